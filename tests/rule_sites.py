@@ -11,7 +11,7 @@ from tornado_proxy.config.model import Bucket, Mount, Target
 from tornado_proxy.routing.mounts import Site, sites
 from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.model import RuleSet
-from tornado_proxy.tools.simulator import LoggedRequest, RequestLog, open_log, read_log
+from tornado_proxy.tools.simulator import LoggedRequest, RequestLog, read_log
 
 EVERYTHING = Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=True))
 
@@ -39,5 +39,4 @@ def requests(*addresses: str) -> RequestLog:
 
 def log_of(path: Path) -> RequestLog:
     """What a file holds."""
-    with open_log(path) as file:
-        return read_log(file, lambda part: None)
+    return read_log(path, lambda part: None)

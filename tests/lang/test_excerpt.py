@@ -72,6 +72,7 @@ def test_colours_mark_severity_place_and_help():
         ("\u202eabc", "\ufffdabc"),
         ("\u200fabc\u061c", "\ufffdabc\ufffd"),
         ("\ud800", "\ufffd"),
+        ("\ufffe\uffff", "\ufffd\ufffd"),
     ],
 )
 def test_nothing_reaches_the_terminal_that_it_would_obey(text, shown):

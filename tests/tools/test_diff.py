@@ -11,7 +11,7 @@ from rule_sites import log_of, requests, site
 
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.templates.template import User
-from tornado_proxy.tools.diff import Cause, Comparer, DiffReport, code, outcome, to_json, to_markdown, to_text
+from tornado_proxy.tools.diff import Cause, Comparer, code, outcome, to_json, to_markdown, to_text
 from tornado_proxy.tools.simulator import LoggedRequest, RequestDefaults, SimulatedAnswer, Simulator
 
 OLD = r"""
@@ -120,10 +120,8 @@ def _report(*addresses, old=SHOWN_OLD, new=SHOWN_NEW, examples=5, **lines):
     before, now, log = site(old), site(new), requests(*addresses)
     log.requests.update(lines.get("more", {}))
     log.strange, log.first_strange = lines.get("strange", 0), 1
-    comparison = Comparer(
-        Simulator([before], RequestDefaults()), Simulator([now], RequestDefaults()), examples
-    ).compare(log, lambda part: None)
-    return DiffReport({"site": before.rules}, {"site": now.rules}, log, comparison)
+    simulators = (Simulator([before], RequestDefaults()), Simulator([now], RequestDefaults()))
+    return Comparer(*simulators, examples).compare(log, lambda part: None)
 
 
 def test_groups_show_what_goes_and_what_comes():

@@ -24,8 +24,8 @@ from tornado_proxy.tools.explain import (
     heading,
     in_words,
     near_miss,
+    sections,
     to_json,
-    to_sections,
     to_text,
 )
 
@@ -333,9 +333,9 @@ def _many(count):
 
 def test_sections_show_the_last_of_many_rewrites_that_were_tried():
     """A page has no room for thousands; the one that matched is the last that was tried."""
-    sections = dict(to_sections(_traced("GET /90", rules=_many(100)), most=3))
-    shown = [row[1] for row in sections["rewrites"] if row[1]]
-    assert shown == ["88 more before these, no match", "#89", "#90", "#91", "9 more, not tried"]
+    shown = dict(sections(_traced("GET /90", rules=_many(100)), most=3))
+    rows = [row[1] for row in shown["rewrites"] if row[1]]
+    assert rows == ["88 more before these, no match", "#89", "#90", "#91", "9 more, not tried"]
 
 
 def test_a_request_is_explained_as_it_was_typed():

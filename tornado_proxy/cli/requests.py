@@ -30,7 +30,7 @@ from tornado_proxy.templates.template import User
 from tornado_proxy.tools import explain, usage
 from tornado_proxy.tools.diff import Comparer, DiffReport, to_json, to_markdown, to_text
 from tornado_proxy.tools.files import read_rules
-from tornado_proxy.tools.simulator import RequestDefaults, RequestLog, Simulator, UnreadableLog, open_log, read_log
+from tornado_proxy.tools.simulator import RequestDefaults, RequestLog, Simulator, UnreadableLog, read_log
 
 _EVERYTHING = Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=True))
 
@@ -144,7 +144,7 @@ def run_diff(arguments: argparse.Namespace) -> int:
         print(json.dumps(to_json(report), indent=2))
     else:
         print(*to_markdown(report), sep="\n")
-    return ExitStatus.FINDINGS if report.comparison.groups else ExitStatus.CLEAN
+    return ExitStatus.FINDINGS if report.groups else ExitStatus.CLEAN
 
 
 def _diff_report(arguments: argparse.Namespace) -> DiffReport:
@@ -155,8 +155,7 @@ def _diff_report(arguments: argparse.Namespace) -> DiffReport:
     comparer = Comparer(Simulator(sites_of(old), defaults), Simulator(sites_of(new), defaults), arguments.examples)
     log = requests_of(arguments.requests, [*old.rule_sets.values(), *new.rule_sets.values()])
     with progress("comparing") as show:
-        comparison = comparer.compare(log, show)
-    return DiffReport(old.rule_sets, new.rule_sets, log, comparison)
+        return comparer.compare(log, show)
 
 
 _SitesOf = Callable[[LoadedRules], Sequence[Site]]
@@ -242,8 +241,8 @@ def requests_of(path: Path, rule_sets: Iterable[RuleSet]) -> RequestLog:
     """Reads the requests of a log; equal ones for the rules are counted together. Raises `CommandError`."""
     queries = any(_may_read_query(each) for rule_set in rule_sets for each in rule_set.rewrites)
     try:
-        with open_log(path) as file, progress("reading") as show:
-            return read_log(file, show, queries=queries)
+        with progress("reading") as show:
+            return read_log(path, show, queries=queries)
     except UnreadableLog as error:
         raise CommandError(f"`{path}` cannot be read: {error}") from error
 

@@ -187,7 +187,7 @@ def explained(mounts: Mounts, asked: Mapping[str, str]) -> Explanation:
     method, host = asked.get("method", "GET"), asked.get("host", "")
     request = explain.ExplainedRequest(asked["path"], method, host, user, file_name=asked.get("file"))
     found = explain.explain(mounts, request)
-    return Explanation(explain.heading(found), tuple(explain.to_sections(found, user, most=_MOST_REWRITES)))
+    return Explanation(explain.heading(found), tuple(explain.sections(found, user, most=_MOST_REWRITES)))
 
 
 def _announce(url: str, admin: str) -> None:

@@ -21,8 +21,9 @@ _SEVERITY_COLORS = {Severity.ERROR: "\x1b[1;31m", Severity.WARNING: "\x1b[1;33m"
 # A terminal obeys control characters; bidirectional controls make a line look like another one (Unicode TR 36).
 _CONTROLS = (*range(0x7F, 0xA0), 0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
 _SURROGATES = range(0xD800, 0xE000)
+_NONCHARACTERS = (0xFFFE, 0xFFFF)  # XML 1.0 cannot hold them (section 2.2, Char)
 _PICTURES = {code: chr(0x2400 + code) for code in range(0x20)}
-_STAND_INS = _PICTURES | dict.fromkeys((*_CONTROLS, *_SURROGATES), "\N{REPLACEMENT CHARACTER}")
+_STAND_INS = _PICTURES | dict.fromkeys((*_CONTROLS, *_SURROGATES, *_NONCHARACTERS), "\N{REPLACEMENT CHARACTER}")
 
 
 def render(diagnostic: Diagnostic, *, color: bool = False) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -11,14 +11,11 @@ from typing import Any, NamedTuple
 from tornado_proxy.lang.diagnostic import counted
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.lang.tree import Dialect
+from tornado_proxy.routing.mounts import Site
 from tornado_proxy.routing.request import RequestError
 from tornado_proxy.rules.model import Rewrite, RuleSet
-from tornado_proxy.tools.report_parts import rewrite_json
+from tornado_proxy.tools.report_parts import JSON_VERSION, log_json, rewrite_json, strange_lines
 from tornado_proxy.tools.simulator import LoggedRequest, RequestLog, SimulatedAnswer, Simulator, in_portions
-from tornado_proxy.tools.usage import log_json, strange_lines
-
-JSON_VERSION = 1
-"""The version of the JSON form; additions do not change it."""
 
 # What a code span in a table would not keep, and what could be markup outside of one.
 _AWKWARD = re.compile(r"[`|\\]|^ | $|^$")
@@ -57,13 +54,16 @@ class ChangeGroup:
         self.examples = sorted(self.examples + other.examples, key=lambda each: -each.times)[:most]
 
 
-Groups = dict[Cause, ChangeGroup]
-
-
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """All groups of changes, the one with the most requests first."""
+class DiffReport:
+    """The changes of a log's requests by their causes, the cause with the most requests first.
 
+    `old` and `new` are the sites before and after the edit.
+    """
+
+    old: Mapping[str, Site]
+    new: Mapping[str, Site]
+    log: RequestLog
     groups: tuple[tuple[Cause, ChangeGroup], ...] = ()
 
     @property
@@ -76,6 +76,15 @@ class Comparison:
         """The number of distinct requests whose key changes."""
         return sum(group.distinct for _, group in self.groups)
 
+    def rewrites(self, cause: Cause) -> tuple[Rewrite | None, Rewrite | None]:
+        """Returns the rewrites that are responsible for a group, before and after the edit."""
+        old, new = self.old[cause.target].rules.rewrites, self.new[cause.target].rules.rewrites
+        return _numbered(old, cause.old), _numbered(new, cause.new)
+
+
+def _numbered(rewrites: Iterable[Rewrite], number: int | None) -> Rewrite | None:
+    return next((each for each in rewrites if each.number == number), None)
+
 
 class Comparer:
     """Compares two sets of rules behind the same mounts; keeps up to `examples` requests of each group of changes."""
@@ -85,14 +94,14 @@ class Comparer:
         self._old, self._new = old, new
         self._pairs = {name: (_Matcher(old.sites[name].rules), _Matcher(new.sites[name].rules)) for name in old.sites}
 
-    def compare(self, log: RequestLog, progress: Callable[[float], None]) -> Comparison:
+    def compare(self, log: RequestLog, progress: Callable[[float], None]) -> DiffReport:
         """Returns the requests whose key changes; `progress` is called with the part that is done, from 0 to 1."""
-        requests: Sequence[tuple[LoggedRequest, int]] = list(log.requests.items())
-        whole: Groups = {}
-        for portion in in_portions(partial(_groups, self), requests, progress):
+        whole: dict[Cause, ChangeGroup] = {}
+        for portion in in_portions(partial(_groups, self), list(log.requests.items()), progress):
             for cause, group in portion.items():
                 whole.setdefault(cause, ChangeGroup()).add(group, self.examples)
-        return Comparison(tuple(sorted(whole.items(), key=lambda item: -item[1].times)))
+        groups = tuple(sorted(whole.items(), key=lambda item: -item[1].times))
+        return DiffReport(self._old.sites, self._new.sites, log, groups)
 
     def change(self, request: LoggedRequest, times: int) -> Change | None:
         """Returns what changes for a request; None where its key, or the status that refuses it, stays the same."""
@@ -125,38 +134,14 @@ class _Matcher:
         return self._texts[found[0]] if found else None
 
 
-def _groups(comparer: Comparer, requests: Iterable[tuple[LoggedRequest, int]]) -> Groups:
-    found: dict[Cause, list[Change]] = {}
+def _groups(comparer: Comparer, requests: Iterable[tuple[LoggedRequest, int]]) -> dict[Cause, ChangeGroup]:
+    groups: dict[Cause, ChangeGroup] = {}
     for request, times in requests:
         change = comparer.change(request, times)
         if change is not None:
             cause = Cause(change.old.target or "", change.old.number, change.new.number)
-            found.setdefault(cause, []).append(change)
-    groups: Groups = {}
-    for cause, changes in found.items():
-        group = ChangeGroup(sum(each.times for each in changes), len(changes))
-        group.add(ChangeGroup(examples=changes), comparer.examples)
-        groups[cause] = group
+            groups.setdefault(cause, ChangeGroup()).add(ChangeGroup(times, 1, [change]), comparer.examples)
     return groups
-
-
-@dataclass(frozen=True, slots=True)
-class DiffReport:
-    """The rule sets before and after the edit, the log, and what changed for its requests."""
-
-    old: Mapping[str, RuleSet]
-    new: Mapping[str, RuleSet]
-    log: RequestLog
-    comparison: Comparison
-
-    def rewrites(self, cause: Cause) -> tuple[Rewrite | None, Rewrite | None]:
-        """Returns the rewrites that are responsible for a group, before and after the edit."""
-        return _rewrite(self.old, cause.target, cause.old), _rewrite(self.new, cause.target, cause.new)
-
-
-def _rewrite(rule_sets: Mapping[str, RuleSet], target: str, number: int | None) -> Rewrite | None:
-    rewrites = rule_sets[target].rewrites if target in rule_sets else ()
-    return next((each for each in rewrites if each.number == number), None)
 
 
 def to_text(report: DiffReport) -> Iterator[str]:
@@ -164,7 +149,7 @@ def to_text(report: DiffReport) -> Iterator[str]:
     yield _summary(report)
     if report.log.strange:
         yield strange_lines(report.log)
-    for cause, group in report.comparison.groups:
+    for cause, group in report.groups:
         old, new = report.rewrites(cause)
         yield ""
         yield visible(f"{cause.target}: {_placed(old)} → {_placed(new)}: {_counted(group)}")
@@ -177,11 +162,11 @@ def to_text(report: DiffReport) -> Iterator[str]:
 
 
 def _summary(report: DiffReport) -> str:
-    found, log = report.comparison, report.log
-    if not found.groups:
+    log = report.log
+    if not report.groups:
         return f"no key changed: {counted(log.total, 'request')}, {len(log.requests):,} distinct"
-    requests = f"{found.times:,} of {counted(log.total, 'request')}"
-    return f"key changed: {requests}, {found.distinct:,} of {len(log.requests):,} distinct"
+    requests = f"{report.times:,} of {counted(log.total, 'request')}"
+    return f"key changed: {requests}, {report.distinct:,} of {len(log.requests):,} distinct"
 
 
 def _counted(group: ChangeGroup) -> str:
@@ -212,12 +197,11 @@ def outcome(answer: SimulatedAnswer) -> str:
 
 def to_json(report: DiffReport) -> dict[str, Any]:
     """Returns all groups with their examples for programs; the form only grows within a version."""
-    found = report.comparison
     return {
         "version": JSON_VERSION,
         "requests": log_json(report.log),
-        "changed": {"total": found.times, "different": found.distinct},
-        "groups": [_group_json(report, cause, group) for cause, group in found.groups],
+        "changed": {"total": report.times, "different": report.distinct},
+        "groups": [_group_json(report, cause, group) for cause, group in report.groups],
     }
 
 
@@ -251,7 +235,7 @@ def _answer_json(answer: SimulatedAnswer) -> dict[str, Any]:
 def to_markdown(report: DiffReport) -> Iterator[str]:
     """Yields lines of Markdown (GitHub's and GitLab's) for a comment on a pull request."""
     yield f"### {_summary(report)}"
-    if report.comparison.groups:
+    if report.groups:
         yield ""
         yield from _table(
             ("target", "rewrite before", "rewrite now", "requests", "distinct"),
@@ -262,10 +246,10 @@ def to_markdown(report: DiffReport) -> Iterator[str]:
                     f"{group.times:,}",
                     f"{group.distinct:,}",
                 )
-                for cause, group in report.comparison.groups
+                for cause, group in report.groups
             ),
         )
-    for cause, group in report.comparison.groups:
+    for cause, group in report.groups:
         old, new = report.rewrites(cause)
         yield ""
         yield f"**{code(cause.target)}: {_labelled(old)} → {_labelled(new)}**"

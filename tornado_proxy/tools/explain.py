@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from typing import Any, assert_never
@@ -32,7 +32,6 @@ from tornado_proxy.routing.plan import (
     Attempt,
     Browse,
     ListTargets,
-    Plan,
     Presign,
     ReadForm,
     Receive,
@@ -46,10 +45,7 @@ from tornado_proxy.routing.plan import (
 from tornado_proxy.routing.request import ASSETS_AT, Request, RequestError, RequestPath, read_request, status_of
 from tornado_proxy.routing.uploads import AbortUpload, BeginUpload, CompleteUpload, ListParts, ReceivePart
 from tornado_proxy.templates.template import User
-from tornado_proxy.tools.report_parts import Rows, group_rows, groups_json, rewrite_json, section
-
-JSON_VERSION = 1
-"""The version of the JSON form; additions do not change it."""
+from tornado_proxy.tools.report_parts import JSON_VERSION, Rows, group_rows, groups_json, rewrite_json, section
 
 _WHOLE_BUCKET = "(the whole bucket)"
 
@@ -59,8 +55,6 @@ _MARKS = {RuleOutcome.MATCHED: "✓", RuleOutcome.NO_MATCH: "·"}
 _MOST_NEAR_MISSES = 1000
 
 _LONGEST = 40  # characters of a text that a near miss shows
-
-_Block = Iterable[tuple[str, Rows]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,28 +93,18 @@ def to_text(found: RequestTrace, *, configured: bool, given: User | None = None)
 
     `given` is who would sign in if asked to.
     """
-    blocks = filter(None, map(_block, _blocks(found, given, configured=configured)))
-    return "\n".join([visible(heading(found)), *blocks, ""])
+    lines = [visible(heading(found)), ""]
+    for title, rows in sections(found, given, configured=configured):
+        if title in ("rewrites", "plan") and lines[-1]:
+            lines.append("")
+        lines += section(title, rows)
+    return "\n".join([*lines, ""])
 
 
-def to_sections(found: RequestTrace, given: User | None = None, *, most: int) -> Iterator[tuple[str, Rows]]:
-    """Yields the sections of the text, and of the rewrites the last that were tried, at most `most`."""
-    for block in _blocks(found, given, configured=True, most=most):
-        yield from block
-
-
-def _blocks(found: RequestTrace, given: User | None, *, configured: bool, most: int = sys.maxsize) -> Iterator[_Block]:
-    yield _leading(found, given, configured=configured)
-    if found.rewriting is not None:
-        yield _rewriting(found.rewriting, most)
-    yield [("plan", _plan(found.decision.plan))]
-
-
-def _block(block: _Block) -> str:
-    return "".join(f"\n{line}" for title, rows in block for line in section(title, rows))
-
-
-def _leading(found: RequestTrace, given: User | None, *, configured: bool) -> Iterator[tuple[str, Rows]]:
+def sections(
+    found: RequestTrace, given: User | None = None, *, configured: bool = True, most: int = sys.maxsize
+) -> Iterator[tuple[str, Rows]]:
+    """Yields the titles of the text with their rows; of the rewrites that were tried the last, at most `most`."""
     asset, match = _asset(found), found.decision.match
     if asset is not None:
         yield "service", [(f"answers this itself if `{asset}` is a file of its pages; the rest is for other names",)]
@@ -131,6 +115,8 @@ def _leading(found: RequestTrace, given: User | None, *, configured: bool) -> It
             yield "access", list(_access(found, given))
     if found.rewriting is not None:
         yield "key", [(found.rewriting.key,)]
+        yield from _rewriting(found.rewriting, most)
+    yield "plan", [(_name(attempt), _words(attempt)) for attempt in found.decision.plan]
 
 
 def _asset(found: RequestTrace) -> str | None:
@@ -202,10 +188,6 @@ def _near_miss(attempt: RuleAttempt, rewriting: RewriteTrace) -> NearMiss | None
 
 def _status(status: int, reason: str) -> str:
     return f"{status} {HTTPStatus(status).phrase}: {reason}"
-
-
-def _plan(plan: Plan) -> Rows:
-    return [(_name(attempt), _words(attempt)) for attempt in plan]
 
 
 def _name(attempt: Attempt) -> str:

@@ -1,4 +1,4 @@
-"""The parts that several reports share: rewrites, captured groups, rows in columns."""
+"""The parts that several reports share: rows in columns, rewrites, captured groups, logs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from typing import Any
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.tools.simulator import RequestLog
+
+JSON_VERSION = 1
+"""The version of each JSON form; additions do not change it."""
 
 Rows = Sequence[Sequence[str]]
 
@@ -62,4 +66,21 @@ def rewrite_json(rewrite: Rewrite) -> dict[str, Any]:
         "dialect": rewrite.dialect.value,
         "template": rewrite.template.text,
         "place": {"file": rewrite.span.source.name, "line": line, "column": column},
+    }
+
+
+def strange_lines(log: RequestLog) -> str:
+    """Returns the number of lines of a log that hold no request, in words."""
+    if log.strange == 1:
+        return f"1 line without a request: line {log.first_strange}"
+    return f"{log.strange:,} lines without a request; the first is line {log.first_strange}"
+
+
+def log_json(log: RequestLog) -> dict[str, Any]:
+    """Returns the counts of a log for programs."""
+    return {
+        "total": log.total,
+        "different": len(log.requests),
+        "strange_lines": log.strange,
+        "first_strange_line": log.first_strange,
     }

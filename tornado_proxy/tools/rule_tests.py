@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,16 +12,9 @@ from tornado_proxy.lang.printer import group_lines
 from tornado_proxy.lang.tree import Verdict
 from tornado_proxy.rules.model import Rewrite, RewriteError, RuleSet, RuleTest, TestOutcome, evaluate
 from tornado_proxy.templates.template import TargetData
-from tornado_proxy.tools.report_parts import group_rows, groups_json, rewrite_json, section
-
-JSON_VERSION = 1
-"""The version of the JSON form; additions do not change it."""
+from tornado_proxy.tools.report_parts import JSON_VERSION, group_rows, groups_json, rewrite_json, section
 
 _GUTTER = 12
-
-# What XML 1.0 cannot hold (section 2.2, Char) and `visible` lets through.
-_NO_XML = re.compile("[\ufffe\uffff]")
-_STAND_IN = "\N{REPLACEMENT CHARACTER}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,18 +229,14 @@ def to_junit(run: TestRun) -> str:
 
     root = Element("testsuites", name="tornado-proxy test", tests=str(run.total), failures=str(run.failed))
     for target in (each for each in run.targets if each.outcomes):
-        name, count = _fit(target.rule_set.target), len(target.outcomes)
+        name, count = visible(target.rule_set.target), len(target.outcomes)
         suite = SubElement(root, "testsuite", name=name, tests=str(count), failures=str(target.failed), errors="0")
         for outcome in target.outcomes:
             span = outcome.test.statement.span
-            case = SubElement(suite, "testcase", classname=name, name=_fit(statement(outcome.test)))
-            case.attrib |= {"file": _fit(span.source.name), "line": str(span.first.line)}
+            case = SubElement(suite, "testcase", classname=name, name=statement(outcome.test))
+            case.attrib |= {"file": visible(span.source.name), "line": str(span.first.line)}
             if not outcome.passed:
-                failed = SubElement(case, "failure", type="failed", message=_fit(message(outcome)))
-                failed.text = _NO_XML.sub(_STAND_IN, failure(outcome, target))
+                failed = SubElement(case, "failure", type="failed", message=message(outcome))
+                failed.text = failure(outcome, target)
     indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
-
-
-def _fit(text: str) -> str:
-    return _NO_XML.sub(_STAND_IN, visible(text))

@@ -15,7 +15,7 @@ import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar, cast
@@ -63,46 +63,36 @@ class RequestLog:
         """The number of requests."""
         return self.requests.total()
 
-
-@contextmanager
-def open_log(path: Path) -> Iterator[IO[bytes]]:
-    """Opens a file for reading, `-` for standard input; raises `UnreadableLog`."""
-    if path == Path("-"):
-        yield sys.stdin.buffer
-        return
-    try:
-        file = path.open("rb")
-    except OSError as error:
-        raise UnreadableLog(error.strerror) from error
-    with file:
-        yield file
+    def add(self, line: str, number: int, *, queries: bool) -> None:
+        """Counts the request of a line; an empty line and a comment count nowhere."""
+        request = read_line(line)
+        if request is not None:
+            if not queries and "?" in request.address:
+                request = request._replace(address=request.address.partition("?")[0])
+            self.requests[request] += 1
+        elif line and not line.startswith("#"):
+            self.strange += 1
+            self.first_strange = self.first_strange or number
 
 
-def read_log(file: IO[bytes], progress: Callable[[float], None], *, queries: bool = True) -> RequestLog:
-    """Reads a log; `progress` is called with the part of the file that was read, from 0 to 1. Raises `UnreadableLog`.
+def read_log(path: Path, progress: Callable[[float], None], *, queries: bool = True) -> RequestLog:
+    """Reads a log, or standard input for `-`; raises `UnreadableLog`.
 
-    Without `queries`, requests that differ by their query alone count as one.
+    `progress` is called with the part of the file that was read, from 0 to 1. Without `queries`, requests that differ
+    by their query alone count as one.
     """
     log = RequestLog()
-    size = _size(file)
+    standard = sys.stdin.buffer if path == Path("-") else None
     try:
-        for number, line in enumerate(_lines(file), start=1):
-            text = line.decode("latin-1").strip()
-            request = read_line(text)
-            if request is not None:
-                log.requests[request if queries else _without_query(request)] += 1
-            elif text and not text.startswith("#"):
-                log.strange += 1
-                log.first_strange = log.first_strange or number
-            if size and number % _OFTEN == 0:
-                progress(min(1, file.tell() / size))
+        with nullcontext(standard) if standard else path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size if file.seekable() else 0
+            for number, line in enumerate(_lines(file), start=1):
+                log.add(line.decode("latin-1").strip(), number, queries=queries)
+                if size and number % _OFTEN == 0:
+                    progress(min(1, file.tell() / size))
     except (OSError, EOFError, zlib.error) as error:
-        raise UnreadableLog(str(error)) from error
+        raise UnreadableLog(getattr(error, "strerror", None) or str(error)) from error
     return log
-
-
-def _without_query(request: LoggedRequest) -> LoggedRequest:
-    return request._replace(address=request.address.partition("?")[0]) if "?" in request.address else request
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes]:
@@ -112,11 +102,6 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
             yield from unpacked
     else:
         yield from file
-
-
-def _size(file: IO[bytes]) -> int:
-    """Returns the bytes of a file; 0 for a pipe, whose size is unknown."""
-    return os.fstat(file.fileno()).st_size if file.seekable() else 0
 
 
 def read_line(line: str) -> LoggedRequest | None:

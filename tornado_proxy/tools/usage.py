@@ -10,11 +10,8 @@ from typing import Any
 
 from tornado_proxy.lang.diagnostic import counted
 from tornado_proxy.routing.mounts import Site
-from tornado_proxy.tools.report_parts import rewrite_json, section
+from tornado_proxy.tools.report_parts import JSON_VERSION, log_json, rewrite_json, section, strange_lines
 from tornado_proxy.tools.simulator import UPLOAD, LoggedRequest, RequestLog, SimulatedAnswer, Simulator, in_portions
-
-JSON_VERSION = 1
-"""The version of the JSON form; additions do not change it."""
 
 
 @dataclass(slots=True)
@@ -92,13 +89,6 @@ def to_text(report: UsageReport) -> str:
     return "\n\n".join("\n".join(lines) for lines in blocks) + "\n"
 
 
-def strange_lines(log: RequestLog) -> str:
-    """Returns the number of lines of a log that hold no request, in words."""
-    if log.strange == 1:
-        return f"1 line without a request: line {log.first_strange}"
-    return f"{log.strange:,} lines without a request; the first is line {log.first_strange}"
-
-
 def _log(log: RequestLog, usage: Usage) -> list[str]:
     rows = [(f"{log.total:,}, {len(log.requests):,} distinct",)]
     if log.strange:
@@ -143,16 +133,6 @@ def to_json(report: UsageReport) -> dict[str, Any]:
             {"status": status, "reason": reason, "requests": times, "example": report.usage.examples[status, reason]}
             for (status, reason), times in report.usage.refused.most_common()
         ],
-    }
-
-
-def log_json(log: RequestLog) -> dict[str, Any]:
-    """Returns the counts of a log for programs."""
-    return {
-        "total": log.total,
-        "different": len(log.requests),
-        "strange_lines": log.strange,
-        "first_strange_line": log.first_strange,
     }
 
 

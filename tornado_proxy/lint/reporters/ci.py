@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -28,8 +27,6 @@ _GITLAB_SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Sev
 _NO_FILE = "unknown"
 
 _ELSEWHERE = "tornado-proxy lint"
-# What XML 1.0 cannot hold (section 2.2, Char) and `visible` lets through.
-_NO_XML = re.compile("[\ufffe\uffff]")
 
 
 def render_github(report: LintReport) -> str:
@@ -122,7 +119,7 @@ def _add_case(suite: Element, diagnostic: Diagnostic, *, fails: bool) -> None:
     line, column = diagnostic.span.first if diagnostic.span else (1, 1)
     name = f"{diagnostic.code} at {line}:{column}"
     case = _element(suite, "testcase", classname=suite.get("name", ""), name=name, line=str(line))
-    shown = "\n".join(map(_fit, in_full(diagnostic).split("\n")))
+    shown = "\n".join(map(visible, in_full(diagnostic).split("\n")))
     if fails:
         failure = _element(case, "failure", type=diagnostic.severity.value, message=diagnostic.message)
         failure.text = shown
@@ -137,9 +134,5 @@ def _count(element: Element, cases: Iterable[Element]) -> None:
 
 
 def _element(parent: Element | None, tag: str, /, **attributes: str) -> Element:
-    fitting = {name: _fit(value) for name, value in attributes.items()}
+    fitting = {name: visible(value) for name, value in attributes.items()}
     return Element(tag, fitting) if parent is None else SubElement(parent, tag, fitting)
-
-
-def _fit(text: str) -> str:
-    return _NO_XML.sub("\N{REPLACEMENT CHARACTER}", visible(text))
