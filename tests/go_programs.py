@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.templates.golang import urls
 from tornado_proxy.templates.golang.calling import Vocabulary
 from tornado_proxy.templates.golang.pages import PAGE_FUNCTIONS
@@ -13,14 +14,16 @@ from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.sprig import REFUSED, functions
 from tornado_proxy.templates.golang.standard import STANDARD
 from tornado_proxy.templates.golang.text import go_string, runes
-from tornado_proxy.templates.golang.values import Nil, Struct, Value, from_json
-from tornado_proxy.templates.golang.view import GENERIC_USER, GroupMap, RequestFacts, RootFacts
+from tornado_proxy.templates.golang.values import Nil, Struct, Type, Value, from_json
 from tornado_proxy.templates.golang.view import ROOT as DATA
+from tornado_proxy.templates.golang.view import GroupMap, RequestFacts, RootFacts
 from tornado_proxy.templates.template import (
     RenderBudget,
     RenderError,
     RenderLimits,
+    RequestData,
     TargetData,
+    TargetKeyRewriteData,
     TemplateMistake,
     User,
     refuse,
@@ -85,15 +88,11 @@ def request_root(document: dict[str, Any]) -> Struct:
         _request_uri=go_string(recorded.get("RequestURI", "")),
     )
     user = document.get("User")
-    facts = RootFacts(
-        go_string(document.get("Key", "")),
-        None if user is None else user_of(user),
-        _target(target),
-        lambda: request,
-        GroupMap,
-        Nil(GENERIC_USER),
+    data = TargetKeyRewriteData(
+        document.get("Key", ""), None if user is None else user_of(user), RequestData(), _target(target)
     )
-    return Struct(DATA, facts)
+    nobody = Nil(Type("models.GenericUser", "interface"))
+    return Struct(DATA, RootFacts(data, Captures(()), RenderBudget(GENEROUS), nobody, request, GroupMap()))
 
 
 def user_of(document: dict[str, Any]) -> User:

@@ -26,7 +26,6 @@ from tornado_proxy.lint.shapes import (
 )
 from tornado_proxy.templates.golang import nodes
 from tornado_proxy.templates.golang.parser import ParsedTemplate, parse
-from tornado_proxy.templates.golang.template import vocabulary
 
 _LINES = (syntax.AssertionKind.LINE_START, syntax.AssertionKind.LINE_END)
 
@@ -117,7 +116,7 @@ class _KnownValues:
 
 def insertions(text: str) -> Iterator[Insertion]:
     """The insertions of a template that compiles."""
-    parsed = parse(text, vocabulary())
+    parsed = parse(text)
     return _Walk(text, parsed).body(parsed.body, _KnownValues())
 
 
@@ -171,7 +170,7 @@ class _Walk:
 
     def _pipeline(self, pipeline: nodes.Pipeline, place: _KnownValues) -> Iterator[Insertion]:
         """What of a pipeline's operands reaches its result: nothing of what a harmless command was given."""
-        kept: list[nodes.CommandNode] = []
+        kept: list[nodes.Command] = []
         for command in pipeline.commands:
             if _is_harmless(command) or (kept and _is_split(kept[-1]) and _takes_a_part(command)):
                 kept.clear()
@@ -180,28 +179,28 @@ class _Walk:
         for command in kept:
             yield from self._command(command, place)
 
-    def _command(self, command: nodes.CommandNode, place: _KnownValues) -> Iterator[Insertion]:
-        first, *arguments = command.operands
-        if self._between(first, command.operands[-1], place) in place.settled:
+    def _command(self, command: nodes.Command, place: _KnownValues) -> Iterator[Insertion]:
+        first, *arguments = command
+        if self._between(first, command[-1], place) in place.settled:
             return
         # A key that is looked up in a dictionary selects a value, and is not inserted itself.
         looks_up = isinstance(first, nodes.Identifier) and first.name in _LOOKUPS
-        for operand in arguments[:1] if looks_up else command.operands:
+        for operand in arguments[:1] if looks_up else command:
             yield from self._operand(operand, place)
 
     def _operand(self, operand: nodes.Operand, place: _KnownValues) -> Iterator[Insertion]:
         match operand:
             case nodes.Pipeline():
                 yield from self._pipeline(operand, place)
+            case nodes.Variable(name=name) | nodes.Chain(operand=nodes.Variable(name=name)) if name in place.variables:
+                yield from self._insertion(place.variables[name], operand, place)
+            case nodes.Dot() if isinstance(place.dot, str):
+                yield from self._insertion(place.dot, operand, place)
+            case nodes.Variable() | nodes.Chain(operand=nodes.Variable() | nodes.Dot()):
+                yield from self._insertion(_source(_path(operand, place)), operand, place)
             case nodes.Chain():
                 if not _ends_in_split(operand.operand):
                     yield from self._operand(operand.operand, place)
-            case nodes.Variable() if operand.name in place.variables:
-                yield from self._insertion(place.variables[operand.name], operand, place)
-            case nodes.Dot() if isinstance(place.dot, str):
-                yield from self._insertion(place.dot, operand, place)
-            case nodes.FieldChain() | nodes.Variable():
-                yield from self._insertion(_source(_path(operand, place)), operand, place)
             case _:
                 pass
 
@@ -216,7 +215,7 @@ class _Walk:
     def _settled(self, pipeline: nodes.Pipeline, place: _KnownValues, *, holds: bool) -> AbstractSet[str]:
         """Returns the values that a condition, or its contrary, limits to known ones or to ones without a slash."""
         *before, last = pipeline.commands
-        first, *arguments = last.operands
+        first, *arguments = last
         name = first.name if isinstance(first, nodes.Identifier) else ""
         if name in ("not", "and" if holds else "or"):
             inner = (each for each in arguments if isinstance(each, nodes.Pipeline))
@@ -226,7 +225,7 @@ class _Walk:
         if not _settles(name, arguments, holds=holds):
             return frozenset()
         compared = [*(before if len(before) == 1 else ()), *map(_innermost, arguments)]
-        return frozenset(self._between(each.operands[0], each.operands[-1], place) for each in compared)
+        return frozenset(self._between(each[0], each[-1], place) for each in compared)
 
 
 def _settles(name: str, arguments: list[nodes.Operand], *, holds: bool) -> bool:
@@ -245,14 +244,14 @@ def _settles(name: str, arguments: list[nodes.Operand], *, holds: bool) -> bool:
             return False
 
 
-def _innermost(operand: nodes.Operand) -> nodes.CommandNode:
+def _innermost(operand: nodes.Operand) -> nodes.Command:
     """The command that an operand is, without the parentheses around it."""
     while isinstance(operand, nodes.Pipeline) and len(operand.commands) == 1:
         command = operand.commands[0]
-        if len(command.operands) > 1:
+        if len(command) > 1:
             return command
-        operand = command.operands[0]
-    return nodes.CommandNode(operand.start, operand.end, (operand,))
+        operand = command[0]
+    return (operand,)
 
 
 def _with_variables(place: _KnownValues, pipeline: nodes.Pipeline, found: list[Insertion]) -> _KnownValues:
@@ -264,9 +263,9 @@ def _with_variables(place: _KnownValues, pipeline: nodes.Pipeline, found: list[I
     return replace(place, variables={**others, name: found[0].what} if found else others)
 
 
-def _is_harmless(command: nodes.CommandNode) -> bool:
+def _is_harmless(command: nodes.Command) -> bool:
     """Whether what a command makes can span no segments."""
-    first, *arguments = command.operands
+    first, *arguments = command
     if not isinstance(first, nodes.Identifier):
         return False
     expression = (_literal(arguments, 0) or b"").decode(errors="replace")
@@ -286,8 +285,8 @@ def _is_harmless(command: nodes.CommandNode) -> bool:
             return name in _HARMLESS
 
 
-def _takes_a_part(command: nodes.CommandNode) -> bool:
-    first = command.operands[0]
+def _takes_a_part(command: nodes.Command) -> bool:
+    first = command[0]
     return isinstance(first, nodes.Identifier) and first.name in ("first", "last")
 
 
@@ -295,9 +294,9 @@ def _ends_in_split(operand: nodes.Operand) -> bool:
     return isinstance(operand, nodes.Pipeline) and _is_split(operand.commands[-1])
 
 
-def _is_split(command: nodes.CommandNode) -> bool:
+def _is_split(command: nodes.Command) -> bool:
     """Whether a command takes a value apart at all of its slashes."""
-    first, *arguments = command.operands
+    first, *arguments = command
     return (
         isinstance(first, nodes.Identifier) and first.name in ("split", "splitList") and _literal(arguments, 0) == b"/"
     )
@@ -306,26 +305,25 @@ def _is_split(command: nodes.CommandNode) -> bool:
 def _literal(arguments: list[nodes.Operand], index: int) -> bytes | None:
     """The text of an argument that is written out."""
     argument = arguments[index] if index < len(arguments) else None
-    return argument.value if isinstance(argument, nodes.StringLiteral) else None
+    return argument.value if isinstance(argument, nodes.Constant) and isinstance(argument.value, bytes) else None
 
 
 def _path_of_pipeline(pipeline: nodes.Pipeline, place: _KnownValues) -> Path | None:
-    operands = pipeline.commands[0].operands
+    operands = pipeline.commands[0]
     if len(pipeline.commands) > 1 or len(operands) > 1:
         return None
-    return (
-        place.dot
-        if isinstance(operands[0], nodes.Dot) and not isinstance(place.dot, str)
-        else _path(operands[0], place)
-    )
+    return _path(operands[0], place)
 
 
 def _path(operand: nodes.Operand, place: _KnownValues) -> Path | None:
     match operand:
-        case nodes.FieldChain() if isinstance(place.dot, tuple):
-            return place.dot + operand.names
+        case nodes.Dot():
+            return None if isinstance(place.dot, str) else place.dot
         case nodes.Variable(name="$"):
-            return operand.fields
+            return ()
+        case nodes.Chain():
+            path = _path(operand.operand, place)
+            return None if path is None else path + operand.fields
         case _:
             return None
 

@@ -4,8 +4,7 @@ from pathlib import Path
 import pytest
 from go_programs import written
 
-from tornado_proxy.templates.golang.actions import DEEPEST
-from tornado_proxy.templates.golang.parser import MOST_TEMPLATES
+from tornado_proxy.templates.golang.parser import DEEPEST, MOST_TEMPLATES
 from tornado_proxy.templates.golang.sprig.regex import LONGEST
 from tornado_proxy.templates.golang.template import vocabulary
 from tornado_proxy.templates.golang.urls import HEADER, VALUES
@@ -39,22 +38,6 @@ def test_every_refused_function_is_in_the_table_with_its_reason():
     """In the words of the mistake."""
     rows = {name.strip("`"): reason for name, reason in _rows(_section("Refused functions"))}
     assert rows == dict(vocabulary().refused)
-
-
-def test_every_refused_member_is_in_the_table_with_its_reason():
-    """In the words of the mistake."""
-    types = {
-        "request": REQUEST,
-        "its URL": URL,
-        "its header": HEADER,
-        "the URL's query": VALUES,
-        "the URL's user": USERINFO,
-    }
-    table = _section("Data").split("**Refused.**")[1]
-    rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in table.splitlines() if line.startswith("| ")][1:]
-    documented = {(of.strip(), name): reason.strip() for of, names, reason in rows for name in _quoted(names)}
-    refused = {(of, name.decode()): reason for of, each in types.items() for name, reason in each.refused.items()}
-    assert documented == refused
 
 
 def test_every_field_and_method_is_named():

@@ -1,9 +1,210 @@
-from tornado_proxy.templates.golang.actions import action_parser
-from tornado_proxy.templates.golang.nodes import ActionNode, CommandNode, FieldChain, Pipeline
+import pytest
+
+from tornado_proxy.templates.golang.nodes import (
+    KEYWORDS,
+    ActionNode,
+    Chain,
+    Constant,
+    Dot,
+    Identifier,
+    Pipeline,
+    Variable,
+    action_parser,
+    parse_action,
+)
+from tornado_proxy.templates.golang.numbers import number
+from tornado_proxy.templates.template import TemplateMistake
 
 
 def test_nodes_are_values():
     """Equal texts have equal nodes, with the same places in them."""
-    field = FieldChain(1, 3, ("X",))
-    pipeline = Pipeline(1, 3, (), False, (CommandNode(1, 3, (field,)),))
+    pipeline = Pipeline(1, 3, (), False, ((Chain(1, 3, Dot(1, 1), ("X",)),),))
     assert action_parser().parse(" .X ") == ActionNode(1, 3, pipeline=pipeline)
+
+
+def _pipeline(text):
+    return action_parser().parse(text).pipeline
+
+
+def _operand(text):
+    ((operand,),) = _pipeline(text).commands
+    return operand
+
+
+@pytest.mark.parametrize(
+    ("text", "operand"),
+    [
+        (".", Dot(0, 1)),
+        ("nil", Constant(0, 3, None)),
+        ("true", Constant(0, 4, True)),
+        ("false", Constant(0, 5, False)),
+        ("-1.5", Constant(0, 4, number("-1.5"))),
+        (r'"a\n"', Constant(0, 5, b"a\n")),
+        (r"`a\n`", Constant(0, 5, rb"a\n")),
+        (".X", Chain(0, 2, Dot(0, 0), ("X",))),
+        (".X.Y.z1", Chain(0, 7, Dot(0, 0), ("X", "Y", "z1"))),
+        ("$", Variable(0, 1, "$")),
+        ("$x.Y", Chain(0, 4, Variable(0, 2, "$x"), ("Y",))),
+        ("len", Identifier(0, 3, "len")),
+        ("len.X", Chain(0, 5, Identifier(0, 3, "len"), ("X",))),
+        ("iffy", Identifier(0, 4, "iffy")),
+    ],
+)
+def test_operands_are_read(text, operand):
+    """Each kind of them, with its place."""
+    assert _operand(text) == operand
+
+
+def test_a_character_is_a_number():
+    """Its spelling makes no float of it."""
+    assert _operand("'.'").value.integer == 46
+
+
+def test_a_pipeline_in_parentheses_is_an_operand():
+    """Its place has the parentheses in it; fields may follow."""
+    operand = _operand("( .X | len ).Y")
+    assert isinstance(operand, Chain)
+    assert isinstance(operand.operand, Pipeline)
+    assert (operand.operand.start, operand.operand.end, operand.fields) == (0, 12, ("Y",))
+
+
+def test_commands_follow_one_another():
+    """A closing bar means nothing."""
+    first, second = _pipeline('.X  1|printf "a" |').commands
+    assert [(command[0].start, command[1].end) for command in (first, second)] == [(0, 5), (6, 16)]
+
+
+@pytest.mark.parametrize(
+    ("text", "variables", "assigns"),
+    [
+        ("$x := 1", ("$x",), False),
+        ("$x = 1", ("$x",), True),
+        ("$i, $e := .X", ("$i", "$e"), False),
+        ("$x:=1", ("$x",), False),
+    ],
+)
+def test_variables_take_the_result(text, variables, assigns):
+    """They are declared, or assigned."""
+    pipeline = _pipeline(text)
+    assert (pipeline.variables, pipeline.assigns, pipeline.start) == (variables, assigns, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "keyword", "has_pipeline", "name"),
+    [
+        (".X", "", True, None),
+        ("if .X", "if", True, None),
+        ("if(.X)", "if", True, None),
+        ("with.X", "with", True, None),
+        ("range $i, $e := .X", "range", True, None),
+        ("else", "else", False, None),
+        ("else if .X", "else if", True, None),
+        ("else with .X", "else with", True, None),
+        ("end", "end", False, None),
+        ("break ", "break", False, None),
+        ("continue", "continue", False, None),
+        ('define "a"', "define", False, b"a"),
+        ("block `b` .", "block", True, b"b"),
+        ('template "c"', "template", False, b"c"),
+        ('template "c".', "template", True, b"c"),
+    ],
+)
+def test_actions_are_read(text, keyword, has_pipeline, name):
+    """A keyword, a name, a pipeline: what each has."""
+    action = action_parser().parse(text)
+    assert (action.keyword, action.pipeline is not None, action.name) == (keyword, has_pipeline, name)
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "offset"),
+    [
+        (r'print "a\q"', r"`\q` is not an escape in Go", 8),
+        ("print 'ab'", "a character constant holds one character", 7),
+        ("1__0", "invalid number `1__0`", 0),
+        ("true.X", "a constant, or the cursor, has no fields", 0),
+        ('print "a".X', "a constant, or the cursor, has no fields", 6),
+        ("..X", "a constant, or the cursor, has no fields", 0),
+        (".X².Y", "`²` cannot stand in a name", 2),
+    ],
+)
+def test_a_wrong_constant_or_name_is_a_mistake(text, message, offset):
+    """With its place in the action."""
+    with pytest.raises(TemplateMistake) as caught:
+        action_parser().parse(text)
+    assert (str(caught.value), caught.value.offset) == (message, offset)
+
+
+def test_names_may_have_letters_and_digits_of_any_script():
+    """As Go's names do."""
+    assert _operand(".日本٣") == Chain(0, 4, Dot(0, 0), ("日本٣",))
+
+
+def test_keywords_are_go_s():
+    """They cannot be functions."""
+    assert {"if", "end", "nil", "break"} <= KEYWORDS
+    assert "len" not in KEYWORDS
+
+
+def test_the_parser_is_made_once():
+    """All templates share it."""
+    assert action_parser() is action_parser()
+
+
+def _mistake(text):
+    with pytest.raises(TemplateMistake) as caught:
+        parse_action(text, 10)
+    return caught.value
+
+
+def test_equal_actions_share_one_node():
+    """A set of rules repeats its actions: each text is parsed once."""
+    assert parse_action(" .Key ", 5) is parse_action(" .Key ", 50)
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "offset", "end"),
+    [
+        ("", "the action is empty", 10, 10),
+        ("  ", "the action is empty", 10, 12),
+        (".X | ( ", "the action ends where a value is expected", 15, 16),
+        ("if ", "the action ends where a value is expected", 11, 12),
+        (".X | | .Y", "`|` cannot stand here", 15, 16),
+        ("print(1)", "`(` cannot stand here", 15, 16),
+        ('"a" "b""c"', '`"c"` cannot stand here', 17, 20),
+        ("break .X", "`.X` cannot stand here", 16, 18),
+        ("$x := ", "the action ends where a value is expected", 14, 15),
+        ("define .X", "`.X` cannot stand here", 17, 19),
+        (".X + 1", "`+` cannot stand here", 13, 14),
+        ("#", "`#` cannot stand here", 10, 11),
+        ("$x=1", "`=` cannot follow `$x` without white space", 12, 13),
+        ('.X"a"', '`"` cannot follow `.X` without white space', 12, 13),
+        ('if"a"', '`"` cannot follow `if` without white space', 12, 13),
+        ("else iffy", "`iffy` cannot stand here", 15, 19),
+        (".+", "`+` cannot follow `.` without white space", 11, 12),
+        ("(.X) (.Y)(.Z)", "`(` cannot stand here", 19, 20),
+        ("print 1__0", "invalid number `1__0`", 16, 20),
+    ],
+)
+def test_what_cannot_be_read_is_told_with_its_place(text, message, offset, end):
+    """Offsets count from the start of the template."""
+    mistake = _mistake(text)
+    assert (str(mistake), mistake.offset, mistake.end) == (message, offset, end)
+
+
+@pytest.mark.parametrize(
+    ("text", "help"),
+    [
+        (".X == 1", "values are compared by functions"),
+        (".X && .Y", "conditions are joined by functions"),
+        (".X[0]", "elements are read by a function"),
+        ("print(1)", "arguments follow their function after white space"),
+        (".Groups.1", 'write `index .Groups "1"`'),
+        (".Request.Header.X-Tenant-Id", 'write `.Request.Header.Get "X-Tenant-Id"`'),
+        (".Request.Header.A | printf .B-C", "arithmetic is done by functions"),
+        ("{{.X", "an action cannot stand in an action"),
+        ("", "a comment is written"),
+    ],
+)
+def test_habits_of_other_languages_are_answered(text, help):
+    """The cure is said."""
+    assert help in (_mistake(text).help or "")

@@ -1,9 +1,8 @@
 import pytest
-from go_programs import GO, HELM, budget, failure, written
+from go_programs import GO, HELM, budget, failure, mistake, program, written
 
 from tornado_proxy.templates.golang.operands import Run
 from tornado_proxy.templates.golang.program import Program
-from tornado_proxy.templates.golang.values import ExecutionError
 from tornado_proxy.templates.template import LimitError
 
 
@@ -22,35 +21,33 @@ def test_what_is_written_counts_as_one_text():
         run.write(b"x" * 200)
 
 
-def test_the_variable_declared_last_is_the_one():
-    """It hides another of its name until it is forgotten."""
-    run = _run()
-    run.declare("$x", 1)
-    run.declare("$x", 2)
-    run.assign("$x", 3)
-    assert run.lookup("$x") == 3
-    run.forget(1)
-    assert run.lookup("$x") == 1
-    with pytest.raises(ExecutionError, match=r"the variable `\$y` is not set yet"):
-        run.lookup("$y")
-
-
-def test_looking_for_one_of_many_variables_is_work():
-    """With a handful it is none."""
-    run = _run(steps=100)
-    for number in range(40):
-        run.declare(f"${number}", number)
-    assert run.lookup("$0") == 0
-    assert run.budget.left == 98
-
-
-def test_a_template_sees_its_own_variables_only():
-    """Its `$` is what it was handed."""
+def test_a_template_has_its_own_variables():
+    """Those of the caller are there again after it."""
     run = _run(depth=1)
-    run.declare("$x", 1)
+    run.values = ["caller"]
+
+    def template(run, dot):
+        run.values = [dot, run.depth]
+        seen.extend(run.values)
+
     seen = []
-    run.invoke(lambda run, dot: seen.append((run.names, run.values, run.depth, dot)), 5)
-    assert (seen, run.names, run.depth) == ([(["$"], [5], 1, 5)], ["$x"], 0)
+    run.invoke(template, 5)
+    assert (seen, run.values, run.depth) == ([5, 1], ["caller"], 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("{{$x := 1}}{{$x := print $x 2}}{{$x}}", "1 2"),
+        ("{{$x := 1}}{{if true}}{{$x := 2}}{{$x}}{{end}}{{$x}}", "21"),
+        ("{{$x := 1}}{{if false}}{{$x := 2}}{{else}}{{$x}}{{end}}", "1"),
+        ("{{$x := 1}}{{range 0}}{{$x := 2}}{{else}}{{$x = 3}}{{end}}{{$x}}", "3"),
+        ("{{$x := 1}}{{with $x := 2}}{{$x = 3}}{{$x}}{{end}}{{$x}}", "31"),
+    ],
+)
+def test_the_variable_declared_last_is_the_one(text, result):
+    """It hides another of its name until its body ends."""
+    assert written(text) == result
 
 
 def test_what_a_template_writes_can_be_a_value():
@@ -204,3 +201,42 @@ def test_a_method_s_arguments_are_compiled_once_for_each_method():
 def test_go_s_own_functions_need_no_sprig():
     """The vocabulary decides."""
     assert written("{{slice .S 1 2}}", DATA, GO) == "t"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{$x := 1}}{{$x}}",
+        "{{if $x := 1}}{{$x}}{{else}}{{$x}}{{end}}",
+        "{{range $i, $e := .}}{{$i}}{{$e}}{{end}}",
+        "{{with $x := 1}}{{end}}{{$x := 2}}{{$x}}",
+        "{{($x := 1)}}{{$x}}",
+        "{{$}}",
+        "{{$x = 1}}{{$x}}",
+        '{{template "a" $x := 1}}{{$x}}{{define "a"}}{{end}}',
+    ],
+)
+def test_variables_are_known_from_their_declaration_to_the_end_of_their_body(text):
+    """An assignment counts as one, which Go finds wrong only when it runs."""
+    assert program(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "offset"),
+    [
+        ("{{$x}}", "unknown variable `$x`", 2),
+        ("{{with $x := 1}}{{end}}{{$x.Y}}", "unknown variable `$x`", 25),
+        ('{{$x := 1}}{{define "a"}}{{$x}}{{end}}', "unknown variable `$x`", 27),
+        ("{{print (len $x).y}}", "unknown variable `$x`", 13),
+        ("{{nope}}", "unknown function `nope`", 2),
+        ("{{print if}}", "the keyword `if` cannot stand here", 8),
+        ("{{$x, $y := .}}", "two variables are declared by a `range` only", 2),
+        ("{{range ($x, $y := .)}}{{end}}", "two variables are declared by a `range` only", 8),
+        ("{{1 | 2}}", "a constant takes no piped value", 6),
+        ("{{1 | print | .}}", "a constant takes no piped value", 14),
+    ],
+)
+def test_an_unknown_name_is_a_mistake_with_its_place(text, message, offset):
+    """As Go's parser refuses it."""
+    found = mistake(text, GO)
+    assert (str(found), found.offset) == (message, offset)

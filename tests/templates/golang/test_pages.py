@@ -136,7 +136,7 @@ def test_an_absent_user_is_nil():
         ("a{{ nope }}", (), (None, 4, 8)),
         ("a{{ nope }}", HELPERS, (None, 4, 8)),
         ("{{ . }}", ("{{ nope }}", "x"), (0, 3, 7)),
-        ("{{ . }}", ("x", "é{{ mod 1 0 }}"), (1, 4, 11)),
+        ("{{ . }}", ("x", "é{{ mod 1 }}"), (1, 4, 9)),
     ],
 )
 def test_a_mistake_has_its_place_in_the_page_or_a_helper(text, helpers, place):

@@ -147,9 +147,7 @@ def test_a_template_tells_what_it_names():
         ("{{ .Kay }}", "the data of a request has no field `Kay`", 4),
         ("{{ .Groups.x }}", "the source has no group `x`", 11),
         ('{{ index .Groups "2" }}', "the source has no group `2`", 17),
-        ('{{ dateInZone "2006" 0 "Europe/Berlin" }}', "times are shown in UTC only, not in `Europe/Berlin`", 3),
-        ("{{ if false }}{{ mod 1 0 }}{{ end }}", "a number is divided by zero", 17),
-        ('{{ print (mustToDate "2006" "x") }}', "`x` does not match its layout", 10),
+        ("{{ if false }}{{ mod 1 }}{{ end }}", "`mod` does not take 1 arguments", 17),
         ("{{ upper 1 }}", "a `string` is expected, not a number", 9),
         ('{{ template "a" }}', "unknown template `a`", 3),
         (
@@ -284,7 +282,7 @@ GROUPS = ["one", "two", "0", "1", "2"]
 
 
 def _known(text):
-    return check(parse(text, vocabulary()), GROUPS)
+    return check(parse(text), GROUPS)
 
 
 @pytest.mark.parametrize(
@@ -306,7 +304,7 @@ def _known(text):
         ("{{$ := .Key}}{{$.Groups.x}}", []),
         ("{{.Groups}}{{index .Groups .Key}}{{index .Key 1}}", []),
         ('{{index .Request.Header "x"}}{{.Request.Header.Accept.x}}', []),
-        ("{{.Request.URL}}{{.Request.URL.Query.Get}}{{.Request.TLS.Version}}{{index .Key 1}}", []),
+        ("{{.Request.URL}}{{.Request.URL.Query.Get}}{{.Request.FormValue.x}}{{index .Key 1}}", []),
         ("plain {{range 3}}{{break}}{{end}}", []),
         ('{{define "unused"}}{{.Groups.x}}{{end}}', []),
     ],
@@ -326,38 +324,8 @@ def test_groups_are_known_where_they_stand_literally(text, names):
         ('{{index .Groups "9"}}', "the source has no group `9`", 16, None),
         ("{{.Kye}}", "the data of a request has no field `Kye`", 3, "did you mean `Key`?"),
         ("{{.Target.Bucket.Size}}", "`Bucket` has no field `Size`", 17, None),
-        ("{{.Request.Body}}", "the member `Body` is refused: a key is rewritten before the body is read", 11, None),
-        ("{{.Request.Cookie}}", 'the member `Cookie` is refused: cookies are read by `.Header.Get "Cookie"`', 11, None),
-        (
-            "{{.Request.URL.Redacted}}",
-            "the member `Redacted` is refused: a URL is made by `urlJoin` and read by `urlParse`",
-            15,
-            None,
-        ),
-        (
-            "{{.Request.Header.Clone}}",
-            "the member `Clone` is refused: a template changes nothing of the request",
-            18,
-            None,
-        ),
-        (
-            '{{.Request.Header.Set "a" "b"}}',
-            "the member `Set` is refused: a template changes nothing of the request",
-            18,
-            None,
-        ),
-        (
-            '{{$.Request.URL.Query.Add "a" "b"}}',
-            "the member `Add` is refused: a template changes nothing of the request",
-            22,
-            None,
-        ),
-        (
-            "{{.Request.URL.User.Password}}",
-            "the member `Password` is refused: a password must not be part of a key",
-            20,
-            None,
-        ),
+        ("{{.Request.Body}}", "`Request` has no field `Body`", 11, None),
+        ("{{.Request.TLS.Version}}", "`TLS` has no fields", 15, None),
         ("{{.Request.URL.Pth}}", "`URL` has no field `Pth`", 15, "did you mean `Path`?"),
         ("{{.User.Nmae}}", "`User` has no field `Nmae`", 8, "did you mean `Name`?"),
         ("{{.Key.foo}}", "`Key` has no fields", 7, None),

@@ -4,7 +4,7 @@ from go_programs import HELM, budget, request_root, user_of
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.values import Struct, is_nil, is_true, type_name
-from tornado_proxy.templates.golang.view import REQUEST, AbsentUser, facts_of, request_facts, root, user_value
+from tornado_proxy.templates.golang.view import REQUEST, AbsentUser, request_facts, root, user_value
 from tornado_proxy.templates.template import (
     LimitError,
     MissingUserError,
@@ -126,6 +126,7 @@ def _written(text, **changes):
         (".Request.Proto .Request.ProtoMajor .Request.ProtoMinor", "HTTP/1.11 1"),
         ("(.Request.ProtoAtLeast 1 1) (.Request.ProtoAtLeast 2 0)", "true false"),
         (".Request.Header.Accept .Request.TLS", "[*/*] <nil>"),
+        ('(.Request.Header.Clone.Get "accept") .Request.URL.Query.Clone', "*/*map[x:[1 2]]"),
         (".Target.Name .Target.Bucket.Name .Target.Bucket.Prefix .Target.Bucket.Region", "sitebp/eu"),
         (".Target.Bucket.S3Endpoint .Target.Bucket.S3ListMaxKeys .Target.Bucket.DisableSSL", "e5 true"),
         (".Target.Mount.Host .Target.Mount.Path", "m[/s/]"),
@@ -203,7 +204,7 @@ DATA = TargetKeyRewriteData(
 
 
 def _of_rule(text, data=DATA):
-    return Program(text, HELM).execute(root(facts_of(CAPTURES, data, budget())), budget()).decode()
+    return Program(text, HELM).execute(root(CAPTURES, data, budget()), budget()).decode()
 
 
 def test_a_rule_s_request_is_that_of_a_server():

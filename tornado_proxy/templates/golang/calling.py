@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
-from tornado_proxy.templates.golang.actions import KEYWORDS
-from tornado_proxy.templates.golang.nodes import BoolLiteral, Literal, NilLiteral, NumberLiteral, StringLiteral
+from tornado_proxy.templates.golang.nodes import KEYWORDS, Constant
+from tornado_proxy.templates.golang.numbers import Number
 from tornado_proxy.templates.golang.values import (
     ANY_MAP,
     INVALID,
@@ -33,7 +33,7 @@ class Parameter:
 
     name: str
     convert: Callable[[Value], Value]
-    literal: Callable[[Literal], Value]
+    literal: Callable[[Constant], Value]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,20 +90,19 @@ def wrong_type(value: Value, expected: str) -> ExecutionError:
     return ExecutionError(f"a `{expected}` is expected, not a `{type_name(value)}`")
 
 
-def wrong_literal(literal: Literal, expected: str) -> ExecutionError:
+def wrong_literal(literal: Constant, expected: str) -> ExecutionError:
     """What is raised where a literal cannot be what a parameter expects."""
-    kinds = {BoolLiteral: "bool", NumberLiteral: "number", StringLiteral: "string", NilLiteral: "nil"}
-    return ExecutionError(f"a `{expected}` is expected, not a {kinds[type(literal)]}")
+    kinds: dict[type, str] = {bool: "bool", Number: "number", bytes: "string"}
+    return ExecutionError(f"a `{expected}` is expected, not a {kinds.get(type(literal.value), 'nil')}")
 
 
-def ideal(literal: Literal) -> Value:
+def ideal(literal: Constant) -> Value:
     """The value of a literal where nothing asks for a type; nil has none there."""
-    match literal:
-        case StringLiteral() | BoolLiteral():
-            return literal.value
-        case NilLiteral():
-            raise ExecutionError("`nil` cannot stand alone")
-    number = literal.number
+    number = literal.value
+    if number is None:
+        raise ExecutionError("`nil` cannot stand alone")
+    if not isinstance(number, Number):
+        return number
     if number.complex is not None:
         return number.complex
     if number.looks_floating:
@@ -113,25 +112,21 @@ def ideal(literal: Literal) -> Value:
     return number.integer
 
 
-def exactly(cls: type, name: str, literal: Callable[[Literal], Value | None]) -> Parameter:
-    """A parameter that takes values of one Python type, and literals that a function finds a value of."""
+def exactly(cls: type, name: str, form: str = "") -> Parameter:
+    """A parameter that takes values and literals of one Python type, numbers in one of their forms."""
 
     def convert(value: Value) -> Value:
         if type(value) is cls:
             return value
         raise wrong_type(value, name)
 
-    return Parameter(name, convert, _literal_of(name, literal))
+    def convert_literal(literal: Constant) -> Value:
+        value = getattr(literal.value, form, None) if form else literal.value
+        if type(value) is cls:
+            return value
+        raise wrong_literal(literal, name)
 
-
-def _literal_of(name: str, read: Callable[[Literal], Value | None]) -> Callable[[Literal], Value]:
-    def convert(literal: Literal) -> Value:
-        value = read(literal)
-        if value is None:
-            raise wrong_literal(literal, name)
-        return value
-
-    return convert
+    return Parameter(name, convert, convert_literal)
 
 
 def struct_of(name: str) -> Parameter:
@@ -142,7 +137,10 @@ def struct_of(name: str) -> Parameter:
             return value
         raise wrong_type(value, name)
 
-    return Parameter(name, convert, _literal_of(name, lambda _literal: None))
+    def refuse_literal(literal: Constant) -> NoReturn:
+        raise wrong_literal(literal, name)
+
+    return Parameter(name, convert, refuse_literal)
 
 
 def _convert_any(value: Value) -> Value:
@@ -150,14 +148,6 @@ def _convert_any(value: Value) -> Value:
     if type(value) is Struct and value.boxed:
         return Struct(value.type, value.source)
     return None if value is INVALID or (type(value) is Nil and value.type.kind == "interface") else value
-
-
-def _any_literal(literal: Literal) -> Value:
-    return None if isinstance(literal, NilLiteral) else ideal(literal)
-
-
-def _reflected_literal(literal: Literal) -> Value:
-    return INVALID if isinstance(literal, NilLiteral) else ideal(literal)
 
 
 def _convert_map(value: Value) -> Map:
@@ -168,19 +158,21 @@ def _convert_map(value: Value) -> Map:
     raise wrong_type(value, ANY_MAP.name)
 
 
-STRING = exactly(bytes, "string", lambda literal: literal.value if isinstance(literal, StringLiteral) else None)
-BOOL = exactly(bool, "bool", lambda literal: literal.value if isinstance(literal, BoolLiteral) else None)
-INT = exactly(int, "int", lambda literal: literal.number.integer if isinstance(literal, NumberLiteral) else None)
-FLOAT = exactly(
-    float, "float64", lambda literal: literal.number.floating if isinstance(literal, NumberLiteral) else None
+def _map_literal(literal: Constant) -> Map:
+    if literal.value is None:
+        return Map((), nil=True)
+    raise wrong_literal(literal, ANY_MAP.name)
+
+
+STRING = exactly(bytes, "string")
+BOOL = exactly(bool, "bool")
+INT = exactly(int, "int", "integer")
+FLOAT = exactly(float, "float64", "floating")
+ANY = Parameter("interface {}", _convert_any, lambda literal: None if literal.value is None else ideal(literal))
+REFLECTED = Parameter(
+    "reflect.Value", lambda value: value, lambda literal: INVALID if literal.value is None else ideal(literal)
 )
-ANY = Parameter("interface {}", _convert_any, _any_literal)
-REFLECTED = Parameter("reflect.Value", lambda value: value, _reflected_literal)
-MAP = Parameter(
-    ANY_MAP.name,
-    _convert_map,
-    _literal_of(ANY_MAP.name, lambda literal: Map((), nil=True) if isinstance(literal, NilLiteral) else None),
-)
+MAP = Parameter(ANY_MAP.name, _convert_map, _map_literal)
 
 
 def read(receiver: Value, name: bytes, budget: RenderBudget) -> Value:
@@ -196,9 +188,6 @@ def read(receiver: Value, name: bytes, budget: RenderBudget) -> Value:
         return call_method(method, receiver, name, (), budget)
     if receiver is None or isinstance(receiver, Nil):
         raise ExecutionError(f"`{name.decode()}` is read from nil")
-    reason = type_of(receiver).refused.get(name)
-    if reason is not None:
-        raise ExecutionError(f"the member `{name.decode()}` is refused: {reason}")
     if isinstance(receiver, Map):
         return receiver.lookup(name)
     raise ExecutionError(f"a `{type_of(receiver).name}` has no field `{name.decode()}`")
@@ -213,13 +202,18 @@ def method_of(receiver: Value, name: bytes) -> Function | None:
 
 
 def call_method(
-    method: Function, receiver: Value, name: bytes, arguments: Sequence[Value], budget: RenderBudget
+    method: Function,
+    receiver: Value,
+    name: bytes,
+    arguments: Sequence[Callable[[Parameter], Value]],
+    budget: RenderBudget,
 ) -> Value:
-    """The method's result for arguments that are converted already; their number is checked here."""
+    """The method's result for arguments that are asked for as its parameters take them."""
     if not method.accepts(len(arguments)):
         raise ExecutionError(f"the method `{name.decode()}` does not take {len(arguments)} arguments")
-    budget.spend(1 + (sum(len(each) for each in arguments if type(each) is bytes) >> 4))
-    result = method.call(budget, receiver, *arguments) if method.budgeted else method.call(receiver, *arguments)
+    values = [argument(method.parameter(index)) for index, argument in enumerate(arguments)]
+    budget.spend(1 + (sum(len(each) for each in values if type(each) is bytes) >> 4))
+    result = method.call(budget, receiver, *values) if method.budgeted else method.call(receiver, *values)
     if type(result) is bytes:
         budget.spend(len(result) >> 4)
     return result
@@ -244,20 +238,16 @@ class Vocabulary:
     functions: Mapping[str, Function]
     refused: Mapping[str, str] = field(default_factory=dict)
 
-    def mistakes(self, name: str, start: int) -> Iterator[TemplateMistake]:
-        """What is wrong with a name, unless a function has it."""
-        if name in self.functions:
-            return
+    def unknown(self, name: str, start: int) -> TemplateMistake:
+        """What is wrong with a name that no function has."""
         end = start + len(name)
         if name in self.refused:
-            yield TemplateMistake(f"the function `{name}` is refused: {self.refused[name]}", start, end)
-        elif name in KEYWORDS:
-            yield TemplateMistake(f"the keyword `{name}` cannot stand here", start, end)
-        else:
-            yield TemplateMistake(f"unknown function `{name}`", start, end, self._advice(name))
-
-    def _advice(self, name: str) -> str | None:
+            return TemplateMistake(f"the function `{name}` is refused: {self.refused[name]}", start, end)
+        if name in KEYWORDS:
+            return TemplateMistake(f"the keyword `{name}` cannot stand here", start, end)
+        message = f"unknown function `{name}`"
         if name.casefold() in _DATA:
-            return f"did you mean `{_DATA[name.casefold()]}`? data is read with a dot before its name"
+            advice = f"did you mean `{_DATA[name.casefold()]}`? data is read with a dot before its name"
+            return TemplateMistake(message, start, end, advice)
         meant = difflib.get_close_matches(name, self.functions, n=1)
-        return f"did you mean `{meant[0]}`?" if meant else None
+        return TemplateMistake(message, start, end, f"did you mean `{meant[0]}`?" if meant else None)

@@ -1,15 +1,24 @@
-"""The syntax tree of a Go template: what stands inside actions, and what actions and text make together.
+"""The syntax tree of a Go template, and how Lark reads an action into it by the grammar `gotemplate.lark`.
 
 Offsets are code points. Inside an action they count from the action's own text, so that equal actions share one
-parsed tree; `Statement.base` says where that text begins in the template.
+parsed tree; `Statement.base` is the offset of that text in the template.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, TypeAlias
 
-from tornado_proxy.templates.golang.numbers import Number
+from lark import Lark, Token, Transformer
+from lark.exceptions import UnexpectedCharacters, UnexpectedToken
+
+from tornado_proxy.templates.golang.numbers import Number, NumberError, character, number
+from tornado_proxy.templates.golang.text import QuotingError, is_digit, is_letter, unquote, unquote_char
+from tornado_proxy.templates.template import TemplateMistake
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,48 +31,21 @@ class ExpressionNode:
 
 @dataclass(frozen=True, slots=True)
 class Dot(ExpressionNode):
-    """The cursor, spelled `.`."""
+    """The cursor, spelled `.`; without any text in front of the fields that are read from it."""
 
 
 @dataclass(frozen=True, slots=True)
-class NilLiteral(ExpressionNode):
-    """The untyped nil."""
+class Constant(ExpressionNode):
+    """A constant: a string, a bool, nil as None, or a number or character, whose type depends on where it stands."""
 
-
-@dataclass(frozen=True, slots=True)
-class BoolLiteral(ExpressionNode):
-    """True or false."""
-
-    value: bool
-
-
-@dataclass(frozen=True, slots=True)
-class NumberLiteral(ExpressionNode):
-    """A number or a character, whose type depends on where it stands."""
-
-    number: Number
-
-
-@dataclass(frozen=True, slots=True)
-class StringLiteral(ExpressionNode):
-    """A string, interpreted or raw."""
-
-    value: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class FieldChain(ExpressionNode):
-    """Fields, keys or methods of dot: `.X.Y`."""
-
-    names: tuple[str, ...]
+    value: bytes | bool | Number | None
 
 
 @dataclass(frozen=True, slots=True)
 class Variable(ExpressionNode):
-    """A variable, `$` among them, and what is read from it: `$x.Y`."""
+    """A variable, `$` among them."""
 
     name: str
-    fields: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +57,10 @@ class Identifier(ExpressionNode):
 
 @dataclass(frozen=True, slots=True)
 class Chain(ExpressionNode):
-    """Fields of what an operand gives: `(…).X`, `f.X`."""
+    """Fields, keys or methods of an operand: `.X.Y`, `$x.Y`, `(…).Y`."""
 
     operand: Operand
     fields: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CommandNode(ExpressionNode):
-    """An operand and its arguments."""
-
-    operands: tuple[Operand, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +69,12 @@ class Pipeline(ExpressionNode):
 
     variables: tuple[str, ...]
     assigns: bool
-    commands: tuple[CommandNode, ...]
+    commands: tuple[Command, ...]
 
 
-Literal: TypeAlias = BoolLiteral | NumberLiteral | StringLiteral | NilLiteral
-Operand: TypeAlias = Dot | Literal | FieldChain | Variable | Identifier | Chain | Pipeline
+Operand: TypeAlias = Dot | Constant | Variable | Identifier | Chain | Pipeline
+Command: TypeAlias = tuple[Operand, ...]
+"""An operand and its arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,3 +146,187 @@ class Jump(Statement):
 
 Node: TypeAlias = TextNode | Output | Branch | Range | Call | Jump
 Body: TypeAlias = tuple[Node, ...]
+
+KEYWORDS = frozenset(
+    (
+        *("block", "break", "continue", "define", "else", "end", "if", "range", "template", "with"),
+        *("false", "nil", "true"),
+    )
+)
+
+
+class ToAction(Transformer[Token, ActionNode]):
+    """Has a method for each rule of the grammar; an invalid literal raises `TemplateMistake`."""
+
+    def output(self, children: list[Pipeline]) -> ActionNode:
+        """A pipeline to be printed."""
+        (pipeline,) = children
+        return ActionNode(pipeline.start, pipeline.end, pipeline=pipeline)
+
+    def control(self, children: list[Any]) -> ActionNode:
+        """A keyword, or two after `else`, with the name and the pipeline that follow."""
+        pipeline = children.pop() if isinstance(children[-1], Pipeline) else None
+        start, (name_start, end) = _span(children[0])[0], _span(children[-1])
+        name = _literal(children.pop()).value if children[-1].type in ("STRING", "RAW") else None
+        assert not isinstance(name, bool | Number)
+        return ActionNode(start, pipeline.end if pipeline else end, " ".join(children), pipeline, name, name_start)
+
+    def pipeline(self, children: list[Any]) -> Pipeline:
+        """Commands, after the variables that take their result."""
+        if not isinstance(children[0], Pipeline):
+            children.insert(0, Pipeline(children[0][0].start, 0, (), False, ()))
+        declaration: Pipeline = children[0]
+        commands: list[Command] = children[1:]
+        return replace(declaration, end=commands[-1][-1].end, commands=tuple(commands))
+
+    def declaration(self, tokens: list[Token]) -> Pipeline:
+        """The variables before `:=` or `=`; a pipeline that has no commands yet."""
+        names = tuple(_word(token) for token in tokens if token.type == "DECLARED")
+        return Pipeline(*_span(tokens[0]), names, tokens[-1] == "=", ())
+
+    def command(self, operands: list[Operand]) -> Command:
+        """An operand and its arguments."""
+        return tuple(operands)
+
+    def operand(self, children: list[Any]) -> Operand:
+        """A term, and the fields that follow it without white space."""
+        first, *fields = children
+        start, end = _span(first)
+        term: Operand
+        if first.type == "OPEN":
+            pipeline, closing, *fields = fields
+            term = replace(pipeline, start=start, end=_span(closing)[1])
+        elif first.type == "FIELD":
+            term, fields = Dot(start, start), children
+        else:
+            term = _term(first)
+        if not fields:
+            return term
+        end = _span(fields[-1])[1]
+        if first.type == "DOT" or isinstance(term, Constant):
+            raise TemplateMistake("a constant, or the cursor, has no fields", start, end)
+        return Chain(start, end, term, tuple(_word(field)[1:] for field in fields))
+
+
+def _span(token: Token) -> tuple[int, int]:
+    start = token.start_pos or 0
+    return start, start + len(token)
+
+
+def _word(token: Token) -> str:
+    """The token's text; of what Python takes for a letter or a digit, Go's names may not hold all."""
+    for offset, char in enumerate(token, _span(token)[0]):
+        if not char.isascii() and not is_letter(char) and not is_digit(char):
+            raise TemplateMistake(f"`{char}` cannot stand in a name", offset, offset + 1)
+    return str(token)
+
+
+def _term(token: Token) -> Dot | Variable | Identifier | Constant:
+    match token.type:
+        case "DOT":
+            return Dot(*_span(token))
+        case "VARIABLE":
+            return Variable(*_span(token), _word(token))
+        case "IDENTIFIER":
+            return Identifier(*_span(token), _word(token))
+    return _literal(token)
+
+
+_READERS: dict[str, Callable[[str], bytes | bool | Number | None]] = {
+    "NIL": lambda _text: None,
+    "TRUE": lambda _text: True,
+    "FALSE": lambda _text: False,
+    "NUMBER": number,
+    "CHARACTER": lambda text: character(text, unquote_char(text)),
+    "STRING": unquote,
+    "RAW": unquote,
+}
+
+
+def _literal(token: Token) -> Constant:
+    start, end = _span(token)
+    try:
+        return Constant(start, end, _READERS[token.type](str(token)))
+    except QuotingError as error:
+        at = start + error.offset
+        advice = "backticks enclose a string without escapes" if token.type == "STRING" else None
+        raise TemplateMistake(str(error), at, at + 2, advice) from None
+    except NumberError as error:
+        raise TemplateMistake(str(error), start, end) from None
+
+
+_PACKAGE = Path(__file__).parents[2]
+_FOLDERS = (_PACKAGE / "grammar", _PACKAGE.parent / "grammar")  # in the package from a wheel, beside it in a checkout
+
+
+@cache
+def action_parser() -> Lark:
+    """The parser of an action's text; it makes nodes, not Lark's trees."""
+    folder = next(filter(Path.is_dir, _FOLDERS))
+    text = (folder / "gotemplate.lark").read_text(encoding="utf-8")
+    return Lark(text, parser="lalr", maybe_placeholders=False, transformer=ToAction())
+
+
+_WORD = re.compile(r"(?:[.$]?\w+|[.$])(?P<next>[^\s\w])")
+_HEADER = re.compile(r"\.Request\.Header\.(?P<name>[\w-]+)")
+
+_HELP = {
+    "+": "arithmetic is done by functions: `add 1 2`",
+    "-": "arithmetic is done by functions: `sub 2 1`",
+    "*": "arithmetic is done by functions: `mul 2 3`",
+    "/": "arithmetic is done by functions: `div 6 3`",
+    "=": "values are compared by functions: `eq .A .B`; white space stands before an assignment's `=`",
+    "!": "values are compared by functions: `ne .A .B`, and negated by `not`",
+    "<": "values are compared by functions: `lt .A .B`",
+    ">": "values are compared by functions: `gt .A .B`",
+    "&": "conditions are joined by functions: `and .A .B`",
+    "?": "a choice is an `if`, or `ternary`",
+    "[": 'elements are read by a function: `index .List 0`, `index .Map "key"`',
+    "(": "arguments follow their function after white space, without parentheses: `print 1 2`",
+    ",": "arguments are parted by white space",
+    "{": "an action cannot stand in an action",
+}
+
+
+def parse_action(text: str, start: int) -> ActionNode:
+    """The node of an action's text, which begins at an offset of the template; raises `TemplateMistake`."""
+    try:
+        return _parse(text)
+    except TemplateMistake as mistake:
+        end = None if mistake.end is None else mistake.end + start
+        raise TemplateMistake(str(mistake), mistake.offset + start, end, mistake.help) from None
+
+
+@lru_cache(maxsize=4096)
+def _parse(text: str) -> ActionNode:
+    # A set of rules repeats its actions, `{{ .Key }}` before all: each is parsed once.
+    try:
+        return action_parser().parse(text)  # type: ignore[return-value]
+    except UnexpectedToken as error:
+        mistake = _unexpected_token(text, error)
+    except UnexpectedCharacters as error:
+        mistake = _unexpected_character(text, error.pos_in_stream)  # type: ignore[arg-type]  # an int in fact
+    raise mistake
+
+
+def _unexpected_token(text: str, error: UnexpectedToken) -> TemplateMistake:
+    if not text.strip():
+        return TemplateMistake("the action is empty", 0, len(text), "a comment is written `{{/* … */}}`")
+    if error.token.type == "$END":
+        end = text.rstrip()
+        return TemplateMistake("the action ends where a value is expected", len(end) - 1, len(end))
+    start = error.token.start_pos or 0
+    found = str(error.token).strip() or "white space"
+    advice = f'write `index .Groups "{found[1:]}"`' if text[:start].endswith(".Groups") else _HELP.get(found)
+    return TemplateMistake(f"`{found}` cannot stand here", start, start + len(found), advice)
+
+
+def _unexpected_character(text: str, position: int) -> TemplateMistake:
+    word = _WORD.match(text, position)
+    at = position if word is None else word.start("next")
+    char = text[at]
+    if word is None:
+        return TemplateMistake(f"`{char}` cannot stand here", at, at + 1, _HELP.get(char))
+    header = next((found for found in _HEADER.finditer(text) if found.start() < at < found.end()), None)
+    advice = f'write `.Request.Header.Get "{header["name"]}"`' if header else _HELP.get(char)
+    return TemplateMistake(f"`{char}` cannot follow `{text[position:at]}` without white space", at, at + 1, advice)

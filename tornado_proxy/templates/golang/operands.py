@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from enum import Enum
+from functools import partial
 from typing import TypeAlias
 
 from tornado_proxy.templates.golang import nodes
@@ -11,6 +12,7 @@ from tornado_proxy.templates.golang.calling import (
     ANY,
     Function,
     Parameter,
+    Vocabulary,
     call_method,
     ideal,
     method_of,
@@ -18,10 +20,9 @@ from tornado_proxy.templates.golang.calling import (
     special,
 )
 from tornado_proxy.templates.golang.values import INVALID, ExecutionError, Value
-from tornado_proxy.templates.template import LimitError, RenderBudget, RenderLimits, TemplateMistake
+from tornado_proxy.templates.template import RenderBudget, TemplateMistake
 
-_MANY = 32  # with more variables than anyone writes, looking for one is work
-_SHORT = 255  # what is no longer costs no more than the action that writes it
+_LONG = 255  # a shorter text costs no more than the action that reads, makes or writes it
 
 
 class Leaving(Enum):
@@ -32,9 +33,12 @@ class Leaving(Enum):
 
 
 class Run:
-    """One execution of a template and of those that it calls; `helpers` are those defined beside the outermost."""
+    """One execution of a template and of those that it calls; `helpers` are those defined beside the outermost.
 
-    __slots__ = ("budget", "depth", "helpers", "names", "out", "size", "templates", "values")
+    `values` are the variables of the template that runs, `$` being the first.
+    """
+
+    __slots__ = ("budget", "depth", "helpers", "out", "size", "templates", "values")
 
     def __init__(self, templates: Mapping[bytes, Execute], budget: RenderBudget) -> None:
         self.templates = self.helpers = templates
@@ -42,241 +46,239 @@ class Run:
         self.depth = 0
         self.out: list[bytes] = []
         self.size = 0
-        self.names: list[str] = []
         self.values: list[Value] = []
 
     def write(self, text: bytes) -> None:
         """Add to the output, which may not become longer than any other text."""
         size = len(text)
         self.size += size
-        if size > _SHORT or self.size > self.budget.limits.text:
+        if size > _LONG or self.size > self.budget.limits.text:
             self.budget.spend(size >> 4)
             self.budget.fit(self.size)
         self.out.append(text)
 
-    def declare(self, name: str, value: Value) -> None:
-        """Make a variable, which may hide one of the same name."""
-        self.names.append(name)
-        self.values.append(value)
-
-    def assign(self, name: str, value: Value) -> None:
-        """Set the variable of that name that was declared last."""
-        self.values[self._index(name)] = value
-
-    def lookup(self, name: str) -> Value:
-        """The value of the variable of that name that was declared last."""
-        return self.values[self._index(name)]
-
-    def _index(self, name: str) -> int:
-        if len(self.names) > _MANY:
-            self.budget.spend(len(self.names) >> 4)
-        for index in range(len(self.names) - 1, -1, -1):
-            if self.names[index] == name:
-                return index
-        raise ExecutionError(f"the variable `{name}` is not set yet")
-
-    def forget(self, mark: int) -> None:
-        """Drops the variables beyond a count."""
-        del self.names[mark:]
-        del self.values[mark:]
-
-    def invoke(self, body: Execute, dot: Value) -> None:
-        """Run a template: it sees none of the caller's variables, and its own `$` is dot."""
-        names, values = self.names, self.values
+    def invoke(self, template: Execute, dot: Value) -> None:
+        """Run a template, which makes its own variables."""
+        values = self.values
         self.depth += 1
         self.budget.nest(self.depth)
-        self.names, self.values = ["$"], [dot]
-        body(self, dot)
-        self.names, self.values = names, values
+        template(self, dot)
+        self.values = values
         self.depth -= 1
 
-    def capture(self, body: Execute, dot: Value) -> bytes:
+    def capture(self, template: Execute, dot: Value) -> bytes:
         """What a template writes, as a value instead of output."""
         out, size = self.out, self.size
         self.out, self.size = [], 0
-        self.invoke(body, dot)
+        self.invoke(template, dot)
         text = b"".join(self.out)
         self.out, self.size = out, size
         return text
 
 
-Evaluate: TypeAlias = Callable[[Run, Value], Value]
-"""A value closure: of the run and dot."""
-
-Follow: TypeAlias = Callable[[Run, Value, Value], Value]
-"""The closure of a command: of the run, dot, and what is piped to it, which the first one of a pipeline ignores."""
+Evaluate: TypeAlias = Callable[..., Value]
+"""A value closure: of the run and dot; that of a command that takes a piped value, also of that."""
 
 Execute: TypeAlias = Callable[[Run, Value], "Leaving | None"]
 """A body closure: writes to the run."""
 
+UNSET = object()
+"""The value of a variable before its declaration is evaluated."""
+HIDDEN = -1
+"""In place of a variable's index: Go's parser knows its name here, but nothing can have set it."""
+_UNDECLARED = -2
 
 # In place of a function that does not exist: its arguments are still looked at for mistakes.
 _UNKNOWN = special(lambda _run, _dot, _arguments: INVALID, rest=ANY)
-_LITERALS = (nodes.BoolLiteral, nodes.NilLiteral, nodes.NumberLiteral, nodes.StringLiteral)
-_LONG = 255  # a text is accounted for from here on; the call itself was, with the body that it stands in
 
 
 class Operands:
-    """Compiles what stands inside the actions of one template; `certain` collects what is sure to fail."""
+    """Compiles what stands inside the actions of one template and of those defined in it, action after action.
 
-    def __init__(self, text: str, functions: Mapping[str, Function]) -> None:
+    `mistakes` collects what Go refuses when it parses, `certain` what is sure to fail once it is evaluated. `base` is
+    the offset of the action that is being compiled, `scope` the variables known there with their indexes, `variables`
+    their number in the whole template, `weight` the number of operands and fields so far.
+    """
+
+    def __init__(self, text: str, vocabulary: Vocabulary) -> None:
         self._text = text
-        self._functions = functions
+        self._vocabulary = vocabulary
+        self.mistakes: list[TemplateMistake] = []
         self.certain: list[TemplateMistake] = []
+        self.base = self.weight = 0
+        self.begin()
 
-    def pipeline(self, pipeline: nodes.Pipeline, base: int) -> Evaluate:
+    def begin(self) -> None:
+        """Begin a template, whose only variable is `$`."""
+        self.scope = [("$", 0)]
+        self.variables = 1
+
+    def pipeline(self, pipeline: nodes.Pipeline, most_variables: int = 1) -> Evaluate:
         """The value of the last command, which variables may take; a nil interface is not a value from there on.
 
         A failure says which pipeline failed, the innermost that did.
         """
-        first, *others = (self._command(each, base, piped=number > 0) for number, each in enumerate(pipeline.commands))
-        names, assigns = pipeline.variables, pipeline.assigns
-        context = self._text[base + pipeline.start : base + pipeline.end]
+        names = pipeline.variables
+        if len(names) > most_variables:
+            self._mistake("two variables are declared by a `range` only", pipeline)
+        # Go's parser knows the variables from here on, though they are set last.
+        self.scope += [(name, HIDDEN) for name in names]
+        first, *others = (self._command(each, piped=number > 0) for number, each in enumerate(pipeline.commands))
+        if not pipeline.assigns:
+            self.scope += [(name, self.variables + number) for number, name in enumerate(names)]
+            self.variables += len(names)
+        indexes = [self.index(name) for name in names]
+        if HIDDEN in indexes:
+            return self.failing(f"the variable `{names[0]}` is not set yet", pipeline.start, pipeline.end)
+        context = self._text[self.base + pipeline.start : self.base + pipeline.end]
 
         def evaluate(run: Run, dot: Value) -> Value:
             try:
-                value = first(run, dot, INVALID)
+                value = first(run, dot)
                 for command in others:
                     value = command(run, dot, INVALID if value is None else value)
-                value = INVALID if value is None else value
-                for name in names:
-                    if assigns:
-                        run.assign(name, value)
-                    else:
-                        run.declare(name, value)
             except ExecutionError as error:
                 if error.context is None:
                     error.context = context
                 raise
+            value = INVALID if value is None else value
+            for index in indexes:
+                run.values[index] = value
             return value
 
         return evaluate
 
-    def _command(self, command: nodes.CommandNode, base: int, *, piped: bool) -> Follow:
-        operand = command.operands[0]
-        match operand:
-            case nodes.Identifier():
-                return self._call(operand.name, command, base, piped=piped)
-            case nodes.FieldChain() | nodes.Chain() | nodes.Variable(fields=(_, *_)):
-                return self._chain(operand, command, base, piped=piped)
-        if piped or len(command.operands) > 1:
-            evaluate = self.failing("only a function takes arguments", command, base)
-        elif isinstance(operand, _LITERALS):
-            evaluate = self._constant(ideal, operand, base)
-        else:
-            evaluate = self._operand(operand, base)
-        return lambda run, dot, _piped: evaluate(run, dot)
+    def index(self, name: str) -> int:
+        """The index of the variable of that name that was declared last, or a negative number."""
+        return max((index for known, index in self.scope if known == name), default=_UNDECLARED)
 
-    def _operand(self, operand: nodes.Operand, base: int) -> Evaluate:
-        """An operand by itself, literals excepted, whose value depends on what takes them."""
+    def _command(self, command: nodes.Command, *, piped: bool) -> Evaluate:
+        first, *arguments = command
+        if isinstance(first, nodes.Identifier):
+            return self._call(first, arguments, command, piped=piped)
+        if not piped and not arguments:
+            return self._operand(first)
+        if isinstance(first, nodes.Chain):
+            return self._method(first, arguments, piped=piped)
+        if piped and isinstance(first, nodes.Dot | nodes.Constant):
+            self._mistake("a constant takes no piped value", first)
+        for operand in command:
+            self._operand(operand)
+        return self.failing("only a function takes arguments", first.start, command[-1].end)
+
+    def _operand(self, operand: nodes.Operand, literal: Callable[[nodes.Constant], Value] = ideal) -> Evaluate:
+        """An operand by itself; `literal` makes a value of a constant."""
         match operand:
-            case nodes.Dot():
-                return lambda _run, dot: dot
             case nodes.Pipeline():
-                return self.pipeline(operand, base)
-            case nodes.Variable(name=name, fields=()):
-                return lambda run, _dot: run.lookup(name)
-        follow = self._command(nodes.CommandNode(operand.start, operand.end, (operand,)), base, piped=False)
-        return lambda run, dot: follow(run, dot, INVALID)
+                return self.pipeline(operand)
+            case nodes.Chain():
+                return self._fields(operand)
+            case nodes.Identifier():
+                return self._call(operand, [], (operand,), piped=False)
+        self.weight += 1
+        match operand:
+            case nodes.Variable():
+                return self._variable(operand)
+            case nodes.Constant():
+                return self._constant(operand, literal)
+        return lambda _run, dot: dot
 
-    def _argument(self, operand: nodes.Operand, parameter: Parameter, base: int) -> Evaluate:
-        """An operand as a parameter takes it."""
-        if isinstance(operand, _LITERALS):
-            return self._constant(parameter.literal, operand, base)
-        evaluate, convert = self._operand(operand, base), parameter.convert
-        return lambda run, dot: convert(evaluate(run, dot))
+    def _variable(self, variable: nodes.Variable) -> Evaluate:
+        index, name = self.index(variable.name), variable.name
+        if index == _UNDECLARED:
+            self._mistake(f"unknown variable `{name}`", variable)
+        if index < 0:
+            return self.failing(f"the variable `{name}` is not set yet", variable.start, variable.end)
 
-    def _constant(self, convert: Callable[[nodes.Literal], Value], literal: nodes.Literal, base: int) -> Evaluate:
+        def evaluate(run: Run, _dot: Value) -> Value:
+            value = run.values[index]
+            if value is UNSET:
+                raise ExecutionError(f"the variable `{name}` is not set yet")
+            return value
+
+        return evaluate
+
+    def _constant(self, literal: nodes.Constant, convert: Callable[[nodes.Constant], Value]) -> Evaluate:
         try:
             constant = convert(literal)
         except ExecutionError as error:
-            return self.failing(error.message, literal, base)
+            return self.failing(error.message, literal.start, literal.end)
         return lambda _run, _dot: constant
 
-    def _call(self, name: str, command: nodes.CommandNode, base: int, *, piped: bool) -> Follow:
+    def _call(
+        self, identifier: nodes.Identifier, operands: list[nodes.Operand], command: nodes.Command, *, piped: bool
+    ) -> Evaluate:
         """A function's result for the arguments, the piped value last."""
-        function = self._functions.get(name, _UNKNOWN)
-        operands = command.operands[1:]
-        count = len(operands) + piped
-        if not function.accepts(count):
-            fail = self.failing(f"`{name}` does not take {count} arguments", command, base)
-            return lambda run, dot, _piped: fail(run, dot)
-        known = len(self.certain)
-        arguments = [self._argument(each, function.parameter(index), base) for index, each in enumerate(operands)]
-        if not piped and len(self.certain) == known and all(isinstance(each, _LITERALS) for each in operands):
-            message = None if function.special or name == "fail" else _failure(function, operands)
-            if message is not None:
-                fail = self.failing(message, command, base)
-                return lambda run, dot, _piped: fail(run, dot)
+        self.weight += 1
+        name, count = identifier.name, len(operands) + piped
+        function, fail = self._vocabulary.functions.get(name), None
+        if function is None:
+            self.mistakes.append(self._vocabulary.unknown(name, self.base + identifier.start))
+        elif not function.accepts(count):
+            fail = self.failing(f"`{name}` does not take {count} arguments", identifier.start, command[-1].end)
+        if function is None or fail is not None:
+            function = _UNKNOWN
+        arguments = [self._argument(each, function.parameter(index)) for index, each in enumerate(operands)]
+        if fail is not None:
+            return fail
         convert = function.parameter(count - 1).convert if piped else None
         return (_special_call if function.special else _plain_call)(function, arguments, convert)
 
-    def _chain(
-        self,
-        operand: nodes.FieldChain | nodes.Variable | nodes.Chain,
-        command: nodes.CommandNode,
-        base: int,
-        *,
-        piped: bool,
-    ) -> Follow:
-        """What fields, keys and methods lead to; arguments are for the last of them, which is a method then."""
-        receiver: Evaluate | None
-        match operand:
-            case nodes.FieldChain():
-                receiver, names = None, operand.names
-            case nodes.Variable():
-                variable = nodes.Variable(operand.start, operand.end, operand.name)
-                receiver, names = self._operand(variable, base), operand.fields
-            case _:
-                receiver, names = self._operand(operand.operand, base), operand.fields
-        encoded = [name.encode() for name in names]
-        arguments = command.operands[1:]
-        if not arguments and not piped:
-            return _field_path(receiver, encoded)
-        return self._method_path(receiver, encoded, arguments, base, piped=piped)
+    def _argument(self, operand: nodes.Operand, parameter: Parameter) -> Evaluate:
+        """An operand as a parameter takes it."""
+        evaluate, convert = self._operand(operand, parameter.literal), parameter.convert
+        return evaluate if isinstance(operand, nodes.Constant) else lambda run, dot: convert(evaluate(run, dot))
 
-    def _method_path(
-        self,
-        receiver: Evaluate | None,
-        names: list[bytes],
-        arguments: Sequence[nodes.Operand],
-        base: int,
-        *,
-        piped: bool,
-    ) -> Follow:
-        *path, last = names
-        # What a literal means depends on the method, which depends on the receiver.
-        compiled: dict[Function, list[Evaluate]] = {}
+    def _fields(self, chain: nodes.Chain) -> Evaluate:
+        """What fields, keys and methods without arguments lead to."""
+        names = [name.encode() for name in chain.fields]
+        self.weight += len(names)
+        if not isinstance(chain.operand, nodes.Dot):
+            return _path(self._operand(chain.operand), names)
+        if len(names) > 1:
+            return _path(None, names)
+        (name,) = names
+        return lambda run, dot: read(dot, name, run.budget)
 
-        def call(run: Run, dot: Value, value: Value) -> Value:
-            target = dot if receiver is None else receiver(run, dot)
-            for name in path:
-                target = read(target, name, run.budget)
+    def _method(self, chain: nodes.Chain, operands: list[nodes.Operand], *, piped: bool) -> Evaluate:
+        """A method's result for the arguments, the piped value last; fields, keys and methods lead to its receiver."""
+        *path, last = (name.encode() for name in chain.fields)
+        self.weight += len(chain.fields)
+        receiver = _path(self._operand(chain.operand), path)
+        arguments = [self._method_argument(each) for each in operands]
+
+        def call(run: Run, dot: Value, value: Value = INVALID) -> Value:
+            target = receiver(run, dot)
             if target is INVALID:
                 return INVALID
             method = method_of(target, last)
             if method is None:
                 read(target, last, run.budget)
                 raise ExecutionError(f"`{last.decode()}` is not a method, but has arguments")
-            count = len(arguments) + piped
-            if not method.accepts(count):
-                raise ExecutionError(f"the method `{last.decode()}` does not take {count} arguments")
-            if method not in compiled:
-                compiled[method] = [self._argument(each, method.parameter(i), base) for i, each in enumerate(arguments)]
-            values = [evaluate(run, dot) for evaluate in compiled[method]]
+            given: list[Evaluate] = [partial(argument, run, dot) for argument in arguments]
             if piped:
-                values.append(method.parameter(count - 1).convert(value))
-            return call_method(method, target, last, values, run.budget)
+                given.append(lambda parameter: parameter.convert(value))
+            return call_method(method, target, last, given, run.budget)
 
         return call
 
-    def failing(self, message: str, place: nodes.ExpressionNode, base: int) -> Evaluate:
+    def _method_argument(self, operand: nodes.Operand) -> Evaluate:
+        """An argument whose parameter depends on the method, which depends on the receiver: it comes third."""
+        evaluate = self._operand(operand, lambda literal: literal)
+        if isinstance(operand, nodes.Constant):
+            return lambda _run, _dot, parameter: parameter.literal(operand)
+        return lambda run, dot, parameter: parameter.convert(evaluate(run, dot))
+
+    def _mistake(self, message: str, place: nodes.ExpressionNode) -> None:
+        self.mistakes.append(TemplateMistake(message, self.base + place.start, self.base + place.end))
+
+    def failing(self, message: str, start: int, end: int) -> Evaluate:
         """What always fails; known before it runs, so that a load may refuse it."""
-        start, end = base + place.start, base + place.end
+        start, end = self.base + start, self.base + end
         context = self._text[start:end]
         self.certain.append(TemplateMistake(message, start, end))
 
-        def fail(_run: Run, _dot: Value) -> Value:
+        def fail(_run: Run, _dot: Value, _piped: Value = INVALID) -> Value:
             error = ExecutionError(message)
             error.context = context
             raise error
@@ -284,36 +286,22 @@ class Operands:
         return fail
 
 
-def _failure(function: Function, literals: Sequence[nodes.Operand]) -> str | None:
-    """What a call of constants fails with; its result depends on nothing else, so that it always fails."""
-    values = [function.parameter(index).literal(literal) for index, literal in enumerate(literals)]  # type: ignore[arg-type]
-    try:
-        function.call(RenderBudget(RenderLimits()), *values) if function.budgeted else function.call(*values)
-    except ExecutionError as error:
-        return error.message
-    except LimitError:
-        return None
-    return None
+def _path(receiver: Evaluate | None, names: list[bytes]) -> Evaluate:
+    """What names lead to, one after the other, from a receiver or from dot."""
 
-
-def _field_path(receiver: Evaluate | None, names: list[bytes]) -> Follow:
-    if receiver is None and len(names) == 1:
-        (name,) = names
-        return lambda run, dot, _piped: read(dot, name, run.budget)
-
-    def follow(run: Run, dot: Value, _piped: Value) -> Value:
+    def evaluate(run: Run, dot: Value) -> Value:
         value = dot if receiver is None else receiver(run, dot)
         for name in names:
             value = read(value, name, run.budget)
         return value
 
-    return follow
+    return evaluate
 
 
-def _plain_call(function: Function, arguments: list[Evaluate], convert: Callable[[Value], Value] | None) -> Follow:
+def _plain_call(function: Function, arguments: list[Evaluate], convert: Callable[[Value], Value] | None) -> Evaluate:
     implementation, budgeted = function.call, function.budgeted
 
-    def call(run: Run, dot: Value, piped: Value) -> Value:
+    def call(run: Run, dot: Value, piped: Value = INVALID) -> Value:
         values = [evaluate(run, dot) for evaluate in arguments]
         if convert is not None:
             values.append(convert(piped))
@@ -328,10 +316,10 @@ def _plain_call(function: Function, arguments: list[Evaluate], convert: Callable
     return call
 
 
-def _special_call(function: Function, arguments: list[Evaluate], convert: Callable[[Value], Value] | None) -> Follow:
+def _special_call(function: Function, arguments: list[Evaluate], convert: Callable[[Value], Value] | None) -> Evaluate:
     implementation = function.call
 
-    def call(run: Run, dot: Value, piped: Value) -> Value:
+    def call(run: Run, dot: Value, piped: Value = INVALID) -> Value:
         if convert is None:
             return implementation(run, dot, arguments)
         return implementation(run, dot, [*arguments, lambda _run, _dot: convert(piped)])

@@ -1,13 +1,13 @@
-"""A template parsed: actions nested as their keywords say, and what they name checked (package text/template/parse)."""
+"""A template parsed: cut into text and actions, which nest as their keywords say (package text/template/parse)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tornado_proxy.templates.golang import nodes
-from tornado_proxy.templates.golang.actions import DEEPEST, Inside, Plain, parse_action, scan
-from tornado_proxy.templates.golang.calling import Vocabulary
+from tornado_proxy.templates.golang.nodes import parse_action
 from tornado_proxy.templates.golang.text import go_string, trim_space
 from tornado_proxy.templates.template import TemplateMistake
 
@@ -15,16 +15,107 @@ ROOT = b"template-string-loaded"
 """What s3-proxy calls the outermost template; one that defines it has no text of its own."""
 MOST_TEMPLATES = 100
 _CLOSERS = ("end", "else", "else if", "else with")
-_CONSTANT = (nodes.BoolLiteral, nodes.Dot, nodes.NilLiteral, nodes.NumberLiteral, nodes.StringLiteral)
+
+DEEPEST = 100
+"""How deep parentheses and control actions may nest; Go allows more of the former than any one writes."""
+
+_LEFT = re.compile(r"\{\{(?:-(?=[ \t\r\n]))?")
+_COMMENT_END = re.compile(r"(?:[ \t\r\n]-)?\}\}")
+
+# What matters for finding an action's end; every other character is passed over one by one.
+_PIECE = re.compile(
+    r"""(?P<close>(?P<trim>[ \t\r\n]-)?\}\})
+      |"(?:\\[^\n]|[^"\\\n])*" |'(?:\\[^\n]|[^'\\\n])*' |`[^`]*`
+      |(?P<unclosed>["'`])
+      |(?P<parenthesis>[()])
+      |.""",
+    re.VERBOSE | re.DOTALL,
+)
+_UNCLOSED = {'"': "a quoted string", "'": "a character constant", "`": "a raw string"}
+_SPACE = " \t\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """Text to be written as it stands; `start` is its offset in the template."""
+
+    text: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """The text of one action, without delimiters and trim markers; `start` is its offset."""
+
+    text: str
+    start: int
+
+
+def scan(text: str) -> Iterator[Plain | Inside]:
+    """The pieces of a template in order; raises `TemplateMistake` for what is not closed."""
+    position = 0
+    while (left := _LEFT.search(text, position)) is not None:
+        plain = text[position : left.start()]
+        if left[0].endswith("-"):
+            plain = plain.rstrip(_SPACE)
+        if plain:
+            yield Plain(plain, position)
+        comment = _comment_end(text, left)
+        if comment is not None:
+            position = comment
+            continue
+        start = left.end()
+        end, close, trims = _action_end(text, start)
+        yield Inside(text[start:end], start)
+        position = _after(text, close) if trims else close
+    if position < len(text):
+        yield Plain(text[position:], position)
+
+
+def _comment_end(text: str, left: re.Match[str]) -> int | None:
+    """Where the text goes on after a comment; None if the action is not a comment."""
+    trimmed = left[0].endswith("-")
+    start = left.end() + trimmed
+    if not text.startswith("/*", start):
+        return None
+    closing = text.find("*/", start + 2)
+    if closing < 0:
+        raise TemplateMistake("a comment is not closed", left.start(), left.end(), "close it with `*/}}`")
+    end = _COMMENT_END.match(text, closing + 2)
+    if end is None:
+        raise TemplateMistake("a comment does not end its action", closing, closing + 2, "write `*/}}` or `*/ -}}`")
+    return _after(text, end.end()) if "-" in end[0] else end.end()
+
+
+def _action_end(text: str, start: int) -> tuple[int, int, bool]:
+    """Where an action's text ends, where its delimiter ends, and whether that trims what follows."""
+    depth, position = 0, start
+    while (piece := _PIECE.match(text, position)) is not None:
+        if piece["close"]:
+            return piece.start(), piece.end(), bool(piece["trim"])
+        if quote := piece["unclosed"]:
+            raise TemplateMistake(f"{_UNCLOSED[quote]} is not closed", position, position + 1)
+        if parenthesis := piece["parenthesis"]:
+            depth += 1 if parenthesis == "(" else -1
+            if depth > DEEPEST:
+                raise TemplateMistake(f"parentheses nest deeper than {DEEPEST} levels", position, position + 1)
+        position = piece.end()
+    raise TemplateMistake("an action is not closed", start - 2, start, "close it with `}}`")
+
+
+def _after(text: str, position: int) -> int:
+    """The offset of the first character from a position on that is not white space."""
+    while position < len(text) and text[position] in _SPACE:
+        position += 1
+    return position
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedTemplate:
-    """A template's own body, the bodies of the templates that it defines, and the names in them that are unknown."""
+    """A template's own body, and the bodies of the templates that it defines."""
 
     body: nodes.Body
     templates: Mapping[bytes, nodes.Body]
-    mistakes: tuple[TemplateMistake, ...] = ()
 
     @property
     def callable(self) -> Mapping[bytes, nodes.Body]:
@@ -32,222 +123,147 @@ class ParsedTemplate:
         return {**self.templates, ROOT: self.body}
 
 
-def parse(text: str, vocabulary: Vocabulary) -> ParsedTemplate:
+def parse(text: str) -> ParsedTemplate:
     """The template's tree; raises `TemplateMistake` with offsets in code points for what is not one."""
-    parser = _TemplateParser(scan(text), vocabulary)
-    try:
-        body = parser.top()
-    except TemplateMistake as mistake:
-        mistake.others = tuple(parser.mistakes)
-        raise
+    parser = _TemplateParser(scan(text))
+    body = parser.top()
     defined = parser.templates.pop(ROOT, ())
     if _is_empty(defined):
-        defined = body
-    elif not _is_empty(body):
+        return ParsedTemplate(body, parser.templates)
+    if not _is_empty(body):
         message = f"the template `{ROOT.decode()}` is defined twice: the text around its definition is one"
         raise TemplateMistake(message, *parser.root_definition)
-    return ParsedTemplate(defined, parser.templates, tuple(parser.mistakes))
-
-
-@dataclass(slots=True)
-class _Scope:
-    """What a template being parsed has declared so far, and whether it is inside a `range`."""
-
-    variables: list[str] = field(default_factory=lambda: ["$"])
-    ranges: int = 0
+    return ParsedTemplate(defined, parser.templates)
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """An action and its place."""
+    """An action, and the offset of its text in the template."""
 
     action: nodes.ActionNode
-    inside: Inside
+    base: int
+
+    def mistake(self, message: str, help: str | None = None, start: int | None = None) -> TemplateMistake:
+        """What is wrong with it, from an offset of its text on."""
+        start = self.action.start if start is None else start
+        return TemplateMistake(message, self.base + start, self.base + self.action.end, help)
 
     @property
-    def start(self) -> int:
-        return self.action.start + self.inside.start
-
-    @property
-    def end(self) -> int:
-        return self.action.end + self.inside.start
+    def pipeline(self) -> nodes.Pipeline:
+        """The pipeline that its keyword demands."""
+        assert self.action.pipeline is not None
+        return self.action.pipeline
 
 
 class _TemplateParser:
     """Puts the pieces of a template together; each method takes what follows what it names."""
 
-    def __init__(self, pieces: Iterator[Plain | Inside], vocabulary: Vocabulary) -> None:
+    def __init__(self, pieces: Iterator[Plain | Inside]) -> None:
         self._pieces = pieces
-        self._vocabulary = vocabulary
         self._depth = 0
+        self._ranges = 0
         self.templates: dict[bytes, nodes.Body] = {}
         self.root_definition = 0, 0
-        self.mistakes: list[TemplateMistake] = []
 
     def top(self) -> nodes.Body:
         """The whole template; only here may templates be defined."""
-        scope = _Scope()
+        body, closer = self._pieces_up_to_closer(outermost=True)
+        if closer is not None:
+            raise closer.mistake(f"there is nothing to `{closer.action.keyword}`")
+        return body
+
+    def _pieces_up_to_closer(self, *, outermost: bool = False) -> tuple[nodes.Body, _Found | None]:
         made: list[nodes.Node] = []
         for piece in self._pieces:
             if isinstance(piece, Plain):
                 made.append(nodes.TextNode(go_string(piece.text)))
                 continue
-            found = _Found(parse_action(piece), piece)
-            if found.action.keyword == "define":
+            found = _Found(parse_action(piece.text, piece.start), piece.start)
+            if found.action.keyword in _CLOSERS:
+                return tuple(made), found
+            if found.action.keyword == "define" and outermost:
                 self._definition(found)
-            elif found.action.keyword in _CLOSERS:
-                raise TemplateMistake(f"there is nothing to `{found.action.keyword}`", found.start, found.end)
             else:
-                made.append(self._node(found, scope))
-        return tuple(made)
+                made.append(self._node(found))
+        return tuple(made), None
 
-    def _definition(self, opening: _Found) -> None:
-        body, closer = self._body(opening, _Scope())
-        _must_end(closer, opening)
-        self._add(opening, body)
-
-    def _add(self, opening: _Found, body: nodes.Body) -> None:
-        """Give a template its name; of two, one must be empty, and the other counts."""
-        name = opening.action.name or b""
-        if name == ROOT:
-            self.root_definition = opening.inside.start + opening.action.name_start, opening.end
-        known = self.templates.get(name, ())
-        if _is_empty(known):
-            self.templates[name] = body
-            if len(self.templates) > MOST_TEMPLATES:
-                raise TemplateMistake(f"more than {MOST_TEMPLATES} templates are defined", opening.start, opening.end)
-        elif not _is_empty(body):
-            start = opening.inside.start + opening.action.name_start
-            raise TemplateMistake(f"the template `{name.decode()}` is defined twice", start, opening.end)
-
-    def _body(self, opening: _Found, scope: _Scope) -> tuple[nodes.Body, _Found]:
+    def _body(self, opening: _Found) -> tuple[nodes.Body, _Found]:
         """The nodes up to an `end` or an `else`, and that closing action."""
         self._nest(opening)
-        made: list[nodes.Node] = []
-        for piece in self._pieces:
-            if isinstance(piece, Plain):
-                made.append(nodes.TextNode(go_string(piece.text)))
-                continue
-            found = _Found(parse_action(piece), piece)
-            if found.action.keyword in _CLOSERS:
-                self._depth -= 1
-                return tuple(made), found
-            made.append(self._node(found, scope))
-        keyword = opening.action.keyword
-        raise TemplateMistake(f"the `{keyword}` is not closed", opening.start, opening.end, "close it with `{{end}}`")
+        body, closer = self._pieces_up_to_closer()
+        self._depth -= 1
+        if closer is None:
+            raise opening.mistake(f"the `{opening.action.keyword}` is not closed", "close it with `{{end}}`")
+        return body, closer
 
     def _nest(self, opening: _Found) -> None:
         """Count one level more; an `else if` is one as well, for its tree is that of an `if` within an `else`."""
         self._depth += 1
         if self._depth > DEEPEST:
-            raise TemplateMistake(f"actions nest deeper than {DEEPEST} levels", opening.start, opening.end)
+            raise opening.mistake(f"actions nest deeper than {DEEPEST} levels")
 
-    def _node(self, found: _Found, scope: _Scope) -> nodes.Node:
-        match found.action.keyword:
+    def _definition(self, opening: _Found) -> None:
+        """Give a template its name; of two, one must be empty, and the other counts."""
+        ranges, self._ranges = self._ranges, 0
+        body, closer = self._body(opening)
+        self._ranges = ranges
+        _must_end(closer, opening)
+        name, start = opening.action.name or b"", opening.action.name_start
+        if name == ROOT:
+            self.root_definition = opening.base + start, opening.base + opening.action.end
+        if _is_empty(self.templates.get(name, ())):
+            self.templates[name] = body
+            if len(self.templates) > MOST_TEMPLATES:
+                raise opening.mistake(f"more than {MOST_TEMPLATES} templates are defined")
+        elif not _is_empty(body):
+            raise opening.mistake(f"the template `{name.decode()}` is defined twice", start=start)
+
+    def _node(self, found: _Found) -> nodes.Node:
+        keyword = found.action.keyword
+        match keyword:
             case "":
-                return self._output(found, scope)
+                return nodes.Output(found.base, found.pipeline)
             case "if" | "with":
-                return self._branch(found, scope)
+                return self._branch(found, keyword)
             case "range":
-                return self._range(found, scope)
+                self._ranges += 1
+                body, closer = self._body(found)
+                self._ranges -= 1
+                return nodes.Range(found.base, found.pipeline, body, self._otherwise(found, closer))
             case "break" | "continue":
-                return _jump(found, scope)
-            case "template":
-                return self._call(found, scope)
-            case "block":
-                node = self._call(found, scope)
-                self._definition(found)
-                return node
-        raise TemplateMistake("a template is defined at the outermost level only", found.start, found.end)
+                if not self._ranges:
+                    raise found.mistake(f"there is no `range` to {keyword}")
+                return nodes.Jump(found.base, keyword == "break")
+            case "define":
+                raise found.mistake("a template is defined at the outermost level only")
+        if keyword == "block":
+            self._definition(found)
+        action = found.action
+        return nodes.Call(found.base, action.name or b"", action.pipeline, action.start, action.end)
 
-    def _output(self, found: _Found, scope: _Scope) -> nodes.Output:
-        return nodes.Output(found.inside.start, self._checked(found, scope))
-
-    def _branch(self, found: _Found, scope: _Scope) -> nodes.Branch:
-        keyword = found.action.keyword.removeprefix("else ")
-        mark = len(scope.variables)
-        pipeline = self._checked(found, scope)
-        body, closer = self._body(found, scope)
-        otherwise: nodes.Body = ()
+    def _branch(self, found: _Found, keyword: str) -> nodes.Branch:
+        body, closer = self._body(found)
         if closer.action.keyword == f"else {keyword}":
             self._nest(closer)
-            otherwise = (self._branch(closer, scope),)
+            otherwise: nodes.Body = (self._branch(closer, keyword),)
             self._depth -= 1
-        elif closer.action.keyword == "else":
-            otherwise, closer = self._body(found, scope)
-            _must_end(closer, found)
         else:
-            _must_end(closer, found)
-        del scope.variables[mark:]
-        return nodes.Branch(found.inside.start, pipeline, keyword == "with", body, otherwise)
+            otherwise = self._otherwise(found, closer)
+        return nodes.Branch(found.base, found.pipeline, keyword == "with", body, otherwise)
 
-    def _range(self, found: _Found, scope: _Scope) -> nodes.Range:
-        mark = len(scope.variables)
-        pipeline = self._checked(found, scope)
-        scope.ranges += 1
-        body, closer = self._body(found, scope)
-        scope.ranges -= 1
-        otherwise: nodes.Body = ()
+    def _otherwise(self, opening: _Found, closer: _Found) -> nodes.Body:
+        """What stands between an `else` and the `end`."""
+        body: nodes.Body = ()
         if closer.action.keyword == "else":
-            otherwise, closer = self._body(found, scope)
-        _must_end(closer, found)
-        del scope.variables[mark:]
-        return nodes.Range(found.inside.start, pipeline, body, otherwise)
-
-    def _call(self, found: _Found, scope: _Scope) -> nodes.Call:
-        action = found.action
-        pipeline = None if action.pipeline is None else self._checked(found, scope)
-        return nodes.Call(found.inside.start, action.name or b"", pipeline, action.start, action.end)
-
-    def _checked(self, found: _Found, scope: _Scope) -> nodes.Pipeline:
-        """The action's pipeline, its functions and variables known."""
-        pipeline = found.action.pipeline
-        assert pipeline is not None
-        if len(pipeline.variables) > 1 and found.action.keyword != "range":
-            raise TemplateMistake("two variables are declared by a `range` only", found.start, found.end)
-        self.mistakes += self._mistakes(pipeline, found.inside.start, scope)
-        return pipeline
-
-    def _mistakes(self, pipeline: nodes.Pipeline, base: int, scope: _Scope) -> Iterator[TemplateMistake]:
-        """The names in a pipeline that stand for nothing, and constants where only a function can stand."""
-        scope.variables.extend(pipeline.variables)
-        for number, command in enumerate(pipeline.commands):
-            first = command.operands[0]
-            if number and isinstance(first, _CONSTANT):
-                yield TemplateMistake("a constant takes no piped value", first.start + base, first.end + base)
-            for operand in command.operands:
-                yield from self._mistakes_of_operand(operand, base, scope)
-
-    def _mistakes_of_operand(self, operand: nodes.Operand, base: int, scope: _Scope) -> Iterator[TemplateMistake]:
-        match operand:
-            case nodes.Identifier():
-                yield from self._vocabulary.mistakes(operand.name, operand.start + base)
-            case nodes.Variable() if operand.name not in scope.variables:
-                end = operand.start + len(operand.name)
-                yield TemplateMistake(f"unknown variable `{operand.name}`", operand.start + base, end + base)
-            case nodes.Chain():
-                yield from self._mistakes_of_operand(operand.operand, base, scope)
-            case nodes.Pipeline():
-                if len(operand.variables) > 1:
-                    message = "two variables are declared by a `range` only"
-                    yield TemplateMistake(message, operand.start + base, operand.end + base)
-                yield from self._mistakes(operand, base, scope)
-            case _:
-                pass
-
-
-def _jump(found: _Found, scope: _Scope) -> nodes.Jump:
-    keyword = found.action.keyword
-    if not scope.ranges:
-        raise TemplateMistake(f"there is no `range` to {keyword}", found.start, found.end)
-    return nodes.Jump(found.inside.start, keyword == "break")
+            body, closer = self._body(opening)
+        _must_end(closer, opening)
+        return body
 
 
 def _must_end(closer: _Found, opening: _Found) -> None:
-    keyword = closer.action.keyword
-    if keyword != "end":
-        message = f"`{keyword}` does not belong to `{opening.action.keyword}`"
-        raise TemplateMistake(message, closer.start, closer.end, "close it with `{{end}}` first")
+    if closer.action.keyword != "end":
+        message = f"`{closer.action.keyword}` does not belong to `{opening.action.keyword}`"
+        raise closer.mistake(message, "close it with `{{end}}` first")
 
 
 def _is_empty(body: nodes.Body) -> bool:

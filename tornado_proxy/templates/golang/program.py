@@ -9,8 +9,8 @@ from types import MappingProxyType
 from tornado_proxy.templates.golang import nodes
 from tornado_proxy.templates.golang.calling import Vocabulary
 from tornado_proxy.templates.golang.formatting import printed
-from tornado_proxy.templates.golang.operands import Evaluate, Execute, Leaving, Operands, Run
-from tornado_proxy.templates.golang.parser import ROOT, ParsedTemplate, parse
+from tornado_proxy.templates.golang.operands import HIDDEN, UNSET, Execute, Leaving, Operands, Run
+from tornado_proxy.templates.golang.parser import ROOT, parse
 from tornado_proxy.templates.golang.values import INVALID, ExecutionError, Map, Slice, Value, is_true, type_name
 from tornado_proxy.templates.template import LimitError, RenderBudget, TemplateMistake
 
@@ -23,20 +23,29 @@ class Statements:
         self._templates = templates
 
     def template(self, body: nodes.Body) -> Execute:
-        """What runs the body of a template, and accounts for that."""
-        execute_body, cost = self.body(body), 1 + weight(body)
+        """What runs a template with variables of its own, `$` being its dot, and accounts for that."""
+        self._operands.begin()
+        execute_body, cost = self._body(body)
+        unset = [UNSET] * (self._operands.variables - 1)
 
         def execute(run: Run, dot: Value) -> None:
             run.budget.spend(cost)
+            run.values = [dot, *unset]
             execute_body(run, dot)
 
         return execute
 
-    def body(self, body: nodes.Body) -> Execute:
-        """What runs each node in order, until one leaves a `range`."""
+    def _body(self, body: nodes.Body) -> tuple[Execute, int]:
+        """What runs each node in order until one leaves a `range`, and the steps that it takes.
+
+        A step is an action, an operand or a field, those of branches that are not taken among them.
+        """
+        before = self._operands.weight
         made = [self._node(node) for node in body]
+        cost = 1 + len(made) + self._operands.weight - before
+        self._operands.weight += len(made)
         if len(made) == 1:
-            return made[0]
+            return made[0], cost
 
         def execute(run: Run, dot: Value) -> Leaving | None:
             for node in made:
@@ -45,12 +54,13 @@ class Statements:
                     return leaving
             return None
 
-        return execute
+        return execute, cost
 
     def _node(self, node: nodes.Node) -> Execute:
+        if isinstance(node, nodes.TextNode):
+            return _text(node.value)
+        self._operands.base = node.base
         match node:
-            case nodes.TextNode():
-                return _text(node.value)
             case nodes.Output():
                 return self._output(node)
             case nodes.Branch():
@@ -63,11 +73,8 @@ class Statements:
                 leaving = Leaving.BREAK if node.leaves else Leaving.CONTINUE
                 return lambda _run, _dot: leaving
 
-    def _pipeline(self, node: nodes.Output | nodes.Branch | nodes.Range) -> Evaluate:
-        return self._operands.pipeline(node.pipeline, node.base)
-
     def _output(self, node: nodes.Output) -> Execute:
-        evaluate, silent = self._pipeline(node), bool(node.pipeline.variables)
+        evaluate, silent = self._operands.pipeline(node.pipeline), bool(node.pipeline.variables)
 
         def execute(run: Run, dot: Value) -> None:
             value = evaluate(run, dot)
@@ -76,98 +83,61 @@ class Statements:
 
         return execute
 
+    def _bodies(self, node: nodes.Branch | nodes.Range, outer: int) -> tuple[Execute, int, Execute]:
+        """What runs a body and its steps, and what runs the `else`; variables beyond `outer` are forgotten then."""
+        scope = self._operands.scope
+        inner = len(scope)
+        body, cost = self._body(node.body)
+        # Go's parser still knows the variables of the body in the `else`, but there they hide no others.
+        scope[inner:] = [(name, HIDDEN) for name, _index in scope[inner:]]
+        otherwise, _cost = self._body(node.otherwise)
+        del scope[outer:]
+        return body, cost, otherwise
+
     def _branch(self, node: nodes.Branch) -> Execute:
-        evaluate, sets_dot = self._pipeline(node), node.sets_dot
-        body, otherwise = self.body(node.body), self.body(node.otherwise)
+        outer = len(self._operands.scope)
+        evaluate, sets_dot = self._operands.pipeline(node.pipeline), node.sets_dot
+        body, _cost, otherwise = self._bodies(node, outer)
 
         def execute(run: Run, dot: Value) -> Leaving | None:
-            mark = len(run.names)
             value = evaluate(run, dot)
-            leaving = body(run, value if sets_dot else dot) if is_true(value) else otherwise(run, dot)
-            run.forget(mark)
-            return leaving
+            return body(run, value if sets_dot else dot) if is_true(value) else otherwise(run, dot)
 
         return execute
 
     def _range(self, node: nodes.Range) -> Execute:
-        evaluate = self._pipeline(node)
-        body, otherwise = self.body(node.body), self.body(node.otherwise)
-        names, assigns = node.pipeline.variables, node.pipeline.assigns
-        cost = 1 + weight(node.body)
-
-        def set_variables(run: Run, index: Value, element: Value) -> None:
-            # One variable takes the element, two take index and element.
-            pair = (index, element)[-len(names) :] if names else ()
-            if assigns:
-                for name, value in zip(names, pair, strict=True):
-                    run.assign(name, value)
-            elif names:
-                run.values[-len(names) :] = pair
-
-        def loop(run: Run, items: Iterable[tuple[Value, Value]]) -> bool:
-            """Whether there was an iteration."""
-            mark = len(run.names)
-            ran = False
-            for index, element in items:
-                ran = True
-                run.budget.spend(cost)
-                set_variables(run, index, element)
-                leaving = body(run, element)
-                run.forget(mark)
-                if leaving is Leaving.BREAK:
-                    break
-            return ran
+        outer = len(self._operands.scope)
+        evaluate = self._operands.pipeline(node.pipeline, most_variables=2)
+        variables = [self._operands.index(name) for name in node.pipeline.variables]
+        body, cost, otherwise = self._bodies(node, outer)
 
         def execute(run: Run, dot: Value) -> Leaving | None:
-            mark = len(run.names)
-            ran = loop(run, iterated(evaluate(run, dot), len(names), run.budget))
+            ran = False
+            for pair in iterated(evaluate(run, dot), len(variables), run.budget):
+                ran = True
+                run.budget.spend(cost)
+                # One variable takes the element, two take index and element.
+                for index, value in zip(variables, pair[-len(variables) :], strict=False):
+                    run.values[index] = value
+                if body(run, pair[1]) is Leaving.BREAK:
+                    break
             leaving = None if ran else otherwise(run, dot)
-            run.forget(mark)
             # Go's `break` in an `else` ends this range, not the one around it.
             return None if leaving is Leaving.BREAK else leaving
 
         return execute
 
     def _call(self, node: nodes.Call) -> Execute:
-        pipeline = node.pipeline
-        evaluate = _no_value if pipeline is None else self._operands.pipeline(pipeline, node.base)
+        evaluate = _no_value if node.pipeline is None else self._operands.pipeline(node.pipeline)
         name = node.name
         if name not in self._templates:
-            place = nodes.ExpressionNode(node.start, node.end)
             message = f"unknown template `{name.decode('utf-8', 'replace')}`"
-            return _always(self._operands.failing(message, place, node.base))
+            return self._operands.failing(message, node.start, node.end)
 
         def execute(run: Run, dot: Value) -> None:
             run.invoke(run.templates[name], evaluate(run, dot))
 
         return execute
-
-
-def weight(body: nodes.Body) -> int:
-    """How many steps it takes to run a body once, loops and calls in it counted as none: they count themselves."""
-    return sum(map(_node_weight, body))
-
-
-def _node_weight(node: nodes.Node) -> int:
-    match node:
-        case nodes.Branch() | nodes.Range():
-            return 1 + _operand_weight(node.pipeline) + weight(node.body) + weight(node.otherwise)
-        case nodes.Output() | nodes.Call(pipeline=nodes.Pipeline()):
-            return 1 + _operand_weight(node.pipeline)
-    return 1
-
-
-def _operand_weight(operand: nodes.Operand | None) -> int:
-    match operand:
-        case nodes.Pipeline():
-            return sum(_operand_weight(each) for command in operand.commands for each in command.operands)
-        case nodes.Chain():
-            return len(operand.fields) + _operand_weight(operand.operand)
-        case nodes.FieldChain():
-            return len(operand.names)
-        case nodes.Variable():
-            return 1 + len(operand.fields)
-    return 1
 
 
 def _text(text: bytes) -> Execute:
@@ -179,13 +149,6 @@ def _text(text: bytes) -> Execute:
 
 def _no_value(_run: Run, _dot: Value) -> Value:
     return INVALID
-
-
-def _always(fail: Evaluate) -> Execute:
-    def execute(run: Run, dot: Value) -> None:
-        fail(run, dot)
-
-    return execute
 
 
 def iterated(value: Value, variables: int, budget: RenderBudget) -> Iterable[tuple[Value, Value]]:
@@ -210,15 +173,14 @@ class Program:
     """
 
     def __init__(self, text: str, vocabulary: Vocabulary) -> None:
-        self.text = text
-        self.parsed: ParsedTemplate = parse(text, vocabulary)
-        operands = Operands(text, vocabulary.functions)
+        self.parsed = parse(text)
+        operands = Operands(text, vocabulary)
         statements = Statements(operands, self.parsed.callable)
         self.templates: Mapping[bytes, Execute] = {
             name: statements.template(body) for name, body in self.parsed.callable.items()
         }
-        self.mistakes = self.parsed.mistakes
-        self.certain_failures: Sequence[TemplateMistake] = tuple(operands.certain)
+        self.mistakes: Sequence[TemplateMistake] = operands.mistakes
+        self.certain_failures: Sequence[TemplateMistake] = operands.certain
 
     def execute(self, data: Value, budget: RenderBudget) -> bytes:
         """What the template writes for the data; raises `RenderError`."""

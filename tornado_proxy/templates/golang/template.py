@@ -14,26 +14,15 @@ from functools import cache
 
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.templates.golang import nodes
-from tornado_proxy.templates.golang.calling import Vocabulary
+from tornado_proxy.templates.golang.calling import Vocabulary, read
+from tornado_proxy.templates.golang.numbers import Number
 from tornado_proxy.templates.golang.parser import ParsedTemplate
 from tornado_proxy.templates.golang.program import Program, calls_helpers, leading
 from tornado_proxy.templates.golang.sprig import REFUSED, functions
 from tornado_proxy.templates.golang.standard import STANDARD
 from tornado_proxy.templates.golang.text import runes
-from tornado_proxy.templates.golang.urls import HEADER, VALUES
-from tornado_proxy.templates.golang.values import StructType, Type
-from tornado_proxy.templates.golang.view import (
-    BUCKET,
-    MOUNT,
-    REQUEST,
-    ROOT,
-    TARGET,
-    URL,
-    USERINFO,
-    USERS,
-    facts_of,
-    root,
-)
+from tornado_proxy.templates.golang.values import ExecutionError, Map, StructType, Value, type_of
+from tornado_proxy.templates.golang.view import root, sample
 from tornado_proxy.templates.template import (
     RenderBudget,
     RenderError,
@@ -43,23 +32,6 @@ from tornado_proxy.templates.template import (
     refuse,
     trimmed,
 )
-
-# What of a struct's fields is a struct again, so that a path of fields can be followed.
-_INNER: Mapping[tuple[StructType, str], StructType] = {
-    (ROOT, "Request"): REQUEST,
-    (ROOT, "Target"): TARGET,
-    (REQUEST, "URL"): URL,
-    (TARGET, "Bucket"): BUCKET,
-    (TARGET, "Mount"): MOUNT,
-    (URL, "User"): USERINFO,
-}
-# What has keys or fields of its own that are not known here; all else is text, a number or a list.
-_OPEN: Mapping[tuple[StructType, str], Type | None] = {
-    (REQUEST, "Header"): HEADER,
-    (REQUEST, "TLS"): None,
-    (URL, "Query"): VALUES,
-}
-_USER_MEMBERS = frozenset(name.decode() for of in USERS.values() for name in (*of.getters, *of.methods))
 
 # Functions that ask whether there is a user without reading from it.
 _QUESTIONS = frozenset(("all", "and", "any", "coalesce", "default", "empty", "eq", "ne", "not", "or", "ternary"))
@@ -111,19 +83,18 @@ class _CheckWalk:
     def body(self, body: nodes.Body, place: _CheckPlace) -> None:
         """Walk through nodes in order."""
         for node in body:
+            here = place if isinstance(node, nodes.TextNode) else replace(place, base=node.base)
             match node:
                 case nodes.Output():
-                    place = self._pipeline(node.pipeline, replace(place, base=node.base))
+                    place = self._pipeline(node.pipeline, here)
                 case nodes.Branch():
-                    self._branch(node, replace(place, base=node.base))
+                    self._branch(node, here)
                 case nodes.Range():
-                    inner = self._pipeline(node.pipeline, replace(place, base=node.base))
+                    inner = self._pipeline(node.pipeline, here)
                     self.body(node.body, replace(inner, dot=False))
                     self.body(node.otherwise, inner)
                 case nodes.Call():
-                    self._call(node, replace(place, base=node.base))
-                case _:
-                    pass
+                    self._call(node, here)
 
     def _branch(self, node: nodes.Branch, place: _CheckPlace) -> None:
         inner = self._pipeline(node.pipeline, place, asked=True)
@@ -136,7 +107,7 @@ class _CheckWalk:
         """Whether a condition that holds, or one that does not, is sure of a user."""
         if len(pipeline.commands) > 1:
             return False, False
-        first, *arguments = pipeline.commands[0].operands
+        first, *arguments = pipeline.commands[0]
         if _is_user(first, place):
             return True, False
         if isinstance(first, nodes.Identifier) and any(_is_user(argument, place) for argument in arguments):
@@ -149,7 +120,7 @@ class _CheckWalk:
             return
         inner = self._pipeline(node.pipeline, place)
         commands = node.pipeline.commands
-        handed = commands[0].operands[0] if len(commands) == 1 else node.pipeline
+        handed = commands[0][0] if len(commands) == 1 else node.pipeline
         self._template(node.name, replace(inner, dot=_is_root(handed, place)))
 
     def _template(self, name: bytes, place: _CheckPlace) -> None:
@@ -162,84 +133,68 @@ class _CheckWalk:
         """Look at a pipeline; the place after it may know less of `$`."""
         for number, command in enumerate(pipeline.commands):
             piped = number + 1 < len(pipeline.commands)
-            follower = pipeline.commands[number + 1].operands[0] if piped else None
+            follower = pipeline.commands[number + 1][0] if piped else None
             legal = asked and not piped and not pipeline.variables
             if isinstance(follower, nodes.Identifier):
                 legal = follower.name in _QUESTIONS
             self._command(command, place, asked=legal)
         return replace(place, dollar=place.dollar and "$" not in pipeline.variables)
 
-    def _command(self, command: nodes.CommandNode, place: _CheckPlace, *, asked: bool) -> None:
-        first, *arguments = command.operands
+    def _command(self, command: nodes.Command, place: _CheckPlace, *, asked: bool) -> None:
+        first, *arguments = command
         name = first.name if isinstance(first, nodes.Identifier) else ""
-        if name in _LOOKUPS and len(arguments) > 1:
-            self._lookup(arguments[0], arguments[1], place)
-        if name == "include" and len(arguments) > 1 and isinstance(arguments[0], nodes.StringLiteral):
-            self._template(arguments[0].value, replace(place, dot=_is_root(arguments[1], place)))
-        for operand in command.operands:
+        if name in _LOOKUPS and len(arguments) > 1 and _path_of(arguments[0], place) == ("Groups",):
+            self._lookup(arguments[1], place)
+        if name == "include" and len(arguments) > 1:
+            template, data = arguments[:2]
+            if isinstance(template, nodes.Constant) and isinstance(template.value, bytes):
+                self._template(template.value, replace(place, dot=_is_root(data, place)))
+        for operand in command:
             self._operand(operand, place, asked=asked if operand is first else name in _QUESTIONS)
             # What follows in an `and` is evaluated only if there is a user.
             place = replace(place, user=place.user or (name == "and" and _is_user(operand, place)))
 
     def _operand(self, operand: nodes.Operand, place: _CheckPlace, *, asked: bool) -> None:
         match operand:
-            case nodes.FieldChain() if place.dot:
-                self._path(operand.names, operand.start + 1, place, asked=asked)
-            case nodes.Variable(name="$") if place.dollar and operand.fields:
-                self._path(operand.fields, operand.start + 2, place, asked=asked)
             case nodes.Chain():
-                self._operand(operand.operand, place, asked=False)
+                if _is_root(operand.operand, place):
+                    self._path(operand.fields, operand.operand.end + 1 + place.base, place, asked=asked)
+                else:
+                    self._operand(operand.operand, place, asked=False)
             case nodes.Pipeline():
                 self._pipeline(operand, place, asked=asked)
-            case _:
-                pass
 
-    def _lookup(self, container: nodes.Operand, key: nodes.Operand, place: _CheckPlace) -> None:
-        if _path_of(container, place) != ("Groups",):
-            return
+    def _lookup(self, key: nodes.Operand, place: _CheckPlace) -> None:
         start, end = key.start + place.base, key.end + place.base
         match key:
-            case nodes.StringLiteral():
-                self._group(runes(key.value), start, end)
-            case nodes.NumberLiteral():
-                advice = f'write `"{key.number.text}"`'
-                self.mistakes.append(TemplateMistake("a group is asked for by a text", start, end, advice))
+            case nodes.Constant(value=bytes(name)):
+                self._group(runes(name), start, end)
+            case nodes.Constant(value=Number() as number):
+                self.mistakes.append(
+                    TemplateMistake("a group is asked for by a text", start, end, f'write `"{number.text}"`')
+                )
 
     def _path(self, names: tuple[str, ...], start: int, place: _CheckPlace, *, asked: bool) -> None:
-        """Fields of the outermost data; the first begins at an offset of the action."""
+        """Fields of the outermost data, which begin at an offset of the template."""
         first, *rest = names
-        start += place.base
+        if first == "User":
+            self.reads_user = self.reads_user or not (place.user or (asked and not rest))
         if first == "Groups" and rest:
             after = start + len(first) + 1
             self._group(rest[0], after, after + len(rest[0]))
-            if rest[0] in self._groups:
-                self.mistakes += _mistakes_of_end(rest, after)
-        elif first == "User":
-            self.reads_user = self.reads_user or not (place.user or (asked and not rest))
-            if rest:
-                after = start + len(first) + 1
-                unknown = list(_mistakes_of_member(rest[0], _USER_MEMBERS, "User", after))
-                self.mistakes += unknown or _mistakes_of_end(rest, after)
-        else:
-            self.mistakes += _mistakes_of_path(names, start)
+        self.mistakes += _mistakes_of_path(names, start, self._groups)
 
     def _group(self, name: str, start: int, end: int) -> None:
         if name not in self._groups:
-            meant = difflib.get_close_matches(name, self._groups, n=1)
-            advice = f"did you mean `{meant[0]}`?" if meant else None
-            self.mistakes.append(TemplateMistake(f"the source has no group `{name}`", start, end, advice))
+            message = f"the source has no group `{name}`"
+            self.mistakes.append(TemplateMistake(message, start, end, _meant(name, self._groups)))
         else:
             self.references.append((name, start, end))
 
 
 def _path_of(operand: nodes.Operand, place: _CheckPlace) -> tuple[str, ...]:
     """The fields of the outermost data that an operand names; none where it is something else."""
-    match operand:
-        case nodes.FieldChain() if place.dot:
-            return operand.names
-        case nodes.Variable(name="$") if place.dollar:
-            return operand.fields
-    return ()
+    return operand.fields if isinstance(operand, nodes.Chain) and _is_root(operand.operand, place) else ()
 
 
 def _is_user(operand: nodes.Operand, place: _CheckPlace) -> bool:
@@ -251,50 +206,42 @@ def _is_root(operand: nodes.Operand, place: _CheckPlace) -> bool:
     match operand:
         case nodes.Dot():
             return place.dot
-        case nodes.Variable(name="$", fields=()):
+        case nodes.Variable(name="$"):
             return place.dollar
     return False
 
 
-def _mistakes_of_path(names: tuple[str, ...], start: int) -> Iterator[TemplateMistake]:
-    """What is wrong with fields of the outermost data, up to the first that does not exist."""
-    of = ROOT
-    parent = ""
-    for number, name in enumerate(names):
-        members = frozenset(member.decode() for member in (*of.getters, *of.methods))
-        if wrong := [*_mistakes_of_refused(name, of, start), *_mistakes_of_member(name, members, parent, start)]:
-            yield wrong[0]
+def _mistakes_of_path(names: Sequence[str], start: int, groups: Iterable[str]) -> Iterator[TemplateMistake]:
+    """What is wrong with fields of the outermost data, found by reading them from a sample."""
+    budget = RenderBudget(LIMITS)
+    value: Value = sample(groups, budget)
+    parent = "the data of a request"
+    for name in names:
+        members = _members(value)
+        if isinstance(value, Map):
+            if name.encode() not in value:
+                return  # its keys depend on the request
+        elif name not in members:
+            listed = f"there are {', '.join(members)}" if members else None
+            message = f"{parent} has no field `{name}`" if members else f"{parent} has no fields"
+            yield TemplateMistake(message, start, start + len(name), _meant(name, members) or listed)
             return
-        inner = _INNER.get((of, name))
-        if inner is None:
-            if (of, name) not in _OPEN:
-                yield from _mistakes_of_end(names[number:], start)
-            elif number + 1 < len(names):
-                yield from _mistakes_of_refused(names[number + 1], _OPEN[of, name], start + len(name) + 1)
-            return
-        parent, start, of = name, start + len(name) + 1, inner
+        try:
+            value = read(value, name.encode(), budget)
+        except ExecutionError:
+            return  # it is a method with arguments
+        parent, start = f"`{name}`", start + len(name) + 1
 
 
-def _mistakes_of_refused(name: str, of: Type | None, start: int) -> Iterator[TemplateMistake]:
-    """A member that Go has and a template does not."""
-    reason = None if of is None else of.refused.get(name.encode())
-    if reason is not None:
-        yield TemplateMistake(f"the member `{name}` is refused: {reason}", start, start + len(name))
+def _members(value: Value) -> list[str]:
+    of = type_of(value)
+    getters = of.getters if isinstance(of, StructType) else {}
+    return sorted(name.decode() for name in {*getters, *of.methods})
 
 
-def _mistakes_of_end(names: Sequence[str], start: int) -> Iterator[TemplateMistake]:
-    """Fields of what has none: the first name, which begins at an offset."""
-    if len(names) > 1:
-        start += len(names[0]) + 1
-        yield TemplateMistake(f"`{names[0]}` has no fields", start, start + len(names[1]))
-
-
-def _mistakes_of_member(name: str, members: frozenset[str], parent: str, start: int) -> Iterator[TemplateMistake]:
-    if name not in members:
-        meant = difflib.get_close_matches(name, members, n=1)
-        advice = f"did you mean `{meant[0]}`?" if meant else f"there are {', '.join(sorted(members))}"
-        where = f"`{parent}` has" if parent else "the data of a request has"
-        yield TemplateMistake(f"{where} no field `{name}`", start, start + len(name), advice)
+def _meant(name: str, names: Iterable[str]) -> str | None:
+    meant = difflib.get_close_matches(name, names, n=1)
+    return f"did you mean `{meant[0]}`?" if meant else None
 
 
 LIMITS = RenderLimits()
@@ -323,7 +270,7 @@ class GoTemplate:
     def render(self, captures: Captures, data: TargetKeyRewriteData) -> str:
         """The text for one match, line ends removed and ends trimmed; raises `RenderError`."""
         budget = RenderBudget(LIMITS)
-        written = self._program.execute(root(facts_of(captures, data, budget)), budget)
+        written = self._program.execute(root(captures, data, budget), budget)
         try:
             text = written.decode()
         except UnicodeDecodeError:

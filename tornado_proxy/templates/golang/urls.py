@@ -274,17 +274,21 @@ def _encode(budget: RenderBudget, values: Map) -> bytes:
     return b"&".join(query_escape(name) + b"=" + query_escape(value) for name, value in pairs)
 
 
-CHANGES = "a template changes nothing of the request"
+def copied(budget: RenderBudget, lists: Map) -> Map:
+    """A copy of lists by name; a template may sort them in place."""
+    budget.spend(sum(map(len, lists.values())) + len(lists) >> 1)
+    return Map({name: string_slice(each) for name, each in lists.items()}, lists.type)
+
 
 HEADER = Type(
     "http.Header",
     "map",
     STRING_SLICE,
     methods={
+        b"Clone": budgeted(copied),
         b"Get": function(lambda header, name: next(iter(_values(header, name)), b""), STRING),
         b"Values": function(_values, STRING),
     },
-    refused=dict.fromkeys((b"Add", b"Clone", b"Del", b"Set", b"Write", b"WriteSubset"), CHANGES),
 )
 
 VALUES = Type(
@@ -292,11 +296,11 @@ VALUES = Type(
     "map",
     STRING_SLICE,
     methods={
+        b"Clone": budgeted(copied),
         b"Encode": budgeted(_encode),
         b"Get": function(lambda values, name: next(iter(values.get(name, ())), b""), STRING),
         b"Has": function(lambda values, name: name in values, STRING),
     },
-    refused=dict.fromkeys((b"Add", b"Clone", b"Del", b"Set"), CHANGES),
 )
 
 

@@ -41,8 +41,6 @@ class Type:
     stringer: Callable[[Value], bytes] | None = field(default=None, repr=False)
     methods: Mapping[bytes, Any] = field(default_factory=dict, repr=False)
     """Each a `calling.Function` whose implementation takes the receiver before its arguments."""
-    refused: Mapping[bytes, str] = field(default_factory=dict, repr=False)
-    """Members that it has in Go but not here, each with the reason."""
 
 
 BOOL = Type("bool", "bool", zero=False)

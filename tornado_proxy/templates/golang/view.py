@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.templates.golang import urls
 from tornado_proxy.templates.golang.calling import INT, STRING, Function, budgeted, function, reading
 from tornado_proxy.templates.golang.text import go_string
-from tornado_proxy.templates.golang.urls import CHANGES, VALUES, Url, collected, header
+from tornado_proxy.templates.golang.urls import VALUES, Url, collected, copied, header
 from tornado_proxy.templates.golang.values import (
     INVALID,
     STRING_SLICE,
@@ -23,15 +22,12 @@ from tornado_proxy.templates.golang.values import (
     Slice,
     Struct,
     StructType,
-    Type,
     Value,
-    string_slice,
 )
 from tornado_proxy.templates.template import (
     MissingUserError,
     RenderBudget,
     RequestData,
-    TargetData,
     TargetKeyRewriteData,
     User,
 )
@@ -97,19 +93,11 @@ USERINFO = StructType(
         b"String": function(_userinfo),
         b"Username": function(lambda receiver: b"" if isinstance(receiver, Nil) else receiver.source.name),
     },
-    refused={b"Password": "a password must not be part of a key"},
 )
 
 
 def _of_url(read: Callable[[Url], Value]) -> Function:
     return function(lambda receiver: receiver.source.encoded(read))
-
-
-def _query(budget: RenderBudget, receiver: Struct) -> Map:
-    """A copy of the query's values, for each call makes its own in Go, and a template may sort them in place."""
-    values = receiver.source.query
-    budget.spend(sum(map(len, values.values())) + len(values) >> 1)
-    return Map({name: string_slice(each) for name, each in values.items()}, VALUES)
 
 
 URL = StructType(
@@ -122,7 +110,7 @@ URL = StructType(
         b"Hostname": _of_url(lambda url: urls.split_port(url.host)[0]),
         b"IsAbs": _of_url(lambda url: bool(url.scheme)),
         b"Port": _of_url(lambda url: urls.split_port(url.host)[1]),
-        b"Query": budgeted(_query),
+        b"Query": budgeted(lambda budget, receiver: copied(budget, receiver.source.query)),
         b"RequestURI": _of_url(lambda url: url.request_uri),
         b"String": _of_url(bytes),
     },
@@ -139,13 +127,6 @@ URL = StructType(
         b"ForceQuery": lambda request: request.url.force_query,
         b"OmitHost": lambda request: request.url.omit_host,
     },
-    refused={
-        **dict.fromkeys((b"UnmarshalBinary",), CHANGES),
-        **dict.fromkeys(
-            (b"AppendBinary", b"Clone", b"JoinPath", b"MarshalBinary", b"Parse", b"Redacted", b"ResolveReference"),
-            "a URL is made by `urlJoin` and read by `urlParse`",
-        ),
-    },
 )
 
 _TLS = StructType("*tls.ConnectionState", "ptr", opaque=True)
@@ -159,13 +140,6 @@ def _form_value(receiver: Struct, name: bytes) -> bytes:
     """What the query gives; the body is not read when keys are rewritten."""
     return next(iter(receiver.source.query.get(name, ())), b"")
 
-
-_CHANGING = (b"AddCookie", b"SetBasicAuth", b"SetPathValue", b"Write", b"WriteProxy")
-_OF_BODY = (
-    *(b"Body", b"ContentLength", b"Form", b"FormFile", b"GetBody", b"MultipartForm", b"MultipartReader", b"ParseForm"),
-    *(b"ParseMultipartForm", b"PostForm", b"PostFormValue", b"Trailer", b"TransferEncoding"),
-)
-_OF_CONNECTION = (b"Cancel", b"Clone", b"Close", b"Context", b"Response", b"WithContext")
 
 REQUEST = StructType(
     "*http.Request",
@@ -189,14 +163,6 @@ REQUEST = StructType(
         b"RequestURI": lambda request: request.request_uri,
         b"TLS": lambda request: Struct(_TLS, request) if request.tls else Nil(_TLS),
     },
-    refused={
-        **dict.fromkeys(_CHANGING, CHANGES),
-        **dict.fromkeys(_OF_BODY, "a key is rewritten before the body is read"),
-        **dict.fromkeys(_OF_CONNECTION, "a key does not depend on the connection"),
-        **dict.fromkeys((b"Pattern", b"PathValue"), "no pattern of Go's routed the request; read `.Key` or `.Groups`"),
-        **dict.fromkeys((b"Cookie", b"Cookies", b"CookiesNamed"), 'cookies are read by `.Header.Get "Cookie"`'),
-        b"BasicAuth": "who is signed in is `.User`",
-    },
 )
 
 
@@ -211,34 +177,6 @@ def request_facts(request: RequestData, budget: RenderBudget) -> RequestFacts:
         budget,
         request.scheme == "https",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class RootFacts:
-    """What the outermost dot stands for."""
-
-    key: bytes
-    user: User | None
-    target: TargetData
-    request: Callable[[], RequestFacts]
-    groups: Callable[[], Map]
-    nobody: Nil
-
-
-class Once:
-    """Makes a value when it is first asked for; much cheaper to set up at each rendering than functools.cache."""
-
-    __slots__ = ("_made", "_make")
-
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self._make = make
-        self._made: Any = None
-
-    def __call__(self) -> Any:
-        """The value, made now or before."""
-        if self._made is None:
-            self._made = self._make()
-        return self._made
 
 
 class AbsentUser(Nil):
@@ -326,9 +264,6 @@ def user_value(user: User) -> Struct:
     return Struct(USERS.get(user.kind, USERS["BASIC"]), user, boxed=True)
 
 
-GENERIC_USER = Type("models.GenericUser", "interface")
-
-
 BUCKET = StructType(
     "*config.BucketConfig",
     "ptr",
@@ -361,35 +296,68 @@ TARGET = StructType(
     },
 )
 
+
+@dataclass(slots=True)
+class RootFacts:
+    """What the outermost dot stands for; request and groups are made when they are first read."""
+
+    data: TargetKeyRewriteData
+    captures: Captures
+    budget: RenderBudget
+    nobody: Value
+    made_request: RequestFacts | None = None
+    made_groups: Map | None = None
+
+    def user(self) -> Value:
+        """The user, or what stands for a missing one."""
+        return self.nobody if self.data.user is None else user_value(self.data.user)
+
+    def request(self) -> RequestFacts:
+        """The request, always the same object."""
+        if self.made_request is None:
+            self.made_request = request_facts(self.data.request, self.budget)
+        return self.made_request
+
+    def groups(self) -> Map:
+        """The source's groups, by name and by number."""
+        if self.made_groups is None:
+            texts = [go_string(text or "") for text in self.captures.groups]
+            self.made_groups = GroupMap({b"%d" % number: text for number, text in enumerate(texts)})
+            self.made_groups.update((go_string(name), texts[number]) for name, number in self.captures.names.items())
+        return self.made_groups
+
+
 ROOT = StructType(
     "*bucket.targetKeyRewriteData",
     "ptr",
     opaque=True,
     getters={
         b"Request": lambda facts: Struct(REQUEST, facts.request()),
-        b"User": lambda facts: facts.nobody if facts.user is None else user_value(facts.user),
-        b"Target": lambda facts: Struct(TARGET, facts.target),
-        b"Key": lambda facts: facts.key,
-        b"Groups": lambda facts: facts.groups(),
+        b"User": RootFacts.user,
+        b"Target": lambda facts: Struct(TARGET, facts.data.target),
+        b"Key": lambda facts: go_string(facts.data.key),
+        b"Groups": RootFacts.groups,
     },
 )
 
 _NOBODY = AbsentUser()
 
 
-def facts_of(captures: Captures, data: TargetKeyRewriteData, budget: RenderBudget) -> RootFacts:
-    """The facts that a rule's template reads; expensive ones are made at first use, and charged to the budget."""
-    request, groups = Once(partial(request_facts, data.request, budget)), Once(partial(_groups, captures))
-    return RootFacts(go_string(data.key), data.user, data.target, request, groups, _NOBODY)
+def root(captures: Captures, data: TargetKeyRewriteData, budget: RenderBudget) -> Struct:
+    """The outermost dot of a rule's template; what is made for it is charged to the budget."""
+    return Struct(ROOT, RootFacts(data, captures, budget, _NOBODY))
 
 
-def _groups(captures: Captures) -> GroupMap:
-    groups = GroupMap({b"%d" % number: go_string(text or "") for number, text in enumerate(captures.groups)})
-    for name, number in captures.names.items():
-        groups[go_string(name)] = groups[b"%d" % number]
-    return groups
+_ANY_USER = StructType(
+    "models.GenericUser",
+    "ptr",
+    methods=_USER_METHODS,
+    getters={name: getter for of in USERS.values() for name, getter in of.getters.items()},
+)
 
 
-def root(facts: RootFacts) -> Struct:
-    """The outermost dot."""
-    return Struct(ROOT, facts)
+def sample(groups: Iterable[str], budget: RenderBudget) -> Struct:
+    """An outermost dot with these groups, an empty request, and a user that has the fields of all kinds."""
+    user = Struct(_ANY_USER, User(""))
+    empty = Map({go_string(name): b"" for name in groups})
+    return Struct(ROOT, RootFacts(TargetKeyRewriteData(""), Captures(()), budget, user, None, empty))

@@ -16,10 +16,8 @@ from typing import NamedTuple
 
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.templates.golang import compile_template, nodes
-from tornado_proxy.templates.golang.actions import Plain, scan
-from tornado_proxy.templates.golang.parser import parse
+from tornado_proxy.templates.golang.parser import Plain, parse, scan
 from tornado_proxy.templates.golang.program import leading
-from tornado_proxy.templates.golang.template import vocabulary
 from tornado_proxy.templates.template import GO_SPACES, TemplateMistake
 from tornado_proxy.tools.convert.patterns import (
     Here,
@@ -81,7 +79,7 @@ def go_target_here(target: str, source: Here, surroundings: Surroundings) -> str
     """Converts a template for our keys; raises `NotConvertible`, or `TemplateMistake` if it is not a template."""
     pattern = compile_pattern(source.text)
     compile_template(target, pattern.names, pattern.group_count, surroundings.helpers)
-    parsed = parse(target, vocabulary())
+    parsed = parse(target)
     if parsed.templates:
         raise NotConvertible("it defines templates of its own", "write their text where they are used")
     rewriter = _TemplateRewriter(target, surroundings)
@@ -99,7 +97,7 @@ def ignores_client(target: str) -> bool:
     The user, a header, the host, the query or a helper template may depend on the client.
     """
     try:
-        parsed = parse(target, vocabulary())
+        parsed = parse(target)
     except TemplateMistake:
         return False
     return not parsed.templates and all(map(_is_impersonal, _descendants(parsed.body)))
@@ -107,9 +105,9 @@ def ignores_client(target: str) -> bool:
 
 def _is_impersonal(node: object) -> bool:
     match node:
-        case nodes.FieldChain(names=path) | nodes.Variable(name="$", fields=path):
+        case nodes.Chain(operand=nodes.Dot() | nodes.Variable(name="$"), fields=path):
             return _is_below(path, _IMPERSONAL)
-        case nodes.Dot() | nodes.Call():
+        case nodes.Dot() | nodes.Variable(name="$") | nodes.Call():
             return False
     return True
 
@@ -119,8 +117,13 @@ def _is_below(path: tuple[str, ...], roots: Iterable[tuple[str, ...]]) -> bool:
 
 
 def _descendants(node: object) -> Iterator[object]:
-    """Yields a node and all below it: the fields of dataclasses, the members of tuples."""
+    """Yields a node and all below it: the fields of dataclasses, the members of tuples.
+
+    The dot or variable of a path is part of it.
+    """
     yield node
+    if isinstance(node, nodes.Chain) and isinstance(node.operand, nodes.Dot | nodes.Variable):
+        return
     if isinstance(node, tuple):
         children: Iterable[object] = node
     elif is_dataclass(node):
@@ -134,7 +137,7 @@ def _descendants(node: object) -> Iterator[object]:
 @lru_cache(maxsize=16)
 def _helpers(texts: tuple[str, ...]) -> Mapping[bytes, nodes.Body]:
     """Returns the bodies of the helper templates, the built-in ones included, by name."""
-    return parse(leading(texts, ""), vocabulary()).templates
+    return parse(leading(texts, "")).templates
 
 
 class _TemplateRewriter:
@@ -181,7 +184,7 @@ class _TemplateRewriter:
                     return
             elif isinstance(node, nodes.Output) and _path_of(_alone(node.pipeline)) == _KEY:
                 # Here the key is the path below the prefix, so it is printed as it is.
-                del self._edits[node.base + node.pipeline.commands[0].operands[0].start]
+                del self._edits[node.base + node.pipeline.commands[0][0].start]
                 return
             else:
                 break
@@ -199,8 +202,8 @@ class _TemplateRewriter:
     def _pipeline(self, pipeline: nodes.Pipeline, base: int, *, printed: bool = False) -> None:
         alone = printed and _alone(pipeline) is not None
         for command in pipeline.commands:
-            match command.operands:
-                case (nodes.Identifier(name="include"), nodes.StringLiteral(value=name), whole) if _is_root(whole):
+            match command:
+                case (nodes.Identifier(name="include"), nodes.Constant(value=bytes(name)), whole) if _is_root(whole):
                     self._check_helper(name)
                 case operands:
                     for operand in operands:
@@ -222,7 +225,7 @@ class _TemplateRewriter:
 
     def _operand(self, operand: nodes.Operand, base: int, *, bare: bool = False) -> None:
         match operand:
-            case nodes.FieldChain() | nodes.Variable(name="$") | nodes.Dot():
+            case nodes.Chain(operand=nodes.Dot() | nodes.Variable(name="$")) | nodes.Variable(name="$") | nodes.Dot():
                 self._path(_path_of(operand), (operand.start + base, operand.end + base), bare=bare)
             case nodes.Pipeline():
                 self._pipeline(operand, base)
@@ -271,7 +274,7 @@ class _TemplateRewriter:
             return Piece(name, prefix.startswith("/"), ends_with_slash=True, empty=trimmed or not prefix)
         if path in _SEGMENTS:
             return Piece(name, begins_with_slash=False, ends_with_slash=False, empty=False)
-        match node.pipeline.commands[-1].operands:
+        match node.pipeline.commands[-1]:
             case (nodes.Identifier(name=function), *_) if function in _MAKE_TEXT:
                 self._join_slashes(node)
                 return Piece("what a function makes", begins_with_slash=True, ends_with_slash=True, empty=True)
@@ -292,9 +295,7 @@ def _is_call(node: object) -> bool:
 
 
 def _is_root(operand: nodes.Operand | None) -> bool:
-    return isinstance(operand, nodes.Dot) or (
-        isinstance(operand, nodes.Variable) and (operand.name, operand.fields) == ("$", ())
-    )
+    return isinstance(operand, nodes.Dot) or (isinstance(operand, nodes.Variable) and operand.name == "$")
 
 
 def _string(text: str) -> str:
@@ -304,18 +305,13 @@ def _string(text: str) -> str:
 
 def _alone(pipeline: nodes.Pipeline) -> nodes.Operand | None:
     """Returns the only operand of a pipeline; None if there is more."""
-    if pipeline.variables or len(pipeline.commands) != 1 or len(pipeline.commands[0].operands) != 1:
+    if pipeline.variables or len(pipeline.commands) != 1 or len(pipeline.commands[0]) != 1:
         return None
-    return pipeline.commands[0].operands[0]
+    return pipeline.commands[0][0]
 
 
 def _path_of(operand: nodes.Operand | None) -> tuple[str, ...]:
-    match operand:
-        case nodes.FieldChain():
-            return operand.names
-        case nodes.Variable(name="$"):
-            return operand.fields
-    return ()
+    return operand.fields if isinstance(operand, nodes.Chain) and _is_root(operand.operand) else ()
 
 
 def _text(node: nodes.TextNode) -> str:
@@ -331,10 +327,12 @@ def _printed(pipeline: nodes.Pipeline) -> tuple[nodes.Operand | None, bool]:
     printed: list[nodes.Operand] = []
     trimmed = False
     for command in pipeline.commands:
-        match command.operands:
+        match command:
             case (nodes.Identifier(name="lower" | "upper"), *rest):
                 printed += rest
-            case (nodes.Identifier(name="trimPrefix"), nodes.StringLiteral(value=value), *rest) if value.endswith(b"/"):
+            case (nodes.Identifier(name="trimPrefix"), nodes.Constant(value=bytes(value)), *rest) if value.endswith(
+                b"/"
+            ):
                 trimmed = True
                 printed += rest
             case operands:

@@ -19,7 +19,7 @@ from tornado_proxy.goregex.program import (
 )
 from tornado_proxy.goregex.syntax import PatternError
 from tornado_proxy.templates.golang.calling import INT, STRING, Function, Parameter, budgeted, function
-from tornado_proxy.templates.golang.nodes import Literal
+from tornado_proxy.templates.golang.nodes import Constant
 from tornado_proxy.templates.golang.text import go_string, runes
 from tornado_proxy.templates.golang.values import STRING_SLICE, ExecutionError, Slice
 from tornado_proxy.templates.template import LimitError, PlainTemplate, RenderBudget, compile_plain
@@ -170,7 +170,7 @@ class _Constant(bytes):
     expression: CompiledRegex
 
 
-def _constant(literal: Literal, *, or_text: bool = False) -> bytes:
+def _constant(literal: Constant, *, or_text: bool = False) -> bytes:
     pattern = _Constant(STRING.literal(literal))
     try:
         pattern.expression = _read(pattern, LARGEST_MEMORY)
