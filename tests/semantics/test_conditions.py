@@ -16,7 +16,6 @@ from tornado_proxy.semantics.conditions import (
     freshness,
     is_etag,
     is_weak,
-    opaque,
     parse_date,
     parse_etags,
     strong_match,
@@ -31,11 +30,6 @@ GO, SAME, FAIL = ConditionResult.PROCEED, ConditionResult.NOT_MODIFIED, Conditio
 def test_no_headers_are_no_conditions():
     """A request without such headers has no conditions."""
     assert Conditions.from_headers({"Host": "example.org", "Accept": "*/*"}) == Conditions()
-
-
-def test_header_names_are_of_any_case():
-    """A condition is found whatever the case of its name."""
-    assert Conditions.from_headers({"IF-none-Match": '"a", "b"'}) == Conditions(if_none_match=('"a"', '"b"'))
 
 
 @pytest.mark.parametrize(
@@ -202,8 +196,8 @@ def test_two_entity_tags_are_compared(one, other, strong, weak):
 
 
 def test_weakness_is_a_prefix():
-    """A weak entity tag says so, and has a strong one within."""
-    assert (is_weak('W/"a"'), is_weak('"a"'), opaque('W/"a"'), opaque('"a"')) == (True, False, '"a"', '"a"')
+    """A weak entity tag begins with `W/`."""
+    assert (is_weak('W/"a"'), is_weak('"a"')) == (True, False)
 
 
 @pytest.mark.parametrize(("text", "expected"), [('"a"', True), ('W/"a"', True), ("a", False), ('"a", "b"', False)])
@@ -213,7 +207,6 @@ def test_one_entity_tag_is_told_from_other_texts(text, expected):
 
 
 EXAMPLE = datetime(1994, 11, 6, 8, 49, 37, tzinfo=UTC)
-NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
@@ -227,19 +220,15 @@ NOW = datetime(2026, 11, 20, tzinfo=UTC)
 )
 def test_the_three_forms_are_read(text):
     """The examples of RFC 9110 5.6.7 name one moment."""
-    assert parse_date(text, NOW) == EXAMPLE
+    assert parse_date(text) == EXAMPLE
 
 
-@pytest.mark.parametrize(("short", "year"), [("94", 1994), ("00", 2000), ("26", 2026), ("76", 2076), ("77", 1977)])
-def test_a_year_of_two_digits_is_at_most_fifty_ahead(short, year):
+def test_a_year_of_two_digits_is_at_most_fifty_ahead():
     """A date that seems more than 50 years ahead is of the century before (RFC 9110 5.6.7)."""
-    assert parse_date(f"Sunday, 06-Nov-{short} 08:49:37 GMT", NOW).year == year
-
-
-def test_a_year_of_two_digits_is_placed_by_the_clock():
-    """Without being told the time, the clock places a year of two digits."""
+    years = [parse_date(f"Sunday, 06-Nov-{short:02} 08:49:37 GMT").year for short in range(100)]
     this_year = datetime.now(UTC).year
-    assert parse_date(f"Sunday, 06-Nov-{this_year % 100:02} 08:49:37 GMT").year == this_year
+    assert [year % 100 for year in years] == list(range(100))
+    assert this_year - 100 < min(years) <= this_year <= max(years) <= this_year + 50
 
 
 @pytest.mark.parametrize(
@@ -357,13 +346,6 @@ def test_one_range_is_read(text, expected):
 def test_what_is_no_single_range_is_none(text):
     """An absent, ill-formed or multiple range is none, so that the whole is sent (RFC 9110 14.2)."""
     assert ByteRange.from_header(text) is None
-
-
-@pytest.mark.parametrize(("first", "last"), [(None, None), (2, 1)])
-def test_an_impossible_range_cannot_be_made(first, last):
-    """A range without ends, or one that ends before it begins, is not a value."""
-    with pytest.raises(ValueError, match="range"):
-        ByteRange(first, last)
 
 
 @pytest.mark.parametrize(

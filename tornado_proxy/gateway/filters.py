@@ -49,7 +49,7 @@ class PolicyHeaders:
 
     def lets(self, head: RequestHead) -> bool:
         """Whether the page of another origin that makes a request may do so."""
-        return self._cors is not None and self._cors.lets(head.headers.get("Origin", ""), head.method)
+        return self._cors is not None and self._cors.allows(head.headers.get("Origin", ""), head.method)
 
     def added_to(self, answer: Answer, head: RequestHead) -> Answer:
         """The answer with the headers that belong to it."""

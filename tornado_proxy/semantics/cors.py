@@ -1,4 +1,4 @@
-"""Cross-origin resource sharing: what a browser learns of an answer, and before a request (Fetch, 3.2)."""
+"""Cross-origin resource sharing (Fetch, 3.2): the headers of answers and preflights; requests from other origins."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _ASKED = "Access-Control-Request-Method"
 _ASKED_HEADERS = "Access-Control-Request-Headers"
 
 Ask = Callable[[str], str]
-"""The value of a request's header; empty where there is none."""
+"""Returns the value of a request's header; empty if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class CorsPolicy:
-    """Which origins may use which methods and headers; `None` is any."""
+    """The origins, methods and headers that are allowed; `None` allows any."""
 
     origins: tuple[str, ...] | None
     methods: frozenset[str]
@@ -30,7 +30,7 @@ class CorsPolicy:
 
     @classmethod
     def of(cls, origins: tuple[str, ...], methods: tuple[str, ...], headers: tuple[str, ...]) -> CorsPolicy:
-        """The policy of lists, in which nothing is what is usual, and `*` any origin or header."""
+        """Returns the policy of lists; an empty list allows what is usual, and `*` any origin or header."""
         allowed = frozenset(each.lower() for each in (*(headers or _USUAL_HEADERS), "Origin"))
         return cls(
             origins=None if not origins or "*" in origins else origins,
@@ -40,55 +40,54 @@ class CorsPolicy:
 
     @classmethod
     def of_everyone(cls) -> CorsPolicy:
-        """The policy that lets every page do everything without credentials."""
+        """Returns the policy that allows everything to every page, without credentials."""
         return cls(None, frozenset(_ALL_METHODS) | {"OPTIONS"}, None)
 
     def of_answer(self, method: str, ask: Ask) -> Headers:
-        """The headers of an answer to a request."""
+        """Returns the headers of an answer to a request."""
         vary = ("Vary", "Origin")
         origin = ask("Origin")
-        if not self.lets(origin, method):
+        if not self.allows(origin, method):
             return (vary,)
         exposed = (("Access-Control-Expose-Headers", self.exposed),) if self.exposed else ()
-        return (vary, *self._let(origin), *exposed)
+        return (vary, *self._allowance(origin), *exposed)
 
     def of_preflight(self, ask: Ask) -> Headers:
-        """The headers of an answer to a preflight; without permission where one of its wishes is not allowed."""
+        """Returns the headers of an answer to a preflight; all that it asks for is allowed, or nothing."""
         vary = ("Vary", f"Origin, {_ASKED}, {_ASKED_HEADERS}")
         origin, method = ask("Origin"), ask(_ASKED).strip().upper()
         wanted = [each.strip() for each in ask(_ASKED_HEADERS).split(",") if each.strip()]
         has_headers = self.headers is None or all(each.lower() in self.headers for each in wanted)
-        if not self.lets(origin, method) or not has_headers:
+        if not self.allows(origin, method) or not has_headers:
             return (vary,)
-        told = [*self._let(origin), ("Access-Control-Allow-Methods", method)]
+        answer = [vary, *self._allowance(origin), ("Access-Control-Allow-Methods", method)]
         if wanted:
-            told.append(("Access-Control-Allow-Headers", ", ".join(wanted)))
+            answer.append(("Access-Control-Allow-Headers", ", ".join(wanted)))
         if self.max_age:
-            told.append(("Access-Control-Max-Age", str(self.max_age)))
-        return (vary, *told)
+            answer.append(("Access-Control-Max-Age", str(self.max_age)))
+        return tuple(answer)
 
-    def lets(self, origin: str, method: str) -> bool:
-        """Whether pages of an origin may use a method."""
-        return bool(origin) and method in self.methods and self._knows(origin.lower())
+    def allows(self, origin: str, method: str) -> bool:
+        """Returns whether pages of an origin may use a method."""
+        if not origin or method not in self.methods:
+            return False
+        return self.origins is None or any(_matches(pattern, origin.lower()) for pattern in self.origins)
 
-    def _knows(self, origin: str) -> bool:
-        return self.origins is None or any(_matches(pattern, origin) for pattern in self.origins)
-
-    def _let(self, origin: str) -> Headers:
-        # Browsers refuse `*` together with credentials (Fetch 3.2.5); an origin that is sent back would be believed.
+    def _allowance(self, origin: str) -> Headers:
+        # Browsers refuse `*` together with credentials (Fetch 3.2.5), but would accept the origin sent back.
         allowed = ("Access-Control-Allow-Origin", "*" if self.origins is None else origin)
         return (allowed, ("Access-Control-Allow-Credentials", "true")) if self.has_credentials else (allowed,)
 
 
 def is_preflight(method: str, ask: Ask) -> bool:
-    """Whether a browser asks before it sends a request."""
+    """Returns whether a browser asks for permission before it sends a request."""
     return method == "OPTIONS" and bool(ask(_ASKED))
 
 
 def is_cross_origin(ask: Ask, authority: str) -> bool:
-    """Whether a browser makes a request for a page of another origin than the one that is asked (`authority`).
+    """Returns whether a browser makes a request for a page of another origin than `authority`.
 
-    Newer browsers say so where they can (Fetch Metadata, Sec-Fetch-Site); all name the page's origin otherwise.
+    Newer browsers say so in Sec-Fetch-Site (Fetch Metadata) on secure connections; all others name the page's origin.
     """
     site, origin = ask("Sec-Fetch-Site"), ask("Origin")
     if site:

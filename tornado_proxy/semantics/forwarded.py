@@ -1,7 +1,7 @@
-"""What proxies in front say about a client: whom to believe, and how to read it.
+"""What proxies in front report about a client, and which proxies are trusted.
 
 Sources: RFC 7239 (Forwarded); X-Forwarded-For, -Host and -Proto as nginx, HAProxy and Envoy write them; the PROXY
-protocol, which a connection begins with (haproxy.org, proxy-protocol.txt, 2.1 and 2.2).
+protocol, with which a connection may begin (haproxy.org, proxy-protocol.txt, 2.1 and 2.2).
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
 _OLD_NAMES = ("x-forwarded-for", "x-forwarded-host", "x-forwarded-proto")
 
-# RFC 7239 4: `name=value` pairs behind `;`, where a value is a token or a quoted string.
+# RFC 7239 4: `name=value` pairs separated by `;`, where a value is a token or a quoted string.
 _PARAMETER = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _PAIR = rf"\s*(?:({_PARAMETER})=(?:\"((?:[^\"\\]|\\.)*)\"|([^\s,;\"]*))\s*)?"
 _ELEMENT = re.compile(rf"{_PAIR}(?:;{_PAIR})*")
 _PAIRS = re.compile(_PAIR)
 _ESCAPE = re.compile(r"\\(.)")
 _AUTHORITY = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~-]+)(?::[0-9]{1,5})?")
-_LONGEST_AUTHORITY = 300  # characters; a name of DNS has 253
+_LONGEST_AUTHORITY = 300  # characters; a DNS name has at most 253
 _WITH_PORT = re.compile(r"(?:\[(?P<bracketed>[^\]]*)\]|(?P<bare>[^:]*))(?::[0-9]+)?")
 _MOST_HOPS = 32
 
 
 class TrustedProxies:
-    """Networks whose peers may say who the client is."""
+    """Networks whose peers are trusted to report who the client is."""
 
     def __init__(self, networks: Iterable[str] = ()) -> None:
         self._networks: tuple[IPv4Network | IPv6Network, ...] = tuple(map(ip_network, networks))
@@ -40,7 +40,7 @@ class TrustedProxies:
         try:
             found = ip_address(str(address))
         except ValueError:
-            # A Unix socket has no address: the file system decides who may open it.
+            # A Unix socket has no address; the file system decides who may open it.
             return not address
         if mapped := getattr(found, "ipv4_mapped", None):
             found = mapped
@@ -49,7 +49,7 @@ class TrustedProxies:
 
 @dataclass(frozen=True, slots=True)
 class ClientCertificate:
-    """What a certificate says of the client that showed it; `expires` is a Unix time in seconds."""
+    """What a client's certificate says of it; `expires` is a Unix time in seconds."""
 
     common_names: tuple[str, ...] = ()
     emails: tuple[str, ...] = ()
@@ -67,20 +67,11 @@ class Origin:
     certificate: ClientCertificate | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Hop:
-    """What one proxy says of the peer that it had; empty where it says nothing."""
-
-    address: str = ""
-    scheme: str = ""
-    authority: str = ""
-
-
 def origin_behind(peer: Origin, headers: Iterable[tuple[str, str]], trusted: TrustedProxies) -> Origin:
-    """Returns where a request comes from, behind the proxies that are trusted; `peer` itself where it is not one.
+    """Returns where a request comes from, behind the trusted proxies; `peer` itself if it is not one of them.
 
-    From the nearest proxy outwards, each that is trusted is believed about the peer that it had. `Forwarded` counts
-    only where no X-Forwarded header is there: a proxy that writes one kind passes on what a client wrote in the other.
+    From the nearest proxy outwards, each trusted one is believed about its own peer. `Forwarded` counts only if there
+    is no X-Forwarded header: a proxy that writes one kind passes on what a client wrote in the other.
     """
     if peer.address not in trusted:
         return peer
@@ -101,35 +92,40 @@ def origin_behind(peer: Origin, headers: Iterable[tuple[str, str]], trusted: Tru
     return found
 
 
-def _old_hops(addresses: list[str], hosts: list[str], schemes: list[str]) -> Iterator[_Hop]:
-    """From the nearest proxy outwards. One that writes a single host or scheme has written it for the whole way."""
+def _old_hops(addresses: list[str], hosts: list[str], schemes: list[str]) -> Iterator[Origin]:
+    """Yields what each proxy reports, the nearest first; a single host or scheme holds for all of them."""
     for number in range(1, min(max(len(addresses), 1), _MOST_HOPS) + 1):
-        address = _address(addresses[-number]) if number <= len(addresses) else ""
-        host = hosts[-number] if number <= len(hosts) else ""
-        scheme = schemes[-number] if number <= len(schemes) else ""
-        yield _Hop(address, _scheme(scheme), _authority(host))
+        address, host, scheme = (
+            values[-number] if number <= len(values) else "" for values in (addresses, hosts, schemes)
+        )
+        yield _hop(address, scheme, host)
 
 
 def _values(lines: Iterable[str]) -> list[str]:
     return [each.strip() for line in lines for each in line.split(",")]
 
 
-def _hops(lines: Iterable[str]) -> Iterator[_Hop]:
-    """The elements of `Forwarded`, from the nearest proxy outwards; up to one that cannot be read."""
-    # No value that counts here holds a comma, and what a client has written cannot hide what proxies add behind it.
+def _hops(lines: Iterable[str]) -> Iterator[Origin]:
+    """Yields the elements of `Forwarded`, the nearest proxy's first, up to a malformed one."""
+    # No value that counts here has a comma, and what a client wrote cannot hide what proxies append.
     for element in _values(lines)[: -_MOST_HOPS - 1 : -1]:
         if not _ELEMENT.fullmatch(element):
             return
         pairs = {name.lower(): quoted or token for name, quoted, token in _PAIRS.findall(element)}
-        fields = {name: _ESCAPE.sub(r"\1", value) for name, value in pairs.items()}
-        yield _Hop(
-            _address(fields.get("for", "")), _scheme(fields.get("proto", "")), _authority(fields.get("host", ""))
-        )
+        yield _hop(*(_ESCAPE.sub(r"\1", pairs.get(name, "")) for name in ("for", "proto", "host")))
+
+
+def _hop(address: str, scheme: str, authority: str) -> Origin:
+    """Returns what a proxy reports about its peer; an invalid value becomes empty."""
+    is_authority = len(authority) <= _LONGEST_AUTHORITY and _AUTHORITY.fullmatch(authority)
+    scheme = scheme.lower()
+    return Origin(_address(address), scheme if scheme in ("http", "https") else "", authority if is_authority else "")
 
 
 def _address(text: str) -> str:
-    """The IP address of a node, without a port; empty for a name, an obfuscated one and `unknown`."""
-    for candidate in (text, _without_port(text)):
+    """Returns the IP address of a node, without a port; empty for a name, an obfuscated one and `unknown`."""
+    with_port = _WITH_PORT.fullmatch(text)
+    for candidate in (text, *(with_port.groups("") if with_port else ())):
         try:
             return str(ip_address(candidate))
         except ValueError:
@@ -137,27 +133,14 @@ def _address(text: str) -> str:
     return ""
 
 
-def _without_port(text: str) -> str:
-    found = _WITH_PORT.fullmatch(text)
-    return (found["bracketed"] or found["bare"] or "") if found else ""
-
-
-def _scheme(text: str) -> str:
-    return text.lower() if text.lower() in ("http", "https") else ""
-
-
-def _authority(text: str) -> str:
-    return text if len(text) <= _LONGEST_AUTHORITY and _AUTHORITY.fullmatch(text) else ""
-
-
 PROXY_SIGNATURE = b"\r\n\r\n\x00\r\nQUIT\n"
 """The first bytes of version 2."""
 
 LONGEST_PROXY_LINE = 107
-"""The most bytes of version 1, with its CR LF."""
+"""The most bytes of a line of version 1, CR LF included."""
 
 PROXY_HEAD = 16
-"""The bytes of version 2 before the addresses."""
+"""The number of bytes before the addresses in version 2."""
 
 _PROXY_LINE = re.compile(rb"PROXY (?:UNKNOWN(?: [^\r\n]*)?|TCP[46] (\S+) \S+ [0-9]{1,5} [0-9]{1,5})\r\n")
 _ADDRESS_LENGTHS = {0x1: 4, 0x2: 16}  # of an address, by family: IPv4, IPv6
@@ -168,32 +151,28 @@ class NotProxied(ValueError):
 
 
 def read_proxy_line(line: bytes) -> str | None:
-    """The client's address in a line of version 1; None where the proxy does not know it. Raises `NotProxied`."""
+    """Returns the client's address in a line of version 1; None if the proxy does not know it. Raises `NotProxied`."""
     found = _PROXY_LINE.fullmatch(line)
     if found is None:
         raise NotProxied("the line is malformed")
-    return _proxied_address(found[1].decode("latin-1")) if found[1] else None
+    try:
+        return str(ip_address(found[1].decode("latin-1"))) if found[1] else None
+    except ValueError:
+        raise NotProxied("the address is malformed") from None
 
 
 def proxy_header_rest(head: bytes) -> int:
-    """The bytes that follow the first 16 of version 2; raises `NotProxied`."""
+    """Returns how many bytes follow the first 16 of version 2; raises `NotProxied`."""
     if head[:12] != PROXY_SIGNATURE or head[12] >> 4 != 2 or head[12] & 0xF > 1:
         raise NotProxied("the version or the command is unknown")
     return int.from_bytes(head[14:16], "big")
 
 
 def read_proxy_header(head: bytes, rest: bytes) -> str | None:
-    """The client's address in version 2; None for the proxy's own connections. Raises `NotProxied`."""
+    """Returns the client's address in version 2; None for the proxy's own connections. Raises `NotProxied`."""
     is_local, length = head[12] & 0xF == 0, _ADDRESS_LENGTHS.get(head[13] >> 4)
     if is_local or length is None:
         return None
     if len(rest) < 2 * length + 4:
         raise NotProxied("the addresses are cut short")
     return str(ip_address(rest[:length]))
-
-
-def _proxied_address(text: str) -> str:
-    try:
-        return str(ip_address(text))
-    except ValueError:
-        raise NotProxied("the address is malformed") from None
