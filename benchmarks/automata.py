@@ -1,6 +1,6 @@
-"""What the linter's proofs cost: `python benchmarks/automata.py [REWRITES]` prints a line for each kind of list.
+"""The cost of the linter's proofs: `python benchmarks/automata.py [REWRITES]` prints a line for each kind of list.
 
-Each list is made by a seeded generator that knows what can be reached, so that the lines also say how many of the
+A seeded generator makes each list and knows which rewrites can be reached. The lines therefore also show how many
 unreachable rewrites were found, and how many alarms were false.
 """
 

@@ -1,7 +1,7 @@
-"""What Go templates cost: `python benchmarks/gotemplates.py [ROUNDS]` prints a line for each of some usual ones.
+"""The cost of Go templates: `python benchmarks/gotemplates.py [ROUNDS]` prints a line for each template.
 
-Beside each stands what the same key costs in Jinja2, by itself and as this project bounds it: the ratios say more than
-the times. The last lines are the dearest of some templates that try to take for ever, and what loading costs.
+Each line also shows the same template in Jinja2, plain and bounded by this project; the ratios say more than the times.
+The last lines show the slowest of some templates that try to run for ever, and the cost of loading.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ HOSTILE = (
 
 
 def microseconds(call: Callable[[], object], rounds: int) -> float:
-    """The least time of one call, of five runs."""
+    """Returns the shortest time of one call in five runs."""
     return min(timeit.repeat(call, number=rounds, repeat=5)) / rounds * 1e6
 
 
 def compare(name: str, go: str, other: str, rounds: int) -> None:
-    """One line: a template and its twin in Jinja2."""
+    """Returns the line of a template and its equivalent in Jinja2."""
     template = compile_template(go, CAPTURES.names, 2)
     bounded = jinja.compile_template(other, CAPTURES.names, 2)
     bare = jinja2.Environment(autoescape=False).from_string(other)
@@ -72,7 +72,7 @@ def compare(name: str, go: str, other: str, rounds: int) -> None:
 
 
 def hostile(text: str) -> float:
-    """Milliseconds until a template is cut off."""
+    """Returns the milliseconds until a template is cut off."""
     template = compile_template(text, {}, 0)
     data = TargetKeyRewriteData("/" + "é" * 511)
 
@@ -87,7 +87,7 @@ def hostile(text: str) -> float:
 
 
 def main() -> None:
-    """Print the table."""
+    """Prints the table."""
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5000
     for name, (go, other) in USUAL.items():
         compare(name, go, other, rounds)

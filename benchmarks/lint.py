@@ -1,9 +1,8 @@
-"""What linting costs: `python benchmarks/lint.py [REWRITES]` prints a line for each kind of rule file, and the start.
+"""The cost of linting: `python benchmarks/lint.py [REWRITES]` prints a line for each kind of rule file, and the start.
 
-The first lines lint rewrites with a test each, with everything that `lint` looks for: in one process, then as the whole
-command, in time that passes and in time of the processor; then 1,000 rewrites of which many cannot be reached; the last
-compares the whole command on a small file with a Python that imports no more than Lark and google-re2, several runs of
-each in turn.
+The first lines lint rewrites with a test each, with all checks: in one process, then as the whole command, in
+wall-clock and CPU time. The next ones lint 1,000 rewrites of which many cannot be reached. The last one compares the
+command on a small file with a Python that only imports Lark and google-re2, in alternating runs.
 """
 
 from __future__ import annotations
@@ -46,13 +45,13 @@ def pages(number: int) -> tuple[str, str]:
 
 
 def directories(number: int) -> tuple[str, str]:
-    """A directory that has moved with all below it; every fifth comes again in one that was moved before."""
+    """A directory that has moved with its content; every fifth one is inside one that has moved before."""
     name = f"/{number // 5}" + (f"/{number % 5}" if number % 5 else "")
     return f'rewrite `^{name}/(?P<rest>.*)$` -> "/moved/{number}/$rest"', f'test "/moved/{number}" -> unchanged'
 
 
 def mixed(number: int) -> tuple[str, str]:
-    """All sorts: alternatives, classes, cases, sources that are not anchored."""
+    """Alternatives, classes, cases, and sources without anchors."""
     kinds = (
         f'rewrite `^/{number}/(?:a|b)/(?P<rest>.+)$` -> "/n/{number}/$rest"',
         f'rewrite `(?i)^/img{number}/[a-z0-9_-]+\\.(?:png|jpe?g)$` -> "/images/{number}.png"',
@@ -63,14 +62,14 @@ def mixed(number: int) -> tuple[str, str]:
 
 
 def rule_file(line: Line, count: int) -> RuleFile:
-    """A file of many rewrites with a test each."""
+    """Returns a file of many rewrites with a test each."""
     lines = [line(number) for number in range(count)]
     statements = [rewrite for rewrite, _ in lines] + [test for _, test in lines]
     return RuleFile("many.rules", "\n".join(["target site {", *statements, "}\n"]).encode())
 
 
 def whole(line: Line, count: int) -> str:
-    """Everything: read, compile, all checks."""
+    """Reads, compiles and checks a file."""
     file = rule_file(line, count)
     gc.disable()  # as the command does
     start = time.perf_counter()
@@ -80,7 +79,7 @@ def whole(line: Line, count: int) -> str:
 
 
 def command(line: Line, count: int) -> str:
-    """The whole command, from its start to its end, its output thrown away."""
+    """Runs the whole command without showing its output."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "many.rules")
         file.write_bytes(rule_file(line, count).data)
@@ -93,7 +92,7 @@ def command(line: Line, count: int) -> str:
 
 
 def reach(line: Line, count: int) -> str:
-    """The proofs of unreachable-rewrite alone."""
+    """Runs only the proofs of unreachable-rewrite."""
     subject = subject_of(compile_rule_files([rule_file(line, count)]))
     start = time.perf_counter()
     reaches = subject.targets[0].reaches
@@ -103,7 +102,7 @@ def reach(line: Line, count: int) -> str:
 
 
 def start() -> str:
-    """The command on a small file, against importing Lark and google-re2; the medians and least of several runs."""
+    """Compares the command on a small file with importing Lark and google-re2; returns medians and minimums."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "site.rules")
         file.write_text(SMALL, encoding="utf-8")

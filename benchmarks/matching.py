@@ -1,8 +1,8 @@
-"""What it costs to find the first rewrite that matches: `python benchmarks/matching.py [KEYS]`.
+"""The cost of finding the first rewrite that matches: `python benchmarks/matching.py [KEYS]`.
 
-Three ways side by side, on the same lists and keys: one pass of an `re2.Set` as the service does it, google-re2's
-patterns tried in order, and Python's `re` tried in order. Times are microseconds a key, medians of rounds; the ratios
-are what counts, machines differ.
+It compares three ways on the same lists and keys: one pass of an `re2.Set`, as the service does it; patterns of
+google-re2 in order; and patterns of Python's `re` in order. Times are microseconds per key, as medians of rounds. The
+ratios can be compared between machines.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ Search = Callable[[str], object]
 
 
 def sources(count: int) -> list[str]:
-    """Moved pages, as a site has them: sections, named groups, a file at the end."""
+    """Moved pages as on a real site: sections, named groups, and a file at the end."""
     return [rf"^/section{number % 100}/(?P<page>[^/]+)/moved-{number}\.html$" for number in range(count)]
 
 
 def keys(count: int) -> list[str]:
-    """Keys for the first, the middle and the last rewrite, and two that none matches."""
+    """Keys for the first, the middle and the last rewrite, and two without a match."""
     moved = [f"/section{number % 100}/about/moved-{number}.html" for number in (0, count // 2, count - 1)]
     return [*moved, "/assets/site.css", "/section1/about/kept.html"]
 
 
 def in_order(patterns: Sequence[Pattern]) -> Search:
-    """The first pattern that matches, tried one after another."""
+    """Tries the patterns one after another."""
 
     def find(key: str) -> object:
         return next((found for pattern in patterns if (found := pattern.search(key)) is not None), None)
@@ -42,7 +42,7 @@ def in_order(patterns: Sequence[Pattern]) -> Search:
 
 
 def in_order_by_re(texts: Sequence[str]) -> Search:
-    """The same with Python's own engine, which backtracks."""
+    """Does the same with Python's engine, which backtracks."""
     patterns = [re.compile(text) for text in texts]
 
     def find(key: str) -> object:
@@ -52,7 +52,7 @@ def in_order_by_re(texts: Sequence[str]) -> Search:
 
 
 def microseconds(search: Search, asked: Sequence[str], times: int) -> float:
-    """The median time of one search."""
+    """Returns the median time of one search."""
     for key in asked:
         search(key)
     rounds = []
@@ -66,7 +66,7 @@ def microseconds(search: Search, asked: Sequence[str], times: int) -> float:
 
 
 def main() -> None:
-    """Print a line for each size of list."""
+    """Prints a line for each length of list."""
     repeat = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
     print(
         f"{'rewrites':>8} {'load ms':>9} {'set µs':>9} {'in order µs':>12} {'re µs':>9} {'order/set':>10} {'re/set':>7}"

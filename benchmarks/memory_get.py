@@ -1,8 +1,9 @@
-"""What a GET costs beside S3: processor time of the server for a file of 1 KiB that is in memory, log and metrics on.
+"""The cost of a GET without S3: the CPU time of the server for a file of 1 KiB in memory, with log and metrics.
 
     python benchmarks/memory_get.py [REQUESTS]
 
-The client is a process of its own with 8 connections; the figure is the least of ten rounds, as other load only adds.
+The client is a separate process with 8 connections. The figure is the minimum of ten rounds, since other load only adds
+to it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ REQUEST = b"GET /a HTTP/1.1\r\nHost: files.test\r\nUser-Agent: benchmark\r\nAcce
 
 
 def ask(port: int, requests: int) -> None:
-    """Send requests in turn on several connections."""
+    """Sends requests in turn over several connections."""
     clients = [socket.create_connection(("127.0.0.1", port)) for _ in range(CONNECTIONS)]
     for _ in range(requests // CONNECTIONS):
         for client in clients:
@@ -45,7 +46,7 @@ def ask(port: int, requests: int) -> None:
 
 
 async def measure(requests: int) -> float:
-    """Returns the least processor time of a request, in seconds."""
+    """Returns the minimum CPU time of a request, in seconds."""
     store = MemoryStore()
     store.add("a", b"x" * 1024)
     force = generation(store)

@@ -1,10 +1,10 @@
-"""How soon a saved edit is in force, and what requests notice of it.
+"""The time from a saved edit until it takes effect, and its influence on requests.
 
     python benchmarks/reload.py [--rewrites N …] [--edits N]
 
-A service with one rule file of N rewrites, as `serve` runs it; an S3, and a client that asks at a steady rate, in
-processes of their own. Each edit changes one rewrite. Shown are the time from the save to the swap, how late the event
-loop was, and how long requests took, without a reload and during one.
+A service with one rule file of N rewrites runs as `serve` does. S3 and a client with a steady rate are separate
+processes. Each edit changes one rewrite. The output shows the time from saving to activation, how late the event loop
+was, and how long requests took, without a reload and during one.
 """
 
 from __future__ import annotations
@@ -48,21 +48,21 @@ targets:
     bucket: {{name: some-bucket, s3Endpoint: "{endpoint}", s3ForcePathStyle: true,
               credentials: {{accessKey: {{env: KEY}}, secretKey: {{env: KEY}}}}}}
 """
-PERIOD = 0.01  # seconds between the requests of the client, and between the beats that show a stall
+PERIOD = 0.01  # seconds between the requests of the client, and between the beats of the loop
 REST = 1.5  # seconds between edits
 
 
 @dataclass
 class Measured:
-    """What was seen of the edits; times are those of the monotonic clock, in seconds."""
+    """The measurements of all edits; times are monotonic, in seconds."""
 
-    spans: list[tuple[float, float]] = field(default_factory=list)  # of each edit: the save, the swap
-    beats: list[tuple[float, float]] = field(default_factory=list)  # when, and how late
-    requests: list[tuple[float, float]] = field(default_factory=list)  # when, and how long
+    spans: list[tuple[float, float]] = field(default_factory=list)  # of each edit: saved, activated
+    beats: list[tuple[float, float]] = field(default_factory=list)  # time, and delay
+    requests: list[tuple[float, float]] = field(default_factory=list)  # time, and duration
 
     def during(self, samples: Sequence[tuple[float, float]], *, reload: bool) -> list[float]:
-        """The samples taken while a reload ran, or while none did."""
-        first = self.spans[0][0] - REST / 2  # what starting takes is another matter
+        """Returns the samples taken during reloads, or outside of them."""
+        first = self.spans[0][0] - REST / 2  # without the start
         return [
             value
             for at, value in samples
@@ -71,20 +71,20 @@ class Measured:
 
 
 class Observed(SingleProcess):
-    """Serves, and notes when each generation was put in force."""
+    """Serves, and records when each generation was activated."""
 
     def __init__(self, *arguments: object) -> None:
         super().__init__(*arguments)
         self.swapped = asyncio.Event()
 
     async def activate(self, *arguments: object) -> None:
-        """Put in force, and note it."""
+        """Activates a generation and records the time."""
         await super().activate(*arguments)
         self.swapped.set()
 
 
 def rules(count: int, edit: int) -> str:
-    """A rule file, of which each edit changes one rewrite."""
+    """Returns a rule file in which one rewrite depends on the edit."""
     lines = [
         f'    rewrite `^/press/{number}/(?P<page>[^/]+)\\.html$` -> "/archive/{number}/$page.txt"'
         for number in range(count - 1)
@@ -94,14 +94,14 @@ def rules(count: int, edit: int) -> str:
 
 
 def serve_s3(end: Connection) -> None:
-    """An S3, until the other end of the pipe is closed."""
+    """Serves an S3 until the other end of the pipe is closed."""
     with endless_s3() as (endpoint, _):
         end.send(endpoint)
         end.recv()
 
 
 def ask(address: tuple[str, int], stop: Event, end: Connection) -> None:
-    """A client that asks steadily, and tells how long each answer took."""
+    """Sends requests at a steady rate, and reports how long each took."""
     taken = []
     connection = http.client.HTTPConnection(*address)
     while not stop.wait(PERIOD):
@@ -116,7 +116,7 @@ def ask(address: tuple[str, int], stop: Event, end: Connection) -> None:
 
 @contextmanager
 def a_process(target: object, *arguments: object) -> Iterator[Connection]:
-    """A process, and the end of a pipe to it."""
+    """Starts a process with one end of a pipe."""
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=target, args=(*arguments, theirs))
     process.start()
@@ -128,7 +128,7 @@ def a_process(target: object, *arguments: object) -> Iterator[Connection]:
 
 
 async def beat(measured: Measured) -> None:
-    """Note how late the loop is."""
+    """Records how late the loop is."""
     while True:
         due = time.monotonic() + PERIOD / 10
         await asyncio.sleep(PERIOD / 10)
@@ -137,7 +137,7 @@ async def beat(measured: Measured) -> None:
 
 
 async def edit(path: Path, count: int, edits: int, serving: Observed, measured: Measured) -> None:
-    """Make the edits."""
+    """Makes the edits."""
     for number in range(1, edits + 1):
         await asyncio.sleep(REST)
         serving.swapped.clear()
@@ -150,7 +150,7 @@ async def edit(path: Path, count: int, edits: int, serving: Observed, measured: 
 
 
 async def serve(folder: Path, count: int, edits: int, measured: Measured) -> None:
-    """Serve while it is edited and asked."""
+    """Serves during edits and requests."""
     reader = SnapshotReader(folder / "proxy.yaml", {"KEY": "key"})
     loaded = compile_snapshot(reader())
     assert loaded.settings is not None, loaded.diagnostics
@@ -173,7 +173,7 @@ async def serve(folder: Path, count: int, edits: int, measured: Measured) -> Non
 
 
 def measure(count: int, edits: int) -> Measured:
-    """One service with so many rewrites."""
+    """Measures a service with a number of rewrites."""
     measured = Measured()
     with a_process(serve_s3) as s3, tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -184,12 +184,12 @@ def measure(count: int, edits: int) -> Measured:
 
 
 def milliseconds(values: Sequence[float]) -> str:
-    """The median and the most."""
+    """Returns the median and the maximum as text."""
     return f"median {statistics.median(values) * 1000:6.1f}  most {max(values) * 1000:6.1f}"
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measures and prints."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rewrites", type=int, nargs="+", default=[1_000, 10_000])
     parser.add_argument("--edits", type=int, default=7)

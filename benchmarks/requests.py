@@ -1,7 +1,7 @@
-"""How long a million requests take `diff` and `explain --requests`: `python benchmarks/requests.py [COUNT]`.
+"""The time of `diff` and `explain --requests` for a million requests: `python benchmarks/requests.py [COUNT]`.
 
-All requests are different, which is the worst case; 1,000 rewrites stand on either side, a third of the requests get
-another key. CPU time is that of all processes together.
+All requests are different, which is the worst case. Both sides have 1,000 rewrites, and a third of the requests get
+another key. CPU time is that of all processes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _measure(name: str, *words: str) -> None:
 
 
 def run(count: int) -> None:
-    """Measure both commands."""
+    """Measures both commands."""
     with tempfile.TemporaryDirectory() as folder:
         old, new, paths = (Path(folder, name) for name in ("old.rules", "new.rules", "paths"))
         old.write_text(_rules(2024))

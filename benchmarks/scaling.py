@@ -1,9 +1,9 @@
-"""What one and three instances behind HAProxy do: `python benchmarks/scaling.py [--rounds N] [--requests N]`.
+"""The cost of one and of three instances behind HAProxy: `python benchmarks/scaling.py [--rounds N] [--requests N]`.
 
-Each instance is a process of its own in front of one S3; HAProxy runs with deploy/haproxy.cfg. The load is a GET of
-1 KiB by 64 clients. CPU time is that of all instances, and of HAProxy, from `/proc`; a figure is the median of the
-rounds. On a machine with few cores the client, S3 and HAProxy take part of what the instances could have: the CPU time
-of a request can be carried over to other machines, the rate cannot.
+Each instance is a process in front of the same S3; HAProxy runs with deploy/haproxy.cfg. The load is a GET of 1 KiB by
+64 clients. CPU time is that of all instances, and of HAProxy, from `/proc`. A figure is the median of the rounds. On a
+machine with few cores the client, S3 and HAProxy compete with the instances: the CPU time per request holds for other
+machines, the rate does not.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DEPLOY = Path(__file__).parent.parent / "deploy"
 
 
 def fleet(stack: ExitStack, folder: Path, count: int, endpoint: str) -> tuple[list[Server], Server]:
-    """Instances that run, and HAProxy in front of them."""
+    """Starts instances and HAProxy in front of them."""
     environment = {**os.environ, "BENCHMARK_KEY": "benchmark"}
     (folder / "site.rules").write_text('target rewritten { rewrite `^/old/(.*)$` -> "/new/$1" }\n')
     instances = []
@@ -50,7 +50,7 @@ def fleet(stack: ExitStack, folder: Path, count: int, endpoint: str) -> tuple[li
 
 
 def measure(instances: list[Server], haproxy: Server, requests: int) -> tuple[float, ...]:
-    """Requests a second, the 99th percentile in ms, and µs of CPU a request: of the instances, and of HAProxy."""
+    """Returns requests per second, the 99th percentile in ms, and µs of CPU per request of instances and HAProxy."""
     load = {**vars(Load("GET 1 KiB", "/a/file.txt", requests, clients=64)), "requests": requests}
     before = sum(each.cpu() for each in instances), haproxy.cpu()
     client = [sys.executable, str(Path(__file__).parent / "serving_load.py"), str(haproxy.port), json.dumps(load)]
@@ -61,7 +61,7 @@ def measure(instances: list[Server], haproxy: Server, requests: int) -> tuple[fl
 
 
 def main() -> None:
-    """Measure."""
+    """Measures and prints."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5, help="how often each load is run")
     parser.add_argument("--requests", type=int, default=10000, help="requests of each round")

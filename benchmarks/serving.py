@@ -1,14 +1,14 @@
-"""What serving costs: `python benchmarks/serving.py [--rounds N] [--scale X] [--load NAME]… [--beside NAME=COMMAND]…`.
+"""The cost of serving: `python benchmarks/serving.py [--rounds N] [--scale X] [--load NAME]… [--beside NAME=COMMAND]…`.
 
-The server under test, stock Tornado with boto3, and whatever is given beside them serve the same objects of an S3 that
-is started here: nginx where it is installed, else a small server of asyncio, which also stands in for a slow S3 and
-takes the uploads. Where nginx is installed, its `proxy_pass` is measured too, which signs and decides nothing. Every
-load is run against one server after the other, in alternating order, round after round; a figure is the median of the
-rounds. CPU time is that of all processes of a server, from `/proc`.
+The service, a plain Tornado application with boto3, and the servers given by `--beside` serve the same objects from an
+S3 that is started here. It is nginx if installed, or a small asyncio server, which also plays the slow S3 and takes the
+uploads. If nginx is installed, its `proxy_pass` is measured too, which neither signs nor decides. Each load runs
+against one server after the other, in alternating order, round after round; a figure is the median of the rounds. CPU
+time is that of all processes of a server, from `/proc`.
 
-A COMMAND beside has `{port}`, and the endpoints `{fast}` and `{slow}`; it serves the bucket `bucket` at `/`, from a
-cache in memory, if it has one, at `/hot/`, through 1,000 rewrites (`^moved/N/(.*)$` to `new/N/$1`) at `/rw/`, and the
-slow S3's with uploads at `/slow/`. Loads that it does not answer with the right status have no figure.
+COMMAND contains `{port}`, and the endpoints `{fast}` and `{slow}`. It serves the bucket `bucket` at `/`, from a memory
+cache (if it has one) at `/hot/`, through 1,000 rewrites (`^moved/N/(.*)$` to `new/N/$1`) at `/rw/`, and from the slow
+S3, with uploads, at `/slow/`. A load without the right status has no figure.
 """
 
 from __future__ import annotations
@@ -97,13 +97,13 @@ http {{
   }}
 }}
 """
-# What a proxy that only passes on can answer.
+# The loads of a proxy that only forwards.
 PASSED_ON = ("GET 1 KiB", "HEAD", "304", "100 MiB")
 
 
 @dataclass(frozen=True)
 class Load:
-    """Requests of one kind, by clients at one time; a `unit` says what is told of them."""
+    """Requests of one kind by concurrent clients; `unit` is the unit of its figure."""
 
     name: str
     path: str
@@ -131,18 +131,18 @@ LOADS = (
 
 @dataclass
 class Server:
-    """A server under test: its command, and what was measured of it."""
+    """A server under test: its command and its measurements."""
 
     name: str
     command: list[str]
     port: int
     environment: dict[str, str]
-    loads: tuple[str, ...] = ("",)  # the beginnings of the names of those that it can answer
+    loads: tuple[str, ...] = ("",)  # prefixes of the names of the loads that it can answer
     process: subprocess.Popen[bytes] | None = None
     figures: dict[str, list[tuple[float, ...]]] = field(default_factory=dict)
 
     def start(self) -> float:
-        """Start it, and the seconds until it answers."""
+        """Starts it; returns the seconds until it answers."""
         began = time.perf_counter()
         self.process = subprocess.Popen(
             self.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=self.environment
@@ -159,13 +159,13 @@ class Server:
             time.sleep(0.01)
 
     def stop(self) -> None:
-        """End it."""
+        """Stops it."""
         if self.process is not None:
             self.process.terminate()
             self.process.wait()
 
     def processes(self) -> Iterator[int]:
-        """Its processes, by their ids."""
+        """Returns the ids of its processes."""
         assert self.process is not None
         waiting = [self.process.pid]
         while waiting:
@@ -176,17 +176,17 @@ class Server:
                     waiting += [int(child) for child in (task / "children").read_text().split()]
 
     def cpu(self) -> float:
-        """The seconds of CPU time that all its processes have used."""
+        """Returns the seconds of CPU time of all its processes."""
         stats = (Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in self.processes())
         return sum(int(stat[11]) + int(stat[12]) for stat in stats) / _TICKS
 
     def settled_memory(self) -> float:
-        """The MiB that it takes when it has done all that it does after its first answer."""
+        """Returns its memory in MiB after the work that follows its first answer."""
         time.sleep(_SETTLED)
         return self.memory()
 
     def memory(self) -> float:
-        """The MiB of its processes, of which what they share is counted once."""
+        """Returns the memory of its processes in MiB; shared memory counts once."""
         rollups = (
             Path(f"/proc/{pid}/smaps_rollup").read_text().split("\nPss:")[1].split()[0] for pid in self.processes()
         )
@@ -194,19 +194,19 @@ class Server:
 
 
 def free_port() -> int:
-    """A port that is free now."""
+    """Returns a free port."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         return probe.getsockname()[1]
 
 
 def _nginx() -> str | None:
-    """Where nginx is, if it is installed."""
+    """Returns the path of nginx if it is installed."""
     return shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
 
 
 @contextmanager
 def running(*command: str, port: int) -> Iterator[str]:
-    """The endpoint of a server that is started for a while."""
+    """Starts a server for the duration of a block; yields its endpoint."""
     with subprocess.Popen(command) as process:
         try:
             while socket.socket().connect_ex(("127.0.0.1", port)):
@@ -218,7 +218,7 @@ def running(*command: str, port: int) -> Iterator[str]:
 
 @contextmanager
 def fast_s3(folder: Path) -> Iterator[str]:
-    """An S3 that answers at once."""
+    """Starts an S3 that answers at once."""
     port, nginx = free_port(), _nginx()
     if nginx is None:
         with running(sys.executable, str(_HERE / "serving_s3.py"), str(port), port=port) as url:
@@ -236,7 +236,7 @@ def fast_s3(folder: Path) -> Iterator[str]:
 
 
 def measure(server: Server, load: Load, scale: float) -> None:
-    """Run a load once, and keep what it cost; nothing where it is not answered as it should be."""
+    """Runs a load once and keeps its cost, unless an answer was wrong."""
     if server.figures.get(load.name) == [] or not load.name.startswith(server.loads):
         return
     figures = server.figures.setdefault(load.name, [])
@@ -261,7 +261,7 @@ def measure(server: Server, load: Load, scale: float) -> None:
 
 
 def shown(load: Load, server: Server) -> str:
-    """The medians of a load."""
+    """Returns the medians of a load."""
     figures = server.figures.get(load.name)
     if not figures:
         return "-"
@@ -272,7 +272,7 @@ def shown(load: Load, server: Server) -> str:
 
 
 def main() -> None:
-    """Measure."""
+    """Measures and prints."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5, help="how often each load is run")
     parser.add_argument("--scale", type=float, default=1, help="requests of each load, as a part of the usual number")
@@ -305,7 +305,7 @@ def main() -> None:
 
 
 def _servers(folder: Path, fast: str, slow: str, beside: list[str]) -> Iterator[Server]:
-    """The servers, none of them running."""
+    """Returns the servers, none of them started."""
     rewrites = "".join(f'  rewrite `^/moved/{number}/(.*)$` -> "/new/{number}/$1"\n' for number in range(1000))
     (folder / "site.rules").write_text(f"target rewritten {{\n{rewrites}}}\n")
     environment = {**os.environ, "BENCHMARK_KEY": "benchmark", "PYTHONPYCACHEPREFIX": str(folder / "pyc")}

@@ -1,4 +1,4 @@
-"""The clients of `serving.py`: `python serving_load.py PORT LOAD`, the load in JSON; says in JSON how it went."""
+"""The clients of `serving.py`: `python serving_load.py PORT LOAD`, with the load in JSON, prints results in JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SILENCE = 30  # seconds after which a request counts as failed
 
 
 class Client(asyncio.Protocol):
-    """A connection that sends one request after the other."""
+    """A connection that sends requests one after another."""
 
     def __init__(self, port: int, head: bytes, *, is_head: bool) -> None:
         self._port = port
@@ -26,7 +26,7 @@ class Client(asyncio.Protocol):
         self._sent.set()
 
     async def ask(self, upload: int) -> int:
-        """Send a request, with a body of zeros if there is an upload; the status, 0 for a failure."""
+        """Sends a request, with a body of zeros for an upload; returns the status, 0 for a failure."""
         loop = asyncio.get_running_loop()
         if self._transport is None or self._transport.is_closing():
             try:
@@ -52,36 +52,36 @@ class Client(asyncio.Protocol):
             await self._sent.wait()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport."""
+        """Keeps the transport."""
         self._transport = transport
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
-        """Fail the request that is on its way."""
+        """Fails the current request."""
         self._sent.set()
         self._end(0)
 
     def pause_writing(self) -> None:
-        """Wait for the server to take what was sent."""
+        """Waits for the server to read."""
         self._sent.clear()
 
     def resume_writing(self) -> None:
-        """Send on."""
+        """Continues to send."""
         self._sent.set()
 
     def data_received(self, data: bytes) -> None:
-        """Parse the answer."""
+        """Parses the answer."""
         try:
             self._parser.feed_data(data)
         except HttpParserError:
             self._transport.abort()
 
     def on_headers_complete(self) -> None:
-        """End the answer to a HEAD."""
+        """Ends the answer to a HEAD."""
         if self._is_head:
             self._end(self._parser.get_status_code())
 
     def on_message_complete(self) -> None:
-        """End any other answer."""
+        """Ends any other answer."""
         self._end(self._parser.get_status_code())
 
     def _end(self, status: int) -> None:
@@ -90,7 +90,7 @@ class Client(asyncio.Protocol):
 
 
 async def run(port: int, load: dict) -> dict:
-    """All requests of a load, by clients at one time."""
+    """Sends all requests of a load by concurrent clients."""
     upload = load.get("upload", 0)
     headers = {"Host": f"127.0.0.1:{port}", **load.get("headers", {})}
     if upload:

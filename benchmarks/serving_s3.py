@@ -1,6 +1,6 @@
-"""An S3 to measure against: `python serving_s3.py PORT [DELAY]`; every object is there, uploads are thrown away.
+"""An S3 to measure against: `python serving_s3.py PORT [DELAY]`; every object exists, and uploads are discarded.
 
-`big` in a key makes the object 100 MiB, anything else 1 KiB; a listing has 1,000 entries.
+An object with `big` in its key has 100 MiB, others have 1 KiB. A listing has 1,000 entries.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _LENGTH = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")
 
 
 def listing() -> bytes:
-    """A listing of `list/`, as Amazon's S3 writes it."""
+    """Returns a listing of `list/` in the form of Amazon's S3."""
     entries = "".join(
         f"<Contents><Key>list/a%20file%20with%20a%20name-{number:04}.txt</Key>"
         "<LastModified>2026-05-01T10:00:00.000Z</LastModified><ETag>&quot;781e5e245d69b566979b86e28d23f2c7&quot;</ETag>"
@@ -45,11 +45,11 @@ class S3(asyncio.Protocol):
         self._big = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport."""
+        """Keeps the transport."""
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Skip bodies, and answer heads."""
+        """Skips bodies, and answers heads."""
         if self._skip:
             if len(data) < self._skip:
                 self._skip -= len(data)
@@ -72,7 +72,7 @@ class S3(asyncio.Protocol):
             self._answer(head)
 
     def resume_writing(self) -> None:
-        """Send more of a large body."""
+        """Sends more of a large body."""
         while self._big and self._transport.get_write_buffer_size() < len(BLOCK):
             self._big -= 1
             self._transport.write(BLOCK)
@@ -110,7 +110,7 @@ def _head(length: int) -> bytes:
 
 
 async def serve(port: int, delay: float) -> None:
-    """Serve until the process is ended."""
+    """Serves until the process ends."""
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: S3(delay), "127.0.0.1", port, backlog=4096)
     await server.serve_forever()

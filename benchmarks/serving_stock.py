@@ -1,4 +1,4 @@
-"""What one writes with Tornado and boto3 in an afternoon: `python serving_stock.py PORT FAST_S3 SLOW_S3`."""
+"""A plain application with Tornado and boto3, for comparison: `python serving_stock.py PORT FAST_S3 SLOW_S3`."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ THREADS = ThreadPoolExecutor(32)
 
 
 class Handler(tornado.web.RequestHandler):
-    """Files, listings and uploads."""
+    """Serves files, listings and uploads."""
 
     def initialize(self, fast: object, slow: object) -> None:
-        """Keep the clients of both buckets."""
+        """Keeps the clients of both buckets."""
         self.fast, self.slow = fast, slow
 
     async def call(self, method: object, **parameters: object) -> dict:
-        """Call boto3 in a thread."""
+        """Calls boto3 in a thread."""
         run = partial(method, Bucket="bucket", **parameters)
         return await asyncio.get_running_loop().run_in_executor(THREADS, run)
 
     def find(self, path: str) -> tuple:
-        """The client and the key of a path."""
+        """Returns the client and the key of a path."""
         if path.startswith("slow/"):
             return self.slow, path.removeprefix("slow/")
         if path.startswith("rw/"):
@@ -42,7 +42,7 @@ class Handler(tornado.web.RequestHandler):
         return self.fast, path
 
     async def get(self, path: str) -> None:
-        """Serve a file or a listing."""
+        """Serves a file or a listing."""
         client, key = self.find(path)
         if key.endswith("/"):
             listed = await self.call(client.list_objects_v2, Prefix=key, Delimiter="/")
@@ -55,36 +55,36 @@ class Handler(tornado.web.RequestHandler):
         except ClientError as error:
             self.set_status(error.response["ResponseMetadata"]["HTTPStatusCode"])
             return
-        self.tell(answer)
+        self.set_headers(answer)
         loop = asyncio.get_running_loop()
         while chunk := await loop.run_in_executor(THREADS, answer["Body"].read, 262144):
             self.write(chunk)
             await self.flush()
 
     async def head(self, path: str) -> None:
-        """Serve a file's head."""
+        """Serves the headers of a file."""
         client, key = self.find(path)
-        self.tell(await self.call(client.head_object, Key=key))
+        self.set_headers(await self.call(client.head_object, Key=key))
 
     async def put(self, path: str) -> None:
-        """Store the file of a form."""
+        """Stores the file of a form."""
         client, key = self.find(path)
         (file,) = self.request.files["file"]
         await self.call(client.put_object, Key=key + file["filename"], Body=file["body"])
         self.set_status(201)
 
-    def tell(self, answer: dict) -> None:
-        """Set the headers of a file."""
+    def set_headers(self, answer: dict) -> None:
+        """Sets the headers of a file."""
         self.set_header("Content-Length", str(answer["ContentLength"]))
         self.set_header("Content-Type", answer["ContentType"])
         self.set_header("ETag", answer["ETag"])
 
     def compute_etag(self) -> None:
-        """S3's is there already."""
+        """Returns None, since the ETag of S3 is set."""
 
 
 async def serve(port: int, *endpoints: str) -> None:
-    """Serve until the process is ended."""
+    """Serves until the process ends."""
     logging.basicConfig(level=logging.INFO)
     config = Config(s3={"addressing_style": "path"}, max_pool_connections=128)
     keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "region_name": "us-east-1"}

@@ -1,8 +1,8 @@
-"""What a start costs: `python benchmarks/starting.py [--starts N] [--workers N]`.
+"""The cost of a start: `python benchmarks/starting.py [--starts N] [--workers N]`.
 
-The service is started with one target, a rule and a key pair, on an S3 that refuses connections. Told are the medians
-of the seconds from the start of the process to the first answer, of the CPU time until then, of that until all is ready
-(the admin listener, pages, metrics), and of the memory after that, all processes together.
+The service starts with one target, one rule and a key pair, and an S3 that refuses connections. The output shows
+medians: the seconds from the start of the process to the first answer, the CPU time until then, the CPU time until all
+is ready (admin listener, pages, metrics), and the memory of all processes after that.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ def answers(port: int) -> bool:
 
 
 def cpu(server: Server) -> float:
-    """The seconds of CPU time of all threads of a server, finer than ticks."""
+    """Returns the seconds of CPU time of all threads of a server, more exact than ticks."""
     tasks = (task for pid in server.processes() for task in Path(f"/proc/{pid}/task").iterdir())
     return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
 
 
 def start(command: list[str], port: int, admin: int) -> tuple[float, float, float, float]:
-    """Start the service once, and end it."""
+    """Starts and stops the service once."""
     environment = {**os.environ, "BENCHMARK_KEY": "benchmark"}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     server = Server("tornado-proxy", command, port, environment)
@@ -74,7 +74,7 @@ def start(command: list[str], port: int, admin: int) -> tuple[float, float, floa
 
 
 def main() -> None:
-    """Measure."""
+    """Measures and prints."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--starts", type=int, default=15, help="how often the service is started")
     parser.add_argument("--workers", type=int, default=1, help="processes that answer requests")

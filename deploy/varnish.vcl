@@ -1,5 +1,5 @@
-# A shared cache in front of three instances, for `varnishd -f`. Files are kept for as long as their Cache-Control says:
-# that of the object, else `server.cache`. What has no lifetime, or is for one user, is not kept.
+# A shared cache in front of three instances, for `varnishd -f`. Files are cached for as long as
+# their Cache-Control says: that of the object, or `server.cache`. Files without a lifetime, or for one user, are not.
 vcl 4.1;
 
 import directors;
@@ -17,12 +17,12 @@ sub vcl_init {
 }
 
 sub vcl_recv {
-    # Instances believe these headers (`server.trustedProxies`), so what a client wrote into them is replaced.
+    # Instances trust these headers (`server.trustedProxies`), so values from clients are replaced.
     set req.http.X-Forwarded-For = client.ip;
     set req.http.X-Forwarded-Host = req.http.Host;
     set req.http.X-Forwarded-Proto = "http";
     unset req.http.X-Cache;
-    # The rest is Varnish's own: requests with credentials or a cookie, and all but GET and HEAD, pass the cache by.
+    # Varnish's default follows: requests with credentials or a cookie, and other methods than GET and HEAD, bypass the cache.
 }
 
 sub vcl_backend_fetch {
@@ -30,7 +30,7 @@ sub vcl_backend_fetch {
 }
 
 sub vcl_backend_response {
-    # While no instance or no S3 answers, an old file is better than none.
+    # If no instance or no S3 answers, a stale file is better than an error.
     if (beresp.status == 502 || beresp.status == 503 || beresp.status == 504) {
         if (bereq.is_bgfetch) {
             return (abandon);
@@ -40,11 +40,11 @@ sub vcl_backend_response {
     if (!beresp.http.Cache-Control && !beresp.http.Expires) {
         return (pass(120s));
     }
-    # Large files go through: as a whole they would push out all others.
+    # Large files are not cached, since they would evict all others.
     if (std.integer(beresp.http.Content-Length, 0) > 67108864) {
         return (pass(120s));
     }
-    # An old file is given once more while it is asked for by its ETag.
+    # A stale file is served while it is revalidated by its ETag.
     set beresp.grace = 1d;
     set beresp.keep = 7d;
 }
@@ -53,7 +53,7 @@ sub vcl_backend_error {
     if (bereq.is_bgfetch) {
         return (abandon);
     }
-    # An instance that restarts refuses the connection; a request that changes nothing goes to the next one.
+    # A restarting instance refuses the connection; a safe request goes to the next one.
     if (bereq.retries < 2 && (bereq.method == "GET" || bereq.method == "HEAD")) {
         return (retry);
     }

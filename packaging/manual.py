@@ -1,7 +1,7 @@
-"""Makes man pages of the manual: `python packaging/manual.py DIRECTORY`.
+"""Makes man pages from the manual: `python packaging/manual.py DIRECTORY`.
 
-The pages of docs/ are held to the parser of the command line and to the options of the configuration by tests; what is
-made of them is as true. markdown-it reads them. Lines of roff follow man(7), which man-db and mandoc both render.
+Tests compare the pages of docs/ with the command line and the options of the configuration, so the man pages agree with
+them too. markdown-it parses the pages. The roff follows man(7), which man-db and mandoc both render.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _STARTS = re.compile(r"^(?=[.'])", re.MULTILINE)
 
 @dataclass(frozen=True)
 class ManPage:
-    """A man page, and the page of the docs that it is made of."""
+    """A man page, and the page of docs/ that it is made from."""
 
     name: str
     section: int
@@ -34,7 +34,7 @@ class ManPage:
 
     @property
     def file_name(self) -> str:
-        """Its name in a directory of man pages."""
+        """The name of its file."""
         return f"{self.name}.{self.section}"
 
 
@@ -52,7 +52,7 @@ PAGES = (
 
 
 def render(page: ManPage, version: str, date: str = "") -> str:
-    """The roff of a page."""
+    """Returns the roff of a page."""
     text = (_DOCS / page.source).read_text(encoding="utf-8")
     tree = SyntaxTreeNode(MarkdownIt("commonmark").enable("table").parse(text))
     others = ", ".join(f".BR {each.name} ({each.section})" for each in PAGES if each is not page).replace(", ", " ,\n")
@@ -68,7 +68,7 @@ def render(page: ManPage, version: str, date: str = "") -> str:
 
 
 def _block(node: SyntaxTreeNode) -> Iterator[str]:
-    """The lines of a paragraph, a heading, a list, a table or a block of code."""
+    """Yields the lines of a paragraph, heading, list, table or code block."""
     match node.type:
         case "heading":
             if node.tag == "h2":
@@ -91,7 +91,7 @@ def _block(node: SyntaxTreeNode) -> Iterator[str]:
 
 
 def _table(node: SyntaxTreeNode) -> Iterator[str]:
-    """Each row as a tagged paragraph; of more than two columns, each cell after the name of its column."""
+    """Yields each row as a tagged paragraph; with more than two columns, each cell follows the name of its column."""
     head, *rows = (row for part in node.children for row in part.children)
     names = [_text(cell) for cell in head.children]
     for row in rows:
@@ -105,7 +105,7 @@ def _table(node: SyntaxTreeNode) -> Iterator[str]:
 
 
 def _title(node: SyntaxTreeNode) -> str:
-    """A heading in capitals, but for the names in it."""
+    """Returns a heading in capitals, except for code in it."""
     parts = node.children[0].children
     return "".join(_escaped(each.content.upper()) if each.type == "text" else _inline(each) for each in parts)
 
@@ -115,7 +115,7 @@ def _text(node: SyntaxTreeNode) -> str:
 
 
 def _inline(node: SyntaxTreeNode) -> str:
-    """A span of text; where a link leads is told if it leads to the web."""
+    """Returns a span of text; links to the web keep their URL."""
     inner = "".join(map(_inline, node.children))
     match node.type:
         case "text":
@@ -140,12 +140,12 @@ def _escaped(text: str) -> str:
 
 
 def _starting(text: str) -> str:
-    """Text of which no line is taken for a request."""
+    """Returns text with its lines protected from being read as requests of roff."""
     return _STARTS.sub("\\\\&", text)
 
 
 def write(folder: Path, version: str) -> None:
-    """Write all pages, each to the directory of its section; the date is that of SOURCE_DATE_EPOCH, if it is set."""
+    """Writes all pages into the directories of their sections; SOURCE_DATE_EPOCH, if set, is their date."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
     date = datetime.fromtimestamp(int(epoch), UTC).date().isoformat() if epoch else ""
     for page in PAGES:
