@@ -260,15 +260,10 @@ def test_without_git_a_revision_cannot_be_read(repository, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("place", "beside", "help"),
-    [
-        ("main", "rules", "name a place in the revision: `main:rules`"),
-        ("HEAD", "HEAD:docs", "name a place in the revision: `HEAD:rules/`"),
-        ("other", "rules", None),
-        ("-x", "rules", None),
-    ],
+    ("place", "help"),
+    [("main", "name a place in the revision, such as `main:rules/`"), ("other", None), ("-x", None)],
 )
-def test_a_revision_alone_is_answered_with_a_place(repository, place, beside, help):
-    """What stands beside it is the place that was meant, where it can be."""
-    (found,) = read_rules(place, beside).diagnostics
+def test_a_revision_without_a_path_is_a_mistake(repository, place, help):
+    """The help shows how a place in a revision is written."""
+    (found,) = read_rules(place).diagnostics
     assert (found.message, found.help) == (f"`{place}` does not exist", help)

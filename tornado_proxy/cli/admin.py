@@ -1,4 +1,4 @@
-"""Commands that ask the admin listeners of running services: `reload` one of them, and compare a `fleet`."""
+"""Commands that call the admin listeners of running services: `reload` for one of them, `fleet` for several."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LARGEST = 64 * 1024 * 1024  # bytes of an answer
 _SHORT = 12  # digits of a digest, for people
 _FEWEST = 8  # digits that name a digest
 _DIGITS = re.compile(rf"[0-9a-f]{{{_FEWEST},64}}")
-_THREADS = 32  # for asking a fleet
+_THREADS = 32  # that call the services of a fleet
 # A listener that demands a certificate may close the connection before its alert is read.
 _TURNED_AWAY = (ssl.SSLError, ConnectionResetError, BrokenPipeError)
 
@@ -82,7 +82,7 @@ class AdminListener:
         return cls(url, _context(url.hostname or "", tls), is_shown_certificate=tls.cert is not None)
 
     def ask(self, method: str, path: str, within: float) -> tuple[int, Any]:
-        """Returns the status and the content of an answer, JSON or text; raises `CommandError` if there is none."""
+        """Returns the status and the content of an answer, JSON or text; raises `CommandError`."""
         try:
             with closing(self._connection(within)) as connection:
                 connection.request(method, path)
@@ -127,15 +127,16 @@ def _context(host: str, tls: argparse.Namespace) -> ssl.SSLContext:
     try:
         context = ssl.create_default_context(cafile=tls.ca)
         if tls.cert:
-            context.load_cert_chain(tls.cert, tls.key, _no_passphrase)
+            # Without a passphrase OpenSSL would ask for one on the terminal.
+            context.load_cert_chain(tls.cert, tls.key, bytes)
     except OSError as error:
         listed = ", ".join(f"`{each}`" for each in (tls.cert, tls.key, tls.ca) if each)
-        # OpenSSL gives no reason where a file holds something else.
-        is_other = isinstance(error, ssl.SSLError) and not error.reason
-        reason = "it needs a certificate and its private key, in PEM" if is_other else _reason(error)
+        # OpenSSL gives no reason for a file that is not PEM.
+        is_pem = not isinstance(error, ssl.SSLError) or error.reason
+        reason = _reason(error) if is_pem else "it needs a certificate and its private key, in PEM"
         raise CommandError(f"{listed} cannot be used for TLS: {reason}") from error
     if _is_loopback(host):
-        # No certificate names this machine's own address, and nobody stands in between.
+        # No certificate is for a loopback address, and nobody can intercept such a connection.
         context.check_hostname = False
         context.verify_mode = ssl.CERT_REQUIRED if tls.ca else ssl.CERT_NONE
     return context
@@ -147,11 +148,6 @@ def _reason(error: Exception) -> str:
     if isinstance(error, ssl.SSLError):
         return (error.reason or str(error)).lower().replace("_", " ")
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
-
-
-def _no_passphrase() -> bytes:
-    """Gives no passphrase; OpenSSL would ask for one on the terminal."""
-    return b""
 
 
 def _is_loopback(host: str) -> bool:
@@ -181,7 +177,7 @@ def reload_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_reload(arguments: argparse.Namespace) -> int:
-    """Reloads; 1 if the service refuses the files, 2 if it cannot be reached."""
+    """Reloads; returns 1 if the service refuses the files."""
     url = arguments.admin or (_configured(arguments.config) if arguments.config else urlsplit(_DEFAULT_URL))
     listener = AdminListener.of(url, arguments)
     status, report = listener.ask("POST", "/-/reload", arguments.timeout)
@@ -235,7 +231,7 @@ def fleet_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """The state of a service; `trouble` is empty if it is as expected."""
+    """The state of a service; `trouble` is empty if all is as expected."""
 
     url: str
     version: str = ""
@@ -246,7 +242,7 @@ class Member:
 
 
 def run_fleet(arguments: argparse.Namespace) -> int:
-    """Compares; 1 if one has other files in force, is not ready, refuses its files or does not answer."""
+    """Compares; returns 1 if a service has other files in force, is not ready, refuses its files or does not answer."""
     expected = _digest(arguments.expect) if arguments.expect else ""
     listeners = [AdminListener.of(url, arguments) for url in arguments.urls]
     with ThreadPoolExecutor(_THREADS) as threads:
@@ -259,21 +255,21 @@ def run_fleet(arguments: argparse.Namespace) -> int:
 def _member(listener: AdminListener, within: float) -> Member:
     url = listener.url.geturl()
     try:
-        status, said = listener.ask("GET", "/-/status", within)
+        status, report = listener.ask("GET", "/-/status", within)
         if status != 200:
-            return Member(url, trouble=f"answered {status}: {said}")
-        known = Member(url, said["version"], said["digest"], said["generation"], said["loadedAt"])
-        return replace(known, trouble=_trouble(said))
+            return Member(url, trouble=f"answered {status}: {report}")
+        loaded_at, trouble = report["loadedAt"], _trouble(report)
+        return Member(url, report["version"], report["digest"], report["generation"], loaded_at, trouble)
     except CommandError as error:
         return Member(url, trouble=str(error).partition(" cannot be asked: ")[2])
     except (KeyError, TypeError):
-        return Member(url, trouble="what answers is not a tornado-proxy")
+        return Member(url, trouble="not the admin listener of a tornado-proxy")
 
 
-def _trouble(said: dict[str, Any]) -> str:
-    if not said["ready"]:
+def _trouble(report: dict[str, Any]) -> str:
+    if not report["ready"]:
         return "not ready"
-    if (failed := said["lastFailedAttempt"]) is None:
+    if (failed := report["lastFailedAttempt"]) is None:
         return ""
     first = next((each for each in failed["diagnostics"] if each["severity"] == "error"), None)
     place = f"{first['file']}:{first['line']}: " if first and first["file"] else ""
@@ -281,16 +277,15 @@ def _trouble(said: dict[str, Any]) -> str:
 
 
 def _digest(expected: str) -> str:
-    """The digest that is expected, or its first digits; raises `CommandError`."""
-    if Path(expected).is_file():
-        return _digest_of(Path(expected))
-    if not _DIGITS.fullmatch(expected):
-        raise CommandError(f"`{expected}` is neither a file nor {_FEWEST} digits or more of a digest")
-    return expected
+    """Returns the first digits of a digest, or the digest of a configuration and its files; raises `CommandError`.
 
-
-def _digest_of(configuration: Path) -> str:
-    """The digest of a configuration and the files that it names, which covers no secret; raises `CommandError`."""
+    The digest does not cover secrets.
+    """
+    configuration = Path(expected)
+    if not configuration.is_file():
+        if not _DIGITS.fullmatch(expected):
+            raise CommandError(f"`{expected}` is neither a file nor {_FEWEST} digits or more of a digest")
+        return expected
     from tornado_proxy.config.loading import Loaded, read  # noqa: PLC0415 - the whole service, for a file only
     from tornado_proxy.config.secrets import unresolved  # noqa: PLC0415
     from tornado_proxy.service.snapshot import compile_text  # noqa: PLC0415
@@ -304,13 +299,13 @@ def _digest_of(configuration: Path) -> str:
 
 
 def most_common(members: Sequence[Member]) -> str:
-    """The digest that most members have in force; of equally common ones, the one that was loaded last."""
+    """Returns the digest that most members have in force; of equally common digests, the one that was loaded last."""
     counts = Counter(each.digest for each in members if each.digest)
     return max(members, key=lambda each: (counts[each.digest], each.loaded_at)).digest
 
 
 def compared(members: Sequence[Member], expected: str) -> list[Member]:
-    """The members, with a trouble for each that has another digest than the expected one."""
+    """Returns the members; each that has another digest than the expected one gets a trouble."""
     return [
         replace(each, trouble=f"differs from {expected[:_SHORT]}")
         if each.digest and not each.trouble and not each.digest.startswith(expected)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tornado_proxy.cli.inputs import (
@@ -24,7 +24,6 @@ from tornado_proxy.config.secrets import Secret
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.routing.mounts import Mounts, Site, sites
 from tornado_proxy.routing.request import host_name
-from tornado_proxy.rules.loading import LoadedRules
 from tornado_proxy.rules.model import METHODS, Rewrite, RuleSet, host_objection, segment_objection
 from tornado_proxy.templates.template import User
 from tornado_proxy.tools import explain, usage
@@ -62,7 +61,9 @@ def explain_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_explain(arguments: argparse.Namespace) -> int:
     """Explains; 0 whatever the answer would be, 1 if the files have errors, 2 if there is nothing to explain."""
-    found = _explain_sites(arguments)
+    if (arguments.path is None) == (arguments.requests is None):
+        raise CommandError("give either a PATH or `--requests`")
+    found = _configured_sites(arguments) if arguments.config else _bare_sites(arguments)
     print(_explanation(found, arguments) if arguments.path is not None else _usage(found, arguments), end="")
     return ExitStatus.CLEAN
 
@@ -87,13 +88,6 @@ def _usage(found: Sequence[Site], arguments: argparse.Namespace) -> str:
     if arguments.format == "json":
         return f"{json.dumps(usage.to_json(report), indent=2)}\n"
     return usage.to_text(report)
-
-
-def _explain_sites(arguments: argparse.Namespace) -> Sequence[Site]:
-    """Returns the sites that apply."""
-    if (arguments.path is None) == (arguments.requests is None):
-        raise CommandError("give either a PATH or `--requests`")
-    return _configured_sites(arguments) if arguments.config else _bare_sites(arguments)
 
 
 def _bare_sites(arguments: argparse.Namespace) -> Sequence[Site]:
@@ -148,28 +142,19 @@ def run_diff(arguments: argparse.Namespace) -> int:
 
 
 def _diff_report(arguments: argparse.Namespace) -> DiffReport:
-    old = compiled(read_rules(arguments.old, arguments.new))
-    new = compiled(read_rules(arguments.new, arguments.old))
-    sites_of = _with_configuration(arguments.config) if arguments.config else _bare(old, new, arguments)
-    defaults = request_defaults(arguments)
-    comparer = Comparer(Simulator(sites_of(old), defaults), Simulator(sites_of(new), defaults), arguments.examples)
-    log = requests_of(arguments.requests, [*old.rule_sets.values(), *new.rule_sets.values()])
+    loaded = [compiled(read_rules(place)) for place in (arguments.old, arguments.new)]
+    if arguments.config:
+        settings = load_settings(arguments.config)
+        sides: list[Sequence[Site]] = [configured_sites(settings, each) for each in loaded]
+    else:
+        name = chosen_target(arguments.target, list(dict.fromkeys(name for each in loaded for name in each.rule_sets)))
+        # The target has no rules on a side that lacks it.
+        rule_sets = [each.rule_sets.get(name, RuleSet(name)) for each in loaded]
+        sides = [[bare_site(name, rules, arguments.user)] for rules in rule_sets]
+    old, new = (Simulator(each, request_defaults(arguments)) for each in sides)
+    log = requests_of(arguments.requests, [rules for each in loaded for rules in each.rule_sets.values()])
     with progress("comparing") as show:
-        return comparer.compare(log, show)
-
-
-_SitesOf = Callable[[LoadedRules], Sequence[Site]]
-
-
-def _with_configuration(path: Path) -> _SitesOf:
-    settings = load_settings(path)
-    return lambda loaded: configured_sites(settings, loaded)
-
-
-def _bare(old: LoadedRules, new: LoadedRules, arguments: argparse.Namespace) -> _SitesOf:
-    """Returns the chosen target as rule files alone know it; it has no rules on a side that lacks it."""
-    name = chosen_target(arguments.target, list({**old.rule_sets, **new.rule_sets}))
-    return lambda loaded: [bare_site(name, loaded.rule_sets.get(name, RuleSet(name)), arguments.user)]
+        return Comparer(old, new, arguments.examples).compare(log, show)
 
 
 def bare_site(name: str, rules: RuleSet, user: str | None = None, prefix: str = "") -> Site:

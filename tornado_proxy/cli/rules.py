@@ -39,29 +39,20 @@ def fmt_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_fmt(arguments: argparse.Namespace) -> int:
     """Formats; 1 if a file has mistakes, or would change with `--check` or `--diff`; 2 if one cannot be used."""
-    act = _act(arguments)
     if Path("-") in arguments.paths:
         if len(arguments.paths) > 1:
             raise CommandError("`-` cannot be combined with other paths")
-        data = sys.stdin.buffer.read()
-        return _do([RuleFile(arguments.stdin_filename, data)], act or _pass_on)
+        return _do([RuleFile(arguments.stdin_filename, sys.stdin.buffer.read())], arguments, _pass_on)
     read = read_rule_files(arguments.paths or default_places())
     show(read.diagnostics)
-    status = _do(read.files, act or _write)
+    status = _do(read.files, arguments, _write)
     return ExitStatus.FAILED if read.diagnostics else status
 
 
-_Act = Callable[[Formatted], ExitStatus]
-
-
-def _act(arguments: argparse.Namespace) -> _Act | None:
-    """Returns what to do with a file instead of writing it."""
-    if arguments.check:
-        return _list
-    return _show_difference if arguments.diff else None
-
-
-def _do(files: Sequence[RuleFile], act: _Act) -> ExitStatus:
+def _do(files: Sequence[RuleFile], arguments: argparse.Namespace, act: Callable[[Formatted], ExitStatus]) -> ExitStatus:
+    """Formats files, and does with each result what the options say, or else `act`."""
+    if arguments.check or arguments.diff:
+        act = _list if arguments.check else _show_difference
     worst = ExitStatus.CLEAN
     for file in files:
         result = formatted(file)
@@ -123,7 +114,7 @@ def test_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail-under", type=number(float, 0, 100), metavar="PERCENT", help="fail if tests reach fewer of the rewrites"
     )
-    add_format(parser, *_TEST_FORMATS)
+    add_format(parser, "text", "json", "junit")
 
 
 def run_test(arguments: argparse.Namespace) -> int:
@@ -131,8 +122,12 @@ def run_test(arguments: argparse.Namespace) -> int:
     result = _tested(arguments)
     if arguments.run is not None and not result.total:
         raise CommandError(f"no test matches `{arguments.run.text}`")
-    print(_TEST_FORMATS[arguments.format](result, arguments.coverage or arguments.fail_under is not None), end="")
-    if arguments.format != "text":
+    coverage = arguments.coverage or arguments.fail_under is not None
+    if arguments.format == "text":
+        print(to_text(result, coverage=coverage), end="")
+    else:
+        is_json = arguments.format == "json"
+        print(json.dumps(to_json(result, coverage=coverage), indent=2) if is_json else to_junit(result))
         print(summary(result), file=sys.stderr)
     return ExitStatus.FINDINGS if result.failed or _too_few(result, arguments.fail_under) else ExitStatus.CLEAN
 
@@ -154,21 +149,6 @@ def _too_few(result: TestRun, least: float | None) -> bool:
         return False
     print(f"tests reach {percent:.1f} % of the rewrites, but {least:g} % are required", file=sys.stderr)
     return True
-
-
-def _json(result: TestRun, coverage: bool) -> str:  # noqa: FBT001 - a row of the table of formats
-    return f"{json.dumps(to_json(result, coverage=coverage), indent=2)}\n"
-
-
-def _junit(result: TestRun, _coverage: bool) -> str:  # noqa: FBT001 - the same
-    return to_junit(result)
-
-
-def _text(result: TestRun, coverage: bool) -> str:  # noqa: FBT001 - the same
-    return to_text(result, coverage=coverage)
-
-
-_TEST_FORMATS: Mapping[str, Callable[[TestRun, bool], str]] = {"text": _text, "json": _json, "junit": _junit}
 
 
 def _pattern(text: str) -> Pattern:

@@ -81,10 +81,8 @@ class _GitFailed(Exception):
     """A Git command failed; the text is the first line of its message."""
 
 
-def read_rules(place: str, beside: str = "rules/") -> Read:
+def read_rules(place: str) -> Read:
     """Reads the rule files of a file, a directory, or a place in a revision, such as `main:rules/`.
-
-    A revision alone is a mistake; what stands `beside` it on the command line is probably the place that was meant.
 
     What exists in the file system is never taken for a revision. In a revision a path counts from the root of the
     repository, or from the current directory if it begins with `./`.
@@ -92,7 +90,7 @@ def read_rules(place: str, beside: str = "rules/") -> Read:
     if os.path.lexists(place):
         return read_rule_files([Path(place)])
     if ":" not in place:
-        return _no_place(place, beside)
+        return _no_place(place)
     try:
         return _from_git(place)
     except _GitFailed as error:
@@ -100,13 +98,12 @@ def read_rules(place: str, beside: str = "rules/") -> Read:
         return Read((), (Diagnostic("no-rule-files", message),))
 
 
-def _no_place(place: str, beside: str) -> Read:
+def _no_place(place: str) -> Read:
     advice = None
     with contextlib.suppress(_GitFailed):
         if not place.startswith("-"):
             _git("rev-parse", "--quiet", "--verify", f"{place}^{{commit}}")
-            path = "rules/" if ":" in beside or Path(beside).is_absolute() else beside
-            advice = f"name a place in the revision: `{place}:{path}`"
+            advice = f"name a place in the revision, such as `{place}:rules/`"
     return Read((), (Diagnostic("no-rule-files", f"`{place}` does not exist", help=advice),))
 
 

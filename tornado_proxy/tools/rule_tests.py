@@ -239,4 +239,4 @@ def to_junit(run: TestRun) -> str:
                 failed = SubElement(case, "failure", type="failed", message=message(outcome))
                 failed.text = failure(outcome, target)
     indent(root)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}'
