@@ -759,7 +759,7 @@ async def test_a_form_for_s3_is_not_for_a_directory():
     async with serve(_Signing(), actions=DIRECT) as site:
         answer = await site.request("PUT", "/d/?upload=direct")
     assert answer.status == 400
-    assert "An upload straight to S3 is asked for at the path of a file" in answer.text
+    assert "An upload of this kind needs the path of a file" in answer.text
 
 
 class _Signing(MemoryStore):

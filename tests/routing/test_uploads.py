@@ -82,7 +82,7 @@ def test_a_step_without_what_it_needs_is_refused(planned, query, reason):
 def test_a_directory_is_not_uploaded_in_parts(planned, path):
     """Neither a directory nor the bare mount names a file."""
     (refused,) = planned("upload=start&size=1", path)
-    assert (refused.status, refused.reason) == (400, "an upload in parts needs the path of a file")
+    assert (refused.status, refused.reason) == (400, "`?upload=` needs the path of a file")
 
 
 @pytest.mark.parametrize("value", ["other", "", "START", "other&upload=start&size=1"])
@@ -90,7 +90,10 @@ def test_what_is_not_a_step_is_refused(decided, site, value):
     """A part whose step is misspelt is not stored as the file."""
     raw = site(actions=Actions(put=PutAction(enabled=True, raw_uploads=True)))
     (refused,) = decided(raw, f"PUT /a?upload={value}").plan
-    assert (refused.status, refused.reason) == (400, "`?upload=` has a value that is not a step of an upload")
+    assert (refused.status, refused.reason) == (
+        400,
+        "`upload` is not one of start, part, parts, complete, abort and direct",
+    )
 
 
 def test_a_delete_takes_no_step(decided, site):

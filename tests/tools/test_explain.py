@@ -11,7 +11,7 @@ from tornado_proxy.config.secrets import Secret
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.lang.parser import parse
 from tornado_proxy.routing.access import Access
-from tornado_proxy.routing.decide import simulate, trace
+from tornado_proxy.routing.decide import simulate
 from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.routing.request import read_request
 from tornado_proxy.rules.compile import compile_documents
@@ -48,7 +48,7 @@ def _traced(request, rules=RULES, user=None, file_name=None, **target):
     site = Site(target, compiled.rule_sets.get("site", RuleSet("site")), Access(target.resources))
     method, path = request.split()
     request = read_request(path, method, "www.example.com")
-    return trace(simulate(Mounts([site]), request, user and User(user), file_name))
+    return simulate(Mounts([site]), request, user and User(user), file_name)
 
 
 def _text(*arguments, configured=False, user=None, **named):
@@ -343,13 +343,13 @@ def test_a_request_is_explained_as_it_was_typed():
     mounts = Mounts([Site(Target("site", Mount(), Bucket("files")), RuleSet("site"), Access(()))])
     found = explain(mounts, ExplainedRequest("/a%20\N{SNOWMAN}?x=1", user=User("ann")))
     assert heading(found) == "GET /a \N{SNOWMAN}"
-    assert found.decision.request.raw_query == "x=1"
+    assert found.request.raw_query == "x=1"
 
 
 def test_a_path_that_cannot_be_one_is_explained_as_refused():
     """What a request with it would be answered."""
     found = explain(Mounts([]), ExplainedRequest("/../x"))
-    assert (heading(found), found.decision.plan[0].status) == ("GET /../x", 400)
+    assert (heading(found), found.plan[0].status) == ("GET /../x", 400)
 
 
 def test_a_path_of_the_pages_own_files_is_answered_by_the_service():

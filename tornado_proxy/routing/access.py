@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tornado_proxy.config.model import BasicUser, Resource
@@ -46,7 +46,8 @@ class SignedIn:
     def __post_init__(self) -> None:
         # Of two users of one name the first stands, as everywhere else in a configuration.
         object.__setattr__(self, "_by_name", {each.user: each for each in reversed(self.users or ())})
-        object.__setattr__(self, "_rules", tuple((each, _pattern(each)) for each in self.accesses))
+        patterns = [compile_pattern(each.group or each.email or "") if each.regexp else None for each in self.accesses]
+        object.__setattr__(self, "_rules", tuple(zip(self.accesses, patterns, strict=True)))
 
     def permits(self, user: User) -> bool:
         """Whether a signed-in user has access: the first matching rule decides; without rules, every user has access.
@@ -64,10 +65,6 @@ class SignedIn:
         return self._by_name.get(name)
 
 
-def _pattern(rule: AccessRule) -> Pattern | None:
-    return compile_pattern(rule.group or rule.email or "") if rule.regexp else None
-
-
 def _matches(rule: AccessRule, pattern: Pattern | None, user: User) -> bool:
     values, wanted = (user.groups, rule.group) if rule.group else ((user.email,), rule.email)
     return any(pattern.search(each) is not None if pattern else each == wanted for each in values)
@@ -82,9 +79,9 @@ Guard = Anyone | SignedIn | Nobody
 
 
 def lets_pass(guard: Guard, passed: Guard, user: User | None, *, assume_policy: bool = False) -> bool:
-    """Whether a guard lets somebody pass who has passed another one as `user`; asks nobody, and says no where in doubt.
+    """Whether a guard lets a user pass who has passed another one; False where only a question could answer that.
 
-    `assume_policy` takes the yes of a policy server for granted.
+    `assume_policy` takes the permission of a policy server for granted.
     """
     if not isinstance(guard, SignedIn):
         return isinstance(guard, Anyone)
@@ -95,29 +92,27 @@ def lets_pass(guard: Guard, passed: Guard, user: User | None, *, assume_policy: 
     return is_known and guard.permits(user) and (guard.opa is None or assume_policy)
 
 
-@dataclass(frozen=True, slots=True)
-class _Ruling:
-    """The resources for one method in order, and the guard of each."""
-
-    first_match: FirstMatch
-    guards: tuple[Guard, ...]
-
-
 class Access:
     """A target's resources, compiled; a target without resources is open to everyone."""
 
     def __init__(self, resources: Sequence[Resource]) -> None:
         self._resources = tuple((each, compile_pattern(path_expression(each.path))) for each in resources)
-        methods = {method for each in resources for method in _methods(each)}
-        self._rulings = {method: _ruling(self._for_method(method)) for method in methods}
+        # For each method its resources in order, and the guard of each.
+        self._rulings: dict[str, tuple[FirstMatch, list[Guard]]] = {}
+        for method in {method for each in resources for method in _methods(each)}:
+            pairs = self._for_method(method)
+            guards = [_guard(each) for each, _ in pairs]
+            self._rulings[method] = FirstMatch([pattern for _, pattern in pairs]), guards
 
     def guard(self, path: RequestPath, method: str) -> Guard:
         """Returns the guard of a path and a method; HEAD is treated as GET."""
         if not self._resources:
             return _ANYONE
-        ruling = self._rulings.get(method)
-        found = ruling.first_match.find(path) if ruling else None
-        return ruling.guards[found[0]] if ruling and found else Nobody()
+        if method not in self._rulings:
+            return Nobody()
+        first_match, guards = self._rulings[method]
+        found = first_match.find(path)
+        return guards[found[0]] if found else Nobody()
 
     def covering(self, path: RequestPath, method: str) -> tuple[Resource, ...]:
         """Returns all matching resources in order: the first decides, `explain` shows the others."""
@@ -130,11 +125,6 @@ class Access:
 def _methods(resource: Resource) -> frozenset[str]:
     methods = frozenset(resource.methods)
     return methods | {"HEAD"} if "GET" in methods else methods
-
-
-def _ruling(resources: Iterable[tuple[Resource, Pattern]]) -> _Ruling:
-    pairs = tuple(resources)
-    return _Ruling(FirstMatch([pattern for _, pattern in pairs]), tuple(_guard(each) for each, _ in pairs))
 
 
 def _guard(resource: Resource) -> Guard:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
-from enum import Enum
 from typing import NamedTuple, assert_never
 
-from tornado_proxy.config.model import Resource
 from tornado_proxy.config.providers import OpaServer
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.routing.access import Access, Anyone, Guard, Nobody, SignedIn
@@ -163,27 +161,16 @@ def _check_access(so_far: Decision, access: Access, path: RequestPath) -> Steps:
     guard = access.guard(path, so_far.request.method)
     checks = (*so_far.checks, AccessCheck(path, guard))
     found = Decision(so_far.request, (), so_far.match, checks, so_far.user)
-    match guard:
-        case Anyone():
-            return found
-        case Nobody():
-            return found._replace(plan=_NOT_COVERED)
-        case SignedIn():
-            return (yield from _sign_in(found, guard))
-        case _:
-            assert_never(guard)
-
-
-def _sign_in(so_far: Decision, guard: SignedIn) -> Steps:
-    """Asks for the user and checks whether that user has access."""
-    user = yield Authenticate(so_far, guard)
-    if not isinstance(user, User):
-        assert isinstance(user, Refuse)
-        return so_far._replace(plan=(user,))
-    found = so_far._replace(user=user)
-    if not guard.permits(user):
-        return found._replace(plan=_NOT_AUTHORIZED)
-    permitted = guard.opa is None or (yield Authorize(found, guard.opa, user))
+    if isinstance(guard, Anyone):
+        return found
+    if isinstance(guard, Nobody):
+        return found._replace(plan=_NOT_COVERED)
+    user = yield Authenticate(found, guard)
+    if isinstance(user, Refuse):
+        return found._replace(plan=(user,))
+    assert isinstance(user, User)
+    found = found._replace(user=user)
+    permitted = guard.permits(user) and (guard.opa is None or (yield Authorize(found, guard.opa, user)))
     if isinstance(permitted, Refuse):
         return found._replace(plan=(permitted,))
     return found if permitted else found._replace(plan=_NOT_AUTHORIZED)
@@ -254,103 +241,39 @@ def _simulated(question: Question, user: User | None, file_name: str | None) -> 
             assert_never(question)
 
 
-class RuleOutcome(Enum):
-    """The outcome of trying a rewrite."""
-
-    MATCHED = "matched"
-    NO_MATCH = "no match"
-    NOT_TRIED = "not tried"  # an earlier one had matched
-
-
-@dataclass(frozen=True, slots=True)
-class RuleAttempt:
-    """A rewrite that was tried and its outcome; the one that matched has captures."""
-
-    rewrite: Rewrite
-    outcome: RuleOutcome
-    captures: Captures | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RuleFailure:
-    """The reason why there is no object key, and the status of the answer."""
-
-    status: int
-    message: str
-
-
 @dataclass(frozen=True, slots=True)
 class RewriteTrace:
-    """The application of rules to a key: `result` is the raw result of the template, `failure` the error."""
+    """The application of the rules to a key: `result` is the raw result of the template.
+
+    `matched` is the rewrite that matched: those before it did not match, those after it were not tried. `failure` is
+    the refusal where there is no object key.
+    """
 
     key: str
-    attempts: tuple[RuleAttempt, ...]
+    matched: Rewrite | None
+    captures: Captures | None
     result: str | None = None
     rewritten: Key | None = None
     object_key: ObjectKey | None = None
-    failure: RuleFailure | None = None
-
-    @property
-    def matched(self) -> RuleAttempt | None:
-        """The rewrite that matched; None without a match."""
-        return next((each for each in self.attempts if each.outcome is RuleOutcome.MATCHED), None)
+    failure: Refuse | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AccessTrace:
-    """A check of access: every resource that covers the path, in order; the first of them decides."""
-
-    path: RequestPath
-    guard: Guard
-    covering: tuple[Resource, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RequestTrace:
-    """A decision with its steps; `rewriting` is None if no rules were applied."""
-
-    decision: Decision
-    checks: tuple[AccessTrace, ...] = ()
-    rewriting: RewriteTrace | None = None
-
-
-def trace(decision: Decision) -> RequestTrace:
-    """Returns the steps of a decision."""
-    match, method = decision.match, decision.request.method
-    if match is None:
-        return RequestTrace(decision)
-    access = match.site.access
-    checks = (AccessTrace(each.path, each.guard, access.covering(each.path, method)) for each in decision.checks)
-    return RequestTrace(decision, tuple(checks), trace_rewrite(decision))
-
-
-def trace_rewrite(decision: Decision) -> RewriteTrace | None:
-    """Returns the application of the rules; None if no rules were applied."""
+def trace(decision: Decision) -> RewriteTrace | None:
+    """Returns the application of the rules in a decision; None if no rules were applied."""
     match, data, rewritten, error = decision.match, decision.data, decision.rewritten, decision.failure
     if match is None or data is None:
         return None
     if error is not None:
-        attempts = _attempts(match.site.rules.rewrites, error.rewrite, error.rewrite.pattern.search(data.key))
+        captures = error.rewrite.pattern.search(data.key)
         result = error.result if isinstance(error, RefusedResult) else None
-        return RewriteTrace(data.key, attempts, result, failure=_failure(error))
+        return RewriteTrace(data.key, error.rewrite, captures, result, failure=_failure(error))
     assert rewritten is not None
-    attempts = _attempts(match.site.rules.rewrites, rewritten.rewrite, rewritten.captures)
+    made = RewriteTrace(data.key, rewritten.rewrite, rewritten.captures, rewritten.result, rewritten.key)
     try:
-        found = object_key(match.site.target.bucket, rewritten.key)
+        return replace(made, object_key=object_key(match.site.target.bucket, rewritten.key))
     except KeyTooLong as too_long:
-        return RewriteTrace(data.key, attempts, rewritten.result, rewritten.key, failure=_failure(too_long))
-    return RewriteTrace(data.key, attempts, rewritten.result, rewritten.key, found)
+        return replace(made, failure=_failure(too_long))
 
 
-def _attempts(
-    rewrites: tuple[Rewrite, ...], matched: Rewrite | None, captures: Captures | None
-) -> tuple[RuleAttempt, ...]:
-    if matched is None:
-        return tuple(RuleAttempt(each, RuleOutcome.NO_MATCH) for each in rewrites)
-    before = (RuleAttempt(each, RuleOutcome.NO_MATCH) for each in rewrites[: matched.number - 1])
-    after = (RuleAttempt(each, RuleOutcome.NOT_TRIED) for each in rewrites[matched.number :])
-    return (*before, RuleAttempt(matched, RuleOutcome.MATCHED, captures), *after)
-
-
-def _failure(error: Exception) -> RuleFailure:
-    return RuleFailure(status_of(error) or 500, str(error))
+def _failure(error: Exception) -> Refuse:
+    return Refuse(status_of(error) or 500, str(error))

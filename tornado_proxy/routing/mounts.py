@@ -56,7 +56,7 @@ class Site:
 
 
 def _names(globs: Sequence[str]) -> Pattern:
-    """The names that globs cover: `*` is any part of a name, `?` one character."""
+    """Returns the pattern of the names that globs cover: `*` is any part of a name, `?` one character."""
     meanings = {"*": ".*", "?": "."}
     expressions = ("".join(meanings.get(each) or re.escape(each) for each in glob) for glob in globs)
     return compile_pattern(rf"(?s)\A(?:{'|'.join(expressions)})\z")
@@ -127,16 +127,11 @@ class Mounts:
 
 
 def _provider_pages(providers: Iterable[OidcProvider]) -> Iterator[tuple[str, tuple[str, Step]]]:
-    """The paths of the pages of providers, with and without a closing slash; they precede mounts."""
+    """Yields the paths of the pages of providers, with and without a closing slash; they precede mounts."""
+    steps: tuple[Step, ...] = ("login", "callback", "logout")
     for each in providers:
-        pages: tuple[tuple[str, Step], ...] = (
-            (each.login_path, "login"),
-            (each.callback_path, "callback"),
-            (each.logout_path, "logout"),
-        )
-        for path, step in pages:
-            bare = path.rstrip("/")
-            yield from ((spelt, (each.name, step)) for spelt in (bare, f"{bare}/"))
+        for path, step in zip((each.login_path, each.callback_path, each.logout_path), steps, strict=True):
+            yield from ((path.rstrip("/") + slash, (each.name, step)) for slash in ("", "/"))
 
 
 class TargetListPage:

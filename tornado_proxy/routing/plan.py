@@ -10,7 +10,7 @@ from tornado_proxy.config.model import Bucket, Target
 from tornado_proxy.config.options import GIB
 from tornado_proxy.routing.mounts import RouteMatch, Step
 from tornado_proxy.routing.request import ASSETS_AT, KeyTooLong, ObjectKey, Request, RequestPath, object_key
-from tornado_proxy.routing.uploads import STEPS, UploadStep, upload_step
+from tornado_proxy.routing.uploads import UploadStep, upload_step
 from tornado_proxy.rules.model import Key
 from tornado_proxy.semantics.fields import path_reference
 
@@ -140,20 +140,8 @@ _OURS = Refuse(
     403, f"`{ASSETS_AT}` is for the service's own files", message="This directory is for files of the service"
 )
 _NOT_DIRECT = Refuse(403, "`directUploads` is not enabled", message="Uploads straight to S3 are not enabled here")
-_DIRECT_DIRECTORY = Refuse(
-    400,
-    "`?upload=direct` needs the path of a file",
-    message="An upload straight to S3 is asked for at the path of a file",
-)
-_PARTS_OF_DIRECTORY = Refuse(
-    400,
-    "an upload in parts needs the path of a file",
-    message="An upload in parts is sent to the path of a file",
-)
-_NO_STEP = Refuse(
-    400,
-    "`?upload=` has a value that is not a step of an upload",
-    message=f"The value of `upload` in the query is not one of {', '.join((*STEPS, 'direct'))}",
+_NOT_A_FILE = Refuse(
+    400, "`?upload=` needs the path of a file", message="An upload of this kind needs the path of a file"
 )
 _STEP_OF_REMOVAL = Refuse(
     400, "a step of an upload in parts is a PUT", message="A step of an upload in parts is a PUT, not a DELETE"
@@ -183,10 +171,10 @@ def plan_early(match: RouteMatch, request: Request) -> Plan:
 
 def _plan_early_upload(put: PutAction, request: Request, *, is_file: bool) -> Plan:
     named = request.parameters.get("upload")
-    if named == "direct":
-        return (_NOT_DIRECT,) if not put.direct_uploads else () if is_file else (_DIRECT_DIRECTORY,)
+    if named == "direct" and not put.direct_uploads:
+        return (_NOT_DIRECT,)
     if named is not None:
-        return (_NO_STEP,) if named not in STEPS else () if is_file else (_PARTS_OF_DIRECTORY,)
+        return () if is_file else (_NOT_A_FILE,)
     if request.path.endswith("/"):
         return (ReadForm(put.max_size),)
     return () if put.raw_uploads and is_file else (_NO_SLASH,)

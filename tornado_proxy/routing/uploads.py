@@ -81,16 +81,17 @@ class AbortUpload:
 
 UploadStep = BeginUpload | ReceivePart | ListParts | CompleteUpload | AbortUpload
 
-STEPS = ("start", "part", "parts", "complete", "abort")
-"""The values of `?upload=` that are a step of an upload in parts."""
+_STEPS = ("start", "part", "parts", "complete", "abort")  # the values of `?upload=`
 
 
 def upload_step(request: Request, key: ObjectKey, location: str, put: PutAction) -> UploadStep:
     """Returns the step that a PUT with the name of one takes; raises `BadStep` for an invalid query."""
-    query = dict(request.query)
+    query = request.parameters
+    step = query["upload"]
+    if step not in _STEPS:
+        raise BadStep(f"`upload` is not one of {', '.join(_STEPS)} and direct")
     if len(query) < len(request.query):
         raise BadStep("the query names a parameter twice")
-    step = query["upload"]
     if step == "start":
         size = _number(query, "size")
         if size == 0:

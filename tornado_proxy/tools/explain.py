@@ -17,16 +17,7 @@ from typing import Any, assert_never
 from tornado_proxy.goregex.language import language, longest_matching_part
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.routing.access import Anyone, Guard, Nobody, SignedIn
-from tornado_proxy.routing.decide import (
-    AccessTrace,
-    Decision,
-    RequestTrace,
-    RewriteTrace,
-    RuleAttempt,
-    RuleOutcome,
-    simulate,
-    trace,
-)
+from tornado_proxy.routing.decide import AccessCheck, Decision, RewriteTrace, simulate, trace
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import (
     Attempt,
@@ -44,12 +35,11 @@ from tornado_proxy.routing.plan import (
 )
 from tornado_proxy.routing.request import ASSETS_AT, Request, RequestError, RequestPath, read_request, status_of
 from tornado_proxy.routing.uploads import AbortUpload, BeginUpload, CompleteUpload, ListParts, ReceivePart
+from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.templates.template import User
 from tornado_proxy.tools.report_parts import JSON_VERSION, Rows, group_rows, groups_json, rewrite_json, section
 
 _WHOLE_BUCKET = "(the whole bucket)"
-
-_MARKS = {RuleOutcome.MATCHED: "✓", RuleOutcome.NO_MATCH: "·"}
 
 # Rewrites whose near misses are shown; each takes about a millisecond.
 _MOST_NEAR_MISSES = 1000
@@ -69,8 +59,8 @@ class ExplainedRequest:
     file_name: str | None = None  # in the form of an upload
 
 
-def explain(mounts: Mounts, asked: ExplainedRequest) -> RequestTrace:
-    """Decides about a request as a server with these mounts would, and shows how."""
+def explain(mounts: Mounts, asked: ExplainedRequest) -> Decision:
+    """Decides about a request as a server with these mounts would."""
     # Like a request line: bytes, each a character.
     typed = os.fsencode(asked.address).decode("latin-1")
     try:
@@ -78,17 +68,17 @@ def explain(mounts: Mounts, asked: ExplainedRequest) -> RequestTrace:
     except RequestError as error:
         # There is no decoded path to show.
         refused = Refuse(status_of(error) or 400, str(error))
-        return trace(Decision(Request(asked.method, path=RequestPath(asked.address)), (refused,)))
-    return trace(simulate(mounts, request, asked.user, asked.file_name))
+        return Decision(Request(asked.method, path=RequestPath(asked.address)), (refused,))
+    return simulate(mounts, request, asked.user, asked.file_name)
 
 
-def heading(found: RequestTrace) -> str:
+def heading(found: Decision) -> str:
     """Returns what was asked, in a line."""
-    request, user = found.decision.request, found.decision.user
+    request, user = found.request, found.user
     return f"{request.method} {request.path}" + (f" as {user.username}" if user else "")
 
 
-def to_text(found: RequestTrace, *, configured: bool, given: User | None = None) -> str:
+def to_text(found: Decision, *, configured: bool, given: User | None = None) -> str:
     """Returns text for people: a heading, then the result of each step; mounts and access if there is a configuration.
 
     `given` is who would sign in if asked to.
@@ -102,38 +92,45 @@ def to_text(found: RequestTrace, *, configured: bool, given: User | None = None)
 
 
 def sections(
-    found: RequestTrace, given: User | None = None, *, configured: bool = True, most: int = sys.maxsize
+    found: Decision, given: User | None = None, *, configured: bool = True, most: int = sys.maxsize
 ) -> Iterator[tuple[str, Rows]]:
     """Yields the titles of the text with their rows; of the rewrites that were tried the last, at most `most`."""
-    asset, match = _asset(found), found.decision.match
+    asset, match, rewriting = _asset(found), found.match, trace(found)
     if asset is not None:
         yield "service", [(f"answers this itself if `{asset}` is a file of its pages; the rest is for other names",)]
     if match is not None:
         name, host = match.site.target.name, match.site.target.mount.host
         yield "target", [(f"{name}, mounted at {host}{match.mount}" if configured else name,)]
         if configured:
-            yield "access", list(_access(found, given))
-    if found.rewriting is not None:
-        yield "key", [(found.rewriting.key,)]
-        yield from _rewriting(found.rewriting, most)
-    yield "plan", [(_name(attempt), _words(attempt)) for attempt in found.decision.plan]
+            is_unasked = given is not None and found.user is None and rewriting is not None
+            yield "access", list(_access(found, given if is_unasked else None))
+    if rewriting is not None:
+        yield "key", [(rewriting.key,)]
+        yield from _rewriting(rewriting, _rewrites(found), most)
+    yield "plan", [(_name(attempt), _words(attempt)) for attempt in found.plan]
 
 
-def _asset(found: RequestTrace) -> str | None:
+def _asset(found: Decision) -> str | None:
     """Returns the name of the asset of pages that a request may ask for."""
-    request = found.decision.request
+    request = found.request
     _, directory, name = request.path.rpartition(ASSETS_AT)
     return name if directory and request.method in ("GET", "HEAD") else None
 
 
-def _access(found: RequestTrace, given: User | None) -> Iterator[Sequence[str]]:
+def _access(found: Decision, unasked: User | None) -> Iterator[Sequence[str]]:
     for check in found.checks:
-        decided = f"by `{check.covering[0].path}`" if check.covering else ""
-        yield check.path, _passes(check.guard), decided
-        for other in check.covering[1:]:
-            yield "", "", f"`{other.path}` also covers it, but comes later"
-    if given is not None and found.decision.user is None and found.rewriting is not None:
-        yield (f"`{given.username}` is not asked to sign in, so templates see no user",)
+        covering = _covering(found, check)
+        yield check.path, _passes(check.guard), f"by `{covering[0]}`" if covering else ""
+        for other in covering[1:]:
+            yield "", "", f"`{other}` also covers it, but comes later"
+    if unasked is not None:
+        yield (f"`{unasked.username}` is not asked to sign in, so templates see no user",)
+
+
+def _covering(found: Decision, check: AccessCheck) -> list[str]:
+    """Returns the paths of all resources that cover a path, in order: the first of them decides."""
+    assert found.match is not None
+    return [each.path for each in found.match.site.access.covering(check.path, found.request.method)]
 
 
 def _passes(guard: Guard) -> str:
@@ -148,12 +145,17 @@ def _passes(guard: Guard) -> str:
             assert_never(guard)
 
 
-def _rewriting(rewriting: RewriteTrace, most: int) -> Iterator[tuple[str, Rows]]:
-    yield "rewrites", list(_attempts(rewriting, most)) or [("none",)]
+def _rewrites(found: Decision) -> tuple[Rewrite, ...]:
+    assert found.match is not None
+    return found.match.site.rules.rewrites
+
+
+def _rewriting(rewriting: RewriteTrace, rewrites: tuple[Rewrite, ...], most: int) -> Iterator[tuple[str, Rows]]:
+    yield "rewrites", list(_tries(rewriting, rewrites, most)) or [("none",)]
     matched = rewriting.matched
-    if matched is not None and matched.captures is not None:
-        yield "groups", group_rows(matched.captures)
-        yield "template", [(matched.rewrite.template.text, f"({matched.rewrite.dialect.value})")]
+    if matched is not None and rewriting.captures is not None:
+        yield "groups", group_rows(rewriting.captures)
+        yield "template", [(matched.template.text, f"({matched.dialect.value})")]
     if rewriting.result is not None:
         yield "result", [(rewriting.result or "(empty)",)]
     elif matched is None:
@@ -163,27 +165,24 @@ def _rewriting(rewriting: RewriteTrace, most: int) -> Iterator[tuple[str, Rows]]
     if rewriting.object_key is not None:
         yield "object key", [(rewriting.object_key or _WHOLE_BUCKET,)]
     if rewriting.failure is not None:
-        yield "error", [(_status(rewriting.failure.status, rewriting.failure.message),)]
+        yield "error", [(_status(rewriting.failure.status, rewriting.failure.reason),)]
 
 
-def _attempts(rewriting: RewriteTrace, most: int) -> Iterator[Sequence[str]]:
-    tried = [each for each in rewriting.attempts if each.outcome is not RuleOutcome.NOT_TRIED]
+def _tries(rewriting: RewriteTrace, rewrites: tuple[Rewrite, ...], most: int) -> Iterator[Sequence[str]]:
+    tried = rewrites[: rewriting.matched.number] if rewriting.matched else rewrites
     if len(tried) > most:
         yield "", f"{len(tried) - most} more before these, no match"
     for each in tried[-most:]:
-        rewrite, miss = each.rewrite, _near_miss(each, rewriting)
-        yield _MARKS[each.outcome], rewrite.label, rewrite.pattern.text, each.outcome.value, rewrite.span.place
-        if miss is not None:
+        mark, outcome = ("✓", "matched") if each is rewriting.matched else ("·", "no match")
+        yield mark, each.label, each.pattern.text, outcome, each.span.place
+        if each is not rewriting.matched and (miss := _near_miss(each, rewriting.key)):
             yield "", "", in_words(miss)
-    if len(tried) < len(rewriting.attempts):
-        yield "", f"{len(rewriting.attempts) - len(tried)} more, not tried"
+    if len(tried) < len(rewrites):
+        yield "", f"{len(rewrites) - len(tried)} more, not tried"
 
 
-def _near_miss(attempt: RuleAttempt, rewriting: RewriteTrace) -> NearMiss | None:
-    rewrite = attempt.rewrite
-    if attempt.outcome is not RuleOutcome.NO_MATCH or rewrite.number > _MOST_NEAR_MISSES:
-        return None
-    return near_miss(rewrite.pattern.text, rewriting.key)
+def _near_miss(rewrite: Rewrite, key: str) -> NearMiss | None:
+    return near_miss(rewrite.pattern.text, key) if rewrite.number <= _MOST_NEAR_MISSES else None
 
 
 def _status(status: int, reason: str) -> str:
@@ -219,10 +218,9 @@ def _words(attempt: Attempt) -> str:
     return words
 
 
-def to_json(found: RequestTrace) -> dict[str, Any]:
+def to_json(found: Decision) -> dict[str, Any]:
     """Returns everything that is known for programs; the form only grows within a version."""
-    decision = found.decision
-    request, user, match = decision.request, decision.user, decision.match
+    request, user, match, rewriting = found.request, found.user, found.match, trace(found)
     return {
         "version": JSON_VERSION,
         "request": {
@@ -234,10 +232,10 @@ def to_json(found: RequestTrace) -> dict[str, Any]:
         },
         "asset": _asset(found),
         "target": match and {"name": match.site.target.name, "mount": match.mount},
-        "access": [_check_json(each) for each in found.checks],
-        "rewriting": _rewriting_json(found.rewriting) if found.rewriting else None,
+        "access": [_check_json(each, found) for each in found.checks] if match else [],
+        "rewriting": _rewriting_json(rewriting, _rewrites(found)) if rewriting else None,
         # Version 1 has an empty plan for an upload whose file is not named.
-        "plan": [_attempt_json(each) for each in decision.plan if not isinstance(each, ReadForm)],
+        "plan": [_attempt_json(each) for each in found.plan if not isinstance(each, ReadForm)],
     }
 
 
@@ -248,30 +246,32 @@ def _attempt_json(attempt: Attempt) -> dict[str, Any]:
     return {"attempt": _name(attempt), **fields}
 
 
-def _check_json(check: AccessTrace) -> dict[str, Any]:
+def _check_json(check: AccessCheck, found: Decision) -> dict[str, Any]:
     provider = check.guard.provider if isinstance(check.guard, SignedIn) else None
     guard = {Anyone: "anyone", SignedIn: "users", Nobody: "nobody"}[type(check.guard)]
-    resources = [each.path for each in check.covering]
-    return {"path": check.path, "guard": guard, "provider": provider, "resources": resources}
+    return {"path": check.path, "guard": guard, "provider": provider, "resources": _covering(found, check)}
 
 
-def _rewriting_json(rewriting: RewriteTrace) -> dict[str, Any]:
+def _rewriting_json(rewriting: RewriteTrace, rewrites: tuple[Rewrite, ...]) -> dict[str, Any]:
     failure = rewriting.failure
     return {
         "key": rewriting.key,
-        "rewrites": [_rule_json(each, rewriting) for each in rewriting.attempts],
+        "rewrites": [_rule_json(each, rewriting) for each in rewrites],
         "result": rewriting.result,
         "rewritten_key": rewriting.rewritten,
         "object_key": rewriting.object_key,
-        "error": failure and {"status": failure.status, "message": failure.message},
+        "error": failure and {"status": failure.status, "message": failure.reason},
     }
 
 
-def _rule_json(attempt: RuleAttempt, rewriting: RewriteTrace) -> dict[str, Any]:
-    captures, miss = attempt.captures, _near_miss(attempt, rewriting)
+def _rule_json(rewrite: Rewrite, rewriting: RewriteTrace) -> dict[str, Any]:
+    matched, captures = rewriting.matched, rewriting.captures if rewrite is rewriting.matched else None
+    is_tried = matched is None or rewrite.number <= matched.number
+    outcome = "matched" if rewrite is matched else "no match" if is_tried else "not tried"
+    miss = _near_miss(rewrite, rewriting.key) if outcome == "no match" else None
     return {
-        **rewrite_json(attempt.rewrite),
-        "outcome": attempt.outcome.value,
+        **rewrite_json(rewrite),
+        "outcome": outcome,
         "groups": None if captures is None else groups_json(captures),
         "near_miss": None if miss is None else asdict(miss),
     }
