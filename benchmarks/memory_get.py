@@ -56,10 +56,12 @@ async def measure(requests: int) -> float:
     times: list[float] = []
     bus.add(lambda _event: times.append(time.process_time()), Served)
     server = HttpServer(Gateway(lambda: force, bus.emit).begin, force.parts.settings.limits)
-    server.add_sockets(bind_sockets(0, "127.0.0.1"))
+    (listening,) = bind_sockets(0, "127.0.0.1")
+    port = listening.getsockname()[1]
+    server.add_sockets([listening])
     gc.collect()
     gc.freeze()
-    client = multiprocessing.get_context("spawn").Process(target=ask, args=(server.ports[0], requests * ROUNDS))
+    client = multiprocessing.get_context("spawn").Process(target=ask, args=(port, requests * ROUNDS))
     client.start()
     await asyncio.to_thread(client.join)
     await server.shut_down(1)

@@ -145,6 +145,7 @@ class Serving:
     gateway: Gateway
     server: HttpServer
     force: list[Generation]  # the one in force
+    port: int
     events: list[Any] = field(default_factory=list)
 
     def swap(self, new: Generation) -> Generation:
@@ -155,7 +156,7 @@ class Serving:
     @asynccontextmanager
     async def connect(self, **tls: Any) -> AsyncIterator[Client]:
         """A client's connection; `tls` is what asyncio takes."""
-        client = Client(*await asyncio.open_connection("127.0.0.1", self.server.ports[0], **tls))
+        client = Client(*await asyncio.open_connection("127.0.0.1", self.port, **tls))
         try:
             yield client
         finally:
@@ -233,9 +234,11 @@ async def serve(store: object, **parts: Any) -> AsyncIterator[Serving]:
     events: list[Any] = []
     gateway = Gateway(lambda: force[0], events.append)
     server = HttpServer(gateway.begin, force[0].parts.settings.limits)
-    server.add_sockets(bind_sockets(0, "127.0.0.1"))
+    (listening,) = bind_sockets(0, "127.0.0.1")
+    port = listening.getsockname()[1]
+    server.add_sockets([listening])
     try:
-        yield Serving(gateway, server, force, events)
+        yield Serving(gateway, server, force, port, events)
     finally:
         await server.shut_down(5)
         await force[0].retire()

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tornado_proxy.gateway.incoming import (
+    NO_BODY,
     Body,
     BodyTimeout,
     ClientDisconnected,
@@ -159,7 +160,7 @@ def test_what_is_delivered_is_what_is_read():
     """The reader gets the chunks in order, and the end after the last."""
 
     async def story():
-        body = Body(60, announced=True)
+        body = Body(60)
         async with asyncio.TaskGroup() as group:
             group.create_task(_deliver(body, b"a", b"b", b"c"))
             return [chunk async for chunk in body], body.received
@@ -171,7 +172,7 @@ def test_a_slow_reader_holds_the_sender_back():
     """One chunk waits at most: the next delivery waits until it was taken."""
 
     async def story():
-        body = Body(60, announced=True)
+        body = Body(60)
         body.deliver(b"a")
         async with asyncio.TaskGroup() as group:
             second = group.create_task(_taken(body.deliver(b"b")))
@@ -188,7 +189,7 @@ def test_a_body_is_wanted_once_someone_reads():
     """The server may wait with the body until it is asked for."""
 
     async def story():
-        body = Body(60, announced=True)
+        body = Body(60)
         before = body.is_wanted
         async with asyncio.TaskGroup() as group:
             group.create_task(_deliver(body, b"a"))
@@ -198,24 +199,20 @@ def test_a_body_is_wanted_once_someone_reads():
     assert asyncio.run(story()) == (False, True)
 
 
-@pytest.mark.parametrize("announced", [True, False])
-def test_a_body_that_is_not_announced_has_ended(announced):
-    """What was announced is waited for; a request without a body has no more to come."""
+def test_a_body_that_is_not_announced_has_ended():
+    """A request without a body has no more to come."""
 
     async def story():
-        body = Body(60, announced=announced)
-        before = body.ended
-        body.end()
-        return before, body.ended, [chunk async for chunk in body]
+        return NO_BODY.ended, [chunk async for chunk in NO_BODY]
 
-    assert asyncio.run(story()) == (not announced, True, [])
+    assert asyncio.run(story()) == (True, [])
 
 
 def test_a_client_that_goes_away_breaks_the_body_off():
     """The reader gets what came before, then the error, every time it asks."""
 
     async def story():
-        body = Body(60, announced=True)
+        body = Body(60)
         body.deliver(b"a")
         body.break_off(ClientDisconnected("gone"))
         first = await anext(body)
@@ -231,7 +228,7 @@ def test_a_complete_body_cannot_be_broken_off():
     """A client that leaves after its last byte has sent everything."""
 
     async def story():
-        body = Body(60, announced=True)
+        body = Body(60)
         body.end()
         body.break_off(ClientDisconnected("gone"))
         return [chunk async for chunk in body]
@@ -243,7 +240,7 @@ def test_a_client_that_stops_sending_is_not_waited_for():
     """The reader gets an error when no byte comes for the idle time."""
 
     async def story():
-        await anext(Body(0.01, announced=True))
+        await anext(Body(0.01))
 
     with pytest.raises(BodyTimeout, match=r"no byte of the body came for 0\.01 seconds"):
         asyncio.run(story())
@@ -253,7 +250,7 @@ def test_what_is_discarded_holds_nobody_back():
     """After `discard` a delivery returns at once, and what waited is dropped."""
 
     async def story():
-        body = Body(60, announced=True)
+        body = Body(60)
         body.deliver(b"a")
         body.discard()
         body.deliver(b"b")
@@ -261,16 +258,3 @@ def test_what_is_discarded_holds_nobody_back():
         return body.received, body.is_wanted
 
     assert asyncio.run(story()) == (3, True)
-
-
-def test_a_body_shows_its_state():
-    """A body's `repr` tells how much came and whether more may."""
-
-    async def story():
-        body = Body(60, announced=True)
-        body.deliver(b"abc")
-        before = repr(body)
-        body.end()
-        return before, repr(body)
-
-    assert asyncio.run(story()) == ("<Body 3 bytes, open>", "<Body 3 bytes, ended>")

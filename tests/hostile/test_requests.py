@@ -49,7 +49,7 @@ class Running:
 
     def connect(self) -> socket.socket:
         """A client's connection, blocking."""
-        return socket.create_connection(("127.0.0.1", self.site.server.ports[0]), timeout=PATIENCE)
+        return socket.create_connection(("127.0.0.1", self.site.port), timeout=PATIENCE)
 
     def send(self, data: bytes) -> bytes:
         """What the server sends to a client that sends this and ends its side; raises TimeoutError where it hangs."""
@@ -254,7 +254,7 @@ def test_without_descriptors_connections_wait(caplog):
         try:
             for client in waiting:
                 client.settimeout(PATIENCE)
-                client.connect(("127.0.0.1", server.site.server.ports[0]))
+                client.connect(("127.0.0.1", server.site.port))
                 client.sendall(b"GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
             answers = []
             for client in waiting:

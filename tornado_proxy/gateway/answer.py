@@ -32,8 +32,10 @@ _ACTIVE = frozenset(
 )
 _MEDIA_TYPE = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+/[!#$%&'*+.^_`|~0-9a-z-]+")  # RFC 9110 8.3.1, in lower case
 
-KEEPING_FRESH = frozenset({"cache-control", "content-location", "etag", "expires", "last-modified", "vary"})
-"""The headers of a 304, by which a client keeps its copy fresh (RFC 9110 15.4.5)."""
+# The headers of a 304, by which a client keeps its copy fresh (RFC 9110 15.4.5), and those of the cache here.
+_OF_UNCHANGED = frozenset(
+    {"cache-control", "content-location", "etag", "expires", "last-modified", "vary", "x-cache", "age"}
+)
 
 _TYPES_KEPT = 256
 _value = itemgetter(1)
@@ -110,9 +112,19 @@ def file_headers(info: ObjectInfo, actions: Actions, part: ContentRange | None =
                 content_digest(info.checksums, info.etag) if info.checksums else None,
             ),
             ("Accept-Ranges", "bytes"),
-            *_validators(info),
+            ("Cache-Control", info.cache_control),
+            ("Expires", info.expires),
+            ("ETag", info.etag),
+            ("Last-Modified", format_date(info.last_modified) if info.last_modified else None),
+            ("X-Cache", info.cache),
+            ("Age", str(info.age) if info.age else None),  # RFC 9111 5.1
         )
     )
+
+
+def unchanged_headers(headers: Headers) -> Headers:
+    """Returns those headers of a file that a 304 has."""
+    return tuple([each for each in headers if each[0].lower() in _OF_UNCHANGED])
 
 
 def _disposition(info: ObjectInfo, actions: Actions) -> str | None:
@@ -129,22 +141,6 @@ def is_active(content_type: str) -> bool:
     """Whether a browser may run scripts in a document of a type; an invalid type may be treated as any."""
     essence = content_type.partition(";")[0].strip().lower()
     return essence in _ACTIVE or essence.endswith("+xml") or not _MEDIA_TYPE.fullmatch(essence)
-
-
-def unchanged_headers(info: ObjectInfo | None) -> Headers:
-    """Returns the headers of a 304, which keep the client's copy fresh (RFC 9110 15.4.5)."""
-    return _sendable(_validators(info)) if info else ()
-
-
-def _validators(info: ObjectInfo) -> tuple[tuple[str, str | None], ...]:
-    return (
-        ("Cache-Control", info.cache_control),
-        ("Expires", info.expires),
-        ("ETag", info.etag),
-        ("Last-Modified", format_date(info.last_modified) if info.last_modified else None),
-        ("X-Cache", info.cache),
-        ("Age", str(info.age) if info.age else None),  # RFC 9111 5.1
-    )
 
 
 def _sendable(headers: Iterable[tuple[str, str | None]]) -> Headers:
@@ -247,7 +243,10 @@ def refusal(error: Exception) -> Refusal:
     if isinstance(error, RangeUnsatisfiable) and error.size is not None:
         headers = (("Content-Range", ContentRange(None, None, error.size).to_header()),)
     message = str(error) if isinstance(error, UnknownFormat) else _CLIENT_MESSAGES.get(type(error).__name__)
-    return Refusal(status, _reason(error), headers, client_message=message)
+    reason = str(error)
+    if isinstance(error, StorageError):
+        reason = f"{type(error).__name__}: {reason}" if reason else type(error).__name__
+    return Refusal(status, reason, headers, client_message=message)
 
 
 def refusal_of(attempt: Refuse) -> Refusal:
@@ -257,12 +256,6 @@ def refusal_of(attempt: Refuse) -> Refusal:
     challenge = (("WWW-Authenticate", attempt.challenge),) if attempt.challenge else ()
     location = (("Location", attempt.location), ("Cache-Control", "no-store")) if attempt.location else ()
     return Refusal(attempt.status, attempt.reason, (*headers, *challenge, *location), client_message=attempt.message)
-
-
-def _reason(error: Exception) -> str:
-    if not isinstance(error, StorageError):
-        return str(error)
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 class Reply:

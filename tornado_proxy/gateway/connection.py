@@ -89,9 +89,6 @@ class Connection(asyncio.BufferedProtocol):
         self._deadline = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
-    def __repr__(self) -> str:
-        return f"<Connection {'busy' if self._request else 'idle'}>"
-
     # What the server asks.
 
     def wind_down(self) -> None:

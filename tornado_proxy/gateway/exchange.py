@@ -218,7 +218,7 @@ class Exchange:
         A browser adds its passwords and sessions to such requests.
         """
         head, policy = self._incoming.head, self._parts.policy_headers
-        if is_cross_origin(lambda name: head.headers.get(name, ""), authority) and not (policy and policy.lets(head)):
+        if is_cross_origin(head.value, authority) and not (policy and policy.lets(head)):
             raise CrossOrigin("a page of another origin asked for it, and `server.cors` does not allow that")
 
     async def _answer(self, question: Question) -> User | Refuse | bool | str:

@@ -17,7 +17,7 @@ from tornado_proxy.config.server import CacheHeaders, Compress, Cors, Server
 from tornado_proxy.gateway.answer import Answer, Headers, Streamed, Whole, without
 from tornado_proxy.gateway.incoming import RequestHead
 from tornado_proxy.semantics.conditions import is_weak
-from tornado_proxy.semantics.cors import Ask, CorsPolicy, is_preflight
+from tornado_proxy.semantics.cors import CorsPolicy, is_preflight
 from tornado_proxy.semantics.fields import negotiate_coding
 from tornado_proxy.storage.store import ObjectInfo, Opened
 
@@ -43,13 +43,13 @@ class PolicyHeaders:
 
     def preflight(self, head: RequestHead) -> Answer | None:
         """The answer to a preflight, which no browser sends with credentials; None for any other request."""
-        if self._cors is None or self._passes_options or not is_preflight(head.method, _asking(head)):
+        if self._cors is None or self._passes_options or not is_preflight(head.method, head.value):
             return None
         return Whole(200, (("Content-Length", "0"),))
 
     def lets(self, head: RequestHead) -> bool:
         """Whether the page of another origin that makes a request may do so."""
-        return self._cors is not None and self._cors.allows(head.headers.get("Origin", ""), head.method)
+        return self._cors is not None and self._cors.allows(head.value("Origin"), head.method)
 
     def added_to(self, answer: Answer, head: RequestHead) -> Answer:
         """The answer with the headers that belong to it."""
@@ -59,12 +59,11 @@ class PolicyHeaders:
         return replace(answer, headers=(*headers, *self._cors_headers(head)))
 
     def _cors_headers(self, head: RequestHead) -> Headers:
-        ask = _asking(head)
         if self._cors is None:
             return ()
-        return (
-            self._cors.of_preflight(ask) if is_preflight(head.method, ask) else self._cors.of_answer(head.method, ask)
-        )
+        if is_preflight(head.method, head.value):
+            return self._cors.of_preflight(head.value)
+        return self._cors.of_answer(head.method, head.value)
 
     def _with_cache(self, answer: Answer) -> Headers:
         if any(name == "Cache-Control" and _IS_CLOSED.search(value) for name, value in answer.headers):
@@ -75,10 +74,6 @@ class PolicyHeaders:
             return (*answer.headers, *(each for each in self._cache if each[0] not in own))
         given = {name for name, _ in self._cache}
         return (*(each for each in answer.headers if each[0] not in given), *self._cache)
-
-
-def _asking(head: RequestHead) -> Ask:
-    return lambda name: head.headers.get(name, "")
 
 
 def _cors_policy(cors: Cors) -> CorsPolicy:
@@ -143,14 +138,17 @@ class Compressor:
         if coding is None or head.version == "HTTP/1.0" or (isinstance(answer, Streamed) and self._running >= _MOST):
             plain = without(answer.headers, {"vary"}) if "vary" in named else answer.headers
             return replace(answer, headers=(*plain, _vary(named)))
-        headers = (*without(answer.headers, _OF_PLAIN), *_of_compressed(named, coding))
+        # Other bytes have the strong ETag (RFC 9110 8.8.3.3).
+        etag = (("ETag", _weak(named["etag"])),) if named.get("etag") else ()
+        headers = (*without(answer.headers, _OF_PLAIN), ("Content-Encoding", coding), _vary(named), *etag)
         if isinstance(answer, Streamed):
             self._running += 1
             body = CompressedObject(answer.opened, self._coder(coding), self._close)
             return Streamed(answer.status, (*headers, ("Transfer-Encoding", "chunked")), body, is_chunked=True)
         if head.method == "HEAD":
             return Whole(answer.status, headers)
-        coded = b"".join([piece async for piece in _compressed(_once(answer.body), self._coder(coding))])
+        coder = self._coder(coding)
+        coded = coder.compress(answer.body) + coder.flush()
         return Whole(answer.status, (*headers, ("Content-Length", str(len(coded)))), coded)
 
     def _is_of_types(self, content_type: str) -> bool:
@@ -206,16 +204,6 @@ async def _compressed(chunks: AsyncIterator[bytes], coder: Any) -> AsyncIterator
                 yield piece
             await asyncio.sleep(0)
     yield coder.flush()
-
-
-async def _once(body: bytes) -> AsyncIterator[bytes]:
-    yield body
-
-
-def _of_compressed(named: Mapping[str, str], coding: str) -> Headers:
-    """The headers of the compressed form; its ETag is weak, as other bytes have the strong one (RFC 9110 8.8.3.3)."""
-    etag = named.get("etag")
-    return (("Content-Encoding", coding), _vary(named), *((("ETag", _weak(etag)),) if etag else ()))
 
 
 def _unchanged(answer: Answer, named: Mapping[str, str], head: RequestHead) -> Answer:

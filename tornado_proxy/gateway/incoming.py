@@ -11,6 +11,7 @@ import asyncio
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -66,6 +67,10 @@ class RequestHead(NamedTuple):
     fields: tuple[tuple[str, str], ...]
     has_body: bool = False
 
+    def value(self, name: str) -> str:
+        """Returns the value of a header, whose name is spelt like `Content-Type`; empty without one."""
+        return self.headers.get(name, "")
+
 
 class RequestParser:
     """Reads one request: `read_head` once, then `read_body` with what follows, until the request is `complete`.
@@ -104,8 +109,11 @@ class RequestParser:
         self._in_body = True
         headers, is_old, has_body = self.headers, self.version == "HTTP/1.0", not self.complete
         host, options = headers.get("Host"), headers.get("Connection")
-        if host is None or not _HOST.fullmatch(host):
-            _refuse_host(host, is_old=is_old)
+        # RFC 9112 3.2
+        if host is None and not is_old:
+            raise MalformedMessage("the Host header is missing")
+        if host is not None and not _HOST.fullmatch(host):
+            raise MalformedMessage("the Host header is invalid, or there are several")
         self.keeps_alive = not is_old if options is None else _keeps_alive(options, is_old=is_old)
         if has_body:
             self._begin_body(is_old=is_old)
@@ -188,17 +196,6 @@ def _spelt(name: bytes) -> str:
 _known_name = lru_cache(_NAMES_KEPT)(_spelt)
 
 
-def _refuse_host(host: str | None, *, is_old: bool) -> None:
-    """Raises `MalformedMessage` unless there is one valid Host, which HTTP/1.0 may leave out (RFC 9112 3.2)."""
-    if host is None:
-        if not is_old:
-            raise MalformedMessage("Missing Host header")
-    elif "," in host:
-        raise MalformedMessage("Multiple host headers not allowed")
-    else:
-        raise MalformedMessage("Invalid Host header")
-
-
 def _keeps_alive(connection: str, *, is_old: bool) -> bool:
     options = {option.strip().lower() for option in connection.split(",")}
     return "close" not in options and (not is_old or "keep-alive" in options)
@@ -208,21 +205,18 @@ class Body:
     """An asynchronous iterator over the chunks of a body, which holds one chunk at most; the slower side sets the pace.
 
     It is not read before it is asked for (`is_wanted`), so that a refusal can come first; what nobody will take
-    is discarded. The body of a request that announces none has ended from the start.
+    is discarded.
     """
 
-    def __init__(self, idle_timeout: float, *, announced: bool) -> None:
+    def __init__(self, idle_timeout: float) -> None:
         self.is_wanted = False
-        self.ended = not announced  # whether everything arrived, or nothing more will
+        self.ended = False  # whether everything arrived, or nothing more will
         self.received = 0  # bytes
         self._idle_timeout = idle_timeout
         self._chunk: bytes | None = None
         self._error: RequestError | None = None
         self._discarding = False
-        self._waiters: list[asyncio.Future[None]] = []
-
-    def __repr__(self) -> str:
-        return f"<Body {self.received} bytes, {'ended' if self.ended else 'open'}>"
+        self._changed = asyncio.Event()  # set for a moment
 
     async def until_wanted(self) -> None:
         """Waits until it is asked for or discarded."""
@@ -258,21 +252,18 @@ class Body:
 
     async def __anext__(self) -> bytes:
         if self._chunk is None and not self.ended:
-            await self._arrival()
+            self.is_wanted = True
+            self._wake()
+            try:
+                async with asyncio.timeout(self._idle_timeout):
+                    await self._until(lambda: self._chunk is not None or self.ended)
+            except TimeoutError:
+                raise BodyTimeout(f"no byte of the body came for {self._idle_timeout:g} seconds") from None
         chunk, self._chunk = self._chunk, None
         if chunk is None:
             raise self._error or StopAsyncIteration
         self._wake()
         return chunk
-
-    async def _arrival(self) -> None:
-        self.is_wanted = True
-        self._wake()
-        try:
-            async with asyncio.timeout(self._idle_timeout):
-                await self._until(lambda: self._chunk is not None or self.ended)
-        except TimeoutError:
-            raise BodyTimeout(f"no byte of the body came for {self._idle_timeout:g} seconds") from None
 
     async def _deliver_later(self, chunk: bytes) -> None:
         await self._until(lambda: self._chunk is None)
@@ -285,20 +276,20 @@ class Body:
 
     async def _until(self, is_so: Callable[[], bool]) -> None:
         while not is_so():
-            waiter = asyncio.get_running_loop().create_future()
-            self._waiters.append(waiter)
-            try:
-                await waiter
-            finally:
-                self._waiters.remove(waiter)
+            await self._changed.wait()
 
     def _wake(self) -> None:
         """Wakes both sides, to look at what has changed."""
-        for waiter in self._waiters:
-            if not waiter.done():
-                waiter.set_result(None)
+        self._changed.set()
+        self._changed.clear()
 
 
+NO_BODY = Body(0)
+"""The body of every request that announces none: it has ended from the start."""
+NO_BODY.end()
+
+
+@dataclass(slots=True, eq=False, repr=False)
 class Incoming:
     """A request as its connection delivers it; `mistake` is what is wrong with its head, `peer` who sends it.
 
@@ -306,19 +297,14 @@ class Incoming:
     durations.
     """
 
-    __slots__ = ("at", "body", "head", "id", "mistake", "peer", "started", "task")
-
-    def __init__(
-        self, request_id: str, peer: Origin, head: RequestHead, body: Body, mistake: RequestError | None
-    ) -> None:
-        self.id = request_id
-        self.peer = peer
-        self.head = head
-        self.body = body
-        self.mistake = mistake
-        self.at = time.time()
-        self.started = time.perf_counter()
-        self.task: asyncio.Task[None] | None = None
+    id: str
+    peer: Origin
+    head: RequestHead
+    body: Body
+    mistake: RequestError | None
+    at: float = field(default_factory=time.time)
+    started: float = field(default_factory=time.perf_counter)
+    task: asyncio.Task[None] | None = None
 
     def break_off(self, mistake: RequestError) -> None:
         """Ends a request of which no more will come, or whose client has left."""

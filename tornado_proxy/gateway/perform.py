@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 from tornado_proxy.config.actions import Webhook
 from tornado_proxy.gateway import storing
 from tornado_proxy.gateway.answer import (
-    KEEPING_FRESH,
     Answer,
     Headers,
     Outcome,
@@ -35,7 +35,7 @@ from tornado_proxy.pages.custom import (
 )
 from tornado_proxy.routing.plan import Attempt, Browse, Plan, Presign, Receive, Redirect, Refuse, Remove, Serve, Sign
 from tornado_proxy.routing.uploads import AbortUpload, BeginUpload, CompleteUpload, ListParts, ReceivePart
-from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange
+from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, ContentRange
 from tornado_proxy.storage.errors import NotModified, ObjectMissing
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ObjectUsed
@@ -60,39 +60,29 @@ async def perform(plan: Plan, context: RequestContext) -> tuple[Outcome, Attempt
 
 
 async def _serve(attempt: Serve, context: RequestContext) -> Answer:
-    actions = context.match.site.target.actions
-    own = actions.get.streamed_file_headers
     try:
         if context.request.method == "HEAD":
             # RFC 9110 14.2: a Range counts for GET only.
             info = await context.store.head(attempt.key, context.conditions)
-            headers = file_headers(info, actions)
-            return Whole(200, await _own_headers(context, info, headers) if own else headers)
+            return Whole(200, await _headers(context, info))
         part = ByteRange.from_header(context.headers.get("Range"))
         opened = await context.store.open(attempt.key, context.conditions, part)
     except NotModified as unchanged:
-        return Whole(304, await _headers_of_unchanged(context, unchanged.info))
-    sent = opened.content_range
-    headers = file_headers(opened.info, actions, sent)
+        return Whole(304, unchanged_headers(await _headers(context, unchanged.info)) if unchanged.info else ())
     try:
-        headers = await _own_headers(context, opened.info, headers) if own else headers
+        headers = await _headers(context, opened.info, opened.content_range)
     except BaseException:
         await opened.close()
         raise
-    return Streamed(206 if sent else 200, headers, opened)
+    return Streamed(206 if opened.content_range else 200, headers, opened)
 
 
-async def _headers_of_unchanged(context: RequestContext, info: ObjectInfo | None) -> Headers:
-    """Returns the headers of a 304, among them what the target's templates say of caches."""
+async def _headers(context: RequestContext, info: ObjectInfo, part: ContentRange | None = None) -> Headers:
+    """Returns the headers of a file, with those that the target's templates write; an empty one changes nothing."""
     actions = context.match.site.target.actions
-    if info is None or not actions.get.streamed_file_headers:
-        return unchanged_headers(info)
-    headers = await _own_headers(context, info, file_headers(info, actions))
-    return tuple([each for each in headers if each[0].lower() in KEEPING_FRESH])
-
-
-async def _own_headers(context: RequestContext, info: ObjectInfo, headers: Headers) -> Headers:
-    """Returns the headers of a file with those that the target's templates write; an empty one changes nothing."""
+    headers = file_headers(info, actions, part)
+    if not actions.get.streamed_file_headers:
+        return headers
     data = StreamFileData(context.request, context.user, _stream_file(info, dict(headers)))
     custom = await context.written(FILE_HEADERS, lambda: data)
     return headers if custom is None else with_headers(headers, tuple(each for each in custom.headers if each[1]))
@@ -134,9 +124,8 @@ def _found(location: str, cache_control: str) -> Whole:
 
 async def _remove(attempt: Remove, context: RequestContext) -> Answer:
     await context.store.remove(attempt.key, context.conditions)
-    data = DeletePageData(context.request, context.user, DeleteData(attempt.key))
-    custom = await context.written("delete", lambda: data)
-    return customized(Whole(204), custom)
+    data = partial(DeletePageData, context.request, context.user, DeleteData(attempt.key))
+    return customized(Whole(204), await context.written("delete", data))
 
 
 _PERFORMERS: Mapping[type[Attempt], Callable[[Any, RequestContext], Awaitable[Answer | None]]] = MappingProxyType(

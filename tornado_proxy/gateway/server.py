@@ -21,7 +21,7 @@ from tornado_proxy.gateway.answer import Reply
 from tornado_proxy.gateway.connection import Begin, Connection
 from tornado_proxy.gateway.exchange import Exchange
 from tornado_proxy.gateway.generation import Generation
-from tornado_proxy.gateway.incoming import Body, Incoming, RequestHead
+from tornado_proxy.gateway.incoming import NO_BODY, Body, Incoming, RequestHead
 from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics.forwarded import (
     LONGEST_PROXY_LINE,
@@ -72,15 +72,6 @@ class HttpServer:
         self._gone = asyncio.Event()
         self._gone.set()
 
-    def __repr__(self) -> str:
-        return f"<HttpServer on ports {self.ports}, {len(self._connections)} connections>"
-
-    @property
-    def ports(self) -> tuple[int, ...]:
-        """The ports that it listens on, which port 0 left to the system; a Unix socket has none."""
-        internet = (socket.AF_INET, socket.AF_INET6)
-        return tuple(each.getsockname()[1] for each in self._listening if each.family in internet)
-
     def add_sockets(self, sockets: Iterable[socket.socket]) -> None:
         """Accepts connections on sockets that listen already and do not block."""
         for each in sockets:
@@ -94,11 +85,16 @@ class HttpServer:
         another process holds the sockets, and will accept them.
         """
         self._stop_listening(leave_queue=leave_queue)
-        self._each(Connection.wind_down)
+        for each in self._connections:
+            each.wind_down()
         await self._until_gone(min(_LAST_CALL, grace))
-        self._each(Connection.close_if_idle)
+        for each in tuple(self._connections):
+            each.close_if_idle()
         await self._until_gone(grace)
-        self._each(self._close)
+        for each in tuple(self._connections):
+            each.close()
+            if opening := self._opening.get(each):
+                opening.cancel()
         await self._gone.wait()
 
     def _stop_listening(self, *, leave_queue: bool) -> None:
@@ -179,15 +175,6 @@ class HttpServer:
         if not self._connections:
             self._gone.set()
 
-    def _each(self, act: Callable[[Connection], None]) -> None:
-        for connection in tuple(self._connections):
-            act(connection)
-
-    def _close(self, connection: Connection) -> None:
-        connection.close()
-        if opening := self._opening.get(connection):
-            opening.cancel()
-
     async def _until_gone(self, limit: float) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(limit):
@@ -243,9 +230,6 @@ class Gateway:
         self._emit = emit
         self._running: set[Task[None]] = set()
 
-    def __repr__(self) -> str:
-        return f"<Gateway, {len(self._running)} requests>"
-
     @property
     def in_flight(self) -> int:
         """The number of requests that are being answered."""
@@ -253,9 +237,11 @@ class Gateway:
 
     def begin(self, connection: Connection, head: RequestHead, mistake: RequestError | None) -> Incoming:
         """Begins to answer a request."""
-        body = Body(self._current().parts.settings.limits.body_timeout, announced=head.has_body)
-        if head.has_body and head.method not in _TAKING_BODIES:
-            body.discard()
+        body = NO_BODY
+        if head.has_body:
+            body = Body(self._current().parts.settings.limits.body_timeout)
+            if head.method not in _TAKING_BODIES:
+                body.discard()
         # An id is unique, not secret.
         incoming = Incoming(f"{random.getrandbits(64):016x}", connection.peer, head, body, mistake)
         # Kept until it ends, whether or not its client stays to wait for it.

@@ -7,6 +7,7 @@ import os
 import ssl
 import warnings
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tornado_proxy.config.tls import CIPHER_SUITES, VERSIONS, Certificate, Ssl
@@ -43,21 +44,18 @@ def make_context(settings: Ssl) -> ssl.SSLContext:
         for names, context in contexts:
             for name in names:
                 by_name.setdefault(name, context)
-        first.sni_callback = _Chooser(by_name)
+        first.sni_callback = partial(_choose, by_name)
     return first
 
 
-class _Chooser:
+def _choose(
+    by_name: Mapping[str, ssl.SSLContext], connection: ssl.SSLObject, name: str | None, _first: ssl.SSLContext
+) -> None:
     """Chooses the context with the host name that a client requests, else the first."""
-
-    def __init__(self, by_name: Mapping[str, ssl.SSLContext]) -> None:
-        self._by_name = by_name
-
-    def __call__(self, connection: ssl.SSLObject, name: str | None, _first: ssl.SSLContext) -> None:
-        asked = (name or "").lower().removesuffix(".")
-        found = self._by_name.get(asked) or self._by_name.get(f"*.{asked.partition('.')[2]}")
-        if found is not None:
-            connection.context = found
+    asked = (name or "").lower().removesuffix(".")
+    found = by_name.get(asked) or by_name.get(f"*.{asked.partition('.')[2]}")
+    if found is not None:
+        connection.context = found
 
 
 def _context(settings: Ssl, certificate: Certificate) -> ssl.SSLContext:
