@@ -214,7 +214,7 @@ async def test_nothing_is_offered_where_the_files_of_pages_are():
     async with serve({".tornado-proxy/x.txt": b"x", "d/x.txt": b"x"}, actions=EVERYTHING) as site:
         reserved = (await site.get("/.tornado-proxy/", Accept="text/html")).text
         other = (await site.get("/d/", Accept="text/html")).text
-    note = "nothing can be uploaded or deleted here"
+    note = "Nothing can be uploaded or deleted here"
     shown = [(each in reserved, each in other) for each in ('class="upload"', "data-removable", note)]
     assert shown == [(False, True), (False, True), (True, False)]
 

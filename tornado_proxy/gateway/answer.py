@@ -59,7 +59,7 @@ class Streamed:
     status: int
     headers: Headers
     opened: Opened
-    is_chunked: bool = False  # whether nobody knows its length before its end; no client of HTTP/1.0 is sent it
+    is_chunked: bool = False  # whether its length is unknown until its end; a client of HTTP/1.0 is never sent one
 
 
 Answer = Whole | Streamed
@@ -73,10 +73,10 @@ class Refusal:
     reason: str
     headers: Headers = ()
     is_defect: bool = False  # ours to fix, rather than the client's or the store's
-    client_message: str | None = None  # where the status says too little
+    client_message: str | None = None  # instead of the one for the status
 
     def message(self, method: str) -> str:
-        """Returns what the client reads: the status in a sentence, and nothing of keys, buckets or exceptions."""
+        """Returns what the client reads: the status in a sentence, without keys, buckets or exceptions."""
         of_upload = _UPLOAD_MESSAGES.get(self.status) if method == "PUT" else None
         return self.client_message or of_upload or _MESSAGES.get(self.status, "The request could not be answered")
 
@@ -86,7 +86,7 @@ Outcome = Answer | Refusal
 
 
 def page(status: int, rendering: Rendering, headers: Headers = ()) -> Whole:
-    """Returns the answer that is a page."""
+    """Returns an answer whose body is a page."""
     length = ("Content-Length", str(len(rendering.body)))
     return Whole(status, (*rendering.headers, *headers, length), rendering.body)
 
@@ -123,7 +123,7 @@ def file_headers(info: ObjectInfo, actions: Actions, part: ContentRange | None =
 
 
 def unchanged_headers(headers: Headers) -> Headers:
-    """Returns those headers of a file that a 304 has."""
+    """Returns the headers of a 304, chosen from those of the file."""
     return tuple([each for each in headers if each[0].lower() in _OF_UNCHANGED])
 
 
@@ -138,7 +138,7 @@ def _disposition(info: ObjectInfo, actions: Actions) -> str | None:
 
 @lru_cache(_TYPES_KEPT)
 def is_active(content_type: str) -> bool:
-    """Whether a browser may run scripts in a document of a type; an invalid type may be treated as any."""
+    """Whether a browser may run scripts in a document of a type; browsers may take an invalid type for any other."""
     essence = content_type.partition(";")[0].strip().lower()
     return essence in _ACTIVE or essence.endswith("+xml") or not _MEDIA_TYPE.fullmatch(essence)
 
@@ -174,8 +174,7 @@ def private_headers(headers: Headers, cookies: Headers, *, is_isolated: bool = F
     """
     is_object = any(name == "ETag" for name, _ in headers)
     if (cookies or is_isolated or not is_object) and ("Cache-Control", "no-store") not in headers:
-        # A page of ours is one user's, and a cache that kept a session would give it to others, whatever the
-        # object says.
+        # A page of ours is for one user, and a cache that keeps a session gives it to others, whatever the object says.
         headers = without(headers, {"cache-control"})
     if not any(name == "Cache-Control" for name, _ in headers):
         headers = (*headers, ("Cache-Control", "private, no-cache"))
@@ -232,7 +231,7 @@ _CLIENT_MESSAGES: Mapping[str, str] = MappingProxyType(
 
 
 def refusal(error: Exception) -> Refusal:
-    """Returns the answer to whatever was raised; an error without a status is a defect of ours."""
+    """Returns the answer to an exception; one without a status is a defect of ours."""
     status = status_of(error)
     if status is None:
         missing = shortage(error)
@@ -268,7 +267,7 @@ class Reply:
         self._headers = headers
 
     async def send(self, answer: Answer) -> None:
-        """Writes a whole answer; raises `ClientDisconnected`, and what the body of a streamed one raises."""
+        """Sends an answer to its end; raises `ClientDisconnected`, and what the body of a streamed one raises."""
         if isinstance(answer, Whole):
             await self._write(answer, answer.body)
         else:
@@ -288,7 +287,7 @@ class Reply:
         self._connection.close()
 
     def broken_by(self) -> ClientDisconnected:
-        """Why the client gets no more."""
+        """Returns the error of a client that gets no more of its answer."""
         mistake = self._connection.mistake
         return mistake if isinstance(mistake, ClientDisconnected) else ClientDisconnected("the connection was cut")
 

@@ -1,7 +1,7 @@
 """A directory as an archive: finds all files that its viewer may read, then streams them.
 
-The files are stored uncompressed. What S3 holds in bulk is compressed already, and only so is the length known in
-advance, by which a client sees progress and notices that a download was cut.
+The files are not compressed: large ones in S3 usually are already, and this way the length is known in advance. Clients
+use the length to show progress, and to notice that a download was cut.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PIECE = 64 * 1024  # bytes that are sent at once, where files are small
 _TURN = 100  # entries after which others get a turn
 
 EARLIEST = datetime(1980, 1, 1, tzinfo=UTC)
-"""The first time that a ZIP file can express, which stands for an unknown one."""
+"""The first time that a ZIP file can express; it stands for an unknown one."""
 
 _LATEST = datetime(2107, 12, 31, tzinfo=UTC)
 
@@ -121,7 +121,7 @@ class _DirectoryWalk:
     async def _entries(self, path: RequestPath) -> tuple[str, list[Entry]]:
         """Returns the prefix of a directory's keys, and what its listing shows.
 
-        That is its index document alone, where that would be shown in its place.
+        A subdirectory with an index document shows that document only.
         """
         context, token = self._context, None
         found = next((each for each in context.plan_beside(path) if isinstance(each, Browse)), None)
@@ -130,8 +130,10 @@ class _DirectoryWalk:
         entries: list[Entry] = []
         while True:
             page = await context.store.list(found.prefix, token)
-            self._count(len(page.entries))
             entries += page.entries
+            self._seen += len(page.entries)
+            if self._seen > self._limits.max_files:
+                raise ArchiveTooLarge(f"the directory holds more than {self._limits.max_files} files and directories")
             token = page.next_token
             if token is None:
                 break
@@ -139,11 +141,6 @@ class _DirectoryWalk:
         index = site.target.actions.get.index_document
         shown = [each for each in entries if each.name == index] if path != context.request.path else []
         return found.prefix, shown or [each for each in entries if site.shows(each.name)]
-
-    def _count(self, entries: int) -> None:
-        self._seen += entries
-        if self._seen > self._limits.max_files:
-            raise ArchiveTooLarge(f"the directory holds more than {self._limits.max_files} files and directories")
 
     async def _object(
         self, path: RequestPath, prefix: str, entry: Entry
@@ -176,7 +173,7 @@ class OpenedArchive:
         self._written = written
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """Yields the archive in pieces; raises `StorageError` where an object is not what was listed any more."""
+        """Yields the archive in pieces; raises `StorageError` if an object has changed since it was listed."""
         held = bytearray()
         async for piece in self._written:
             held += piece
@@ -237,7 +234,7 @@ def _padding(size: int) -> int:
 
 
 async def _zip(members: Sequence[ArchiveMember], read: Read) -> AsyncGenerator[bytes, None]:
-    """Yields a ZIP archive, whose checksums stand behind the contents (APPNOTE 4.3.9)."""
+    """Yields a ZIP archive, in which each checksum follows its content (APPNOTE 4.3.9)."""
     sink = _Sink()
     with zipfile.ZipFile(sink, "w") as written:  # type: ignore[call-overload]  # a stream that only writes
         for member in members:

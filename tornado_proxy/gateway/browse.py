@@ -58,18 +58,15 @@ async def _offers(listing: Listing, context: RequestContext) -> Offers:
     named = (line for line in listing.lines if not line.is_directory and listing.href(line))
     may = partial(context.may, assume_policy=True)
     reserved = f"/{ASSETS_AT}" in path
-    uploads = not reserved and may("PUT", RequestPath(path))
+    uploads = not reserved and may("PUT", path)
     files_from, uploads_to = await _origins(context, uploads=uploads)
-    removes = not reserved and "DELETE" in context.match.site.methods
     return Offers(
         upload=uploads,
         replace=put.allow_override,
         max_size=put.max_size,
         archives=tuple(FORMATS) if context.match.site.target.listing.archive.enabled and listing.lines else (),
         readme=await _readme(listing, context),
-        removable=frozenset(each.name for each in named if may("DELETE", RequestPath(path + each.name)))
-        if removes
-        else frozenset(),
+        removable=frozenset(each.name for each in named if not reserved and may("DELETE", path + each.name)),
         reserved=reserved,
         files_from=files_from,
         uploads_to=uploads_to,

@@ -27,7 +27,7 @@ from tornado_proxy.semantics.forwarded import Origin
 
 _LOG = logging.getLogger("tornado_proxy")
 
-# One for all connections: what is read into it is copied before anything else is read.
+# One for all connections: each read is copied out of it before the next one.
 _READ_BUFFER = memoryview(bytearray(64 * 1024))
 
 _HEAD_END = re.compile(rb"\n\r?\n")
@@ -35,14 +35,14 @@ _NO_HEAD = re.compile(rb"[^!#$%&'*+.^_`|~0-9A-Za-z\r\n-]")  # such as a TLS hand
 _LONGEST_HEAD = 1024 * 1024  # bytes; up to here a head that is too long gets an answer
 _MOST_AHEAD = 64 * 1024  # bytes of further requests that are taken while one is answered
 
-# What stands in for a head that cannot be read; the connection ends with its answer.
+# Stands in for a head that cannot be read; the connection ends with its answer.
 _STAND_IN = RequestHead("GET", "/", "HTTP/1.1", {}, ())
 
 _NEVER = float("inf")
 
 # A connection that is closed over unread bytes is reset, and its client may never see the answer (RFC 9112 9.6).
-_LINGER_DONE = 1.0  # seconds for the client to close, where nothing more is expected of it
-_LINGER_IDLE = 5.0  # seconds without a byte, where it has not sent all that it announced
+_LINGER_DONE = 1.0  # seconds for the client to close if nothing more is expected of it
+_LINGER_IDLE = 5.0  # seconds without a byte if it has not sent all that it announced
 _LINGER_TOTAL = 30.0  # seconds
 
 # A client that has ended its side may have left, or may wait for its answer. TCP shows which when something is sent.
@@ -57,7 +57,7 @@ Begin = Callable[["Connection", RequestHead, RequestError | None], Incoming]
 class Connection(asyncio.BufferedProtocol):
     """Serves requests one after the other, until one side closes; `begin` begins to answer each.
 
-    `peer` is who is at the other end. `on_close` is called once, when it is closed.
+    `peer` is the origin of the requests before any trusted proxy. `on_close` is called once, when it is closed.
     """
 
     def __init__(self, begin: Begin, peer: Origin, limits: Limits, on_close: Callable[[Connection], None]) -> None:
@@ -69,14 +69,14 @@ class Connection(asyncio.BufferedProtocol):
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._received = bytearray()
-        self._searched = 0  # bytes of a head that hold no end of it
-        self._parser: RequestParser | None = None  # of a request that has not wholly arrived
+        self._searched = 0  # bytes of the head that were searched for its end
+        self._parser: RequestParser | None = None  # of the request that is still arriving
         self._request: Incoming | None = None  # under way
-        self._taking: asyncio.Future[object] | None = None  # while more of a body would be too much
-        self._writable: asyncio.Future[None] | None = None  # while the client takes less than there is
+        self._taking: asyncio.Future[object] | None = None  # while the body has no room for more
+        self._writable: asyncio.Future[None] | None = None  # while the client reads too slowly
         self._unsent = 0  # bytes, when that was last looked at
         self._version = "HTTP/1.1"
-        self.is_head = False  # whether the answer under way has no body, as one to a HEAD
+        self.is_head = False  # whether the answer under way has no body, since it is one to a HEAD
         self._keep_alive = True
         self._last = False
         self._expects_continue = False
@@ -117,11 +117,11 @@ class Connection(asyncio.BufferedProtocol):
         self._set_deadline(self._limits.idle_timeout)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - asyncio's signature
-        """Where to read into."""
+        """Returns the buffer that the transport reads into."""
         return _READ_BUFFER
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Takes what was read."""
+        """Takes the bytes that were read."""
         if self._lingering:
             self._deadline = min(self._loop.time() + _LINGER_IDLE, self._linger_until)
             return
@@ -129,7 +129,7 @@ class Connection(asyncio.BufferedProtocol):
         self._advance()
 
     def eof_received(self) -> bool:
-        """Keeps a connection open whose client waits for an answer; closes any other."""
+        """Keeps a connection open if its client waits for an answer; closes any other."""
         if self._transport is None or not self._transport.can_write_eof():
             return False  # the end of TLS is the end of both directions
         if self._request is None or self._parser is not None or self._half_closed:
@@ -167,7 +167,7 @@ class Connection(asyncio.BufferedProtocol):
     # Requests.
 
     def _advance(self) -> None:
-        """Processes the received bytes as far as possible."""
+        """Processes the received bytes until more are needed."""
         try:
             while self._taking is None and self._transport is not None:
                 if self._parser is not None:
@@ -229,7 +229,7 @@ class Connection(asyncio.BufferedProtocol):
         assert self._request is not None
         if parser.complete:
             self._parser = None
-            # What came behind a chunked body went through its parser. It was not answered, so it may be sent again.
+            # Bytes after a chunked body went into its parser. They get no answer, so the client may send them again.
             self._keep_alive = self._keep_alive and not parser.surplus
             self._request.body.end()
             return True
@@ -264,7 +264,7 @@ class Connection(asyncio.BufferedProtocol):
         self._advance()
 
     def _look_for_departure(self) -> None:
-        """Closes the connection of a half-closed client that is gone, which TCP shows once something was sent."""
+        """Closes the connection of a half-closed client that is gone; TCP shows that once something was sent."""
         if self._transport is None or self._request is None:
             return
         poll = select.poll()
@@ -305,14 +305,14 @@ class Connection(asyncio.BufferedProtocol):
         transport = self._transport
         if transport is not None and not transport.is_closing():
             transport.write(head + chunk if head else chunk)
-        # A transport that has failed says so to us in a later turn of the loop, which this writer might never let come.
+        # A failed transport reports that in a later turn of the loop, for which this writer might never wait.
         if transport is None or transport.is_closing():
             raise self.mistake or ClientDisconnected("the client closed the connection")
         if self._writable is not None:
             await self._writable
 
     def finish(self) -> None:
-        """Ends an answer; raises ValueError where its body is shorter than was announced."""
+        """Ends an answer; raises `ValueError` if its body is shorter than announced."""
         if self._request is None:
             return
         if 0 < self._remaining < _NEVER:
@@ -333,7 +333,7 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.write(data)
 
     def _end(self) -> None:
-        """Closes when the answer is sent and the client has closed, or after a time."""
+        """Closes the connection once the answer is sent and the client has closed its side, or after a time."""
         transport, unread = self._transport, self._parser is not None or self._received or self.mistake
         self._parser = None
         self._received.clear()
@@ -353,7 +353,7 @@ class Connection(asyncio.BufferedProtocol):
     # Time and flow.
 
     def _set_deadline(self, seconds: float) -> None:
-        """Has `_expire` called after a time; the timer is moved only where it would be late."""
+        """Sets the time of the next `_expire`; the timer is only moved if it would be late."""
         self._deadline = self._loop.time() + seconds
         if self._timer is None or self._timer.when() > self._deadline:
             if self._timer is not None:

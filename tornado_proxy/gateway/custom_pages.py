@@ -30,7 +30,7 @@ _LOG = logging.getLogger("tornado_proxy")
 LARGEST = 256 * 1024
 """The most bytes that a template in a bucket may have."""
 
-FRESH = 60.0  # seconds for which what was read from a bucket is used as it is
+FRESH = 60.0  # seconds for which a page read from a bucket is used without a look there
 FAILED = 5.0  # seconds after which a template that could not be read is tried again
 
 _SMALL = 100  # entries up to which a page is rendered on the event loop
@@ -62,12 +62,12 @@ class BucketPages:
 
     async def page(self, target: str, recipe: Recipe, store: Store) -> CustomPage:
         """Returns the page, at most `FRESH` seconds old unless the bucket fails; raises `PageFailed`."""
-        # There are no more of them than the configuration names.
+        # Bounded by the pages that the configuration names.
         read = self._read.setdefault((target, recipe.kind), _Read())
         if self._clock() >= read.until:
             if read.task is None:
                 read.task = asyncio.get_running_loop().create_task(self._refresh(read, recipe, store))
-            # A request whose client leaves does not end the reading for others.
+            # A client that leaves does not end the reading for others.
             await asyncio.shield(read.task)
         if read.page is None:
             raise PageFailed(read.failure)
@@ -88,7 +88,7 @@ class BucketPages:
 
 
 async def read_text(store: Store, key: ObjectKey, largest: int) -> str:
-    """The text of an object; raises `StorageError`, and `PageFailed` where it is too large or not UTF-8."""
+    """Returns the text of an object; raises `StorageError`, and `PageFailed` if it is too large or not UTF-8."""
     opened = await store.open(key, UNCONDITIONAL, None)
     content = bytearray()
     try:

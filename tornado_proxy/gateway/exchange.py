@@ -48,15 +48,7 @@ from tornado_proxy.routing.uploads import ReceivePart
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.semantics.cors import is_cross_origin
 from tornado_proxy.semantics.forwarded import origin_behind
-from tornado_proxy.telemetry.events import (
-    Event,
-    Failed,
-    ObjectUsed,
-    Refused,
-    RequestRecord,
-    Served,
-    SignInTried,
-)
+from tornado_proxy.telemetry.events import Event, Failed, ObjectUsed, Refused, RequestRecord, Served, SignInTried
 from tornado_proxy.templates.template import RequestData, User
 
 if TYPE_CHECKING:
@@ -64,8 +56,8 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("tornado_proxy")
 
-# Methods that change a bucket: a page of another origin may not use them, and webhooks are called even if the client
-# does not take the answer.
+# Methods that change a bucket: a page of another origin may not use them, and their webhooks are called even if the
+# client does not take the answer.
 _CHANGING = frozenset({"PUT", "DELETE"})
 
 _CLIENT_CLOSED = STATUSES["ClientDisconnected"]
@@ -84,7 +76,7 @@ class Exchange:
         self._generation = generation
         self._parts = generation.parts
         self._emit = emit
-        self._decision: Decision | None = None  # as far as it got
+        self._decision: Decision | None = None  # complete, or up to the question that is being answered
         self._upload: IncomingFile | None = None
         self._used: ObjectUsed | None = None  # what webhooks get once the answer was sent
         self._status = 0  # of the answer, where one was sent
@@ -186,7 +178,7 @@ class Exchange:
         return customized(page(200, parts.pages.targets(found, form, request.path)), custom)
 
     async def _decide(self) -> Decision:
-        """Drives the decision: sign-in and the form of an upload answer its questions."""
+        """Drives the decision, and answers its questions."""
         head, peer, trusted = self._incoming.head, self._incoming.peer, self._parts.trusted_proxies
         is_proxied = trusted is not None and peer.address in trusted
         if trusted is not None and is_proxied:
@@ -329,7 +321,7 @@ class Exchange:
         incoming, decision = self._incoming, self._decision
         client = self._origin.address
         if decision is None:
-            # Not the method and path of a head that could not be read: they may be anything, secrets too.
+            # The method and path of a head that cannot be read may be anything, even secrets.
             method, path = ("", "") if incoming.mistake else (incoming.head.method, shown_path(incoming.head.target))
             return RequestRecord(incoming.id, incoming.at, client, method, "", path, self._generation.number)
         rewrite, headers = decision.rewrite, incoming.head.headers

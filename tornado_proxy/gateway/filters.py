@@ -1,4 +1,4 @@
-"""What the configuration does to every answer: headers about other origins and caches, and compression.
+"""Filters for every answer: headers about other origins and caches, and compression.
 
 Answers are compressed by zlib as gzip or deflate (RFC 9110 8.4.1).
 """
@@ -33,7 +33,7 @@ _IS_CLOSED = re.compile(r"no-store|private")
 
 
 class PolicyHeaders:
-    """What a listener's options add to its answers."""
+    """Adds headers about other origins and caches to answers, as the configuration asks."""
 
     def __init__(self, server: Server) -> None:
         cors = server.cors
@@ -42,17 +42,17 @@ class PolicyHeaders:
         self._cache = _cache_headers(server.cache) if server.cache else ()
 
     def preflight(self, head: RequestHead) -> Answer | None:
-        """The answer to a preflight, which no browser sends with credentials; None for any other request."""
+        """Returns the answer to a preflight, which browsers send without credentials; None for any other request."""
         if self._cors is None or self._passes_options or not is_preflight(head.method, head.value):
             return None
         return Whole(200, (("Content-Length", "0"),))
 
     def lets(self, head: RequestHead) -> bool:
-        """Whether the page of another origin that makes a request may do so."""
+        """Whether a page of another origin may make a request."""
         return self._cors is not None and self._cors.allows(head.value("Origin"), head.method)
 
     def added_to(self, answer: Answer, head: RequestHead) -> Answer:
-        """The answer with the headers that belong to it."""
+        """Returns the answer with the headers added."""
         if self._cors is None and not self._cache:
             return answer
         headers = self._with_cache(answer) if answer.status < 400 else answer.headers
@@ -67,7 +67,7 @@ class PolicyHeaders:
 
     def _with_cache(self, answer: Answer) -> Headers:
         if any(name == "Cache-Control" and _IS_CLOSED.search(value) for name, value in answer.headers):
-            # A sign-in, a signed URL, an answer to a user: no other user may get it from a cache.
+            # A sign-in, a signed URL or an answer to one user must not reach another user through a cache.
             return answer.headers
         own = {name for name, _ in answer.headers}
         if "ETag" in own or not self._cache:
@@ -106,10 +106,10 @@ _CODINGS = tuple(_WINDOWS)
 _PIECE = 16 * 1024  # bytes that are compressed before anything else has its turn
 _MOST = 256  # objects that are compressed at once in a process; zlib takes 256 KiB for each
 
-# Objects have few types.
+# The types of objects that are remembered; they have few.
 _TYPES_KEPT = 256
 
-# What does not hold of the compressed form: ranges are parts of the plain one, digests are of it.
+# Headers that the compressed form does not have: ranges and digests are those of the plain form.
 _OF_PLAIN = frozenset({"accept-ranges", "content-length", "content-digest", "repr-digest", "etag", "vary"})
 
 
@@ -169,7 +169,7 @@ class Compressor:
 
 
 compressor_of = lru_cache(maxsize=4)(Compressor)
-"""One compressor for the same options, so that generations one after the other count together what is running."""
+"""Returns the compressor of some options; successive generations share it, and with it the count of running ones."""
 
 
 class CompressedObject:
@@ -188,7 +188,7 @@ class CompressedObject:
         return self._opened.info
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """The compressed body, piece by piece."""
+        """Returns the compressed body, piece by piece."""
         return _compressed(self._opened.chunks(), self._coder)
 
     async def close(self) -> None:
@@ -207,7 +207,7 @@ async def _compressed(chunks: AsyncIterator[bytes], coder: Any) -> AsyncIterator
 
 
 def _unchanged(answer: Answer, named: Mapping[str, str], head: RequestHead) -> Answer:
-    """A 304 that names the form which the client has: a cache keeps no other fresh by it (RFC 9111 4.3.4)."""
+    """Returns a 304 with the ETag of the form that the client has, as caches compare it (RFC 9111 4.3.4)."""
     etag = named.get("etag", "")
     if not etag or _weak(etag) not in head.headers.get("If-None-Match", ""):
         return answer

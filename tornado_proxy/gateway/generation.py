@@ -1,4 +1,4 @@
-"""A generation: the configuration, the rules, and all that was made of them; and what a request takes from it."""
+"""A generation: everything that was made of one configuration and its rules, and what a plan needs of it."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from tornado_proxy.storage.store import Store
 from tornado_proxy.templates.template import User
 
 GENERATION = "X-Tornado-Proxy-Generation"
-_SHOWN_DIGITS = 12  # of a digest, which tell the sets of one fleet apart
+_SHOWN_DIGITS = 12  # of a digest; enough to tell the configurations of a fleet apart
 
 
 class Shared:
-    """A store that generations pass on: each that uses it holds it, and the last to let go closes it.
+    """A store that several generations use; the last one to let go of it closes it.
 
-    A maker that never hands it to a generation closes the store itself.
+    A store that never becomes part of a generation is closed by its maker.
     """
 
     def __init__(self, store: Store) -> None:
@@ -56,9 +56,9 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a generation is made of; stores by target name, authenticators by provider name.
+    """The parts of a generation; stores by target name, authenticators by provider name.
 
-    A store or an authenticator that did not change is taken over from the generation before: the same `Shared`.
+    A store or an authenticator that did not change is taken over from the generation before.
     """
 
     settings: Settings
@@ -69,9 +69,9 @@ class Parts:
     fetch: Fetcher = field(default_factory=HttpFetcher)
     renderer: PageRenderer = field(default_factory=PageRenderer)
     digest: str = ""  # of the files, without secrets
-    trusted_proxies: TrustedProxies | None = field(init=False)  # None where none is trusted
-    policy_headers: PolicyHeaders | None = field(init=False)  # None where the configuration gives none
-    compressor: Compressor | None = field(init=False)  # None where nothing is compressed
+    trusted_proxies: TrustedProxies | None = field(init=False)  # None if none is trusted
+    policy_headers: PolicyHeaders | None = field(init=False)  # None if the configuration asks for none
+    compressor: Compressor | None = field(init=False)  # None if nothing is compressed
 
     def __post_init__(self) -> None:
         server = self.settings.server
@@ -117,14 +117,14 @@ class Generation:
         Call it once, when no new request can find the generation any more.
         """
         await self._idle.wait()
-        # A stack, so that one that cannot be closed keeps no other open.
+        # A stack: a store that cannot be closed must not keep others open.
         async with AsyncExitStack() as stack:
             for shared in self._held:
                 stack.push_async_callback(shared.let_go)
 
 
 class RequestContext(NamedTuple):
-    """What a plan is performed with: the request, its target's store and pages, and the file of an upload."""
+    """The values that a plan is performed with: the request, its target's store and pages, the file of an upload."""
 
     request: Request
     match: RouteMatch
@@ -142,14 +142,16 @@ class RequestContext(NamedTuple):
         """The request path below the mount, without a leading slash, as s3-proxy shows it to templates and webhooks."""
         return self.request.path[len(self.match.mount) :]
 
-    def may(self, method: str, path: RequestPath, *, assume_policy: bool = False) -> bool:
-        """Whether the user may make a request for another path of the target, as far as known without a question.
+    def may(self, method: str, path: str, *, assume_policy: bool = False) -> bool:
+        """Whether the user may request another path of the target; False if only a question could answer that.
 
         `assume_policy` takes the permission of a policy server for granted.
         """
         site = self.match.site
-        guard = site.access.guard(path, method)
-        return method in site.methods and lets_pass(guard, self.guard, self.user, assume_policy=assume_policy)
+        if method not in site.methods:
+            return False
+        guard = site.access.guard(RequestPath(path), method)
+        return lets_pass(guard, self.guard, self.user, assume_policy=assume_policy)
 
     def plan_beside(self, path: RequestPath) -> Plan:
         """Plans the GET of another path of the same mount, whether or not the user may see it."""

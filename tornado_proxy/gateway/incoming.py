@@ -20,7 +20,7 @@ import httptools
 from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics.forwarded import Origin
 
-# RFC 9112 3; which address is a good one, `routing.request.read_address` decides.
+# RFC 9112 3; `routing.request.read_address` decides which targets are valid.
 _LINE = re.compile(
     rb"(?P<method>[!#$%&'*+.^_`|~0-9A-Za-z-]+) (?P<target>[\x21-\x7e\x80-\xff]+) HTTP/1\.(?P<minor>[0-9])\r\n"
 )
@@ -32,13 +32,13 @@ _MOST_HEADERS = 500
 _MOST_FRAMING = 128 * 1024  # bytes of chunk extensions or trailers without a byte of the body
 
 
-# Clients send few names, and short ones; what else they send is not remembered.
+# The spelling of names is remembered, since clients send few and short ones.
 _NAMES_KEPT = 1024
 _LONGEST_NAME_KEPT = 64
 
 
 class MalformedMessage(RequestError):
-    """A head that breaks the grammar of HTTP (RFC 9112), or a body whose framing does."""
+    """A head or the framing of a body that breaks the grammar of HTTP (RFC 9112)."""
 
 
 class HeadTooLarge(RequestError):
@@ -57,7 +57,7 @@ class RequestHead(NamedTuple):
     """The head of a request: its line, and its headers, whose names are spelt like `Content-Type`.
 
     `headers` has the values of one name joined by a comma, `fields` has them one by one as they came. `has_body` says
-    whether a body was announced, which an empty one is not.
+    whether a body was announced that is not empty.
     """
 
     method: str
@@ -154,11 +154,11 @@ class RequestParser:
         try:
             self._llhttp.feed_data(data)
         except httptools.HttpParserUpgrade:
-            pass  # One that is asked for is not made: the request counts as it stands (RFC 9110 7.8).
+            pass  # Upgrades are not made: the request counts as it stands (RFC 9110 7.8).
         except httptools.HttpParserError as error:
             if isinstance(error.__context__, HeadTooLarge):
                 raise error.__context__ from None
-            # What follows the end of a chunked body is not read here, and whatever is wrong with it does not count.
+            # Errors after the end of a chunked body do not belong to this request.
             if not self.complete:
                 raise MalformedMessage(str(error)) from error
 
@@ -184,12 +184,12 @@ class RequestParser:
         self._pieces.append(piece)
 
     def on_message_complete(self) -> None:
-        """Notes the end."""
+        """Notes the end of the message."""
         self.complete = True
 
 
 def _spelt(name: bytes) -> str:
-    """The name of a header as it is usually spelt: each word with a capital."""
+    """Returns the name of a header as it is usually spelt: each word with a capital."""
     return "-".join([word.capitalize() for word in name.decode("latin-1").split("-")])
 
 
@@ -204,8 +204,7 @@ def _keeps_alive(connection: str, *, is_old: bool) -> bool:
 class Body:
     """An asynchronous iterator over the chunks of a body, which holds one chunk at most; the slower side sets the pace.
 
-    It is not read before it is asked for (`is_wanted`), so that a refusal can come first; what nobody will take
-    is discarded.
+    It is read only when it is wanted, so that a refusal can come first; a body that nobody will read is discarded.
     """
 
     def __init__(self, idle_timeout: float) -> None:
@@ -223,7 +222,7 @@ class Body:
         await self._until(lambda: self.is_wanted)
 
     def deliver(self, chunk: bytes) -> Awaitable[None] | None:
-        """Hands over a chunk; what is returned, if anything, is done when there was room for it."""
+        """Hands over a chunk; returns None, or an awaitable that is done once there was room for the chunk."""
         self.received += len(chunk)
         if self._chunk is not None:
             return self._deliver_later(chunk)
@@ -236,13 +235,13 @@ class Body:
         self._wake()
 
     def break_off(self, error: RequestError) -> None:
-        """Marks the body as broken off: the reader gets the error, unless the body was complete."""
+        """Ends a body that is not complete with an error, which its reader gets."""
         if not self.ended:
             self._error = error
             self.end()
 
     def discard(self) -> None:
-        """Drops what has come and what comes, as nobody will read it."""
+        """Drops all chunks, past and future, since nobody will read them."""
         self._discarding = self.is_wanted = True
         self._chunk = None
         self._wake()
@@ -279,21 +278,21 @@ class Body:
             await self._changed.wait()
 
     def _wake(self) -> None:
-        """Wakes both sides, to look at what has changed."""
+        """Wakes both sides, so that they look again."""
         self._changed.set()
         self._changed.clear()
 
 
 NO_BODY = Body(0)
-"""The body of every request that announces none: it has ended from the start."""
+"""The body of each request without one; it has ended from the start."""
 NO_BODY.end()
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class Incoming:
-    """A request as its connection delivers it; `mistake` is what is wrong with its head, `peer` who sends it.
+    """A request as its connection delivers it, from `peer`; `mistake` is an error in its head.
 
-    `task` answers it. `at` is the Unix time of its arrival in seconds, `started` the same by the clock for
+    `task` answers it. `at` is the Unix time of its arrival in seconds, `started` the same moment by the clock for
     durations.
     """
 
@@ -307,9 +306,9 @@ class Incoming:
     task: asyncio.Task[None] | None = None
 
     def break_off(self, mistake: RequestError) -> None:
-        """Ends a request of which no more will come, or whose client has left."""
+        """Ends a request whose rest will not arrive, or whose client has left."""
         self.body.break_off(mistake)
-        # A PUT is ended by its body, so that it clears away what it began; any other request is cancelled.
+        # The error in its body ends a PUT, so that it can clean up; any other request is cancelled.
         if isinstance(mistake, ClientDisconnected) and self.head.method != "PUT" and self.task is not None:
-            # In the next turn: a task that is cancelled before its first step would say nothing of the request.
+            # In the next turn: a task that is cancelled before its first step would emit no event.
             asyncio.get_running_loop().call_soon(self.task.cancel)

@@ -1,4 +1,4 @@
-"""A plan performed over a store: its attempts in order, until one has an answer."""
+"""Performs a plan on a store: tries its attempts in order until one has an answer."""
 
 from __future__ import annotations
 
@@ -25,16 +25,9 @@ from tornado_proxy.gateway.browse import browse
 from tornado_proxy.gateway.custom_pages import customized
 from tornado_proxy.gateway.generation import RequestContext
 from tornado_proxy.gateway.upload import FileHead
-from tornado_proxy.pages.custom import (
-    FILE_HEADERS,
-    NEVER,
-    DeleteData,
-    DeletePageData,
-    StreamFile,
-    StreamFileData,
-)
+from tornado_proxy.pages.custom import FILE_HEADERS, NEVER, DeleteData, DeletePageData, StreamFile, StreamFileData
+from tornado_proxy.routing import uploads
 from tornado_proxy.routing.plan import Attempt, Browse, Plan, Presign, Receive, Redirect, Refuse, Remove, Serve, Sign
-from tornado_proxy.routing.uploads import AbortUpload, BeginUpload, CompleteUpload, ListParts, ReceivePart
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, ContentRange
 from tornado_proxy.storage.errors import NotModified, ObjectMissing
 from tornado_proxy.storage.store import ObjectInfo
@@ -45,7 +38,7 @@ from tornado_proxy.templates.template import ObjectMetadata
 async def perform(plan: Plan, context: RequestContext) -> tuple[Outcome, Attempt]:
     """Returns the outcome of the first attempt that finds something, and that attempt.
 
-    Raises `StorageError` and what is wrong with an upload.
+    Raises `StorageError`, and `RequestError` for an upload.
     """
     for attempt in plan:
         if isinstance(attempt, Refuse):
@@ -136,11 +129,11 @@ _PERFORMERS: Mapping[type[Attempt], Callable[[Any, RequestContext], Awaitable[An
         Sign: _sign,
         Receive: storing.receive,
         Presign: storing.presign,
-        BeginUpload: storing.begin,
-        ReceivePart: storing.receive_part,
-        ListParts: storing.list_parts,
-        CompleteUpload: storing.complete,
-        AbortUpload: storing.abort,
+        uploads.BeginUpload: storing.begin,
+        uploads.ReceivePart: storing.receive_part,
+        uploads.ListParts: storing.list_parts,
+        uploads.CompleteUpload: storing.complete,
+        uploads.AbortUpload: storing.abort,
         Remove: _remove,
     }
 )
@@ -149,7 +142,7 @@ _PERFORMERS: Mapping[type[Attempt], Callable[[Any, RequestContext], Awaitable[An
 def object_used(webhooks: tuple[Webhook, ...], attempt: Attempt, context: RequestContext) -> ObjectUsed | None:
     """Returns the event of a successful attempt; None for one that webhooks are not called for."""
     site, method = context.match.site, context.request.method
-    if not isinstance(attempt, Serve | Browse | Receive | CompleteUpload | Remove):
+    if not isinstance(attempt, Serve | Browse | Receive | uploads.CompleteUpload | Remove):
         return None
     bucket = site.target.bucket
     output = {"bucket": bucket.name, "region": bucket.region}
@@ -164,7 +157,7 @@ def object_used(webhooks: tuple[Webhook, ...], attempt: Attempt, context: Reques
     }
     if isinstance(attempt, Receive) and context.upload is not None:
         body["inputMetadata"] = _upload(context.upload.head, context.upload.size)
-    elif isinstance(attempt, CompleteUpload):
+    elif isinstance(attempt, uploads.CompleteUpload):
         body["inputMetadata"] = _upload(storing.named_file(context), attempt.size)
     elif not isinstance(attempt, Remove):
         body["inputMetadata"] = _conditions(context)

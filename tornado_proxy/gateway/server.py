@@ -1,7 +1,7 @@
-"""The server: accepts connections, opens each (PROXY protocol, TLS), begins its exchanges, and winds down without loss.
+"""The server: accepts connections, opens each (PROXY protocol, TLS), begins its exchanges, and shuts down gracefully.
 
-A connection is open once its client may send requests. Until then its time is bounded, and where too many are
-opening, the oldest gives way to the newest: clients that never finish a handshake keep no others out.
+A connection is open once its client may send requests. The time until then is bounded. If too many are opening, the
+oldest gives way to the newest, so that clients that never finish a handshake cannot keep others out.
 """
 
 from __future__ import annotations
@@ -23,22 +23,13 @@ from tornado_proxy.gateway.exchange import Exchange
 from tornado_proxy.gateway.generation import Generation
 from tornado_proxy.gateway.incoming import NO_BODY, Body, Incoming, RequestHead
 from tornado_proxy.routing.request import RequestError
-from tornado_proxy.semantics.forwarded import (
-    LONGEST_PROXY_LINE,
-    PROXY_HEAD,
-    PROXY_SIGNATURE,
-    NotProxied,
-    Origin,
-    TrustedProxies,
-    proxy_header_rest,
-    read_proxy_header,
-    read_proxy_line,
-)
+from tornado_proxy.semantics import forwarded
+from tornado_proxy.semantics.forwarded import NotProxied, Origin, TrustedProxies
 from tornado_proxy.telemetry.events import Event
 
 _LOG = logging.getLogger("tornado_proxy")
 
-_LAST_CALL = 0.2  # seconds in which a request that is on its way to an idle connection may still arrive there
+_LAST_CALL = 0.2  # seconds for a request that is on its way to an idle connection
 _AT_ONCE = 128  # connections accepted before anything else gets its turn
 _OPEN_WITHIN = 10.0  # seconds for a PROXY header, and for a handshake
 _CLOSE_WITHIN = 5.0  # seconds for a client to take the end of TLS
@@ -54,10 +45,10 @@ class Opening:
 
 
 class HttpServer:
-    """HTTP/1 on sockets that are given by `listen` or `add_sockets`; each request is given to `begin`.
+    """Serves HTTP/1 on the sockets given to `add_sockets`; gives each request to `begin`.
 
-    `limits` and `opening` may be replaced while it serves: connections keep what held when they came. `pause` is
-    the time in seconds without accepting, where the system has no descriptor or memory for one more connection.
+    `limits` and `opening` may be replaced while it serves; existing connections keep theirs. `pause` is the time in
+    seconds without accepting after the system ran out of descriptors or memory.
     """
 
     pause = 1.0
@@ -81,8 +72,8 @@ class HttpServer:
     async def shut_down(self, grace: float, *, leave_queue: bool = False) -> None:
         """Stops accepting, waits up to `grace` seconds for running requests, and closes the rest.
 
-        Connections that the kernel has taken and nobody has accepted yet are served too, unless `leave_queue`: then
-        another process holds the sockets, and will accept them.
+        Connections in the kernel's queue are served too, unless `leave_queue`: then another process, which holds the
+        same sockets, will accept them.
         """
         self._stop_listening(leave_queue=leave_queue)
         for each in self._connections:
@@ -102,7 +93,7 @@ class HttpServer:
             listening = self._listening.pop()
             asyncio.get_running_loop().remove_reader(listening)
             with suppress(OSError):
-                # What is left in the kernel's queue when a socket is closed for good is reset.
+                # The kernel resets what is in its queue when the socket is closed for good.
                 while not leave_queue:
                     self._serve(*listening.accept())
             listening.close()
@@ -182,24 +173,24 @@ class HttpServer:
 
 
 def _ip(address: object) -> str:
-    """The IP address of a socket's peer; nothing for a Unix socket, whose peers have none."""
+    """Returns the IP address of a socket's peer; empty for a Unix socket."""
     return str(address[0]) if isinstance(address, tuple) and address else ""
 
 
 async def _client_behind(accepted: socket.socket) -> str | None:
-    """The client's address in the PROXY header that begins a connection; raises `NotProxied` and `OSError`.
+    """Returns the client's address from the PROXY header of a connection; raises `NotProxied` and `OSError`.
 
     Only the header is read: what follows it belongs to TLS or HTTP.
     """
-    start = await _exactly(accepted, len(PROXY_SIGNATURE))
-    if start == PROXY_SIGNATURE:
-        head = start + await _exactly(accepted, PROXY_HEAD - len(start))
-        return read_proxy_header(head, await _exactly(accepted, proxy_header_rest(head)))
+    start = await _exactly(accepted, len(forwarded.PROXY_SIGNATURE))
+    if start == forwarded.PROXY_SIGNATURE:
+        head = start + await _exactly(accepted, forwarded.PROXY_HEAD - len(start))
+        return forwarded.read_proxy_header(head, await _exactly(accepted, forwarded.proxy_header_rest(head)))
     while not start.endswith(b"\n"):
-        if len(start) >= LONGEST_PROXY_LINE or not start.startswith(b"PROXY "):
+        if len(start) >= forwarded.LONGEST_PROXY_LINE or not start.startswith(b"PROXY "):
             raise NotProxied("there is no header of the PROXY protocol")
         start += await _exactly(accepted, 1)
-    return read_proxy_line(start)
+    return forwarded.read_proxy_line(start)
 
 
 async def _exactly(accepted: socket.socket, wanted: int) -> bytes:
@@ -214,7 +205,7 @@ async def _exactly(accepted: socket.socket, wanted: int) -> bytes:
 
 REQUEST_ID = "X-Request-Id"
 
-# Whose bodies are read: an upload's for what it holds, a removal's because it waits for the request to be whole.
+# Their bodies are read: an upload needs its content, and a removal waits for the whole request.
 _TAKING_BODIES = frozenset({"PUT", "DELETE"})
 
 
@@ -244,7 +235,7 @@ class Gateway:
                 body.discard()
         # An id is unique, not secret.
         incoming = Incoming(f"{random.getrandbits(64):016x}", connection.peer, head, body, mistake)
-        # Kept until it ends, whether or not its client stays to wait for it.
+        # Kept until it ends, even if its client leaves.
         task = asyncio.create_task(self._answer(incoming, connection))  # noqa: TID251 - held by `_running`
         incoming.task = task
         self._running.add(task)

@@ -12,28 +12,16 @@ from tornado_proxy.gateway.generation import RequestContext
 from tornado_proxy.gateway.upload import FileHead, check_raw
 from tornado_proxy.pages.custom import PutPageData, StoredUpload
 from tornado_proxy.pages.render import UPLOAD_FORMS, choose
+from tornado_proxy.routing import uploads
 from tornado_proxy.routing.plan import Presign, Receive
 from tornado_proxy.routing.request import LengthRequired, ObjectKey, RequestError
-from tornado_proxy.routing.uploads import (
-    LARGEST_PART,
-    MOST_PARTS,
-    SMALLEST_PART,
-    AbortUpload,
-    BeginUpload,
-    CompleteUpload,
-    ListParts,
-    Properties,
-    PutData,
-    PutInput,
-    ReceivePart,
-)
 from tornado_proxy.storage.errors import TooLarge
 from tornado_proxy.storage.store import IncomingPart, UploadedPart, Write
 from tornado_proxy.templates.template import HeaderFields
 
 
 class UploadIncomplete(RequestError):
-    """An upload whose parts are not the whole file: one is missing, too small, or of another size than it should."""
+    """An upload whose parts are not the whole file: one is missing or too small, or their sum is wrong."""
 
 
 class TypeNotAllowed(RequestError):
@@ -41,7 +29,7 @@ class TypeNotAllowed(RequestError):
 
 
 async def receive(attempt: Receive, context: RequestContext) -> Answer:
-    """Stores a file, which is complete only once the whole body was read."""
+    """Stores a file, once its whole body was read."""
     upload, templates = context.upload, context.match.site.properties
     assert upload is not None
     assert templates is not None, "PUT is enabled"
@@ -64,8 +52,8 @@ async def presign(attempt: Presign, context: RequestContext) -> Answer:
     return _json({**fields, "expiresIn": attempt.expires})
 
 
-async def begin(attempt: BeginUpload, context: RequestContext) -> Answer:
-    """Begins an upload in parts of a file that may be stored as far as known."""
+async def begin(attempt: uploads.BeginUpload, context: RequestContext) -> Answer:
+    """Begins an upload in parts, if its size and type are allowed."""
     check_raw(context.headers)
     _check_total(attempt.size, attempt.max_size)
     file = named_file(context)
@@ -73,11 +61,11 @@ async def begin(attempt: BeginUpload, context: RequestContext) -> Answer:
     properties = _properties(attempt.key, file, context)
     write = Write(file.content_type, attempt.replace, context.conditions, properties=properties)
     upload = await context.store.begin_upload(attempt.key, write)
-    limits = {"minPartSize": SMALLEST_PART, "maxPartSize": LARGEST_PART, "maxParts": MOST_PARTS}
+    limits = {"minPartSize": uploads.SMALLEST_PART, "maxPartSize": uploads.LARGEST_PART, "maxParts": uploads.MOST_PARTS}
     return _json({"id": upload, "location": attempt.location, **limits})
 
 
-async def receive_part(attempt: ReceivePart, context: RequestContext) -> Answer:
+async def receive_part(attempt: uploads.ReceivePart, context: RequestContext) -> Answer:
     """Stores the body as a part."""
     upload = context.upload
     assert upload is not None
@@ -89,14 +77,14 @@ async def receive_part(attempt: ReceivePart, context: RequestContext) -> Answer:
     return Whole(204)
 
 
-async def list_parts(attempt: ListParts, context: RequestContext) -> Answer:
+async def list_parts(attempt: uploads.ListParts, context: RequestContext) -> Answer:
     """Answers with the numbers and sizes of the stored parts, by which a client resumes an upload."""
     parts = await context.store.list_parts(attempt.key, attempt.upload)
     return _json({"parts": [{"number": each.number, "size": each.size} for each in parts]})
 
 
-async def complete(attempt: CompleteUpload, context: RequestContext) -> Answer:
-    """Makes the stored parts a file, if they are the whole of it."""
+async def complete(attempt: uploads.CompleteUpload, context: RequestContext) -> Answer:
+    """Makes a file of the stored parts, if they are complete."""
     _check_total(attempt.size, attempt.max_size)
     parts = await context.store.list_parts(attempt.key, attempt.upload)
     check_parts(parts, attempt.size)
@@ -107,22 +95,22 @@ async def complete(attempt: CompleteUpload, context: RequestContext) -> Answer:
     return await _stored(attempt, _stored_data(attempt.key, file, attempt.size, properties), stored.etag, context)
 
 
-async def abort(attempt: AbortUpload, context: RequestContext) -> Answer:
+async def abort(attempt: uploads.AbortUpload, context: RequestContext) -> Answer:
     """Removes an upload in parts."""
     await context.store.abort_upload(attempt.key, attempt.upload)
     return Whole(204)
 
 
 def check_parts(parts: Sequence[UploadedPart], size: int) -> None:
-    """Raises `UploadIncomplete` unless parts, numbered from 1, are a file of a size in bytes."""
+    """Raises `UploadIncomplete` unless the parts, numbered from 1, make a file of `size` bytes."""
     if not parts:
         raise UploadIncomplete("no part is stored")
     missing = next((number for number, each in enumerate(parts, 1) if each.number != number), None)
     if missing is not None:
         raise UploadIncomplete(f"part {missing} is missing")
-    small = next((each.number for each in parts[:-1] if each.size < SMALLEST_PART), None)
+    small = next((each.number for each in parts[:-1] if each.size < uploads.SMALLEST_PART), None)
     if small is not None:
-        raise UploadIncomplete(f"part {small} is not the last and has less than {SMALLEST_PART} bytes")
+        raise UploadIncomplete(f"part {small} is not the last and has less than {uploads.SMALLEST_PART} bytes")
     total = sum(each.size for each in parts)
     if total != size:
         raise UploadIncomplete(f"the parts have {total} bytes, not {size}")
@@ -134,13 +122,13 @@ def named_file(context: RequestContext) -> FileHead:
 
 
 def _check_total(size: int, max_size: int | None) -> None:
-    most = min(max_size or MOST_PARTS * LARGEST_PART, MOST_PARTS * LARGEST_PART)
+    most = min(max_size or uploads.MOST_PARTS * uploads.LARGEST_PART, uploads.MOST_PARTS * uploads.LARGEST_PART)
     if size > most:
         raise TooLarge(f"the upload has {size} bytes, {most} are allowed")
 
 
 def _check_type(file: FileHead, context: RequestContext) -> None:
-    """Raises `TypeNotAllowed` for a type that is not allowed, where types are named."""
+    """Raises `TypeNotAllowed` if the target has `allowedTypes` and the file's type is not one of them."""
     allowed = context.match.site.target.actions.put.allowed_types
     essence = file.content_type.partition(";")[0].strip().lower()
     wildcard = f"{essence.partition('/')[0]}/*"
@@ -148,23 +136,23 @@ def _check_type(file: FileHead, context: RequestContext) -> None:
         raise TypeNotAllowed(f"files of type `{essence}` are not among `allowedTypes`")
 
 
-def _properties(key: ObjectKey, file: FileHead, context: RequestContext) -> Properties:
-    """Returns what a file is stored with; raises what is wrong with a template."""
+def _properties(key: ObjectKey, file: FileHead, context: RequestContext) -> uploads.Properties:
+    """Returns the properties that a file is stored with; raises `RequestError` if a template fails."""
     templates = context.match.site.properties
     assert templates is not None, "PUT is enabled"
     templates.check_size(file.announced)
     headers = HeaderFields(context.request.headers)
-    put = PutInput(context.path_below_mount, file.file_name, file.content_type, file.announced or 0, headers)
-    return templates.render(PutData(context.user, put, key))
+    put = uploads.PutInput(context.path_below_mount, file.file_name, file.content_type, file.announced or 0, headers)
+    return templates.render(uploads.PutData(context.user, put, key))
 
 
-def _stored_data(key: ObjectKey, file: FileHead, size: int, properties: Properties) -> StoredUpload:
+def _stored_data(key: ObjectKey, file: FileHead, size: int, properties: uploads.Properties) -> StoredUpload:
     meant = dict(properties.metadata), properties.storage_class or ""
     return StoredUpload(key, file.file_name, file.content_type, size, *meant)
 
 
 async def _stored(
-    attempt: Receive | CompleteUpload, data: StoredUpload, etag: str | None, context: RequestContext
+    attempt: Receive | uploads.CompleteUpload, data: StoredUpload, etag: str | None, context: RequestContext
 ) -> Answer:
     """Returns the answer to a file that was stored."""
     form = choose(UPLOAD_FORMS, context.headers.get("Accept"), context.request.parameters.get("format"))
@@ -174,7 +162,7 @@ async def _stored(
 
 
 def _json(fields: Mapping[str, object]) -> Whole:
-    """Returns an answer for scripts, which no cache keeps."""
+    """Returns an answer in JSON that caches do not keep."""
     body = json.dumps(fields).encode()
     headers = (("Content-Type", "application/json"), ("Cache-Control", "no-store"), ("Content-Length", str(len(body))))
     return Whole(200, (*headers, ("X-Content-Type-Options", "nosniff")), body)

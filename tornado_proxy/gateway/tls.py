@@ -36,7 +36,7 @@ class CertificateUnusable(Exception):
 
 
 def make_context(settings: Ssl) -> ssl.SSLContext:
-    """The context of a listener; raises `CertificateUnusable`."""
+    """Returns the context of a listener; raises `CertificateUnusable`."""
     contexts = [(names_of(each), _context(settings, each)) for each in settings.all_certificates]
     (_, first), *others = contexts
     if others:
@@ -76,7 +76,7 @@ def _context(settings: Ssl, certificate: Certificate) -> ssl.SSLContext:
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION | ssl.OP_CIPHER_SERVER_PREFERENCE
     context.set_alpn_protocols(["http/1.1"])
     ask_clients(context, settings)
-    # Python reads certificates from files only. This one has no name and no place on a disk.
+    # Python reads certificates from files only. This file is in memory only.
     with os.fdopen(os.memfd_create("certificate"), "wb") as file:
         file.write(f"{certificate.key.reveal()}\n{certificate.chain.reveal()}\n".encode())
         file.flush()
@@ -114,12 +114,12 @@ def shown_certificate(transport: asyncio.BaseTransport) -> ClientCertificate | N
 
 
 def _refuse() -> bytes:
-    """Gives no passphrase; OpenSSL would ask for one on the terminal."""
+    """Returns no passphrase; without it, OpenSSL would ask for one on the terminal."""
     return b""
 
 
 def check_pair(certificate: Certificate) -> None:
-    """Raises `CertificateUnusable` unless there are a certificate and its key."""
+    """Raises `CertificateUnusable` unless certificate and key are valid and belong together."""
     from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415 - loaded where there is TLS
         Encoding,
         PublicFormat,
@@ -150,7 +150,7 @@ def _leaf(certificate: Certificate) -> Leaf:
 
 
 def names_of(certificate: Certificate) -> tuple[str, ...]:
-    """The host names that a certificate has, in lower case; raises `CertificateUnusable`."""
+    """Returns the host names of a certificate in lower case; raises `CertificateUnusable`."""
     return tuple(name.lower() for name in _names(_leaf(certificate)))
 
 
@@ -161,5 +161,5 @@ def _names(leaf: Leaf) -> Iterator[str]:
         extension = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName)
         yield from extension.value.get_values_for_type(x509.DNSName)
     except x509.ExtensionNotFound:
-        # What certificates had before RFC 2818 was superseded; s3-proxy looks there too.
+        # Old certificates (RFC 2818) have it there; s3-proxy looks there too.
         yield from (str(each.value) for each in leaf.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME))

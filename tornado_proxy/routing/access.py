@@ -23,7 +23,7 @@ _GLOB_MEANING = {
 
 @dataclass(frozen=True, slots=True)
 class Anyone:
-    """Everyone has access, without signing in."""
+    """Lets everyone pass, without signing in."""
 
 
 _ANYONE = Anyone()
@@ -31,9 +31,9 @@ _ANYONE = Anyone()
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """A user of this provider must sign in: one of `users` if there is a list, else any user.
+    """Lets users of a provider pass: those in `users` if there is a list, else all.
 
-    `permits` authorizes users by rules, `opa` names a policy server.
+    `accesses` are rules that authorize users, `opa` is a policy server.
     """
 
     provider: str
@@ -72,7 +72,7 @@ def _matches(rule: AccessRule, pattern: Pattern | None, user: User) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Nobody:
-    """Nobody has access: no resource covers the request, or the resource has no provider."""
+    """Lets nobody pass: no resource covers the request, or the resource has no provider."""
 
 
 Guard = Anyone | SignedIn | Nobody

@@ -1,6 +1,6 @@
 """The one way from a request to its plan; the server, `explain`, `diff` and log statistics all drive it.
 
-`decide` is a generator: it yields questions about the world, is sent the answers, and returns the decision.
+`decide` is a generator: it yields questions, is sent their answers, and returns the decision.
 A driver may wait for a password check or a form; `simulate` answers from its arguments. `trace` explains a decision.
 """
 
@@ -49,7 +49,7 @@ _NOT_COVERED = (Refuse(403, "no resource of the target covers this method and pa
 
 
 class AccessCheck(NamedTuple):
-    """A check of access to one path: the guard that decides."""
+    """A check of access to a path, and the guard that decides."""
 
     path: RequestPath
     guard: Guard
@@ -203,7 +203,7 @@ def _rewrite(found: Decision, match: RouteMatch, key: Key, path: RequestPath) ->
 
 
 def plan_beside(match: RouteMatch, request: Request, path: RequestPath, user: User | None) -> Plan:
-    """Plans the GET of another path of the same mount; whether the user may see it is asked elsewhere."""
+    """Plans the GET of another path of the same mount, without a check of access."""
     asked = replace(request, method="GET", path=path, raw_query="", query=())
     return _rewrite(Decision(asked, (), match, (), user), match, Key(path[len(match.mount) - 1 :]), path).plan
 

@@ -26,7 +26,7 @@ Step = Literal["login", "callback", "logout"]
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A target ready for requests: its configuration, rules and access, all compiled."""
+    """A target that is ready for requests: its configuration, rules and access, compiled."""
 
     target: Target
     rules: RuleSet
@@ -135,7 +135,7 @@ def _provider_pages(providers: Iterable[OidcProvider]) -> Iterator[tuple[str, tu
 
 
 class TargetListPage:
-    """The page of all targets: its paths and its access."""
+    """The page of all targets: its place and its access."""
 
     def __init__(self, settings: TargetList) -> None:
         self.paths = frozenset(settings.mount.paths)

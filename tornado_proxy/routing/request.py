@@ -1,4 +1,4 @@
-"""A request, read once from its request line and headers; its errors, and the statuses of all errors."""
+"""Requests, read once from a request line and headers; their errors, and the statuses of all errors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class RequestError(Exception):
 
 
 class BadAddress(RequestError):
-    """A request line whose address cannot be read: its form, its path, or its query."""
+    """A request line whose address cannot be read: its form, its path or its query is invalid."""
 
 
 class BadStep(RequestError):
@@ -245,5 +245,5 @@ STATUSES: Mapping[str, int] = MappingProxyType(
 
 
 def status_of(error: Exception) -> int | None:
-    """Returns the status that answers an error; None for a defect of ours, which no row names."""
+    """Returns the status that answers an error; None for an error without a row, which is a defect of ours."""
     return next((STATUSES[each.__name__] for each in type(error).__mro__ if each.__name__ in STATUSES), None)

@@ -85,7 +85,7 @@ _STEPS = ("start", "part", "parts", "complete", "abort")  # the values of `?uplo
 
 
 def upload_step(request: Request, key: ObjectKey, location: str, put: PutAction) -> UploadStep:
-    """Returns the step that a PUT with the name of one takes; raises `BadStep` for an invalid query."""
+    """Returns the step that the query of a PUT names; raises `BadStep` if the query is invalid."""
     query = request.parameters
     step = query["upload"]
     if step not in _STEPS:
@@ -116,7 +116,7 @@ def upload_step(request: Request, key: ObjectKey, location: str, put: PutAction)
 
 
 def _number(query: dict[str, str], name: str) -> int:
-    """Returns a number of a query."""
+    """Returns a number from a query; raises `BadStep`."""
     text = query.get(name, "")
     if _NUMBER.fullmatch(text) is None:
         raise BadStep(f"the query has no valid `{name}`")
