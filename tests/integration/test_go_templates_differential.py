@@ -32,12 +32,12 @@ HELM = Vocabulary({**STANDARD, **functions(), "tpl": PAGE_FUNCTIONS["tpl"]}, REF
 KNOWN_REFUSALS = (
     "an address",
     "cannot be written as a whole",
-    "the present time cannot be read",
-    "times are shown in UTC only",
-    "cannot be cut into chunks",
+    "the present time is not available",
+    "the time zone .* is not supported",
+    "chunks of .* are not possible",
     "cannot be copied",
     r"the time .* is out of range",
-    "are out of the list",
+    "are outside of the list",
 )
 
 

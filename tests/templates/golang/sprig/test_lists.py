@@ -81,19 +81,19 @@ def test_other_lists_are_not_changed():
 )
 def test_what_is_no_list_is_refused(call):
     """With its type."""
-    assert "cannot be" in failure(f"{{{{ {call} }}}}")
+    assert "is not a list" in failure(f"{{{{ {call} }}}}")
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        ("without 1 2", "a `int` cannot be reduced"),
-        ("has 1 2", "a `int` cannot be searched"),
-        ('slice "abc" 1', "a `string` cannot be sliced"),
-        ("slice .L 2 1", "the bounds 2 and 1 are out of the list"),
-        ("slice .L 0 9", "the bounds 0 and 9 are out of the list"),
-        ("chunk 0 .L", "a list cannot be cut into chunks of 0"),
-        ("chunk 2 1", "a `int` cannot be cut into chunks"),
+        ("without 1 2", "a `int` is not a list"),
+        ("has 1 2", "a `int` is not a list"),
+        ('slice "abc" 1', "a `string` is not a list"),
+        ("slice .L 2 1", "the bounds 2 and 1 are outside of the list"),
+        ("slice .L 0 9", "the bounds 0 and 9 are outside of the list"),
+        ("chunk 0 .L", "chunks of 0 elements are not possible"),
+        ("chunk 2 1", "a `int` is not a list"),
     ],
 )
 def test_what_go_panics_at_fails(call, message):
@@ -177,11 +177,11 @@ def test_an_unmade_dictionary_is_made_by_merging():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        ('set nil "a" 1', "a nil map cannot be written to"),
+        ('set nil "a" 1', "a nil map cannot be changed"),
         ('dig "a" $d', "`dig` takes at least three arguments"),
-        ('dig "a" "x" 0 $d', "`dig` reads dictionaries, not a `int`"),
-        ('dig "a" 0 (list)', "`dig` reads dictionaries, not a `[]interface {}`"),
-        ("dig 1 0 $d", "`dig` takes strings for keys, not a `int`"),
+        ('dig "a" "x" 0 $d', "a `int` is not a dictionary"),
+        ('dig "a" 0 (list)', "a `[]interface {}` is not a dictionary"),
+        ("dig 1 0 $d", "a key of `dig` is a string, not a `int`"),
         ("deepCopy nil", "a `<nil>` cannot be copied"),
         ('deepCopy (semver "1.0.0")', "a `*semver.Version` cannot be copied"),
         ('get (split "," "a") "_0"', "a `map[string]interface {}` is expected, not a `map[string]string`"),

@@ -117,8 +117,8 @@ def test_texts_are_wrapped_at_spaces(call, lines):
         ('substr 9 -1 "hello"', "the bounds 9 and 5 are out of range"),
         ('substr -1 9 "hello"', "the bounds 0 and 9 are out of range"),
         ('substr -1 -1 "hello"', "the bounds 0 and -1 are out of range"),
-        ('repeat -1 "a"', "a text is repeated no negative number of times"),
-        ('indent -1 "a"', "a text is indented by no negative number of spaces"),
+        ('repeat -1 "a"', "the number of repetitions is negative"),
+        ('indent -1 "a"', "the number of spaces is negative"),
     ],
 )
 def test_what_go_panics_at_fails(call, message):
@@ -178,7 +178,7 @@ def test_dictionaries_become_urls(parts, url):
     ("call", "message"),
     [
         ('urlParse "/%zz"', "invalid URL: invalid URL escape"),
-        ('urlJoin (dict "host" 5)', "`host` of a URL is a string, not a `int`"),
+        ('urlJoin (dict "host" 5)', "the part `host` of a URL is a string, not a `int`"),
         ('urlJoin (dict "userinfo" "a%zz")', "invalid URL: invalid URL escape"),
     ],
 )

@@ -1,7 +1,7 @@
-"""The functions of Masterminds/sprig 3.3 that give the same answer for the same arguments, by topic.
+"""The functions of Masterminds/sprig 3.3 whose result depends only on their arguments, by topic.
 
-Each module has one table, `FUNCTIONS`. What reads the clock, chance, the environment, the network or files, and what
-takes long on purpose, is in `REFUSED` with the reason.
+Each module has a table `FUNCTIONS`. Functions that read the clock, random numbers, the environment, the network or
+files, or that are slow on purpose, are in `REFUSED` with the reason.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _TOPICS = (basics, dates, encoding, lists, regex, semver, strings, words)
 
 
 def functions() -> Mapping[str, Function]:
-    """The functions by name; `include` among them, which Helm adds."""
+    """Returns the functions by name, with Helm's `include`."""
     table: dict[str, Function] = {"include": INCLUDE}
     for topic in _TOPICS:
         table.update(topic.FUNCTIONS)
@@ -45,4 +45,4 @@ REFUSED: Mapping[str, str] = MappingProxyType(
         "tpl": "it would compile a template at each request; templates are compiled when the rules are loaded",
     }
 )
-"""The functions of sprig that no template can call, each with the reason."""
+"""The functions of sprig that templates cannot call, each with the reason."""

@@ -1,4 +1,4 @@
-"""What is empty and what stands in for it, types, and numbers (sprig's defaults.go, reflect.go and numeric.go)."""
+"""Defaults for empty values, types and numbers (sprig's defaults.go, reflect.go and numeric.go)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tornado_proxy.templates.template import RenderBudget
 
 
 def is_empty(value: Value) -> bool:
-    """Whether a value is nil, zero, false or without elements; a struct never is."""
+    """Returns whether a value is nil, zero, false or without elements; a struct never is."""
     return not is_true(value)
 
 
@@ -51,7 +51,7 @@ def _fail(message: bytes) -> Value:
 
 
 def to_int(value: Value) -> int:
-    """cast.ToInt: floats lose their fraction, strings are read as Go's integer literals, anything else is 0."""
+    """cast.ToInt: truncates floats, reads strings as Go's integer literals; any other value is 0."""
     if isinstance(value, float):
         return float_to_int(value)
     if isinstance(value, bytes):
@@ -59,13 +59,8 @@ def to_int(value: Value) -> int:
     return wrap_int(int(value)) if isinstance(value, int) else 0
 
 
-def to_int64(value: Value) -> Int64:
-    """cast.ToInt64."""
-    return Int64(to_int(value))
-
-
 def to_float(value: Value) -> float:
-    """cast.ToFloat64: strings are read as Go's floating-point literals, anything else is 0."""
+    """cast.ToFloat64: reads strings as Go's floating-point literals; any other value is 0."""
     if isinstance(value, bytes):
         try:
             return parse_float(runes(value))
@@ -81,8 +76,8 @@ def _read_int(text: str, base: int) -> int:
         return 0
 
 
-def _atoi(text: bytes) -> int:
-    """strconv.Atoi, its error ignored: what is too large is the largest int."""
+def atoi(text: bytes) -> int:
+    """strconv.Atoi without its error: a number that is too large is the largest int."""
     try:
         return parse_int(runes(text), 10)
     except NumberError as error:
@@ -90,7 +85,7 @@ def _atoi(text: bytes) -> int:
 
 
 def _to_decimal(budget: RenderBudget, value: Value) -> Int64:
-    """The number that a value's text is in octal."""
+    """Returns the octal number in a value's text."""
     return Int64(_read_int(runes(shown(value, budget)), 8))
 
 
@@ -106,12 +101,12 @@ def _type_is_like(name: bytes, value: Value) -> bool:
     return _type_of(value) in (name, b"*" + name)
 
 
-_COST = 4  # an exact decimal is slow
+_COST = 4  # steps; exact decimals are slow
 _DIVISION_PLACES = 16  # decimal.DivisionPrecision
 
 
 def _wrapping(operation: Callable[[int, int], int]) -> Callable[..., Int64]:
-    """The operation over all arguments, each result cut to 64 bits."""
+    """Returns the operation over all arguments; each result wraps to 64 bits."""
 
     def calculate(first: Value, *others: Value) -> Int64:
         result = to_int(first)
@@ -124,7 +119,7 @@ def _wrapping(operation: Callable[[int, int], int]) -> Callable[..., Int64]:
 
 def _quotient(dividend: int, divisor: int) -> int:
     if divisor == 0:
-        raise ExecutionError("a number is divided by zero")
+        raise ExecutionError("division by zero")
     quotient = abs(dividend) // abs(divisor)
     return quotient if (dividend < 0) == (divisor < 0) else -quotient
 
@@ -134,15 +129,15 @@ def _remainder(dividend: int, divisor: int) -> int:
 
 
 def _fraction(value: Value) -> Fraction:
-    """The decimal that a float's shortest form spells."""
+    """Returns the exact decimal of a float's shortest form."""
     number = to_float(value)
     if not math.isfinite(number):
-        raise ExecutionError(f"`{number}` has no decimals")
+        raise ExecutionError(f"`{number}` is not a decimal")
     return Fraction(repr(number))
 
 
 def _decimal(operation: Callable[[Fraction, Fraction], Fraction]) -> Callable[..., float]:
-    """The operation over all arguments in exact decimals, the last result as a float."""
+    """Returns the operation over all arguments in exact decimals; the result is a float."""
 
     def calculate(budget: RenderBudget, first: Value, *others: Value) -> float:
         budget.spend(_COST)
@@ -164,72 +159,40 @@ def _float(number: Fraction) -> float:
 
 
 def _divide(dividend: Fraction, divisor: Fraction) -> Fraction:
-    """decimal.DivRound: 16 places, half away from zero."""
+    """decimal.DivRound: rounds to 16 places, half away from zero."""
     if divisor == 0:
-        raise ExecutionError("a number is divided by zero")
+        raise ExecutionError("division by zero")
     scaled = abs(dividend / divisor) * 10**_DIVISION_PLACES
     rounded = Fraction(math.floor(scaled + Fraction(1, 2)), 10**_DIVISION_PLACES)
     return rounded if (dividend < 0) == (divisor < 0) else -rounded
 
 
-def _extreme(choose: Callable[[float, float], float], *, largest: bool) -> Callable[..., float]:
-    """math.Max or math.Min: an infinity wins over NaN, NaN over numbers; of two zeros the sign decides."""
-    winner = math.inf if largest else -math.inf
+def _extreme(sign: int) -> Callable[..., float]:
+    """math.Max, or math.Min if the sign is -1: an infinity wins over NaN, NaN over numbers, and 0 over -0 for Max."""
 
-    def pick(one: float, other: float) -> float:
-        if winner in (one, other):
-            return winner
-        if math.isnan(one) or math.isnan(other):
-            return math.nan
-        if one == other == 0:
-            negative = math.copysign(1, one) < 0, math.copysign(1, other) < 0
-            return -0.0 if (all if largest else any)(negative) else 0.0
-        return choose(one, other)
+    def rank(number: float) -> tuple[bool, bool, float, float]:
+        is_nan = math.isnan(number)
+        return number == sign * math.inf, is_nan, 0 if is_nan else sign * number, sign * math.copysign(1, number)
 
-    def calculate(first: Value, *others: Value) -> float:
-        result = to_float(first)
-        for other in others:
-            result = pick(result, to_float(other))
-        return result
-
-    return calculate
+    return lambda first, *others: max(map(to_float, (first, *others)), key=rank)
 
 
 def _whole(rounding: Callable[[float], int], number: float) -> float:
-    """The rounded number; minus zero and what is not finite stay."""
+    """Returns the rounded number with its sign; infinities and NaN stay."""
     return math.copysign(float(rounding(number)), number) if math.isfinite(number) else number
 
 
 def _round(value: Value, places: int, *threshold: float) -> float:
-    """Rounded up where the fraction reaches a threshold, half unless it is given."""
-    power = _power_of_ten(places)
+    """Rounds up if the fraction reaches a threshold, one half unless it is given."""
+    try:
+        power = math.pow(10, places)
+    except OverflowError:
+        power = math.inf
     scaled = power * to_float(value)
     fraction = math.modf(scaled)[0] if math.isfinite(scaled) else math.nan
     up = fraction >= (threshold[0] if threshold else 0.5)
     rounded = _whole(math.ceil if up else math.floor, scaled)
     return rounded / power if power else math.nan if rounded == 0 or math.isnan(rounded) else rounded * math.inf
-
-
-def _power_of_ten(places: int) -> float:
-    """math.Pow(10, places) by the same squarings as Go's, whose last bit may differ from the C library's."""
-    mantissa, exponent = 1.0, 0
-    square, shift = math.frexp(10.0)
-    left = abs(places)
-    while left and shift <= 1 << 12:
-        if left & 1:
-            mantissa *= square
-            exponent += shift
-        square *= square
-        shift <<= 1
-        if square < 0.5:
-            square += square
-            shift -= 1
-        left >>= 1
-    exponent += shift if left else 0
-    try:
-        return math.ldexp(mantissa, exponent) if places >= 0 else math.ldexp(1 / mantissa, -exponent)
-    except OverflowError:
-        return math.inf
 
 
 def _until_step(budget: RenderBudget, start: int, stop: int, step: int) -> Slice:
@@ -244,7 +207,7 @@ def _until(budget: RenderBudget, count: int) -> Slice:
 
 
 def _seq(budget: RenderBudget, *numbers: int) -> bytes:
-    """As the command of that name: to a last number, from a first, in steps that stand between the two."""
+    """Returns numbers as the command of that name: `seq LAST`, `seq FIRST LAST` or `seq FIRST STEP LAST`."""
     if not 1 <= len(numbers) <= 3:
         return b""
     start, end = (1, numbers[0]) if len(numbers) == 1 else (numbers[0], numbers[-1])
@@ -262,10 +225,10 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "empty": function(is_empty, ANY),
         "fail": function(_fail, STRING),
         "ternary": function(lambda yes, no, condition: yes if condition else no, ANY, ANY, BOOL),
-        "atoi": function(_atoi, STRING),
+        "atoi": function(atoi, STRING),
         "float64": function(to_float, ANY),
         "int": function(to_int, ANY),
-        "int64": function(to_int64, ANY),
+        "int64": function(lambda value: Int64(to_int(value)), ANY),
         "toDecimal": budgeted(_to_decimal, ANY),
         "deepEqual": budgeted(deep_equal, ANY, ANY),
         "kindIs": function(lambda name, value: name == _kind_of(value), STRING, ANY),
@@ -283,9 +246,9 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "divf": budgeted(_decimal(_divide), ANY, rest=ANY),
         "floor": function(lambda value: _whole(math.floor, to_float(value)), ANY),
         "max": function(_wrapping(max), ANY, rest=ANY),
-        "maxf": function(_extreme(max, largest=True), ANY, rest=ANY),
+        "maxf": function(_extreme(1), ANY, rest=ANY),
         "min": function(_wrapping(min), ANY, rest=ANY),
-        "minf": function(_extreme(min, largest=False), ANY, rest=ANY),
+        "minf": function(_extreme(-1), ANY, rest=ANY),
         "mod": function(_wrapping(_remainder), ANY, ANY),
         "mul": function(_wrapping(operator.mul), ANY, rest=ANY),
         "mulf": budgeted(_decimal(operator.mul), ANY, rest=ANY),

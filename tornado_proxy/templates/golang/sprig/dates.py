@@ -1,7 +1,4 @@
-"""Dates, as far as they do not depend on the clock or on where the service runs (sprig's date.go).
-
-Go's local zone is UTC here, on every machine.
-"""
+"""Dates that do not depend on the clock or the machine (sprig's date.go); the local zone is UTC."""
 
 from __future__ import annotations
 
@@ -27,14 +24,15 @@ from tornado_proxy.templates.golang.moments import (
     format_moment,
     parse_moment,
 )
-from tornado_proxy.templates.golang.numbers import MAX_INT, MIN_INT, NumberError, parse_int, wrap_int
+from tornado_proxy.templates.golang.numbers import MAX_INT, MIN_INT, wrap_int
+from tornado_proxy.templates.golang.sprig.basics import atoi
 from tornado_proxy.templates.golang.text import go_string, runes
 from tornado_proxy.templates.golang.values import ExecutionError, Int64, Struct, StructType, Type, Value, named_integer
 from tornado_proxy.templates.template import RenderBudget
 
-_COST = 8  # a calendar is slow
+_COST = 8  # steps; calendars are slow
 _SECOND = 10**9
-_FARTHEST = 1 << 62  # seconds from 1970; beyond them Go's calendar overflows
+_FARTHEST = 1 << 62  # seconds from 1970; beyond that, Go's calendar overflows
 _UTC = (b"", b"UTC", b"Local")
 _STRING_LAYOUT = "2006-01-02 15:04:05.999999999 -0700 MST"
 
@@ -73,7 +71,7 @@ _MOST_NANOSECONDS = 1 << 63
 
 
 def parse_duration(text: str) -> int:
-    """The nanoseconds of a text; raises `ExecutionError`."""
+    """Returns the nanoseconds of a text such as `1h30m`; raises `ExecutionError`."""
     unsigned = text[1:] if text[:1] in ("-", "+") else text
     if unsigned == "0":
         return 0
@@ -84,18 +82,18 @@ def parse_duration(text: str) -> int:
             raise ExecutionError(f"invalid duration `{text}`")
         total += _nanoseconds(part)
         if total > _MOST_NANOSECONDS:
-            raise ExecutionError(f"`{text}` is too long a duration")
+            raise ExecutionError(f"the duration `{text}` is too long")
         position = part.end()
     if text.startswith("-"):
         return -total
     if total > MAX_INT:
-        raise ExecutionError(f"`{text}` is too long a duration")
+        raise ExecutionError(f"the duration `{text}` is too long")
     return total
 
 
 def _nanoseconds(part: re.Match[str]) -> int:
     unit = _UNITS[part["unit"]]
-    # A longer number is out of range, whatever its unit.
+    # A longer number is out of range in every unit.
     whole = int((part["whole"] or "0").lstrip("0")[:20] or "0")
     if whole > _MOST_NANOSECONDS // unit:
         return _MOST_NANOSECONDS + 1
@@ -104,31 +102,25 @@ def _nanoseconds(part: re.Match[str]) -> int:
         if value > MAX_INT // 10:
             break
         value, scale = value * 10 + int(digit), scale * 10
-    # Go takes the fraction as a float, and so its last digits.
+    # Go calculates the fraction as a float, which decides the last digits.
     return whole * unit + int(float(value) * (unit / float(scale)))
 
 
 def format_duration(nanoseconds: int) -> str:
-    """The duration as Go prints it; below a second in a smaller unit."""
+    """Formats a duration as Go does: below a second in a smaller unit."""
     sign, rest = ("-" if nanoseconds < 0 else ""), abs(nanoseconds)
-    if rest < _SECOND:
-        return sign + _small(rest)
-    seconds, fraction = divmod(rest, _SECOND)
-    minutes, second = divmod(seconds, 60)
-    text = f"{_with_fraction(second, fraction, 9)}s"
-    if minutes:
-        hours, minute = divmod(minutes, 60)
-        text = f"{minute}m{text}"
-        text = f"{hours}h{text}" if hours else text
-    return sign + text
-
-
-def _small(rest: int) -> str:
     if rest == 0:
         return "0s"
-    unit, digits = next((unit, digits) for unit, digits in _SMALL_UNITS if rest < 1000 * 10**digits)
-    whole, fraction = divmod(rest, 10**digits)
-    return _with_fraction(whole, fraction, digits) + unit
+    for unit, digits in _SMALL_UNITS:
+        if rest < 1000 * 10**digits:
+            whole, fraction = divmod(rest, 10**digits)
+            return sign + _with_fraction(whole, fraction, digits) + unit
+    seconds, fraction = divmod(rest, _SECOND)
+    minutes, second = divmod(seconds, 60)
+    hours, minute = divmod(minutes, 60)
+    text = f"{_with_fraction(second, fraction, 9)}s"
+    text = f"{minute}m{text}" if minutes else text
+    return sign + (f"{hours}h{text}" if hours else text)
 
 
 def _with_fraction(whole: int, fraction: int, digits: int) -> str:
@@ -190,7 +182,7 @@ TIME = StructType(
 
 def _json_of(moment: Moment) -> bytes:
     if not 0 <= moment.date[0] <= 9999:
-        raise ExecutionError("only years of four digits have a form in JSON")
+        raise ExecutionError("a year of more than four digits has no form in JSON")
     return go_string(format_moment(moment, "2006-01-02T15:04:05.999999999Z07:00"))
 
 
@@ -205,7 +197,7 @@ def _formatted(budget: RenderBudget, moment: Moment, layout: bytes) -> bytes:
 
 
 def _moment_of(value: Value) -> Moment:
-    """The moment of a time, or of seconds since 1970; sprig takes the present for anything else."""
+    """Returns the moment of a time, or of seconds since 1970; for any other value sprig takes the present."""
     if isinstance(value, Struct) and value.type is TIME:
         moment: Moment = value.source
         return moment
@@ -213,12 +205,12 @@ def _moment_of(value: Value) -> Moment:
         if abs(value) > _FARTHEST:
             raise ExecutionError(f"the time {value} is out of range")
         return Moment(value)
-    raise ExecutionError("the present time cannot be read: a key must be found again")
+    raise ExecutionError("the present time is not available: a key must not depend on it")
 
 
 def _date_in_zone(budget: RenderBudget, layout: bytes, value: Value, zone: bytes) -> bytes:
     if zone not in _UTC:
-        raise ExecutionError(f"times are shown in UTC only, not in `{runes(zone)}`")
+        raise ExecutionError(f"the time zone `{runes(zone)}` is not supported, only UTC")
     return _formatted(budget, _moment_of(value).in_utc(), layout)
 
 
@@ -250,13 +242,8 @@ def _date_modify(text: bytes, time: Struct) -> Struct:
 
 
 def _duration(value: Value) -> bytes:
-    """A number of seconds: a string or an int64; sprig takes anything else for 0."""
-    seconds = value if type(value) is Int64 else 0
-    if type(value) is bytes:
-        try:
-            seconds = parse_int(runes(value), 10)
-        except NumberError as error:
-            seconds = error.clamped
+    """Formats seconds: a string or an int64; for any other value sprig takes 0."""
+    seconds = atoi(value) if type(value) is bytes else value if type(value) is Int64 else 0
     return format_duration(wrap_int(seconds * _SECOND)).encode()
 
 
@@ -271,7 +258,7 @@ _ROUNDED = (
 
 
 def _duration_round(value: Value) -> bytes:
-    """A duration in its largest unit, without sign."""
+    """Formats a duration in its largest unit, without sign."""
     if isinstance(value, Struct):
         _moment_of(None)
     nanoseconds = value if type(value) is Int64 else 0

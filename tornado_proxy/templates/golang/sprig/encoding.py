@@ -1,4 +1,4 @@
-"""Base64, Base32, JSON and YAML: a value as text and back (encoding/base64, encoding/json, gopkg.in/yaml.v3)."""
+"""Base64, Base32, digests, JSON and YAML (Go's encoding/base64, encoding/json and gopkg.in/yaml.v3)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _b64dec(text: bytes) -> bytes:
 
 
 def _base64_fault(text: bytes, at: int, over: int) -> int | None:
-    """The offset that Go complains of; the digits end at `at`, and exceed a multiple of four by a remainder."""
+    """Returns the offset in Go's error; the digits end at `at`, and exceed a multiple of four by `over`."""
     if at == len(text):
         return at - over if over else None
     if text[at] != _PAD or over < 2:
@@ -76,7 +76,7 @@ def _b32dec(text: bytes) -> bytes:
 
 
 def _base32_fault(text: bytes, at: int, over: int) -> int | None:
-    """The same for base32, whose groups are of eight; line ends are gone before it counts."""
+    """Returns the offset in Go's error for groups of eight; it does not count line ends."""
     rest = text[at + 1 :]
     if at == len(text):
         return at - over if over else None
@@ -97,7 +97,7 @@ _INDENT = b"  "
 
 
 class _Writer:
-    """A JSON text in the making, on one line or indented."""
+    """Writes a JSON text, on one line or indented."""
 
     def __init__(self, budget: RenderBudget, *, html: bool, pretty: bool) -> None:
         self._budget = budget
@@ -112,11 +112,11 @@ class _Writer:
         self.pieces.append(piece)
 
     def value(self, value: Value, depth: int = 0) -> None:
-        """Write a value; raises `ExecutionError` for what JSON has no form for."""
+        """Writes a value; raises `ExecutionError` for one that has no form in JSON."""
         self._budget.spend()
         self._budget.nest(depth)
         if is_nil(value):
-            type_name(value)  # an absent user has none, and says so
+            type_name(value)  # raises for an absent user
             self._write(b"null")
         elif isinstance(value, bool):
             self._write(b"true" if value else b"false")
@@ -163,7 +163,7 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def _members(value: Value) -> list[tuple[bytes, Value]]:
-    """The members of an object in Go's order."""
+    """Returns the members of an object in Go's order."""
     if isinstance(value, Map):
         return sorted(value.items())
     if isinstance(value, Struct) and not value.type.opaque:
@@ -172,7 +172,7 @@ def _members(value: Value) -> list[tuple[bytes, Value]]:
 
 
 def _number(value: float) -> bytes:
-    """A float as ECMAScript writes it: without exponent from 1e-6 to 1e21."""
+    """Formats a float as ECMAScript does: without exponent from 1e-6 to 1e21."""
     if not math.isfinite(value):
         raise ExecutionError(f"`{value}` has no form in JSON")
     plain = value == 0 or 1e-6 <= abs(value) < 1e21
@@ -181,7 +181,7 @@ def _number(value: float) -> bytes:
 
 
 def must_write(budget: RenderBudget, value: Value, *, html: bool = True, pretty: bool = False) -> bytes:
-    """The JSON text of a value; raises `ExecutionError` if it has none."""
+    """Returns the JSON text of a value; raises `ExecutionError` if it has none."""
     writer = _Writer(budget, html=html, pretty=pretty)
     writer.value(value)
     return b"".join(writer.pieces)
@@ -199,14 +199,14 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def _decoded(budget: RenderBudget, text: bytes, number: Callable[[str], float]) -> Value:
-    """A JSON text's value; to Go each number is a float64."""
+    """Parses a JSON text; `number` parses each number, which is a float64 in Go."""
     budget.spend(len(text) >> 4)
     try:
         decoded = json.loads(runes(text), parse_int=number, parse_float=number, parse_constant=_refuse)
     except ValueError as error:
         raise ExecutionError(f"invalid JSON: {error}") from None
     except RecursionError:
-        raise LimitError("the JSON text nests too deep") from None
+        raise LimitError("the JSON text nests too deeply") from None
     return from_json(decoded, budget)
 
 
@@ -256,13 +256,13 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
 
 
 _YAML_INDENT = "    "
-# Text that no reader of YAML takes for anything else; all other text is quoted.
+# Text that every YAML parser reads as a string; all other text is quoted.
 _PLAIN = re.compile(r"[A-Za-z/][\w./@+-]*(?: [\w./@+-]+)*", re.ASCII)
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 
 
 def write_yaml(budget: RenderBudget, value: Value) -> bytes:
-    """The YAML text of a value without its last line end; empty for what has no form in YAML."""
+    """Returns the YAML text of a value without its last line end; empty for one that has no form in YAML."""
     try:
         written = must_write(budget, value, html=False)
     except ExecutionError:

@@ -26,15 +26,14 @@ from tornado_proxy.templates.golang.values import (
 from tornado_proxy.templates.template import RenderBudget
 
 
-def elements(value: Value, purpose: str) -> Slice:
-    """The value, which must be a list."""
+def _elements(value: Value) -> Slice:
+    """Returns the value, which must be a list."""
     if isinstance(value, Slice):
         return value
-    raise ExecutionError(f"a `{type_name(value)}` cannot be {purpose}")
+    raise ExecutionError(f"a `{type_name(value)}` is not a list")
 
 
-def contains(budget: RenderBudget, haystack: Sequence[Value], needle: Value) -> bool:
-    """Whether an element equals the needle, however deep."""
+def _contains(budget: RenderBudget, haystack: Sequence[Value], needle: Value) -> bool:
     return any(deep_equal(budget, needle, element) for element in haystack)
 
 
@@ -43,94 +42,72 @@ def _list(budget: RenderBudget, *values: Value) -> Slice:
     return Slice(values)
 
 
-def _push(budget: RenderBudget, value: Value, element: Value) -> Slice:
-    items = elements(value, "appended to")
-    budget.items(len(items) + 1)
-    return Slice([*items, element])
+def _from_list(make: Callable[[Slice], Value]) -> Function:
+    """Returns a function of a list, which may copy it."""
+
+    def call(budget: RenderBudget, value: Value) -> Value:
+        items = _elements(value)
+        budget.items(len(items))
+        return make(items)
+
+    return budgeted(call, ANY)
 
 
-def _prepend(budget: RenderBudget, value: Value, element: Value) -> Slice:
-    items = elements(value, "prepended to")
-    budget.items(len(items) + 1)
-    return Slice([element, *items])
+def _with_element(make: Callable[[Slice, Value], list[Value]]) -> Function:
+    """Returns a function of a list and one more element."""
+
+    def call(budget: RenderBudget, value: Value, element: Value) -> Slice:
+        items = _elements(value)
+        budget.items(len(items) + 1)
+        return Slice(make(items, element))
+
+    return budgeted(call, ANY, ANY)
 
 
 def _concat(budget: RenderBudget, *values: Value) -> Slice:
     result = Slice((), nil=True)
     for value in values:
-        items = elements(value, "concatenated")
+        items = _elements(value)
         budget.items(len(result) + len(items))
         result.extend(items)
         result.nil = not result
     return result
 
 
-def _first(value: Value) -> Value:
-    return next(iter(elements(value, "cut")), None)
-
-
-def _last(value: Value) -> Value:
-    return next(reversed(elements(value, "cut")), None)
-
-
-def _rest(budget: RenderBudget, value: Value) -> Slice:
-    items = elements(value, "cut")
-    budget.items(len(items))
-    return Slice(items[1:], nil=not items)
-
-
-def _initial(budget: RenderBudget, value: Value) -> Slice:
-    items = elements(value, "cut")
-    budget.items(len(items))
-    return Slice(items[:-1], nil=not items)
-
-
-def _reverse(budget: RenderBudget, value: Value) -> Slice:
-    items = elements(value, "reversed")
-    budget.items(len(items))
-    return Slice(items[::-1])
-
-
-def _compact(budget: RenderBudget, value: Value) -> Slice:
-    items = elements(value, "compacted")
-    budget.items(len(items))
-    return Slice(element for element in items if not is_empty(element))
-
-
 def _uniq(budget: RenderBudget, value: Value) -> Slice:
     unique = Slice()
-    for element in elements(value, "made unique"):
-        if not contains(budget, unique, element):
+    for element in _elements(value):
+        if not _contains(budget, unique, element):
             unique.append(element)
     return unique
 
 
 def _without(budget: RenderBudget, value: Value, *omitted: Value) -> Slice:
-    items = elements(value, "reduced")
+    items = _elements(value)
     budget.items(len(items))
-    return Slice(element for element in items if not contains(budget, omitted, element))
+    return Slice(element for element in items if not _contains(budget, omitted, element))
 
 
 def _has(budget: RenderBudget, needle: Value, value: Value) -> bool:
-    return value is not None and contains(budget, elements(value, "searched"), needle)
+    return value is not None and _contains(budget, _elements(value), needle)
 
 
 def _slice(budget: RenderBudget, value: Value, *indexes: Value) -> Value:
-    items = elements(value, "sliced")
+    items = _elements(value)
     budget.items(len(items))
     if not items:
         return None
     bounds = [to_int(each) for each in indexes[:2]]
     start, end = [*bounds, *(0, len(items))[len(bounds) :]]
     if not 0 <= start <= end <= len(items):
-        raise ExecutionError(f"the bounds {start} and {end} are out of the list")
+        raise ExecutionError(f"the bounds {start} and {end} are outside of the list")
     return Slice(items[start:end], items.type)
 
 
 def _chunk(budget: RenderBudget, size: int, value: Value) -> Slice:
-    items = elements(value, "cut into chunks")
+    items = _elements(value)
     if size <= 0:
-        raise ExecutionError(f"a list cannot be cut into chunks of {size}")
+        raise ExecutionError(f"chunks of {size} elements are not possible")
     budget.items(len(items))
     budget.spend(len(items) // size)
     return Slice((Slice(items[start : start + size]) for start in range(0, len(items), size)), SLICE_SLICE)
@@ -141,40 +118,30 @@ def _sort_alpha(budget: RenderBudget, value: Value) -> Slice:
         return string_slice([shown(value, budget)])
     if value.type is STRING_SLICE:
         budget.items(len(value))
-        # Go sorts such a list in its place, and every holder of the list sees that.
+        # Go sorts such a list in place, which is visible wherever the list is used.
         value.sort()
         return value
     return string_slice(sorted(strings_of(budget, value)))
 
 
+_append = _with_element(lambda items, element: [*items, element])
+
 _TABLE = {
-    "append": budgeted(_push, ANY, ANY),
+    "append": _append,
     "chunk": budgeted(_chunk, INT, ANY),
-    "compact": budgeted(_compact, ANY),
-    "first": function(_first, ANY),
+    "compact": _from_list(lambda items: Slice(element for element in items if not is_empty(element))),
+    "first": function(lambda value: next(iter(_elements(value)), None), ANY),
     "has": budgeted(_has, ANY, ANY),
-    "initial": budgeted(_initial, ANY),
-    "last": function(_last, ANY),
-    "prepend": budgeted(_prepend, ANY, ANY),
-    "push": budgeted(_push, ANY, ANY),
-    "rest": budgeted(_rest, ANY),
-    "reverse": budgeted(_reverse, ANY),
+    "initial": _from_list(lambda items: Slice(items[:-1], nil=not items)),
+    "last": function(lambda value: next(reversed(_elements(value)), None), ANY),
+    "prepend": _with_element(lambda items, element: [element, *items]),
+    "push": _append,
+    "rest": _from_list(lambda items: Slice(items[1:], nil=not items)),
+    "reverse": _from_list(lambda items: Slice(items[::-1])),
     "slice": budgeted(_slice, ANY, rest=ANY),
     "uniq": budgeted(_uniq, ANY),
     "without": budgeted(_without, ANY, rest=ANY),
 }
-
-_OF_LISTS: Mapping[str, Function] = (
-    _TABLE
-    # Each has a second name whose panic is an error in Go; in a template both fail alike.
-    | {f"must{name.capitalize()}": entry for name, entry in _TABLE.items()}
-    | {
-        "concat": budgeted(_concat, rest=ANY),
-        "list": budgeted(_list, rest=ANY),
-        "sortAlpha": budgeted(_sort_alpha, ANY),
-        "tuple": budgeted(_list, rest=ANY),
-    }
-)
 
 
 def _dict(budget: RenderBudget, *values: Value) -> Map:
@@ -184,15 +151,11 @@ def _dict(budget: RenderBudget, *values: Value) -> Map:
     return Map(dict(zip(keys, items, strict=False)))
 
 
-def _writable(map_: Map) -> Map:
-    if map_.nil:
-        raise ExecutionError("a nil map cannot be written to")
-    return map_
-
-
 def _set(budget: RenderBudget, map_: Map, key: bytes, value: Value) -> Map:
     budget.items(len(map_))
-    _writable(map_)[key] = value
+    if map_.nil:
+        raise ExecutionError("a nil map cannot be changed")
+    map_[key] = value
     return map_
 
 
@@ -206,7 +169,7 @@ def _pluck(key: bytes, *maps: Map) -> Slice:
 
 
 def _keys(budget: RenderBudget, *maps: Map) -> Slice:
-    # Go's order is that of chance; here it is that of the keys.
+    # Go's order is random; here the keys are sorted.
     budget.items(sum(map(len, maps)))
     return string_slice(key for map_ in maps for key in sorted(map_))
 
@@ -231,10 +194,10 @@ def _dig(*values: Value) -> Value:
     *keys, fallback, found = values
     for key in keys:
         if type(key) is not bytes:
-            raise ExecutionError(f"`dig` takes strings for keys, not a `{type_name(key)}`")
+            raise ExecutionError(f"a key of `dig` is a string, not a `{type_name(key)}`")
     for key in keys:
         if not is_string_map(found):
-            raise ExecutionError(f"`dig` reads dictionaries, not a `{type_name(found)}`")
+            raise ExecutionError(f"a `{type_name(found)}` is not a dictionary")
         if key not in found:
             return fallback
         found = found[key]
@@ -271,7 +234,7 @@ def _merged(*, overwrite: bool) -> Callable[..., Map]:
 
 
 def _merge(budget: RenderBudget, target: Map, source: Map, depth: int, *, overwrite: bool) -> None:
-    """Package mergo's deepMerge of maps: empty entries are filled, or all overwritten; maps within are merged alike."""
+    """Package mergo's deepMerge of maps: fills empty entries or overwrites all; merges nested maps in the same way."""
     budget.spend()
     budget.nest(depth)
     budget.items(len(target) + len(source))
@@ -297,7 +260,13 @@ def _assignable(target: Map, source: Map) -> Map:
 
 FUNCTIONS: Mapping[str, Function] = MappingProxyType(
     {
-        **_OF_LISTS,
+        **_TABLE,
+        # Each has a second name, which returns an error in Go instead of a panic; in a template both fail alike.
+        **{f"must{name.capitalize()}": entry for name, entry in _TABLE.items()},
+        "concat": budgeted(_concat, rest=ANY),
+        "list": budgeted(_list, rest=ANY),
+        "sortAlpha": budgeted(_sort_alpha, ANY),
+        "tuple": budgeted(_list, rest=ANY),
         "deepCopy": budgeted(_deep_copy, ANY),
         "dict": budgeted(_dict, rest=ANY),
         "dig": function(_dig, rest=ANY),

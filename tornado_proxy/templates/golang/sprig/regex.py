@@ -1,11 +1,11 @@
-"""Regular expressions over bytes: found one match after the other, replaced, split by (sprig's regex.go)."""
+"""Regular expressions: finds, replaces and splits by matches in bytes (sprig's regex.go)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.goregex.parser import parse
@@ -27,81 +27,56 @@ from tornado_proxy.templates.template import LimitError, PlainTemplate, RenderBu
 Span: TypeAlias = tuple[int, int]
 """Where a group begins and ends, in bytes; (-1, -1) if it took no part."""
 
-USUAL_MEMORY = 2 << 20
-"""Bytes for an expression that is made while a template runs: compiling a larger one would hold up everyone."""
+_MEMORY = 2 << 20  # bytes; compiling a larger expression would take too long
 
-LARGEST_MEMORY = 16 << 20
-"""Bytes for one that stands in the template, and is compiled with it."""
-
-_KEPT = 128 << 20
-"""Bytes for all the expressions that are kept compiled: sixty usual ones, or seven large ones."""
+LONGEST = 2048
+"""The most bytes of an expression."""
 
 
 class CompiledRegex:
-    """A compiled expression; `size` is the number of its instructions, `memory` the bytes that it may take.
+    """A compiled expression; `size` is the number of its instructions.
 
-    Raises ValueError for a text that Go refuses, `LimitError` for one that takes more bytes than the limit.
+    Raises `ExecutionError` for an expression that Go refuses, and `LimitError` for one that is too large.
     """
 
-    def __init__(self, text: str, memory: int) -> None:
+    def __init__(self, pattern: bytes) -> None:
+        if len(pattern) > LONGEST:
+            raise LimitError(f"the template makes an expression of more than {LONGEST} bytes")
         try:
-            parsed = parse(text)
+            parsed = parse(pattern.decode())
             program = print_program(parsed.tree).encode()
-            self._compiled, taken = _compile(program, memory)
-        except (PatternError, ProgramRefused) as error:
-            raise ValueError(str(error)) from None
-        self.memory = taken + 2 * len(program)
+            self._compiled = compile_program(program, [_MEMORY])
+        except ProgramTooLarge:
+            raise LimitError(f"an expression of the template takes more than {_MEMORY >> 20} MiB") from None
+        except (UnicodeDecodeError, PatternError, ProgramRefused) as error:
+            raise ExecutionError(f"`{runes(pattern)}` is not a regular expression: {error}") from None
         self.size: int = self._compiled.programsize
         self._sees_within = rb"\B" in program
         self._groups = range(len(parsed.names) + 1)
         self.names: Sequence[tuple[str, int]] = [(name, i) for i, name in enumerate(parsed.names, start=1) if name]
 
     def spans(self, text: bytes, start: int) -> Sequence[Span] | None:
-        """The groups of the leftmost match from an offset on, the whole match first; None without a match."""
+        """Returns the groups of the leftmost match from an offset on, the whole match first; None without a match."""
         match = leftmost(self._compiled, text, start, sees_within=self._sees_within)
         return None if match is None else [match.span(number) for number in self._groups]
 
 
-def _compile(program: bytes, memory: int) -> tuple[Any, int]:
-    """RE2's form of a program, and the bytes that it may take: the usual ones where they are enough."""
-    for most in sorted({USUAL_MEMORY, memory}):
-        try:
-            return compile_program(program, [most]), most
-        except ProgramTooLarge:
-            continue
-    raise LimitError(f"an expression of the template takes more than {memory >> 20} MiB")
-
-
-def keeping(compile_regex: Callable[[str, int], CompiledRegex]) -> Callable[[str, int], CompiledRegex]:
-    """The same, but what was compiled lately is kept: in templates, expressions are nearly always constants."""
-    kept: dict[tuple[str, int], CompiledRegex] = {}
-
-    def compile_or_find(text: str, memory: int) -> CompiledRegex:
-        found = kept.pop((text, memory), None)
-        kept[text, memory] = expression = found or compile_regex(text, memory)
-        while found is None and sum(each.memory for each in list(kept.values())) > _KEPT:
-            kept.pop(next(iter(kept)), None)
-        return expression
-
-    return compile_or_find
-
-
-@keeping
-def compile_regex(text: str, memory: int) -> CompiledRegex:
-    """The expression of a text in Go's syntax, of at most a number of bytes; raises ValueError where Go refuses it."""
-    return CompiledRegex(text, memory)
+@lru_cache(maxsize=64)  # at most 128 MiB
+def compile_regex(pattern: bytes) -> CompiledRegex:
+    """Compiles an expression, or finds it: most expressions in templates are constants."""
+    return CompiledRegex(pattern)
 
 
 def matches(expression: CompiledRegex, text: bytes, budget: RenderBudget, most: int = -1) -> Iterator[Sequence[Span]]:
-    """Successive matches (regexp's allMatches): none is empty right after another; `most` below 0 asks for all."""
+    """Yields successive matches (regexp's allMatches), none of them empty right after another; -1 means all."""
     text, offsets = _readable(text)
     if offsets is not None:
         budget.spend(len(offsets) >> 1)
     position, last_end = 0, -1
-    # RE2 may have to follow all instructions at once; of those that a usual expression has, it does not.
+    # A search may follow all instructions at once, which shows in expressions of more than 64 instructions.
     cost = 1 + (expression.size >> 6)
     while most and position <= len(text):
-        # A search may look at all that is left, and there are as many searches as matches.
+        # Each match needs a search, which may read the whole rest.
         budget.spend(cost * (1 + (len(text) - position >> 5)))
         spans = expression.spans(text, position)
         if spans is None:
@@ -116,7 +91,7 @@ def matches(expression: CompiledRegex, text: bytes, budget: RenderBudget, most: 
 
 
 def _readable(text: bytes) -> tuple[bytes, list[int] | None]:
-    """The text with U+FFFD for each byte that is not UTF-8, as Go reads it, and its offsets in the original."""
+    """Returns the text with U+FFFD for each byte that is not UTF-8, and the offsets in the original if it changed."""
     try:
         text.decode()
     except UnicodeDecodeError:
@@ -126,13 +101,13 @@ def _readable(text: bytes) -> tuple[bytes, list[int] | None]:
             read += written
             offsets += [offset] * len(written)
             offset += len(rune.encode("utf-8", "surrogateescape"))
-        # The last is that of a group which took no part.
+        # Index -1, that of a group which took no part, has the last.
         return bytes(read), [*offsets, offset, -1]
     return text, None
 
 
 def _rune_length(text: bytes, position: int) -> int:
-    """How many bytes the rune at an offset has; one at the end."""
+    """Returns the number of bytes of the rune at an offset; 1 at the end."""
     end = position + 1
     while is_within(text, end):
         end += 1
@@ -140,7 +115,7 @@ def _rune_length(text: bytes, position: int) -> int:
 
 
 def captures(expression: CompiledRegex, text: bytes, spans: Sequence[Span]) -> Captures:
-    """Returns the groups of a match for an expansion; where several share a name, the first that matched."""
+    """Returns the groups of a match for an expansion; of several with one name, the first that matched."""
     groups = tuple(None if start < 0 else text[start:end].decode("utf-8", "surrogateescape") for start, end in spans)
     names: dict[str, int] = {}
     for name, number in expression.names:
@@ -149,13 +124,9 @@ def captures(expression: CompiledRegex, text: bytes, spans: Sequence[Span]) -> C
     return Captures(groups, names)
 
 
-LONGEST = 2048
-"""The most bytes of an expression."""
-
-# What an expression costs that was not used lately.
-_COMPILATION = 50
-_CLASS = 80
-_CLASSES = re.compile(rb"\\[pP]")  # each is made of hundreds of ranges
+# Steps of compiling an expression that is not a constant: for itself, and for each Unicode class of hundreds of ranges.
+_COMPILATION, _CLASS = 50, 80
+_CLASSES = re.compile(rb"\\[pP]")
 _META = re.compile(rb"[\\.+*?()|\[\]{}^$]")
 
 
@@ -165,7 +136,7 @@ def _expansion(replacement: bytes) -> PlainTemplate:
 
 
 class _Constant(bytes):
-    """An expression that stands in the template, compiled with it."""
+    """An expression that is a literal of the template, and is compiled with it."""
 
     expression: CompiledRegex
 
@@ -173,7 +144,7 @@ class _Constant(bytes):
 def _constant(literal: Constant, *, or_text: bool = False) -> bytes:
     pattern = _Constant(STRING.literal(literal))
     try:
-        pattern.expression = _read(pattern, LARGEST_MEMORY)
+        pattern.expression = compile_regex(bytes(pattern))
     except LimitError as error:
         raise ExecutionError(str(error)) from None
     except ExecutionError:
@@ -183,32 +154,22 @@ def _constant(literal: Constant, *, or_text: bool = False) -> bytes:
     return pattern
 
 
-def _read(pattern: bytes, memory: int) -> CompiledRegex:
-    if len(pattern) > LONGEST:
-        raise LimitError(f"the template makes an expression of more than {LONGEST} bytes")
-    try:
-        return compile_regex(pattern.decode(), memory)
-    except ValueError as error:
-        raise ExecutionError(f"`{runes(pattern)}` is not a regular expression: {error}") from None
-
-
 def _compiled(budget: RenderBudget, pattern: bytes) -> CompiledRegex:
     if isinstance(pattern, _Constant):
         expression = pattern.expression
     else:
         budget.spend(_COMPILATION + 4 * len(pattern) + _CLASS * len(_CLASSES.findall(pattern)))
-        expression = _read(pattern, USUAL_MEMORY)
+        expression = compile_regex(pattern)
     budget.spend(expression.size >> 4)
     return expression
 
 
 def _must_match(budget: RenderBudget, pattern: bytes, text: bytes) -> bool:
-    """Whether the expression is found."""
     return next(matches(_compiled(budget, pattern), text, budget), None) is not None
 
 
 def _match(budget: RenderBudget, pattern: bytes, text: bytes) -> bool:
-    """The same, but what is not an expression is not found."""
+    """Returns whether the expression matches; an invalid one does not."""
     try:
         return _must_match(budget, pattern, text)
     except ExecutionError:
@@ -216,19 +177,17 @@ def _match(budget: RenderBudget, pattern: bytes, text: bytes) -> bool:
 
 
 def _find(budget: RenderBudget, pattern: bytes, text: bytes) -> bytes:
-    """The first match, or empty."""
     spans = next(matches(_compiled(budget, pattern), text, budget), None)
     return b"" if spans is None else text[slice(*spans[0])]
 
 
 def _find_all(budget: RenderBudget, pattern: bytes, text: bytes, most: int) -> Slice:
-    """So many matches at most, all of them where that is negative."""
     found = [text[slice(*spans[0])] for spans in matches(_compiled(budget, pattern), text, budget, most)]
     return Slice(found, STRING_SLICE, nil=not found)
 
 
 def _replace(budget: RenderBudget, pattern: bytes, text: bytes, replacement: bytes) -> bytes:
-    """Each match replaced, `$1` and `${name}` standing for its groups."""
+    """Replaces each match by an expansion with its groups."""
     expression, expansion = _compiled(budget, pattern), _expansion(replacement)
 
     def expand(spans: Sequence[Span]) -> bytes:
@@ -240,12 +199,11 @@ def _replace(budget: RenderBudget, pattern: bytes, text: bytes, replacement: byt
 
 
 def _replace_literally(budget: RenderBudget, pattern: bytes, text: bytes, replacement: bytes) -> bytes:
-    """Each match replaced by the text as it stands."""
     return _replaced(budget, _compiled(budget, pattern), text, lambda _spans: replacement)
 
 
 def _split(budget: RenderBudget, pattern: bytes, text: bytes, most: int) -> Slice:
-    """The parts between matches, up to a limit (Regexp.Split)."""
+    """Returns the parts between matches, at most `most` unless it is negative (Regexp.Split)."""
     expression = _compiled(budget, pattern)
     if most == 0:
         return Slice((), STRING_SLICE, nil=True)
@@ -291,10 +249,9 @@ _TABLE = {
 
 FUNCTIONS: Mapping[str, Function] = {
     **_TABLE,
-    # Each has a second name whose panic is an error in Go; in a template both fail alike.
+    # Each has a second name, which returns an error in Go instead of a panic; in a template both fail alike.
     **{f"must{name[0].upper()}{name[1:]}": entry for name, entry in _TABLE.items()},
     "mustRegexMatch": budgeted(_must_match, _PATTERN, STRING),
     "regexMatch": budgeted(_match, _PATTERN_OR_TEXT, STRING),
     "regexQuoteMeta": function(lambda text: _META.sub(rb"\\\g<0>", text), STRING),
 }
-"""The functions by name."""

@@ -23,16 +23,16 @@ from tornado_proxy.templates.golang.values import ExecutionError, Struct, Struct
 from tornado_proxy.templates.template import RenderBudget
 
 SUFFIXES = rb"(-([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?(\+([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?"
-"""What may follow a version's numbers; RE2 reads it, for it must be linear on whatever users send."""
+"""The suffixes of a version; RE2 matches them in linear time, whatever users send."""
 
-_VERSION_COST = 8  # reading a version is more work than other functions are
+_VERSION_COST = 8  # steps; reading a version is slow
 _LONGEST = len(str(MAX_UINT))
 _VERSION = re2.compile(rb"v?([0-9]+)(\.[0-9]+)?(\.[0-9]+)?" + SUFFIXES)
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version; `original` is how it was written and takes no part in comparisons."""
+    """A version; `original` is its text, which comparisons ignore."""
 
     major: int
     minor: int
@@ -52,13 +52,15 @@ class Version:
 
 
 def parse_version(text: bytes) -> Version:
-    """The version of a text, which may lack minor and patch; raises `ExecutionError`."""
+    """Parses a version, which may lack minor and patch; raises `ExecutionError`."""
     match = _VERSION.fullmatch(text)
     if match is None:
         raise ExecutionError(f"invalid semantic version `{runes(text)}`")
     major, minor, patch = (_number((match[number] or b".0").lstrip(b".")) for number in (1, 2, 3))
     pre, metadata = match[5] or b"", match[8] or b""
-    _check_suffix(pre, text)
+    for part in pre.split(b"."):
+        if part.isdigit() and len(part) > 1 and part.startswith(b"0"):
+            raise ExecutionError(f"invalid semantic version `{runes(text)}`: a number begins with zero")
     return Version(major, minor, patch, pre, metadata, text)
 
 
@@ -69,14 +71,8 @@ def _number(digits: bytes) -> int:
     return int(significant)
 
 
-def _check_suffix(pre: bytes, text: bytes) -> None:
-    for part in pre.split(b"."):
-        if part.isdigit() and len(part) > 1 and part.startswith(b"0"):
-            raise ExecutionError(f"`{runes(text)}` has a number that begins with zero")
-
-
 def compare(one: Version, other: Version) -> int:
-    """-1, 0 or 1: by numbers, then by what comes before the release."""
+    """Returns -1, 0 or 1: by numbers, then by the text of a pre-release."""
     if one.numbers != other.numbers:
         return -1 if one.numbers < other.numbers else 1
     if not one.pre or not other.pre:
@@ -85,7 +81,7 @@ def compare(one: Version, other: Version) -> int:
 
 
 def compare_pre(one: bytes, other: bytes) -> int:
-    """The same for two texts behind the dash, part by part: numbers before words, less before more parts."""
+    """Returns -1, 0 or 1 for two texts of pre-releases: by parts, numbers before words, fewer before more parts."""
     keys = [[_part_key(part) for part in text.split(b".")] for text in (one, other)]
     return (keys[0] > keys[1]) - (keys[0] < keys[1])
 
@@ -102,11 +98,12 @@ def _charged(budget: RenderBudget, text: bytes) -> Version:
 
 
 def _released(version: Version, major: int, minor: int, patch: int) -> Struct:
-    """The version with other numbers, released; a `v` before it stays."""
-    return _written_anew(version, Version(major, minor, patch))
+    """Returns a version with other numbers and without suffixes."""
+    return _changed(version, Version(major, minor, patch))
 
 
-def _written_anew(before: Version, after: Version) -> Struct:
+def _changed(before: Version, after: Version) -> Struct:
+    """Returns a version with its new text; a `v` before it stays."""
     mark = b"v" if before.original.startswith(b"v") else b""
     return Struct(VERSION, replace(after, original=mark + bytes(after)))
 
@@ -118,8 +115,8 @@ def _increased_patch(version: Version) -> Struct:
 def _set_suffix(field: str, mark: bytes) -> Callable[[RenderBudget, Struct, bytes], Struct]:
     def change(budget: RenderBudget, receiver: Struct, suffix: bytes) -> Struct:
         if suffix and getattr(_charged(budget, b"0.0.0" + mark + suffix), field) != suffix:
-            raise ExecutionError(f"`{runes(suffix)}` cannot follow a version")
-        return _written_anew(receiver.source, replace(receiver.source, **{field: suffix}))
+            raise ExecutionError(f"invalid suffix `{runes(suffix)}` of a version")
+        return _changed(receiver.source, replace(receiver.source, **{field: suffix}))
 
     return change
 
@@ -158,7 +155,7 @@ VERSION = StructType(
 )
 
 
-_CONSTRAINT_COST = 50  # reading a constraint is more work than other functions are
+_CONSTRAINT_COST = 50  # steps; reading a constraint is slow
 _OPERATOR = rb"(=||!=|>|<|>=|=>|<=|=<|~|~>|\^)"
 _SPACE = rb"[\t\n\f\r ]"
 _NUMBERS = rb"v?([0-9|x|X|\*]+)(\.[0-9|x|X|\*]+)?(\.[0-9|x|X|\*]+)?" + SUFFIXES
@@ -175,105 +172,79 @@ _WILD = (b"", b"x", b"X", b"*")
 
 @dataclass(frozen=True, slots=True)
 class _Constraint:
-    """An operator and a version; `dirty` if a number of it is left open, and if so which."""
+    """An operator and a version, of which the first `given` of three numbers are fixed: `1.x` has one."""
 
     operator: bytes
     version: Version
-    dirty: bool
-    minor_dirty: bool
-    patch_dirty: bool
+    given: int
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the whole version counts; of `*`, it is 0.0.0."""
+        return self.given in (0, 3)
 
     def admits(self, version: Version) -> bool:
-        """Whether a version fulfils it; one before a release only if the constraint speaks of such."""
-        if version.pre and not self.version.pre and (self.operator != b"!=" or self.dirty):
+        """Returns whether a version fulfils it; a pre-release only if the constraint has one."""
+        if version.pre and not self.version.pre and (self.operator != b"!=" or self.given < 3):
             return False
         return _OPERATORS[self.operator](self, version)
 
 
 def _read(match: Any) -> _Constraint:
-    """The constraint that was found in a text."""
-    text = match[0]
-    major, minor, patch = match[3], match[4] or b"", match[5] or b""
-    pre = match[6] or b""
-    if major in _WILD:
-        return _Constraint(match[1], parse_version(b"0.0.0" + pre), True, False, False)
-    if minor[1:] in _WILD:
-        return _Constraint(match[1], _parsed(major + b".0.0" + pre, text), True, True, False)
-    if patch[1:] in _WILD:
-        return _Constraint(match[1], _parsed(major + minor + b".0" + pre, text), True, False, True)
-    return _Constraint(match[1], _parsed(match[2], text), False, False, False)
-
-
-def _parsed(version: bytes, text: bytes) -> Version:
+    """Returns the constraint of a match of `_ONE`."""
+    parts = [match[3], *((part or b"")[1:] for part in (match[4], match[5]))]
+    given = next((index for index, part in enumerate(parts) if part in _WILD), 3)
+    fixed = b".".join([*parts[:given], b"0", b"0", b"0"][:3]) + (match[6] or b"")
     try:
-        return parse_version(version)
+        return _Constraint(match[1], parse_version(match[2] if given == 3 else fixed), given)
     except ExecutionError:
-        raise ExecutionError(f"invalid version constraint `{runes(text)}`") from None
+        raise ExecutionError(f"invalid version constraint `{runes(match[0])}`") from None
 
 
 def _same(constraint: _Constraint, version: Version) -> bool:
-    if constraint.dirty:
-        return _tilde(constraint, version)
-    return compare(version, constraint.version) == 0
+    return _tilde(constraint, version) if constraint.given < 3 else compare(version, constraint.version) == 0
 
 
 def _different(constraint: _Constraint, version: Version) -> bool:
-    wanted = constraint.version
-    if not constraint.dirty:
+    wanted, given = constraint.version, constraint.given
+    if constraint.is_exact:
         return compare(version, wanted) != 0
-    if wanted.major != version.major:
-        return True
-    if constraint.minor_dirty:
-        return False
-    if wanted.minor != version.minor:
-        return True
-    if constraint.patch_dirty:
-        return compare_pre(version.pre, wanted.pre) != 0
-    return compare(version, wanted) != 0
+    return version.numbers[:given] != wanted.numbers[:given] or (
+        given == 2 and compare_pre(version.pre, wanted.pre) != 0
+    )
 
 
 def _greater(constraint: _Constraint, version: Version) -> bool:
-    wanted = constraint.version
-    if not constraint.dirty:
-        return compare(version, wanted) > 0
-    if version.major != wanted.major:
-        return version.major > wanted.major
-    if constraint.minor_dirty:
-        return False
-    if constraint.patch_dirty:
-        return version.minor > wanted.minor
-    return compare(version, wanted) > 0
+    if constraint.is_exact:
+        return compare(version, constraint.version) > 0
+    return version.numbers[: constraint.given] > constraint.version.numbers[: constraint.given]
 
 
 def _not_greater(constraint: _Constraint, version: Version) -> bool:
-    wanted = constraint.version
-    if not constraint.dirty:
-        return compare(version, wanted) <= 0
-    if version.major != wanted.major:
-        return version.major < wanted.major
-    return constraint.minor_dirty or version.minor <= wanted.minor
+    if constraint.given == 3:
+        return compare(version, constraint.version) <= 0
+    given = constraint.given or 2
+    return version.numbers[:given] <= constraint.version.numbers[:given]
 
 
 def _tilde(constraint: _Constraint, version: Version) -> bool:
     wanted = constraint.version
     if compare(version, wanted) < 0:
         return False
-    if wanted.numbers == (0, 0, 0) and not constraint.minor_dirty and not constraint.patch_dirty:
+    if wanted.numbers == (0, 0, 0) and constraint.is_exact:
         return True
-    return version.major == wanted.major and (version.minor == wanted.minor or constraint.minor_dirty)
+    return version.major == wanted.major and (version.minor == wanted.minor or constraint.given == 1)
 
 
 def _caret(constraint: _Constraint, version: Version) -> bool:
     wanted = constraint.version
     if compare(version, wanted) < 0:
         return False
-    if wanted.major or constraint.minor_dirty:
+    if wanted.major or constraint.given == 1:
         return version.major == wanted.major
-    if version.major:
-        return False
-    if wanted.minor or constraint.patch_dirty:
-        return version.minor == wanted.minor
-    return not version.minor and version.patch == wanted.patch
+    if wanted.minor or constraint.given == 2:
+        return version.numbers[:2] == wanted.numbers[:2]
+    return version.numbers == wanted.numbers
 
 
 _OPERATORS: Mapping[bytes, Callable[[_Constraint, Version], bool]] = {
@@ -293,7 +264,7 @@ _OPERATORS: Mapping[bytes, Callable[[_Constraint, Version], bool]] = {
 
 
 def _without_ranges(text: bytes) -> bytes:
-    """`a - b` written with two operators."""
+    """Replaces `a - b` by two operators."""
     rewritten = text
     for match in _RANGE.finditer(text):
         rewritten = rewritten.replace(match[0], b">= %b, <= %b " % (match[1], match[11]), 1)

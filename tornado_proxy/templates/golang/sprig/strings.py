@@ -14,7 +14,7 @@ from tornado_proxy.templates.template import RenderBudget
 
 
 def strings_of(budget: RenderBudget, value: Value) -> list[bytes]:
-    """The elements of a list as strings, nil ones left out; anything else is a list of itself."""
+    """Returns the elements of a list as strings, without nil ones; any other value is a list of itself."""
     if isinstance(value, Slice):
         budget.spend(len(value))
         return [shown(element, budget) for element in value if element is not None]
@@ -22,7 +22,7 @@ def strings_of(budget: RenderBudget, value: Value) -> list[bytes]:
 
 
 def split(budget: RenderBudget, text: bytes, separator: bytes, most: int = -1) -> list[bytes]:
-    """strings.SplitN: up to a number of parts, or all if it is negative; an empty separator parts the runes."""
+    """strings.SplitN: at most `most` parts, or all if it is negative; an empty separator separates all runes."""
     if most == 0:
         return []
     if separator:
@@ -38,7 +38,7 @@ def split(budget: RenderBudget, text: bytes, separator: bytes, most: int = -1) -
 
 
 def replace(budget: RenderBudget, old: bytes, new: bytes, text: bytes) -> bytes:
-    """strings.ReplaceAll: an empty `old` stands before each rune and at the end."""
+    """strings.ReplaceAll: an empty `old` is found before each rune and at the end."""
     if old:
         budget.text(len(text) + text.count(old) * max(len(new) - len(old), 0))
         return text.replace(old, new)
@@ -75,14 +75,14 @@ def _trunc(count: int, text: bytes) -> bytes:
 
 def _repeat(budget: RenderBudget, count: int, text: bytes) -> bytes:
     if count < 0:
-        raise ExecutionError("a text is repeated no negative number of times")
+        raise ExecutionError("the number of repetitions is negative")
     budget.text(count * len(text))
     return text * count
 
 
 def _indent(budget: RenderBudget, spaces: int, text: bytes) -> bytes:
     if spaces < 0:
-        raise ExecutionError("a text is indented by no negative number of spaces")
+        raise ExecutionError("the number of spaces is negative")
     budget.text(len(text) + spaces * (text.count(b"\n") + 1))
     pad = b" " * spaces
     return pad + text.replace(b"\n", b"\n" + pad)
@@ -103,19 +103,19 @@ def _cat(budget: RenderBudget, *values: Value) -> bytes:
 
 
 def _trim(cut: bytes, text: bytes) -> bytes:
-    """strings.Trim: without the runes of `cut` at both ends."""
+    """strings.Trim: removes the runes of `cut` at both ends."""
     if text.isascii() and cut.isascii():
         return text.strip(cut) if cut else text
     chars = runes(cut)
     kept = text.decode("utf-8", "surrogateescape")
-    # Go takes a byte that is not UTF-8 for U+FFFD, and one U+FFFD in `cut` takes it away.
+    # To Go, a byte that is not UTF-8 is U+FFFD, so a U+FFFD in `cut` removes it.
     if "\ufffd" in chars:
         chars += "".join(map(chr, range(0xDC80, 0xDD00)))
     return (kept.strip(chars) if chars else kept).encode("utf-8", "surrogateescape")
 
 
 def _abbreviate(left: int, width: int, text: bytes) -> bytes:
-    """goutils.AbbreviateFull: at most `width` bytes, dots in place of what is left out on either side."""
+    """goutils.AbbreviateFull: returns at most `width` bytes, with dots for omitted text on either side."""
     room = width - 3
     if len(text) <= width:
         return text
@@ -126,7 +126,7 @@ def _abbreviate(left: int, width: int, text: bytes) -> bytes:
         return text[:room] + b"..."
     if left + room < len(text):
         rest = text[left:]
-        # Abbreviating what is left needs a width of four; goutils gives nothing for less.
+        # The rest needs a width of at least four; goutils returns nothing for less.
         return b"..." + (_abbreviate(0, room, rest) if room >= 4 else b"")
     return b"..." + text[len(text) - room :]
 
@@ -140,7 +140,7 @@ def _abbrevboth(left: int, right: int, text: bytes) -> bytes:
 
 
 def _wrap(budget: RenderBudget, width: int, line: bytes, text: bytes, *, cut_words: bool) -> bytes:
-    """goutils.WrapCustom: lines up to a length in bytes, broken at spaces; words that are longer may be cut."""
+    """goutils.WrapCustom: wraps lines at spaces to a length in bytes; `cut_words` also cuts longer words."""
     width, line, pieces, offset = max(width, 1), line or b"\n", [], 0
     budget.text(len(text) * (1 + len(line)) if cut_words else len(text) + text.count(b" ") * len(line))
     while len(text) - offset > width:
@@ -203,7 +203,7 @@ _OF_TEXTS: Mapping[str, Function] = MappingProxyType(
 
 
 def clean(path: bytes) -> bytes:
-    """path.Clean: no empty and no `.` element, no `..` but at the start; never empty."""
+    """path.Clean: removes empty and `.` elements, and resolves `..` unless it begins the path; never empty."""
     rooted = path.startswith(b"/")
     kept: list[bytes] = []
     for element in path.split(b"/"):
@@ -277,7 +277,7 @@ def _url_join(parts: Map) -> bytes:
 def _part(parts: Map, key: bytes) -> bytes:
     part = parts.get(key, b"")
     if type(part) is not bytes:
-        raise ExecutionError(f"`{key.decode()}` of a URL is a string, not a `{type_name(part)}`")
+        raise ExecutionError(f"the part `{key.decode()}` of a URL is a string, not a `{type_name(part)}`")
     return part
 
 

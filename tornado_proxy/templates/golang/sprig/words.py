@@ -1,4 +1,4 @@
-"""Words in strings: their case, their initials, what joins them (sprig's use of goutils and xstrings)."""
+"""The words of a string: case, initials and connectors (sprig's use of goutils and xstrings)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from types import MappingProxyType
 
 from tornado_proxy.templates.golang.calling import STRING, Function, budgeted
 from tornado_proxy.templates.golang.text import (
-    is_digit,
     is_letter,
     is_lower,
     is_number,
@@ -21,35 +20,25 @@ from tornado_proxy.templates.golang.text import (
     title,
     upper,
 )
-from tornado_proxy.templates.template import RenderBudget
+from tornado_proxy.templates.template import GO_SPACES, RenderBudget
+
+_WORD_START = re.compile(f"(?:^|(?<=[{GO_SPACES}]))[^{GO_SPACES}]")
+# To strings.Title, any ASCII character but a letter, a digit and `_` separates words.
+_TITLE_START = re.compile(rf"(?:^|(?<=[^0-9A-Za-z_\x80-\U0010ffff])|(?<=[{GO_SPACES}])).", re.DOTALL)
 
 
 def _title(text: bytes) -> bytes:
-    """strings.Title: each letter after what separates words in its title case; the others stay."""
-    before, titled = " ", []
-    for rune in runes(text):
-        titled.append(title(rune) if _separates(before) else rune)
-        before = rune
-    return "".join(titled).encode()
-
-
-def _separates(rune: str) -> bool:
-    if rune.isascii():
-        return not (rune.isalnum() or rune == "_")
-    return not is_letter(rune) and not is_digit(rune) and is_space(rune)
+    """strings.Title: converts the first letter of each word to title case."""
+    return _TITLE_START.sub(lambda match: title(match[0]), runes(text)).encode()
 
 
 def _untitle(text: bytes) -> bytes:
-    """goutils.Uncapitalize: the first letter of each word in lower case."""
-    start, untitled = True, []
-    for rune in runes(text):
-        untitled.append(lower(rune) if start and not is_space(rune) else rune)
-        start = is_space(rune)
-    return "".join(untitled).encode()
+    """goutils.Uncapitalize: converts the first letter of each word to lower case."""
+    return _WORD_START.sub(lambda match: lower(match[0]), runes(text)).encode()
 
 
 def _swapcase(text: bytes) -> bytes:
-    """goutils.SwapCase: capitals become small, small letters capitals, or titles at the start of a word."""
+    """goutils.SwapCase: converts upper to lower case, and lower to upper, or to title case at the start of a word."""
     start, swapped = True, []
     for rune in runes(text):
         if is_upper(rune) or is_title(rune):
@@ -65,20 +54,15 @@ def _swapcase(text: bytes) -> bytes:
 
 
 def _initials(text: bytes) -> bytes:
-    """goutils.Initials: the first byte of each word, taken for a rune."""
-    start, found = True, []
-    for rune in text.decode("latin-1"):
-        if start and not is_space(rune):
-            found.append(rune)
-        start = is_space(rune)
-    return "".join(found).encode()
+    """goutils.Initials: returns the first byte of each word; each byte counts as a rune."""
+    return "".join(_WORD_START.findall(text.decode("latin-1"))).encode()
 
 
 def _nospace(text: bytes) -> bytes:
-    """goutils.DeleteWhiteSpace: each byte taken for a rune, unless none of them is white space."""
+    """goutils.DeleteWhiteSpace: each byte counts as a rune if one of them is white space."""
     decoded = text.decode("latin-1")
-    kept = [rune for rune in decoded if not is_space(rune)]
-    return text if len(kept) == len(decoded) else "".join(kept).encode()
+    kept = "".join(rune for rune in decoded if not is_space(rune))
+    return text if kept == decoded else kept.encode()
 
 
 def _is_connector(rune: str) -> bool:
@@ -86,18 +70,18 @@ def _is_connector(rune: str) -> bool:
 
 
 def _camelcase(text: bytes) -> bytes:
-    """xstrings.ToPascalCase: words that connectors part begin with a capital and run together."""
+    """xstrings.ToPascalCase: joins words that connectors separate; each begins with a capital."""
     letters = runes(text)
     start = next((index for index, rune in enumerate(letters) if not _is_connector(rune)), len(letters))
     if start == len(letters):
-        # xstrings writes the last of nothing but connectors twice.
+        # xstrings writes the last connector of a string without words twice.
         return (letters + letters[-1:]).encode()
     out = [letters[:start]]
     shouting, before = is_upper(letters[start]), upper(letters[start])
     for rune in letters[start + 1 :]:
         now = rune
         if not _is_connector(before):
-            # Capitals that follow a capital become small, up to the first small letter.
+            # Capitals after a capital become lower case, up to the first lower-case letter.
             shouting = shouting and is_upper(rune)
             now = lower(rune) if shouting else rune
             out.append(before)
@@ -109,8 +93,8 @@ def _camelcase(text: bytes) -> bytes:
     return "".join([*out, before]).encode()
 
 
-# A letter for each kind of rune, so that words are found in a text of kinds. Two capitals before a small letter part.
-# A connector that is not white space is punctuation as well, after punctuation.
+# Words are found in a text that has a letter for the kind of each rune. The last of several capitals belongs to the
+# lower case after it. A connector that is not white space belongs to punctuation before it.
 _WORD = re.compile("[cs]+|p[cp]*|U+(?=Ua)|Ua+|U+|a+|n+|o+")
 
 
@@ -131,7 +115,7 @@ def _is_ideograph(rune: str) -> bool:
 
 
 def _joined(text: bytes, connector: str) -> bytes:
-    """xstrings.ToSnakeCase and ToKebabCase: words in small letters, with a connector between them."""
+    """xstrings.ToSnakeCase and ToKebabCase: words in lower case, with a connector between them."""
     letters = text.decode("utf-8", "surrogateescape")
     kinds = _kinds(letters)
     words = [(kinds[match.start()], letters[match.start() : match.end()]) for match in _WORD.finditer(kinds)]
@@ -139,7 +123,7 @@ def _joined(text: bytes, connector: str) -> bytes:
 
 
 def _kinds(letters: str) -> str:
-    """The kind of each rune; a separator takes the kind of the next rune, and at the end that of the one before."""
+    """Returns the kind of each rune; an invalid one takes that of the next rune, and at the end of the one before."""
     kinds, following = [], ""
     for rune in reversed(letters):
         following = following if _is_invalid(rune) else _kind(rune)
@@ -153,7 +137,7 @@ def _is_invalid(rune: str) -> bool:
 
 
 def _connected(words: list[tuple[str, str]], connector: str) -> Iterator[str]:
-    """The words and connectors in order; a number belongs to the word before it, or to small letters after it."""
+    """Yields words and connectors; a number belongs to the word before it, or to lower case after it."""
     position = 0
     while position < len(words):
         kind, word = words[position]
@@ -179,7 +163,7 @@ def _connected(words: list[tuple[str, str]], connector: str) -> Iterator[str]:
 
 
 def _run_on(words: list[tuple[str, str]], position: int) -> tuple[int, str]:
-    """The small letters and numbers from a position on, and where they end."""
+    """Returns the lower-case words and numbers from a position on, and their end."""
     start = position
     while position < len(words) and words[position][0] in "an":
         position += 1
@@ -187,7 +171,7 @@ def _run_on(words: list[tuple[str, str]], position: int) -> tuple[int, str]:
 
 
 def _by_rune(convert: Callable[[bytes], bytes]) -> Function:
-    """A function of a string that looks at each rune by itself, which is charged by the rune."""
+    """Returns a function of a string that is charged for each rune."""
 
     def call(budget: RenderBudget, text: bytes) -> bytes:
         budget.spend(len(text) >> 1)
