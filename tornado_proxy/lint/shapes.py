@@ -1,8 +1,6 @@
-r"""What sources and templates show without being run: anchors, beginnings and ends of results, groups, insertions.
+r"""What sources and templates show without being run: anchors, beginnings and ends of results, groups.
 
 A slip is text that was meant as a reference to a group, such as `\1` or `${page` without its closing brace.
-An insertion is a value that a client chooses, where it becomes part of a key and may span segments. It is not
-one where a condition has compared the value with what is allowed, or where its slashes are removed.
 """
 
 from __future__ import annotations
@@ -199,19 +197,3 @@ def reference(group: str, dialect: Dialect) -> str:
     """How a dialect refers to a group."""
     by_number, by_name = _REFERENCES[dialect]
     return (by_name if group_number(group) is None else by_number).format(group)
-
-
-class Insertion(NamedTuple):
-    """A value that a client chooses, as a noun, and its place in the template (code points)."""
-
-    what: str
-    start: int
-    end: int
-
-
-HEADER = "a header"
-QUERY = "a query value"
-GROUPS = "a group of the user"
-ALL_GROUPS = "all groups of the user"  # a list, which `jinja` cannot write
-EMAIL = "an email address"
-NAME = "a claim of the user"

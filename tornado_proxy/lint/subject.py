@@ -16,7 +16,7 @@ from tornado_proxy.lang.tree import Document, RewriteStatement, TargetBlock
 from tornado_proxy.lint.allowances import Allowances
 from tornado_proxy.rules.loading import LoadedRules
 from tornado_proxy.rules.model import Key, Rewrite, RewriteError, RuleSet, TestOutcome, evaluate
-from tornado_proxy.templates.template import RequestData, TargetData, TargetKeyRewriteData
+from tornado_proxy.templates.template import RequestData, TargetData, TargetKeyRewriteData, User
 
 if TYPE_CHECKING:
     from tornado_proxy.config.model import Settings, Target
@@ -98,10 +98,11 @@ class TargetRules:
         reach = self.reaches[index]
         return reach.key if isinstance(reach, Example) else None
 
-    def result(self, key: str) -> Key | None:
-        """Returns what a key becomes when nobody is signed in; None where that fails."""
+    def result(self, key: str, request: RequestData | None = None, user: User | None = None) -> Key | None:
+        """Returns what a key becomes, by default when nobody is signed in; None where that fails."""
         try:
-            return self.rule_set.apply(TargetKeyRewriteData(key, None, RequestData(path=key), self.data)).key
+            data = TargetKeyRewriteData(key, user, request or RequestData(path=key), self.data)
+            return self.rule_set.apply(data).key
         except RewriteError:
             return None
 

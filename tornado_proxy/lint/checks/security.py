@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from tornado_proxy.goregex.alphabet import Budget
@@ -12,10 +14,9 @@ from tornado_proxy.goregex.proofs import Example, overlap
 from tornado_proxy.lang.diagnostic import Severity
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.check import Category, Check, LintFinding, shown
-from tornado_proxy.lint.shapes import ALL_GROUPS, Insertion
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.model import Rewrite, RewriteError, UserRequired
-from tornado_proxy.templates.template import RequestData, TargetKeyRewriteData
+from tornado_proxy.templates.template import RequestData, TargetKeyRewriteData, User
 
 if TYPE_CHECKING:
     from tornado_proxy.config.model import Target
@@ -130,6 +131,15 @@ def _without_user(rewrite: Rewrite, request: str) -> LintFinding:
     return LintFinding(message, rewrite.statement.template.span, advice)
 
 
+_MOST_NAMES = 50  # each is tried with up to eight renderings
+_VALUE = "x/probe/value/y"
+_INSERTED = "probe/value"
+_QUOTED_OR_FIELD = re.compile(r"(?<=[\"'.])[A-Za-z][\w-]*")  # what may be the name of a header or of a query value
+_HEADERS, _QUERY = re.compile(r"(?i)header|referer|useragent"), re.compile(r"(?i)query|formvalue|requesturi")
+_EMAIL, _GROUPS = re.compile(r"(?i)(?:get)?email\b"), re.compile(r"(?i)(?:user\W{1,2}|get)groups\b")
+_NAMES = re.compile(r"(?i)(?:user\W{1,2}|get|given_?|family_?)name\b")
+
+
 class UnsafeInsertion(Check):
     """A template that inserts a client's value, which may span several segments of the key.
 
@@ -138,10 +148,9 @@ class UnsafeInsertion(Check):
     with `..` are refused, so no key leaves the prefix of the bucket. `user.username` is always one segment: a name
     with a `/` is refused at sign-in.
 
-    A value is not reported if a condition compares it with the allowed ones or excludes `/`, or if its slashes are
-    removed: by `replace`, by taking a part between them (`split("/")[0]`), by functions whose results have none
-    (`b32enc`), or by an expression that matches each of them (`regexReplaceAll "[^a-z]" … ""`). Anything else that
-    is made of a value may have slashes, too.
+    The check renders the template with an example key and such values, and reports those that appear in the result
+    with their `/`. So a value is not reported if a condition compares it with the allowed ones or excludes `/`, or if
+    its slashes are removed.
 
     ### Avoid
 
@@ -171,36 +180,60 @@ class UnsafeInsertion(Check):
 
     def find(self, subject: Subject) -> Iterator[LintFinding]:
         """Yields what `jinja` and `go` templates insert; a plain one inserts only parts of the key."""
-        rewrites = (rewrite for target in subject.targets for rewrite in target.rewrites)
-        for rewrite in rewrites:
-            if rewrite.dialect in _READERS:
-                literal = rewrite.statement.template
-                for what, start, end in _READERS[rewrite.dialect](literal.value):
-                    message = f"this inserts {what}: if it contains `/`, it spans several segments of the key"
-                    advice = _ADVICE[rewrite.dialect]
-                    if what == ALL_GROUPS:
-                        message, advice = _LIST
-                    yield LintFinding(message, literal.at(start, end), advice)
+        for target in subject.targets:
+            for index, rewrite in enumerate(target.rewrites):
+                if rewrite.dialect in _ADVICE:
+                    for what, place in _insertions(target, index).items():
+                        message = f"this inserts {what}: if it contains `/`, it spans several segments of the key"
+                        span = rewrite.statement.template.at(*place)
+                        yield LintFinding(message, span, _ADVICE[rewrite.dialect])
 
 
-def _of_jinja(text: str) -> Iterator[Insertion]:
-    from tornado_proxy.lint import jinja_insertions  # noqa: PLC0415 - Jinja2, only if a file needs it
+def _insertions(target: TargetRules, index: int) -> Mapping[str, tuple[int, int]]:
+    """Returns the values that appear in the result with their slashes, and where the template reads them."""
+    text = target.rewrites[index].statement.template.value
+    found: dict[str, tuple[int, int]] = {}
+    key = target.example(index)
+    if key is not None:
+        for what, place, request, user in _probes(text, key):
+            if what not in found and _INSERTED in str(target.result(key, request, user)).lower():
+                found[what] = place
+    return found
 
-    return jinja_insertions.insertions(text)
+
+def _probes(text: str, key: str) -> Iterator[tuple[str, tuple[int, int], RequestData, User | None]]:
+    """Yields values that a template may read, where, and a request and a user with a `/` in that value alone."""
+    names = islice(_QUOTED_OR_FIELD.finditer(text), _MOST_NAMES)
+    words = {found[0].lower(): found for found in reversed([*names])}
+    plain = {"User-Agent" if found[0] == "UserAgent" else found[0]: "probe" for found in words.values()}
+    user = User("ann", email="ann@example.com", groups=tuple(words), name="Ann", given_name="Ann", family_name="Lee")
+    claims = (
+        (_EMAIL, "an email address", replace(user, email=f"{_VALUE}@example.com")),
+        (_GROUPS, "a group of the user", replace(user, groups=(_VALUE, *words))),
+        (_NAMES, "a name of the user", replace(user, name=_VALUE, given_name=_VALUE, family_name=_VALUE)),
+    )
+    # A template may fail without the other values, or not read this one with them.
+    for method, others in (("GET", {}), ("PUT", plain)):
+        request = RequestData(method, path=key, headers=(*others.items(),), query=(*others.items(),))
+        for name, found in zip(plain, words.values(), strict=True):
+            values = (*{**others, name: _VALUE}.items(),)
+            for who in (user, None):
+                if _HEADERS.search(text):
+                    yield f"the header `{name}`", found.span(), replace(request, headers=values), who
+                if _QUERY.search(text):
+                    query = "&".join(map("=".join, values))
+                    yield (
+                        f"the query value `{name}`",
+                        found.span(),
+                        replace(request, raw_query=query, query=values),
+                        who,
+                    )
+        for mention, what, who in claims:
+            if read := mention.search(text):
+                yield what, read.span(), request, who
 
 
-def _of_go(text: str) -> Iterator[Insertion]:
-    from tornado_proxy.lint import go_insertions  # noqa: PLC0415 - the grammar, only if a file needs it
-
-    return go_insertions.insertions(text)
-
-
-_READERS: Mapping[Dialect, Callable[[str], Iterator[Insertion]]] = {Dialect.JINJA: _of_jinja, Dialect.GO: _of_go}
 _ADVICE = {
     Dialect.JINJA: 'remove slashes with `| replace("/", "")`, or compare it with the values that you allow',
     Dialect.GO: 'remove slashes with `| replace "/" ""`, or compare it with the values that you allow',
 }
-_LIST = (
-    "this inserts all groups of the user: a list is not text, so the template always fails",
-    'write one of them, `user.groups[0]`, or join them: `user.groups | join("-")`',
-)
