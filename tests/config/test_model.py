@@ -71,7 +71,7 @@ def test_numbers_have_bounds(text):
     assert [code for code, _ in complaints(f"{text}\n{MINIMAL}")] == ["bad-value"]
 
 
-@pytest.mark.parametrize("option", all_options(Settings), ids=lambda option: option.dotted)
+@pytest.mark.parametrize("option", list(all_options(Settings)), ids=lambda option: option.dotted)
 def test_every_option_is_described(option):
     """Each option has a sentence that says what it means."""
     assert option.option.description

@@ -58,9 +58,9 @@ def test_what_listings_show():
 @pytest.mark.parametrize(
     ("pattern", "message"),
     [
-        ("a/b", "an item of `hidden` cannot be `a/b`"),
-        ("", "an item of `hidden` is empty"),
-        ('"a\\nb"', "an item of `hidden` contains a control character"),
+        ("a/b", "an item of `hidden` is not a pattern of names"),
+        ("", "an item of `hidden` is not a pattern of names"),
+        ('"a\\nb"', "an item of `hidden` is not a pattern of names"),
     ],
 )
 def test_a_pattern_is_one_of_names(pattern, message):

@@ -24,7 +24,7 @@ CannedAcl = Literal[
     "bucket-owner-full-control",
 ]
 MediaType = Annotated[str, Constraint(values.media_type)]
-UserName = Annotated[str, Constraint(values.user_name, (("pattern", values.USER_NAME),))]
+UserName = Annotated[str, Constraint(values.user_name)]
 _HEADERS = Constraint(values.header_pairs)
 _Wait = Annotated[float, Duration(0, DAY)]
 
@@ -40,9 +40,9 @@ class Webhook:
 
     shape: ClassVar[str] = "such as `{url: https://hooks.example.org/files}`"
 
-    url: Url = option("The URL that is called.", example="https://hooks.example.org/files")
+    url: Url = option("The URL that is called.")
     method: Literal["POST", "PUT", "PATCH", "DELETE"] = option("The method.", default="POST")
-    headers: Annotated[tuple[tuple[str, str], ...], Mark.PAIRS, _HEADERS, Constraint(values.header_values)] = option(
+    headers: Annotated[tuple[tuple[str, str], ...], Mark.PAIRS, Constraint(values.header_values)] = option(
         "Headers by name.", default=()
     )
     secret_headers: Annotated[tuple[tuple[str, Secret], ...], Mark.PAIRS, _HEADERS] = option(

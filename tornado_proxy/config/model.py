@@ -44,9 +44,9 @@ from tornado_proxy.lang.diagnostic import Span
 
 Host = Annotated[str, Constraint(values.host, (("pattern", values.HOST),))]
 MountPath = Annotated[str, Constraint(values.mount_path)]
-BucketName = Annotated[str, Constraint(values.bucket_name, (("pattern", values.BUCKET),))]
+BucketName = Annotated[str, Constraint(values.bucket_name)]
 Prefix = Annotated[str, Constraint(values.prefix)]
-Region = Annotated[str, Constraint(values.region, (("pattern", values.REGION),))]
+Region = Annotated[str, Constraint(values.region)]
 Endpoint = Annotated[str, Constraint(values.endpoint, (("minLength", 1),))]
 Glob = Annotated[str, Constraint(values.glob, (("pattern", values.ROOTED),))]
 Method = Literal["GET", "HEAD", "PUT", "DELETE"]
@@ -82,7 +82,7 @@ class Bucket:
 
     shape: ClassVar[str] = "such as `{name: my-bucket, region: eu-west-1}`"
 
-    name: BucketName = option("The bucket's name, or an access point's ARN.", example="my-bucket")
+    name: BucketName = option("The bucket's name, or an access point's ARN.")
     prefix: Prefix = option(  # a directory: no leading slash, one closing slash; empty is the whole bucket
         "The directory of the bucket that is served, the start of every object key. Rules do not see it.", default=""
     )
@@ -122,9 +122,7 @@ class BasicUser:
 
     shape: ClassVar[str] = "such as `{user: ann, password: {env: NAME}}`"
 
-    user: UserName = option(
-        "The name. It must be one segment of a path, because rules insert it into keys.", example="ann"
-    )
+    user: UserName = option("The name. It must be one segment of a path, because rules insert it into keys.")
     password: Annotated[Secret, Mark.MAY_BE_HASHED] = option("The password, or its bcrypt or argon2 hash.")
     span: Span | None = place_of("password")
 
@@ -144,7 +142,6 @@ class Resource:
 
     path: Glob = option(
         "A glob that matches the whole request path, mount included: `*` within a segment, `**` across segments.",
-        example="/public/**",
     )
     methods: Annotated[tuple[Method, ...], Mark.NOT_EMPTY, Constraint(_with_head)] = option(
         "The methods that it covers. GET includes HEAD.", default=("GET", "HEAD")

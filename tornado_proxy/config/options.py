@@ -14,22 +14,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from decimal import Decimal
 from enum import Enum
 from types import NoneType
-from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, NamedTuple, get_args, get_origin, get_type_hints
 
-from tornado_proxy.config.values import InvalidValue, OutOfBounds
-
-_M = TypeVar("_M")
+from tornado_proxy.config.values import InvalidValue, OutOfBounds, TextPattern
 
 KIB = 1024
 MIB = 1024 * KIB
 GIB = 1024 * MIB
 DAY = 86400
 
-# The largest first: a quantity is shown in the first unit that divides it.
 _BYTES = {
     "TiB": Decimal(1024 * GIB),
     "TB": Decimal(10**12),
@@ -44,9 +41,7 @@ _BYTES = {
 _SECONDS = {"d": Decimal(DAY), "h": Decimal(3600), "m": Decimal(60), "s": Decimal(1), "ms": Decimal("0.001")}
 
 _NUMBER = r"[0-9]{1,15}(?:\.[0-9]{1,6})?"
-_SIZE = re.compile(rf"({_NUMBER}) ?({'|'.join(_BYTES)})")
 _PERIOD = re.compile(rf"({_NUMBER})(ms|[dhms])")
-_DURATION = re.compile(rf"(?:{_NUMBER}(?:ms|[dhms]))+")
 
 ANY = "*"
 """Stands in an option's path for a name that the user chooses, or for an item of a list."""
@@ -65,97 +60,83 @@ class OptionGroup:
 class Constraint:
     """A mark of a type: `function` returns the value in its final form or raises `InvalidValue`.
 
-    `schema` is the part of the check that JSON Schema can express.
+    `schema` is the part of the check that JSON Schema can express, unless the function is a `TextPattern`.
     """
 
     function: Callable[[Any], Any]
     schema: tuple[tuple[str, Any], ...] = ()
 
+    def json_schema(self) -> dict[str, Any]:
+        """What JSON Schema knows of the check."""
+        pattern = {"pattern": self.function.expression} if isinstance(self.function, TextPattern) else {}
+        return pattern | dict(self.schema)
+
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """A mark of an integer: its smallest and largest value."""
+    """A mark of a number: its smallest and largest value."""
 
-    lowest: int
-    highest: int
-
-
-@dataclass(frozen=True, slots=True)
-class Size:
-    """Bytes within bounds, as a mark of an option's type."""
-
-    lowest: int
-    highest: int | None = None
-
-    def read(self, value: object) -> int:
-        """The bytes that a value of the file stands for; raises `InvalidValue`."""
-        size = _size(value)
-        _check_bounds(Decimal(size), self, _BYTES)
-        return size
-
-    def json_schema(self) -> dict[str, Any]:
-        """A number within the bounds, or one with a unit."""
-        return _json_schema("integer", self, _SIZE)
-
-
-@dataclass(frozen=True, slots=True)
-class Duration:
-    """Seconds within bounds, as a mark of an option's type."""
+    units: ClassVar[Mapping[str, Decimal]] = {}  # the largest first: a bound is shown in the first that divides it
+    notation: ClassVar[str] = ""  # of numbers with units
+    schema_type: ClassVar[str] = "integer"
 
     lowest: float
     highest: float | None = None
 
-    def read(self, value: object) -> float:
-        """The seconds that a value of the file stands for; raises `InvalidValue`."""
-        seconds = _duration(value)
-        _check_bounds(seconds, self, _SECONDS)
-        return float(seconds)
+    def read(self, value: Any) -> Decimal:
+        """The number of a value of the file; raises `InvalidValue`."""
+        number = self._number(value)
+        if number < Decimal(str(self.lowest)):
+            raise OutOfBounds(f"is less than {self._shown(self.lowest)}")
+        if self.highest is not None and number > Decimal(str(self.highest)):
+            raise OutOfBounds(f"is more than {self._shown(self.highest)}")
+        return number
+
+    def _number(self, value: Any) -> Decimal:
+        return Decimal(str(value))
+
+    def _shown(self, bound: float) -> str:
+        exact = Decimal(str(bound))
+        unit = next((unit for unit, factor in self.units.items() if exact and not exact % factor), None)
+        return f"{exact // self.units[unit]}{unit}" if unit else str(bound)
 
     def json_schema(self) -> dict[str, Any]:
         """A number within the bounds, or one with units."""
-        return _json_schema("number", self, _DURATION)
+        limits = {"minimum": self.lowest, "maximum": self.highest}
+        numeric = {"type": self.schema_type} | {name: bound for name, bound in limits.items() if bound is not None}
+        return {"anyOf": [numeric, {"type": "string", "pattern": f"^{self.notation}$"}]} if self.notation else numeric
 
 
-def _json_schema(number: str, bounds: Size | Duration, pattern: re.Pattern[str]) -> dict[str, Any]:
-    numeric = {"type": number, "minimum": bounds.lowest}
-    if bounds.highest is not None:
-        numeric["maximum"] = bounds.highest
-    return {"anyOf": [numeric, {"type": "string", "pattern": f"^{pattern.pattern}$"}]}
+class Size(Bounds):
+    """Bytes within bounds, as a mark of an option's type."""
+
+    units = _BYTES
+    notation = rf"({_NUMBER}) ?({'|'.join(_BYTES)})"
+
+    def _number(self, value: Any) -> Decimal:
+        if isinstance(value, int) and not isinstance(value, bool):
+            return Decimal(value)
+        found = re.fullmatch(self.notation, value) if isinstance(value, str) else None
+        if not found:
+            raise InvalidValue("is not a size", "a number of bytes, or one with a unit: `500KB`, `100MB`, `5GiB`")
+        return Decimal(int(Decimal(found[1]) * _BYTES[found[2]]))
 
 
-def _size(value: object) -> int:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    found = _SIZE.fullmatch(value) if isinstance(value, str) else None
-    if not found:
-        raise InvalidValue("is not a size", "a number of bytes, or one with a unit: `500KB`, `100MB`, `5GiB`")
-    return int(Decimal(found[1]) * _BYTES[found[2]])
+class Duration(Bounds):
+    """Seconds within bounds, as a mark of an option's type."""
 
+    units = _SECONDS
+    notation = rf"(?:{_NUMBER}(?:ms|[dhms]))+"
+    schema_type = "number"
 
-def _duration(value: object) -> Decimal:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return Decimal(str(value))
-    if not isinstance(value, str) or not _DURATION.fullmatch(value):
-        raise InvalidValue(
-            "is not a duration", "a number of seconds, or one with units: `500ms`, `30s`, `5m`, `1h30m`, `7d`"
-        )
-    return sum((Decimal(number) * _SECONDS[unit] for number, unit in _PERIOD.findall(value)), Decimal(0))
-
-
-def _check_bounds(quantity: Decimal, bounds: Size | Duration, units: Mapping[str, Decimal]) -> None:
-    if quantity < Decimal(str(bounds.lowest)):
-        raise OutOfBounds(f"is less than {_shown(bounds.lowest, units)}")
-    if bounds.highest is not None and quantity > Decimal(str(bounds.highest)):
-        raise OutOfBounds(f"is more than {_shown(bounds.highest, units)}")
-
-
-def _shown(quantity: float, units: Mapping[str, Decimal]) -> str:
-    """A quantity in the largest unit that divides it, as it could stand in the file."""
-    exact = Decimal(str(quantity))
-    for unit, factor in units.items():
-        if exact and not exact % factor:
-            return f"{exact // factor}{unit}"
-    return "0"
+    def _number(self, value: Any) -> Decimal:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return Decimal(str(value))
+        if not isinstance(value, str) or not re.fullmatch(self.notation, value):
+            raise InvalidValue(
+                "is not a duration", "a number of seconds, or one with units: `500ms`, `30s`, `5m`, `1h30m`, `7d`"
+            )
+        return sum((Decimal(number) * _SECONDS[unit] for number, unit in _PERIOD.findall(value)), Decimal(0))
 
 
 class Mark(Enum):
@@ -202,9 +183,10 @@ class OptionType(NamedTuple):
         """Whether it is a list, or a mapping by name."""
         return get_origin(self.base) is tuple
 
-    def mark(self, kind: type[_M]) -> _M | None:
-        """The mark of a class; None where there is none."""
-        return next((each for each in self.marks if isinstance(each, kind)), None)
+    @property
+    def bounds(self) -> Bounds | None:
+        """The bounds of a number; None for other values."""
+        return next((each for each in self.marks if isinstance(each, Bounds)), None)
 
     @property
     def nested(self) -> tuple[type[Any] | None, tuple[str, ...]]:
@@ -236,7 +218,6 @@ class Option:
     description: str
     is_required: bool
     default: Any  # `MISSING` where there is none
-    example: str | None = None
     group: OptionGroup | None = None
 
 
@@ -246,18 +227,16 @@ def option(  # noqa: PLR0913 - what there is to say of an option
     default: Any = MISSING,
     name: str | None = None,
     group: OptionGroup | None = None,
-    example: str | None = None,
     required: bool = False,
     show: bool = True,
 ) -> Any:
     """A field of a dataclass that is an option.
 
-    An option without a default is required, and a text that is required has an `example`, which takes its place while
-    the rest of a configuration is checked. `name` is what the file calls it if that is not the attribute in camelCase.
-    `required` is for an option that only the file must have. `show` is whether the `repr` has the value.
+    An option without a default is required; `required` is for an option that only the file must have. `name` is what
+    the file calls it if that is not the attribute in camelCase. `show` is whether the `repr` has the value.
     """
-    told = {"description": description, "name": name, "group": group, "example": example}
-    metadata = told | {"required": required or default is MISSING}
+    is_required = required or default is MISSING
+    metadata = {"description": description, "name": name, "group": group, "is_required": is_required}
     return field(default=default, repr=show, metadata=metadata)
 
 
@@ -273,23 +252,17 @@ def options_of(section: type[Any]) -> tuple[Option, ...]:
     """The options of a section, in the order of its fields."""
     if section not in _OPTIONS:
         types = get_type_hints(section, include_extras=True)
-        declared = (each for each in fields(section) if "description" in each.metadata)
-        _OPTIONS[section] = tuple(_option(each, types[each.name]) for each in declared)
+        _OPTIONS[section] = tuple(
+            Option(
+                **{**each.metadata, "name": each.metadata["name"] or camel_case(each.name)},
+                attribute=each.name,
+                type=option_type(types[each.name]),
+                default=each.default,
+            )
+            for each in fields(section)
+            if "description" in each.metadata
+        )
     return _OPTIONS[section]
-
-
-def _option(declared: Field[Any], annotation: Any) -> Option:
-    told = declared.metadata
-    return Option(
-        attribute=declared.name,
-        name=told["name"] or camel_case(declared.name),
-        type=option_type(annotation),
-        description=told["description"],
-        is_required=told["required"],
-        default=declared.default,
-        example=told["example"],
-        group=told["group"],
-    )
 
 
 def camel_case(name: str) -> str:
@@ -310,12 +283,8 @@ class OptionPath(NamedTuple):
         return ".".join(self.path)
 
 
-def all_options(root: type[Any]) -> tuple[OptionPath, ...]:
-    """Every option and group below a section, in the order of the file's documentation."""
-    return tuple(_walk(root, ()))
-
-
-def _walk(section: type[Any], path: tuple[str, ...]) -> Iterator[OptionPath]:
+def all_options(section: type[Any], path: tuple[str, ...] = ()) -> Iterator[OptionPath]:
+    """Every option and group below a section, in the order of the file's documentation; `path` is the section's own."""
     seen = set()
     for each in options_of(section):
         above = path
@@ -328,4 +297,4 @@ def _walk(section: type[Any], path: tuple[str, ...]) -> Iterator[OptionPath]:
         yield OptionPath(here, each)
         below, steps = each.type.nested
         if below:
-            yield from _walk(below, (*here, *steps))
+            yield from all_options(below, (*here, *steps))

@@ -10,7 +10,7 @@ from tornado_proxy.config.options import GIB, Bounds, Constraint, Mark, Size, op
 from tornado_proxy.config.providers import Line
 from tornado_proxy.lang.diagnostic import Span
 
-NamePattern = Annotated[str, Constraint(values.name_pattern, (("pattern", values.NAME_PATTERN),))]
+NamePattern = Annotated[str, Constraint(values.name_pattern)]
 LogoPlace = Annotated[str, Constraint(values.logo_place, (("minLength", 1),))]
 SheetPlace = Annotated[str, Constraint(values.sheet_place, (("minLength", 1),))]
 TemplatePath = Annotated[str, Constraint(values.line, (("minLength", 1),))]
@@ -52,7 +52,7 @@ class HelperOptions:
 
     shape: ClassVar[str] = "such as `{path: pages/helpers.tpl}`"
 
-    path: TemplatePath = option("The file, relative to the configuration file.", example="helpers.tpl")
+    path: TemplatePath = option("The file, relative to the configuration file.")
     in_bucket: bool = option(
         "Whether `path` is the key of an object in the target's bucket, prefix included.", default=False
     )

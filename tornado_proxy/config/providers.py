@@ -10,8 +10,8 @@ from tornado_proxy.config.options import Constraint, Mark, OptionGroup, option
 from tornado_proxy.config.secrets import Secret
 
 Line = Annotated[str, Constraint(values.line, (("minLength", 1),))]
-HeaderName = Annotated[str, Constraint(values.header_name, (("pattern", values.HEADER_NAME),))]
-CookieName = Annotated[str, Constraint(values.header_name, (("pattern", values.HEADER_NAME),))]
+HeaderName = Annotated[str, Constraint(values.header_name)]
+CookieName = Annotated[str, Constraint(values.header_name)]
 Url = Annotated[str, Constraint(values.http_url, (("pattern", values.HTTP_URL),))]
 PagePath = Annotated[str, Constraint(values.page_path)]
 
@@ -26,7 +26,7 @@ class BasicProvider:
     shape: ClassVar[str] = "such as `{realm: Files}`"
 
     name: str
-    realm: Line = option("The realm, which browsers show when they ask for the password.", example="Files")
+    realm: Line = option("The realm, which browsers show when they ask for the password.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,8 @@ class OidcProvider:
     shape: ClassVar[str] = "such as `{issuerUrl: https://id.example.org, clientID: me, clientSecret: {env: NAME}}`"
 
     name: str
-    issuer_url: Url = option("The issuer, as its metadata names it.", example="https://id.example.org")
-    client_id: Line = option("The client's identifier at the issuer.", name="clientID", example="files")
+    issuer_url: Url = option("The issuer, as its metadata names it.")
+    client_id: Line = option("The client's identifier at the issuer.", name="clientID")
     client_secret: Secret | None = option("The client's secret; a public client has none.", default=None)
     session_key: Secret | None = option(
         "The key of session cookies, at least 16 characters. Without it, `clientSecret` is the key.",
@@ -95,8 +95,8 @@ class HeaderProvider:
     shape: ClassVar[str] = "such as `{usernameHeader: X-Auth-Username, emailHeader: X-Auth-Email}`"
 
     name: str
-    username_header: HeaderName = option("The header with the user's name.", example="X-Auth-Username")
-    email_header: HeaderName = option("The header with the user's email address.", example="X-Auth-Email")
+    username_header: HeaderName = option("The header with the user's name.")
+    email_header: HeaderName = option("The header with the user's email address.")
     groups_header: HeaderName | None = option("The header with the user's groups, separated by commas.", default=None)
 
 
@@ -133,7 +133,7 @@ class OpaServer:
 
     shape: ClassVar[str] = "such as `{url: http://127.0.0.1:8181/v1/data/files/allow}`"
 
-    url: Url = option("The URL of the decision, below `/v1/data`.", example="http://127.0.0.1:8181/v1/data/files/allow")
+    url: Url = option("The URL of the decision, below `/v1/data`.")
     tags: Annotated[tuple[tuple[str, str], ...], Mark.PAIRS] = option(
         "Names and values that the policy gets as `input.tags`.", default=()
     )

@@ -25,14 +25,11 @@ from tornado_proxy.config.document import (
 )
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.options import (
-    Bounds,
     Constraint,
-    Duration,
     Mark,
     Option,
     OptionGroup,
     OptionType,
-    Size,
     all_options,
     options_of,
 )
@@ -263,20 +260,17 @@ def _scalar(kind: OptionType, place: _NamedNode) -> Any:
     """The value of a scalar in the type of its option, before its checks."""
     node = place.node
     data = node.data if isinstance(node, ScalarNode) else node
-    for mark in kind.marks:
-        if isinstance(mark, Size | Duration):
-            quantity = mark.read(data)
-            return round(quantity) if kind.base is int else quantity
     if get_origin(kind.base) is Literal:
         return _choice(get_args(kind.base), data, place)
-    expected, accepted = _SCALARS[kind.base]
-    if not (isinstance(node, ScalarNode) and node.kind is accepted):
-        raise _wrong_type(expected, place)
-    bounds = kind.mark(Bounds)
-    if bounds and not bounds.lowest <= node.data <= bounds.highest:
-        less = node.data < bounds.lowest
-        raise OutOfBounds(f"is less than {bounds.lowest}" if less else f"is more than {bounds.highest}")
-    return data
+    # A number with a unit is a string.
+    if not (kind.bounds and kind.bounds.units):
+        expected, accepted = _SCALARS[kind.base]
+        if not (isinstance(node, ScalarNode) and node.kind is accepted):
+            raise _wrong_type(expected, place)
+    if kind.bounds is None:
+        return data
+    number = kind.bounds.read(data)
+    return round(number) if kind.base is int else float(number)
 
 
 def _choice(choices: tuple[str, ...], data: object, place: _NamedNode) -> object:

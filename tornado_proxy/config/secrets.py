@@ -39,13 +39,13 @@ class Reference:
 
     shape: ClassVar[str] = "a secret is named, not written: `{env: NAME}`, `{path: FILE}` or `{credential: NAME}`"
 
-    env: Annotated[str, Constraint(values.variable, (("pattern", values.VARIABLE),))] | None = option(
+    env: Annotated[str, Constraint(values.variable)] | None = option(
         "The environment variable that holds it.", default=None
     )
     path: Annotated[str, Constraint(values.line, (("minLength", 1),))] | None = option(
         "The file that holds it, relative to the configuration file. One line end is trimmed.", default=None
     )
-    credential: Annotated[str, Constraint(values.credential, (("pattern", values.CREDENTIAL),))] | None = option(
+    credential: Annotated[str, Constraint(values.credential)] | None = option(
         "The systemd credential that holds it (`LoadCredential=` in the unit).", default=None
     )
     value: str | None = option(

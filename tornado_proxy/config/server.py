@@ -20,14 +20,7 @@ LogLevel = Literal["debug", "info", "warning", "error"]
 LOG_LEVELS = get_args(LogLevel)
 
 
-def _origin(text: str) -> str:
-    values.line(text)
-    if text.count("*") > 1:
-        raise values.InvalidValue("has more than one `*`", "such as `https://*.example.org`, or `*` for any origin")
-    return text.lower()
-
-
-Origin = Annotated[str, Constraint(_origin)]
+Origin = Annotated[str, Constraint(values.origin)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +219,7 @@ class Tracing:
 
     shape: ClassVar[str] = "such as `{endpoint: http://127.0.0.1:4318/v1/traces}`"
 
-    endpoint: Url = option("The URL that traces are sent to.", example="http://127.0.0.1:4318/v1/traces")
+    endpoint: Url = option("The URL that traces are sent to.")
     secret_headers: Annotated[tuple[tuple[str, Secret], ...], Mark.PAIRS, Constraint(values.header_pairs)] = option(
         "Headers of the calls, by name.", default=()
     )

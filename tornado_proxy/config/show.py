@@ -17,13 +17,10 @@ from typing import Any, Literal, get_args, get_origin
 
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.options import (
-    Bounds,
     Constraint,
-    Duration,
     Mark,
     Option,
     OptionType,
-    Size,
     all_options,
     options_of,
 )
@@ -66,8 +63,7 @@ def _mapping(options: Iterable[Option], group: object) -> dict[str, Any]:
 
 
 def _property(option: Option) -> dict[str, Any]:
-    example = {"examples": [option.example]} if option.example else {}
-    return {"description": option.description} | _value_schema(option.type) | _default(option) | example
+    return {"description": option.description} | _value_schema(option.type) | _default(option)
 
 
 def _default(option: Option) -> dict[str, Any]:
@@ -85,19 +81,13 @@ def _value_schema(kind: OptionType) -> dict[str, Any]:
         return {"$ref": f"#/$defs/{kind.section.__name__}"}
     if kind.is_list:
         return _collection(kind)
-    for mark in kind.marks:
-        if isinstance(mark, Size | Duration):
-            return mark.json_schema()
     if get_origin(kind.base) is Literal:
         return {"type": "string", "enum": list(get_args(kind.base))}
-    schema: dict[str, Any] = {"type": _TYPES[kind.base]}
-    if kind.base is Path:
-        schema["minLength"] = 1
+    if kind.bounds:
+        return kind.bounds.json_schema()
+    schema: dict[str, Any] = {"type": _TYPES[kind.base]} | ({"minLength": 1} if kind.base is Path else {})
     for mark in kind.marks:
-        if isinstance(mark, Bounds):
-            schema |= {"minimum": mark.lowest, "maximum": mark.highest}
-        if isinstance(mark, Constraint):
-            schema |= dict(mark.schema)
+        schema |= mark.json_schema() if isinstance(mark, Constraint) else {}
     return schema
 
 

@@ -143,7 +143,7 @@ class UrlConfig:
     """How a certificate or key is fetched."""
 
     http_timeout: Annotated[float, Duration(0.001, 300)] = option("How long fetching may take.", default=5.0)
-    aws_region: Annotated[str, Constraint(values.region, (("pattern", values.REGION),))] | None = option(
+    aws_region: Annotated[str, Constraint(values.region)] | None = option(
         "The region to ask; without it, an ARN's own, or the one that boto3 finds.", default=None
     )
     aws_endpoint: Annotated[str, Constraint(values.endpoint, (("minLength", 1),))] | None = option(

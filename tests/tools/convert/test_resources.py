@@ -270,7 +270,7 @@ def test_head_goes_with_get():
 
 
 USERS = {
-    "{user: a/b, password: {env: ANN}}": "it is not one segment of a path",
+    "{user: a/b, password: {env: ANN}}": "it is not a user name",
     "{user: bob}": "it has no password",
 }
 

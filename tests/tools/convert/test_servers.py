@@ -173,7 +173,7 @@ def test_an_address_that_is_none_becomes_the_loopback():
     """Rather too narrow than too wide."""
     done = _made("server: {listenAddr: ':80'}")
     assert done.document["server"]["listenAddr"] == "127.0.0.1"
-    assert done.messages(OptionOutcome.CHANGED) == ["`:80` has a port: the service listens on 127.0.0.1 now"]
+    assert done.messages(OptionOutcome.CHANGED) == ["`:80` is not an address: the service listens on 127.0.0.1 now"]
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ targets:
         ("{mount: {path: [/b/]}, bucket: {name: b, prefix: a//b}}", "the prefix `a//b` has an empty segment"),
         (
             "{mount: {path: [/b/]}, bucket: {name: b, s3Endpoint: 'ftp://x'}}",
-            "the endpoint `ftp://x` is not an HTTP URL",
+            "the endpoint `ftp://x` is not the URL of an S3 server",
         ),
     ],
 )
