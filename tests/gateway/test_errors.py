@@ -9,6 +9,7 @@ import pytest
 from tornado_proxy.auth.authenticator import AuthBusy
 from tornado_proxy.gateway.answer import Refusal, refusal, refusal_of
 from tornado_proxy.gateway.custom_pages import PageFailed
+from tornado_proxy.gateway.exchange import CrossOrigin
 from tornado_proxy.gateway.incoming import BodyTimeout, ClientDisconnected, HeadTooLarge, MalformedMessage
 from tornado_proxy.gateway.upload import FormTooLarge, MalformedForm, NotAForm
 from tornado_proxy.routing.plan import Refuse
@@ -35,6 +36,7 @@ from tornado_proxy.storage.errors import (
     [
         (MalformedMessage, 400),
         (MalformedForm, 400),
+        (CrossOrigin, 403),
         (BodyTimeout, 408),
         (FormTooLarge, 413),
         (NotAForm, 415),
@@ -80,7 +82,7 @@ def test_each_error_has_its_answer(error, status, headers):
 @pytest.mark.parametrize(("error", "status", "headers"), TABLE)
 def test_no_client_learns_what_an_error_says(error, status, headers):
     """The message is the status in a sentence: neither the error's text nor its name stands in it."""
-    message = refusal(error).message("GET")
+    message = refusal(error).message
     assert "secret" not in message
     assert type(error).__name__ not in message
 
@@ -126,19 +128,18 @@ def test_a_challenge_asks_for_credentials():
     """A 401 carries WWW-Authenticate, and the reason stays in the log."""
     refused = refusal_of(Refuse(401, "wrong password", challenge='Basic realm="x"'))
     assert (refused.status, refused.headers) == (401, (("WWW-Authenticate", 'Basic realm="x"'),))
-    assert "password" not in refused.message("GET")
+    assert "password" not in refused.message
 
 
 def test_an_unknown_status_has_a_message_too():
     """A status without a row is told in words that fit any."""
-    assert Refusal(418, "teapot").message("GET") == "The request could not be answered"
+    assert Refusal(418, "teapot").message == "The request could not be answered"
 
 
-@pytest.mark.parametrize("status", [400, 415])
-def test_an_upload_is_told_what_an_upload_is(status):
-    """Who puts a file the wrong way learns the right one; who reads is not told of forms."""
-    assert "field “file”" in Refusal(status, "").message("PUT")
-    assert "field" not in Refusal(status, "").message("GET")
+@pytest.mark.parametrize("error", [MalformedForm("x"), NotAForm("x")])
+def test_an_upload_that_is_no_form_is_told_what_an_upload_is(error):
+    """Who sends a file the wrong way learns the right one."""
+    assert "field “file”" in refusal(error).message
 
 
 def test_a_shortage_is_no_defect():

@@ -19,7 +19,7 @@ from tornado_proxy.config.server import Server
 from tornado_proxy.config.tls import Certificate, Ssl
 from tornado_proxy.gateway import server as server_module
 from tornado_proxy.gateway.server import Opening
-from tornado_proxy.gateway.tls import CertificateUnusable, check_pair, make_context, names_of
+from tornado_proxy.gateway.tls import CertificateUnusable, make_context, names_of
 
 A, B = pair("a.test", "*.wild.test"), pair("B.test", common_name="b")
 
@@ -255,5 +255,5 @@ EMPTY = "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----"
 def test_what_cannot_be_served_is_refused(certificate, message):
     """The text says what is wrong, without a word of the key."""
     with pytest.raises(CertificateUnusable) as error:
-        check_pair(certificate)
+        names_of(certificate)
     assert str(error.value) == message

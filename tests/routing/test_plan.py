@@ -209,7 +209,8 @@ def test_a_directory_is_never_removed(planned, site, path):
 @pytest.mark.parametrize("path", ["/dir", "/m"])
 def test_an_upload_to_a_file_is_refused(planned, uploaded, site, path):
     """PUT goes to a directory; the same answer before and after the form was read."""
-    refused = (Refuse(400, "the path of an upload does not end in `/`"),)
+    message = "An upload is a form, sent to an address that ends in “/”"
+    refused = (Refuse(400, "the path of an upload does not end in `/`", message=message),)
     site = site(mount="/m/" if path == "/m" else "/")
     assert planned(site, f"PUT {path}") == refused
     assert uploaded(site, f"PUT {path}", "a.txt") == refused

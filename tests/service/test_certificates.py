@@ -13,7 +13,7 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import Secret, resolver
 from tornado_proxy.config.server import InternalServer, Server
 from tornado_proxy.config.tls import Certificate, Ssl
-from tornado_proxy.gateway.tls import check_pair, names_of
+from tornado_proxy.gateway.tls import names_of
 from tornado_proxy.lang.diagnostic import Severity
 from tornado_proxy.service import certificates
 from tornado_proxy.service.certificates import FetchedDocuments, find_certificates, self_signed, unusable_certificates
@@ -52,8 +52,8 @@ def test_certificates_are_found_in_the_text_and_in_files(tmp_path):
     found = _find(_settings(inline, in_file), tmp_path)
     assert found.diagnostics == ()
     first, second = found.settings.server.ssl.certificates
-    check_pair(first)
-    check_pair(second)
+    names_of(first)
+    names_of(second)
     assert not any("PRIVATE" in repr(each) for each in (first, second, found.settings))
 
 
@@ -102,7 +102,7 @@ def test_certificates_are_fetched_once(tmp_path):
     found = find_certificates(settings, resolver({}, tmp_path), FetchedDocuments(), fetch)
     assert sorted(asked) == sorted(DOCUMENTS)
     for listener in (found.settings.server, found.settings.internal_server):
-        check_pair(listener.ssl.certificates[0])
+        names_of(listener.ssl.certificates[0])
 
 
 def test_what_cannot_be_fetched_is_an_error(tmp_path):
@@ -139,7 +139,7 @@ def test_a_self_signed_certificate_has_its_names(tmp_path):
     names = ("files.test", "127.0.0.1")
     found = _find(_settings(self_signed_hostnames=names), tmp_path)
     (made,) = found.settings.server.ssl.all_certificates
-    check_pair(made)
+    names_of(made)
     assert names_of(made) == ("files.test",)
     assert made is self_signed(names)
 

@@ -75,10 +75,10 @@ class Refusal:
     is_defect: bool = False  # ours to fix, rather than the client's or the store's
     client_message: str | None = None  # instead of the one for the status
 
-    def message(self, method: str) -> str:
-        """Returns what the client reads: the status in a sentence, without keys, buckets or exceptions."""
-        of_upload = _UPLOAD_MESSAGES.get(self.status) if method == "PUT" else None
-        return self.client_message or of_upload or _MESSAGES.get(self.status, "The request could not be answered")
+    @property
+    def message(self) -> str:
+        """What the client reads: a sentence without keys, buckets or exceptions."""
+        return self.client_message or _MESSAGES.get(self.status, "The request could not be answered")
 
 
 Outcome = Answer | Refusal
@@ -207,20 +207,14 @@ _MESSAGES: Mapping[int, str] = MappingProxyType(
     }
 )
 
-_UPLOAD_MESSAGES: Mapping[int, str] = MappingProxyType(
-    {
-        400: "An upload is a complete form with one field “file”, sent to an address that ends in “/”",
-        415: "An upload is a form (multipart/form-data) with one field “file”",
-    }
-)
-
-
 _CLIENT_MESSAGES: Mapping[str, str] = MappingProxyType(
     {
         "ArchiveTooLarge": "This directory is too large to be one file",
         "CrossOrigin": "A page of another site may not change anything here",
         "DigestMismatch": "The upload does not match its digest",
+        "MalformedForm": "An upload is a complete form with one field “file”",
         "NotAFile": "A file is sent to its path as it is, and a form to an address that ends in “/”",
+        "NotAForm": "An upload is a form (multipart/form-data) with one field “file”",
         "PartialPut": "A file is uploaded as a whole",
         "TypeNotAllowed": "Files of this type are not accepted here",
         "UploadIncomplete": "The parts of the upload are not the whole file",

@@ -293,7 +293,7 @@ class Exchange:
         custom, kind = None, ERROR_PAGES.get(refused.status)
         if kind is not None:
             store = parts.stores[target].store if target else None
-            data = partial(ErrorData, request, user, PageError(refused.message(head.method)))
+            data = partial(ErrorData, request, user, PageError(refused.message))
             try:
                 custom = await parts.renderer.render(kind, target, store, data)
             except PageFailed:
@@ -301,7 +301,7 @@ class Exchange:
                 refused = replace(refused, status=500)
         form = choose(FAILURE_FORMS, head.headers.get("Accept"), dict(reversed(request.query)).get("format"))
         where = (match.mount, request.path) if match else ()
-        failure = Failure(refused.status, refused.message(head.method), self._incoming.id, *where)
+        failure = Failure(refused.status, refused.message, self._incoming.id, *where)
         pages = parts.renderer.pages.themed.get(target, parts.pages)
         return customized(page(refused.status, pages.failure(failure, form), refused.headers), custom)
 

@@ -103,13 +103,11 @@ async def abort(attempt: uploads.AbortUpload, context: RequestContext) -> Answer
 
 def check_parts(parts: Sequence[UploadedPart], size: int) -> None:
     """Raises `UploadIncomplete` unless the parts, numbered from 1, make a file of `size` bytes."""
-    if not parts:
-        raise UploadIncomplete("no part is stored")
     missing = next((number for number, each in enumerate(parts, 1) if each.number != number), None)
-    if missing is not None:
-        raise UploadIncomplete(f"part {missing} is missing")
+    if missing or not parts:
+        raise UploadIncomplete(f"part {missing or 1} is missing")
     small = next((each.number for each in parts[:-1] if each.size < uploads.SMALLEST_PART), None)
-    if small is not None:
+    if small:
         raise UploadIncomplete(f"part {small} is not the last and has less than {uploads.SMALLEST_PART} bytes")
     total = sum(each.size for each in parts)
     if total != size:
@@ -147,8 +145,8 @@ def _properties(key: ObjectKey, file: FileHead, context: RequestContext) -> uplo
 
 
 def _stored_data(key: ObjectKey, file: FileHead, size: int, properties: uploads.Properties) -> StoredUpload:
-    meant = dict(properties.metadata), properties.storage_class or ""
-    return StoredUpload(key, file.file_name, file.content_type, size, *meant)
+    metadata, storage_class = dict(properties.metadata), properties.storage_class or ""
+    return StoredUpload(key, file.file_name, file.content_type, size, metadata, storage_class)
 
 
 async def _stored(

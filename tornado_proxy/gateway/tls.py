@@ -6,15 +6,11 @@ import asyncio
 import os
 import ssl
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 from tornado_proxy.config.tls import CIPHER_SUITES, VERSIONS, Certificate, Ssl
 from tornado_proxy.semantics.forwarded import ClientCertificate
-
-if TYPE_CHECKING:
-    from cryptography.x509 import Certificate as Leaf
 
 _VERSIONS = dict(
     zip(
@@ -59,7 +55,6 @@ def _choose(
 
 
 def _context(settings: Ssl, certificate: Certificate) -> ssl.SSLContext:
-    check_pair(certificate)
     assert certificate.chain is not None
     assert certificate.key is not None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -118,48 +113,32 @@ def _refuse() -> bytes:
     return b""
 
 
-def check_pair(certificate: Certificate) -> None:
-    """Raises `CertificateUnusable` unless certificate and key are valid and belong together."""
-    from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415 - loaded where there is TLS
-        Encoding,
-        PublicFormat,
-        load_pem_private_key,
-    )
+def names_of(certificate: Certificate) -> tuple[str, ...]:
+    """Returns the host names of a certificate, in lower case.
 
-    key_text = certificate.key.reveal().encode() if certificate.key else b""
-    leaf = _leaf(certificate)
+    Raises `CertificateUnusable` unless certificate and key are valid and belong together.
+    """
+    # Loaded only where there is TLS.
+    from cryptography import x509  # noqa: PLC0415
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key  # noqa: PLC0415
+
+    chain, key_text = (each.reveal().encode() if each else b"" for each in (certificate.chain, certificate.key))
+    try:
+        leaf = x509.load_pem_x509_certificates(chain)[0]
+    except ValueError:
+        raise CertificateUnusable("the certificate is not one in PEM") from None
     try:
         key = load_pem_private_key(key_text, None)
     except TypeError:
         raise CertificateUnusable("the private key has a passphrase") from None
     except ValueError:
         raise CertificateUnusable("the private key is not one in PEM") from None
-    form = Encoding.DER, PublicFormat.SubjectPublicKeyInfo
-    if key.public_key().public_bytes(*form) != leaf.public_key().public_bytes(*form):
+    if key.public_key() != leaf.public_key():
         raise CertificateUnusable("the private key does not belong to the certificate")
-
-
-def _leaf(certificate: Certificate) -> Leaf:
-    from cryptography import x509  # noqa: PLC0415 - loaded where there is TLS
-
-    text = certificate.chain.reveal() if certificate.chain else ""
     try:
-        return x509.load_pem_x509_certificates(text.encode())[0]
-    except ValueError:
-        raise CertificateUnusable("the certificate is not one in PEM") from None
-
-
-def names_of(certificate: Certificate) -> tuple[str, ...]:
-    """Returns the host names of a certificate in lower case; raises `CertificateUnusable`."""
-    return tuple(name.lower() for name in _names(_leaf(certificate)))
-
-
-def _names(leaf: Leaf) -> Iterator[str]:
-    from cryptography import x509  # noqa: PLC0415 - loaded where there is TLS
-
-    try:
-        extension = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName)
-        yield from extension.value.get_values_for_type(x509.DNSName)
+        names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        found = names.get_values_for_type(x509.DNSName)
     except x509.ExtensionNotFound:
         # Old certificates (RFC 2818) have it there; s3-proxy looks there too.
-        yield from (str(each.value) for each in leaf.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME))
+        found = [str(each.value) for each in leaf.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)]
+    return tuple(name.lower() for name in found)
