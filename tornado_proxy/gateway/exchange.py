@@ -276,7 +276,7 @@ class Exchange:
                     answer, headers=private_headers(answer.headers, self._cookies, is_isolated=is_isolated)
                 )
             if parts.compressor is not None:
-                answer = await parts.compressor.applied(answer, head)
+                answer = parts.compressor.applied(answer, head)
             if parts.policy_headers is not None:
                 answer = parts.policy_headers.added_to(answer, head)
             await self._reply.send(answer)

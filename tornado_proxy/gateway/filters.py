@@ -126,7 +126,7 @@ class Compressor:
         self._min_size = max(1, options.min_size)
         self._running = 0
 
-    async def applied(self, answer: Answer, head: RequestHead) -> Answer:
+    def applied(self, answer: Answer, head: RequestHead) -> Answer:
         """Returns the answer, compressed if its type is configured and the client accepts it."""
         named = {name.lower(): value for name, value in answer.headers}
         if answer.status == 304:
