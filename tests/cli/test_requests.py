@@ -475,9 +475,9 @@ def test_a_user_is_described_as_in_a_test(words, user):
 
 
 def test_what_is_said_of_all_requests_has_host_and_headers():
-    """The host without its port, headers in their order."""
+    """The host as it was given, headers in their order."""
     given = request_defaults(_parsed("--host", "WWW.example.com:80", "--header", "A: 1", "--header", "A:2"))
-    assert (given.user, given.host, given.headers) == (None, "www.example.com", (("A", "1"), ("A", "2")))
+    assert (given.user, given.host, given.headers) == (None, "WWW.example.com:80", (("A", "1"), ("A", "2")))
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from tornado_proxy.cli.inputs import (
@@ -23,7 +23,6 @@ from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource, Targe
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.routing.mounts import Mounts, Site, sites
-from tornado_proxy.routing.request import host_name
 from tornado_proxy.rules.model import METHODS, Rewrite, RuleSet, host_objection, segment_objection
 from tornado_proxy.templates.template import User
 from tornado_proxy.tools import explain, usage
@@ -181,14 +180,14 @@ def add_request_arguments(parser: argparse.ArgumentParser, *, methods: tuple[str
     request = parser.add_argument_group("request")
     if methods:
         request.add_argument("--method", choices=methods, default="GET", help="default: GET")
-    request.add_argument("--host", type=_host, default="", help="the request's host")
+    request.add_argument("--host", type=_valid("host", host_objection), default="", help="the request's host")
     request.add_argument(
         "--header", type=_header, action="append", default=[], metavar="NAME:VALUE", help="may be repeated"
     )
     user = parser.add_argument_group("user")
     user.add_argument(
         "--user",
-        type=_user_name,
+        type=_valid("user name", segment_objection),
         metavar="NAME",
         help="the name of the user who is signed in; passwords are not checked",
     )
@@ -251,18 +250,16 @@ def _header(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _host(text: str) -> str:
-    objection = host_objection(text)
-    if objection is not None:
-        raise argparse.ArgumentTypeError(f"invalid host `{text}`: it {objection}")
-    return host_name(text)
+def _valid(kind: str, objection: Callable[[str], str | None]) -> Callable[[str], str]:
+    """Returns the type of an argument that the service must not object to."""
 
+    def converted(text: str) -> str:
+        found = objection(text)
+        if found is not None:
+            raise argparse.ArgumentTypeError(f"invalid {kind} `{text}`: it {found}")
+        return text
 
-def _user_name(text: str) -> str:
-    objection = segment_objection(text)
-    if objection is not None:
-        raise argparse.ArgumentTypeError(f"invalid user name `{text}`: it {objection}")
-    return text
+    return converted
 
 
 def _names(text: str) -> tuple[str, ...]:

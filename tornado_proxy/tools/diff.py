@@ -17,10 +17,6 @@ from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.tools.report_parts import JSON_VERSION, log_json, rewrite_json, strange_lines
 from tornado_proxy.tools.simulator import LoggedRequest, RequestLog, SimulatedAnswer, Simulator, in_portions
 
-# What a code span in a table would not keep, and what could be markup outside of one.
-_AWKWARD = re.compile(r"[`|\\]|^ | $|^$")
-_MARKUP = re.compile(r"[^\w/.]|_", re.ASCII)
-
 
 class Cause(NamedTuple):
     """The numbers of the rewrites that took a key before and after the edit; None where no rewrite did."""
@@ -233,60 +229,13 @@ def _answer_json(answer: SimulatedAnswer) -> dict[str, Any]:
 
 
 def to_markdown(report: DiffReport) -> Iterator[str]:
-    """Yields lines of Markdown (GitHub's and GitLab's) for a comment on a pull request."""
-    yield f"### {_summary(report)}"
-    if report.groups:
-        yield ""
-        yield from _table(
-            ("target", "rewrite before", "rewrite now", "requests", "distinct"),
-            (
-                (
-                    code(cause.target),
-                    *map(_labelled, report.rewrites(cause)),
-                    f"{group.times:,}",
-                    f"{group.distinct:,}",
-                )
-                for cause, group in report.groups
-            ),
-        )
-    for cause, group in report.groups:
-        old, new = report.rewrites(cause)
-        yield ""
-        yield f"**{code(cause.target)}: {_labelled(old)} → {_labelled(new)}**"
-        yield ""
-        yield from _table(
-            ("request", "before", "now", "times"),
-            ((code(_path(each)), _result(each.old), _result(each.new), f"{each.times:,}") for each in group.examples),
-        )
-        if group.distinct > len(group.examples):
-            yield ""
-            yield f"and {group.distinct - len(group.examples):,} more"
-
-
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    for cells in (head, ("---",) * len(head), *rows):
-        yield f"| {' | '.join(cells)} |"
-
-
-def _labelled(rewrite: Rewrite | None) -> str:
-    return f"{code(rewrite.label)} ({code(rewrite.span.place)})" if rewrite else "none"
-
-
-def _path(change: Change) -> str:
-    return _asked(change._replace(times=1))
-
-
-def _result(answer: SimulatedAnswer) -> str:
-    return code(answer.key if answer.key is not None else outcome(answer))
-
-
-def code(text: str) -> str:
-    """Returns a text as code within a Markdown table; nothing in it is read as markup.
-
-    A code span takes everything literally but for backticks, and within a table implementations differ on pipes and
-    backslashes stand in one; references to characters are never markup (CommonMark 2.5).
-    """
-    shown = visible(text)
-    if not _AWKWARD.search(shown):
-        return f"`{shown}`"
-    return f"<code>{_MARKUP.sub(lambda found: f'&#{ord(found.group())};', shown)}</code>"
+    """Yields lines of Markdown (GitHub's and GitLab's) for a comment on a pull request: the text as a coloured diff."""
+    summary, *lines = to_text(report)
+    yield f"### {summary}"
+    if lines:
+        # A line is coloured by its first character.
+        text = "\n".join(line.removeprefix("  ") for line in lines).strip("\n")
+        # Only a fence of as many backticks ends the block (CommonMark 4.5).
+        longest = max(map(len, re.findall("`+", text)), default=0)
+        fence = "`" * max(3, longest + 1)
+        yield from ("", f"{fence}diff", text, fence)

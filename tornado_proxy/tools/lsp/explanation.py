@@ -60,15 +60,8 @@ class OutlineItem:
     meaning: str
 
 
-_Piece = (
-    syntax.Text
-    | syntax.AnyOf
-    | syntax.Assertion
-    | syntax.FlagChange
-    | syntax.Group
-    | syntax.Repeat
-    | syntax.Alternation
-)
+_Branching = syntax.Group | syntax.Repeat | syntax.Alternation
+_Piece = syntax.Text | syntax.AnyOf | syntax.Assertion | syntax.FlagChange | _Branching
 
 
 def outline(node: syntax.Node, depth: int = 0) -> Iterator[OutlineItem]:
@@ -149,21 +142,15 @@ def _phrase(piece: _Piece) -> str:  # noqa: PLR0911 - one phrase for each kind
 def _heading(piece: _Piece) -> str:
     match piece:
         case syntax.Group():
-            words = [_group(piece), _flags(piece.on, piece.off), _choice(piece)]
+            number = f"group {piece.number}" if piece.number is not None else ""
+            name = code(piece.name) if piece.name else ""
+            is_choice = isinstance(piece.body, syntax.Alternation) and not _is_simple(piece.body)
+            words = [number, name, _flags(piece.on, piece.off), "one of these" if is_choice else ""]
             return ", ".join(filter(None, words)) or "together"
         case syntax.Repeat():
             return _times(piece)
         case _:
             return "one of these"
-
-
-def _group(group: syntax.Group) -> str:
-    name = f", {code(group.name)}" if group.name else ""
-    return f"group {group.number}{name}" if group.number is not None else ""
-
-
-def _choice(group: syntax.Group) -> str:
-    return "one of these" if isinstance(group.body, syntax.Alternation) and not _is_simple(group.body) else ""
 
 
 def _times(repeat: syntax.Repeat) -> str:
