@@ -12,9 +12,10 @@ from tornado_proxy.templates.golang.calling import Vocabulary
 from tornado_proxy.templates.golang.pages import PAGE_FUNCTIONS
 from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.sprig import REFUSED, functions
+from tornado_proxy.templates.golang.sprig.encoding import from_json
 from tornado_proxy.templates.golang.standard import STANDARD
 from tornado_proxy.templates.golang.text import go_string, runes
-from tornado_proxy.templates.golang.values import Nil, Struct, Type, Value, from_json
+from tornado_proxy.templates.golang.values import Nil, Struct, Type, Value
 from tornado_proxy.templates.golang.view import ROOT as DATA
 from tornado_proxy.templates.golang.view import GroupMap, RequestFacts, RootFacts
 from tornado_proxy.templates.template import (

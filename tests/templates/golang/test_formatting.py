@@ -4,8 +4,8 @@ import pytest
 from go_programs import budget, failure, written
 
 from tornado_proxy.templates.golang.formatting import Printer, printed, shown
-from tornado_proxy.templates.golang.printf import sprint, sprintln
 from tornado_proxy.templates.golang.sprig.dates import GoDuration, Month
+from tornado_proxy.templates.golang.standard import sprint, sprintln
 from tornado_proxy.templates.golang.values import (
     INVALID,
     STRING_MAP,

@@ -118,7 +118,7 @@ def test_actions_are_read(text, keyword, has_pipeline, name):
 @pytest.mark.parametrize(
     ("text", "message", "offset"),
     [
-        (r'print "a\q"', r"`\q` is not an escape in Go", 8),
+        (r'print "a\q"', r"invalid escape `\q`", 8),
         ("print 'ab'", "a character constant holds one character", 7),
         ("1__0", "invalid number `1__0`", 0),
         ("true.X", "a constant, or the cursor, has no fields", 0),

@@ -1,7 +1,7 @@
 import pytest
 from go_programs import GO, HELM, budget, failure, written
 
-from tornado_proxy.templates.golang.standard import deep_equal, eq, escape_html, escape_js, ge, gt, le, lt, ne
+from tornado_proxy.templates.golang.standard import STANDARD, sprintf
 from tornado_proxy.templates.golang.urls import query_escape
 from tornado_proxy.templates.golang.values import (
     INVALID,
@@ -14,9 +14,11 @@ from tornado_proxy.templates.golang.values import (
     StructType,
     Type,
     Uint8,
+    deep_equal,
     string_slice,
 )
 
+eq, ge, gt, le, lt, ne = (STANDARD[name].call for name in ("eq", "ge", "gt", "le", "lt", "ne"))
 POINTER, VALUE = StructType("*x.Y", "ptr"), StructType("x.Z", "struct")
 SOURCE = ("source",)
 NOBODY = Nil(Type("x.User", "interface"))
@@ -123,7 +125,10 @@ def test_deep_equality_asks_for_one_type(first, other, equal):
 
 def test_html_is_safe_in_text_and_attributes():
     """The null byte becomes U+FFFD."""
-    assert escape_html(b"<a b=\"c\" d='e'>&\0") == "&lt;a b=&#34;c&#34; d=&#39;e&#39;&gt;&amp;\ufffd".encode()
+    assert (
+        STANDARD["html"].call(budget(), b"<a b=\"c\" d='e'>&\0")
+        == "&lt;a b=&#34;c&#34; d=&#39;e&#39;&gt;&amp;\ufffd".encode()
+    )
 
 
 @pytest.mark.parametrize(
@@ -138,7 +143,7 @@ def test_html_is_safe_in_text_and_attributes():
 )
 def test_javascript_strings_are_safe(text, escaped):
     """What cannot be printed is escaped, but for bytes that are no UTF-8."""
-    assert escape_js(text) == escaped
+    assert STANDARD["js"].call(budget(), text) == escaped
 
 
 def test_queries_are_safe():
@@ -222,3 +227,66 @@ def test_every_function_of_the_evaluator_has_its_place_in_the_vocabulary():
     """So that its arguments are counted and known."""
     assert {"and", "or"} <= set(GO.functions)
     assert {"include", "tpl"} <= set(HELM.functions)
+
+
+@pytest.mark.parametrize(
+    ("format", "values", "text"),
+    [
+        (b"", [], ""),
+        (b"plain \xc3\xa9", [], "plain é"),
+        (b"%d-%s", [1, b"a"], "1-a"),
+        (b"%%|%5%", [], "%|%"),
+        (b"%5d|%-5d|%05d", [1, 2, 3], "    1|2    |00003"),
+        (b"%+d|% d|%#x", [1, 2, 3], "+1| 2|0x3"),
+        (b"%6.2f|%.3s", [1.234, b"abcdef"], "  1.23|abc"),
+        (b"%*d|%-*d", [4, 1, Int64(3), 2], "   1|2  "),
+        (b"%*d", [-4, 1], "1   "),
+        (b"%.*f", [1, 1.25], "1.2"),
+        (b"%v|%+v|%#v", [b"a", b"a", b"a"], 'a|a|"a"'),
+        (b"%[2]d %[1]d", [1, 2], "2 1"),
+        (b"%[1]d %d", [1, 2], "1 2"),
+        (b"%[2]*[1]d", [7, 3], "  7"),
+        (b"%.[2]*[1]f", [1.5, 2], "1.50"),
+        (b"%5.d", [3], "    3"),
+    ],
+)
+def test_verbs_take_the_arguments_in_turn(format, values, text):
+    """With flags, widths and precisions, which may be arguments, and with numbers of arguments."""
+    assert sprintf(budget(), format, *values).decode() == text
+
+
+@pytest.mark.parametrize(
+    ("format", "values", "text"),
+    [
+        (b"%", [], "%!(NOVERB)"),
+        (b"%5", [], "%!(NOVERB)"),
+        (b"%d", [], "%!d(MISSING)"),
+        (b"%d", [1, b"a", None], "1%!(EXTRA string=a, <nil>)"),
+        (b"%[3]d", [1], "%!d(BADINDEX)"),
+        (b"%[0]d", [1], "%!d(BADINDEX)"),
+        (b"%[x]d", [1], "%!d(BADINDEX)"),
+        (b"%[]d", [1], "%!d(BADINDEX)"),
+        (b"%[1", [1], "%!(NOVERB)"),
+        (b"%[1d", [1], "%!d(BADINDEX)"),
+        (b"%[1]2d", [1], "%!d(BADINDEX)"),
+        (b"%[1].2d", [1], "%!d(BADINDEX)"),
+        (b"%*d", [b"a", 1], "%!(BADWIDTH)1"),
+        (b"%*d", [], "%!(BADWIDTH)%!d(MISSING)"),
+        (b"%.*d", [-1, 1], "%!(BADPREC)1"),
+        (b"%.*d", [True, 1], "%!(BADPREC)1"),
+        (b"%*d", [1_000_001, 1], "%!(BADWIDTH)1"),
+        (b"%99999999d", [1], "%!(NOVERB)%!(EXTRA int=1)"),
+        (b"%00000000002d", [1], "01"),
+        (b"%\xc3\xa9|%\xff", [1, 2], "%!é(int=1)|%!\ufffd(int=2)"),
+        (b"%.", [1.5], "%!.(float64=1.5)"),
+        (b"%\xff", [], "%!\ufffd(MISSING)"),
+    ],
+)
+def test_what_is_wrong_with_a_format_shows_in_the_text(format, values, text):
+    """Nothing fails, as in Go."""
+    assert sprintf(budget(), format, *values).decode() == text
+
+
+def test_flags_do_not_reach_the_next_verb():
+    """Each begins anew."""
+    assert written('{{printf "%+05d|%d" 1 2}}') == "+0001|2"

@@ -1,5 +1,4 @@
 import pytest
-from go_programs import json_value
 
 from tornado_proxy.templates.golang.sprig.dates import Month
 from tornado_proxy.templates.golang.values import (
@@ -8,8 +7,6 @@ from tornado_proxy.templates.golang.values import (
     SLICE_SLICE,
     STRING_MAP,
     STRING_SLICE,
-    ExecutionError,
-    Int32,
     Int64,
     Map,
     Nil,
@@ -40,7 +37,6 @@ POINTER = StructType("*x.Y", "ptr")
         (1.5, "float64", "float64"),
         (1j, "complex128", "complex128"),
         (Int64(1), "int64", "int64"),
-        (Int32(1), "int32", "int32"),
         (Uint8(1), "uint8", "uint8"),
         (Uint64(1), "uint64", "uint64"),
         (Month(1), "time.Month", "int"),
@@ -90,20 +86,6 @@ def test_the_zero_value_is_that_of_the_type():
     assert zero(STRING_MAP.element) == b""
     made = zero(Type("map[string][]string", "map", STRING_SLICE).element)
     assert (made, made.type, made.nil) == ([], STRING_SLICE, True)
-
-
-def test_json_becomes_go_s_general_types():
-    """Numbers without a fraction are ints, as the recorded data has them."""
-    value = json_value({"a": [1, 2.5, None, True, "é"]})
-    assert value == {b"a": [1, 2.5, None, True, "é".encode()]}
-    assert is_string_map(value)
-    assert type_name(value[b"a"]) == "[]interface {}"
-
-
-def test_what_is_no_json_is_refused():
-    """Values of templates come from JSON or from Go's own types."""
-    with pytest.raises(ExecutionError, match="`set`"):
-        json_value({1})
 
 
 def test_only_general_maps_are_dictionaries():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from tornado_proxy.templates.golang.numbers import MAX_UINT, SHORTEST, format_float, with_zeros
@@ -182,24 +182,18 @@ class Printer:
 
     def argument(self, value: Value, verb: str, *, follow: bool = False) -> None:
         """A value by itself, with the flags that are set; `follow` shows what a pointer points to, without its `&`."""
-        if value is None:
-            self._nil(verb)
+        if value is None and verb in "Tv":
+            self.pad(b"<nil>")
+        elif value is None or verb == "w":
+            self.bad_verb(value, verb)
         elif verb == "T":
             self.string(type_name(value).encode())
         elif verb == "p":
             self._address(value)
-        elif verb == "w":
-            self.bad_verb(value, verb)
         elif follow and type(value) is Struct and value.type.stringer is None and not value.boxed:
             self._struct(value, verb, 0)
         else:
             self._value(value, verb, 0)
-
-    def _nil(self, verb: str) -> None:
-        if verb in "Tv":
-            self.pad(b"<nil>")
-        else:
-            self.bad_verb(None, verb)
 
     def bad_verb(self, value: Value, verb: str) -> None:
         """What is written for a verb that does not fit the value."""
@@ -293,30 +287,27 @@ class Printer:
             self.bad_verb(value, verb)
 
     def _slice(self, value: Slice, verb: str, depth: int) -> None:
-        if self._opened(value, b"{" if self.sharp_v else b"["):
-            for number, element in enumerate(value):
-                self._separate(number)
-                self._value(element, verb, depth + 1)
-            self.write(b"}" if self.sharp_v else b"]")
+        self._container(value, b"[", ((None, element) for element in value), verb, depth)
 
     def _map(self, value: Map, verb: str, depth: int) -> None:
-        if self._opened(value, b"{" if self.sharp_v else b"map["):
-            for number, (key, element) in enumerate(sorted(value.items())):
-                self._separate(number)
-                self._value(key, verb, depth + 1)
-                self.write(b":")
-                self._value(element, verb, depth + 1)
-            self.write(b"}" if self.sharp_v else b"]")
+        self._container(value, b"map[", sorted(value.items()), verb, depth)
 
-    def _opened(self, value: Slice | Map, bracket: bytes) -> bool:
-        """Write what stands before the elements; whether there may be any."""
+    def _container(
+        self, value: Slice | Map, bracket: bytes, items: Iterable[tuple[Value, Value]], verb: str, depth: int
+    ) -> None:
         if self.sharp_v:
             self.write(value.type.name.encode())
             if value.nil:
                 self.write(b"(nil)")
-                return False
-        self.write(bracket)
-        return True
+                return
+        self.write(b"{" if self.sharp_v else bracket)
+        for number, (key, element) in enumerate(items):
+            self._separate(number)
+            if key is not None:
+                self._value(key, verb, depth + 1)
+                self.write(b":")
+            self._value(element, verb, depth + 1)
+        self.write(b"}" if self.sharp_v else b"]")
 
     def _separate(self, number: int) -> None:
         if number:
@@ -358,7 +349,6 @@ class Printer:
     _KINDS: ClassVar[dict[str, Callable[[Printer, Value, str, int], None]]] = {
         "bool": _bool,
         "int": _signed,
-        "int32": _signed,
         "int64": _signed,
         "uint8": _unsigned,
         "uint64": _unsigned,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -17,6 +17,7 @@ MONTHS = (
     *("July", "August", "September", "October", "November", "December"),
 )
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+_PARTS = ("year", "month", "day", "hour", "minute", "second", "weekday", "year day")
 
 
 def days_since_epoch(year: int, month: int, day: int) -> int:
@@ -73,6 +74,10 @@ class Moment:
         """The day of the year, the first being 1."""
         return self._local // DAY - days_since_epoch(self.date[0], 1, 1) + 1
 
+    def parts(self) -> Mapping[str, int]:
+        """The numbers that layouts name; weekdays and months count from 1."""
+        return dict(zip(_PARTS, (*self.date, *self.clock, self.weekday + 1, self.year_day), strict=True))
+
     @property
     def nanoseconds(self) -> int:
         """The nanoseconds since 1970."""
@@ -117,49 +122,58 @@ def elements(layout: str) -> Iterator[tuple[str, str]]:
 
 def format_moment(moment: Moment, layout: str) -> str:
     """The moment as a layout says (Time.Format)."""
-    return "".join(before + (_write(moment, element) if element else "") for before, element in elements(layout))
+    parts = moment.parts()
+    written = ((before, _write(moment, parts, element) if element else "") for before, element in elements(layout))
+    return "".join(before + text for before, text in written)
 
 
-def _write(moment: Moment, element: str) -> str:
-    writer = _WRITERS.get(element)
-    if writer is not None:
-        return writer(moment)
-    return _fraction(moment.nanosecond, element) if element[0] in ".," else _zone(moment.offset, element)
-
-
-def _signed(number: int, width: int) -> str:
-    return f"{'-' if number < 0 else ''}{abs(number):0{width}d}"
-
-
-def _hour12(moment: Moment) -> int:
-    return moment.clock[0] % 12 or 12
-
-
-_WRITERS: dict[str, Callable[[Moment], str]] = {
-    "January": lambda moment: MONTHS[moment.date[1] - 1],
-    "Jan": lambda moment: MONTHS[moment.date[1] - 1][:3],
-    "1": lambda moment: str(moment.date[1]),
-    "01": lambda moment: f"{moment.date[1]:02d}",
-    "Monday": lambda moment: WEEKDAYS[moment.weekday],
-    "Mon": lambda moment: WEEKDAYS[moment.weekday][:3],
-    "2": lambda moment: str(moment.date[2]),
-    "_2": lambda moment: f"{moment.date[2]:2d}",
-    "02": lambda moment: f"{moment.date[2]:02d}",
-    "__2": lambda moment: f"{moment.year_day:3d}",
-    "002": lambda moment: f"{moment.year_day:03d}",
-    "15": lambda moment: f"{moment.clock[0]:02d}",
-    "3": lambda moment: str(_hour12(moment)),
-    "03": lambda moment: f"{_hour12(moment):02d}",
-    "4": lambda moment: str(moment.clock[1]),
-    "04": lambda moment: f"{moment.clock[1]:02d}",
-    "5": lambda moment: str(moment.clock[2]),
-    "05": lambda moment: f"{moment.clock[2]:02d}",
-    "2006": lambda moment: _signed(moment.date[0], 4),
-    "06": lambda moment: f"{abs(moment.date[0]) % 100:02d}",
-    "PM": lambda moment: "PM" if moment.clock[0] >= 12 else "AM",
-    "pm": lambda moment: "pm" if moment.clock[0] >= 12 else "am",
-    "MST": lambda moment: moment.zone or _zone(moment.offset, "-0700"),
+_SHORT_MONTHS, _SHORT_WEEKDAYS = ([name[:3] for name in names] for names in (MONTHS, WEEKDAYS))
+_NAMES: Mapping[str, tuple[str, Sequence[str]]] = {
+    "January": ("month", MONTHS),
+    "Jan": ("month", _SHORT_MONTHS),
+    "Monday": ("weekday", WEEKDAYS),
+    "Mon": ("weekday", _SHORT_WEEKDAYS),
 }
+_ONE_OR_TWO, _TWO = "[0-9]{1,2}", "[0-9]{2}"
+# What an element stands for, how its number is written, how it is read, and the largest.
+_NUMBERS: Mapping[str, tuple[str, str, str, int]] = {
+    "2006": ("year", "04d", "[0-9]{4}", 9999),
+    "06": ("year", "02d", _TWO, 99),
+    "1": ("month", "d", _ONE_OR_TWO, 12),
+    "01": ("month", "02d", _TWO, 12),
+    "2": ("day", "d", _ONE_OR_TWO, 99),
+    "_2": ("day", "2d", " ?[0-9]{1,2}", 99),
+    "02": ("day", "02d", _TWO, 99),
+    "__2": ("year day", "3d", " {0,2}[0-9]{1,3}", 999),
+    "002": ("year day", "03d", "[0-9]{3}", 999),
+    "15": ("hour", "02d", _ONE_OR_TWO, 23),
+    "3": ("hour", "d", _ONE_OR_TWO, 12),
+    "03": ("hour", "02d", _TWO, 12),
+    "4": ("minute", "d", _ONE_OR_TWO, 59),
+    "04": ("minute", "02d", _TWO, 59),
+    "5": ("second", "d", _ONE_OR_TWO, 59),
+    "05": ("second", "02d", _TWO, 59),
+}
+
+
+def _write(moment: Moment, parts: Mapping[str, int], element: str) -> str:
+    if element in _NAMES:
+        part, names = _NAMES[element]
+        return names[parts[part] - 1]
+    if element in _NUMBERS:
+        part, form, *_ = _NUMBERS[element]
+        number = parts[part]
+        if element == "06":
+            number = abs(number) % 100
+        elif element in ("3", "03"):
+            number = number % 12 or 12
+        return ("-" if number < 0 else "") + format(abs(number), form)
+    if element in ("PM", "pm"):
+        half = "PM" if parts["hour"] >= 12 else "AM"
+        return half if element == "PM" else half.lower()
+    if element == "MST":
+        return moment.zone or _zone(moment.offset, "-0700")
+    return _fraction(moment.nanosecond, element) if element[0] in ".," else _zone(moment.offset, element)
 
 
 def _fraction(nanosecond: int, element: str) -> str:
@@ -194,35 +208,6 @@ def parse_moment(layout: str, text: str) -> Moment:
     return reader.moment()
 
 
-_SHORT_MONTHS, _SHORT_WEEKDAYS = ([name[:3] for name in names] for names in (MONTHS, WEEKDAYS))
-_NAMES: Mapping[str, tuple[str, Sequence[str]]] = {
-    "January": ("month", MONTHS),
-    "Jan": ("month", _SHORT_MONTHS),
-    "Monday": ("weekday", WEEKDAYS),
-    "Mon": ("weekday", _SHORT_WEEKDAYS),
-}
-_ONE_OR_TWO, _TWO = "[0-9]{1,2}", "[0-9]{2}"
-# What an element stands for, how its number is written, and the largest.
-_NUMBERS: Mapping[str, tuple[str, str, int]] = {
-    "2006": ("year", "[0-9]{4}", 9999),
-    "06": ("year", _TWO, 99),
-    "1": ("month", _ONE_OR_TWO, 12),
-    "01": ("month", _TWO, 12),
-    "2": ("day", _ONE_OR_TWO, 99),
-    "_2": ("day", " ?[0-9]{1,2}", 99),
-    "02": ("day", _TWO, 99),
-    "__2": ("year day", " {0,2}[0-9]{1,3}", 999),
-    "002": ("year day", "[0-9]{3}", 999),
-    "15": ("hour", _ONE_OR_TWO, 23),
-    "3": ("hour", _ONE_OR_TWO, 12),
-    "03": ("hour", _TWO, 12),
-    "4": ("minute", _ONE_OR_TWO, 59),
-    "04": ("minute", _TWO, 59),
-    "5": ("second", _ONE_OR_TWO, 59),
-    "05": ("second", _TWO, 59),
-}
-
-
 class _MomentReader:
     """What is left of a text, and what was read of it."""
 
@@ -250,7 +235,7 @@ class _MomentReader:
     def element(self, element: str, following: str) -> None:
         """Take what an element stands for; a fraction may follow a second unless the layout speaks of one."""
         if element in _NUMBERS:
-            name, pattern, most = _NUMBERS[element]
+            name, _form, pattern, most = _NUMBERS[element]
             number = int(self._match(pattern)[0])
             if number > most:
                 raise self._fail()

@@ -247,11 +247,7 @@ def _hexadecimal(value: float, precision: int) -> str:
     digits = _MANTISSA_BITS // 4
     if 0 <= precision < digits:
         dropped = 4 * (digits - precision)
-        half, rest = 1 << (dropped - 1), mantissa & ((1 << dropped) - 1)
-        mantissa >>= dropped
-        if rest > half or (rest == half and mantissa & 1):
-            mantissa += 1
-        mantissa <<= dropped
+        mantissa = round(mantissa / (1 << dropped)) << dropped  # exact, and ties go to even
         if mantissa >> (_MANTISSA_BITS + 1):
             mantissa >>= 1
             exponent += 1

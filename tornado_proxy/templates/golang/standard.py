@@ -1,168 +1,226 @@
-"""The functions that text/template brings itself: comparisons, indexing, escaping, printing (funcs.go)."""
+"""The functions that text/template brings itself: printing, escaping, indexing, comparing (funcs.go, package fmt)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 
 from tornado_proxy.templates.golang.calling import ANY, REFLECTED, STRING, Function, budgeted, function, special
+from tornado_proxy.templates.golang.formatting import Printer
 from tornado_proxy.templates.golang.operands import Evaluate, Run
-from tornado_proxy.templates.golang.printf import sprint, sprintf, sprintln
-from tornado_proxy.templates.golang.text import is_print, runes
+from tornado_proxy.templates.golang.text import go_string, is_print, runes
 from tornado_proxy.templates.golang.urls import query_escape
 from tornado_proxy.templates.golang.values import (
     INVALID,
     ExecutionError,
     Map,
-    Nil,
     Slice,
-    Struct,
     Uint8,
     Value,
-    is_nil,
+    equal,
     is_true,
-    kind_of,
+    less,
     type_name,
-    type_of,
     zero,
 )
 from tornado_proxy.templates.template import RenderBudget
 
-# Integers compare whatever their sign and size, as in Go since 1.18.
-_BASIC = {
-    "bool": "bool",
-    "int": "int",
-    "int32": "int",
-    "int64": "int",
-    "uint8": "int",
-    "uint64": "int",
-    "float64": "float",
-    "complex128": "complex",
-    "string": "string",
-}
-_ORDERED = ("int", "float", "string")
+_LARGEST = 1_000_000
+_LONGEST = 8
+_FLAGS = {"#": "sharp", "0": "zero", "+": "plus", "-": "minus", " ": "space"}
+_DIGITS = re.compile("[0-9]*")
 
 
-def _basic(value: Value) -> str | None:
-    return None if is_nil(value) else _BASIC.get(type_of(value).kind)
+def sprint(budget: RenderBudget, *values: Value, follow: bool = False) -> bytes:
+    """fmt.Sprint: a space stands between two operands if neither is a string."""
+    printer = Printer(budget)
+    after_string = True
+    for value in values:
+        is_string = type(value) is bytes
+        if not is_string and not after_string:
+            printer.write(b" ")
+        printer.argument(value, "v", follow=follow)
+        after_string = is_string
+    return b"".join(printer.buffer)
 
 
-def eq(first: Value, *others: Value) -> bool:
-    """Whether the first argument equals one of the others."""
-    if not others:
-        raise ExecutionError("there is nothing to compare with")
-    return any(_equal(first, other) for other in others)
+def sprintln(budget: RenderBudget, *values: Value) -> bytes:
+    """fmt.Sprintln: a space stands between any two, a line feed at the end."""
+    printer = Printer(budget)
+    for number, value in enumerate(values):
+        if number:
+            printer.write(b" ")
+        printer.argument(value, "v")
+    printer.write(b"\n")
+    return b"".join(printer.buffer)
 
 
-def _equal(first: Value, other: Value) -> bool:
-    kind, other_kind = _basic(first), _basic(other)
-    if kind is None and other_kind is None:
-        return _same(first, other)
-    if kind == other_kind:
-        return bool(first == other)
-    if _invalid(first) or _invalid(other):
-        return False
-    raise ExecutionError(f"a `{type_name(first)}` cannot be compared with a `{type_name(other)}`")
+def sprintf(budget: RenderBudget, format: bytes, *values: Value) -> bytes:
+    """The format with each verb replaced by its argument."""
+    printer = Printer(budget)
+    _Formatting(format.decode("utf-8", "surrogateescape"), values, printer).run()
+    return b"".join(printer.buffer)
 
 
-def _same(first: Value, other: Value) -> bool:
-    """Equality where neither is a number, a string or a bool."""
-    nils = is_nil(first), is_nil(other)
-    if _no_value(first) or _no_value(other):
-        # Whether there is a user is a question that reads nothing from the user.
-        return all(nils)
-    if not _invalid(first) and not _invalid(other) and kind_of(first) != kind_of(other):
-        raise ExecutionError(f"a `{type_name(first)}` cannot be compared with a `{type_name(other)}`")
-    if any(nils):
-        return all(nils)
-    if isinstance(other, Slice | Map):
-        raise ExecutionError(f"values of type `{type_name(other)}` cannot be compared")
-    return identical(first, other)
+@dataclass(slots=True)
+class _Formatting:
+    """One walk through a format; `next` is the argument that the next verb takes."""
+
+    format: str
+    values: Sequence[Value]
+    printer: Printer
+    position: int = 0
+    next: int = 0
+    reordered: bool = False
+    good_index: bool = True
+    after_index: bool = False
+
+    def run(self) -> None:
+        """Write everything."""
+        while self.position < len(self.format):
+            percent = self.format.find("%", self.position)
+            end = len(self.format) if percent < 0 else percent
+            self.printer.write(self.format[self.position : end].encode("utf-8", "surrogateescape"))
+            self.position = end + 1
+            if percent >= 0:
+                self._verb()
+        if not self.reordered and self.next < len(self.values):
+            self._extra()
+
+    def _verb(self) -> None:
+        printer = self.printer
+        printer.clear()
+        self.good_index, self.after_index = True, False
+        while (flag := self._peek()) in _FLAGS:
+            setattr(printer, _FLAGS[flag], True)
+            self.position += 1
+        self._index()
+        self._width()
+        self._precision()
+        if not self.after_index:
+            self._index()
+        verb = self._peek()
+        self.position += 1
+        if not verb:
+            printer.write(b"%!(NOVERB)")
+        elif verb == "%":
+            printer.write(b"%")
+        elif not self.good_index:
+            printer.write(go_string(f"%!{verb}(BADINDEX)"))
+        elif self.next >= len(self.values):
+            printer.write(go_string(f"%!{verb}(MISSING)"))
+        else:
+            self._argument(verb)
+
+    def _argument(self, verb: str) -> None:
+        printer = self.printer
+        if verb in ("v", "w"):
+            printer.sharp_v, printer.sharp = printer.sharp, False
+            printer.plus_v, printer.plus = printer.plus, False
+        printer.argument(self.values[self.next], verb)
+        self.next += 1
+
+    def _peek(self) -> str:
+        return self.format[self.position : self.position + 1]
+
+    def _index(self) -> None:
+        """An argument's number between brackets."""
+        self.after_index = False
+        if self._peek() != "[":
+            return
+        self.reordered = True
+        closing = self.format.find("]", self.position)
+        if closing < 0 or len(self.format) - self.position < 3:
+            self.good_index = False
+            self.position += 1
+            return
+        digits = self.format[self.position + 1 : closing]
+        self.position = closing + 1
+        number = _number(digits)
+        self.after_index = number is not None
+        if number is None or not 1 <= number <= len(self.values):
+            self.good_index = False
+        else:
+            self.next = number - 1
+
+    def _width(self) -> None:
+        printer = self.printer
+        if self._peek() == "*":
+            self.position += 1
+            printer.width = self._star()
+            if printer.width is None:
+                printer.write(b"%!(BADWIDTH)")
+            elif printer.width < 0:
+                printer.width, printer.minus, printer.zero = -printer.width, True, False
+            self.after_index = False
+            return
+        printer.width = self._digits()
+        if self.after_index and printer.width is not None:
+            self.good_index = False
+
+    def _precision(self) -> None:
+        printer = self.printer
+        # A point that ends the format is its verb.
+        if self._peek() != "." or self.position + 1 >= len(self.format):
+            return
+        self.position += 1
+        if self.after_index:
+            self.good_index = False
+        self._index()
+        if self._peek() != "*":
+            printer.precision = self._digits() or 0
+            return
+        self.position += 1
+        printer.precision = self._star()
+        if printer.precision is None or printer.precision < 0:
+            printer.precision = None
+            printer.write(b"%!(BADPREC)")
+        self.after_index = False
+
+    def _star(self) -> int | None:
+        """An argument that gives a width or a precision; None if it cannot."""
+        if self.next >= len(self.values):
+            return None
+        value = self.values[self.next]
+        self.next += 1
+        if not isinstance(value, int) or isinstance(value, bool) or abs(value) > _LARGEST:
+            return None
+        return int(value)
+
+    def _digits(self) -> int | None:
+        match = _DIGITS.match(self.format, self.position)
+        assert match is not None
+        if not match[0]:
+            return None
+        number = _number(match[0])
+        # Go gives up the rest of the format with a number that is too large.
+        self.position = len(self.format) if number is None else match.end()
+        return number
+
+    def _extra(self) -> None:
+        printer = self.printer
+        printer.clear()
+        printer.write(b"%!(EXTRA ")
+        for number, value in enumerate(self.values[self.next :]):
+            if number:
+                printer.write(b", ")
+            printer.write(go_string(type_name(value)))
+            if value is not None:
+                printer.write(b"=")
+                printer.argument(value, "v")
+        printer.write(b")")
 
 
-def _no_value(value: Value) -> bool:
-    return value is None or value is INVALID
-
-
-def _invalid(value: Value) -> bool:
-    """Whether reflection sees no value, nil interfaces among them."""
-    return _no_value(value) or (isinstance(value, Nil) and value.type.kind == "interface")
-
-
-def identical(first: Struct, other: Struct) -> bool:
-    """Whether two structs are one: the same pointer, or equal values."""
-    if first.type is not other.type:
-        return False
-    return first.source is other.source if first.type.kind == "ptr" else bool(first.source == other.source)
-
-
-def ne(first: Value, other: Value) -> bool:
-    """Whether the arguments differ."""
-    return not eq(first, other)
-
-
-def lt(first: Value, other: Value) -> bool:
-    """Whether the first argument is less than the second."""
-    kind, other_kind = _order(first), _order(other)
-    if kind != other_kind:
-        raise ExecutionError(f"a `{type_name(first)}` cannot be compared with a `{type_name(other)}`")
-    if kind not in _ORDERED:
-        raise ExecutionError(f"values of type `{type_name(first)}` have no order")
-    return bool(first < other)
-
-
-def _order(value: Value) -> str:
-    kind = _basic(value)
-    if kind is None:
-        raise ExecutionError(f"values of type `{type_name(value)}` have no order")
-    return kind
-
-
-def le(first: Value, other: Value) -> bool:
-    """Whether the first argument is less than the second, or equal."""
-    return lt(first, other) or eq(first, other)
-
-
-def gt(first: Value, other: Value) -> bool:
-    """Whether the first argument is greater than the second."""
-    return not le(first, other)
-
-
-def ge(first: Value, other: Value) -> bool:
-    """Whether the first argument is greater than the second, or equal."""
-    return not lt(first, other)
-
-
-def deep_equal(budget: RenderBudget, first: Value, other: Value) -> bool:
-    """reflect.DeepEqual: equal in type and, however deep, in content; an unmade list is not an empty one."""
-    return _deep_equal(budget, first, other, 0)
-
-
-def _deep_equal(budget: RenderBudget, first: Value, other: Value, depth: int) -> bool:
-    budget.spend()
-    budget.nest(depth)
-    if first is None or other is None:
-        # An absent user is not the nil that nobody asked about: asking for its name says so.
-        return type_name(first) == type_name(other)
-    if type_of(first) is not type_of(other):
-        return False
-    if isinstance(first, Slice):
-        return (
-            first.nil == other.nil
-            and len(first) == len(other)
-            and all(_deep_equal(budget, a, b, depth + 1) for a, b in zip(first, other, strict=True))
-        )
-    if isinstance(first, Map):
-        return (
-            first.nil == other.nil
-            and first.keys() == other.keys()
-            and all(_deep_equal(budget, value, other[key], depth + 1) for key, value in first.items())
-        )
-    if isinstance(first, Struct):
-        return bool(first.source == other.source)
-    return bool(first == other)
+def _number(digits: str) -> int | None:
+    """The number, if it is one and not absurdly large."""
+    significant = digits.lstrip("0")
+    if not digits or not _DIGITS.fullmatch(digits) or len(significant) > _LONGEST:
+        return None
+    number = int(significant or "0")
+    return number if number // 10 <= _LARGEST else None
 
 
 _HTML = {
@@ -177,15 +235,15 @@ _HTML_SPECIAL = re.compile(b"[\\0\"'&<>]")
 _JS = {"\\": "\\\\", "'": "\\'", '"': '\\"', "<": "\\u003C", ">": "\\u003E", "&": "\\u0026", "=": "\\u003D"}
 
 
-def escape_html(text: bytes) -> bytes:
-    """template.HTMLEscapeString."""
-    return _HTML_SPECIAL.sub(lambda match: _HTML[match[0]], text)
+def _escape_html(budget: RenderBudget, *values: Value) -> bytes:
+    """template.HTMLEscaper."""
+    return _HTML_SPECIAL.sub(lambda match: _HTML[match[0]], _text(values, budget))
 
 
-def escape_js(text: bytes) -> bytes:
-    """template.JSEscapeString."""
-    runes = text.decode("utf-8", "surrogateescape")
-    return "".join(map(_js_rune, runes)).encode("utf-8", "surrogateescape")
+def _escape_js(budget: RenderBudget, *values: Value) -> bytes:
+    """template.JSEscaper."""
+    text = _text(values, budget).decode("utf-8", "surrogateescape")
+    return "".join(map(_js_rune, text)).encode("utf-8", "surrogateescape")
 
 
 def _js_rune(rune: str) -> str:
@@ -199,25 +257,29 @@ def _js_rune(rune: str) -> str:
     return f"\\u{ord(rune):04X}"
 
 
-def index(item: Value, *indexes: Value) -> Value:
+def _eq(first: Value, *others: Value) -> bool:
+    """Whether the first argument equals one of the others."""
+    if not others:
+        raise ExecutionError("there is nothing to compare with")
+    return any(equal(first, other) for other in others)
+
+
+def _index(item: Value, *indexes: Value) -> Value:
     """What stands in a list, a string or a map at an index, and so on for further indexes."""
     if item is None or item is INVALID:
         raise ExecutionError("there is no value to index")
     for each in indexes:
-        item = _indexed(item, each)
+        if isinstance(item, Map):
+            if type(each) is not bytes:
+                raise ExecutionError(f"a map's key is a string, not a `{type_name(each)}`")
+            found = item.lookup(each)
+            item = zero(item.type.element) if found is INVALID else found
+        elif isinstance(item, Slice | bytes):
+            element = item[_position(each, len(item) - 1)]
+            item = Uint8(element) if isinstance(item, bytes) else element
+        else:
+            raise ExecutionError(f"a `{type_name(item)}` cannot be indexed")
     return item
-
-
-def _indexed(item: Value, each: Value) -> Value:
-    if isinstance(item, Map):
-        if type(each) is not bytes:
-            raise ExecutionError(f"a map's key is a string, not a `{type_name(each)}`")
-        found = item.lookup(each)
-        return zero(item.type.element) if found is INVALID else found
-    if not isinstance(item, Slice | bytes):
-        raise ExecutionError(f"a `{type_name(item)}` cannot be indexed")
-    number = _position(each, len(item) - 1)
-    return Uint8(item[number]) if isinstance(item, bytes) else item[number]
 
 
 def _position(each: Value, last: int) -> int:
@@ -228,27 +290,26 @@ def _position(each: Value, last: int) -> int:
     return int(each)
 
 
-def slice_(item: Value, *indexes: Value) -> Value:
+def _slice(item: Value, *indexes: Value) -> Value:
     """A part of a list or a string, between two indexes; a third one would limit a list's capacity."""
     if not isinstance(item, Slice | bytes):
         raise ExecutionError(f"a `{type_name(item)}` cannot be sliced")
     if len(indexes) > (2 if isinstance(item, bytes) else 3):
         raise ExecutionError(f"{len(indexes)} indexes are too many")
     positions = [_position(each, len(item)) for each in indexes]
-    start, end, *_ = [*positions, *(0, len(item))[len(positions) :]]
-    if [start, end, *positions[2:]] != sorted([start, end, *positions[2:]]):
+    start, end, *rest = [*positions, *(0, len(item))[len(positions) :]]
+    if [start, end, *rest] != sorted([start, end, *rest]):
         raise ExecutionError("the indexes of a slice must not fall")
     return item[start:end] if isinstance(item, bytes) else Slice(item[start:end], item.type, nil=item.nil)
 
 
-def length(item: Value) -> int:
-    """How many elements a list or a map has, or bytes a string."""
+def _length(item: Value) -> int:
     if isinstance(item, Slice | Map | bytes):
         return len(item)
     raise ExecutionError(f"a `{type_name(item)}` has no length")
 
 
-def call(item: Value, *_arguments: Value) -> Value:
+def _call(item: Value, *_arguments: Value) -> Value:
     """Go calls a function that is a value; nothing that a template reads is one."""
     raise ExecutionError(f"a `{type_name(item)}` is not a function")
 
@@ -290,23 +351,23 @@ INCLUDE = special(_include, STRING, ANY)
 STANDARD: Mapping[str, Function] = MappingProxyType(
     {
         "and": special(partial(_until, truth=False), REFLECTED, rest=REFLECTED),
-        "call": function(call, REFLECTED, rest=REFLECTED),
-        "eq": function(eq, REFLECTED, rest=REFLECTED),
-        "ge": function(ge, REFLECTED, REFLECTED),
-        "gt": function(gt, REFLECTED, REFLECTED),
-        "html": budgeted(lambda budget, *values: escape_html(_text(values, budget)), rest=ANY),
-        "index": function(index, REFLECTED, rest=REFLECTED),
-        "js": budgeted(lambda budget, *values: escape_js(_text(values, budget)), rest=ANY),
-        "le": function(le, REFLECTED, REFLECTED),
-        "len": function(length, REFLECTED),
-        "lt": function(lt, REFLECTED, REFLECTED),
-        "ne": function(ne, REFLECTED, REFLECTED),
+        "call": function(_call, REFLECTED, rest=REFLECTED),
+        "eq": function(_eq, REFLECTED, rest=REFLECTED),
+        "ge": function(lambda first, other: not less(first, other), REFLECTED, REFLECTED),
+        "gt": function(lambda first, other: not (less(first, other) or equal(first, other)), REFLECTED, REFLECTED),
+        "html": budgeted(_escape_html, rest=ANY),
+        "index": function(_index, REFLECTED, rest=REFLECTED),
+        "js": budgeted(_escape_js, rest=ANY),
+        "le": function(lambda first, other: less(first, other) or equal(first, other), REFLECTED, REFLECTED),
+        "len": function(_length, REFLECTED),
+        "lt": function(less, REFLECTED, REFLECTED),
+        "ne": function(lambda first, other: not equal(first, other), REFLECTED, REFLECTED),
         "not": function(lambda value: not is_true(value), REFLECTED),
         "or": special(partial(_until, truth=True), REFLECTED, rest=REFLECTED),
         "print": budgeted(sprint, rest=ANY),
         "printf": budgeted(sprintf, STRING, rest=ANY),
         "println": budgeted(sprintln, rest=ANY),
-        "slice": function(slice_, REFLECTED, rest=REFLECTED),
+        "slice": function(_slice, REFLECTED, rest=REFLECTED),
         "urlquery": budgeted(lambda budget, *values: query_escape(_text(values, budget)), rest=ANY),
     }
 )

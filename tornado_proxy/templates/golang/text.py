@@ -131,14 +131,16 @@ def to_lower(string: bytes) -> bytes:
 _SHORT = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
 _SHORT_READ = {escape[1]: char.encode() for char, escape in _SHORT.items()} | {"\\": b"\\"}
 
-_ESCAPE = re.compile(
-    r"""\\(?:(?P<short>[abfnrtv\\])
+_PIECE = re.compile(
+    r"""(?P<text>[^\\]+)
+      |\\(?:(?P<short>[abfnrtv\\])
           |(?P<quote>['"])
           |x(?P<byte>[0-9a-fA-F]{2})
           |(?P<octal>[0-3][0-7]{2})
           |u(?P<rune>[0-9a-fA-F]{4})
-          |U(?P<wide>[0-9a-fA-F]{8}))""",
-    re.VERBOSE,
+          |U(?P<wide>[0-9a-fA-F]{8}))
+      |(?P<wrong>\\.?)""",
+    re.VERBOSE | re.DOTALL,
 )
 
 
@@ -190,58 +192,31 @@ def unquote(literal: str) -> bytes:
     inside = literal[1:-1]
     if literal[0] == "`":
         return go_string(inside.replace("\r", ""))
-    if "\\" not in inside:
-        return go_string(inside)
-    return b"".join(_unescaped(piece, '"') for piece in _pieces(inside, '"'))
+    return b"".join(_unescaped(piece, '"') for piece in _PIECE.finditer(inside))
 
 
 def unquote_char(literal: str) -> int:
     """The code point of a character literal, quotes included."""
-    inside = literal[1:-1]
-    pieces = list(_pieces(inside, "'"))
-    if len(pieces) != 1 or (isinstance(pieces[0], str) and len(pieces[0]) != 1):
+    pieces = list(_PIECE.finditer(literal[1:-1]))
+    if len(pieces) != 1 or len(pieces[0]["text"] or "'") != 1:
         raise QuotingError("a character constant holds one character", 1)
-    piece = pieces[0]
-    if isinstance(piece, str):
-        return ord(piece)
-    if piece["byte"] or piece["octal"]:
-        return int(piece["byte"] or piece["octal"], 16 if piece["byte"] else 8)
-    return ord(_unescaped(piece, "'").decode())
+    character = _unescaped(pieces[0], "'")
+    # An escape of a byte is a code point here, even where it is not UTF-8.
+    return character[0] if len(character) == 1 else ord(character.decode())
 
 
-def _pieces(inside: str, mark: str) -> list[str | re.Match[str]]:
-    """The plain stretches and the escapes of what stands between quotes."""
-    pieces: list[str | re.Match[str]] = []
-    position = 0
-    while position < len(inside):
-        escape = _ESCAPE.match(inside, position)
-        if escape is not None:
-            if escape["quote"] not in (None, mark):
-                raise QuotingError(f"`\\{escape['quote']}` is not an escape between {mark}", position + 1)
-            pieces.append(escape)
-            position = escape.end()
-            continue
-        if inside[position] == "\\":
-            raise QuotingError(f"`{inside[position : position + 2]}` is not an escape in Go", position + 1)
-        end = inside.find("\\", position)
-        end = len(inside) if end < 0 else end
-        pieces.append(inside[position:end])
-        position = end
-    return pieces
-
-
-def _unescaped(piece: str | re.Match[str], mark: str) -> bytes:
-    if isinstance(piece, str):
-        return go_string(piece)
-    if piece["short"]:
-        return _SHORT_READ[piece["short"]]
-    if piece["quote"]:
-        return mark.encode()
-    if piece["byte"]:
-        return bytes((int(piece["byte"], 16),))
-    if piece["octal"]:
-        return bytes((int(piece["octal"], 8),))
-    code = int(piece["rune"] or piece["wide"], 16)
-    if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-        raise QuotingError(f"`{piece[0]}` is not a character", piece.start() + 1)
-    return chr(code).encode()
+def _unescaped(piece: re.Match[str], mark: str) -> bytes:
+    kind = str(piece.lastgroup)
+    text = piece[kind]
+    match kind:
+        case "text":
+            return go_string(text)
+        case "short":
+            return _SHORT_READ[text]
+        case "byte" | "octal":
+            return bytes((int(text, 16 if kind == "byte" else 8),))
+        case "quote" if text == mark:
+            return mark.encode()
+        case "rune" | "wide" if (code := int(text, 16)) <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF:
+            return chr(code).encode()
+    raise QuotingError(f"invalid escape `{piece[0]}`", piece.start() + 1)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from tornado_proxy.templates.golang.text import go_string
 from tornado_proxy.templates.template import RenderBudget, RenderError
 
 Value: TypeAlias = Any
@@ -45,7 +44,6 @@ class Type:
 
 BOOL = Type("bool", "bool", zero=False)
 INT = Type("int", "int", zero=0)
-INT32 = Type("int32", "int32", zero=0)
 INT64 = Type("int64", "int64", zero=0)
 UINT8 = Type("uint8", "uint8", zero=0)
 UINT64 = Type("uint64", "uint64", zero=0)
@@ -57,12 +55,6 @@ ANY = Type("interface {}", "interface")
 
 class Int64(int):
     """An int64."""
-
-    __slots__ = ()
-
-
-class Int32(int):
-    """An int32."""
 
     __slots__ = ()
 
@@ -171,7 +163,6 @@ _PLAIN_TYPES: dict[type, Type] = {
     float: FLOAT64,
     complex: COMPLEX128,
     Int64: INT64,
-    Int32: INT32,
     Uint8: UINT8,
     Uint64: UINT64,
 }
@@ -227,18 +218,78 @@ def string_slice(strings: Iterable[bytes]) -> Slice:
     return Slice(strings, STRING_SLICE)
 
 
-def from_json(value: Any, budget: RenderBudget, depth: int = 0) -> Value:
-    """The Go value of a decoded JSON text: objects are map[string]any, arrays []any, ints are int, floats float64."""
+_BASIC = frozenset(("bool", "int", "float", "complex", "string"))
+
+
+def _basic(value: Value) -> str | None:
+    """The kind of a value that can be compared; integers compare whatever their sign and size, as in Go since 1.18."""
+    kind = "" if is_nil(value) else type_of(value).kind.strip("u0123456789")
+    return kind if kind in _BASIC else None
+
+
+def equal(first: Value, other: Value) -> bool:
+    """Whether two values are equal (the function eq of text/template)."""
+    kind, other_kind = _basic(first), _basic(other)
+    if kind is None and other_kind is None:
+        return _same(first, other)
+    if kind == other_kind:
+        return bool(first == other)
+    if _invalid(first) or _invalid(other):
+        return False
+    raise ExecutionError(f"a `{type_name(first)}` cannot be compared with a `{type_name(other)}`")
+
+
+def _same(first: Value, other: Value) -> bool:
+    """Equality where neither is a number, a string or a bool."""
+    nils = is_nil(first), is_nil(other)
+    if _no_value(first) or _no_value(other):
+        # Whether there is a user is a question that reads nothing from the user.
+        return all(nils)
+    if not _invalid(first) and not _invalid(other) and kind_of(first) != kind_of(other):
+        raise ExecutionError(f"a `{type_name(first)}` cannot be compared with a `{type_name(other)}`")
+    if any(nils):
+        return all(nils)
+    if isinstance(other, Slice | Map):
+        raise ExecutionError(f"values of type `{type_name(other)}` cannot be compared")
+    if first.type is not other.type:
+        return False
+    return first.source is other.source if first.type.kind == "ptr" else bool(first.source == other.source)
+
+
+def _no_value(value: Value) -> bool:
+    return value is None or value is INVALID
+
+
+def _invalid(value: Value) -> bool:
+    """Whether reflection sees no value, nil interfaces among them."""
+    return _no_value(value) or (isinstance(value, Nil) and value.type.kind == "interface")
+
+
+def less(first: Value, other: Value) -> bool:
+    """Whether one value is less than another (the function lt of text/template)."""
+    for value in (first, other):
+        if _basic(value) not in ("int", "float", "string"):
+            raise ExecutionError(f"values of type `{type_name(value)}` have no order")
+    if _basic(first) != _basic(other):
+        raise ExecutionError(f"a `{type_name(first)}` cannot be compared with a `{type_name(other)}`")
+    return bool(first < other)
+
+
+def deep_equal(budget: RenderBudget, first: Value, other: Value, depth: int = 0) -> bool:
+    """reflect.DeepEqual: equal in type and, however deep, in content; an unmade list is not an empty one."""
+    budget.spend()
     budget.nest(depth)
-    match value:
-        case str():
-            return go_string(value)
-        case dict():
-            budget.items(len(value))
-            return Map({go_string(str(key)): from_json(item, budget, depth + 1) for key, item in value.items()})
-        case list():
-            budget.items(len(value))
-            return Slice([from_json(item, budget, depth + 1) for item in value])
-        case None | bool() | int() | float():
-            return value
-    raise ExecutionError(f"a `{type(value).__name__}` is not a JSON value")
+    if first is None or other is None:
+        # An absent user is not the nil that nobody asked about: asking for its name says so.
+        return type_name(first) == type_name(other)
+    if type_of(first) is not type_of(other):
+        return False
+    if not isinstance(first, Slice | Map):
+        return bool(first.source == other.source if isinstance(first, Struct) else first == other)
+    if first.nil != other.nil or len(first) != len(other):
+        return False
+    if isinstance(first, Map):
+        if first.keys() != other.keys():
+            return False
+        first, other = list(first.values()), [other[key] for key in first]
+    return all(deep_equal(budget, one, another, depth + 1) for one, another in zip(first, other, strict=True))

@@ -3,12 +3,13 @@ import hashlib
 
 import pytest
 import yaml
-from go_programs import failure, written
+from go_programs import failure, json_value, written
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tornado_proxy.templates.golang.pages import compile_page
 from tornado_proxy.templates.golang.sprig.encoding import FUNCTIONS
+from tornado_proxy.templates.golang.values import is_string_map, type_name
 from tornado_proxy.templates.template import LimitError, RenderLimits, User
 
 B32DEC, B64DEC = FUNCTIONS["b32dec"].call, FUNCTIONS["b64dec"].call
@@ -202,3 +203,11 @@ def test_the_text_is_bounded():
     """A large value is refused as any other text is."""
     with pytest.raises(LimitError):
         compile_page("{{ toYaml .V }}").render({"V": ["x"] * 100}, RenderLimits(steps=10_000, text=200))
+
+
+def test_json_becomes_go_s_general_types():
+    """Numbers without a fraction stay integers, as the recorded data has them."""
+    value = json_value({"a": [1, 2.5, None, True, "é"]})
+    assert value == {b"a": [1, 2.5, None, True, "é".encode()]}
+    assert is_string_map(value)
+    assert type_name(value[b"a"]) == "[]interface {}"

@@ -18,7 +18,6 @@ from tornado_proxy.templates.golang.numbers import (
     trim_zero_decimals,
     wrap_int,
 )
-from tornado_proxy.templates.golang.standard import deep_equal
 from tornado_proxy.templates.golang.text import runes
 from tornado_proxy.templates.golang.values import (
     INT_SLICE,
@@ -26,6 +25,7 @@ from tornado_proxy.templates.golang.values import (
     Int64,
     Slice,
     Value,
+    deep_equal,
     is_true,
     kind_of,
     type_name,

@@ -15,14 +15,13 @@ from typing import Any, NoReturn
 from tornado_proxy.templates.golang.calling import ANY, STRING, Function, budgeted, function
 from tornado_proxy.templates.golang.formatting import STRINGER
 from tornado_proxy.templates.golang.numbers import format_float
-from tornado_proxy.templates.golang.text import runes
+from tornado_proxy.templates.golang.text import go_string, runes
 from tornado_proxy.templates.golang.values import (
     ExecutionError,
     Map,
     Slice,
     Struct,
     Value,
-    from_json,
     is_nil,
     type_name,
 )
@@ -208,6 +207,21 @@ def _decoded(budget: RenderBudget, text: bytes, number: Callable[[str], float]) 
     except RecursionError:
         raise LimitError("the JSON text nests too deeply") from None
     return from_json(decoded, budget)
+
+
+def from_json(value: Any, budget: RenderBudget, depth: int = 0) -> Value:
+    """The Go value of a decoded JSON text: objects are map[string]any, arrays []any, ints are int, floats float64."""
+    budget.nest(depth)
+    match value:
+        case str():
+            return go_string(value)
+        case dict():
+            budget.items(len(value))
+            return Map({go_string(str(key)): from_json(item, budget, depth + 1) for key, item in value.items()})
+        case list():
+            budget.items(len(value))
+            return Slice([from_json(item, budget, depth + 1) for item in value])
+    return value
 
 
 def _number_in_range(text: str) -> float:

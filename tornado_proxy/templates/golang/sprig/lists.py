@@ -9,7 +9,6 @@ from tornado_proxy.templates.golang.calling import ANY, INT, MAP, STRING, Functi
 from tornado_proxy.templates.golang.formatting import shown
 from tornado_proxy.templates.golang.sprig.basics import is_empty, to_int
 from tornado_proxy.templates.golang.sprig.strings import strings_of
-from tornado_proxy.templates.golang.standard import deep_equal
 from tornado_proxy.templates.golang.values import (
     ANY_MAP,
     SLICE_SLICE,
@@ -19,6 +18,7 @@ from tornado_proxy.templates.golang.values import (
     Slice,
     Struct,
     Value,
+    deep_equal,
     is_string_map,
     string_slice,
     type_name,
