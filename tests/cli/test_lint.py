@@ -73,7 +73,7 @@ def test_a_place_without_rules_is_no_success(command):
     """A misspelt path in CI must not look like a clean run."""
     done = command("lint")
     assert (done.status, done.out) == (2, "")
-    assert "holds no rule file: the names of rule files end in `.rules`" in done.err
+    assert "has no rule file: the names of rule files end with `.rules`" in done.err
 
 
 def test_a_file_that_cannot_be_read(command):

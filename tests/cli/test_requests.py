@@ -276,7 +276,7 @@ def test_rules_given_with_a_configuration_stand_in_for_its_own(explain, files):
         ("rules/b.rules", "target site { rewrit", SITE, "rules/b.rules:1:15"),
         ("rules/b.rules", 'target site { rewrite `(` -> "/" }', SITE, "rules/b.rules:1:"),
         ("rules/b.rules", b"\xff", SITE, "rules/b.rules"),
-        ("rules/b.rules", "target sit {}", CONFIGURED, "the configuration knows no target `sit`"),
+        ("rules/b.rules", "target sit {}", CONFIGURED, "the configuration has no target `sit`"),
         ("proxy.yaml", "targets: {site: {bukket: {}}}", CONFIGURED, "proxy.yaml:1:"),
         ("proxy.yaml", b"\xff", CONFIGURED, "proxy.yaml:1:1"),
     ],

@@ -18,7 +18,8 @@ from tornado_proxy.lint.reporters import FORMATS, reporter
 from tornado_proxy.lint.settings import Selection
 from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.compile import compile_documents
-from tornado_proxy.rules.loading import LoadedRules, RuleFile, compile_rule_files
+from tornado_proxy.rules.loading import RuleFile, compile_rule_files
+from tornado_proxy.rules.model import LoadedRules
 
 slow = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60)
 

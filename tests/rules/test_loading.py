@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tornado_proxy.rules import RuleFileError, load, loading
-from tornado_proxy.rules.loading import LARGEST, RuleFile, compile_rule_files, load_rules, read_rule_files
+from tornado_proxy.rules.loading import LARGEST, RuleFile, compile_rule_files, read_rule_files
 
 RULES = 'target site { rewrite `^/a$` -> "/b" }'
 
@@ -87,7 +87,7 @@ def test_links_that_lead_back_are_not_followed_for_ever():
 @pytest.mark.parametrize(
     ("place", "message"),
     [
-        ("empty", "`empty` holds no rule file"),
+        ("empty", "`empty` has no rule file"),
         ("missing", "there is no `missing`"),
         ("missing.rules", "there is no `missing.rules`"),
         ("x" * 5000, f"there is no `{'x' * 5000}`"),
@@ -144,7 +144,7 @@ def test_memory_for_a_token_does_not_grow_with_it(byte):
 
 def test_a_special_file_that_is_named_is_read():
     """A shell may hand rules over through a device."""
-    assert load_rules([Path("/dev/null")]).diagnostics == ()
+    assert load("/dev/null") == {}
 
 
 def test_a_special_file_that_is_to_be_read_again_is_not(tmp_path):
@@ -172,7 +172,7 @@ def test_a_file_that_is_not_utf_8_is_told_and_the_others_compiled():
     """One bad file keeps none of the others from being checked."""
     _write("r/b.rules")
     Path("r/a.rules").write_bytes(b"target \xff {}")
-    loaded = load_rules([Path("r")])
+    loaded = compile_rule_files(read_rule_files([Path("r")]).files)
     assert [diagnostic.code for diagnostic in loaded.diagnostics] == ["not-utf-8"]
     assert list(loaded.rule_sets) == ["site"]
     assert [document.source.name for document in loaded.documents] == ["r/b.rules"]

@@ -361,7 +361,7 @@ def test_a_user_has_what_the_clauses_give(clauses, user):
                 (
                     "the key contains a `.` or `..` segment",
                     '"/b/.."',
-                    "expect `error` where the result is refused",
+                    "expect `error` if the result is refused",
                 )
             ],
         ),
@@ -377,18 +377,18 @@ def test_a_user_has_what_the_clauses_give(clauses, user):
         ),
         (
             'test "/a/" method PUT -> "/b"',
-            [("the key of a `PUT` ends in the file's name, not in `/`", '"/a/"', "add the name of the file")],
+            [("the key of a `PUT` ends with the name of a file, not with `/`", '"/a/"', "add the name of the file")],
         ),
         (
             'test "/a" user-groups "x" email "e" -> "/b"',
             [
                 (
-                    "`user-groups` says something of a user, but nobody is signed in",
+                    "`user-groups` describes a user, but nobody is signed in",
                     '"x"',
                     'name the user with `as "…"`',
                 ),
                 (
-                    "`email` says something of a user, but nobody is signed in",
+                    "`email` describes a user, but nobody is signed in",
                     '"e"',
                     'name the user with `as "…"`',
                 ),
@@ -400,7 +400,7 @@ def test_a_user_has_what_the_clauses_give(clauses, user):
                 (
                     "`a/b` cannot sign in: the name contains a `/`",
                     '"a/b"',
-                    "the service refuses such a name before it asks any rule; a name is one segment of a path",
+                    "the service refuses such a name before it looks at the rules; a name is one segment of a path",
                 )
             ],
         ),
@@ -410,7 +410,7 @@ def test_a_user_has_what_the_clauses_give(clauses, user):
                 (
                     "the host `a/b` contains `/`",
                     '"a/b"',
-                    "the service refuses such a request before it asks any rule; a host is a name or an address",
+                    "the service refuses such a request before it looks at the rules; a host is a name or an address",
                 )
             ],
         ),
@@ -421,12 +421,12 @@ def test_a_user_has_what_the_clauses_give(clauses, user):
                 (
                     "the key `https://www.example.com/a/b?x=1` does not begin with `/`",
                     '"https://www.example.com/a/b?x=1"',
-                    'write "/a/b": a key is the path alone, without scheme, host and query',
+                    "a key is the path below the mount, without scheme, host and query",
                 ),
                 (
                     "the key `HTTP://x` does not begin with `/`",
                     '"HTTP://x"',
-                    'write "/": a key is the path alone, without scheme, host and query',
+                    "a key is the path below the mount, without scheme, host and query",
                 ),
             ],
         ),

@@ -238,7 +238,7 @@ def test_a_revision_may_be_read_whole(without_stray_link):
         ("nowhere:rules", "is neither a path nor a place in a Git revision: invalid object name 'nowhere'"),
         ("main:nowhere", "is neither a path nor a place in a Git revision: path 'nowhere' does not exist in 'main'"),
         ("--output=x:rules", "a revision does not begin with `-`"),
-        ("main:docs", "`main:docs` holds no rule file"),
+        ("main:docs", "`main:docs` has no rule file"),
         ("main:rules", "`main:rules/astray.rules` is not a file"),
     ],
 )

@@ -14,8 +14,7 @@ from tornado_proxy.goregex.syntax import Node
 from tornado_proxy.lang.diagnostic import Diagnostic, SourceFile, errors
 from tornado_proxy.lang.tree import Document, RewriteStatement, TargetBlock
 from tornado_proxy.lint.allowances import Allowances
-from tornado_proxy.rules.loading import LoadedRules
-from tornado_proxy.rules.model import Key, Rewrite, RewriteError, RuleSet, TestOutcome, evaluate
+from tornado_proxy.rules.model import Key, LoadedRules, Rewrite, RewriteError, RuleSet, TestOutcome, evaluate
 from tornado_proxy.templates.template import RequestData, TargetData, TargetKeyRewriteData, User
 
 if TYPE_CHECKING:

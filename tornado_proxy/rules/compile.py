@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 from tornado_proxy.goregex.matching import Pattern, compile_source
 from tornado_proxy.goregex.syntax import PatternError
@@ -23,8 +21,8 @@ from tornado_proxy.lang.tree import (
 )
 from tornado_proxy.rules.model import (
     METHODS,
-    Compiled,
     Key,
+    LoadedRules,
     Rewrite,
     RuleSet,
     RuleTest,
@@ -36,50 +34,24 @@ from tornado_proxy.templates.template import Template, TemplateMistake, User, co
 
 _MOST_MISTAKES = 10  # of one template
 
-# An action that writes a value, in both dialects that have actions: no other one refers to it.
-_WRITING = re.compile(
-    r"\{\{(?!-?\s*(?:if|else|end|range|with|define|block|template|break|continue)\b)(?![^{}]*:?=)[^{}]*\}\}"
-)
-
 _Making = tuple[str, Dialect, str, tuple[str, ...]]
-"""All that pattern and template are made of: source, dialect, template, and the helpers of a Go template."""
-
-CompileTemplate = Callable[[str, Mapping[str, int], int], Template]
+"""All that a pattern and a template are made of: source, dialect, template, and the helpers of a Go template."""
 
 HelperTexts = Callable[[str], tuple[str, ...]]
-"""The texts of the helpers that the Go templates of a target's rules may call."""
-
-
-def _plain() -> CompileTemplate:
-    return compile_plain
-
-
-def _jinja() -> CompileTemplate:
-    from tornado_proxy.templates import jinja  # noqa: PLC0415 - Jinja2 is imported only where a file needs it
-
-    return jinja.compile_template
-
-
-def _go(helpers: tuple[str, ...]) -> CompileTemplate:
-    from tornado_proxy.templates import golang  # noqa: PLC0415 - only where a file needs it
-
-    return partial(golang.compile_template, helpers=helpers)
-
-
-_DIALECTS: Mapping[Dialect, Callable[[], CompileTemplate]] = {Dialect.PLAIN: _plain, Dialect.JINJA: _jinja}
+"""Returns the texts of the helpers that the Go templates of a target's rules may call."""
 
 
 def no_helpers(_target: str) -> tuple[str, ...]:
-    """The helpers where no configuration names any."""
+    """Returns no helpers, because no configuration names any."""
     return ()
 
 
 def compile_documents(
     documents: Sequence[Document], known: Mapping[str, RuleSet] | None = None, helpers: HelperTexts = no_helpers
-) -> Compiled:
-    """The rule sets of parsed files, given in their order; a statement with a mistake is left out of its set.
+) -> LoadedRules:
+    """Compiles parsed files in their order; a statement with a mistake is left out of its rule set.
 
-    What rule sets that are known have compiled already is taken over from them: an edit costs what it changes.
+    What the rule sets in `known` have compiled already is reused, so an edit costs only what it changes.
     """
     targets: dict[str, _Target] = {}
     diagnostics: list[Diagnostic] = []
@@ -89,12 +61,13 @@ def compile_documents(
             if name not in targets:
                 targets[name] = _Target(name, (known or {}).get(name, RuleSet(name)), helpers(name))
             diagnostics.extend(targets[name].add(block))
-    return Compiled({name: target.rule_set() for name, target in targets.items()}, tuple(diagnostics))
+    rule_sets = {name: target.rule_set() for name, target in targets.items()}
+    return LoadedRules(tuple(documents), rule_sets, tuple(diagnostics))
 
 
 @dataclass(slots=True)
 class _Target:
-    """A rule set in the making; numbers count every rewrite, those with mistakes too, as their author counts them."""
+    """A rule set in the making; numbers count all rewrites, even those with mistakes, as their author counts them."""
 
     name: str
     known: RuleSet
@@ -112,11 +85,11 @@ class _Target:
         }
 
     def rule_set(self) -> RuleSet:
-        """What has been added so far, frozen."""
+        """Returns what has been added so far."""
         return RuleSet(self.name, tuple(self.rewrites), tuple(self.tests), self.known.first_match)
 
     def add(self, block: TargetBlock) -> Iterator[Diagnostic]:
-        """Take in one more block; yields its mistakes."""
+        """Adds a block; yields its mistakes."""
         for statement in block.statements:
             if isinstance(statement, RewriteStatement):
                 yield from self._add_rewrite(statement)
@@ -128,23 +101,29 @@ class _Target:
         if statement.name is not None:
             yield from self._claim(statement.name)
         compiled = self._compiled(statement)
-        if isinstance(compiled[0], Diagnostic):
+        if isinstance(compiled, list):
             yield from compiled
             return
         name = statement.name.value if statement.name else None
         pattern, template = compiled
         self.rewrites.append(Rewrite(self.number, name, pattern, statement.dialect, template, statement))
 
-    def _compiled(self, statement: RewriteStatement) -> tuple[Pattern, Template] | tuple[Diagnostic, ...]:
-        dialect, helpers = statement.dialect, self.helpers if statement.dialect is Dialect.GO else ()
-        made = self.made.get((statement.source.value, dialect, statement.template.value, helpers))
+    def _compiled(self, statement: RewriteStatement) -> tuple[Pattern, Template] | list[Diagnostic]:
+        source, template, dialect = statement.source, statement.template, statement.dialect
+        helpers = self.helpers if dialect is Dialect.GO else ()
+        made = self.made.get((source.value, dialect, template.value, helpers))
         if made is not None:
             return made.pattern, made.template
-        pattern = _compiled_source(statement.source)
-        if isinstance(pattern, Diagnostic):
-            return (pattern,)
-        template = _compiled_template(statement, pattern, helpers)
-        return template if isinstance(template, tuple) else (pattern, template)
+        try:
+            pattern = compile_source(source.value)
+            return pattern, _compiled_template(statement, pattern, helpers)
+        except PatternError as error:
+            return [Diagnostic("bad-source", str(error), source.at(error.offset, error.end), help=error.help)]
+        except TemplateMistake as mistake:
+            return [
+                Diagnostic("bad-template", str(each), template.at(each.offset, each.end), help=each.help)
+                for each in sorted((mistake, *mistake.others), key=lambda each: each.offset)[:_MOST_MISTAKES]
+            ]
 
     def _claim(self, name: Literal) -> Iterator[Diagnostic]:
         first = self.names.setdefault(name.value, name)
@@ -165,54 +144,22 @@ class _Target:
             yield from test
 
 
-def _compiled_source(source: Literal) -> Pattern | Diagnostic:
-    try:
-        return compile_source(source.value)
-    except PatternError as error:
-        return Diagnostic("bad-source", str(error), source.at(error.offset, error.end), help=error.help)
+def _compiled_template(statement: RewriteStatement, pattern: Pattern, helpers: tuple[str, ...]) -> Template:
+    """Compiles the template of a statement; raises `TemplateMistake`."""
+    text, dialect = statement.template.value, statement.dialect
+    if dialect is Dialect.PLAIN:
+        return compile_plain(text)
+    if dialect is Dialect.JINJA:
+        from tornado_proxy.templates import jinja  # noqa: PLC0415 - Jinja2 is imported only if a file needs it
 
+        return jinja.compile_template(text, pattern.names, pattern.group_count)
+    from tornado_proxy.templates import golang  # noqa: PLC0415 - only if a file needs it
 
-def _compiled_template(
-    statement: RewriteStatement, pattern: Pattern, helpers: tuple[str, ...]
-) -> Template | tuple[Diagnostic, ...]:
-    """The template of a statement, or its mistakes.
-
-    An action that cannot be read hides the mistakes of the rest, so it is left out once its own is known.
-    """
-    literal = statement.template
-    compile_template = _go(helpers) if statement.dialect is Dialect.GO else _DIALECTS[statement.dialect]()
-    text, found = literal.value, dict[int, TemplateMistake]()
-    while True:
-        try:
-            template = compile_template(text, pattern.names, pattern.group_count)
-        except TemplateMistake as mistake:
-            new = {each.offset: each for each in (mistake, *mistake.others) if each.offset not in found}
-            found |= new
-            if new and len(found) < _MOST_MISTAKES:
-                text = _without_action(text, mistake.offset)
-                continue
-        else:
-            if not found:
-                return template
-        return tuple(
-            Diagnostic("bad-template", str(each), literal.at(each.offset, each.end), help=each.help)
-            for _, each in sorted(found.items())[:_MOST_MISTAKES]
-        )
-
-
-def _without_action(text: str, offset: int) -> str:
-    """A template with spaces in place of the action at an offset, unless others may depend on that."""
-    for action in _WRITING.finditer(text):
-        if action.start() <= offset < action.end():
-            return f"{text[: action.start()]}{' ' * len(action[0])}{text[action.end() :]}"
-    return text
-
-
-_ABSOLUTE = re.compile(r"https?://[^/?#]*(?P<path>/[^?#]*)?", re.IGNORECASE)
+    return golang.compile_template(text, pattern.names, pattern.group_count, helpers)
 
 
 def compile_test(statement: TestStatement) -> RuleTest | tuple[Diagnostic, ...]:
-    """The test of a statement, or its mistakes."""
+    """Returns the test of a statement, or its mistakes."""
     mistakes = tuple(_mistakes(statement))
     if mistakes:
         return mistakes
@@ -231,7 +178,7 @@ def compile_test(statement: TestStatement) -> RuleTest | tuple[Diagnostic, ...]:
 def _mistakes(statement: TestStatement) -> Iterator[Diagnostic]:
     yield from _key_mistakes(statement.key)
     if isinstance(statement.expected, Literal):
-        yield from _key_mistakes(statement.expected, help="expect `error` where the result is refused")
+        yield from _key_mistakes(statement.expected, help="expect `error` if the result is refused")
     clauses = statement.clauses
     if clauses.method is not None:
         yield from _method_mistakes(clauses.method, statement.key)
@@ -242,27 +189,22 @@ def _request_mistakes(clauses: RequestClauses) -> Iterator[Diagnostic]:
     user, host = clauses.user, clauses.host
     if user is not None and (reason := segment_objection(user.value)) is not None:
         message = f"`{user.value}` cannot sign in: the name {reason}"
-        advice = "the service refuses such a name before it asks any rule; a name is one segment of a path"
+        advice = "the service refuses such a name before it looks at the rules; a name is one segment of a path"
         yield Diagnostic("bad-test", message, user.span, advice)
     if host is not None and (reason := host_objection(host.value)) is not None:
-        advice = "the service refuses such a request before it asks any rule; a host is a name or an address"
+        advice = "the service refuses such a request before it looks at the rules; a host is a name or an address"
         yield Diagnostic("bad-test", f"the host `{host.value}` {reason}", host.span, advice)
     for clause, literal in (("user-groups", clauses.user_groups), ("email", clauses.email)):
-        if literal is not None and clauses.user is None:
-            yield Diagnostic(
-                "bad-test",
-                f"`{clause}` says something of a user, but nobody is signed in",
-                literal.span,
-                help='name the user with `as "…"`',
-            )
+        if literal is not None and user is None:
+            message = f"`{clause}` describes a user, but nobody is signed in"
+            yield Diagnostic("bad-test", message, literal.span, 'name the user with `as "…"`')
 
 
 def _key_mistakes(key: Literal, help: str | None = None) -> Iterator[Diagnostic]:
     if not key.value.startswith("/"):
-        address = _ABSOLUTE.match(key.value)
         advice = f'write "/{key.value}": a key is the path below the mount, with its leading slash'
-        if address is not None:
-            advice = f'write "{address["path"] or "/"}": a key is the path alone, without scheme, host and query'
+        if "://" in key.value:
+            advice = "a key is the path below the mount, without scheme, host and query"
         yield Diagnostic("bad-test", f"the key `{key.value}` does not begin with `/`", key.span, advice)
     elif (reason := objection(key.value)) is not None:
         yield Diagnostic("bad-test", f"the key {reason}", key.span, help=help)
@@ -273,16 +215,12 @@ def _method_mistakes(method: Literal, key: Literal) -> Iterator[Diagnostic]:
         listed = ", ".join(f"`{each}`" for each in METHODS)
         yield Diagnostic("bad-test", f"unknown method `{method.value}`", method.span, help=f"use {listed}")
     elif method.value in ("PUT", "DELETE") and key.value.endswith("/"):
-        yield Diagnostic(
-            "bad-test",
-            f"the key of a `{method.value}` ends in the file's name, not in `/`",
-            key.span,
-            help="add the name of the file",
-        )
+        message = f"the key of a `{method.value}` ends with the name of a file, not with `/`"
+        yield Diagnostic("bad-test", message, key.span, "add the name of the file")
 
 
 def _user(clauses: RequestClauses) -> User | None:
-    """Who asks; one with an email or groups is what s3-proxy calls a header user."""
+    """Returns the user of a test; one with an email address or groups is what s3-proxy calls a header user."""
     if clauses.user is None:
         return None
     if clauses.user_groups is None and clauses.email is None:
@@ -293,15 +231,15 @@ def _user(clauses: RequestClauses) -> User | None:
 
 
 def unknown_targets(documents: Iterable[Document], names: Collection[str]) -> Iterator[Diagnostic]:
-    """What is wrong with blocks of targets that the configuration does not name."""
+    """Yields a diagnostic for each block of a target that the configuration does not name."""
     for name in (block.name for document in documents for block in document.blocks):
         if name.value in names:
             continue
-        message = f"the configuration knows no target `{name.value}`"
-        meant = did_you_mean(name.value, names)
-        if meant is None:
-            yield Diagnostic("unknown-target", message, name.span, "name it in `targets` of the configuration")
-        else:
-            edit = Edit(name.span, name_text(Literal(meant, name.span)))
-            fix = Fix(f"call it `{meant}`", (edit,), Safety.UNSAFE)
-            yield Diagnostic("unknown-target", message, name.span, f"did you mean `{meant}`?", fixes=(fix,))
+        advice, fixes = "name it in `targets` of the configuration", tuple[Fix, ...]()
+        if meant := did_you_mean(name.value, names):
+            advice = f"did you mean `{meant}`?"
+            fixes = (
+                Fix(f"call it `{meant}`", (Edit(name.span, name_text(Literal(meant, name.span))),), Safety.UNSAFE),
+            )
+        message = f"the configuration has no target `{name.value}`"
+        yield Diagnostic("unknown-target", message, name.span, advice, fixes=fixes)

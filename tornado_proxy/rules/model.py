@@ -2,7 +2,7 @@
 
 RewriteError
 ├── RefusedResult      the result is not a key: a dot segment, a control character, too long, empty   → 400
-├── UserRequired       the template reads from the user where nobody is signed in                  → 403
+├── UserRequired       the template reads from the user, but nobody is signed in                   → 403
 └── TemplateFailed     any other failure of the template                                           → 500
 """
 
@@ -15,7 +15,8 @@ from typing import Final, NewType
 
 from tornado_proxy.goregex.matching import Captures, FirstMatch, Pattern
 from tornado_proxy.lang.diagnostic import Diagnostic, Span
-from tornado_proxy.lang.tree import Dialect, RewriteStatement, TestStatement, Verdict
+from tornado_proxy.lang.parser import Parsed
+from tornado_proxy.lang.tree import Dialect, Document, RewriteStatement, TestStatement, Verdict
 from tornado_proxy.templates.template import (
     MissingUserError,
     RenderError,
@@ -27,22 +28,22 @@ from tornado_proxy.templates.template import (
 )
 
 Key = NewType("Key", str)
-"""The path below the mount, starting with `/`, decoded; what rules see and produce."""
+"""The decoded path below the mount, starting with `/`, which rules get and produce."""
 
 LONGEST_OBJECT_KEY = 1024
-"""The most bytes of UTF-8 that S3 takes as a key (S3 API, PutObject)."""
+"""The most bytes of UTF-8 in a key of S3 (S3 API, PutObject)."""
 
 # The C0 and C1 controls and DEL: none can be typed, each can split a header or a log line.
 _CONTROL = r"[\x00-\x1f\x7f-\x9f]"
 _DOT_SEGMENT = r"(?:^|/)\.\.?(?:/|$)"
 _SURROGATE = r"[\ud800-\udfff]"
 
-# Most texts are keys: one look says so.
+# Most texts are keys, which one search shows.
 _ANY = re.compile(f"{_CONTROL}|{_DOT_SEGMENT}|{_SURROGATE}")
 
 
 def objection(text: str) -> str | None:
-    """Why a text cannot be a key, as a fact without a full stop; None where it can."""
+    """Returns why a text cannot be a key, as a fact without a full stop; None if it can."""
     reason = path_objection(text)
     if reason is None and len(text.encode()) > LONGEST_OBJECT_KEY + 1:
         return f"is longer than {LONGEST_OBJECT_KEY} bytes"
@@ -50,7 +51,7 @@ def objection(text: str) -> str | None:
 
 
 def path_objection(text: str) -> str | None:
-    """Why a text cannot be a path, as `objection` does; of any length, since the mount is not part of the key."""
+    """Returns why a text of any length cannot be a path; None if it can."""
     if not _ANY.search(text):
         return None
     if re.search(_CONTROL, text):
@@ -61,19 +62,18 @@ def path_objection(text: str) -> str | None:
 
 
 def segment_objection(name: str) -> str | None:
-    """Why a text cannot be one segment of a path, as a file's and a user's name must; None where it can."""
+    """Returns why a text cannot be one segment of a path, such as a file's or a user's name; None if it can."""
     if not name:
         return "is empty"
     return "contains a `/`" if "/" in name else path_objection(name)
 
 
-# RFC 3986 3.2.2, with the port and an address's brackets, and without the comma, which parts two headers in one.
-# Compiled when it is first asked for: few rule files have a test that names a host.
+# RFC 3986 3.2.2, with the port and an address's brackets, and without the comma, which separates joined headers.
 _STRANGE = r"%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9._~!$&'()*+;=:\[\]%-]"
 
 
 def host_objection(text: str) -> str | None:
-    """Why a text cannot be a host, as a fact without a full stop; None where it can."""
+    """Returns why a text cannot be a host, as a fact without a full stop; None if it can."""
     found = re.search(_STRANGE, text)
     if found is None:
         return None
@@ -81,7 +81,7 @@ def host_objection(text: str) -> str | None:
 
 
 class RewriteError(Exception):
-    """A key that could not be rewritten; names the rewrite, and says why."""
+    """A key that could not be rewritten; the text says why."""
 
     def __init__(self, message: str, rewrite: Rewrite) -> None:
         super().__init__(message)
@@ -97,7 +97,7 @@ class RefusedResult(RewriteError):
 
 
 class UserRequired(RewriteError):
-    """The template reads from the user where nobody is signed in."""
+    """The template reads from the user, but nobody is signed in."""
 
 
 class TemplateFailed(RewriteError):
@@ -122,15 +122,15 @@ class Rewrite:
 
     @property
     def label(self) -> str:
-        """What logs, metrics and explain call it: its name, or its number."""
+        """Its name or number, as in logs, metrics and `explain`."""
         return self.name or f"#{self.number}"
 
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """What became of a key: the new key, and the rewrite that made it with its captures and its template's raw result.
+    """The new key, and the rewrite that made it with its captures and its template's raw result.
 
-    The three are None where no rewrite matched.
+    The key is unchanged and the other three are None if no rewrite matched.
     """
 
     key: Key
@@ -141,7 +141,7 @@ class Rewritten:
 
 @dataclass(frozen=True, slots=True)
 class RuleTest:
-    """A compiled `test` statement: a request's key and data, and what it must become."""
+    """A compiled `test` statement: a request's key and data, and the expected result."""
 
     key: Key
     method: str
@@ -154,9 +154,9 @@ class RuleTest:
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """All rewrites of one target in order, compiled; the first whose source matches decides, and is applied once.
+    """All rewrites of one target in order, compiled; the first whose source matches is applied, once.
 
-    What can be found as one that is `known` finds it is taken over from there.
+    Parts of `known`, which searches in another rule set, are reused.
     """
 
     target: str
@@ -178,13 +178,13 @@ class RuleSet:
         headers: tuple[tuple[str, str], ...] = (),
         target: TargetData | None = None,
     ) -> Rewritten:
-        """What becomes of a decoded key, for callers that have no request at hand; raises `RewriteError`."""
+        """Rewrites a decoded key, for callers that have no request; raises `RewriteError`."""
         request = RequestData(method=method, host=host, path=key, headers=headers)
         who = User(user) if isinstance(user, str) else user
         return self.apply(TargetKeyRewriteData(key, who, request, target or TargetData(name=self.target)))
 
     def apply(self, data: TargetKeyRewriteData) -> Rewritten:
-        """What becomes of `data.key`, checked: the first rewrite's result, or the key itself; raises `RewriteError`."""
+        """Rewrites `data.key` and checks the result; raises `RewriteError`."""
         match = self.first_match.find(data.key)
         if match is None:
             return Rewritten(Key(data.key))
@@ -199,7 +199,7 @@ class RuleSet:
         if not text:
             raise RefusedResult("the result is empty", rewrite, text)
         key = text if text.startswith("/") else f"/{text}"
-        # A directory stays one: the listing of `/a` would otherwise show `/a-secret/` too.
+        # A directory stays a directory: a listing of `/a` would show `/a-secret/` too.
         if data.key.endswith("/") and data.request.method in ("GET", "HEAD") and not key.endswith("/"):
             key += "/"
         reason = objection(key)
@@ -209,11 +209,16 @@ class RuleSet:
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
-    """All rule sets by target name, in the order of their first blocks, and the diagnostics of the files."""
+class LoadedRules:
+    """Rule files together: their documents, the rule sets by target in the order of their first blocks, diagnostics.
 
+    `parsed` are the results of parsing the readable files, to be reused after an edit.
+    """
+
+    documents: tuple[Document, ...]
     rule_sets: Mapping[str, RuleSet]
     diagnostics: tuple[Diagnostic, ...] = ()
+    parsed: tuple[Parsed, ...] = field(default=(), repr=False)
 
 
 METHODS: Final = ("GET", "HEAD", "PUT", "DELETE")
@@ -231,12 +236,12 @@ class TestOutcome:
 
     @property
     def rewrite(self) -> Rewrite | None:
-        """The rewrite that took the key; None where none matched."""
+        """The rewrite that matched the key; None if none did."""
         return self.got.rewrite
 
     @property
     def passed(self) -> bool:
-        """Whether what became of the key is what the test expects."""
+        """Whether the result is the expected one."""
         if isinstance(self.got, RewriteError):
             return self.test.expected is Verdict.ERROR
         if self.test.expected is Verdict.UNCHANGED:
@@ -245,7 +250,7 @@ class TestOutcome:
 
 
 def evaluate(rule_set: RuleSet, test: RuleTest, target: TargetData | None = None) -> TestOutcome:
-    """Ask the rules of a target what its test asks; what a configuration says of the target is unknown without one."""
+    """Runs a test; without `target`, its templates see nothing of the configuration."""
     known = target or TargetData(name=rule_set.target)
     # Templates see the whole path of a request; the key is what lies below the mount.
     mount = known.mount_paths[0].removesuffix("/") if known.mount_paths else ""

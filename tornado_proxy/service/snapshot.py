@@ -20,8 +20,8 @@ from tornado_proxy.config.secrets import Reference, ReferenceKind, Resolver, Sec
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, SourceFile, errors
 from tornado_proxy.pages.loading import LoadedPages, compile_pages, read_templates, template_places
 from tornado_proxy.rules.compile import unknown_targets
-from tornado_proxy.rules.loading import LoadedRules, Read, RuleFile, compile_rule_files, read_rule_files
-from tornado_proxy.rules.model import RuleSet
+from tornado_proxy.rules.loading import Read, RuleFile, compile_rule_files, read_rule_files
+from tornado_proxy.rules.model import LoadedRules, RuleSet
 from tornado_proxy.service.certificates import FetchedDocuments, find_certificates, unusable_certificates
 
 SETTLED_AFTER = 0.02  # seconds between two readings that must agree

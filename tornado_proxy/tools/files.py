@@ -118,8 +118,8 @@ def _from_git(place: str) -> Read:
     below = name if name.endswith((":", "/")) else f"{name}/"
     found = tuple(RuleFile(below + each, _content(below + each)) for each in _rule_files(name))
     if not found:
-        advice = "the names of rule files end in `.rules`"
-        return Read((), (Diagnostic("no-rule-files", f"`{place}` holds no rule file", help=advice),))
+        advice = "the names of rule files end with `.rules`"
+        return Read((), (Diagnostic("no-rule-files", f"`{place}` has no rule file", help=advice),))
     return Read(found)
 
 

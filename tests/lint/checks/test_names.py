@@ -16,7 +16,7 @@ def test_without_a_configuration_nothing_is_known():
 def test_a_target_that_the_configuration_does_not_name():
     """It is found as the daemon finds it."""
     (found,) = findings(UNKNOWN_TARGET, "", settings(CONFIGURATION))
-    assert found.message == "the configuration knows no target `site`"
+    assert found.message == "the configuration has no target `site`"
 
 
 def test_a_target_that_the_configuration_names():

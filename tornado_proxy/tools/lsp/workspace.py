@@ -21,8 +21,8 @@ from tornado_proxy.lint.engine import apart, applicable, lint
 from tornado_proxy.lint.settings import Selection
 from tornado_proxy.lint.subject import Subject, TargetRules, subject_of
 from tornado_proxy.rules.compile import compile_documents
-from tornado_proxy.rules.loading import LoadedRules, Read, read_rule_files, rule_files_by_folder
-from tornado_proxy.rules.model import Rewrite, TestOutcome
+from tornado_proxy.rules.loading import Read, read_rule_files, rule_files_by_folder
+from tornado_proxy.rules.model import LoadedRules, Rewrite, TestOutcome
 
 LARGEST = 4 * 1024 * 1024
 """The limit of bytes that are read together: about 30,000 rewrites, which take ten seconds at first."""
