@@ -172,13 +172,10 @@ def test_a_severity_that_there_is_not(command):
     assert "invalid choice: 'x' (choose from" in done.err
 
 
-def test_a_mistake_can_be_explained(command):
-    """What is told under a code is explained under it, and said to be no check."""
-    done = command("lint", "--explain", "bad-source")
-    assert (done.status, done.err) == (0, "")
-    assert "It is a mistake, not a check" in done.out
-    assert "(configuration)" in command("lint", "--explain", "open-writes").out
-    assert "did you mean `bad-source`?" in command("lint", "--explain", "bad-sourc").err
+def test_only_checks_and_categories_can_be_explained(command):
+    """Another word is refused, with the check that was probably meant."""
+    assert "unknown check or category `bad-source`" in command("lint", "--explain", "bad-source").err
+    assert "did you mean `unescaped-dot`?" in command("lint", "--explain", "unescaped-dots").err
 
 
 def test_every_check_can_be_explained(command):

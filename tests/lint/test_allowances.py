@@ -1,14 +1,8 @@
-import re
-from pathlib import Path
-
 import pytest
 from linting import block, report
 from rule_texts import document
 
-import tornado_proxy
 from tornado_proxy.lint.allowances import find_allowances, without
-from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.codes import RULE_CODES
 from tornado_proxy.lint.engine import edited
 
 DOT = "rewrite `^/a.html$` -> `/b`"
@@ -104,14 +98,3 @@ def test_a_comment_goes_with_its_only_name(text, after):
     """A line of its own goes, too, and so do the spaces before it."""
     (only,) = find_allowances([document(text)], frozenset(), ()).all
     assert edited(text, [without(only)]) == after
-
-
-def test_mistakes_are_those_that_parser_and_compiler_know():
-    """The table has every code that they use, and no check has such a name."""
-    folder = Path(tornado_proxy.__file__).parent
-    texts = [path.read_text(encoding="utf-8") for name in ("lang", "rules") for path in (folder / name).rglob("*.py")]
-    used = {
-        code for text in texts for code in re.findall(r'(?:Diagnostic|Note|_told|diagnostic)\(\s*"([a-z0-9-]+)"', text)
-    }
-    assert used - {*RULE_CODES} == {"unknown-target"}
-    assert RULE_CODES.keys().isdisjoint(check.name for check in CHECKS)

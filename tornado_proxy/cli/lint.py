@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from tornado_proxy.cli.output import CommandError, ExitStatus, print_bytes, print_diff, suggestion, wants_color
+from tornado_proxy.cli.output import CommandError, ExitStatus, print_bytes, print_diff, wants_color
 from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity, counted, errors
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import LintReport, lint
@@ -57,7 +57,7 @@ def lint_arguments(parser: argparse.ArgumentParser) -> None:
     output = parser.add_argument_group("output")
     output.add_argument("--format", "--output-format", choices=FORMATS, default="full", dest="format")
     output.add_argument(
-        "--explain", metavar="NAME", help="print the manual page of a check, or what a mistake is, and nothing else"
+        "--explain", metavar="NAME", help="print the manual pages of a check, a category or `all`, and nothing else"
     )
     output.add_argument("--list", action="store_true", help="list all checks, and nothing else")
 
@@ -115,16 +115,7 @@ def _list() -> ExitStatus:
 
 
 def _explain(name: str) -> ExitStatus:
-    try:
-        (word,) = read_words([name], CHECKS)
-    except UnknownWord:
-        from tornado_proxy.lint.codes import CODES, explain_code  # noqa: PLC0415 - for mistakes only
-
-        if name not in CODES:
-            advice = suggestion(name, [*(check.name for check in CHECKS), *CODES])
-            raise CommandError(f"unknown check, category or mistake `{name}`{advice}") from None
-        print(explain_code(name))
-        return ExitStatus.CLEAN
+    (word,) = read_words([name], CHECKS)
     pages = [
         f"{check.name} ({check.category.value}, {check.severity.value})\n\n{check.manual}\n"
         for check in CHECKS

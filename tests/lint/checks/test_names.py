@@ -29,7 +29,6 @@ def test_a_target_that_the_configuration_names():
     [
         ("# allow: unescaped-dot", "this allows `unescaped-dot`, which finds nothing here", "remove it"),
         ("# allow: unescaped-dto", "unknown check `unescaped-dto`", "did you mean `unescaped-dot`?"),
-        ("# allow: bad-source", "`bad-source` cannot be allowed: it is an error", "remove the allowance and correct the error"),
         ("# allow: nonsense", "unknown check `nonsense`", "`tornado-proxy lint --list` shows all checks"),
         ("# allow: - why", "this allowance names no check", "name the checks that are allowed: `# allow: a-check (reason)`"),
         ("# allow: nonsense - of this and that", "unknown check `nonsense`", "`tornado-proxy lint --list` shows all checks"),

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from tornado_proxy.lang.diagnostic import Edit, Safety, Severity, did_you_mean
 from tornado_proxy.lint.allowances import UNALLOWABLE, Allowance, without
 from tornado_proxy.lint.check import Category, Check, LintFinding, offer
-from tornado_proxy.lint.codes import RULE_CODES
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.compile import unknown_targets
 
@@ -111,9 +110,6 @@ class UnusedAllowance(Check):
 
 
 def _unknown(allowance: Allowance, meant: str | None) -> LintFinding:
-    if allowance.name in RULE_CODES:
-        message = f"`{allowance.name}` cannot be allowed: it is an error"
-        return LintFinding(message, allowance.span, "remove the allowance and correct the error")
     advice = f"did you mean `{meant}`?" if meant else "`tornado-proxy lint --list` shows all checks"
     fixes = offer(f"write `{meant}`", (Edit(allowance.span, meant),)) if meant else ()
     return LintFinding(f"unknown check `{allowance.name}`", allowance.span, advice, fixes=fixes)
