@@ -12,7 +12,6 @@ from tornado_proxy.service.snapshot import (
     SnapshotReader,
     compile_snapshot,
     compile_text,
-    load,
     read_snapshot,
     read_to_check,
 )
@@ -281,7 +280,7 @@ def test_a_configuration_that_is_not_there_is_said(tmp_path):
 
 def test_a_good_set_is_usable(files):
     """Settings and rule sets come together."""
-    loaded = load(files.configuration, ENVIRONMENT)
+    loaded = files.load()
     assert loaded.usable
     assert loaded.rule_sets["site"].rewrite("/a").key == "/b"
 
@@ -326,7 +325,7 @@ authProviders: {basic: {staff: {realm: Files}}}
 def test_a_hash_that_cannot_be_checked_is_an_error_that_does_not_show_it(files):
     """A password that looks like a hash and is none is found at load, where the configuration names it."""
     files.configure(files.configuration.read_text() + RESOURCES)
-    loaded = load(files.configuration, {**ENVIRONMENT, "HASH": "$2b$nonsense"})
+    loaded = compile_snapshot(read_snapshot(files.configuration, {**ENVIRONMENT, "HASH": "$2b$nonsense"}))
     (diagnostic,) = loaded.diagnostics
     assert (diagnostic.code, diagnostic.span.text) == ("unreadable-hash", "password")
     assert "nonsense" not in diagnostic.message
@@ -335,7 +334,7 @@ def test_a_hash_that_cannot_be_checked_is_an_error_that_does_not_show_it(files):
 def test_a_hash_of_another_kind_is_a_warning(files):
     """It would be taken for the password, which is hardly meant, and can be."""
     files.configure(files.configuration.read_text() + RESOURCES)
-    loaded = load(files.configuration, {**ENVIRONMENT, "HASH": "{SHA}nonsense="})
+    loaded = compile_snapshot(read_snapshot(files.configuration, {**ENVIRONMENT, "HASH": "{SHA}nonsense="}))
     (diagnostic,) = loaded.diagnostics
     assert (diagnostic.code, loaded.usable) == ("doubtful-password", True)
     assert "nonsense" not in diagnostic.message

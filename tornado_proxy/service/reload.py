@@ -257,33 +257,24 @@ def _changed(old: Any, new: Any, path: str = "") -> list[str]:
 
 
 def _rewrite_lines(before: RuleSet, after: RuleSet, directory: Path) -> Iterator[str]:
-    """What became of the rewrites. One that moved is the same; one with a new text is known by its name or source."""
-    gone, come = _surplus(before, after), _surplus(after, before)
-    changed = {_identity(each) for each in gone} & {_identity(each) for each in come}
+    """Yields the fates of rewrites. One that moved is the same; one with new texts is known by its name or source."""
+    old, new = Counter(map(_texts, before.rewrites)), Counter(map(_texts, after.rewrites))
+    less, more = old - new, new - old
+    gone = {_identity(each): each for each in before.rewrites if _texts(each) in less}
+    come = {_identity(each): each for each in after.rewrites if _texts(each) in more}
     fates = {
-        "added": [each for each in come if _identity(each) not in changed],
-        "removed": [each for each in gone if _identity(each) not in changed],
-        "changed": [each for each in come if _identity(each) in changed],
+        "added": [come[each] for each in come if each not in gone],
+        "removed": [gone[each] for each in gone if each not in come],
+        "changed": [come[each] for each in come if each in gone],
     }
     for fate, rewrites in fates.items():
         if rewrites:
             yield f"rewrites {fate}: {_listed([_placed(each, directory) for each in rewrites])}"
-    if not gone and not come and [*map(_text, before.rewrites)] != [*map(_text, after.rewrites)]:
+    if old == new and [*map(_texts, before.rewrites)] != [*map(_texts, after.rewrites)]:
         yield "the order of the rewrites changed"
 
 
-def _surplus(rules: RuleSet, others: RuleSet) -> list[Rewrite]:
-    """The rewrites that the others do not have, or not as often."""
-    left, found = Counter(map(_text, others.rewrites)), []
-    for each in rules.rewrites:
-        if left[_text(each)]:
-            left[_text(each)] -= 1
-        else:
-            found.append(each)
-    return found
-
-
-def _text(rewrite: Rewrite) -> tuple[str, Dialect, str]:
+def _texts(rewrite: Rewrite) -> tuple[str, Dialect, str]:
     return rewrite.pattern.text, rewrite.dialect, rewrite.template.text
 
 

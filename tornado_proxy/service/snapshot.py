@@ -15,7 +15,7 @@ from pathlib import Path
 from tornado_proxy.auth.basic import UnreadableHash, doubt
 from tornado_proxy.config import loading as configuration
 from tornado_proxy.config.loading import compile_configuration
-from tornado_proxy.config.model import BasicUser, Settings
+from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import Reference, ReferenceKind, Resolver, Secret, SecretMissing, file_of, resolver
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, SourceFile, errors
 from tornado_proxy.pages.loading import LoadedPages, compile_pages, read_templates, template_places
@@ -124,7 +124,13 @@ def compile_text(
     fetched again.
     """
     config = Path(text.name)
-    asked = _RecordingResolver(resolve or resolver(environment, config.parent))
+    find, answers = resolve or resolver(environment, config.parent), dict[Reference, Secret | None]()
+
+    def asked(reference: Reference) -> Secret:
+        answers[reference] = None
+        answers[reference] = secret = find(reference)
+        return secret
+
     loaded = compile_configuration(text, config.parent, asked)
     fetched = fetched or FetchedDocuments()
     if loaded.settings is not None:
@@ -132,10 +138,10 @@ def compile_text(
         diagnostics, fetched = (*loaded.diagnostics, *found.diagnostics), found.fetched
         loaded = replace(loaded, settings=None if errors(diagnostics) else found.settings, diagnostics=diagnostics)
     rules, templates = kept or (_read_rules(loaded), read_templates(loaded.settings))
-    files = (file_of(reference, environment, config.parent) for reference in asked.answers)
-    made = _assembled(loaded, config, rules, templates, asked.answers)
+    files = (file_of(reference, environment, config.parent) for reference in answers)
+    made = _assembled(loaded, config, rules, templates, answers)
     settings = loaded.settings
-    remarks = (*doubtful_passwords(settings), *unusable_certificates(settings)) if settings else ()
+    remarks = (*_doubtful_passwords(settings), *unusable_certificates(settings)) if settings else ()
     return replace(made, text=text, watched=(*made.watched, *filter(None, files)), fetched=fetched, remarks=remarks)
 
 
@@ -192,20 +198,6 @@ def _is_incomplete(read: Snapshot) -> bool:
     """Whether a file or directory is missing or cannot be read."""
     loaded = (*read.configuration.diagnostics, *read.rules.diagnostics, *read.templates.diagnostics)
     return any(each.code in _OF_MISSING_FILES for each in loaded)
-
-
-class _RecordingResolver:
-    """A resolver that records every secret it finds: a changed secret is a changed set."""
-
-    def __init__(self, resolve: Resolver) -> None:
-        self._resolve = resolve
-        self.answers: dict[Reference, Secret | None] = {}
-
-    def __call__(self, reference: Reference) -> Secret:
-        self.answers[reference] = None
-        secret = self._resolve(reference)
-        self.answers[reference] = secret
-        return secret
 
 
 def _answers_are(answers: Answers, resolve: Resolver) -> bool:
@@ -284,11 +276,6 @@ class CompiledSnapshot:
         return sum(len(rules.rewrites) for rules in self.rule_sets.values())
 
 
-def load(config: Path, environment: Mapping[str, str]) -> CompiledSnapshot:
-    """Reads and compiles a configuration and the rule files that it names."""
-    return compile_snapshot(read_snapshot(config, environment))
-
-
 def compile_snapshot(snapshot: Snapshot, before: CompiledSnapshot | None = None) -> CompiledSnapshot:
     """Compiles a snapshot; rule files and custom pages that are unchanged since `before` are reused."""
     loaded = snapshot.configuration
@@ -303,23 +290,19 @@ def compile_snapshot(snapshot: Snapshot, before: CompiledSnapshot | None = None)
     return CompiledSnapshot(snapshot, rules.rule_sets, diagnostics, rules, pages)
 
 
-def doubtful_passwords(settings: Settings) -> Iterator[Diagnostic]:
-    """Unreadable hashes and weak passwords; shows no password."""
+def _doubtful_passwords(settings: Settings) -> Iterator[Diagnostic]:
+    """Yields unreadable hashes and weak passwords; shows no password."""
     for listed in dict.fromkeys(user for resource in settings.resources for user in resource.users):
-        if diagnostic := _doubt(listed):
-            yield diagnostic
-
-
-def _doubt(listed: BasicUser) -> Diagnostic | None:
-    if not listed.password.reveal():
-        return None  # one that only the service has
-    whose = f"the password of `{listed.user}` in {listed.password.origin}"
-    try:
-        odd = doubt(listed.password.reveal())
-    except UnreadableHash as error:
-        advice = "give a bcrypt or argon2 hash, or the password itself"
-        return Diagnostic("unreadable-hash", f"{whose}: {error}", listed.span, advice)
-    if odd is None:
-        return None
-    advice = "give a bcrypt hash of cost 12, such as `htpasswd -nBC 12 NAME` writes, or argon2 at its usual cost"
-    return Diagnostic("doubtful-password", f"{whose}: {odd}", listed.span, advice, (), Severity.WARNING)
+        whose = f"the password of `{listed.user}` in {listed.password.origin}"
+        try:
+            # It's empty if only the service has it.
+            odd = doubt(listed.password.reveal()) if listed.password.reveal() else None
+        except UnreadableHash as error:
+            advice = "give a bcrypt or argon2 hash, or the password itself"
+            yield Diagnostic("unreadable-hash", f"{whose}: {error}", listed.span, advice)
+            continue
+        if odd is not None:
+            advice = (
+                "give a bcrypt hash of cost 12, such as `htpasswd -nBC 12 NAME` writes, or argon2 at its usual cost"
+            )
+            yield Diagnostic("doubtful-password", f"{whose}: {odd}", listed.span, advice, (), Severity.WARNING)
