@@ -7,7 +7,7 @@ import sys
 
 PROGRAM = """
 import asyncio, os, signal, socket, sys
-from tornado_proxy.service.forking import ForkServer
+from tornado_proxy.service.runtime import ForkServer
 
 ready = object()
 

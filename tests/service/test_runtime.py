@@ -1,24 +1,18 @@
-"""Python set up for a server: threads leave requests their turn, and hold up no end of a process."""
+"""Python set up for a server: event loop, descriptors, and threads, which hold up no end of a process."""
 
 from __future__ import annotations
 
 import asyncio
-import gc
 import resource
 import subprocess
 import sys
 import threading
-import weakref
 
 import pytest
 
 from tornado_proxy.service.runtime import (
-    CLIENT_WEIGHT,
-    GcFreezer,
     NoEventLoop,
-    background_work,
     hanging_threads,
-    in_background,
     raise_descriptor_limit,
     run_event_loop,
 )
@@ -82,21 +76,6 @@ def test_a_call_that_hangs_does_not_keep_an_event_loop():
     assert (result.returncode, result.stderr) == (3, "")
 
 
-def test_turns_are_short_while_it_works():
-    """Threads take the lock from each other sooner, and nobody looks for garbage."""
-    usual = sys.getswitchinterval()
-    assert in_background(lambda: (sys.getswitchinterval() < usual, gc.isenabled())) == (True, False)
-    assert (sys.getswitchinterval(), gc.isenabled()) == (usual, True)
-
-
-def test_turns_are_as_usual_after_a_failure():
-    """Whatever becomes of the work, the interpreter is as it was."""
-    usual = sys.getswitchinterval()
-    with pytest.raises(ValueError, match="broken"), background_work():
-        raise ValueError("broken")
-    assert (sys.getswitchinterval(), gc.isenabled()) == (usual, True)
-
-
 def _loop(choice: str) -> str:
     found = []
 
@@ -119,52 +98,6 @@ def test_without_uvloop_the_loop_is_that_of_python(monkeypatch):
     assert _loop("auto") == "asyncio"
     with pytest.raises(NoEventLoop, match="not installed"):
         _loop("uvloop")
-
-
-@pytest.fixture(autouse=True)
-def _thawed():
-    """Nothing stays aside after a test."""
-    yield
-    gc.unfreeze()
-
-
-class _Cycle:
-    """An object that only the collector can free."""
-
-    def __init__(self) -> None:
-        self.own = self
-
-
-def _lost() -> weakref.ref[_Cycle]:
-    return weakref.ref(_Cycle())
-
-
-def test_what_stays_is_set_aside():
-    """The collector does not look at it again."""
-    GcFreezer().freeze()
-    assert gc.get_freeze_count() > 0
-
-
-def test_what_cycles_keep_alive_is_freed_in_time():
-    """After so many reloads, what was set aside is looked at once more."""
-    freezer = GcFreezer(thaw_after=3)
-    freezer.freeze()
-    lost = _lost()
-    freezer.freeze()
-    gc.collect()
-    assert lost() is not None
-    for _ in range(3):
-        freezer.freeze()
-    assert lost() is None
-
-
-def test_clients_are_freed_sooner():
-    """A client of a bucket counts as many reloads."""
-    freezer = GcFreezer(thaw_after=CLIENT_WEIGHT)
-    freezer.freeze()
-    lost = _lost()
-    freezer.freeze(new_clients=1)
-    assert lost() is None
 
 
 def test_the_soft_limit_of_descriptors_becomes_the_hard_one():

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from tornado_proxy.service.systemd import Notifier, inherited_sockets, watchdog_period
+from tornado_proxy.service.sockets import Notifier, inherited_sockets, watchdog_period
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_the_watchdog_period_is_for_the_process_it_names(environment, period):
 
 _CHILD = """
 import os, sys
-from tornado_proxy.service.systemd import inherited_sockets
+from tornado_proxy.service.sockets import inherited_sockets
 for number, given in enumerate(sys.argv[1:], start=3):
     os.dup2(int(given), number)
 environment = {**os.environ, "LISTEN_PID": str(os.getpid())}

@@ -15,11 +15,11 @@ from tornado_proxy.cli.inputs import add_format, add_timeout, raise_errors, requ
 from tornado_proxy.cli.output import CommandError, ExitStatus
 from tornado_proxy.config.model import Settings, Target
 from tornado_proxy.config.server import S3Pool
-from tornado_proxy.service.probing import probe_view
 from tornado_proxy.service.snapshot import read_to_check
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.probe import PROBE_WITHIN, BucketProblem, ProbeResult, probe_all
 from tornado_proxy.storage.s3.store import S3Store
+from tornado_proxy.telemetry.log import probe_fields
 
 _POOL = S3Pool(threads=2, queue=10, connections=2)
 _SERVICE_ONLY = BucketProblem(
@@ -97,7 +97,7 @@ def to_text(results: Sequence[ProbeResult]) -> str:
 
 
 def _json(results: Sequence[ProbeResult]) -> str:
-    targets = [{"target": each.target, "bucket": each.bucket, **probe_view(each)} for each in results]
+    targets = [{"target": each.target, "bucket": each.bucket, **probe_fields(each)} for each in results]
     return f"{json.dumps({'version': 1, 'targets': targets}, indent=2)}\n"
 
 

@@ -32,8 +32,15 @@ from tornado_proxy.service.rule_tests import run_rule_tests, tolerated
 from tornado_proxy.service.runtime import CannotServe, NoEventLoop, end_process, raise_descriptor_limit, run_event_loop
 from tornado_proxy.service.serving import SingleProcess
 from tornado_proxy.service.snapshot import CompiledSnapshot, SnapshotReader, compile_snapshot, read_to_check
-from tornado_proxy.service.sockets import CannotListen, Sockets, local_socket, named, open_sockets
-from tornado_proxy.service.systemd import Notifier, inherited_sockets
+from tornado_proxy.service.sockets import (
+    CannotListen,
+    Notifier,
+    Sockets,
+    inherited_sockets,
+    local_socket,
+    named,
+    open_sockets,
+)
 from tornado_proxy.storage.probe import PROBE_WITHIN
 from tornado_proxy.telemetry.log import EVENTS, log_diagnostics
 from tornado_proxy.templates.template import User

@@ -1,4 +1,4 @@
-"""The generations of a process: built without network, and held while requests use them.
+"""The generations of a process: built in the background without network, and held while requests use them.
 
 A generation takes over what did not change from the one before it, so that an edit of a rule keeps S3's connections.
 """
@@ -6,11 +6,14 @@ A generation takes over what did not change from the one before it, so that an e
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
+import sys
+import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 from tornado_proxy.auth.authenticator import Authenticator, CertificateAuthenticator, HeaderAuthenticator
 from tornado_proxy.auth.basic import Verifier, basic_authenticators
@@ -36,6 +39,70 @@ from tornado_proxy.storage.store import (
 from tornado_proxy.telemetry.events import Event, ObjectWritten, Retired, S3Called
 
 _LOG = logging.getLogger("tornado_proxy")
+
+
+THAW_AFTER = 200
+"""Reloads after which the collector looks at every object once more."""
+
+CLIENT_WEIGHT = 20
+"""A boto3 client is megabytes of cycles: a new one counts as this many reloads."""
+
+_SWITCH_INTERVAL = 0.0005  # seconds that a thread may keep the interpreter's lock; a tenth of Python's default
+
+_background = threading.Lock()
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+async def in_background(work: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+    """Does seconds of Python work on a thread, with little delay for requests; a second one waits for the first.
+
+    The switch interval and the collector belong to the whole process. A request on the loop takes the interpreter's
+    lock many times, and each time waits for the switch interval while the other thread computes: 5 ms each time by
+    default. Compiling rules makes hundreds of thousands of objects that stay, so the collector would run again and
+    again, find nothing, and stop every thread meanwhile.
+    """
+
+    def quietly() -> Result:
+        with _background:
+            usual = sys.getswitchinterval()
+            sys.setswitchinterval(_SWITCH_INTERVAL)
+            gc.disable()
+            try:
+                return work(*args, **kwargs)
+            finally:
+                gc.enable()
+                sys.setswitchinterval(usual)
+
+    return await asyncio.to_thread(quietly)
+
+
+class GcFreezer:
+    """Hides long-lived objects from the garbage collector, which would otherwise scan them in every full collection.
+
+    The compiled rules are hundreds of thousands of objects, and a full collection stops every request while it looks at
+    them. A frozen object is still freed with its last reference; one that only a cycle keeps alive is freed at the next
+    thaw.
+    """
+
+    def __init__(self, thaw_after: int = THAW_AFTER) -> None:
+        self._thaw_after = thaw_after
+        # A forked worker starts with frozen objects; to look at them would copy the pages that it shares with others.
+        self._due = 0 if gc.get_freeze_count() else thaw_after
+
+    def __repr__(self) -> str:
+        return f"<GcFreezer, {self._due} of {self._thaw_after}>"
+
+    def freeze(self, new_clients: int = 0) -> None:
+        """Freezes everything alive, and has the collector run; each new S3 client brings the next thaw nearer."""
+        self._due += 1 + CLIENT_WEIGHT * new_clients
+        if self._due > self._thaw_after:
+            self._due = 0
+            gc.unfreeze()
+            gc.collect()
+        gc.freeze()
+        gc.enable()  # a service starts without it
 
 
 class Unbuildable(Exception):
@@ -173,9 +240,6 @@ def _caches(parts: Parts) -> Iterator[tuple[str, CachingStore]]:
     for name, shared in parts.stores.items():
         if isinstance(shared.store, CachingStore):
             yield name, shared.store
-
-
-Result = TypeVar("Result")
 
 
 class MeasuredStore(ForwardingStore):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import random
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from ssl import SSLContext
@@ -17,7 +18,7 @@ from tornado_proxy.config.show import show
 from tornado_proxy.gateway.tls import make_context
 from tornado_proxy.pages.status import Overview
 from tornado_proxy.service.certificates import RENEW_AFTER
-from tornado_proxy.service.generations import has_cache
+from tornado_proxy.service.generations import has_cache, in_background
 from tornado_proxy.service.last_good import LastGood, keep_each
 from tornado_proxy.service.overview import (
     Explain,
@@ -27,15 +28,14 @@ from tornado_proxy.service.overview import (
     rewrite_rows,
     status_line,
 )
-from tornado_proxy.service.probing import Prober
 from tornado_proxy.service.reload import Reloader, ReloadReport
-from tornado_proxy.service.runtime import DetachedExecutor, in_background
+from tornado_proxy.service.runtime import DetachedExecutor
 from tornado_proxy.service.serving import Serving
 from tornado_proxy.service.snapshot import CompiledSnapshot, Snapshot
-from tornado_proxy.service.sockets import Sockets
-from tornado_proxy.service.systemd import Notifier, watchdog_period
-from tornado_proxy.telemetry.events import Bus
-from tornado_proxy.telemetry.log import log_service_events
+from tornado_proxy.service.sockets import Notifier, Sockets, watchdog_period
+from tornado_proxy.storage.probe import ProbeResult
+from tornado_proxy.telemetry.events import Bus, Event, Probed
+from tornado_proxy.telemetry.log import log_service_events, probe_fields
 
 if TYPE_CHECKING:
     from tornado_proxy.service.admin import AdminServer
@@ -44,6 +44,7 @@ _LOG = logging.getLogger("tornado_proxy")
 
 FEEDS_A_PERIOD = 3  # how often the watchdog is fed in its period
 _LARGEST_ADMIN_BODY = 64 * 1024  # bytes; no page of the listener takes one
+_JITTER = 0.1  # the part of the interval by which it varies, so that many instances do not probe at once
 SPARE = 10.0  # seconds beyond the grace period that the manager is asked to wait
 
 
@@ -74,6 +75,64 @@ async def run(launch: Launch, serving: Serving) -> None:
     """
     asyncio.get_running_loop().set_default_executor(DetachedExecutor(thread_name_prefix="service"))
     await Process(launch, serving).run()
+
+
+class Prober:
+    """Calls `probe` every `interval` seconds; an interval of 0 turns it off."""
+
+    def __init__(
+        self, probe: Callable[[], Awaitable[Sequence[ProbeResult]]], interval: float, emit: Callable[[Event], None]
+    ) -> None:
+        self._probe = probe
+        self._interval = interval
+        self._emit = emit
+        self._poked = asyncio.Event()
+        self._results: dict[str, ProbeResult] = {}
+
+    def __repr__(self) -> str:
+        return f"<Prober of {len(self._results)} buckets>"
+
+    @property
+    def finds_bucket(self) -> bool:
+        """Whether a bucket can be used, as far as is known: true where nothing is probed."""
+        return not self._interval or any(result.is_up for result in self._results.values())
+
+    def results(self) -> Sequence[ProbeResult]:
+        """The last result of each bucket in force."""
+        return list(self._results.values())
+
+    def poke(self) -> None:
+        """Notes that other buckets may be in force."""
+        self._poked.set()
+
+    async def run(self) -> None:
+        """Probes until cancelled; a defect only ends the current probe."""
+        while self._interval:
+            self._poked.clear()
+            try:
+                results = await self._probe()
+                if self._poked.is_set():
+                    continue  # what was probed is not in force any more
+                self._take(results)
+            except Exception:  # noqa: BLE001 - the next probe may go well
+                _LOG.exception("probing the buckets failed")
+            try:
+                async with asyncio.timeout(self._interval * random.uniform(1 - _JITTER, 1 + _JITTER)):  # noqa: S311 - no secret
+                    await self._poked.wait()
+            except TimeoutError:
+                continue
+
+    def _take(self, results: Sequence[ProbeResult]) -> None:
+        before, self._results = self._results, {result.target: result for result in results}
+        for result in results:
+            known = before.get(result.target)
+            problem = known.problem if known else None
+            self._emit(Probed(result, is_news=result.problem != problem))
+
+    def view(self, target: str) -> dict[str, object] | None:
+        """The last result of a target, as `GET /-/status` answers it; None where there is none yet."""
+        result = self._results.get(target)
+        return probe_fields(result) if result else None
 
 
 class Process:
@@ -109,7 +168,7 @@ class Process:
         loop.add_signal_handler(signal.SIGHUP, self._hang_up.set)
         starting = loop.create_task(self._serving.start(self._launch.sockets))
         await asyncio.sleep(0)  # a single process answers requests from here on
-        admin = await asyncio.to_thread(in_background, self._prepare)
+        admin = await in_background(self._prepare)
         admin.add_sockets(self._launch.admin.sockets)
         try:
             if await self._started(starting):

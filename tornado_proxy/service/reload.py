@@ -19,9 +19,8 @@ from tornado_proxy.config.options import options_of
 from tornado_proxy.lang.diagnostic import Diagnostic, counted
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.rules.model import Rewrite, RuleSet
-from tornado_proxy.service.generations import Unbuildable
+from tornado_proxy.service.generations import Unbuildable, in_background
 from tornado_proxy.service.rule_tests import run_rule_tests
-from tornado_proxy.service.runtime import in_background
 from tornado_proxy.service.serving import Serving
 from tornado_proxy.service.snapshot import CompiledSnapshot, Snapshot, compile_snapshot
 from tornado_proxy.telemetry.events import Event, Reloaded, ReloadFailed, ReloadRefused, Restored
@@ -142,9 +141,9 @@ class Reloader:
 
     async def _compile(self, snapshot: Snapshot, began: float) -> ReloadReport:
         before = self.in_force.loaded
-        loaded = await asyncio.to_thread(in_background, compile_snapshot, snapshot, before)
+        loaded = await in_background(compile_snapshot, snapshot, before)
         if any(rules.tests for rules in loaded.rule_sets.values()):
-            loaded = await asyncio.to_thread(in_background, run_rule_tests, loaded, before)
+            loaded = await in_background(run_rule_tests, loaded, before)
         if not loaded.usable:
             return self._refuse(loaded, snapshot, began)
         try:
@@ -169,7 +168,7 @@ class Reloader:
         await self._serving.activate(number, loaded)
         self.in_force = InForce(number, loaded, time.time(), kept_back)
         self.failure = None
-        lines = await asyncio.to_thread(in_background, tuple, changes(before, loaded))
+        lines = await in_background(tuple, changes(before, loaded))
         report = self._report(ReloadOutcome.LOADED, loaded.snapshot.digest, began)
         news = _news(before.diagnostics, loaded.diagnostics) if loaded.diagnostics else ()
         self._emit(

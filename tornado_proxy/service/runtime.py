@@ -1,4 +1,9 @@
-"""Python itself, set up for a server: the event loop, the garbage collector, threads, descriptors, and the end."""
+"""A process of Python that serves: its event loop, threads and descriptors, its end, and the workers that it forks.
+
+A process with an event loop and threads cannot be forked safely. So before it starts either, it forks once: that child,
+the fork server, has one thread and does nothing but fork workers when asked, and report how they end. It has imported
+everything and run nothing: a worker's modules, and what boto3 knows of S3, are pages that it shares with all others.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +12,33 @@ import gc
 import logging
 import os
 import resource
+import select
+import signal
+import socket
+import struct
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator
+import traceback
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from typing import Any, Literal, ParamSpec, TypeVar
+from contextlib import suppress
+from typing import Any, Literal
 
-THAW_AFTER = 200
-"""Reloads after which the collector looks at every object once more."""
+_LOG = logging.getLogger("tornado_proxy")
 
-CLIENT_WEIGHT = 20
-"""A boto3 client is megabytes of cycles: a new one counts as this many reloads."""
+_STARTED, _ENDED = b"s", b"e"
+_REPORT = struct.Struct("!cii")  # kind, pid, status
+_ORDER = struct.Struct("!i")  # the pid of a worker to kill; 0 starts one
+_MOST_SOCKETS = 250  # what one message can carry (SCM_MAX_FD is 253)
 
-_SWITCH_INTERVAL = 0.0005  # seconds that a thread may keep the interpreter's lock; a tenth of Python's default
+# Variables by which the service manager speaks to the supervisor alone.
+_MANAGER_ONLY = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES")
+
+Work = Callable[[Sequence[socket.socket]], None]
+"""What a worker does with its sockets, from its start to its end."""
+
 _PATIENCE = 0.5  # seconds in which idle threads end
-
-_background = threading.Lock()
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 def run_event_loop(main: Coroutine[Any, Any, None], choice: Literal["auto", "asyncio", "uvloop"]) -> None:
@@ -52,59 +63,6 @@ class NoEventLoop(Exception):
 
 class CannotServe(Exception):
     """A worker ended before it served, or the fork server ended."""
-
-
-@contextmanager
-def background_work() -> Iterator[None]:
-    """Seconds of Python work on a thread, with little delay for requests; a second one waits for the first.
-
-    Both settings belong to the whole process. A request on the loop takes the interpreter's lock many times, and each
-    time waits for the switch interval while the other thread computes: 5 ms each time by default. Compiling rules
-    makes hundreds of thousands of objects that stay, so the collector would run again and again, find nothing, and
-    stop every thread meanwhile.
-    """
-    with _background:
-        usual = sys.getswitchinterval()
-        sys.setswitchinterval(_SWITCH_INTERVAL)
-        gc.disable()
-        try:
-            yield
-        finally:
-            gc.enable()
-            sys.setswitchinterval(usual)
-
-
-def in_background(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Calls a function as background work; returns its result."""
-    with background_work():
-        return work(*args, **kwargs)
-
-
-class GcFreezer:
-    """Hides long-lived objects from the garbage collector, which would otherwise scan them in every full collection.
-
-    The compiled rules are hundreds of thousands of objects, and a full collection stops every request while it looks at
-    them. A frozen object is still freed with its last reference; one that only a cycle keeps alive is freed at the next
-    thaw.
-    """
-
-    def __init__(self, thaw_after: int = THAW_AFTER) -> None:
-        self._thaw_after = thaw_after
-        # A forked worker starts with frozen objects; to look at them would copy the pages that it shares with others.
-        self._due = 0 if gc.get_freeze_count() else thaw_after
-
-    def __repr__(self) -> str:
-        return f"<GcFreezer, {self._due} of {self._thaw_after}>"
-
-    def freeze(self, new_clients: int = 0) -> None:
-        """Freezes everything alive, and has the collector run; each new S3 client brings the next thaw nearer."""
-        self._due += 1 + CLIENT_WEIGHT * new_clients
-        if self._due > self._thaw_after:
-            self._due = 0
-            gc.unfreeze()
-            gc.collect()
-        gc.freeze()
-        gc.enable()  # a service starts without it
 
 
 class DetachedExecutor(ThreadPoolExecutor):
@@ -146,3 +104,186 @@ def raise_descriptor_limit() -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):  # the kernel may permit less than the hard limit (fs.nr_open)
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+class ForkedProcess:
+    """A worker's process; its exit status arrives from the fork server."""
+
+    def __init__(self, pid: int, kill: Callable[[int], None]) -> None:
+        self.pid = pid
+        self._kill = kill
+        self._status: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    def __repr__(self) -> str:
+        return f"<ForkedProcess {self.pid}>"
+
+    def kill(self) -> None:
+        """Kills it if it still runs."""
+        if not self._status.done():
+            self._kill(self.pid)
+
+    async def wait(self) -> int:
+        """Waits for its end; returns its exit status, negative for a signal."""
+        return await asyncio.shield(self._status)
+
+    def end(self, status: int) -> None:
+        """Notes its end."""
+        if not self._status.done():
+            self._status.set_result(status)
+
+
+class ForkServer:
+    """The supervisor's side of the fork server. Make it before any thread and before the event loop."""
+
+    def __init__(self, work: Work) -> None:
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._living: dict[int, ForkedProcess] = {}
+        self._starting: asyncio.Future[int] | None = None
+        self._turn = asyncio.Lock()
+        self._reads = False
+        self.is_lost = False
+        sys.stdout.flush()
+        sys.stderr.flush()
+        # A collection in a child would write to every object's header, and so copy every page.
+        gc.collect()
+        gc.freeze()
+        self.pid = os.fork()
+        if self.pid == 0:
+            self._socket.close()
+            _end(_serve_forks, theirs, work)
+        theirs.close()
+        self._socket.setblocking(False)
+
+    def __repr__(self) -> str:
+        return f"<ForkServer {self.pid}, {len(self._living)} workers>"
+
+    async def fork(self, sockets: Sequence[socket.socket]) -> ForkedProcess:
+        """Starts a worker with copies of sockets; raises OSError."""
+        async with self._turn:
+            loop = asyncio.get_running_loop()
+            if not self._reads:
+                loop.add_reader(self._socket, self._read)
+                self._reads = True
+            self._starting = loop.create_future()
+            socket.send_fds(self._socket, [_ORDER.pack(0)], [each.fileno() for each in sockets])
+            pid = await self._starting
+            self._living[pid] = process = ForkedProcess(pid, self._kill)
+            return process
+
+    async def close(self) -> None:
+        """Ends the fork server; workers go on."""
+        asyncio.get_running_loop().remove_reader(self._socket)
+        self._socket.close()
+        await asyncio.to_thread(os.waitpid, self.pid, 0)
+
+    def _kill(self, pid: int) -> None:
+        # By the fork server: it knows which pids are still those of its children.
+        with suppress(OSError):
+            self._socket.send(_ORDER.pack(pid))
+
+    def _read(self) -> None:
+        try:
+            data = self._socket.recv(_REPORT.size)
+        except BlockingIOError:
+            return
+        except ConnectionError:
+            data = b""
+        if not data:
+            self._lose()
+            return
+        kind, pid, status = _REPORT.unpack(data)
+        if kind == _ENDED and pid in self._living:
+            self._living.pop(pid).end(status)
+        elif kind == _STARTED and self._starting is not None:
+            if pid > 0:
+                self._starting.set_result(pid)
+            else:
+                self._starting.set_exception(OSError(status, os.strerror(status)))
+
+    def _lose(self) -> None:
+        """Stops this process in good order: without the fork server, no worker can be replaced."""
+        _LOG.error("the fork server ended: stopping, since no worker can be replaced")
+        self.is_lost = True
+        asyncio.get_running_loop().remove_reader(self._socket)
+        for process in self._living.values():
+            process.end(1)
+        signal.raise_signal(signal.SIGTERM)
+        if self._starting is not None and not self._starting.done():
+            self._starting.set_exception(ConnectionError("the fork server has ended"))
+
+
+def _serve_forks(ours: socket.socket, work: Work) -> None:
+    """Forks and reports until the supervisor is gone."""
+    for number in (signal.SIGINT, signal.SIGHUP):  # both go to the whole terminal; the supervisor heeds them
+        signal.signal(number, signal.SIG_IGN)
+    for name in _MANAGER_ONLY:
+        os.environ.pop(name, None)
+    os.closerange(3, ours.fileno())
+    os.closerange(ours.fileno() + 1, os.sysconf("SC_OPEN_MAX"))
+    woken, wakes = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+    children: set[int] = set()
+    while True:
+        ready, _, _ = select.select([ours.fileno(), woken], [], [])
+        if woken in ready:
+            os.read(woken, 512)
+            for pid, status in _ended(children):
+                ours.send(_REPORT.pack(_ENDED, pid, status))
+        if ours.fileno() in ready and not _obey(ours, children, work, (woken, wakes)):
+            return
+
+
+def _obey(ours: socket.socket, children: set[int], work: Work, pipe: tuple[int, int]) -> bool:
+    """Follows one order; returns false if there will be no more."""
+    data, descriptors, _, _ = socket.recv_fds(ours, _ORDER.size, _MOST_SOCKETS)
+    if not data:
+        return False
+    (pid,) = _ORDER.unpack(data)
+    if pid:
+        if pid in children:
+            os.kill(pid, signal.SIGKILL)
+        return True
+    sockets = [socket.socket(fileno=each) for each in descriptors]
+    try:
+        pid = os.fork()
+    except OSError as error:
+        ours.send(_REPORT.pack(_STARTED, 0, error.errno or 0))
+    else:
+        if pid == 0:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for descriptor in pipe:
+                os.close(descriptor)
+            ours.close()
+            _end(work, sockets)
+        children.add(pid)
+        ours.send(_REPORT.pack(_STARTED, pid, 0))
+    for each in sockets:
+        each.close()
+    return True
+
+
+def _ended(children: set[int]) -> list[tuple[int, int]]:
+    """The children that have ended, with their exit statuses; each once."""
+    found = []
+    for pid in list(children):
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            children.discard(pid)
+            found.append((pid, os.waitstatus_to_exitcode(status)))
+    return found
+
+
+def _end(work: Callable[..., None], *arguments: object) -> None:
+    """Does the work of a forked process and ends it: it must never return into its parent's code."""
+    status = 1
+    try:
+        work(*arguments)
+        status = 0
+    except BaseException:  # noqa: BLE001 - whatever it is, this process ends here
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)

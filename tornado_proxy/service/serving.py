@@ -16,15 +16,16 @@ from tornado_proxy.gateway.tls import make_context
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.semantics.forwarded import TrustedProxies
 from tornado_proxy.service.generations import (
+    GcFreezer,
     GenerationBuilder,
     GenerationHolder,
     Unbuildable,
     bare_stores,
     forget_written,
+    in_background,
     purge,
 )
 from tornado_proxy.service.logs import line_writer, set_log_level
-from tornado_proxy.service.runtime import GcFreezer, in_background
 from tornado_proxy.service.snapshot import CompiledSnapshot
 from tornado_proxy.service.sockets import Sockets
 from tornado_proxy.storage.probe import ProbeResult, probe_all
@@ -148,7 +149,7 @@ class SingleProcess:
         """Begins to answer; what the first requests do not need is imported while they are answered."""
         self._inherited = sockets.inherited
         self._server.add_sockets(sockets.sockets)
-        await asyncio.to_thread(in_background, self._prepare)
+        await in_background(self._prepare)
         self._freezer.freeze()
 
     def _prepare(self) -> None:
@@ -162,7 +163,7 @@ class SingleProcess:
         """Builds on a thread, swaps on the loop."""
         assert loaded.settings is not None
         before = self._generations.current().parts
-        parts = await asyncio.to_thread(in_background, self._builder.build, loaded, before)
+        parts = await in_background(self._builder.build, loaded, before)
         # Contexts of TLS take a while, and most edits are of rules.
         changed = loaded.settings != before.settings
         opening = await asyncio.to_thread(opening_of, loaded.settings) if changed else self._server.opening

@@ -18,10 +18,9 @@ from functools import partial
 from typing import Any
 
 from tornado_proxy.gateway.generation import Shared
-from tornado_proxy.service.forking import ForkedProcess, ForkServer
 from tornado_proxy.service.generations import GenerationBuilder, bare_stores
 from tornado_proxy.service.logs import set_log_level
-from tornado_proxy.service.runtime import CannotServe
+from tornado_proxy.service.runtime import CannotServe, ForkedProcess, ForkServer
 from tornado_proxy.service.snapshot import CompiledSnapshot
 from tornado_proxy.service.sockets import Sockets
 from tornado_proxy.service.worker import (

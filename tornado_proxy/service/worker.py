@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 from inspect import isawaitable
 from typing import Any, Literal
 
+from tornado_proxy.service.generations import in_background
 from tornado_proxy.service.logs import configure_logging, set_log_level
-from tornado_proxy.service.runtime import end_process, in_background, run_event_loop
+from tornado_proxy.service.runtime import end_process, run_event_loop
 from tornado_proxy.service.serving import SingleProcess
 from tornado_proxy.service.snapshot import Snapshot, compile_snapshot
 from tornado_proxy.service.sockets import named
@@ -209,7 +210,7 @@ class _Worker:
         return self._grace, True
 
     async def _activate(self, number: int, snapshot: Snapshot) -> None:
-        loaded = await asyncio.to_thread(in_background, compile_snapshot, snapshot, self._loaded)
+        loaded = await in_background(compile_snapshot, snapshot, self._loaded)
         await self._serving.activate(number, loaded)
         self._loaded = loaded
         await self._channel.send(Heartbeat(self._serving.view()))

@@ -235,6 +235,18 @@ def diagnostic_fields(diagnostic: Diagnostic) -> dict[str, Field]:
     }
 
 
+def probe_fields(result: ProbeResult) -> dict[str, object]:
+    """The fields of a probe, fit for JSON."""
+    problem = result.problem
+    return {
+        "up": result.is_up,
+        "at": moment(result.at),
+        "seconds": round(result.seconds, 6),
+        "granted": list(result.granted),
+        "problem": problem and {"code": problem.code, "message": problem.message, "help": problem.help},
+    }
+
+
 def shortage(error: BaseException | None) -> str | None:
     """The system's message if an error was raised for lack of descriptors or memory, else None."""
     return next((each.strerror for each in _chain(error) if isinstance(each, OSError) and each.errno in _NUMBERS), None)

@@ -1,0 +1,72 @@
+"""Work in the background of requests, and objects that the garbage collector need not look at."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+
+import pytest
+
+from tornado_proxy.service.generations import CLIENT_WEIGHT, GcFreezer, in_background
+
+
+async def test_turns_are_short_while_it_works():
+    """Threads take the lock from each other sooner, and nobody looks for garbage."""
+    usual = sys.getswitchinterval()
+    assert await in_background(lambda: (sys.getswitchinterval() < usual, gc.isenabled())) == (True, False)
+    assert (sys.getswitchinterval(), gc.isenabled()) == (usual, True)
+
+
+async def test_turns_are_as_usual_after_a_failure():
+    """Whatever becomes of the work, the interpreter is as it was."""
+    usual = sys.getswitchinterval()
+    with pytest.raises(ValueError, match="broken"):
+        await in_background(int, "broken")
+    assert (sys.getswitchinterval(), gc.isenabled()) == (usual, True)
+
+
+@pytest.fixture(autouse=True)
+def _thawed():
+    """Nothing stays aside after a test."""
+    yield
+    gc.unfreeze()
+
+
+class _Cycle:
+    """An object that only the collector can free."""
+
+    def __init__(self) -> None:
+        self.own = self
+
+
+def _lost() -> weakref.ref[_Cycle]:
+    return weakref.ref(_Cycle())
+
+
+def test_what_stays_is_set_aside():
+    """The collector does not look at it again."""
+    GcFreezer().freeze()
+    assert gc.get_freeze_count() > 0
+
+
+def test_what_cycles_keep_alive_is_freed_in_time():
+    """After so many reloads, what was set aside is looked at once more."""
+    freezer = GcFreezer(thaw_after=3)
+    freezer.freeze()
+    lost = _lost()
+    freezer.freeze()
+    gc.collect()
+    assert lost() is not None
+    for _ in range(3):
+        freezer.freeze()
+    assert lost() is None
+
+
+def test_clients_are_freed_sooner():
+    """A client of a bucket counts as many reloads."""
+    freezer = GcFreezer(thaw_after=CLIENT_WEIGHT)
+    freezer.freeze()
+    lost = _lost()
+    freezer.freeze(new_clients=1)
+    assert lost() is None
