@@ -14,10 +14,10 @@ from serving import serve
 
 from tornado_proxy.cli.main import main
 from tornado_proxy.service.logs import close_logging
-from tornado_proxy.service.reload import Reloader, ReloadOutcome
+from tornado_proxy.service.reload import Reloader
 from tornado_proxy.service.serving import SingleProcess
 from tornado_proxy.service.snapshot import SnapshotReader, compile_snapshot
-from tornado_proxy.telemetry.events import Bus
+from tornado_proxy.telemetry.events import Bus, ReloadOutcome
 from tornado_proxy.telemetry.log import log_service_events
 
 PACKAGE = f"{Path(__file__).parent.parent / 'tornado_proxy'}/"

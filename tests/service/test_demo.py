@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import socket
+
 from running import Bucket
 
-from tornado_proxy.service.demo import BUCKET, sample_objects, sample_s3
+from tornado_proxy.config.server import Listener
+from tornado_proxy.service.demo import BUCKET, open_demo_sockets, sample_objects, sample_s3
 
 
 def test_the_samples_show_what_listings_must_cope_with():
@@ -35,3 +38,12 @@ def test_the_sample_s3_answers_with_the_objects():
         bucket = Bucket(endpoint, BUCKET)
         assert bucket.get("team/shared/agenda.txt").startswith(b"Agenda")
         bucket.client.close()
+
+
+def test_a_port_that_is_taken_is_replaced_by_a_free_one():
+    """A newcomer whose port 8080 is in use sees the demo all the same."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        sockets = open_demo_sockets(Listener("127.0.0.1", port))
+        assert sockets.sockets[0].getsockname()[1] != port
+        sockets.close()

@@ -64,11 +64,12 @@ from tornado_proxy.config.server import Log
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.service.logs import configure_logging
-from tornado_proxy.telemetry.events import ReloadRefused
+from tornado_proxy.telemetry.events import ReloadOutcome, ReloadReport
 from tornado_proxy.telemetry.log import service_log
 configure_logging(Log("info", {form!r}))
 odd = {odd!r}
-service_log(ReloadRefused(7, (Diagnostic("a-code", "a fact", Span(SourceFile(odd, ""), 0, 0), odd),)))
+mistake = Diagnostic("a-code", "a fact", Span(SourceFile(odd, ""), 0, 0), odd)
+service_log(ReloadReport(ReloadOutcome.REFUSED, 7, news=(mistake,)))
 try:
     raise ValueError(odd)
 except ValueError:

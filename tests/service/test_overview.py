@@ -13,8 +13,9 @@ from files import Files
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.pages.status import Explanation, RefusedRow
 from tornado_proxy.service.overview import Overviews, rewrite_rows
-from tornado_proxy.service.reload import InForce, ReloadOutcome, ReloadReport
+from tornado_proxy.service.reload import InForce
 from tornado_proxy.service.snapshot import compile_snapshot
+from tornado_proxy.telemetry.events import ReloadOutcome, ReloadReport
 from tornado_proxy.telemetry.metrics import Activity, Tally
 
 RULES = 'rewrite home `^/h` -> "/x"\nrewrite `^/z` -> "/y"'
@@ -33,22 +34,15 @@ def _overview(overviews, now, activity=None, **asked):
 
 
 def _report(outcome, **more):
-    return ReloadReport(outcome, 2, "d1", 1000.0, 0.5, **more)
+    return ReloadReport(outcome, 2, "d1", at=1000.0, seconds=0.5, **more)
 
 
 def test_the_reloads_are_remembered_the_newest_first(now):
-    """Each with what it changed; one that found nothing new is none, and a refusal that lasts is one."""
+    """Each with what it changed, and with the diagnostics that it brought."""
     overviews = Overviews(None)
-    refused = _report(ReloadOutcome.REFUSED, diagnostics=(Diagnostic("bad-source", "missing `)`"),))
-    loaded = _report(ReloadOutcome.LOADED, changes=("limits changed",), kept_back=("log",))
-    for report, reverted in (
-        (_report(ReloadOutcome.UNCHANGED), False),
-        (refused, False),
-        (refused, True),
-        (_report(ReloadOutcome.UNCHANGED), True),
-        (loaded, False),
-    ):
-        overviews.note(report, reverted=reverted)
+    overviews.note(_report(ReloadOutcome.REFUSED, news=(Diagnostic("bad-source", "missing `)`"),)))
+    overviews.note(_report(ReloadOutcome.REVERTED))
+    overviews.note(_report(ReloadOutcome.LOADED, changes=("limits changed",), kept_back=("log",)))
     rows = _overview(overviews, now).reloads
     assert [row.outcome for row in rows] == ["loaded", "reverted", "refused", "started"]
     assert (rows[0].changes, rows[0].kept_back) == (("limits changed",), ("log",))
@@ -60,7 +54,7 @@ def test_the_errors_of_a_reload_come_first_and_are_bounded(now):
     overviews = Overviews(None)
     warning = Diagnostic("w", "a warning", severity=Severity.WARNING)
     mistakes = tuple(Diagnostic("e", f"mistake {number}") for number in range(7))
-    overviews.note(_report(ReloadOutcome.REFUSED, diagnostics=(warning, *mistakes)), reverted=False)
+    overviews.note(_report(ReloadOutcome.REFUSED, news=(warning, *mistakes)))
     row = _overview(overviews, now).reloads[0]
     assert row.diagnostics == tuple(f"error[e]: mistake {number}" for number in range(5))
     assert row.unshown == 3
@@ -70,7 +64,7 @@ def test_the_reloads_that_are_remembered_are_bounded(now):
     """Edits for years take no memory."""
     overviews = Overviews(None)
     for _ in range(100):
-        overviews.note(_report(ReloadOutcome.LOADED), reverted=False)
+        overviews.note(_report(ReloadOutcome.LOADED))
     assert len(_overview(overviews, now).reloads) == 20
 
 
@@ -224,14 +218,6 @@ def test_a_sample_that_fails_ends_nothing(now, monkeypatch, caplog):
     asyncio.run(some_time())
     assert len(calls) > 1
     assert "no numbers" in caplog.text
-
-
-def test_a_reload_that_cannot_be_shown_ends_nothing(now, caplog):
-    """A defect in what is shown must not reach what reloads."""
-    overviews = Overviews(None)
-    overviews.note(_report(ReloadOutcome.REFUSED, diagnostics=(None,)), reverted=False)
-    assert [row.outcome for row in _overview(overviews, now).reloads] == ["started"]
-    assert "a reload cannot be shown" in caplog.text
 
 
 def test_an_explanation_that_fails_leaves_the_rest_of_the_page(now, caplog):

@@ -7,9 +7,8 @@ import pickle
 import pytest
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.storage.probe import BucketProblem, ProbeResult
-from tornado_proxy.telemetry.events import Bus, Failed, Reloaded, ReloadFailed, ReloadRefused, RequestRecord, Restored
+from tornado_proxy.telemetry.events import Bus, Failed, ReloadOutcome, ReloadReport, RequestRecord
 from tornado_proxy.telemetry.exposition import ProcessMetrics, ServiceMetrics, added, as_text
 
 
@@ -77,29 +76,29 @@ def test_a_start_counts_as_a_success(registry, emit):
 
 def test_a_refused_edit_keeps_the_generation(registry, emit):
     """The files on disk are not in force; when the last success was stays."""
-    emit(ReloadRefused(1, (Diagnostic("x", "y"),)))
+    emit(ReloadReport(ReloadOutcome.REFUSED, 1, since=100.0))
     assert _values(registry) == {"generation": 1, "successful": 0, "at": 100}
     assert registry.get_sample_value("tornado_proxy_reloads_total", {"outcome": "refused"}) == 1
 
 
 def test_a_defect_of_a_reload_is_counted(registry, emit):
     """It is no success, and counts apart from refused edits."""
-    emit(ReloadFailed(1, ValueError()))
+    emit(ReloadReport(ReloadOutcome.FAILED, 1, since=100.0))
     assert _values(registry)["successful"] == 0
     assert registry.get_sample_value("tornado_proxy_reloads_total", {"outcome": "failed"}) == 1
 
 
 def test_a_reverted_edit_is_a_success(registry, emit):
     """The files on disk are in force again, and nothing was loaded."""
-    emit(ReloadRefused(1, ()))
-    emit(Restored(1))
+    emit(ReloadReport(ReloadOutcome.REFUSED, 1, since=100.0))
+    emit(ReloadReport(ReloadOutcome.REVERTED, 1, since=100.0))
     assert _values(registry) == {"generation": 1, "successful": 1, "at": 100}
     assert registry.get_sample_value("tornado_proxy_reloads_total", {"outcome": "loaded"}) == 0
 
 
 def test_a_new_generation_has_a_digest_of_its_own(registry, emit):
     """The series of the digest before is gone, so that a fleet can be counted by digest."""
-    emit(Reloaded(2, 0.1, rewrites=3, at=200.0, digest="def"))
+    emit(ReloadReport(ReloadOutcome.LOADED, 2, "def", since=200.0))
     assert _values(registry) == {"generation": 2, "successful": 1, "at": 200}
     assert registry.get_sample_value("tornado_proxy_generation_info", {"digest": "def"}) == 1
     assert registry.get_sample_value("tornado_proxy_generation_info", {"digest": "abc"}) is None

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, SourceFile, Span
-from tornado_proxy.telemetry.events import Failed, Refused, Reloaded, ReloadRefused, RequestRecord, Retired, Served
+from tornado_proxy.telemetry.events import Failed, Refused, ReloadOutcome, ReloadReport, RequestRecord, Retired, Served
 from tornado_proxy.telemetry.log import (
     access_log,
     harmless,
@@ -170,8 +170,8 @@ def test_a_defect_is_logged_with_its_traceback(caplog):
 
 def test_a_reload_is_one_line(caplog):
     """A new generation is told with its size and the time it took."""
-    service_log(Reloaded(8, 0.1234, 1000))
-    assert caplog.messages == ["generation 8 is in force: 1000 rewrites, built in 0.123 s"]
+    service_log(ReloadReport(ReloadOutcome.LOADED, 8, rewrites=1000, seconds=0.1234))
+    assert caplog.messages == ["generation 8 is in force: 1,000 rewrites, built in 0.123 s"]
 
 
 def test_a_refused_edit_names_every_place(caplog):
@@ -181,7 +181,7 @@ def test_a_refused_edit_names_every_place(caplog):
         Diagnostic("syntax", "`rewrte` is not a statement", Span(source, 16, 22), "did you mean `rewrite`?"),
         Diagnostic("empty", "no rule file"),
     )
-    service_log(ReloadRefused(7, mistakes))
+    service_log(ReloadReport(ReloadOutcome.REFUSED, 7, news=mistakes))
     assert caplog.messages == [
         "an edit was refused: generation 7 stays in force",
         "site.rules:2:3: error[syntax] `rewrte` is not a statement (help: did you mean `rewrite`?)",

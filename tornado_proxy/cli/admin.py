@@ -191,7 +191,7 @@ def run_reload(arguments: argparse.Namespace) -> int:
     for name in report["restartNeededFor"]:
         print(f"`{visible(name)}` changed, and needs a restart to take effect", file=sys.stderr)
     if not arguments.quiet:
-        loaded = f", loaded at {report['loadedAt']}" if report["outcome"] == "unchanged" else ""
+        loaded = f", loaded at {report['loadedAt']}" if report["outcome"] != "loaded" else ""
         print("\n".join([f"generation {report['generation']} is in force{loaded}", *map(visible, report["changes"])]))
     return ExitStatus.CLEAN
 

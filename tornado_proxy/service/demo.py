@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import gzip
-import http.client
 import logging
 import mimetypes
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
-from tornado_proxy.config.model import Target
 from tornado_proxy.config.server import Listener
 from tornado_proxy.service.snapshot import Snapshot, read_snapshot
 from tornado_proxy.service.sockets import CannotListen, Sockets, open_sockets
@@ -32,11 +31,11 @@ def gallery() -> Path:
 def read_demo(endpoint: str) -> Snapshot:
     """The gallery's configuration and rules, for the S3 at an endpoint."""
     snapshot = read_snapshot(gallery() / "demo.yaml", _SECRETS)
-    loaded = snapshot.configuration
-    if loaded.settings is None:
+    settings = snapshot.configuration.settings
+    if settings is None:
         return snapshot
-    targets = tuple(_at(target, endpoint) for target in loaded.settings.targets)
-    return replace(snapshot, configuration=replace(loaded, settings=replace(loaded.settings, targets=targets)))
+    targets = (replace(each, bucket=replace(each.bucket, s3_endpoint=endpoint)) for each in settings.targets)
+    return snapshot.with_settings(replace(settings, targets=tuple(targets)))
 
 
 def open_demo_sockets(listener: Listener) -> Sockets:
@@ -45,10 +44,6 @@ def open_demo_sockets(listener: Listener) -> Sockets:
         return open_sockets(listener)
     except CannotListen:
         return open_sockets(replace(listener, port=0))
-
-
-def _at(target: Target, endpoint: str) -> Target:
-    return replace(target, bucket=replace(target.bucket, s3_endpoint=endpoint))
 
 
 BUCKET = "demo-bucket"
@@ -76,9 +71,8 @@ def sample_s3() -> Iterator[str]:
     server.start()
     try:
         host, port = server.get_host_and_port()
-        endpoint = f"http://{host}:{port}"
-        _fill(endpoint)
-        yield endpoint
+        _fill(host, port)
+        yield f"http://{host}:{port}"
     finally:
         server.stop()
 
@@ -110,20 +104,16 @@ def _content_type(name: str) -> str:
     return f"{guessed}; charset=utf-8" if guessed.startswith("text/") or name.endswith(".log") else guessed
 
 
-def _fill(endpoint: str) -> None:
+def _fill(host: str, port: int) -> None:
     # Plain HTTP: this S3 checks no signature, and only `storage` knows boto3.
-    address = urlsplit(endpoint)
-    with closing(http.client.HTTPConnection(address.hostname or "", address.port, timeout=10)) as connection:
-        _put(connection, f"/{BUCKET}", b"", {})
-        for sample in sample_objects():
-            headers = {"Content-Type": sample.content_type, "Cache-Control": sample.cache_control}
-            headers["x-amz-sdk-checksum-algorithm"] = "SHA256"
-            _put(connection, f"/{BUCKET}/{quote(sample.key)}", sample.content, headers)
+    from http.client import HTTPConnection  # noqa: PLC0415 - `serve` imports this module, and answers without it
 
-
-def _put(connection: http.client.HTTPConnection, path: str, body: bytes, headers: dict[str, str]) -> None:
-    connection.request("PUT", path, body, headers)
-    answer = connection.getresponse()
-    answer.read()
-    if answer.status != http.client.OK:
-        raise RuntimeError(f"the sample S3 answered {answer.status} to `PUT {path}`")
+    uploads: list[tuple[str, bytes, dict[str, str]]] = [(f"/{BUCKET}", b"", {})]
+    for each in sample_objects():
+        headers = {"Content-Type": each.content_type, "Cache-Control": each.cache_control}
+        uploads.append((f"/{BUCKET}/{quote(each.key)}", each.content, headers))
+    with closing(HTTPConnection(host, port, timeout=10)) as connection:
+        for path, body, headers in uploads:
+            connection.request("PUT", path, body, {**headers, "x-amz-sdk-checksum-algorithm": "SHA256"})
+            with connection.getresponse() as answer:
+                assert answer.status == HTTPStatus.OK, f"the sample S3 answered {answer.status} to `PUT {path}`"

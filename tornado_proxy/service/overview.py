@@ -28,9 +28,10 @@ from tornado_proxy.pages.status import (
 )
 from tornado_proxy.routing.mounts import Mounts, sites
 from tornado_proxy.rules.model import Rewrite, RuleSet
-from tornado_proxy.service.reload import InForce, Reloader, ReloadOutcome, ReloadReport
+from tornado_proxy.service.reload import InForce, Reloader
 from tornado_proxy.service.serving import Serving
 from tornado_proxy.service.snapshot import CompiledSnapshot
+from tornado_proxy.telemetry.events import ReloadReport
 from tornado_proxy.telemetry.log import diagnostic_fields, moment
 from tornado_proxy.telemetry.metrics import (
     SAMPLE_EVERY,
@@ -65,7 +66,6 @@ class Overviews:
         self.versions = {name: version(name) for name in _PACKAGES} | {"Python": platform.python_version()}
         self.history = ActivityHistory()
         self._reloads: deque[ReloadRow] = deque([ReloadRow("started", 1, self._started)], _KEPT)
-        self._last: ReloadReport | None = None
         self._explain = explain
         self._explaining = asyncio.Lock()
 
@@ -78,17 +78,21 @@ class Overviews:
                 _LOG.exception("a sample for the status page failed")
             await asyncio.sleep(SAMPLE_EVERY)
 
-    def note(self, report: ReloadReport, *, reverted: bool) -> None:
-        """Remembers a reload; `reverted` is true where it found that a refused edit had been taken back."""
-        if report.outcome is ReloadOutcome.UNCHANGED:
-            if reverted:
-                self._reloads.appendleft(ReloadRow("reverted", report.generation, report.at, report.seconds))
-        elif report is not self._last:
-            try:
-                self._reloads.appendleft(_reload_row(report))
-            except Exception:  # noqa: BLE001 - the same: the reload itself has ended
-                _LOG.exception("a reload cannot be shown on the status page")
-        self._last = report
+    def note(self, report: ReloadReport) -> None:
+        """Remembers a reload."""
+        # The excerpts, not the spans: those would keep every version of the files in memory.
+        shown = sorted(report.news, key=lambda each: each.severity is not Severity.ERROR)
+        row = ReloadRow(
+            report.outcome.value,
+            report.generation,
+            report.at,
+            report.seconds,
+            report.changes,
+            report.kept_back,
+            tuple(render(each) for each in shown[:_SHOWN]),
+            max(0, len(shown) - _SHOWN),
+        )
+        self._reloads.appendleft(row)
 
     async def overview(
         self, now: InForce, state: Mapping[str, object], activity: Activity, asked: Mapping[str, str]
@@ -154,21 +158,6 @@ def _rewrite_row(now: InForce, target: str, rewrite: Rewrite, hits: int) -> Rewr
 
 def _table(now: InForce, found: Sequence[tuple[str, Rewrite, int]]) -> RewriteTable:
     return RewriteTable(tuple(_rewrite_row(now, *each) for each in found[:_MOST_ROWS]), len(found))
-
-
-def _reload_row(report: ReloadReport) -> ReloadRow:
-    # The excerpts, not the spans: those would keep every version of the files in memory.
-    shown = sorted(report.diagnostics, key=lambda each: each.severity is not Severity.ERROR)
-    return ReloadRow(
-        report.outcome.value,
-        report.generation,
-        report.at,
-        report.seconds,
-        report.changes,
-        report.kept_back,
-        tuple(render(each) for each in shown[:_SHOWN]),
-        max(0, len(shown) - _SHOWN),
-    )
 
 
 def _targets(state: Mapping[str, object], activity: Activity) -> Iterator[TargetRow]:

@@ -28,13 +28,13 @@ from tornado_proxy.service.overview import (
     rewrite_rows,
     status_line,
 )
-from tornado_proxy.service.reload import Reloader, ReloadReport
+from tornado_proxy.service.reload import Reloader
 from tornado_proxy.service.runtime import DetachedExecutor
 from tornado_proxy.service.serving import Serving
 from tornado_proxy.service.snapshot import CompiledSnapshot, Snapshot
 from tornado_proxy.service.sockets import Notifier, Sockets, watchdog_period
 from tornado_proxy.storage.probe import ProbeResult
-from tornado_proxy.telemetry.events import Bus, Event, Probed
+from tornado_proxy.telemetry.events import Bus, Event, Probed, ReloadReport
 from tornado_proxy.telemetry.log import log_service_events, probe_fields
 
 if TYPE_CHECKING:
@@ -245,6 +245,7 @@ class Process:
         digest = self._launch.loaded.snapshot.digest
         self._metrics = ServiceMetrics(self._version, digest, self._loaded_at, self._prober.results)
         self._metrics.listen(self._bus)
+        self._bus.add(self._overviews.note, ReloadReport)
         # Tornado reads the context for each connection, so a renewed one can take its place; what it does without one
         # is decided here.
         self._admin = AdminServer(
@@ -280,9 +281,7 @@ class Process:
     async def _reload(self) -> ReloadReport:
         """Reloads for any cause, so that the status page and the service manager show the same."""
         before, number = self._status_line(), self._reloader.in_force.number
-        had_failed = self._reloader.failure is not None
         report = await self._reloader.reload()
-        self._overviews.note(report, reverted=had_failed)
         if report.is_in_force:
             self._from_last_good = False
         if self._reloader.in_force.number != number:

@@ -10,7 +10,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from tornado_proxy.service.generations import Unbuildable, in_background
 from tornado_proxy.service.rule_tests import run_rule_tests
 from tornado_proxy.service.serving import Serving
 from tornado_proxy.service.snapshot import CompiledSnapshot, Snapshot, compile_snapshot
-from tornado_proxy.telemetry.events import Event, Reloaded, ReloadFailed, ReloadRefused, Restored
+from tornado_proxy.telemetry.events import Event, ReloadOutcome, ReloadReport
 
 _SHOWN = 5  # changes of a kind that are named; of more, only the number
 READ_WITHIN = 10.0  # seconds after which a reload no longer waits for a file system
@@ -34,35 +33,6 @@ _UNSETTLED = Diagnostic(
 _HANGS = Diagnostic(
     "unreadable-file", "the files cannot be read: the file system does not answer", help="look for a mount that hangs"
 )
-
-
-class ReloadOutcome(Enum):
-    """The result of a reload."""
-
-    LOADED = "loaded"
-    UNCHANGED = "unchanged"
-    REFUSED = "refused"
-    FAILED = "failed"  # a defect of ours
-
-
-@dataclass(frozen=True, slots=True)
-class ReloadReport:
-    """The report of a reload; `generation` is the one in force afterwards."""
-
-    outcome: ReloadOutcome
-    generation: int
-    digest: str
-    at: float  # Unix time, seconds
-    seconds: float = 0.0
-    diagnostics: tuple[Diagnostic, ...] = ()
-    changes: tuple[str, ...] = ()
-    kept_back: tuple[str, ...] = ()  # settings that only a restart changes
-    since: float = 0.0  # Unix time, seconds, at which the generation was put in force
-
-    @property
-    def is_in_force(self) -> bool:
-        """Whether the files on disk are in force."""
-        return self.outcome in (ReloadOutcome.LOADED, ReloadOutcome.UNCHANGED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +69,7 @@ class Reloader:
         self.in_force = InForce(1, first, time.time())
         self._watched = first.snapshot.watched
         self._running = first.settings
-        self._refused_snapshot: Snapshot | None = None
+        self._refused: Snapshot | None = None
         self.last: ReloadReport | None = None
         self.failure: ReloadReport | None = None
 
@@ -113,44 +83,50 @@ class Reloader:
         async with self._lock:
             began = time.perf_counter()
             try:
-                report = await self._attempt(began)
+                report = await self._attempt()
             except Exception as error:  # noqa: BLE001 - a defect of ours must not end the service
-                report = self._fail(error, began)
+                text = f"the reload failed with `{type(error).__name__}: {error}`; the log has the traceback"
+                report = replace(self._report(ReloadOutcome.FAILED, "", (Diagnostic("defect", text),)), error=error)
+            if self.failure and _facts(report) == _facts(self.failure):
+                return self.failure  # reported once: the files are looked at every few seconds
+            report = replace(report, seconds=time.perf_counter() - began)
+            self.failure = None if report.is_in_force else report
             # A reading that finds nothing new does not hide the result of the last edit.
-            if report.outcome is not ReloadOutcome.UNCHANGED or self.last is None or not self.last.is_in_force:
+            if report.outcome is not ReloadOutcome.UNCHANGED:
+                self._emit(report)
+            if report.outcome is not ReloadOutcome.UNCHANGED or self.last is None:
                 self.last = report
             return report
 
-    async def _attempt(self, began: float) -> ReloadReport:
+    async def _attempt(self) -> ReloadReport:
+        refused, self._refused = self._refused, None
+        now = self.in_force
         try:
             snapshot = await self._snapshot()
         except TimeoutError:
-            return self._refuse_for(_HANGS, began)
+            return self._report(ReloadOutcome.REFUSED, now.loaded.snapshot.digest, (_HANGS,))
         self._watched = snapshot.watched
-        if snapshot.is_as(self.in_force.loaded.snapshot):
-            self._restore()
+        if snapshot.is_as(now.loaded.snapshot):
+            outcome = ReloadOutcome.REVERTED if self.failure else ReloadOutcome.UNCHANGED
             # The watcher may have been faster: who asks gets the warnings that it got.
-            now = self.in_force
-            report = self._report(ReloadOutcome.UNCHANGED, snapshot.digest, began)
-            return replace(report, diagnostics=now.loaded.diagnostics, kept_back=now.kept_back)
+            report = self._report(outcome, snapshot.digest, now.loaded.diagnostics)
+            return replace(report, news=(), kept_back=now.kept_back)
         if not snapshot.settled:
-            return self._refuse_for(_UNSETTLED, began)
-        if self.failure is not None and snapshot.is_as(self._refused_snapshot):
+            return self._report(ReloadOutcome.REFUSED, now.loaded.snapshot.digest, (_UNSETTLED,))
+        if self.failure is not None and snapshot.is_as(refused):
+            self._refused = refused
             return self.failure
-        return await self._compile(snapshot, began)
-
-    async def _compile(self, snapshot: Snapshot, began: float) -> ReloadReport:
-        before = self.in_force.loaded
-        loaded = await in_background(compile_snapshot, snapshot, before)
+        loaded = await in_background(compile_snapshot, snapshot, now.loaded)
         if any(rules.tests for rules in loaded.rule_sets.values()):
-            loaded = await in_background(run_rule_tests, loaded, before)
-        if not loaded.usable:
-            return self._refuse(loaded, snapshot, began)
-        try:
-            return await self._activate(loaded, began)
-        except Unbuildable as error:
-            found = replace(loaded, diagnostics=(*loaded.diagnostics, *error.diagnostics))
-            return self._refuse(found, snapshot, began)
+            loaded = await in_background(run_rule_tests, loaded, now.loaded)
+        found = loaded.diagnostics
+        if loaded.usable:
+            try:
+                return await self._activate(loaded)
+            except Unbuildable as error:
+                found = (*found, *error.diagnostics)
+        self._refused = snapshot
+        return self._report(ReloadOutcome.REFUSED, snapshot.digest, _news(now.loaded.diagnostics, found))
 
     async def _snapshot(self) -> Snapshot:
         """Reads the snapshot; raises `TimeoutError`. A reading that hangs is waited for again, not doubled."""
@@ -159,7 +135,7 @@ class Reloader:
         async with asyncio.timeout(self._read_within):
             return await asyncio.shield(self._reading)
 
-    async def _activate(self, loaded: CompiledSnapshot, began: float) -> ReloadReport:
+    async def _activate(self, loaded: CompiledSnapshot) -> ReloadReport:
         assert loaded.settings is not None
         assert self._running is not None
         settings, kept_back = fixed_at_start(loaded.settings, self._running)
@@ -167,49 +143,18 @@ class Reloader:
         loaded = replace(loaded, snapshot=loaded.snapshot.with_settings(settings))
         await self._serving.activate(number, loaded)
         self.in_force = InForce(number, loaded, time.time(), kept_back)
-        self.failure = None
         lines = await in_background(tuple, changes(before, loaded))
-        report = self._report(ReloadOutcome.LOADED, loaded.snapshot.digest, began)
-        news = _news(before.diagnostics, loaded.diagnostics) if loaded.diagnostics else ()
-        self._emit(
-            Reloaded(
-                number, report.seconds, loaded.rewrite_count, report.at, lines, kept_back, loaded.snapshot.digest, news
-            )
-        )
-        return replace(report, diagnostics=loaded.diagnostics, changes=lines, kept_back=kept_back)
+        report = self._report(ReloadOutcome.LOADED, loaded.snapshot.digest, loaded.diagnostics)
+        news = _news(before.diagnostics, loaded.diagnostics)
+        return replace(report, news=news, changes=lines, kept_back=kept_back, rewrites=loaded.rewrite_count)
 
-    def _restore(self) -> None:
-        """Forgets a failure after its edit was reverted."""
-        if self.failure is not None:
-            self._emit(Restored(self.in_force.number))
-        self.failure = None
-
-    def _refuse_for(self, reason: Diagnostic, began: float) -> ReloadReport:
-        """Refuses files that could not be read; reports that once."""
-        if self.failure is not None and self.failure.diagnostics == (reason,):
-            return self.failure
-        return self._refuse(replace(self.in_force.loaded, diagnostics=(reason,)), None, began)
-
-    def _refuse(self, loaded: CompiledSnapshot, snapshot: Snapshot | None, began: float) -> ReloadReport:
-        report = self._report(ReloadOutcome.REFUSED, loaded.snapshot.digest, began)
-        self._refused_snapshot = snapshot
-        self.failure = replace(report, diagnostics=_news(self.in_force.loaded.diagnostics, loaded.diagnostics))
-        self._emit(ReloadRefused(report.generation, self.failure.diagnostics))
-        return self.failure
-
-    def _fail(self, error: Exception, began: float) -> ReloadReport:
-        text = f"{type(error).__name__}: {error}"
-        diagnostics = (Diagnostic("defect", f"the reload failed with `{text}`; the log has the traceback"),)
-        if self.failure is None or self.failure.diagnostics != diagnostics:
-            # Once: the files are looked at every few seconds.
-            self._emit(ReloadFailed(self.in_force.number, error))
-        self._refused_snapshot = None
-        self.failure = replace(self._report(ReloadOutcome.FAILED, "", began), diagnostics=diagnostics)
-        return self.failure
-
-    def _report(self, outcome: ReloadOutcome, digest: str, began: float) -> ReloadReport:
+    def _report(self, outcome: ReloadOutcome, digest: str, diagnostics: tuple[Diagnostic, ...]) -> ReloadReport:
         now = self.in_force
-        return ReloadReport(outcome, now.number, digest, time.time(), time.perf_counter() - began, since=now.since)
+        return ReloadReport(outcome, now.number, digest, now.since, diagnostics, diagnostics, at=time.time())
+
+
+def _facts(report: ReloadReport) -> tuple[object, ...]:
+    return report.outcome, report.digest, report.diagnostics
 
 
 def _news(before: Iterable[Diagnostic], now: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

@@ -61,10 +61,6 @@ class Snapshot:
         mine = self.digest, self.secrets, self.fetched.documents
         return other is not None and mine == (other.digest, other.secrets, other.fetched.documents)
 
-    def has_pages_of(self, other: Snapshot) -> bool:
-        """Whether the custom pages of another snapshot are the same."""
-        return (self.text, self.templates) == (other.text, other.templates)
-
     @property
     def files(self) -> tuple[RuleFile, ...]:
         """All files but the configuration itself."""
@@ -281,7 +277,9 @@ def compile_snapshot(snapshot: Snapshot, before: CompiledSnapshot | None = None)
     loaded = snapshot.configuration
     if loaded.settings is None:
         return CompiledSnapshot(snapshot, {}, loaded.diagnostics)
-    pages = before.pages if before and before.snapshot.has_pages_of(snapshot) else None
+    pages = None
+    if before and (before.snapshot.text, before.snapshot.templates) == (snapshot.text, snapshot.templates):
+        pages = before.pages
     pages = pages or compile_pages(loaded.settings, snapshot.templates)
     rules = compile_rule_files(snapshot.rules.files, before.rules if before else None, pages.helpers)
     unknown = unknown_targets(rules.documents, [target.name for target in loaded.settings.targets])

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, NamedTuple, get_args
 
 from tornado_proxy.config.actions import Webhook
@@ -69,45 +70,41 @@ class Failed:
     error: BaseException
 
 
-@dataclass(frozen=True, slots=True)
-class Reloaded:
-    """A new generation is in force; building it took `seconds`.
+class ReloadOutcome(Enum):
+    """The result of a reload."""
 
-    `changes` are the differences from the one before, a line each; `kept_back` names changed settings that need a
-    restart; `diagnostics` are warnings that the one before did not have.
+    LOADED = "loaded"
+    UNCHANGED = "unchanged"
+    REVERTED = "reverted"  # a bad edit was taken back: the files on disk are those in force again
+    REFUSED = "refused"
+    FAILED = "failed"  # a defect of ours
+
+
+@dataclass(frozen=True, slots=True)
+class ReloadReport:
+    """The report of a reload; an event unless it found nothing new.
+
+    `changes` are the differences from the generation before, a line each. `kept_back` names changed settings that need
+    a restart. `news` are the diagnostics that the generation before did not have.
     """
 
-    generation: int
-    seconds: float
-    rewrites: int
-    at: float = 0.0  # Unix time, seconds
+    outcome: ReloadOutcome
+    generation: int  # the one in force afterwards
+    digest: str = ""
+    since: float = 0.0  # Unix time, seconds, at which that generation was put in force
+    diagnostics: tuple[Diagnostic, ...] = ()
+    news: tuple[Diagnostic, ...] = ()
     changes: tuple[str, ...] = ()
     kept_back: tuple[str, ...] = ()
-    digest: str = ""
-    diagnostics: tuple[Diagnostic, ...] = ()
+    rewrites: int = 0
+    error: BaseException | None = field(default=None, compare=False)
+    at: float = 0.0  # Unix time, seconds
+    seconds: float = 0.0
 
-
-@dataclass(frozen=True, slots=True)
-class ReloadRefused:
-    """An edit was refused: the generation stays in force."""
-
-    generation: int
-    diagnostics: tuple[Diagnostic, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ReloadFailed:
-    """A defect of ours ended a reload: the generation stays in force."""
-
-    generation: int
-    error: BaseException
-
-
-@dataclass(frozen=True, slots=True)
-class Restored:
-    """A bad edit was reverted: the files on disk are those in force again."""
-
-    generation: int
+    @property
+    def is_in_force(self) -> bool:
+        """Whether the files on disk are in force."""
+        return self.outcome not in (ReloadOutcome.REFUSED, ReloadOutcome.FAILED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +178,7 @@ Event = (
     Served
     | Refused
     | Failed
-    | Reloaded
-    | ReloadRefused
-    | ReloadFailed
-    | Restored
+    | ReloadReport
     | Retired
     | S3Called
     | Probed

@@ -16,7 +16,7 @@ from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
 from tornado_proxy.storage.probe import ProbeResult
-from tornado_proxy.telemetry.events import Bus, Reloaded, ReloadFailed, ReloadRefused, Restored
+from tornado_proxy.telemetry.events import Bus, ReloadReport
 
 Key = TypeVar("Key", bound=tuple[str, ...])
 
@@ -98,7 +98,7 @@ class ServiceMetrics:
 
     def listen(self, bus: Bus) -> None:
         """Counts the events of a bus."""
-        bus.add(self._count, Reloaded, ReloadRefused, Restored, ReloadFailed)
+        bus.add(self._count, ReloadReport)
 
     def collect(self) -> Iterator[Metric]:
         """The metrics."""
@@ -131,16 +131,13 @@ class ServiceMetrics:
             "tornado_proxy_target_probe_seconds", "How long the last probe of the bucket took", ("target",), seconds
         )
 
-    def _count(self, event: Reloaded | ReloadRefused | Restored | ReloadFailed) -> None:
-        match event:
-            case Reloaded():
-                self._reloads["loaded"] += 1
-                self._generation, self._digest, self._loaded_at = event.generation, event.digest, event.at
-            case ReloadRefused():
-                self._reloads["refused"] += 1
-            case ReloadFailed():
-                self._reloads["failed"] += 1
-        self._is_successful = isinstance(event, Reloaded | Restored)
+    def _count(self, report: ReloadReport) -> None:
+        if report.outcome.value in self._reloads:
+            self._reloads[report.outcome.value] += 1
+        self._is_successful = report.is_in_force
+        self._generation, self._loaded_at = report.generation, report.since
+        if report.is_in_force:
+            self._digest = report.digest
 
 
 class ProcessMetrics(ProcessCollector):

@@ -11,18 +11,16 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Literal, get_args
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Severity
+from tornado_proxy.lang.diagnostic import Diagnostic, Severity, counted
 from tornado_proxy.storage.probe import ProbeResult
 from tornado_proxy.telemetry.events import (
     Bus,
     Failed,
     Probed,
     Refused,
-    Reloaded,
-    ReloadFailed,
-    ReloadRefused,
+    ReloadOutcome,
+    ReloadReport,
     RequestRecord,
-    Restored,
     Retired,
     Served,
 )
@@ -164,7 +162,7 @@ _LEVELS = {Severity.ERROR: logging.ERROR, Severity.WARNING: logging.WARNING, Sev
 _NUMBERS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 
-ServiceEvent = Failed | Probed | Reloaded | ReloadFailed | ReloadRefused | Restored | Retired
+ServiceEvent = Failed | Probed | ReloadReport | Retired
 
 
 def log_service_events(bus: Bus) -> None:
@@ -177,15 +175,8 @@ def service_log(event: ServiceEvent) -> None:
     match event:
         case Failed(request, error):
             _LOG.error("request `%s` failed", request.request_id, exc_info=error)
-        case Reloaded():
+        case ReloadReport():
             _log_reload(event)
-        case ReloadRefused(generation, diagnostics):
-            _LOG.error("an edit was refused: generation %d stays in force", generation)
-            log_diagnostics(diagnostics)
-        case ReloadFailed(generation, error):
-            _LOG.error("a reload failed: generation %d stays in force", generation, exc_info=error)
-        case Restored(generation):
-            _LOG.info("the bad edit was reverted: generation %d is in force", generation)
         case Retired(generation):
             _LOG.debug("generation %d has retired", generation)
         case Probed(result, is_news):
@@ -193,17 +184,23 @@ def service_log(event: ServiceEvent) -> None:
                 _log_probe(result)
 
 
-def _log_reload(event: Reloaded) -> None:
-    noun = "rewrite" if event.rewrites == 1 else "rewrites"
-    _LOG.info(
-        "generation %d is in force: %d %s, built in %.3f s", event.generation, event.rewrites, noun, event.seconds
-    )
-    for line in event.changes:
-        _LOG.info("%s", line)
-    for name in event.kept_back:
-        _LOG.warning("`%s` changed, and needs a restart to take effect", name)
-    if event.diagnostics:
-        log_diagnostics(event.diagnostics)
+def _log_reload(report: ReloadReport) -> None:
+    match report.outcome:
+        case ReloadOutcome.REFUSED:
+            _LOG.error("an edit was refused: generation %d stays in force", report.generation)
+        case ReloadOutcome.FAILED:
+            _LOG.error("a reload failed: generation %d stays in force", report.generation, exc_info=report.error)
+            return
+        case ReloadOutcome.REVERTED:
+            _LOG.info("the bad edit was reverted: generation %d is in force", report.generation)
+        case ReloadOutcome.LOADED:
+            rewrites = counted(report.rewrites, "rewrite")
+            _LOG.info("generation %d is in force: %s, built in %.3f s", report.generation, rewrites, report.seconds)
+            for line in report.changes:
+                _LOG.info("%s", line)
+            for name in report.kept_back:
+                _LOG.warning("`%s` changed, and needs a restart to take effect", name)
+    log_diagnostics(report.news)
 
 
 def _log_probe(result: ProbeResult) -> None:
