@@ -48,11 +48,15 @@ class Scripted:
 
     async def rewrites(self):
         """The rewrites."""
-        return [{"target": "site", "number": 1, "hits": 3}]
+        return {"rewrites": [{"target": "site", "number": 1, "hits": 3}]}
 
-    def configuration(self):
+    async def configuration(self):
         """A configuration."""
-        return {"rules": []}
+        return {"config": {"rules": []}}
+
+    def is_ready(self):
+        """Whether it is ready."""
+        return self.ready
 
     async def reload(self):
         """Count a reload."""
@@ -64,7 +68,7 @@ class Scripted:
         self.purges.append((target, prefix))
         return None if target == "bare" else 3
 
-    async def set_log_level(self, level):
+    def set_log_level(self, level):
         """Note a level."""
         self.levels.append(level)
 

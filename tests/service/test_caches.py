@@ -11,7 +11,7 @@ from tornado_proxy.config.model import Bucket, ObjectCache, Settings, Target
 from tornado_proxy.gateway.generation import Parts, Shared
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts
-from tornado_proxy.service.generations import forget_written, has_cache, purge
+from tornado_proxy.service.generations import forget_written, purge
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.telemetry.events import ObjectWritten
 
@@ -87,9 +87,3 @@ def test_a_bucket_elsewhere_is_another(parts):
 def test_a_target_that_is_gone_has_no_caches(parts):
     """A write of a request that an earlier generation answers reaches nothing here, and breaks nothing."""
     assert not forget_written(parts, ObjectWritten("removed", "a"))
-
-
-@pytest.mark.parametrize(("target", "has"), [(None, True), ("public", True), ("bare", False), ("unknown", False)])
-def test_a_purge_is_for_targets_with_a_cache(target, has):
-    """A target that has none, or is not there, can be told from one whose cache is empty."""
-    assert has_cache(Settings(targets=TARGETS), target) is has

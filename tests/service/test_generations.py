@@ -48,7 +48,7 @@ def test_a_swap_closes_what_only_the_old_one_held():
         holder.swap(_parts(second), 2)
         await retired.wait()
         assert (first.closed, second.closed) == (True, False)
-        assert holder.current().number == 2
+        assert holder.current.number == 2
         await holder.close()
         assert second.closed
 
@@ -61,7 +61,7 @@ def test_a_request_keeps_its_generation_open():
     async def story():
         first = _Closing()
         holder = GenerationHolder(_parts(first), lambda _event: None)
-        with holder.current():
+        with holder.current:
             holder.swap(_parts(_Closing()), 2)
             await asyncio.sleep(0)
             assert (first.closed, holder.retiring) == (False, 1)
@@ -111,7 +111,7 @@ class _Builder:
         self._config.write_text(text)
         loaded = compile_snapshot(read_snapshot(self._config, {}))
         assert loaded.settings is not None, [each.message for each in loaded.diagnostics]
-        self._builder = self._builder or GenerationBuilder.create(loaded.settings, lambda _: None)
+        self._builder = self._builder or GenerationBuilder(loaded.settings, lambda _: None)
         self.parts = self._builder.build(loaded, self.parts)
         return self.parts
 

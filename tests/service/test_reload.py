@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry
 
 from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.service.administration import Administration
 from tornado_proxy.service.generations import Unbuildable
-from tornado_proxy.service.overview import reloader_view, status_line
 from tornado_proxy.service.reload import Reloader
 from tornado_proxy.service.snapshot import CompiledSnapshot, Snapshot, compile_snapshot
 from tornado_proxy.telemetry.events import Bus, Event, ReloadOutcome
@@ -35,6 +35,10 @@ class Recorded:
 
     activated: list[tuple[int, CompiledSnapshot]] = field(default_factory=list)
     mistake: Diagnostic | None = None
+
+    def workers(self) -> list[dict[str, object]]:
+        """No process."""
+        return []
 
     async def activate(self, number: int, loaded: CompiledSnapshot) -> None:
         """Record it."""
@@ -183,7 +187,7 @@ def test_the_files_of_a_relative_configuration_are_shown_with_their_whole_names(
     monkeypatch.chdir(scene.files.folder)
     relative = Files(Path())
     reloader = Reloader(relative.load(), scene.serving, relative.read, scene.events.append)
-    view = reloader_view(reloader, lambda _: None)
+    view = asyncio.run(Administration(reloader, scene.serving, {}, lambda: True).status())
     assert view["files"] == [str(scene.files.configuration), str(scene.files.path())]
 
 
@@ -366,11 +370,12 @@ def test_status_metrics_and_log_agree(steps, tmp_path_factory, caplog):
         elif step in texts:
             scene.files.write(texts[step])
         report = asyncio.run(scene.reloader.reload())
-        view = reloader_view(scene.reloader, lambda _: None)
+        administration = Administration(scene.reloader, scene.serving, {}, lambda: True)
+        view = asyncio.run(administration.status())
         refused = not report.is_in_force
         assert registry.get_sample_value("tornado_proxy_config_last_reload_successful") == (0 if refused else 1)
         assert registry.get_sample_value("tornado_proxy_generation") == view["generation"]
         assert (view["lastFailedAttempt"] is not None) is refused
-        assert ("refused" in status_line(scene.reloader, from_last_good=False)) is refused
+        assert ("refused" in administration.status_line()) is refused
         logged = [text for text in caplog.messages if re.search(r"(stays|is) in force", text)]
         assert ("stays in force" in (logged or [""])[-1]) is refused

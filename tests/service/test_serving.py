@@ -70,9 +70,9 @@ async def test_a_process_shows_the_generation_that_it_serves(tmp_path):
     """The number that it was started with, and the next one once that is in force."""
     serving = _single(tmp_path, number=7)
     snapshot = SnapshotReader(tmp_path / "config.yaml", {})()
-    assert serving.view() == {"pid": os.getpid(), "generation": 7, "inFlight": 0, "retiring": 0}
+    assert serving.workers() == [{"pid": os.getpid(), "generation": 7, "inFlight": 0, "retiring": 0}]
     await serving.activate(8, compile_snapshot(snapshot))
-    assert serving.number == 8
+    assert serving.workers()[0]["generation"] == 8
     await serving.wind_down(0.0)
 
 

@@ -17,7 +17,7 @@ from tornado_proxy.service.snapshot import compile_snapshot, read_snapshot
 from tornado_proxy.service import supervisor as module
 
 async def pids():
-    return [each["pid"] for each in await supervisor.workers()]
+    return [each["pid"] for each in supervisor.workers()]
 
 async def until(number):
     while len(await pids()) != number:
@@ -100,7 +100,7 @@ print(before in await pids(), len(await pids()))
 def test_gauges_of_a_worker_end_with_it(run):
     """The memory of a dead worker is not added to that of the living; what it counted stays."""
     told = run("""
-await supervisor.metrics()
+await supervisor.report()
 await kill_one()
 await until(2)
 print(sorted({each.type for each in supervisor._ended.counts}))

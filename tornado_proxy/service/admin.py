@@ -9,12 +9,13 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from http import HTTPStatus
 from ipaddress import ip_address
+from operator import methodcaller
 from socket import gethostname
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from prometheus_client import CONTENT_TYPE_LATEST
 from tornado.httpserver import HTTPServer
@@ -25,23 +26,8 @@ from tornado.web import Application, RequestHandler
 from tornado_proxy.config.server import LOG_LEVELS
 from tornado_proxy.pages.status import StatusPages
 from tornado_proxy.routing.request import host_name
+from tornado_proxy.service.administration import Administration
 
-if TYPE_CHECKING:
-    from tornado_proxy.service.process import Process
-
-PATHS = (
-    "/-/",
-    "/-/healthy",
-    "/-/ready",
-    "/-/reload",
-    "/-/purge",
-    "/-/log-level",
-    "/-/status",
-    "/-/rewrites",
-    "/metrics",
-    "/health",
-    "/config",
-)
 _ASKED = ("method", "path", "host", "user", "file")
 _LONGEST = 2048  # characters of a field of the form
 
@@ -50,13 +36,12 @@ _ELSEWHERE = ("cross-site", "same-site")  # another port of this machine is the 
 _OF_BROWSERS = ("Origin", "Sec-Fetch-Site", "Referer")
 
 
-def admin_application(administration: Process) -> Application:
+def admin_application(administration: Administration) -> Application:
     """The application of the admin listener."""
-    handlers = (_Overview, _Healthy, _Ready, _Reload, _Purge, _LogLevel, _Status, _Rewrites, _Metrics, _Health, _Config)
     shared = {"administration": administration, "pages": StatusPages()}
     return Application(
         [
-            *((path, handler, shared) for path, handler in zip(PATHS, handlers, strict=True)),
+            *((path, handler, {**shared, **options}) for path, (handler, options) in _HANDLERS.items()),
             (r"/-/assets/.*", _Asset, shared),
             (r"/-?", _Elsewhere, shared),
         ],
@@ -69,7 +54,7 @@ def admin_application(administration: Process) -> Application:
 class _Handler(RequestHandler):
     """The base of all pages of the listener; by itself, the answer 404."""
 
-    def initialize(self, administration: Process, pages: StatusPages) -> None:
+    def initialize(self, administration: Administration, pages: StatusPages) -> None:
         self.administration = administration
         self.pages = pages
 
@@ -96,7 +81,7 @@ class _Handler(RequestHandler):
         self.set_header("Content-Type", "text/plain; charset=utf-8")
         if status_code == HTTPStatus.METHOD_NOT_ALLOWED:
             self.set_header("Allow", "GET, HEAD")
-        self.finish(f"{status_code}; the pages are {', '.join(PATHS)}\n")
+        self.finish(f"{status_code}; the pages are {', '.join(_HANDLERS)}\n")
 
     def get(self) -> Awaitable[None] | None:
         self.send_error(404)
@@ -162,14 +147,7 @@ class _Elsewhere(_Handler):
     """Leads to the status page."""
 
     def get(self) -> None:
-        self.redirect(PATHS[0])
-
-
-class _Rewrites(_Handler):
-    """The rewrites in force with their hits."""
-
-    async def get(self) -> None:
-        self.finish({"rewrites": [*await self.administration.rewrites()]})
+        self.redirect("/-/")
 
 
 class _Healthy(_Handler):
@@ -183,7 +161,7 @@ class _Ready(_Handler):
     """Requests are being served."""
 
     def get(self) -> None:
-        if self.administration.ready:
+        if self.administration.is_ready():
             self.say(200, "ready")
         else:
             self.say(503, "not ready")
@@ -232,7 +210,7 @@ class _LogLevel(_Command):
         if level not in LOG_LEVELS:
             self.say(400, f"name a level: `?level=` and one of {', '.join(LOG_LEVELS)}")
             return
-        await self.administration.set_log_level(level)
+        self.administration.set_log_level(level)
         self.finish({"level": level})
 
 
@@ -245,11 +223,20 @@ class _Reload(_Command):
         self.finish(dict(report))
 
 
-class _Status(_Handler):
-    """The generation in force, and the last refusal."""
+class _Json(_Handler):
+    """A page for programs, which the administration makes."""
+
+    def initialize(
+        self,
+        administration: Administration,
+        pages: StatusPages,
+        read: Callable[[Administration], Awaitable[dict[str, object]]] = methodcaller("status"),
+    ) -> None:
+        super().initialize(administration, pages)
+        self._read = read
 
     async def get(self) -> None:
-        self.finish(dict(await self.administration.status()))
+        self.finish(await self._read(self.administration))
 
 
 class _Metrics(_Handler):
@@ -264,17 +251,25 @@ class _Health(_Handler):
     """Whether requests are being served, in the form that monitors of s3-proxy read."""
 
     def get(self) -> None:
-        ready = self.administration.ready
+        ready = self.administration.is_ready()
         self.set_status(200 if ready else 503)
         self.finish({"status": "UP" if ready else "DOWN"})
 
 
-class _Config(_Handler):
-    """The configuration in force."""
-
-    def get(self) -> None:
-        self.finish({"config": dict(self.administration.configuration())})
-
+_HANDLERS: Mapping[str, tuple[type[_Handler], dict[str, Any]]] = {
+    "/-/": (_Overview, {}),
+    "/-/healthy": (_Healthy, {}),
+    "/-/ready": (_Ready, {}),
+    "/-/reload": (_Reload, {}),
+    "/-/purge": (_Purge, {}),
+    "/-/log-level": (_LogLevel, {}),
+    "/-/status": (_Json, {"read": methodcaller("status")}),
+    "/-/rewrites": (_Json, {"read": methodcaller("rewrites")}),
+    "/metrics": (_Metrics, {}),
+    "/health": (_Health, {}),
+    "/config": (_Json, {"read": methodcaller("configuration")}),
+}
+PATHS = tuple(_HANDLERS)
 
 _LOG = logging.getLogger("tornado_proxy")
 

@@ -12,14 +12,12 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass, field
 from typing import ParamSpec, TypeVar
 
 from tornado_proxy.auth.authenticator import Authenticator, CertificateAuthenticator, HeaderAuthenticator
 from tornado_proxy.auth.basic import Verifier, basic_authenticators
-from tornado_proxy.auth.fetching import Fetcher, HttpFetcher
+from tornado_proxy.auth.fetching import HttpFetcher
 from tornado_proxy.config.model import Bucket, ObjectCache, Settings, Target
-from tornado_proxy.config.server import S3Pool
 from tornado_proxy.gateway.custom_pages import PageRenderer
 from tornado_proxy.gateway.generation import Generation, Parts, Shared
 from tornado_proxy.lang.diagnostic import Diagnostic
@@ -113,22 +111,17 @@ class Unbuildable(Exception):
         self.diagnostics = diagnostics
 
 
-@dataclass(frozen=True, slots=True)
 class GenerationBuilder:
-    """Builds the parts of generations from what all generations of a process share."""
+    """Builds the parts of generations from what all of a process share; its first settings decide their sizes."""
 
-    s3: S3Pool
-    upload_memory: UploadMemory
-    verifier: Verifier
-    pages: Pages
-    emit: Callable[[Event], None]
-    fetch: Fetcher = field(default_factory=HttpFetcher)
-    caches: dict[str, CacheCounts] = field(default_factory=dict)  # by target, as long as the process lives
-
-    @classmethod
-    def create(cls, settings: Settings, emit: Callable[[Event], None]) -> GenerationBuilder:
-        """The builder of a process; the first configuration decides its sizes."""
-        return cls(settings.s3, UploadMemory(settings.s3.upload_memory), Verifier(), Pages(), emit)
+    def __init__(self, settings: Settings, emit: Callable[[Event], None]) -> None:
+        self.pages = Pages()
+        self.caches: dict[str, CacheCounts] = {}  # by target, as long as the process lives
+        self._s3 = settings.s3
+        self._upload_memory = UploadMemory(settings.s3.upload_memory)
+        self._verifier = Verifier()
+        self._emit = emit
+        self._fetch = HttpFetcher()
 
     def prepare_to_fork(self, settings: Settings) -> None:
         """Imports and compiles what workers may need, which each would do for itself later."""
@@ -153,10 +146,10 @@ class GenerationBuilder:
         pages = loaded.pages.pages if loaded.pages else CustomPages()
         renderer = before.renderer if before and before.renderer.pages is pages else PageRenderer(pages)
         own = pages.themed.get(None, self.pages)
-        return Parts(settings, mounts, own, stores, authenticators, self.fetch, renderer, loaded.snapshot.digest)
+        return Parts(settings, mounts, own, stores, authenticators, self._fetch, renderer, loaded.snapshot.digest)
 
     def _authenticators(self, settings: Settings, before: Parts | None) -> dict[str, Authenticator]:
-        found: dict[str, Authenticator] = {**basic_authenticators(settings, self.verifier)}
+        found: dict[str, Authenticator] = {**basic_authenticators(settings, self._verifier)}
         found |= {each.name: HeaderAuthenticator(each) for each in settings.header_providers}
         found |= {each.name: CertificateAuthenticator(each, time.time) for each in settings.certificate_providers}
         if settings.oidc_providers:
@@ -172,12 +165,12 @@ class GenerationBuilder:
         for each in settings.oidc_providers:
             known = before.authenticators.get(each.name) if before else None
             is_unchanged = isinstance(known, OidcAuthenticator) and known.settings == each
-            found[each.name] = known if known and is_unchanged else OidcAuthenticator(each, self.fetch, time.time)
+            found[each.name] = known if known and is_unchanged else OidcAuthenticator(each, self._fetch, time.time)
         return found
 
     async def close(self) -> None:
         """Ends the threads."""
-        await self.verifier.close()
+        await self._verifier.close()
 
     def _stores(self, settings: Settings, before: Parts | None) -> dict[str, Shared]:
         """A store for each target, taken over where its name, bucket and cache are unchanged."""
@@ -197,7 +190,7 @@ class GenerationBuilder:
         return stores
 
     def _store(self, target: Target) -> Shared:
-        store: Store = MeasuredStore(S3Store(target.bucket, self.s3, self.upload_memory), target.name, self.emit)
+        store: Store = MeasuredStore(S3Store(target.bucket, self._s3, self._upload_memory), target.name, self._emit)
         if target.cache is not None:
             store = CachingStore(store, target.cache, self.caches.setdefault(target.name, CacheCounts()))
         return Shared(store)
@@ -215,11 +208,6 @@ def bare_stores(parts: Parts) -> Iterator[tuple[Target, Store]]:
         while isinstance(store, ForwardingStore):
             store = store.behind
         yield target, store
-
-
-def has_cache(settings: Settings, target: str | None) -> bool:
-    """Whether a target keeps objects; with None, true."""
-    return target is None or any(each.name == target and each.cache for each in settings.targets)
 
 
 def purge(parts: Parts, target: str | None, prefix: str) -> int:
@@ -271,19 +259,15 @@ class MeasuredStore(ForwardingStore):
 
 
 class GenerationHolder:
-    """Holds the current generation, and closes earlier ones when their last requests have left."""
+    """Holds the generation in force, `current`, and closes earlier ones when their last requests have left."""
 
     def __init__(self, first: Parts, emit: Callable[[Event], None], number: int = 1) -> None:
         self._emit = emit
-        self._current = Generation(number, first)
+        self.current = Generation(number, first)
         self._retiring: set[asyncio.Task[None]] = set()
 
     def __repr__(self) -> str:
-        return f"<GenerationHolder {self._current!r}, {len(self._retiring)} retiring>"
-
-    def current(self) -> Generation:
-        """The generation in force."""
-        return self._current
+        return f"<GenerationHolder {self.current!r}, {len(self._retiring)} retiring>"
 
     @property
     def retiring(self) -> int:
@@ -292,12 +276,12 @@ class GenerationHolder:
 
     def swap(self, parts: Parts, number: int) -> None:
         """Puts new parts in force under a number; running requests keep the generation that they have."""
-        before, self._current = self._current, Generation(number, parts)
+        before, self.current = self.current, Generation(number, parts)
         self._retire(before)
 
     async def close(self) -> None:
         """Retires the current generation too, and waits for all; call it when no new request can find it."""
-        self._retire(self._current)
+        self._retire(self.current)
         await asyncio.gather(*self._retiring)
 
     def _retire(self, generation: Generation) -> None:

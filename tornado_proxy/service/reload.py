@@ -44,6 +44,12 @@ class InForce:
     since: float
     kept_back: tuple[str, ...] = ()
 
+    @property
+    def settings(self) -> Settings:
+        """The settings, which are valid."""
+        assert self.loaded.settings is not None
+        return self.loaded.settings
+
 
 class Reloader:
     """Makes new generations, one attempt at a time.
@@ -145,7 +151,7 @@ class Reloader:
         self.in_force = InForce(number, loaded, time.time(), kept_back)
         lines = await in_background(tuple, changes(before, loaded))
         report = self._report(ReloadOutcome.LOADED, loaded.snapshot.digest, loaded.diagnostics)
-        news = _news(before.diagnostics, loaded.diagnostics)
+        news = _news(before.diagnostics, loaded.diagnostics) if loaded.diagnostics else ()
         return replace(report, news=news, changes=lines, kept_back=kept_back, rewrites=loaded.rewrite_count)
 
     def _report(self, outcome: ReloadOutcome, digest: str, diagnostics: tuple[Diagnostic, ...]) -> ReloadReport:

@@ -31,7 +31,7 @@ from tornado_proxy.service.sockets import Sockets
 from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.telemetry.events import Bus, ObjectWritten, Refused, Served
 from tornado_proxy.telemetry.log import access_log, log_service_events
-from tornado_proxy.telemetry.metrics import Activity, ProcessReport, RequestMetrics
+from tornado_proxy.telemetry.metrics import ProcessReport, RequestMetrics
 from tornado_proxy.telemetry.tracing import RequestTracer
 from tornado_proxy.telemetry.webhooks import WebhookCaller
 
@@ -63,12 +63,12 @@ class Serving(Protocol):
         """Whether every event loop that answers requests has turned recently."""
         ...
 
-    async def workers(self) -> Sequence[dict[str, object]]:
+    def workers(self) -> Sequence[dict[str, object]]:
         """The state of each process that answers requests, fit for JSON."""
         ...
 
-    async def metrics(self) -> bytes:
-        """The metrics of requests, in Prometheus's text format."""
+    async def report(self) -> ProcessReport:
+        """What was counted since the start, in the processes that have ended too."""
         ...
 
     async def probe(self) -> Sequence[ProbeResult]:
@@ -84,10 +84,6 @@ class Serving(Protocol):
 
     def set_log_level(self, level: str) -> None:
         """Has all processes log what is at least as severe as a level."""
-        ...
-
-    async def activity(self) -> Activity:
-        """What was done since the start, in the processes that have ended too."""
         ...
 
     async def wind_down(self, grace: float) -> None:
@@ -136,13 +132,13 @@ class SingleProcess:
         self._tracer = _tracer(settings.tracing)
         if self._tracer is not None:
             self._tracer.listen(bus)
-        self._builder = GenerationBuilder.create(settings, bus.emit)
+        self._builder = GenerationBuilder(settings, bus.emit)
         self._metrics = RequestMetrics(lambda: self._gateway.in_flight, self._builder.caches)
         self._metrics.listen(bus)
         self._spread = spread
         bus.add(self._forget, ObjectWritten)
         self._generations = GenerationHolder(self._builder.build(loaded), bus.emit, number)
-        self._gateway = Gateway(self._generations.current, bus.emit)
+        self._gateway = Gateway(lambda: self._generations.current, bus.emit)
         self._server = HttpServer(self._gateway.begin, settings.limits, opening_of(settings))
 
     async def start(self, sockets: Sockets) -> None:
@@ -162,7 +158,7 @@ class SingleProcess:
     async def activate(self, number: int, loaded: CompiledSnapshot) -> None:
         """Builds on a thread, swaps on the loop."""
         assert loaded.settings is not None
-        before = self._generations.current().parts
+        before = self._generations.current.parts
         parts = await in_background(self._builder.build, loaded, before)
         # Contexts of TLS take a while, and most edits are of rules.
         changed = loaded.settings != before.settings
@@ -180,36 +176,25 @@ class SingleProcess:
         """True, for the same reason."""
         return True
 
-    @property
-    def number(self) -> int:
-        """The number of the generation in force."""
-        return self._generations.current().number
-
-    def view(self) -> dict[str, object]:
-        """The state of this process, fit for JSON."""
-        return {
-            "pid": os.getpid(),
-            "generation": self.number,
-            "inFlight": self._gateway.in_flight,
-            "retiring": self._generations.retiring,
-        }
-
-    async def workers(self) -> Sequence[dict[str, object]]:
+    def workers(self) -> Sequence[dict[str, object]]:
         """The state of this process."""
-        return [self.view()]
+        now = self._generations.current
+        return [
+            {
+                "pid": os.getpid(),
+                "generation": now.number,
+                "inFlight": self._gateway.in_flight,
+                "retiring": self._generations.retiring,
+            }
+        ]
 
-    async def activity(self) -> Activity:
-        """What this process did."""
-        return self._metrics.activity()
-
-    def report(self) -> ProcessReport:
+    async def report(self) -> ProcessReport:
         """What this process has counted."""
-        counts = (*self._process.collect(), *self._metrics.collect())
-        return ProcessReport(counts, self._metrics.activity())
+        return ProcessReport((*self._process.collect(), *self._metrics.collect()), self._metrics.activity())
 
     async def purge(self, target: str | None, prefix: str) -> int:
         """Has the caches forget."""
-        return purge(self._generations.current().parts, target, prefix)
+        return purge(self._generations.current.parts, target, prefix)
 
     def set_log_level(self, level: str) -> None:
         """Logs what is at least as severe as a level."""
@@ -217,21 +202,15 @@ class SingleProcess:
 
     def forget(self, written: ObjectWritten) -> bool:
         """Has the caches forget an object that another process wrote; returns whether there are any of its bucket."""
-        return forget_written(self._generations.current().parts, written)
+        return forget_written(self._generations.current.parts, written)
 
     def _forget(self, written: ObjectWritten) -> None:
         if self.forget(written) and self._spread is not None:
             self._spread(written)
 
-    async def metrics(self) -> bytes:
-        """The metrics of requests."""
-        from tornado_proxy.telemetry.exposition import as_text  # noqa: PLC0415 - imported by `_prepare`
-
-        return as_text([*self._process.collect(), *self._metrics.collect()])
-
     async def probe(self) -> Sequence[ProbeResult]:
         """Probes the buckets with the connections of requests; the generation stays open meanwhile."""
-        with self._generations.current() as generation:
+        with self._generations.current as generation:
             return await probe_all(bare_stores(generation.parts))
 
     async def wind_down(self, grace: float, *, leave_queue: bool | None = None) -> None:

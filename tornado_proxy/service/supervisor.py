@@ -34,7 +34,7 @@ from tornado_proxy.service.worker import (
 )
 from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.telemetry.events import ObjectWritten
-from tornado_proxy.telemetry.exposition import ProcessMetrics, added, as_text
+from tornado_proxy.telemetry.exposition import ProcessMetrics, added
 from tornado_proxy.telemetry.metrics import Activity, ProcessReport
 
 _LOG = logging.getLogger("tornado_proxy")
@@ -171,7 +171,7 @@ class Supervisor:
         self._start = Start(1, loaded.snapshot)
         self._count = count
         # Each generation is built here too, so that no worker is sent one that cannot be built.
-        self._builder = GenerationBuilder.create(loaded.settings, lambda _: None)
+        self._builder = GenerationBuilder(loaded.settings, lambda _: None)
         self._parts = self._builder.build(loaded)
         self._builder.prepare_to_fork(loaded.settings)
         # After that: what boto3 reads to make a client, and the pages, are then in memory that all workers share.
@@ -213,7 +213,7 @@ class Supervisor:
         """Whether all workers are there and responsive."""
         return len(self._workers) == self._count and all(worker.is_responsive for worker in self._workers.values())
 
-    async def workers(self) -> Sequence[dict[str, object]]:
+    def workers(self) -> Sequence[dict[str, object]]:
         """The last state of each worker."""
         return [worker.view for _, worker in sorted(self._workers.items())]
 
@@ -221,10 +221,12 @@ class Supervisor:
         """Probes the buckets, once for all workers."""
         return await probe_all(bare_stores(self._parts))
 
-    async def metrics(self) -> bytes:
-        """The metrics of all workers, added up, including workers that were replaced."""
-        counts = [self._ended.counts, ProcessMetrics().collect(), *(each.counts for each in await self._reports())]
-        return as_text(added(itertools.chain.from_iterable(counts)))
+    async def report(self) -> ProcessReport:
+        """The sum of what all workers have counted, including workers that were replaced."""
+        workers = self._workers.values()
+        await asyncio.gather(*(worker.refresh_report() for worker in workers))
+        own = ProcessReport(tuple(ProcessMetrics().collect()))
+        return _added((self._ended, own, *(worker.report for worker in workers)))
 
     async def purge(self, target: str | None, prefix: str) -> int:
         """Has the caches of all workers forget."""
@@ -242,15 +244,6 @@ class Supervisor:
         for worker in self._workers.values():
             if worker is not writer:
                 worker.post("forget", written)
-
-    async def activity(self) -> Activity:
-        """The activity of all workers, including workers that were replaced."""
-        return sum((each.activity for each in await self._reports()), self._ended.activity)
-
-    async def _reports(self) -> Sequence[ProcessReport]:
-        """Asks the workers for their counts; returns those of each that is still there."""
-        await asyncio.gather(*(worker.refresh_report() for worker in self._workers.values()))
-        return [worker.report for worker in self._workers.values()]
 
     async def _call(self, method: Method, *arguments: object, within: float | None = None) -> Sequence[Any]:
         """Calls a method of every worker; returns the results."""
@@ -314,15 +307,20 @@ class Supervisor:
                 ending = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
                 _LOG.error("worker %d ended (%s): replacing it", worker.pid, ending)
         finally:
-            self._keep_counts(worker.report)
+            self._ended = _added((self._ended, _of_ended(worker.report)))
             del self._workers[place]
             await worker.close()
 
-    def _keep_counts(self, ended: ProcessReport) -> None:
-        """Adds what an ended worker has counted, without what it held when it ended."""
-        kept = (each for each in ended.counts if each.type != "gauge")
-        counts = tuple(added((*self._ended.counts, *kept)))
-        self._ended = ProcessReport(counts, self._ended.activity + replace(ended.activity, in_flight=0))
+
+def _added(reports: Sequence[ProcessReport]) -> ProcessReport:
+    counts = added(metric for each in reports for metric in each.counts)
+    return ProcessReport(tuple(counts), sum((each.activity for each in reports), Activity()))
+
+
+def _of_ended(report: ProcessReport) -> ProcessReport:
+    """What stays of a worker's report when it has ended."""
+    counts = tuple(each for each in report.counts if each.type != "gauge")
+    return ProcessReport(counts, replace(report.activity, in_flight=0))
 
 
 async def _close_stores(stores: Iterable[Shared]) -> None:

@@ -168,7 +168,7 @@ class _Worker:
         self._terminated = asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._terminated.set)
         await self._serving.start(named(listening))
-        await self._channel.send(Heartbeat(self._serving.view()))
+        await self._channel.send(self._heartbeat())
         await self._channel.send(Result(number, value=True))
 
     async def run(self) -> None:
@@ -181,16 +181,19 @@ class _Worker:
         for task in (beating, obeying, ended):
             task.cancel()
         await self._serving.wind_down(grace, leave_queue=self._inherited or not is_last)
-        await self._channel.send(self._serving.report())
+        await self._channel.send(await self._serving.report())
 
     @property
     def _grace(self) -> float:
         """The grace period of the generation in force."""
         return self._loaded.settings.server.grace_period if self._loaded.settings else 0.0
 
+    def _heartbeat(self) -> Heartbeat:
+        return Heartbeat(*self._serving.workers())
+
     async def _beat(self) -> None:
         while True:
-            if not await self._channel.send(Heartbeat(self._serving.view())):
+            if not await self._channel.send(self._heartbeat()):
                 return
             await asyncio.sleep(HEARTBEAT_EVERY)
 
@@ -213,4 +216,4 @@ class _Worker:
         loaded = await in_background(compile_snapshot, snapshot, self._loaded)
         await self._serving.activate(number, loaded)
         self._loaded = loaded
-        await self._channel.send(Heartbeat(self._serving.view()))
+        await self._channel.send(self._heartbeat())

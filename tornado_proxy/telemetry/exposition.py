@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from platform import python_version
 from types import SimpleNamespace
@@ -86,7 +86,7 @@ class ServiceMetrics:
     """
 
     def __init__(
-        self, version: str, digest: str, at: float, probes: Callable[[], Sequence[ProbeResult]] = tuple
+        self, version: str, digest: str, at: float, probes: Callable[[], Collection[ProbeResult]] = tuple
     ) -> None:
         self._version = version
         self._digest = digest

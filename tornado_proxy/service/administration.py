@@ -1,4 +1,4 @@
-"""What operators see of the process: the status page, its JSON, the report of a reload, and a line for systemd."""
+"""What operators see of the process and command: the status page, its JSON, metrics, reloads, a line for systemd."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ import platform
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from importlib.metadata import version
 from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from tornado_proxy.config.show import show
 from tornado_proxy.lang.diagnostic import Severity, counted, errors
 from tornado_proxy.lang.excerpt import render
 from tornado_proxy.pages.listing import human_size
@@ -28,11 +31,13 @@ from tornado_proxy.pages.status import (
 )
 from tornado_proxy.routing.mounts import Mounts, sites
 from tornado_proxy.rules.model import Rewrite, RuleSet
+from tornado_proxy.service.last_good import LastGood
 from tornado_proxy.service.reload import InForce, Reloader
 from tornado_proxy.service.serving import Serving
-from tornado_proxy.service.snapshot import CompiledSnapshot
-from tornado_proxy.telemetry.events import ReloadReport
-from tornado_proxy.telemetry.log import diagnostic_fields, moment
+from tornado_proxy.storage.probe import ProbeResult
+from tornado_proxy.telemetry.events import Bus, ReloadReport
+from tornado_proxy.telemetry.exposition import ServiceMetrics, as_text
+from tornado_proxy.telemetry.log import diagnostic_fields, moment, probe_fields
 from tornado_proxy.telemetry.metrics import (
     SAMPLE_EVERY,
     SAMPLED,
@@ -55,31 +60,45 @@ _MOST_ROWS = 50  # rewrites of a kind: a page with thousands of them would be sl
 _PACKAGES = ("tornado-proxy", "tornado", "botocore", "google-re2")
 
 
-class Overviews:
-    """Remembers what the page shows of the past, and makes the page's values."""
+class Administration:
+    """What the admin listener shows and commands; remembers for the status page what is past.
 
-    def __init__(self, explain: Explain | None) -> None:
-        self._started = time.time()
-        from importlib.metadata import version  # noqa: PLC0415 - 7 ms that the first requests need not wait for
+    `probes` has the last probe of each target. `is_ready` is true if requests are being answered.
+    """
 
-        # Reads files, for which there may be no descriptor later.
-        self.versions = {name: version(name) for name in _PACKAGES} | {"Python": platform.python_version()}
+    def __init__(
+        self,
+        reloader: Reloader,
+        serving: Serving,
+        probes: Mapping[str, ProbeResult],
+        is_ready: Callable[[], bool],
+        explain: Explain | None = None,
+    ) -> None:
+        self.is_ready = is_ready
+        self.last_good: LastGood | None = None
+        self.started_from_last_good = False
         self.history = ActivityHistory()
-        self._reloads: deque[ReloadRow] = deque([ReloadRow("started", 1, self._started)], _KEPT)
+        self._reloader = reloader
+        self._serving = serving
+        self._probes = probes
         self._explain = explain
         self._explaining = asyncio.Lock()
+        # Reads files, for which there may be no descriptor later.
+        self._versions = {name: version(name) for name in _PACKAGES} | {"Python": platform.python_version()}
+        now = reloader.in_force
+        self._reloads: deque[ReloadRow] = deque([ReloadRow("started", 1, now.since)], _KEPT)
+        self._started = now.since
+        digest = now.loaded.snapshot.digest
+        self._metrics = ServiceMetrics(self._versions["tornado-proxy"], digest, now.since, probes.values)
 
-    async def sample(self, serving: Serving) -> None:
-        """Takes samples for the charts until cancelled; a defect costs a sample."""
-        while True:
-            try:
-                self.history.add(time.time(), await serving.activity())
-            except Exception:  # noqa: BLE001 - a page must not end the service
-                _LOG.exception("a sample for the status page failed")
-            await asyncio.sleep(SAMPLE_EVERY)
+    def listen(self, bus: Bus) -> None:
+        """Follows the reloads on a bus."""
+        self._metrics.listen(bus)
+        bus.add(self._note, ReloadReport)
 
-    def note(self, report: ReloadReport) -> None:
-        """Remembers a reload."""
+    def _note(self, report: ReloadReport) -> None:
+        if report.is_in_force:
+            self.started_from_last_good = False
         # The excerpts, not the spans: those would keep every version of the files in memory.
         shown = sorted(report.news, key=lambda each: each.severity is not Severity.ERROR)
         row = ReloadRow(
@@ -94,17 +113,58 @@ class Overviews:
         )
         self._reloads.appendleft(row)
 
-    async def overview(
-        self, now: InForce, state: Mapping[str, object], activity: Activity, asked: Mapping[str, str]
-    ) -> Overview:
-        """Makes the values of the page."""
-        at, rewrites = time.time(), [*_rewrites(now, activity)]
+    async def sample(self) -> None:
+        """Takes samples for the charts until cancelled; a defect costs a sample."""
+        while True:
+            try:
+                self.history.add(time.time(), (await self._serving.report()).activity)
+            except Exception:  # noqa: BLE001 - a page must not end the service
+                _LOG.exception("a sample for the status page failed")
+            await asyncio.sleep(SAMPLE_EVERY)
+
+    async def status(self) -> dict[str, object]:
+        """The state of the service, fit for JSON."""
+        now, last, failure = self._reloader.in_force, self._reloader.last, self._reloader.failure
+        snapshot = now.loaded.snapshot
+        files = (snapshot.watched[0], *(Path(file.name) for file in snapshot.files))
+        return {
+            "version": self._versions["tornado-proxy"],
+            "ready": self.is_ready(),
+            "generation": now.number,
+            "digest": snapshot.digest,
+            "loadedAt": moment(now.since),
+            "files": [str(each.absolute()) for each in files],
+            "targets": _targets_view(now, self._probes),
+            "lastAttempt": report_view(last) if last else None,
+            "lastFailedAttempt": report_view(failure) if failure else None,
+            "startedFromLastGood": self.started_from_last_good,
+            "lastGoodTrouble": (self.last_good and self.last_good.trouble) or None,
+            "workers": list(self._serving.workers()),
+        }
+
+    def status_line(self) -> str:
+        """What is in force, and the first mistake of a refused edit, for `systemctl status`."""
+        now, failure = self._reloader.in_force, self._reloader.failure
+        line = f"generation {now.number}, {counted(now.loaded.rewrite_count, 'rewrite')}"
+        if self.started_from_last_good:
+            line += ", started from the last good copy"
+        if failure is None:
+            return line
+        first = errors(failure.diagnostics)[0]
+        place = f"{first.place}: " if first.place else ""
+        return f"{line}; an edit was refused: {place}{first.message}"
+
+    async def overview(self, asked: Mapping[str, str]) -> Overview:
+        """The values of the status page; `asked` are the fields of its form."""
+        at, state, activity = time.time(), await self.status(), (await self._serving.report()).activity
+        now = self._reloader.in_force
+        rewrites = [*_rewrites(now, activity)]
         busiest = sorted((each for each in rewrites if each[2]), key=itemgetter(2), reverse=True)
         return Overview(
             state,
             at,
             self._started,
-            self.versions,
+            self._versions,
             tuple(_charts(at, [*self.history.intervals()])),
             tuple(_targets(state, activity)),
             _table(now, busiest),
@@ -116,8 +176,8 @@ class Overviews:
         )
 
     async def _explained(self, now: InForce, asked: Mapping[str, str]) -> Explanation | None:
-        settings = now.loaded.settings
-        if self._explain is None or not asked.get("path") or settings is None:
+        settings = now.settings
+        if self._explain is None or not asked.get("path"):
             return None
         # One at a time: it takes processor time from requests.
         async with self._explaining:
@@ -136,10 +196,36 @@ class Overviews:
         )
         return Explanation(explained.heading, tuple(sections))
 
+    async def rewrites(self) -> dict[str, object]:
+        """The rewrites in force with their hits, fit for JSON."""
+        now, report = self._reloader.in_force, await self._serving.report()
+        found = _rewrites(now, report.activity)
+        return {"rewrites": await asyncio.to_thread(lambda: [asdict(_rewrite_row(now, *each)) for each in found])}
 
-def rewrite_rows(now: InForce, activity: Activity) -> Iterator[RewriteRow]:
-    """Yields the rewrites in force with their hits."""
-    return (_rewrite_row(now, *each) for each in _rewrites(now, activity))
+    async def configuration(self) -> dict[str, object]:
+        """The configuration in force without secrets, fit for JSON."""
+        return {"config": show(self._reloader.in_force.settings)}
+
+    async def reload(self) -> tuple[bool, dict[str, object]]:
+        """Reloads at once; returns whether the files are in force, and the report."""
+        report = await self._reloader.reload()
+        return report.is_in_force, report_view(report)
+
+    async def purge(self, target: str | None, prefix: str) -> int | None:
+        """Has the caches forget; returns the number of objects, None where the target has no cache."""
+        targets = self._reloader.in_force.settings.targets
+        if target is not None and not any(each.name == target and each.cache for each in targets):
+            return None
+        return await self._serving.purge(target, prefix)
+
+    def set_log_level(self, level: str) -> None:
+        """Logs by a level until the service ends, and logs that at any level."""
+        self._serving.set_log_level(level)
+        _LOG.log(max(logging.INFO, _LOG.getEffectiveLevel()), "the log level is `%s` now", level)
+
+    async def metrics(self) -> bytes:
+        """The metrics of requests and of reloads."""
+        return as_text((*(await self._serving.report()).counts, *self._metrics.collect()))
 
 
 def _rewrites(now: InForce, activity: Activity) -> Iterator[tuple[str, Rewrite, int]]:
@@ -151,8 +237,7 @@ def _rewrites(now: InForce, activity: Activity) -> Iterator[tuple[str, Rewrite, 
 
 
 def _rewrite_row(now: InForce, target: str, rewrite: Rewrite, hits: int) -> RewriteRow:
-    directory = f"{now.loaded.settings.directory}/" if now.loaded.settings else ""
-    place = rewrite.span.place.removeprefix(directory)
+    place = rewrite.span.place.removeprefix(f"{now.settings.directory}/")
     return RewriteRow(target, rewrite.number, rewrite.name, rewrite.pattern.text, rewrite.template.text, place, hits)
 
 
@@ -252,45 +337,14 @@ def report_view(report: ReloadReport) -> dict[str, object]:
     }
 
 
-def reloader_view(reloader: Reloader, probe_of: Callable[[str], object]) -> dict[str, object]:
-    """What is in force and the last attempts, as `GET /-/status` answers them; `probe_of` knows a target's probe."""
-    now = reloader.in_force
-    snapshot = now.loaded.snapshot
-    return {
-        "generation": now.number,
-        "digest": snapshot.digest,
-        "loadedAt": moment(now.since),
-        "files": [
-            str(each.absolute()) for each in (snapshot.watched[0], *(Path(file.name) for file in snapshot.files))
-        ],
-        "targets": _targets_view(now.loaded, probe_of),
-        "lastAttempt": report_view(reloader.last) if reloader.last else None,
-        "lastFailedAttempt": report_view(reloader.failure) if reloader.failure else None,
-    }
-
-
-def status_line(reloader: Reloader, *, from_last_good: bool) -> str:
-    """What is in force, and the first mistake of a refused edit, for `systemctl status`."""
-    now, failure = reloader.in_force, reloader.failure
-    line = f"generation {now.number}, {counted(now.loaded.rewrite_count, 'rewrite')}"
-    if from_last_good:
-        line += ", started from the last good copy"
-    if failure is None:
-        return line
-    first = errors(failure.diagnostics)[0]
-    place = f"{first.place}: " if first.place else ""
-    return f"{line}; an edit was refused: {place}{first.message}"
-
-
-def _targets_view(loaded: CompiledSnapshot, probe_of: Callable[[str], object]) -> Mapping[str, object]:
-    targets = loaded.settings.targets if loaded.settings else ()
+def _targets_view(now: InForce, probes: Mapping[str, ProbeResult]) -> Mapping[str, object]:
     return {
         target.name: {
             "host": target.mount.host,
             "paths": list(target.mount.paths),
             "methods": list(target.actions.methods),
-            "rewrites": len(loaded.rule_sets.get(target.name, RuleSet(target.name)).rewrites),
-            "probe": probe_of(target.name),
+            "rewrites": len(now.loaded.rule_sets.get(target.name, RuleSet(target.name)).rewrites),
+            "probe": probe_fields(probes[target.name]) if target.name in probes else None,
         }
-        for target in targets
+        for target in now.settings.targets
     }

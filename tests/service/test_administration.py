@@ -6,31 +6,62 @@ import asyncio
 import time
 from collections import Counter
 from contextlib import suppress
+from types import SimpleNamespace
 
 import pytest
-from files import Files
+from files import CONFIGURATION, Files
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.pages.status import Explanation, RefusedRow
-from tornado_proxy.service.overview import Overviews, rewrite_rows
+from tornado_proxy.service.administration import Administration
 from tornado_proxy.service.reload import InForce
 from tornado_proxy.service.snapshot import compile_snapshot
-from tornado_proxy.telemetry.events import ReloadOutcome, ReloadReport
-from tornado_proxy.telemetry.metrics import Activity, Tally
+from tornado_proxy.storage.probe import BucketProblem, ProbeResult
+from tornado_proxy.telemetry.events import Bus, ReloadOutcome, ReloadReport
+from tornado_proxy.telemetry.metrics import Activity, ProcessReport, Tally
 
 RULES = 'rewrite home `^/h` -> "/x"\nrewrite `^/z` -> "/y"'
-STATE = {"targets": {"site": {"host": "files.test", "paths": ["/a/", "/b/"], "methods": ["GET"], "rewrites": 2}}}
 
 
 @pytest.fixture
 def now(tmp_path):
     """What is in force."""
-    snapshot = Files.create(tmp_path, site=RULES).read()
-    return InForce(3, compile_snapshot(snapshot), 100.0)
+    files = Files.create(tmp_path, site=RULES)
+    files.configure(CONFIGURATION.replace("path: [/]", "host: files.test, path: [/a/, /b/]"))
+    return InForce(3, files.load(), 100.0)
 
 
-def _overview(overviews, now, activity=None, **asked):
-    return asyncio.run(overviews.overview(now, STATE, activity or Activity(), asked))
+class _Serving:
+    """Serving that did what it is told to say."""
+
+    def __init__(self, activity: Activity | None = None) -> None:
+        self.done = activity or Activity()
+
+    def workers(self) -> list[dict[str, object]]:
+        """No process."""
+        return []
+
+    async def report(self) -> ProcessReport:
+        """What it did."""
+        return ProcessReport((), self.done)
+
+
+def _administration(now, activity=None, explain=None, probes=None) -> Administration:
+    reloader = SimpleNamespace(in_force=now, last=None, failure=None)
+    return Administration(reloader, _Serving(activity), probes or {}, lambda: True, explain)
+
+
+def _overview(now, activity=None, explain=None, **asked):
+    return asyncio.run(_administration(now, activity, explain).overview(asked))
+
+
+def _reloads(now, *reports):
+    """The rows of the page after some reloads."""
+    administration, bus = _administration(now), Bus()
+    administration.listen(bus)
+    for report in reports:
+        bus.emit(report)
+    return asyncio.run(administration.overview({})).reloads
 
 
 def _report(outcome, **more):
@@ -39,52 +70,86 @@ def _report(outcome, **more):
 
 def test_the_reloads_are_remembered_the_newest_first(now):
     """Each with what it changed, and with the diagnostics that it brought."""
-    overviews = Overviews(None)
-    overviews.note(_report(ReloadOutcome.REFUSED, news=(Diagnostic("bad-source", "missing `)`"),)))
-    overviews.note(_report(ReloadOutcome.REVERTED))
-    overviews.note(_report(ReloadOutcome.LOADED, changes=("limits changed",), kept_back=("log",)))
-    rows = _overview(overviews, now).reloads
+    rows = _reloads(
+        now,
+        _report(ReloadOutcome.REFUSED, news=(Diagnostic("bad-source", "missing `)`"),)),
+        _report(ReloadOutcome.REVERTED),
+        _report(ReloadOutcome.LOADED, changes=("limits changed",), kept_back=("log",)),
+    )
     assert [row.outcome for row in rows] == ["loaded", "reverted", "refused", "started"]
     assert (rows[0].changes, rows[0].kept_back) == (("limits changed",), ("log",))
     assert rows[2].diagnostics == ("error[bad-source]: missing `)`",)
 
 
+def test_the_last_good_copy_is_in_force_until_a_reload_succeeds(now):
+    """A refused edit does not change that."""
+    administration, bus, shown = _administration(now), Bus(), []
+    administration.started_from_last_good = True
+    administration.listen(bus)
+    for outcome in (ReloadOutcome.REFUSED, ReloadOutcome.LOADED):
+        bus.emit(_report(outcome))
+        shown.append(asyncio.run(administration.status())["startedFromLastGood"])
+    assert shown == [True, False]
+
+
+def test_a_target_shows_its_last_probe(now):
+    """As JSON; a target that was not probed yet has none."""
+    problem = BucketProblem("no-bucket", "there is no bucket `b`", "create it")
+    administration = _administration(now, probes={"site": ProbeResult("site", "b", 2.0, 0.1, (), problem)})
+    assert asyncio.run(administration.status())["targets"]["site"]["probe"]["problem"]["code"] == "no-bucket"
+    assert asyncio.run(_administration(now).status())["targets"]["site"]["probe"] is None
+
+
+class _Purged(_Serving):
+    """Serving with caches."""
+
+    async def purge(self, _target, _prefix) -> int:
+        """Forget something."""
+        return 5
+
+
+@pytest.mark.parametrize(("target", "purged"), [(None, 5), ("cached", 5), ("site", None), ("unknown", None)])
+def test_a_purge_is_for_targets_with_a_cache(tmp_path, target, purged):
+    """A target that has none, or is not there, can be told from one whose cache is empty."""
+    files = Files.create(tmp_path)
+    files.configure(
+        f"{CONFIGURATION}  cached: {{bucket: {{name: b, region: r}}, mount: {{path: [/c]}}, cache: {{}}}}\n"
+    )
+    reloader = SimpleNamespace(in_force=InForce(1, files.load(), 0.0))
+    assert asyncio.run(Administration(reloader, _Purged(), {}, lambda: True).purge(target, "")) == purged
+
+
 def test_the_errors_of_a_reload_come_first_and_are_bounded(now):
     """A page shows a few; how many more there are is said."""
-    overviews = Overviews(None)
     warning = Diagnostic("w", "a warning", severity=Severity.WARNING)
     mistakes = tuple(Diagnostic("e", f"mistake {number}") for number in range(7))
-    overviews.note(_report(ReloadOutcome.REFUSED, news=(warning, *mistakes)))
-    row = _overview(overviews, now).reloads[0]
+    row = _reloads(now, _report(ReloadOutcome.REFUSED, news=(warning, *mistakes)))[0]
     assert row.diagnostics == tuple(f"error[e]: mistake {number}" for number in range(5))
     assert row.unshown == 3
 
 
 def test_the_reloads_that_are_remembered_are_bounded(now):
     """Edits for years take no memory."""
-    overviews = Overviews(None)
-    for _ in range(100):
-        overviews.note(_report(ReloadOutcome.LOADED))
-    assert len(_overview(overviews, now).reloads) == 20
+    assert len(_reloads(now, *[_report(ReloadOutcome.LOADED)] * 100)) == 20
 
 
 def test_a_target_shows_what_its_requests_were(now):
     """Addresses with their host, errors and faults apart, the typical and the slow duration."""
     tally = Tally((0, 90, 0, 7, 3), (0, 100, *[0] * 12))
-    (row,) = _overview(Overviews(None), now, Activity({"site": tally})).targets
+    (row,) = _overview(now, Activity({"site": tally})).targets
     assert row.addresses == ("files.test/a/", "files.test/b/")
     assert (row.requests, row.errors, row.faults, row.typical, row.slow) == (100, 7, 3, "7.5 ms", "9.8 ms")
 
 
 def test_requests_without_a_target_have_a_row(now):
     """Those of scanners, which are no target's."""
-    found = _overview(Overviews(None), now, Activity({"": Tally((0, 0, 0, 5, 0))}))
+    found = _overview(now, Activity({"": Tally((0, 0, 0, 5, 0))}))
     assert [(row.name, row.requests) for row in found.targets] == [("site", 0), ("(no target)", 5)]
 
 
 def test_the_rewrites_in_force_have_their_hits(now):
     """With their place as seen from the configuration."""
-    found = _overview(Overviews(None), now, Activity(hits=Counter({("site", "^/z", "/y"): 4})))
+    found = _overview(now, Activity(hits=Counter({("site", "^/z", "/y"): 4})))
     (used,), (unused,) = found.used.rows, found.unused.rows
     assert (used.target, used.number, used.name, used.hits, used.place) == ("site", 2, None, 4, "rules/site.rules:3:1")
     assert (unused.number, unused.name, unused.hits, unused.place) == (1, "home", 0, "rules/site.rules:2:1")
@@ -94,16 +159,15 @@ def test_two_equal_rewrites_are_two(tmp_path):
     """The second of them is never hit."""
     snapshot = Files.create(tmp_path, site='rewrite `^/a` -> "/x"\nrewrite `^/a` -> "/x"').read()
     activity = Activity(hits=Counter({("site", "^/a", "/x"): 3}))
-    assert [row.hits for row in rewrite_rows(InForce(1, compile_snapshot(snapshot), 100.0), activity)] == [3, 0]
+    administration = _administration(InForce(1, compile_snapshot(snapshot), 100.0), activity)
+    assert [row["hits"] for row in asyncio.run(administration.rewrites())["rewrites"]] == [3, 0]
 
 
 def test_the_busiest_of_many_rewrites_are_shown(tmp_path):
     """50 of each kind; the others are counted."""
     snapshot = Files.create(tmp_path, site="\n".join(f"rewrite `^/{number}$` -> `/x`" for number in range(200))).read()
     now = InForce(1, compile_snapshot(snapshot), 100.0)
-    found = _overview(
-        Overviews(None), now, Activity(hits=Counter({("site", f"^/{number}$", "/x"): number for number in range(80)}))
-    )
+    found = _overview(now, Activity(hits=Counter({("site", f"^/{number}$", "/x"): number for number in range(80)})))
     assert [row.hits for row in found.used.rows] == [*range(79, 29, -1)]
     assert (found.used.total, len(found.unused.rows), found.unused.total) == (79, 50, 121)
 
@@ -111,33 +175,31 @@ def test_the_busiest_of_many_rewrites_are_shown(tmp_path):
 def test_the_refused_requests_come_newest_first(now):
     """As an operator reads them."""
     refused = tuple(RefusedRow(at, 404, "GET", None, "/a", "why", "id") for at in (1.0, 2.0))
-    found = _overview(Overviews(None), now, Activity(refused=refused))
+    found = _overview(now, Activity(refused=refused))
     assert [row.at for row in found.refused] == [2.0, 1.0]
 
 
-class _Serving:
+class _Busy(_Serving):
     """Serving whose requests go on."""
 
-    def __init__(self) -> None:
-        self.requests = 0
-
-    async def activity(self) -> Activity:
+    async def report(self) -> ProcessReport:
         """Ten requests more than before."""
-        self.requests += 10
-        tally = Tally((0, self.requests, 0, 0, 0), (0, self.requests, *[0] * 12), sent=1024 * self.requests)
-        return Activity({"site": tally}, in_flight=2)
+        requests = self.done.total.requests + 10
+        tally = Tally((0, requests, 0, 0, 0), (0, requests, *[0] * 12), sent=1024 * requests)
+        self.done = Activity({"site": tally}, in_flight=2)
+        return await super().report()
 
 
 def test_the_charts_show_what_was_sampled(now, monkeypatch):
     """Numbers since the start become rates, durations and volumes of the last minutes."""
-    monkeypatch.setattr("tornado_proxy.service.overview.SAMPLE_EVERY", 0.05)
-    overviews = Overviews(None)
+    monkeypatch.setattr("tornado_proxy.service.administration.SAMPLE_EVERY", 0.05)
+    administration = Administration(SimpleNamespace(in_force=now, last=None, failure=None), _Busy(), {}, lambda: True)
 
     async def some_time():
-        sampling = asyncio.get_running_loop().create_task(overviews.sample(_Serving()))
+        sampling = asyncio.get_running_loop().create_task(administration.sample())
         await asyncio.sleep(0.3)
         sampling.cancel()
-        return await overviews.overview(now, STATE, Activity(), {})
+        return await administration.overview({})
 
     requests, durations, traffic, in_flight = asyncio.run(some_time()).charts
     (all_requests, *_) = requests.legend
@@ -157,7 +219,7 @@ def test_the_charts_show_what_was_sampled(now, monkeypatch):
 def test_durations_are_shown_with_the_digits_that_a_bucket_gives(now, bucket, shown):
     """Two, and a unit that fits."""
     buckets = tuple(int(index == bucket) for index in range(14))
-    (row,) = _overview(Overviews(None), now, Activity({"site": Tally((0, 1, 0, 0, 0), buckets)})).targets
+    (row,) = _overview(now, Activity({"site": Tally((0, 1, 0, 0, 0), buckets)})).targets
     assert row.typical == shown
 
 
@@ -170,9 +232,8 @@ def test_a_path_is_explained_by_what_is_in_force(now):
         rows = [("✓", f"{now.loaded.settings.directory}/rules/site.rules:2:1")]
         return Explanation("GET /h", (("rewrites", rows),))
 
-    overviews = Overviews(explain)
-    assert _overview(overviews, now).explanation is None
-    found = _overview(overviews, now, path="/h", user="ann").explanation
+    assert _overview(now, explain=explain).explanation is None
+    found = _overview(now, explain=explain, path="/h", user="ann").explanation
     assert found == Explanation("GET /h", (("rewrites", [["✓", "rules/site.rules:2:1"]]),))
     assert asked == [("site", {"path": "/h", "user": "ann"})]
 
@@ -190,8 +251,8 @@ def test_explanations_are_made_one_at_a_time(now):
         return Explanation("", ())
 
     async def many():
-        overviews = Overviews(explain)
-        await asyncio.gather(*(overviews.overview(now, STATE, Activity(), {"path": "/"}) for _ in range(5)))
+        administration = _administration(now, explain=explain)
+        await asyncio.gather(*(administration.overview({"path": "/"}) for _ in range(5)))
 
     asyncio.run(many())
     assert most == [1] * 5
@@ -199,13 +260,13 @@ def test_explanations_are_made_one_at_a_time(now):
 
 def test_a_sample_that_fails_ends_nothing(now, monkeypatch, caplog):
     """The service goes on, the log has the traceback, and the next sample is taken."""
-    monkeypatch.setattr("tornado_proxy.service.overview.SAMPLE_EVERY", 0.001)
+    monkeypatch.setattr("tornado_proxy.service.administration.SAMPLE_EVERY", 0.001)
     calls = []
 
     class Broken:
         """Serving whose numbers cannot be had."""
 
-        async def activity(self):
+        async def report(self):
             """Fail."""
             calls.append(1)
             raise RuntimeError("no numbers")
@@ -213,7 +274,8 @@ def test_a_sample_that_fails_ends_nothing(now, monkeypatch, caplog):
     async def some_time():
         with suppress(TimeoutError):
             async with asyncio.timeout(0.3):
-                await Overviews(None).sample(Broken())
+                reloader = SimpleNamespace(in_force=now)
+                await Administration(reloader, Broken(), {}, lambda: True).sample()
 
     asyncio.run(some_time())
     assert len(calls) > 1
@@ -226,7 +288,7 @@ def test_an_explanation_that_fails_leaves_the_rest_of_the_page(now, caplog):
     def explain(_mounts, _fields):
         raise RuntimeError("no idea")
 
-    found = _overview(Overviews(explain), now, path="/h").explanation
+    found = _overview(now, explain=explain, path="/h").explanation
     assert found.sections == (("error", (("`RuntimeError` was raised; the log has the traceback",),)),)
     assert "no idea" in caplog.text
 
@@ -234,7 +296,7 @@ def test_an_explanation_that_fails_leaves_the_rest_of_the_page(now, caplog):
 @pytest.mark.parametrize(("samples", "minutes"), [(0, 1), (2, 1), (25, 2), (500, 15)])
 def test_the_charts_show_what_there_is(now, monkeypatch, samples, minutes):
     """A minute after the start they are not empty but for their last bit; they never show more than 15."""
-    overviews, at = Overviews(None), time.time()
+    administration, at = _administration(now), time.time()
     for number in range(samples):
-        overviews.history.add(at - 5.0 * (samples - number), Activity())
-    assert _overview(overviews, now).minutes in (minutes, minutes + 1)
+        administration.history.add(at - 5.0 * (samples - number), Activity())
+    assert asyncio.run(administration.overview({})).minutes in (minutes, minutes + 1)
