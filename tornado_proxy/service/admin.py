@@ -223,7 +223,7 @@ class _Reload(_Command):
         self.finish(dict(report))
 
 
-class _Json(_Handler):
+class _JsonPage(_Handler):
     """A page for programs, which the administration makes."""
 
     def initialize(
@@ -263,11 +263,11 @@ _HANDLERS: Mapping[str, tuple[type[_Handler], dict[str, Any]]] = {
     "/-/reload": (_Reload, {}),
     "/-/purge": (_Purge, {}),
     "/-/log-level": (_LogLevel, {}),
-    "/-/status": (_Json, {"read": methodcaller("status")}),
-    "/-/rewrites": (_Json, {"read": methodcaller("rewrites")}),
+    "/-/status": (_JsonPage, {"read": methodcaller("status")}),
+    "/-/rewrites": (_JsonPage, {"read": methodcaller("rewrites")}),
     "/metrics": (_Metrics, {}),
     "/health": (_Health, {}),
-    "/config": (_Json, {"read": methodcaller("configuration")}),
+    "/config": (_JsonPage, {"read": methodcaller("configuration")}),
 }
 PATHS = tuple(_HANDLERS)
 
