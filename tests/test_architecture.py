@@ -29,8 +29,6 @@ LONG_FUNCTIONS: dict[str, str] = {}
 TESTED_ELSEWHERE = {
     "__main__.py": "tests/cli/test_main.py",
     "cli/serve.py": "tests/end_to_end/test_serve.py",
-    "service/process.py": "tests/end_to_end/test_serve.py",
-    "service/worker.py": "tests/end_to_end/test_workers.py",
 }
 
 

@@ -66,6 +66,23 @@ async def test_a_process_that_winds_down_leaves_no_connection(tmp_path):
         await asyncio.open_connection(*address)
 
 
+@pytest.mark.parametrize("inherited", [True, False])
+async def test_a_process_leaves_the_queue_of_sockets_that_it_inherited(tmp_path, inherited):
+    """The service manager holds them, so the next process accepts what nobody has accepted; others are served now."""
+    serving = _single(tmp_path, "targets: {}\n")
+    listening = socket.create_server(("127.0.0.1", 0))
+    listening.setblocking(False)
+    await serving.start(named([listening.dup()], inherited=inherited))
+    with listening, socket.socket() as client:
+        client.connect(listening.getsockname())
+        await serving.wind_down(0.0)
+        if inherited:
+            listening.accept()[0].close()
+        else:
+            with pytest.raises(BlockingIOError):
+                listening.accept()
+
+
 async def test_a_process_shows_the_generation_that_it_serves(tmp_path):
     """The number that it was started with, and the next one once that is in force."""
     serving = _single(tmp_path, number=7)

@@ -1,0 +1,58 @@
+"""A worker by itself: when it ends alone, and when all end."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from dataclasses import replace
+
+import pytest
+from files import Files
+
+from tornado_proxy.service import worker
+from tornado_proxy.service.logs import close_logging
+from tornado_proxy.service.serving import SingleProcess
+from tornado_proxy.service.worker import Channel, Result, Start, WorkerCall
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    """A worker logs to standard error; the next test does not."""
+    yield
+    close_logging()
+
+
+@pytest.fixture
+def snapshot(tmp_path):
+    """What the worker serves."""
+    return Files.create(tmp_path).read()
+
+
+@pytest.mark.parametrize("is_last", [False, True])
+async def test_a_worker_that_ends_alone_leaves_its_queue_to_the_others(snapshot, monkeypatch, is_last):
+    """A connection that nobody has accepted is for the next worker; where all stop, the last one serves it."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    listening.setblocking(False)
+    wind_down, client = SingleProcess.wind_down, socket.socket()
+
+    async def wind_down_late(serving, grace, **options):
+        client.connect(listening.getsockname())
+        await wind_down(serving, grace, **options)
+
+    monkeypatch.setattr(SingleProcess, "wind_down", wind_down_late)
+    ours, theirs = socket.socketpair()
+    working = asyncio.get_running_loop().create_task(worker._work(theirs, [listening.dup()]))
+    channel = await Channel.over(ours)
+    await channel.send(WorkerCall(1, "start", (Start(1, snapshot),)))
+    while not isinstance(await channel.receive(), Result):
+        pass
+    broken = replace(snapshot, configuration=replace(snapshot.configuration, settings=None))
+    await channel.send(WorkerCall(2, "stop", (0.0,)) if is_last else WorkerCall(2, "activate", (2, broken)))
+    await working
+    await channel.close()
+    with listening, client:
+        if is_last:
+            with pytest.raises(BlockingIOError):
+                listening.accept()
+        else:
+            listening.accept()[0].close()
