@@ -1,4 +1,4 @@
-"""Answers are values: pages, and objects with the headers that their store knows."""
+"""Answers as values: pages, and objects with the headers from their store."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_page_is_a_whole_answer():
 
 
 def test_a_whole_file_has_every_header_that_is_known():
-    """All that the object says is passed on, with the length, the digest and the promise of ranges."""
+    """The headers of the object are sent, with its length, its digest and `Accept-Ranges`."""
     assert dict(file_headers(EVERYTHING, Actions())) == {
         "Content-Type": "text/plain",
         "Content-Length": "5",
@@ -63,7 +63,7 @@ def test_a_whole_file_has_every_header_that_is_known():
 
 
 def test_a_bare_object_has_a_type_and_a_length():
-    """What is not known is left out, an empty file has its length, and no type is guessed."""
+    """Unknown headers are omitted, an empty file has a length, and no type is guessed."""
     assert dict(file_headers(ObjectInfo(size=0), Actions())) == {
         "Content-Type": "application/octet-stream",
         "Content-Length": "0",
@@ -81,7 +81,7 @@ def test_a_part_says_which_and_has_no_content_digest():
 
 
 def test_a_file_from_the_cache_says_so_and_its_age():
-    """What the cache knew of a file, and the seconds since S3 was asked, unless it was right now."""
+    """The answer has the result of the cache, and the seconds since S3 was asked, unless they are 0."""
     kept, new = ObjectInfo(1, etag='"a"', cache="hit", age=7), ObjectInfo(1, etag='"a"', cache="miss")
     assert unchanged_headers(file_headers(kept, Actions())) == (("ETag", '"a"'), ("X-Cache", "hit"), ("Age", "7"))
     assert dict(file_headers(kept, Actions())).items() >= {("X-Cache", "hit"), ("Age", "7")}
@@ -105,7 +105,7 @@ def test_an_unchanged_file_has_what_keeps_a_copy_fresh():
     ],
 )
 def test_no_stored_text_breaks_the_head(disposition, sent):
-    """A value with control characters is left out, one beyond ASCII is sent as UTF-8."""
+    """A value with control characters is omitted; one with characters beyond ASCII is sent as UTF-8."""
     headers = dict(file_headers(ObjectInfo(size=0, content_disposition=disposition), Actions()))
     assert headers.get("Content-Disposition") == sent
 
@@ -127,7 +127,7 @@ def test_no_stored_text_breaks_the_head(disposition, sent):
     ],
 )
 def test_types_that_run_scripts_are_known(content_type, active):
-    """HTML and everything that is XML; a type that is ill-formed may be taken for HTML."""
+    """HTML and every XML type are active; an invalid type may be taken for HTML."""
     assert is_active(content_type) == active
 
 
@@ -143,14 +143,14 @@ def test_types_that_run_scripts_are_known(content_type, active):
     ],
 )
 def test_what_may_have_been_uploaded_is_saved(choice, uploads, own, sent):
-    """Where uploads are enabled HTML is an attachment, unless the configuration trusts those who upload."""
+    """With uploads enabled, HTML is an attachment, unless the configuration trusts the uploaders."""
     actions = Actions(get=GetAction(active_content=choice), put=PutAction(enabled=uploads))
     info = ObjectInfo(1, content_type="text/html", content_disposition=own)
     assert dict(file_headers(info, actions)).get("Content-Disposition") == sent
 
 
 def test_files_have_the_policy_of_their_target():
-    """A Content-Security-Policy is added where one is configured, and no type is guessed anywhere."""
+    """A configured Content-Security-Policy is added, and every file has `nosniff`."""
     plain, strict = Actions(), Actions(get=GetAction(content_security_policy="sandbox"))
     headers = [dict(file_headers(ObjectInfo(1), actions)) for actions in (plain, strict)]
     assert [each.get("Content-Security-Policy") for each in headers] == [None, "sandbox"]
@@ -166,7 +166,7 @@ async def _settle(turns: int) -> None:
 
 
 async def test_chunks_become_one_body():
-    """What the store yields arrives whole and in order, whatever its pieces."""
+    """The client receives all pieces of the store in order."""
     pieces = [b"a" * 200_000, b"", b"b", b"c" * 70_000]
     async with serve(OneObject(ScriptedBody(pieces, 270_001))) as site:
         answer = await site.get("/x")
@@ -176,7 +176,7 @@ async def test_chunks_become_one_body():
 
 
 async def test_a_client_that_reads_nothing_holds_the_store_back():
-    """Of a gibibyte no more is taken from the store than the sockets' own buffers hold."""
+    """The store is read no faster than the client reads: of a gibibyte, only the sockets' buffers are filled."""
     body = Endless(GIB)
     async with serve(OneObject(body)) as site, site.connect() as client:
         client.writer.transport.pause_reading()
@@ -189,7 +189,7 @@ async def test_a_client_that_reads_nothing_holds_the_store_back():
 
 
 async def test_a_client_that_leaves_stops_the_store():
-    """When the client resets the connection the body is closed, and the event says that the answer broke off."""
+    """When the client resets the connection, the body is closed and the event reports an incomplete answer."""
     body = Endless(GIB)
     async with serve(OneObject(body)) as site:
         async with site.connect() as client:
@@ -215,7 +215,7 @@ async def test_a_client_that_takes_nothing_is_cut():
 
 
 async def test_a_client_that_takes_little_is_not_cut():
-    """A piece may take longer than the send timeout, as long as the client goes on taking something of it."""
+    """A piece may take longer than the send timeout if the client keeps reading."""
     piece = b"x" * (24 << 20)
     body = ScriptedBody([piece], len(piece))
     async with serve(OneObject(body), limits=Limits(send_timeout=0.5)) as site, site.connect() as client:
@@ -234,7 +234,7 @@ async def test_a_client_that_takes_little_is_not_cut():
 
 
 async def test_a_store_that_breaks_off_cuts_the_answer_short():
-    """After the first byte a failure closes the connection: a short body, nothing appended, nothing more to read."""
+    """A failure after the first byte closes the connection: the body is short, and nothing is appended."""
     body = ScriptedBody([b"hello", Unreachable("reset")], 100)
     async with serve(OneObject(body)) as site, site.connect() as client:
         answer = await client.request("GET", "/x")
@@ -245,7 +245,7 @@ async def test_a_store_that_breaks_off_cuts_the_answer_short():
 
 
 async def test_a_store_that_fails_at_once_is_answered_as_such():
-    """Before the first byte a failure is still an error with its own page."""
+    """A failure before the first byte is answered with an error page."""
     body = ScriptedBody([TimedOut("late")], 100)
     async with serve(OneObject(body)) as site, site.connect() as client:
         answer, again = await client.request("GET", "/x"), await client.request("GET", "/%zz")
@@ -258,7 +258,7 @@ async def test_a_store_that_fails_at_once_is_answered_as_such():
 
 @pytest.mark.parametrize(("script", "received"), [([b"hel"], b"hel"), ([b"hel", b"lo more"], b"hel")])
 async def test_a_body_of_another_length_than_announced_is_cut(script, received, caplog):
-    """A store that yields too little or too much never makes two answers of one; it is a defect, and told so."""
+    """A store that yields too few or too many bytes is reported as a defect, and nothing follows its answer."""
     async with serve(OneObject(ScriptedBody(script, 5))) as site, site.connect() as client:
         answer = await client.request("GET", "/x")
         served = await site.told()
@@ -302,13 +302,13 @@ async def test_an_http_1_0_client_is_answered_and_closed():
     ],
 )
 def test_a_private_answer_stays_out_of_shared_caches(cookies, given, sent):
-    """Unless the object says otherwise; a session is never shared."""
+    """A private answer is not cached, unless the object allows it; a session never is."""
     assert private_headers(given, tuple(("Set-Cookie", each) for each in cookies)) == sent
 
 
 @pytest.mark.parametrize("name", ["Cache-Control", "cache-control"])
 def test_an_isolated_user_s_file_stays_out_of_shared_caches(name):
-    """The same URL is another object for another user, whatever the object says."""
+    """With isolated users, the object's own caching headers do not count."""
     given = ((name, "public, max-age=600"), ("ETag", "x"))
     sent = private_headers(given, (), is_isolated=True)
     assert sent == (("ETag", "x"), ("Cache-Control", "private, no-cache"))

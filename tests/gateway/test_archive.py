@@ -49,13 +49,13 @@ def _written(name, contents, modified=CHANGED):
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("contents", [CONTENTS, {}, {"a": b"b"}])
 def test_the_length_is_known_before(name, contents):
-    """To the byte, so that a client notices a download that was cut."""
+    """The announced length is exact, so that a client notices an incomplete download."""
     length, data = _written(name, contents)
     assert length == len(data)
 
 
 def test_a_zip_holds_what_was_put_in():
-    """Names, contents, checksums and times; nothing is compressed."""
+    """A ZIP file has the names, contents, checksums and times of its members."""
     _, data = _written("zip", CONTENTS)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         assert archive.testzip() is None
@@ -64,7 +64,7 @@ def test_a_zip_holds_what_was_put_in():
 
 
 def test_a_tar_holds_what_was_put_in():
-    """Names of any length and script, contents and times."""
+    """A tar file has names of any length and script, contents and times."""
     _, data = _written("tar", CONTENTS)
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:
         assert {each.name: archive.extractfile(each).read() for each in archive} == CONTENTS
@@ -73,7 +73,7 @@ def test_a_tar_holds_what_was_put_in():
 
 @pytest.mark.parametrize("year", [1, 1970, 1980, 2107, 2200])
 def test_a_zip_says_the_nearest_time_that_it_can(year):
-    """MS-DOS knows the years from 1980 to 2107."""
+    """A time outside of 1980 to 2107, the years of MS-DOS, becomes the nearest one inside."""
     _, data = _written("zip", {"a": b""}, datetime(year, 6, 1, tzinfo=UTC))
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         assert archive.infolist()[0].date_time[0] == min(max(year, 1980), 2107)
@@ -81,7 +81,7 @@ def test_a_zip_says_the_nearest_time_that_it_can(year):
 
 @pytest.mark.parametrize("limit", [1, 100, 300, 700, 1000, 10_000])
 def test_a_large_zip_has_the_fields_of_zip64(monkeypatch, limit):
-    """Where sizes or offsets pass the limit, here a small one, the length is right all the same."""
+    """The length is right even if sizes or offsets exceed the limit of ZIP, which is small here."""
     monkeypatch.setattr(zipfile, "ZIP64_LIMIT", limit)
     length, data = _written("zip", CONTENTS | {f"d/{number}": b"x" * 90 for number in range(9)})
     assert length == len(data)
@@ -89,7 +89,7 @@ def test_a_large_zip_has_the_fields_of_zip64(monkeypatch, limit):
 
 @pytest.mark.parametrize("limit", [3, len(CONTENTS), len(CONTENTS) + 1])
 def test_a_zip_of_many_files_has_the_fields_of_zip64(monkeypatch, limit):
-    """The old form counts to 65,535."""
+    """The length is right for more files than the old format can count (65,535)."""
     monkeypatch.setattr(zipfile, "ZIP_FILECOUNT_LIMIT", limit)
     length, data = _written("zip", CONTENTS)
     assert length == len(data)
@@ -107,7 +107,7 @@ def _zip(answer):
 
 
 async def test_a_directory_can_be_had_as_one_file():
-    """With all below it, under its name; the length is announced."""
+    """The archive contains everything below the directory, under the directory's name."""
     async with serve(FILES, **PLACES) as site:
         zipped = await site.get("/m/d/?format=zip")
         tarred = await site.get("/m/d/?format=tar")
@@ -120,7 +120,7 @@ async def test_a_directory_can_be_had_as_one_file():
 
 
 async def test_it_is_off_unless_it_is_switched_on():
-    """Without the option, the form is one that does not exist, and no link leads to it."""
+    """Without the option, the format is refused and not linked."""
     async with serve(FILES) as site:
         refused, page = await site.get("/p/d/?format=zip"), await site.get("/p/d/", Accept="text/html")
     assert refused.status == 400
@@ -129,7 +129,7 @@ async def test_it_is_off_unless_it_is_switched_on():
 
 
 async def test_an_unknown_format_is_refused_with_those_of_archives():
-    """Where archives are on, their formats are among those that the client can ask for."""
+    """With archives enabled, the refusal of an unknown format names their formats too."""
     async with serve(FILES, **PLACES) as site:
         refused = await site.get("/m/d/?format=rar")
     assert refused.status == 400
@@ -137,7 +137,7 @@ async def test_an_unknown_format_is_refused_with_those_of_archives():
 
 
 async def test_the_page_leads_to_both_forms():
-    """Where there is something to be had."""
+    """A listing links to both archives, and an empty directory has none."""
     async with serve(FILES, **PLACES) as site:
         full, empty = await site.get("/m/d/", Accept="text/html"), await site.get("/m/nothing/?format=zip")
     assert 'href="/m/d/?format=zip"' in full.text
@@ -146,7 +146,7 @@ async def test_the_page_leads_to_both_forms():
 
 
 async def test_head_is_get_without_a_body():
-    """The length and the type, and nothing is read of the files."""
+    """HEAD has the length and the type of GET, and reads no file."""
     async with serve(FILES, **PLACES) as site:
         get, head = await site.get("/m/d/?format=zip"), await site.request("HEAD", "/m/d/?format=zip")
     assert (head.status, head.body) == (200, b"")
@@ -156,7 +156,7 @@ async def test_head_is_get_without_a_body():
 
 @pytest.mark.parametrize("options", [ArchiveOptions(True, max_size=300_005), ArchiveOptions(True, max_files=4)])
 async def test_what_is_too_large_is_refused_before_it_begins(options):
-    """Too many bytes, too many files; the page says so."""
+    """A directory with too many bytes or files is refused before anything is sent."""
     places = PLACES | {"listing": ListingOptions(archive=options)}
     async with serve(FILES, **places) as site:
         answer = await site.get("/m/d/?format=zip")
@@ -174,7 +174,7 @@ class _Staff:
 
 
 async def test_it_holds_only_what_its_reader_may_get():
-    """Each file and each directory is asked of the resources, as if it were requested by itself."""
+    """Access to each file and each directory is checked as for a request of its own."""
     resources = [
         Resource("/m/d/sub/deep/**", provider="staff", users=(BasicUser("ben", Secret("test", "x")),)),
         Resource("/m/d/a.txt", provider="staff", users=(BasicUser("ann", Secret("test", "x")),)),
@@ -186,28 +186,28 @@ async def test_it_holds_only_what_its_reader_may_get():
 
 
 async def test_it_holds_what_the_rules_make_of_each_path():
-    """A file that is found elsewhere is in there under the name by which it is asked for."""
+    """A rewritten file has the name of its request path in the archive."""
     files = {"new/a": b"moved", "d/a": b"old", "d/b": b"stays"}
     async with serve(files, rules='rewrite `^/d/a$` -> "/new/a"', listing=ON) as site:
         assert _zip(await site.get("/d/?format=zip")) == {"d/a": b"moved", "d/b": b"stays"}
 
 
 async def test_hidden_files_are_left_out():
-    """As in the listing."""
+    """Hidden names are left out, as in the listing."""
     listing = replace(ON, hidden=(".*", "sub"))
     async with serve({**FILES, "p/d/.git/x": b""}, **(PLACES | {"listing": listing})) as site:
         assert list(_zip(await site.get("/m/d/?format=zip"))) == ["d/a.txt"]
 
 
 async def test_a_directory_that_shows_a_page_shows_no_more():
-    """What lies beside an index document can be seen by nobody, so it is not in there."""
+    """Of a subdirectory with an index document, the archive contains only that document."""
     files = {"d/a": b"", "d/site/index.html": b"page", "d/site/draft": b"", "d/site/below/x": b""}
     async with serve(files, get=GetAction(index_document="index.html"), listing=ON) as site:
         assert sorted(_zip(await site.get("/d/?format=zip"))) == ["d/a", "d/site/index.html"]
 
 
 async def test_names_unpack_below_their_directory():
-    """Backslashes and colons, by which Windows leaves a directory, are replaced; what cannot be asked for is left out."""
+    """Backslashes and colons are replaced, since Windows gives them a meaning; names without a valid path are omitted."""
     files = {"d/..\\..\\evil.exe": b"", "d/c:x": b"", "d/a\nb": b"", "d//double": b"", "d/x/../y": b""}
     async with serve(files, listing=ON) as site:
         names = sorted(_zip(await site.get("/d/?format=zip")))
@@ -260,7 +260,7 @@ async def test_a_client_that_leaves_takes_the_object_along():
 
 @pytest.mark.parametrize("change", [b"other", b"hello!", None])
 async def test_a_file_that_changes_meanwhile_breaks_the_archive_off(change):
-    """What was announced cannot be sent any more: the connection is cut, and the log says why."""
+    """If a file changed since it was listed, the connection is closed and the log has the reason."""
     store = _Counting()
     store.add("d/a", b"x" * (8 << 20))
     store.add("d/b", b"hello")
@@ -280,7 +280,7 @@ async def test_a_file_that_changes_meanwhile_breaks_the_archive_off(change):
 
 
 async def test_isolated_users_get_what_is_theirs():
-    """The archive of the root is that of the user's own directory."""
+    """For an isolated user, the archive of the root contains the user's own directory."""
     files = {"ann/a": b"hers", "ben/b": b"his"}
     staff = Resource("/**", provider="staff", users=(BasicUser("ann", Secret("test", "x")),))
     parts = {"resources": [staff], "authenticators": {"staff": _Staff()}}
@@ -290,7 +290,7 @@ async def test_isolated_users_get_what_is_theirs():
 
 
 async def test_where_a_policy_server_decides_nothing_is_taken_for_granted():
-    """It is asked about one request at a time, so a file that only it could permit is not in there."""
+    """A policy server is not asked about files of an archive, so files that need it are left out."""
     guarded = Resource(
         "/d/secret", provider="staff", users=(BasicUser("ann", Secret("test", "x")),), opa=OpaServer("x")
     )

@@ -1,4 +1,4 @@
-"""A directory over HTTP: what its listing leaves out, in which order it stands, and what it offers to whom."""
+"""A directory over HTTP: hidden names, the order of its listing, and what it offers to its viewer."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def test_programs_get_s3s_order():
 
 @pytest.mark.parametrize("form", ["html", "json", "text"])
 async def test_hidden_names_are_left_out_and_stay_there(form):
-    """Patterns hide files and directories in every form; who knows the path gets the file."""
+    """Patterns hide files and directories in every form; a hidden file is still served."""
     async with serve(FILES, listing=ListingOptions(hidden=(".*", "*.tmp"))) as site:
         listing = await site.get(f"/?format={form}")
         known = await site.get("/z.tmp")
@@ -125,7 +125,7 @@ PUBLIC = Resource("/**", ("GET",), white_list=True)
     ],
 )
 async def test_only_what_the_viewer_may_is_shown(resources, user, offered):
-    """Each file's removal and the upload are asked of the resources, for the user that signed in."""
+    """A removal or an upload is offered if the resources allow it to the user."""
     parts = _staff(*resources)
     async with serve(FILES, **parts) as site:
         if resources[0].opa is None:
@@ -136,7 +136,7 @@ async def test_only_what_the_viewer_may_is_shown(resources, user, offered):
 
 
 async def test_the_form_says_what_an_upload_may_be():
-    """Whether it may replace, and how large it may be."""
+    """The page has `allowOverride` and `maxSize` of the target."""
     put = PutAction(enabled=True, allow_override=True, max_size=7)
     async with serve({}, actions=Actions(put=put)) as site:
         html = (await site.get("/", Accept="text/html")).text
@@ -156,7 +156,7 @@ README = {"README.md": b"# Hello\n\n<script>alert(1)</script>", "a": b""}
     ],
 )
 async def test_a_readme_stands_below_the_list(listing, target, shown):
-    """On the first page, if the target says so, without anything that could do harm."""
+    """With `readme: true`, the first page shows the README, sanitised."""
     async with serve(README, listing=listing) as site:
         html = (await site.get(target, Accept="text/html")).text
     assert ("<h2>Hello</h2>" in html) == shown
@@ -165,7 +165,7 @@ async def test_a_readme_stands_below_the_list(listing, target, shown):
 
 @pytest.mark.parametrize("content", [b"x" * (LARGEST_README + 1), b"\xff\xfe", b""])
 async def test_a_readme_that_cannot_be_shown_is_left_out(content):
-    """One that is too large, or not text; the listing is what it is."""
+    """A README that is too large or not text is left out."""
     async with serve({"README.md": content}, listing=ListingOptions(readme=True)) as site:
         answer = await site.get("/", Accept="text/html")
     assert answer.status == 200
@@ -173,7 +173,7 @@ async def test_a_readme_that_cannot_be_shown_is_left_out(content):
 
 
 async def test_a_listing_does_not_wait_for_a_slow_readme(monkeypatch):
-    """After a while it is sent without."""
+    """A listing does not wait longer than a few seconds for its README."""
 
     class Slow(MemoryStore):
         async def open(self, key, conditions, part=None):
@@ -189,7 +189,7 @@ async def test_a_listing_does_not_wait_for_a_slow_readme(monkeypatch):
 
 
 async def test_a_readme_is_read_where_the_rules_say_and_by_whom_they_let():
-    """It is the file that its own path would be answered with, for who may see that."""
+    """The README is the file that a GET of its path would return, if the viewer may read it."""
     listing = ListingOptions(readme=True)
     files = {"d/README.md": b"old", "new": b"moved"}
     async with serve(files, rules='rewrite `^/d/README.md$` -> "/new"', listing=listing) as site:
@@ -210,7 +210,7 @@ async def test_a_listing_in_an_unknown_format_is_refused(accept):
 
 
 async def test_nothing_is_offered_where_the_files_of_pages_are():
-    """PUT and DELETE are refused there, so that the page has neither, and says why."""
+    """Below the assets, the page offers neither uploads nor removals, and says why."""
     async with serve({".tornado-proxy/x.txt": b"x", "d/x.txt": b"x"}, actions=EVERYTHING) as site:
         reserved = (await site.get("/.tornado-proxy/", Accept="text/html")).text
         other = (await site.get("/d/", Accept="text/html")).text
@@ -232,7 +232,7 @@ async def test_nothing_is_offered_where_the_files_of_pages_are():
     ],
 )
 async def test_a_page_may_reach_s3_where_it_has_to(get, put, named):
-    """For uploads straight to S3, and for files that S3 sends itself."""
+    """The policy of a listing allows S3 for direct uploads and signed URLs."""
     async with serve({"a.txt": b"x"}, actions=Actions(get=get, put=put)) as site:
         answer = await site.get("/", Accept="text/html")
     directives = answer.headers["content-security-policy"].split("; ")
@@ -241,7 +241,7 @@ async def test_a_page_may_reach_s3_where_it_has_to(get, put, named):
 
 
 async def test_a_page_without_credentials_for_s3_names_no_origin():
-    """Such a page is shown all the same."""
+    """A listing is shown even if nothing can be signed."""
 
     class Unsigned(MemoryStore):
         async def presign(self, key, expires):

@@ -1,4 +1,4 @@
-"""What Tornado would answer without us is answered by us: malformed heads, heads that are too large, broken framing."""
+"""Malformed heads, heads that are too large, and broken framing have answers of the gateway."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ MALFORMED = {
 
 @pytest.mark.parametrize("head", MALFORMED.values(), ids=MALFORMED)
 async def test_a_malformed_head_is_answered(head, caplog):
-    """A 400 with a page and a request id, an end of the connection, an event, and no line in any other log."""
+    """A malformed request gets a 400 with a page and a request id, ends the connection and emits one event."""
     caplog.set_level(logging.WARNING)
     async with serve({}) as site, site.connect() as client:
         await client.send(head.encode("latin-1"))
@@ -98,7 +98,7 @@ SECRET = {
     ],
 )
 async def test_the_operator_learns_what_is_wrong_with_a_head(name, words):
-    """The reason says which part of a head is wrong, without a word of the head itself."""
+    """The reason names the invalid part of a head, without quoting it."""
     async with serve({}) as site, site.connect() as client:
         await client.send(MALFORMED[name].encode("latin-1"))
         await client.receive()
@@ -108,7 +108,7 @@ async def test_the_operator_learns_what_is_wrong_with_a_head(name, words):
 
 @pytest.mark.parametrize("head", SECRET.values(), ids=SECRET)
 async def test_no_secret_of_a_bad_head_is_told(head):
-    """Neither the event, from which the log is made, nor the answer repeats what a bad request holds."""
+    """Neither the event nor the answer quotes a bad request."""
     async with serve({}) as site, site.connect() as client:
         await client.send(head.encode("latin-1"))
         answer = await client.receive()
@@ -127,7 +127,7 @@ async def test_no_secret_of_a_bad_head_is_told(head):
     ],
 )
 async def test_a_head_that_is_too_large_is_answered(head):
-    """Beyond the limit a head of up to a mebibyte is a 431."""
+    """A head above the limit, up to a mebibyte, is a 431."""
     async with serve({}) as site, site.connect() as client:
         await client.send(head.encode())
         answer = await client.receive()
@@ -135,7 +135,7 @@ async def test_a_head_that_is_too_large_is_answered(head):
 
 
 async def test_the_limit_is_a_setting():
-    """A head of exactly the limit passes, one byte more does not."""
+    """A head of exactly the limit is accepted; one byte more is refused."""
     head = f"GET / HTTP/1.1\r\n{HOST}X: "
     async with serve({}, limits=Limits(max_header_size=1000)) as site, site.connect() as client:
         for length, status in ((1000, 200), (1001, 431)):
@@ -144,7 +144,7 @@ async def test_the_limit_is_a_setting():
 
 
 async def test_an_endless_head_is_cut(caplog):
-    """A head of more than a mebibyte is not waited for, and breaks nothing."""
+    """A head of more than a mebibyte ends the connection."""
     async with serve({"a": b"x"}) as site:
         async with site.connect() as client:
             client.writer.write(f"GET / HTTP/1.1\r\n{HOST}X: ".encode() + b"x" * (3 << 20))
@@ -155,13 +155,13 @@ async def test_an_endless_head_is_cut(caplog):
 
 
 async def test_an_idle_connection_is_closed():
-    """A client that sends no head within the idle time is let go."""
+    """A client that sends no head within the idle time is disconnected."""
     async with serve({}, limits=Limits(idle_timeout=0.05)) as site, site.connect() as client:
         assert await client.is_closed()
 
 
 async def test_a_slow_head_is_cut():
-    """The idle time is for the whole head: a client that sends it byte by byte gains nothing."""
+    """The time limit is for the whole head, even if it arrives byte by byte."""
     async with serve({}, limits=Limits(idle_timeout=0.1)) as site, site.connect() as client:
         await client.send(b"GET / HT")
         assert await client.is_closed()
@@ -179,7 +179,7 @@ async def test_a_slow_head_is_cut():
     ],
 )
 async def test_an_unusual_head_is_none_the_worse(head):
-    """Absolute addresses, an empty line before, HTTP/1.0, an empty Host and an upgrade that is not made are all right."""
+    """Absolute addresses, a leading empty line, HTTP/1.0, an empty Host and an ignored upgrade are valid."""
     async with serve({"a": b"x"}) as site, site.connect() as client:
         await client.send(head.encode())
         answer = await client.receive()
@@ -205,7 +205,7 @@ async def test_pipelined_requests_are_answered_in_order():
 
 
 async def test_bytes_beyond_ascii_in_a_path_are_utf8():
-    """A client that does not escape is understood."""
+    """Unescaped UTF-8 in a path is accepted."""
     async with serve({"größe": b"x"}) as site, site.connect() as client:
         await client.send(f"GET /größe HTTP/1.1\r\n{HOST}\r\n".encode())
         answer = await client.receive()
@@ -213,7 +213,7 @@ async def test_bytes_beyond_ascii_in_a_path_are_utf8():
 
 
 async def test_a_head_that_asks_for_no_body_gets_none():
-    """A HEAD without a good Host is answered as any other, but without a body."""
+    """A HEAD without a valid Host is refused without a body."""
     async with serve({}) as site:
         for host in ("", "Host: a b\r\n", "Host: a\r\nHost: b\r\n", "a b: c\r\n"):
             async with site.connect() as client:
@@ -227,7 +227,7 @@ CHUNKED = f"HTTP/1.1\r\n{HOST}Transfer-Encoding: chunked\r\n\r\n"
 
 
 async def test_chunk_extensions_and_trailers_are_ignored():
-    """What a chunk or the end of a body may carry beside the bytes is legal and means nothing."""
+    """Chunk extensions and trailers are valid, and ignored."""
     body = '3;name=value;quoted="a;b"\r\nabc\r\n0;last\r\nExpires: never\r\n\r\n'
     async with serve({"a": b"x"}) as site, site.connect() as client:
         for method, status in (("GET", 200), ("DELETE", 204), ("GET", 404)):
@@ -249,7 +249,7 @@ async def test_nothing_is_removed_before_the_request_is_whole(body):
 
 
 async def test_a_removal_waits_for_its_body():
-    """A DELETE that announces a body is not done before that has come."""
+    """A DELETE with a body is performed once the body has arrived."""
     async with serve({"a": b"x"}) as site, site.connect() as client:
         await client.send(f"DELETE /a HTTP/1.1\r\n{HOST}Content-Length: 3\r\n\r\nab".encode())
         during = (await site.get("/a")).status
@@ -258,7 +258,7 @@ async def test_a_removal_waits_for_its_body():
 
 
 async def test_nothing_is_written_into_an_answer():
-    """Chunks that break while a file is sent end the connection after the file, and leave its bytes alone."""
+    """Invalid chunks that arrive while a file is sent end the connection after the file."""
     body = b"y" * 3_000_000
     async with serve({"a": body}) as site, site.connect() as client:
         await client.send(f"GET /a {CHUNKED}".encode())
@@ -269,7 +269,7 @@ async def test_nothing_is_written_into_an_answer():
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 async def test_a_client_that_ends_its_side_is_answered(method):
-    """A client may send its last request and end its side; it gets its answer."""
+    """A client that closes its side after a request still gets the answer."""
     async with serve({"a": b"x"}) as site, site.connect() as client:
         await client.send(f"{method} /a HTTP/1.1\r\n{HOST}\r\n".encode())
         client.writer.write_eof()
@@ -295,7 +295,7 @@ class _Waiting(OneObject):
 
 
 async def test_a_client_that_ends_its_side_is_waited_for():
-    """However long the store takes: what shows whether the client is still there does it no harm."""
+    """A half-closed client gets its answer, however long the store takes."""
     store = _Waiting()
     async with serve(store) as site, site.connect() as client:
         await client.send(f"GET /a HTTP/1.1\r\n{HOST}\r\n".encode())
@@ -323,7 +323,7 @@ async def test_what_is_done_for_a_client_that_left_is_dropped(version, leave):
 
 
 async def test_a_client_that_leaves_at_once_is_told():
-    """A request whose client resets the connection with its last byte has its event, and leaves nothing that waits."""
+    """A request that its client resets at once still emits its event, and leaves no task."""
     async with serve({"a": b"x"}) as site:
         async with site.connect() as client:
             await client.send(f"DELETE /a HTTP/1.1\r\n{HOST}Content-Length: 5\r\n\r\n".encode())
@@ -347,7 +347,7 @@ PIECES = st.one_of(
 @given(pieces=st.lists(PIECES, min_size=1, max_size=12))
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_bytes_break_the_server(pieces, caplog):
-    """Whatever is sent, the next client is served, and nothing worse than an access line is logged."""
+    """Arbitrary bytes of one client neither disturb the next one nor log an error."""
 
     async def story():
         async with serve({"a": b"x"}) as site:
@@ -364,7 +364,7 @@ def test_no_bytes_break_the_server(pieces, caplog):
 
 
 async def test_a_head_that_comes_slowly_is_given_up():
-    """From its first byte on, however many follow."""
+    """The time limit of a head begins with its first byte."""
     async with serve({}, limits=Limits(header_timeout=0.2, idle_timeout=60)) as site, site.connect() as client:
         with suppress(ConnectionError):
             while not client.reader.at_eof():

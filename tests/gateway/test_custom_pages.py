@@ -1,4 +1,4 @@
-"""Pages of one's own over HTTP: what takes the place of what, and what happens where a template fails."""
+"""Custom pages over HTTP: which pages they replace, and what happens if a template fails."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _page(kind, body, headers=(), status=""):
 
 
 async def test_the_page_of_an_error():
-    """It has the status of the error, its own headers and the request's data; the sentence is what clients read."""
+    """A custom error page has the status of the error, its own headers, and the data of the request."""
     body = "{{ .Error }}: {{ .Request.URL.Path | html }}"
     async with serve({}, custom=_page("not_found_error", body, [("X-A", "1"), ("Cache-Control", "")])) as site:
         answer = await site.get("/a%3Cb%3E")
@@ -76,7 +76,7 @@ async def test_only_headers_or_status_of_a_page():
 
 
 async def test_the_answers_to_uploads_and_removals():
-    """They read what was stored or removed; a 204 has no body."""
+    """Pages of uploads and removals have their data; a 204 has no body."""
     custom = _page("put", "{{ .PutData.Key }} {{ .PutData.ContentSize }} {{ .PutData.Filename }}", status="200")
     custom |= _page("delete", "{{ .DeleteData.Key }}", [("X-Key", "{{ .DeleteData.Key }}")], "204")
     async with serve({}, custom=custom) as site:
@@ -88,7 +88,7 @@ async def test_the_answers_to_uploads_and_removals():
 
 
 async def test_headers_of_files():
-    """They take the place of those of the object; an empty one leaves them alone."""
+    """Headers from templates replace those of the object; an empty result changes nothing."""
     headers = (("X-Type", "{{ .StreamFile.ContentType }}"), ("Cache-Control", "no-store"), ("ETag", ""))
     custom = {FILE_HEADERS: Recipe(FILE_HEADERS, None, headers)}
     async with serve({"a": b"x"}, custom=custom, get=GetAction(streamed_file_headers=headers)) as site:
@@ -99,7 +99,7 @@ async def test_headers_of_files():
 
 
 async def test_headers_of_files_stand_in_a_304_where_they_are_about_caches():
-    """A cache that keeps its copy goes by them; the others describe what is not sent."""
+    """A 304 has only the headers from templates that keep a copy fresh."""
     headers = (("cache-control", "max-age=9"), ("X-Type", "{{ .StreamFile.ContentType }}"))
     custom = {FILE_HEADERS: Recipe(FILE_HEADERS, None, headers)}
     async with serve({"a": b"x"}, custom=custom, get=GetAction(streamed_file_headers=headers)) as site:
@@ -137,7 +137,7 @@ async def test_a_page_that_fails_is_a_500_of_the_services_own(body, caplog):
 
 
 async def test_an_error_page_that_fails_is_a_500_too(caplog):
-    """It falls back to the service's own page, even where the page of a 500 fails as well."""
+    """A failing page is replaced by the service's own, even if the page of a 500 fails too."""
     custom = _page("not_found_error", "{{ .Nothing }}") | _page("internal_server_error", "{{ .Nothing }}")
     async with serve({}, custom=custom) as site:
         answer = await site.get("/a")
@@ -146,7 +146,7 @@ async def test_an_error_page_that_fails_is_a_500_too(caplog):
 
 
 async def test_headers_of_files_that_fail_are_a_500():
-    """The object is let go of."""
+    """If the template of a header fails, the answer is a 500 and the object is closed."""
     custom = {FILE_HEADERS: Recipe(FILE_HEADERS, None, (("A", "{{ .Nothing }}"),))}
     body = ScriptedBody([b"x"], 1)
     async with serve(OneObject(body), custom=custom, get=GetAction(streamed_file_headers=(("A", "x"),))) as site:
@@ -158,7 +158,7 @@ async def test_headers_of_files_that_fail_are_a_500():
     "body", [ScriptedBody([b"mine"], 4), ScriptedBody([], LARGEST + 1), ScriptedBody([Busy("x")], 4)]
 )
 async def test_a_template_in_a_bucket_is_let_go_of(body):
-    """Whether it could be read, is too large, or breaks off."""
+    """The object is closed if it could be read, is too large, or breaks off."""
     with suppress(PageFailed, Busy):
         await read_text(OneObject(body), ObjectKey("t/nf"), LARGEST)
     assert body.closed.is_set()
@@ -197,7 +197,7 @@ RECIPE = Recipe("put", BucketKey("t"))
 
 
 async def test_a_template_is_read_once_for_all_who_wait():
-    """And once more when it is a minute old."""
+    """Concurrent requests share one read; the page is read again when it is a minute old."""
     store, clock = _Counting(), _Clock()
     store.add("t", b"one")
     pages = BucketPages(clock)
@@ -210,7 +210,7 @@ async def test_a_template_is_read_once_for_all_who_wait():
 
 
 async def test_a_page_outlives_a_bucket_that_fails():
-    """What was read before is used until the bucket answers again."""
+    """The previous page is used until the bucket answers again."""
     store, clock = MemoryStore(), _Clock()
     store.add("t", b"one")
     pages = BucketPages(clock)

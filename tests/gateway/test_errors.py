@@ -1,4 +1,4 @@
-"""Each error has a status, and a client reads no more of it than it may."""
+"""Each error has a status and a message that reveals nothing."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_each_error_has_its_answer(error, status, headers):
 
 @pytest.mark.parametrize(("error", "status", "headers"), TABLE)
 def test_no_client_learns_what_an_error_says(error, status, headers):
-    """The message is the status in a sentence: neither the error's text nor its name stands in it."""
+    """The message contains neither the error's text nor its name."""
     message = refusal(error).message
     assert "secret" not in message
     assert type(error).__name__ not in message
@@ -99,7 +99,7 @@ def test_every_row_is_an_error_and_every_error_has_a_row():
 
 
 def test_only_what_no_row_knows_is_a_defect():
-    """An exception of no known tree is ours to mend; the store's and the client's are not."""
+    """Only an exception without a row is a defect."""
     assert [refusal(error).is_defect for error, *_ in TABLE] == [False] * (len(TABLE) - 1) + [True]
 
 
@@ -132,18 +132,18 @@ def test_a_challenge_asks_for_credentials():
 
 
 def test_an_unknown_status_has_a_message_too():
-    """A status without a row is told in words that fit any."""
+    """A status without a message of its own has a general one."""
     assert Refusal(418, "teapot").message == "The request could not be answered"
 
 
 @pytest.mark.parametrize("error", [MalformedForm("x"), NotAForm("x")])
 def test_an_upload_that_is_no_form_is_told_what_an_upload_is(error):
-    """Who sends a file the wrong way learns the right one."""
+    """The message says how a file is uploaded."""
     assert "field “file”" in refusal(error).message
 
 
 def test_a_shortage_is_no_defect():
-    """Where the system has no descriptor left, the client may try again."""
+    """A lack of descriptors is a 503 with Retry-After."""
     refused = refusal(OSError(errno.EMFILE, "Too many open files"))
     assert (refused.status, refused.reason, refused.is_defect) == (503, "Too many open files", False)
     assert ("Retry-After", "2") in refused.headers

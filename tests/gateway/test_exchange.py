@@ -1,4 +1,4 @@
-"""One request and its answer: who may, what is told, and what no client learns."""
+"""One request and its answer: access, events, and what clients do not learn."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ STAFF = {
 
 
 async def test_a_served_request_is_told_once():
-    """The event says who asked for what, where it led, and what was sent."""
+    """The event has the client, the request, its target and key, and the bytes sent."""
     rules = 'rewrite moved `^/old/(?P<rest>.*)$` -> "/new/$rest"'
     bucket, mount = Bucket("b", prefix="p/"), Mount("", ("/m/",))
     async with serve({"p/new/a b": b"hello"}, rules=rules, bucket=bucket, mount=mount, number=3) as site:
@@ -66,7 +66,7 @@ async def test_a_served_request_is_told_once():
 
 
 async def test_a_refused_request_is_told_with_its_reason():
-    """A refusal's event has the same facts, and why."""
+    """The event of a refusal also has the reason."""
     async with serve({}) as site:
         await site.get("/missing")
         event = await site.told()
@@ -90,7 +90,7 @@ async def test_an_upload_is_told_with_what_was_received():
 
 @pytest.mark.parametrize(("target", "path"), [("/%zz?secret=1", "/%zz"), ("*", "*"), ("/a/%2e%2e/b", "/a/%2e%2e/b")])
 async def test_a_path_that_cannot_be_read_is_told_as_sent(target, path):
-    """Where the path cannot be decoded the raw one is told, never the query."""
+    """If the path cannot be decoded, the event has the raw path without the query."""
     async with serve({}) as site:
         answer = await site.get(target)
         event = await site.told()
@@ -98,7 +98,7 @@ async def test_a_path_that_cannot_be_read_is_told_as_sent(target, path):
 
 
 async def test_nothing_mounted_is_not_found():
-    """A host that leads nowhere is a 404."""
+    """A host without a mount is a 404."""
     async with serve({"a": b"x"}, mount=Mount("files.test")) as site:
         assert (await site.get("/a", Host="files.test:8080")).status == 200
         assert (await site.get("/a", Host="other.test")).status == 404
@@ -118,14 +118,14 @@ async def test_who_must_sign_in_is_asked_to():
     ("method", "target", "status"), [("GET", "/public/a", 200), ("DELETE", "/a", 403), ("GET", "/%70ublic/a", 200)]
 )
 async def test_access_is_asked_of_the_decoded_path(method, target, status):
-    """What is open is open however it is spelt, and what no resource covers is a 403."""
+    """Access does not depend on how a path is encoded; a path without a resource is a 403."""
     async with serve({"a": b"x", "public/a": b"x"}, **STAFF) as site:
         answer = await site.request(method, target)
     assert answer.status == status
 
 
 async def test_a_sign_in_that_is_busy_may_be_tried_again():
-    """Too many credentials at once are a 503 with Retry-After; the log knows the target that was asked."""
+    """Too many password checks at once are a 503 with Retry-After."""
 
     class Busy:
         async def authenticate(self, request, guard):
@@ -139,7 +139,7 @@ async def test_a_sign_in_that_is_busy_may_be_tried_again():
 
 
 async def test_a_template_reads_the_user():
-    """A rewrite gets to see who signed in; where nobody did it is refused."""
+    """A template can read the user; without one, the request is refused."""
     rules = 'rewrite own `^/public/me/(?P<rest>.*)$` -> jinja "/users/{{ user.username }}/{{ groups.rest }}"\n'
     rules += 'rewrite `^/me/(?P<rest>.*)$` -> jinja "/users/{{ user.username }}/{{ groups.rest }}"'
     async with serve({"users/ann/a": b"hers"}, rules=rules, **STAFF) as site:
@@ -156,7 +156,7 @@ async def test_a_template_reads_the_user():
     [(AccessDenied("secret-key"), 403), (BucketMissing("secret-bucket"), 502), (Unreachable("x"), 502)],
 )
 async def test_no_page_tells_what_the_store_said(error, status):
-    """The reason is the operator's; the client gets a sentence and an id."""
+    """The log has the reason; the client gets a sentence and an id."""
     async with serve(Failing(open=error)) as site:
         answer = await site.get("/a")
         event = await site.told()
@@ -167,7 +167,7 @@ async def test_no_page_tells_what_the_store_said(error, status):
 
 
 async def test_a_defect_is_a_500_and_told_with_its_traceback():
-    """Whatever a store raises that it must not, the client gets an id and the operator the exception."""
+    """An unexpected exception of a store is a 500 with an id, and the log has the exception."""
     async with serve(Failing(open=ZeroDivisionError("secret"))) as site:
         answer = await site.get("/a")
         failed, refused = site.events
@@ -189,7 +189,7 @@ async def test_a_defect_is_a_500_and_told_with_its_traceback():
     ],
 )
 async def test_an_error_has_the_form_that_is_asked_for(target, accept, content_type):
-    """Errors listen to Accept and `?format=` as listings do."""
+    """Accept and `?format=` choose the form of errors, as of listings."""
     async with serve({}) as site:
         answer = await site.get(target, Accept=accept)
     assert answer.headers["content-type"] == content_type
@@ -212,7 +212,7 @@ FORWARDED = {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Host": "Public.Test:
 
 
 async def test_a_trusted_proxy_names_client_host_and_scheme():
-    """Mounts, rules and events see what the client used, not what the proxy did."""
+    """Behind a trusted proxy, mounts, rules and events use the client's address, host and scheme."""
     rules = 'rewrite `.*` -> jinja "/{{ request.scheme }}/{{ request.host }}/{{ request.remote_address }}"'
     key = "https/public.test/203.0.113.9"
     trusting = Server(trusted_proxies=("127.0.0.0/8",))
@@ -232,7 +232,7 @@ async def test_anybody_else_names_nothing():
 
 
 async def test_a_request_that_cannot_be_read_is_logged_with_its_client():
-    """The log names the client, whatever was wrong with its path."""
+    """The event has the client's address even if the path is invalid."""
     async with serve({}, server=Server(trusted_proxies=("127.0.0.1/32",))) as site:
         await site.request("GET", "/%zz", FORWARDED)
         event = await site.told()
@@ -255,7 +255,7 @@ async def test_what_pages_refer_to_is_there_for_everyone():
 
 @pytest.mark.parametrize("name", ["style.css", "style.0123456789abcdef.css", "", "../style.css"])
 async def test_only_the_files_of_the_pages_are_served_so(name):
-    """Every other path below that name is a path like any other."""
+    """Other names below the directory of assets are ordinary paths."""
     async with serve({".tornado-proxy/style.css": b"own"}, **STAFF) as site:
         answer = await site.get(f"/.tornado-proxy/{name}")
         put = await site.request("PUT", f"/.tornado-proxy/{next(iter(PAGES.assets))}")
@@ -274,7 +274,7 @@ async def test_an_isolated_user_s_file_is_kept_by_no_shared_cache():
 
 
 async def test_nothing_is_stored_beside_the_files_of_the_pages():
-    """It could never be read under the name of one of them; the client reads why."""
+    """An upload below the directory of assets is refused with a message."""
     store, path = MemoryStore(), f"/d/.tornado-proxy/{next(iter(PAGES.assets))}"
     async with serve(store, actions=Actions(put=PutAction(enabled=True, raw_uploads=True))) as site:
         answer = await site.request("PUT", path, {"Content-Length": "0"})
@@ -315,7 +315,7 @@ OTHER = {"Origin": "https://evil.example"}
     ],
 )
 async def test_a_page_of_another_origin_changes_nothing(method, headers, server, refused):
-    """What a browser sends for it carries the reader's password, so it is refused, unless CORS allows that origin."""
+    """A change that a page of another origin asks for is refused, unless CORS allows the origin."""
     store = MemoryStore()
     store.add("d/a", b"x")
     put = replace(EVERYTHING, put=PutAction(enabled=True, raw_uploads=True, allow_override=True))
@@ -343,7 +343,7 @@ async def test_behind_a_trusted_proxy_the_page_has_the_origin_of_the_proxy():
 
 
 async def test_a_targets_pages_wear_its_theme():
-    """Listings and errors of the target, and the files of the theme; what leads to no target has none."""
+    """A theme applies to the listings and errors of its target only."""
     themed = Pages(Theme("Our files", css=("a.css", b"a{}")))
     async with serve({"a": b"x"}, mount=Mount("files.test"), themed=themed) as site:
         listing, missing = await site.get("/", Accept="text/html"), await site.get("/b", Accept="text/html")

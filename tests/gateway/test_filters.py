@@ -1,4 +1,4 @@
-"""Headers that the configuration gives to every answer."""
+"""Headers and compression that the configuration asks for."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CLOSED = (Resource("/**", provider="staff"),)
 
 @pytest.mark.parametrize(("path", "status"), [("/a", 200), ("/missing", 404), ("/%zz", 400)])
 async def test_every_answer_names_the_origin(path, status):
-    """Errors too: a page must be able to read why."""
+    """Errors have the CORS headers too, so that a page can read them."""
     async with serve({"a": b"x"}, server=CORS) as site:
         answer = await site.request("GET", path, {"Origin": ORIGIN})
         assert (answer.status, answer.headers["access-control-allow-origin"]) == (status, ORIGIN)
@@ -41,7 +41,7 @@ async def test_every_answer_names_the_origin(path, status):
 
 
 async def test_a_preflight_is_answered_without_a_sign_in():
-    """Browsers send it without credentials, and it reads nothing."""
+    """A preflight is answered before any sign-in."""
     async with serve({}, server=CORS, resources=CLOSED, authenticators={}) as site:
         answer = await site.request("OPTIONS", "/a", PREFLIGHT)
         assert (answer.status, answer.body, answer.headers["access-control-allow-methods"]) == (200, b"", "GET")
@@ -49,7 +49,7 @@ async def test_a_preflight_is_answered_without_a_sign_in():
 
 
 async def test_a_preflight_may_be_passed_on():
-    """Its answer is that of any OPTIONS, with the same headers."""
+    """With `optionsPassthrough`, a preflight is answered like any OPTIONS."""
     passing = Server(cors=Cors(enabled=True, options_passthrough=True, allow_all=True))
     async with serve({}, server=passing) as site:
         answer = await site.request("OPTIONS", "/a", PREFLIGHT)
@@ -58,7 +58,7 @@ async def test_a_preflight_may_be_passed_on():
 
 @pytest.mark.parametrize("server", [Server(), Server(cors=Cors(allow_all=True))])
 async def test_cors_is_off_unless_it_is_enabled(server):
-    """No header, and no answer to a preflight."""
+    """Without CORS there are neither headers nor answers to preflights."""
     async with serve({"a": b"x"}, server=server) as site:
         answer = await site.request("OPTIONS", "/a", PREFLIGHT)
     assert answer.status == 405
@@ -71,7 +71,7 @@ GIVEN = CacheHeaders(expires="expires", cache_control="max-age=0", pragma="pragm
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 @pytest.mark.parametrize("path", ["/a", "/"])
 async def test_files_and_listings_carry_the_headers(method, path):
-    """All that are given."""
+    """All configured cache headers are sent."""
     async with serve({"a": b"x"}, server=Server(cache=GIVEN)) as site:
         headers = (await site.request(method, path)).headers
     told = [headers[name] for name in ("expires", "cache-control", "pragma", "x-accel-expires")]
@@ -79,7 +79,7 @@ async def test_files_and_listings_carry_the_headers(method, path):
 
 
 async def test_a_file_keeps_what_it_says_of_caches_itself():
-    """What an upload or another tool stored with the object is known better there; what it leaves out is added."""
+    """The object's own cache headers take precedence; missing ones are added."""
     store = MemoryStore()
     store.add("a", b"x", ObjectInfo(1, etag='"e"', cache_control="max-age=60"))
     async with serve(store, server=Server(cache=GIVEN)) as site:
@@ -88,7 +88,7 @@ async def test_a_file_keeps_what_it_says_of_caches_itself():
 
 
 async def test_nothing_is_cached_where_that_is_asked_for():
-    """The headers of s3-proxy."""
+    """`noCacheEnabled` sends the headers of s3-proxy."""
     async with serve({"a": b"x"}, server=Server(cache=CacheHeaders(no_cache_enabled=True))) as site:
         headers = (await site.get("/a")).headers
     assert headers["cache-control"] == "no-cache, no-store, no-transform, must-revalidate, private, max-age=0"
@@ -96,13 +96,13 @@ async def test_nothing_is_cached_where_that_is_asked_for():
 
 
 async def test_an_error_keeps_its_own_header():
-    """A cache that held a 404 for an hour would hide the file that comes meanwhile."""
+    """Errors do not get the configured cache headers."""
     async with serve({}, server=Server(cache=GIVEN)) as site:
         assert (await site.get("/missing")).headers["cache-control"] == "no-store"
 
 
 class _Ann:
-    """An authenticator that everybody is ann for."""
+    """An authenticator that takes everybody for ann."""
 
     async def authenticate(self, request, guard):
         return SignIn(User("ann"))
@@ -135,7 +135,7 @@ def _store(content: bytes = TEXT, **info: str) -> MemoryStore:
     ("accepted", "coding", "plain"), [("gzip", "gzip", gzip.decompress), ("deflate", "deflate", zlib.decompress)]
 )
 async def test_a_file_is_compressed_in_the_coding_that_is_accepted(accepted, coding, plain):
-    """In chunks, as nobody knows its length before its end; a cache is told on what it depends."""
+    """A compressed file is sent in chunks, with Vary."""
     async with serve(_store()) as site:
         answer = await site.request("GET", "/a", {"Accept-Encoding": accepted})
     assert (answer.status, answer.headers["content-encoding"], plain(answer.body)) == (200, coding, TEXT)
@@ -145,14 +145,14 @@ async def test_a_file_is_compressed_in_the_coding_that_is_accepted(accepted, cod
 
 
 async def test_another_request_may_follow_on_the_connection():
-    """The end of the last chunk is the end of the answer."""
+    """The connection can be used again after a compressed answer."""
     async with serve(_store()) as site, site.connect() as client:
         answers = [await client.request("GET", "/a", GZIP) for _ in range(3)]
     assert [gzip.decompress(each.body) for each in answers] == [TEXT] * 3
 
 
 async def test_who_does_not_ask_for_it_gets_the_file_as_it_is():
-    """With its length and its strong ETag, and with the same Vary."""
+    """A client without Accept-Encoding gets the plain file with its strong ETag, and Vary."""
     async with serve(_store()) as site:
         answer = await site.request("GET", "/a")
     assert (answer.body, answer.headers["vary"]) == (TEXT, "Accept-Encoding")
@@ -161,7 +161,7 @@ async def test_who_does_not_ask_for_it_gets_the_file_as_it_is():
 
 
 async def test_the_compressed_form_has_an_etag_and_headers_of_its_own():
-    """Ranges and digests are of the plain one; a strong ETag would say that both have the same bytes."""
+    """The compressed form has a weak ETag, and neither ranges nor digests."""
     async with serve(_store()) as site:
         plain, compressed = await site.request("GET", "/a"), await site.request("GET", "/a", GZIP)
     assert compressed.headers["etag"] == f"W/{plain.headers['etag']}"
@@ -170,7 +170,7 @@ async def test_the_compressed_form_has_an_etag_and_headers_of_its_own():
 
 
 async def test_the_weak_etag_finds_the_copy_current():
-    """The 304 names the form that the client has, so that its cache keeps that one fresh."""
+    """A 304 has the ETag of the form that the client has."""
     async with serve(_store()) as site:
         etag = (await site.request("GET", "/a", GZIP)).headers["etag"]
         current = await site.request("GET", "/a", {**GZIP, "If-None-Match": etag})
@@ -180,7 +180,7 @@ async def test_the_weak_etag_finds_the_copy_current():
 
 
 async def test_a_part_is_never_compressed():
-    """Its bytes are counted in the plain file; and the ETag of the compressed form fits no If-Range."""
+    """A range is served from the plain file, even if the client accepts compression."""
     async with serve(_store()) as site:
         part = await site.request("GET", "/a", {**GZIP, "Range": "bytes=3-4"})
         etag = (await site.request("GET", "/a", GZIP)).headers["etag"]
@@ -190,7 +190,7 @@ async def test_a_part_is_never_compressed():
 
 
 async def test_head_says_what_get_would():
-    """But for the length, which only the whole work could tell."""
+    """HEAD has the headers of GET, without a length."""
     async with serve(_store()) as site:
         got, looked = await site.request("GET", "/a", GZIP), await site.request("HEAD", "/a", GZIP)
     names = ("content-encoding", "vary", "etag", "content-type", "last-modified")
@@ -207,7 +207,7 @@ async def test_head_says_what_get_would():
     ],
 )
 async def test_what_would_not_get_smaller_or_may_not_change_is_left(info):
-    """By its type, by the coding that it has, or because its owner says so."""
+    """A file is not compressed because of its type, its coding or `no-transform`."""
     async with serve(_store(**info)) as site:
         answer = await site.request("GET", "/a", GZIP)
     assert answer.body == TEXT
@@ -227,7 +227,7 @@ async def test_what_would_not_get_smaller_or_may_not_change_is_left(info):
     ],
 )
 async def test_the_options_decide_what_is_compressed(options, content, is_compressed):
-    """Size, types, and whether at all."""
+    """The configuration decides about sizes, types, and compression itself."""
     async with serve(_store(content), server=Server(compress=options)) as site:
         answer = await site.request("GET", "/a", GZIP)
     assert ("content-encoding" in answer.headers) == is_compressed
@@ -235,7 +235,7 @@ async def test_the_options_decide_what_is_compressed(options, content, is_compre
 
 
 async def test_a_level_that_tries_harder_makes_it_smaller():
-    """1 is the fastest, 9 the smallest."""
+    """A higher level makes a smaller answer."""
     sizes = []
     for level in (1, 9):
         async with serve(_store(), server=Server(compress=Compress(level=level))) as site:
@@ -244,7 +244,7 @@ async def test_a_level_that_tries_harder_makes_it_smaller():
 
 
 async def test_listings_are_compressed_whole():
-    """A page of a thousand entries is less than 60 kB on the line, and its length is known."""
+    """A page of a thousand entries is compressed to less than 60 kB, with a length."""
     async with serve({f"photo-{number:04}.jpg": b"x" for number in range(1000)}) as site:
         answer = await site.request("GET", "/", GZIP)
     assert answer.headers["vary"] == "Accept, Accept-Encoding"
@@ -261,14 +261,14 @@ async def test_the_cache_headers_of_the_configuration_do_not_keep_it_from_being_
 
 
 async def test_a_client_of_http_1_0_gets_the_file_as_it_is():
-    """It knows no chunks, and could not tell a cut connection from the end."""
+    """A client of HTTP/1.0 gets the plain file, since it does not know chunks."""
     async with serve(_store()) as site, site.connect() as client:
         await client.send(b"GET /a HTTP/1.0\r\nHost: files.test\r\nAccept-Encoding: gzip\r\n\r\n")
         assert (await client.receive()).body == TEXT
 
 
 async def test_a_failure_on_the_way_leaves_the_answer_without_its_last_chunk():
-    """The connection is cut, so that nobody takes a part for the whole."""
+    """If the bucket fails, the connection is closed without a last chunk."""
     body = ScriptedBody([TEXT, Unreachable("the bucket is gone")], 2 * len(TEXT))
     async with serve(OneObject(body)) as site:
         answer = await site.request("GET", "/a", GZIP)
@@ -278,7 +278,7 @@ async def test_a_failure_on_the_way_leaves_the_answer_without_its_last_chunk():
 
 
 async def test_more_objects_at_once_than_memory_allows_are_sent_as_they_are(monkeypatch):
-    """Each takes memory for as long as its client takes to read it."""
+    """The number of files that are compressed at once is limited."""
     monkeypatch.setattr(filters, "_MOST", 1)
     async with serve(_store(urandom(10_000_000))) as site, site.connect() as slow:
         await slow.send(head("GET", "/a", GZIP))
@@ -290,7 +290,7 @@ async def test_more_objects_at_once_than_memory_allows_are_sent_as_they_are(monk
 
 
 async def test_others_have_their_turn_while_a_large_file_is_compressed():
-    """It is done in pieces."""
+    """A large chunk is compressed in pieces, so that others get a turn."""
     async with serve(_store(TEXT * 20)) as site:
         turns = 0
 

@@ -1,4 +1,4 @@
-"""A generation lives as long as a request holds it, and what it shares lives as long as a generation does."""
+"""A generation lives as long as a request holds it, and its stores as long as any generation uses them."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_a_store_of_two_targets_is_held_once():
 
 
 def test_one_that_cannot_be_closed_keeps_no_other_open():
-    """Every store is closed, and the failure is told."""
+    """Every store is closed, and the failure is raised."""
 
     async def story():
         first, second = _Store(), _Store(OSError("broken"))

@@ -75,7 +75,7 @@ def test_chunks_are_joined(pieces, cut):
 
 @pytest.mark.parametrize("line", [b"1 ;a=b", b"1; a=b", b"1;a =b", b"1;a= b", b"1;a=b ", b"1\t"])
 def test_blanks_in_the_line_of_a_chunk_are_refused(line):
-    """RFC 9112 7.1.1 would have them read; what others make of them may be another end of the request."""
+    """Spaces in the line of a chunk's size are refused, since others may read them differently."""
     with pytest.raises(MalformedMessage):
         _parser(CHUNKED).read_body(bytearray(line + b"\r\nx\r\n0\r\n\r\n"))
 
@@ -105,7 +105,7 @@ def test_framing_has_an_end(begin, more):
 
 
 def test_headers_are_counted():
-    """More headers than anyone sends are too large a head, however short they are."""
+    """The number of headers is limited."""
     with pytest.raises(HeadTooLarge, match="more than 500 headers"):
         RequestParser().read_head(b"GET / HTTP/1.1\r\n" + b"a:b\r\n" * 501 + b"\r\n", 1 << 20)
 
@@ -132,7 +132,7 @@ def test_a_request_says_whether_its_body_waits(version, expected):
 
 
 def test_a_head_that_is_too_long_has_a_method():
-    """The request line is read before the length is looked at: a HEAD's answer has no body."""
+    """The method of a head that is too large is known, so that the answer to a HEAD has no body."""
     parser = RequestParser()
     with pytest.raises(HeadTooLarge, match="longer than 20 bytes"):
         parser.read_head(b"HEAD / HTTP/1.1\r\nHost: h\r\n\r\n", 20)
@@ -169,7 +169,7 @@ def test_what_is_delivered_is_what_is_read():
 
 
 def test_a_slow_reader_holds_the_sender_back():
-    """One chunk waits at most: the next delivery waits until it was taken."""
+    """At most one chunk is held: the next delivery waits until it was taken."""
 
     async def story():
         body = Body(60)

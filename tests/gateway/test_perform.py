@@ -74,7 +74,7 @@ async def test_head_is_get_without_a_body(target):
 
 
 async def test_an_empty_file_has_its_length():
-    """Content-Length stands there even where it is zero."""
+    """An empty file has a Content-Length of 0."""
     async with serve({"empty": b""}) as site:
         answer = await site.get("/empty")
     assert (answer.status, answer.headers["content-length"], answer.body) == (200, "0", b"")
@@ -110,7 +110,7 @@ async def test_a_part_has_no_content_digest():
 
 
 async def test_head_ignores_a_range():
-    """HEAD tells of the whole file, whatever Range says."""
+    """HEAD ignores Range."""
     async with serve(_store()) as site:
         answer = await site.request("HEAD", "/a.txt", {"Range": "bytes=1-2"})
     assert (answer.status, answer.headers["content-length"]) == (200, "5")
@@ -136,7 +136,7 @@ EARLIER, LATER = "Thu, 30 Apr 2026 00:00:00 GMT", "Sat, 02 May 2026 00:00:00 GMT
     ],
 )
 async def test_conditions_decide(method, headers, status):
-    """GET and HEAD are held to the client's conditions alike."""
+    """Conditions apply to GET and HEAD alike."""
     async with serve(_store()) as site:
         answer = await site.request(method, "/a.txt", headers)
     assert answer.status == status
@@ -227,7 +227,7 @@ SIGNED = GetAction(redirect_to_signed_url=True, signed_url_expiration=60)
 
 
 async def test_a_file_may_be_fetched_from_a_signed_url():
-    """A target that signs sends the client on, and no cache keeps where to."""
+    """With `redirectToSignedUrl`, GET is a redirect that is not cached."""
     async with serve(_store(), get=SIGNED) as site:
         answer, missing = await site.get("/a.txt"), await site.get("/b.txt")
     assert answer.status == 302
@@ -240,7 +240,7 @@ INDEX = GetAction(index_document="index.html")
 
 
 async def test_a_directory_shows_its_index():
-    """The index document stands for the directory, under every method that reads."""
+    """GET and HEAD of a directory return its index document."""
     async with serve({"docs/index.html": b"index", "docs/x": b""}, get=INDEX) as site:
         answer, head = await site.get("/docs/"), await site.request("HEAD", "/docs/")
     assert (answer.status, answer.body) == (200, b"index")
@@ -255,7 +255,7 @@ async def test_a_directory_without_an_index_is_listed():
 
 
 async def test_a_listing_may_be_switched_off():
-    """With listings off a directory is a 403, its index is not."""
+    """Without listings a directory is a 403, unless it has an index document."""
     closed = GetAction(index_document="index.html", disable_listing=True)
     async with serve({"a/index.html": b"index", "b/x": b""}, get=closed) as site:
         assert [(await site.get(target)).status for target in ("/a/", "/b/", "/none/")] == [200, 403, 403]
@@ -292,7 +292,7 @@ async def test_a_listing_has_the_form_that_is_asked_for(target, accept, content_
 
 
 async def test_a_listing_has_pages():
-    """Page by page every entry comes once, and the last page leads nowhere."""
+    """The pages together have every entry once, and the last has no next page."""
     keys = {f"docs/{number:02}": b"" for number in range(7)} | {"docs/dir/x": b""}
     seen, target = [], "/docs/?format=json&limit=3"
     async with serve(keys) as site:
@@ -305,7 +305,7 @@ async def test_a_listing_has_pages():
 
 @pytest.mark.parametrize("after", ["%zz", "x", "%FF", "&limit=abc"])
 async def test_a_broken_token_is_the_first_page(after):
-    """What is not a token begins the listing again."""
+    """An invalid token leads to the first page."""
     async with serve({"a": b"", "b": b""}) as site:
         answer = await site.get(f"/?format=text&after={after}")
     assert [line.partition("\t")[0] for line in answer.text.splitlines()] == ["a", "b"]
@@ -378,7 +378,7 @@ async def test_a_directory_is_never_removed(target):
     ],
 )
 async def test_a_removal_is_held_to_its_conditions(target, headers, status):
-    """DELETE looks before it removes where the client set conditions."""
+    """DELETE checks the client's conditions before it removes."""
     store = _store()
     async with serve(store) as site:
         answer = await site.request("DELETE", target, headers)
@@ -423,7 +423,7 @@ def _context(store) -> RequestContext:
 
 
 async def test_a_plan_that_ends_without_an_answer_found_nothing():
-    """Where the last attempt hands over too, nothing is there."""
+    """A plan without an answer raises `ObjectMissing`."""
     with pytest.raises(ObjectMissing):
         await perform((Serve(ObjectKey("a")),), _context(MemoryStore()))
 
@@ -541,12 +541,12 @@ async def test_conditions_are_told():
     ],
 )
 async def test_a_request_that_does_not_succeed_is_not_told(method, path, headers):
-    """No webhook hears of a refusal or a redirect."""
+    """Webhooks are not called for refusals and redirects."""
     assert await _used(method, f"/m/{path}", headers) == []
 
 
 async def test_without_webhooks_nothing_is_told():
-    """Of the method of the request."""
+    """Without webhooks for the method of the request, none is called."""
     assert await _used("GET", "/m/dir/a.txt", actions=EVERYTHING) == []
     assert await _used("GET", "/m/dir/a.txt", actions=replace(ACTIONS, get=GetAction())) == []
 

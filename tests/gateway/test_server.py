@@ -1,4 +1,4 @@
-"""A server that winds down loses no request."""
+"""A server shuts down without losing requests, opens connections, and starts exchanges."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ async def test_a_queue_that_another_process_empties_is_left_alone():
 
 
 class _Exhausted(socket.socket):
-    """A listening socket that the system has no descriptor for, so often."""
+    """A listening socket for which the system has no descriptor, a number of times."""
 
     failures = 2
 

@@ -1,4 +1,4 @@
-"""Uploads in parts: begun, sent in any order, resumed, completed only when whole, and no way around PUT's rules."""
+"""Uploads in parts: begun, sent in any order, resumed, and completed when all parts are there."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ PARTS = {
 
 @pytest.mark.parametrize(("parts", "size"), PARTS.values(), ids=PARTS)
 def test_parts_that_are_not_the_whole_are_no_file(parts, size):
-    """S3 would take some of them for a file."""
+    """An upload without all of its parts is not completed."""
     with pytest.raises(UploadIncomplete):
         check_parts([UploadedPart(number, length, "e") for number, length in parts], size)
 
@@ -187,7 +187,7 @@ async def test_a_part_that_is_cut_off_is_not_stored():
     "step", ["start&size=1", "part&id=upload-1&number=1", "parts&id=upload-1", "abort&id=upload-1"]
 )
 async def test_each_step_needs_access(step):
-    """Who may not upload to a path takes no step of an upload there."""
+    """Each step of an upload needs access to the path."""
     store = MemoryStore()
     await store.begin_upload("a.bin", Write())
     refusing = [Resource("/**", ("GET",), white_list=True)]

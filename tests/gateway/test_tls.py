@@ -56,7 +56,7 @@ async def test_requests_are_answered_over_tls():
     ("asked", "shown"), [("a.test", A), ("x.wild.test", A), ("b.test", B), ("x.y.wild.test", A), ("", A)]
 )
 async def test_a_client_gets_the_certificate_of_the_name_that_it_asks_for(asked, shown):
-    """Exactly, or by a wildcard of one label; the first one where none has it."""
+    """The certificate is chosen by the requested name, exactly or by a wildcard; else it is the first."""
     async with serve({"a": b"x"}) as site:
         site.server.opening = _opening(A, B)
         async with site.connect(ssl=_client(), server_hostname=asked) as client:
@@ -96,7 +96,7 @@ async def test_versions_and_cipher_suites_are_obeyed(options, version):
 
 
 async def test_an_old_version_is_spoken_where_it_is_asked_for():
-    """OpenSSL's usual level would refuse it."""
+    """Old versions of TLS work if the configuration allows them."""
     async with serve({"a": b"x"}) as site:
         site.server.opening = _opening(A, min_version="TLSv1.1")
         with pytest.warns(DeprecationWarning, match="TLSv1_1"):
@@ -127,7 +127,7 @@ async def test_a_slow_handshake_is_given_up(monkeypatch):
 
 
 async def test_many_slow_handshakes_keep_nobody_out(monkeypatch):
-    """The oldest gives way."""
+    """If too many connections are opening, the oldest is closed."""
     monkeypatch.setattr(server_module, "_MOST_OPENING", 2)
     async with serve({"a": b"x"}) as site:
         site.server.opening = _opening(A)
@@ -217,7 +217,7 @@ async def test_a_certificate_of_an_unknown_authority_is_refused(tmp_path):
 
 
 async def test_the_certificate_of_a_trusted_proxy_signs_nobody_in(tmp_path):
-    """It is the proxy's own."""
+    """The certificate of a trusted proxy is not taken for the client's."""
     async with serve({"a": b"x"}, server=Server(trusted_proxies=("127.0.0.1/32",)), **BY_CERTIFICATE) as site:
         site.server.opening = _asking("request")
         async with site.connect(ssl=_showing(tmp_path, ANN)) as client:
@@ -225,13 +225,13 @@ async def test_the_certificate_of_a_trusted_proxy_signs_nobody_in(tmp_path):
 
 
 def test_authorities_that_cannot_be_read_are_refused():
-    """A private key is not one."""
+    """A private key in place of `clientCAs` is refused."""
     with pytest.raises(CertificateUnusable, match="`clientCAs` has no certificate in PEM"):
         make_context(Ssl(certificates=(A.found,), client_auth="require", client_roots=(Secret("test", A.key),)))
 
 
 def test_names_are_those_of_the_alternative_names():
-    """Or the common name of an old certificate, in lower case."""
+    """The names of a certificate are its subject alternative names, or its common name, in lower case."""
     assert names_of(A.found) == ("a.test", "*.wild.test")
     assert names_of(B.found) == ("b.test",)
     assert names_of(pair(common_name="Old.Test").found) == ("old.test",)
@@ -253,7 +253,7 @@ EMPTY = "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----"
     ],
 )
 def test_what_cannot_be_served_is_refused(certificate, message):
-    """The text says what is wrong, without a word of the key."""
+    """The message says what is wrong, without quoting the key."""
     with pytest.raises(CertificateUnusable) as error:
         names_of(certificate)
     assert str(error.value) == message

@@ -1,4 +1,4 @@
-"""Uploads: what is a right form is stored as it arrives, and nothing of any other."""
+"""Uploads: a valid form is stored as it arrives, and nothing of an invalid one."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_an_empty_file_is_a_file():
     ],
 )
 def test_a_form_that_is_wrong_is_refused(body, message):
-    """Broken, truncated, without a file, with two: none ends well."""
+    """A form that is broken, truncated, or has not exactly one file is refused."""
     with pytest.raises(MalformedForm, match=message):
         _read(body)
 
@@ -151,12 +151,12 @@ def test_a_long_header_is_refused():
     ],
 )
 def test_the_name_is_what_the_client_sent(head, name):
-    """The name is read as browsers and command lines write it; judging it is routing's."""
+    """The name is read as browsers and curl write it; routing checks it."""
     assert _read(_part(head, b"x") + END)[0].file_name == name
 
 
 def test_a_name_that_is_no_utf8_shows_it():
-    """Bytes that are no UTF-8 become what no key may hold, not something else."""
+    """Bytes that are not UTF-8 become characters that no key may contain."""
     body = _part(FILE, b"x").replace(b"a.txt", b"\xff.txt") + END
     assert _read(body)[0].file_name == "\udcff.txt"
 
@@ -193,7 +193,7 @@ def test_a_type_that_is_too_long_is_not_parsed():
 
 
 def test_a_boundary_has_a_length():
-    """A boundary that no one needs is refused."""
+    """A boundary that is too long is refused."""
     with pytest.raises(MalformedForm, match="boundary is unusable"):
         _read(b"", separator=b"x" * 1000)
 
@@ -273,7 +273,7 @@ async def test_an_upload_is_rewritten_and_prefixed_with_its_name():
     ],
 )
 async def test_a_hostile_name_is_cut_or_refused(name, outcome):
-    """What stands before the last slash is cut off; what cannot be a name is a 400 and nothing is stored."""
+    """The name is the part after the last slash; an invalid name is a 400 and nothing is stored."""
     store = MemoryStore()
     async with serve(store) as site:
         answer = await site.upload("/", part("file", b"x", filename=name))
@@ -323,14 +323,14 @@ async def test_an_upload_goes_to_a_directory():
 
 
 async def test_what_is_there_is_not_replaced():
-    """Without `allowOverride` a second upload of a name is a 409 and the first stays."""
+    """Without `allowOverride`, a second upload of a name is a 409."""
     async with serve({"a.txt": b"first"}) as site:
         answer, again = await site.upload("/", A_FILE), await site.get("/a.txt")
     assert (answer.status, again.body) == (409, b"first")
 
 
 async def test_what_is_there_may_be_replaced():
-    """With `allowOverride` the second upload stands."""
+    """With `allowOverride`, a second upload replaces the first."""
     async with serve({"a.txt": b"first"}, actions=_putting(allow_override=True)) as site:
         answer, again = await site.upload("/", A_FILE), await site.get("/a.txt")
     assert (answer.status, again.body) == (201, b"hello")
@@ -341,7 +341,7 @@ async def test_what_is_there_may_be_replaced():
     [({"If_None_Match": "*"}, 412), ({"If_Match": '"other"'}, 412), ({"If_None_Match": '"other"'}, 201)],
 )
 async def test_the_clients_conditions_hold(headers, status):
-    """If-Match and If-None-Match decide over a PUT."""
+    """If-Match and If-None-Match apply to a PUT."""
     async with serve({"a.txt": b"first"}, actions=_putting(allow_override=True)) as site:
         answer = await site.upload("/", A_FILE, **headers)
     assert answer.status == status
@@ -530,7 +530,7 @@ async def test_a_client_that_asks_first_is_told_to_stop(status, target, headers,
 
 @pytest.mark.parametrize(("status", "target", "headers", "parts"), EARLY)
 async def test_a_client_that_does_not_ask_sees_the_refusal(status, target, headers, parts):
-    """A client that sends everything before it reads finds the answer, not a reset connection."""
+    """A client that sends everything before it reads gets the answer, not a reset connection."""
     body = form(part("file", bytes(6 << 20), filename="a.bin"))
     async with serve({}, **parts) as site, site.connect() as client:
         answer = await client.request("PUT", target, {**FORM_TYPE, **headers}, body)
@@ -538,7 +538,7 @@ async def test_a_client_that_does_not_ask_sees_the_refusal(status, target, heade
 
 
 async def test_an_upload_is_authorized_on_its_path_too():
-    """Who may write to the directory may not write to every name in it."""
+    """Access to the directory is not access to every file in it."""
     resources = [Resource("/*.exe", ("PUT",), provider="staff"), Resource("/**", ("PUT",), white_list=True)]
     store = MemoryStore()
     async with serve(store, resources=resources, authenticators=STAFF) as site:
@@ -684,7 +684,7 @@ async def test_a_raw_upload_may_come_in_chunks():
     ],
 )
 async def test_a_raw_upload_that_cannot_be_stored_is_refused(headers, body, status):
-    """Nothing is stored of an upload without a length, of a form, of encoded content, of a part, of too much."""
+    """An upload without a length, a form, encoded content, a part, and too much data are refused."""
     store = MemoryStore()
     async with serve(store, actions=_putting(raw_uploads=True, max_size=10)) as site:
         answer = await site.request("PUT", "/a.txt", headers, body)
@@ -821,7 +821,7 @@ async def test_a_form_is_checked_against_its_digest():
     [("image/png", 201), ("Application/PDF; a=b", 201), ("text/html", 415), ("imagepng", 415), (None, 415)],
 )
 async def test_only_types_that_are_allowed_are_stored(sent, status):
-    """By the whole type, or by its first half."""
+    """`allowedTypes` names types or `type/*`."""
     store = MemoryStore()
     async with serve(store, actions=_putting(allowed_types=("image/*", "application/pdf"))) as site:
         answer = await site.upload("/", part("file", b"x", filename="a", content_type=sent))

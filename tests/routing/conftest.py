@@ -24,7 +24,7 @@ EVERYTHING = Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=Tr
 
 @dataclass(frozen=True)
 class Scripted:
-    """A template of any dialect that says one thing, makes it of the data, or fails."""
+    """A template with a fixed or computed result, or one that fails."""
 
     outcome: object
     text: str = "scripted"
@@ -52,7 +52,7 @@ def _rewrite(number, source, target):
 
 @pytest.fixture(scope="session")
 def scripted():
-    """A template that does what it is told."""
+    """A template with a scripted result."""
     return Scripted
 
 

@@ -16,12 +16,12 @@ REST = Resource("/**", provider="staff", users=(BEN,))
 
 
 def test_a_target_without_resources_is_open():
-    """Where a configuration says nothing of access, anyone may do what the target's actions allow."""
+    """Without resources, everyone has access."""
     assert Access(()).guard(parse_request_path("/x"), "DELETE") == Anyone()
 
 
 def test_a_target_with_resources_is_closed_where_none_matches():
-    """A path that no resource covers is nobody's."""
+    """Nobody has access to a path without a resource."""
     assert Access([PUBLIC]).guard(parse_request_path("/other"), "GET") == Nobody()
 
 
@@ -35,7 +35,7 @@ def test_a_target_with_resources_is_closed_where_none_matches():
     ],
 )
 def test_the_first_resource_that_covers_the_path_decides(path, guard):
-    """Resources are tried in the order of the file, and no later one takes back what the first said."""
+    """The first resource that matches decides."""
     assert Access([PUBLIC, PRIVATE, REST]).guard(parse_request_path(path), "GET") == guard
 
 
@@ -43,12 +43,12 @@ def test_the_first_resource_that_covers_the_path_decides(path, guard):
     ("method", "guard"), [("PUT", SignedIn("staff", (ANN,))), ("DELETE", Nobody()), ("PATCH", Nobody())]
 )
 def test_a_resource_speaks_of_its_methods_only(method, guard):
-    """A resource that does not name the method is passed over; a method that none names is nobody's."""
+    """A resource applies to its methods only; nobody has access with other methods."""
     assert Access([PRIVATE, REST]).guard(parse_request_path("/private/a"), method) == guard
 
 
 def test_head_goes_with_get():
-    """Who may GET may HEAD, though the resource names GET alone."""
+    """A resource for GET applies to HEAD too."""
     assert Access([Resource("/**", ("GET",), white_list=True)]).guard(parse_request_path("/a"), "HEAD") == Anyone()
 
 
@@ -65,14 +65,14 @@ def test_an_escape_leads_past_no_guard(raw):
 
 
 def test_a_star_does_not_open_what_lies_deeper():
-    """`/files/*` covers the files of one directory; those below it are nobody's."""
+    """`/files/*` covers the files of one directory, and not those below."""
     access = Access([Resource("/files/*", white_list=True)])
     assert access.guard(parse_request_path("/files/a"), "GET") == Anyone()
     assert access.guard(parse_request_path("/files/secret/a"), "GET") == Nobody()
 
 
 def test_a_resource_that_names_no_way_in_lets_nobody_pass():
-    """A resource that is neither open nor has a provider closes its paths, later ones notwithstanding."""
+    """A resource that is not open and has no provider denies access, even if a later one matches."""
     access = Access([Resource("/x"), Resource("/**", white_list=True)])
     assert access.guard(parse_request_path("/x"), "GET") == Nobody()
 
@@ -84,7 +84,7 @@ def test_every_resource_that_covers_a_path_can_be_told():
 
 
 def test_a_user_who_is_not_listed_is_not_permitted():
-    """Whatever the driver answered."""
+    """A user that the guard does not list is refused."""
     guard = SignedIn("staff", (ANN,))
     assert (guard.permits(User("ann")), guard.permits(User("ben"))) == (True, False)
 
@@ -118,14 +118,14 @@ def test_the_first_rule_that_matches_decides_about_a_user(rules, groups, email, 
 
 
 def test_a_policy_server_may_be_asked_about_users_with_passwords():
-    """As about others."""
+    """A guard for users with passwords may name a policy server."""
     opa = OpaServer("http://127.0.0.1:8181/v1/data/allow")
     resource = Resource("/**", provider="staff", users=(ANN,), opa=opa)
     assert Access([resource]).guard(parse_request_path("/a"), "GET") == SignedIn("staff", (ANN,), (), opa)
 
 
 def test_a_user_who_is_not_listed_may_not_pass():
-    """A list bounds who may pass, whoever has signed in."""
+    """A list of users refuses all others, even if they are signed in."""
     guard = SignedIn("staff", (ANN,))
     assert (guard.permits(User("ann")), guard.permits(User("ben"))) == (True, False)
 
@@ -189,7 +189,7 @@ def test_a_glob_does_not_cover(glob, paths):
 
 @pytest.mark.parametrize("glob", ["/[ab]?{c,d}(e|f)+^$\\d.|", "/ # & ~ - !", "/é日本"])
 def test_what_is_no_star_stands_for_itself(glob):
-    """No character but `*` has a meaning, whatever it means in an expression."""
+    """Only `*` has a meaning in a glob."""
     assert _covers(glob, glob)
 
 
@@ -226,7 +226,7 @@ def test_who_has_passed_one_guard_may_pass_another(guard, passed, user, expected
 
 
 def test_a_policy_server_is_not_asked_on_the_way():
-    """What only it can say counts as a no, unless its yes is assumed."""
+    """A guard with a policy server lets nobody pass, unless its permission is assumed."""
     guarded = SignedIn("staff", (ANN,), (), OpaServer("http://127.0.0.1:8181/v1/data/allow"))
     assert not lets_pass(guarded, ANN_ALONE, User("ann"))
     assert lets_pass(guarded, ANN_ALONE, User("ann"), assume_policy=True)

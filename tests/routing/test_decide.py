@@ -172,7 +172,7 @@ def test_an_upload_without_a_file_name_is_a_plan_to_read_its_form(decided, site)
 
 
 def test_a_request_that_leads_nowhere_ends_there(decided, site):
-    """Beside all mounts there is no target, and nothing more to tell."""
+    """A path without a mount has no target."""
     found = decided(site(mount="/m/"), "GET /x")
     assert (found.plan, found.match, found.checks) == (
         (Refuse(404, "no target is mounted at this host and path"),),
@@ -202,7 +202,7 @@ def test_who_may_not_pass_gets_no_further(decided, site, request_line, user, ref
 
 
 def test_a_listed_user_is_seen_by_templates(decided, site, scripted):
-    """Who signs in is who the templates read."""
+    """Templates read the user who signed in."""
     who = scripted(lambda data: f"/{data.user.username}")
     found = decided(site((".", who), resources=[STAFF]), "GET /a", "ann")
     assert (found.user, found.plan[0]) == (User("ann"), Serve("ann"))
@@ -257,7 +257,7 @@ TOO_LONG = Refuse(400, "the key is longer than 1024 bytes")
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_key_that_s3_could_not_hold_is_refused_before_anything_is_matched(decided, site, signed_in, method):
-    """The mount does not count; access and rules, which would have made it short, see no longer key."""
+    """A key that is too long is refused before rules could shorten it; the mount does not count."""
     found = site(("^/k", "/short"), mount="/m/", resources=signed_in("ann"))
     longest = decided(found, f"{method} /m/{'k' * 1024}", "ann")
     assert longest.plan != (TOO_LONG,)
@@ -318,7 +318,7 @@ def test_rules_see_the_directory_of_an_isolated_user_and_cannot_leave_it(decided
 
 
 def test_the_page_of_all_targets_is_in_front_of_what_is_mounted_there(site):
-    """At its own paths only, and for reading; its resource says who may see it."""
+    """The page of all targets is at its own paths only, for reading, with its own resource."""
     page = TargetList(True, Mount("", ("/",)), Resource("/", METHODS, provider="staff", users=(ANN,)))
     mounts = Mounts([site()], target_list=page)
     assert simulate(mounts, read_request("/", "GET"), User("ann")).plan == (ListTargets(),)
@@ -361,13 +361,13 @@ def test_only_a_logout_takes_a_post(site, method, path, allowed):
     ],
 )
 def test_the_first_rule_that_matches_decides_who_may_pass(rules, permitted):
-    """And whom none matches may not, where there are rules."""
+    """The first rule that matches decides; a user whom no rule matches is refused."""
     ann = User("ann", "OIDC", "ann@example.org", ("readers", "editors"))
     assert SignedIn("id", None, tuple(rules)).permits(ann) is permitted
 
 
 def test_a_policy_server_is_asked_about_those_whom_the_rules_let_pass(site):
-    """Its answer decides."""
+    """The answer of the policy server decides."""
     resource = Resource("/**", METHODS, provider="id", oidc=Authorization(opa=OpaServer("http://opa/")))
     mounts = Mounts([site(resources=[resource])])
     for answer, status in ((True, None), (False, 403)):

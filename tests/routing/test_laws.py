@@ -1,4 +1,4 @@
-"""What holds for every key, every encoding of it, every template and every user."""
+"""Laws for every key, every encoding of it, every template and every user."""
 
 from contextlib import suppress
 from urllib.parse import quote

@@ -81,7 +81,7 @@ def test_where_nothing_is_mounted_there_is_no_target():
     [("www.example.com", "exact"), ("img.example.com", "pattern"), ("example.org", "any"), ("", "any")],
 )
 def test_an_exact_host_beats_a_pattern_beats_any(host, name):
-    """Who names the host most closely wins, wherever in the file it stands."""
+    """An exact host comes before a pattern, and a pattern before any host."""
     mounts = Mounts([_site("any"), _site("pattern", "*.example.com"), _site("exact", "www.example.com")])
     assert _found(mounts, host, "/x") == (name, "/", "/x")
 

@@ -59,7 +59,7 @@ def test_the_root_of_a_mount_is_always_browsed(planned, site):
 
 
 def test_the_root_stays_the_root_when_it_is_rewritten(planned, site):
-    """What is the root is decided by the path that was asked for, as all else about directories is."""
+    """The request path decides whether a directory is the root."""
     assert planned(site(("^/$", "/site/")), "GET /") == (Browse("site/", root=True),)
     assert planned(site(("^/a/$", "/")), "GET /a/") == (Browse("", root=False), NO_DIRECTORY)
 
@@ -330,7 +330,7 @@ ATTEMPTS = [
 
 @pytest.mark.parametrize("attempt", [each for each in ATTEMPTS if dataclasses.fields(each)], ids=repr)
 def test_an_attempt_is_a_value(attempt):
-    """Plans are compared by what they say, and nobody changes one."""
+    """Attempts are compared by value and cannot be changed."""
     assert attempt == dataclasses.replace(attempt)
     with pytest.raises(dataclasses.FrozenInstanceError):
         setattr(attempt, dataclasses.fields(attempt)[0].name, "b")

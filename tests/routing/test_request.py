@@ -76,7 +76,7 @@ def test_a_path_that_no_key_can_have_is_refused(raw):
 
 
 def test_a_path_of_characters_that_are_no_bytes_is_refused():
-    """What Tornado cannot have read off a request line is a bad path too, never another exception."""
+    """Characters beyond latin-1 make a bad address too, never another exception."""
     with pytest.raises(BadAddress, match="the path is not valid UTF-8"):
         parse_request_path("/\u20ac")
 
@@ -208,7 +208,7 @@ def test_a_path_or_an_absolute_address_is_taken_apart(target, address):
     ],
 )
 def test_any_other_form_is_refused(target):
-    """What names neither a path nor a host to ask is refused with 400."""
+    """A target without a path and without a host is refused with 400."""
     with pytest.raises(BadAddress) as caught:
         read_address(target)
     assert status_of(caught.value) == 400
@@ -256,12 +256,12 @@ def test_the_log_never_sees_a_query():
     ],
 )
 def test_the_log_never_sees_user_information(target, shown):
-    """What stands before the host of an address is left out; a path is not an address, and may hold an `@`."""
+    """User information in an address is not shown; a path may contain an `@`."""
     assert shown_path(target) == shown
 
 
 def test_a_query_has_an_end():
-    """More parameters than anyone sends are refused, however short they are."""
+    """The number of parameters is limited."""
     with pytest.raises(BadAddress, match="more than 1000 parameters"):
         read_request(f"/?{'a&' * 1000}", "GET", "h")
 

@@ -97,7 +97,7 @@ def test_what_is_not_a_step_is_refused(decided, site, value):
 
 
 def test_a_delete_takes_no_step(decided, site):
-    """Who aborts an upload as S3 does it, by a DELETE, keeps the file that is there."""
+    """A DELETE with a step of an upload does not delete the file."""
     found = site(actions=Actions(delete=DeleteAction(enabled=True)))
     (refused,) = decided(found, "DELETE /a?upload=abort&id=x").plan
     assert (refused.status, refused.reason) == (400, "a step of an upload in parts is a PUT")
@@ -118,7 +118,7 @@ def _rendered(data=DATA, **options) -> Properties:
 
 
 def test_without_options_nothing_is_set():
-    """An upload has no property that nobody asked for."""
+    """Without options, an upload has no properties."""
     assert _rendered() == Properties()
 
 
@@ -159,7 +159,7 @@ def test_headers_and_storage_class_are_templates():
 
 
 def test_an_offset_of_a_moment_is_kept():
-    """RFC 3339 has offsets."""
+    """An offset in a time is kept."""
     made = _rendered(system_metadata=SystemMetadata(expires="2065-10-21T07:28:00+02:00"))
     assert made.expires is not None
     assert made.expires.utcoffset() == timedelta(hours=2)
@@ -167,37 +167,37 @@ def test_an_offset_of_a_moment_is_kept():
 
 @pytest.mark.parametrize("text", ["tomorrow", "2065-10-21T07:28:00", "{{ .Key }}"])
 def test_what_is_no_moment_fails(text):
-    """A moment without a zone is none of RFC 3339."""
+    """A time without a zone is invalid."""
     with pytest.raises(PropertyFailed, match="which is not a moment of RFC 3339"):
         _rendered(system_metadata=SystemMetadata(expires=text))
 
 
 def test_a_template_that_fails_is_named():
-    """Nobody is signed in."""
+    """The error names the template that failed."""
     with pytest.raises(PropertyFailed, match="the template of `owner` failed"):
         _rendered(PutData(None, INPUT, "a"), metadata=(("owner", "{{ .User.GetUsername }}"),))
 
 
 def test_a_control_character_is_refused():
-    """No header can carry one."""
+    """A control character in a result is refused."""
     with pytest.raises(PropertyFailed, match="makes a control character"):
         _rendered(metadata=(("a", '{{ "\\t" }}'),))
 
 
 def test_metadata_that_is_not_ascii_is_encoded():
-    """Names of files are; S3 itself gives encoded words of RFC 2047 for such values."""
+    """Values beyond ASCII are encoded words (RFC 2047), as S3 returns them."""
     assert _rendered(metadata=(("a", "größe"),)).metadata == {"a": "=?utf-8?b?Z3LDtsOfZQ==?="}
 
 
 def test_metadata_has_a_limit():
-    """S3 takes 2 KiB of names and values together."""
+    """Names and values together have at most 2 KiB."""
     with pytest.raises(RequestError):
         _rendered(metadata=(("a", "x" * 2048),))
     assert _rendered(metadata=(("a", "x" * 2047),)).metadata
 
 
 def test_a_size_that_is_read_must_be_known():
-    """An upload that does not announce its size has none before its content."""
+    """A template that reads the size needs an announced one."""
     reading = PropertyTemplates(PutAction(storage_class="{{ if gt .Input.ContentSize 9 }}GLACIER{{ end }}"))
     reading.check_size(5)
     PropertyTemplates(PutAction()).check_size(None)
