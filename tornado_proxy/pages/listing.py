@@ -24,20 +24,16 @@ def link_to(directory: str, name: str) -> str | None:
     return None if path_objection(path) else link(path)
 
 
+_PICTURES: dict[int, int | str] = {
+    **{code: 0x2400 + code for code in range(0x20)},
+    0x7F: "\N{SYMBOL FOR DELETE}",
+    **dict.fromkeys((*range(0x80, 0xA0), *range(0xD800, 0xE000)), "\N{REPLACEMENT CHARACTER}"),
+}
+
+
 def visible(name: str) -> str:
-    """Returns a name with visible symbols in place of control characters."""
-    return name if name.isprintable() else "".join(_picture(character) for character in name)
-
-
-def _picture(character: str) -> str:
-    number = ord(character)
-    if number < 0x20:
-        return chr(0x2400 + number)
-    if number == 0x7F:
-        return "\N{SYMBOL FOR DELETE}"
-    if 0x80 <= number < 0xA0 or 0xD800 <= number < 0xE000:
-        return "\N{REPLACEMENT CHARACTER}"
-    return character
+    """Returns a name with visible symbols in place of control characters and surrogates."""
+    return name if name.isprintable() else name.translate(_PICTURES)
 
 
 _UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
@@ -59,9 +55,6 @@ SORT_KEYS: tuple[SortKey, ...] = ("name", "size", "date")
 
 # Query parameters that the links between the pages of a listing keep.
 _KEPT = ("limit", "format", "sort", "order")
-_MOST_EARLIER = 30  # earlier pages whose tokens a link contains
-_FORGOTTEN = "-"  # replaces the tokens before those
-_TOKEN = re.compile(r"[A-Za-z0-9_-]{1,1500}")
 _DIGITS = re.compile(r"([0-9]+)")
 _NEVER = datetime(1, 1, 1, tzinfo=UTC)
 
@@ -124,7 +117,7 @@ class Listing:
     """A page of the direct entries of a directory, in S3's order.
 
     `path` is the directory's request path, `root` the mount's; both end with `/`. `query` is the request's: `after` is
-    the token of the page, `via` has those of the pages before it, `sort` and `order` are the requested order.
+    the token of the page, `sort` and `order` are the requested order.
     """
 
     path: str
@@ -163,25 +156,6 @@ class Listing:
         return link(self.path, (("after", self.next_token), *self._kept)) if self.next_token else None
 
     @property
-    def next_page(self) -> str | None:
-        """The link to the next page, which contains the way back."""
-        if self.next_token is None:
-            return None
-        via = (*self._via, self.query["after"]) if not self.first else ()
-        known = via if len(via) <= _MOST_EARLIER else (_FORGOTTEN, *via[-_MOST_EARLIER:])
-        return self._page(self.next_token, known)
-
-    @property
-    def previous_page(self) -> str | None:
-        """The link to the page before; None on the first page, or if the request does not contain the way back."""
-        if self.first or "via" not in self.query:
-            return None
-        *earlier, before = self._via or ("",)
-        if before == _FORGOTTEN:
-            return None
-        return self._page(before, tuple(earlier)) if before else self.first_page
-
-    @property
     def first_page(self) -> str:
         """The link to the first page."""
         return link(self.path, self._kept)
@@ -190,7 +164,7 @@ class Listing:
         """Returns the link to this page sorted by a key: descending if it is already sorted by it, else ascending."""
         shown = self.order or Order()
         order = "desc" if shown.by == key and not shown.descending else "asc"
-        here = tuple((name, self.query[name]) for name in ("after", "via", "limit", "format") if name in self.query)
+        here = tuple((name, self.query[name]) for name in ("after", "limit", "format") if name in self.query)
         return link(self.path, (*here, ("sort", key), ("order", order)))
 
     @property
@@ -211,15 +185,6 @@ class Listing:
     @property
     def _kept(self) -> Query:
         return tuple((name, self.query[name]) for name in _KEPT if name in self.query)
-
-    @property
-    def _via(self) -> tuple[str, ...]:
-        return tuple(each for each in self.query.get("via", "").split(".") if _TOKEN.fullmatch(each))[
-            : _MOST_EARLIER + 1
-        ]
-
-    def _page(self, token: str, via: tuple[str, ...]) -> str:
-        return link(self.path, (("after", token), ("via", ".".join(via)), *self._kept))
 
 
 def timestamp(moment: datetime | None) -> str | None:

@@ -80,8 +80,7 @@ def listing_view(listing: Listing, offers: Offers) -> dict[str, object]:
         "count": len(lines),
         "pages": {
             "first": None if listing.first else listing.first_page,
-            "previous": listing.previous_page,
-            "next": listing.next_page,
+            "next": listing.next_href,
         },
         "offers": offers,
         "archives": [(each, link(listing.path, (("format", each),))) for each in offers.archives],

@@ -212,7 +212,9 @@ class _Loader:
             pages.check()
         except TemplateSyntaxError as error:
             source = self._source(f"{options.templates}/{error.name}")
-            span = _line(source, error.lineno) if source else span
+            if source:
+                start = source.offset(error.lineno, 1)
+                span = Span(source, start, start + len(source.line(error.lineno)))
             self.diagnostics.append(Diagnostic("bad-template", str(error.message), span))
         except Exception as error:  # noqa: BLE001 - a template can raise errors of any type
             message = f"a page cannot be made of these templates: {error}"
@@ -235,8 +237,3 @@ class _Loader:
             for name, source in self._sources.items():
                 if Path(name).parent == folder:
                     yield Path(name).name, source.text
-
-
-def _line(source: SourceFile, number: int) -> Span:
-    start = source.offset(number, 1)
-    return Span(source, start, start + len(source.line(number)))

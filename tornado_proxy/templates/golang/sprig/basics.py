@@ -6,7 +6,6 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from types import MappingProxyType
 
 from tornado_proxy.templates.golang.calling import ANY, BOOL, FLOAT, INT, STRING, Function, budgeted, function
 from tornado_proxy.templates.golang.formatting import shown
@@ -36,6 +35,18 @@ from tornado_proxy.templates.template import RenderBudget
 def is_empty(value: Value) -> bool:
     """Returns whether a value is nil, zero, false or without elements; a struct never is."""
     return not is_true(value)
+
+
+def forgiving(call: Callable[..., Value], fallback: Callable[..., Value]) -> Callable[..., Value]:
+    """Returns a function that has a fallback for errors, as sprig's functions without `must` have."""
+
+    def forgiven(budget: RenderBudget, *arguments: Value) -> Value:
+        try:
+            return call(budget, *arguments)
+        except ExecutionError:
+            return fallback(*arguments)
+
+    return forgiven
 
 
 def _default(fallback: Value, *given: Value) -> Value:
@@ -216,47 +227,45 @@ def _seq(budget: RenderBudget, *numbers: int) -> bytes:
     return b" ".join(b"%d" % number for number in _until_step(budget, start, end + direction, step))
 
 
-FUNCTIONS: Mapping[str, Function] = MappingProxyType(
-    {
-        "all": function(lambda *values: not any(map(is_empty, values)), rest=ANY),
-        "any": function(lambda *values: not all(map(is_empty, values)), rest=ANY),
-        "coalesce": function(_coalesce, rest=ANY),
-        "default": function(_default, ANY, rest=ANY),
-        "empty": function(is_empty, ANY),
-        "fail": function(_fail, STRING),
-        "ternary": function(lambda yes, no, condition: yes if condition else no, ANY, ANY, BOOL),
-        "atoi": function(atoi, STRING),
-        "float64": function(to_float, ANY),
-        "int": function(to_int, ANY),
-        "int64": function(lambda value: Int64(to_int(value)), ANY),
-        "toDecimal": budgeted(_to_decimal, ANY),
-        "deepEqual": budgeted(deep_equal, ANY, ANY),
-        "kindIs": function(lambda name, value: name == _kind_of(value), STRING, ANY),
-        "kindOf": function(_kind_of, ANY),
-        "typeIs": function(lambda name, value: name == _type_of(value), STRING, ANY),
-        "typeIsLike": function(_type_is_like, STRING, ANY),
-        "typeOf": function(_type_of, ANY),
-        "add": function(lambda *values: _wrapping(operator.add)(0, *values), rest=ANY),
-        "add1": function(lambda value: _wrapping(operator.add)(value, 1), ANY),
-        "add1f": budgeted(lambda budget, value: _decimal(operator.add)(budget, value, 1), ANY),
-        "addf": budgeted(lambda budget, *values: _decimal(operator.add)(budget, 0, *values), rest=ANY),
-        "biggest": function(_wrapping(max), ANY, rest=ANY),
-        "ceil": function(lambda value: _whole(math.ceil, to_float(value)), ANY),
-        "div": function(_wrapping(_quotient), ANY, ANY),
-        "divf": budgeted(_decimal(_divide), ANY, rest=ANY),
-        "floor": function(lambda value: _whole(math.floor, to_float(value)), ANY),
-        "max": function(_wrapping(max), ANY, rest=ANY),
-        "maxf": function(_extreme(1), ANY, rest=ANY),
-        "min": function(_wrapping(min), ANY, rest=ANY),
-        "minf": function(_extreme(-1), ANY, rest=ANY),
-        "mod": function(_wrapping(_remainder), ANY, ANY),
-        "mul": function(_wrapping(operator.mul), ANY, rest=ANY),
-        "mulf": budgeted(_decimal(operator.mul), ANY, rest=ANY),
-        "round": function(_round, ANY, INT, rest=FLOAT),
-        "seq": budgeted(_seq, rest=INT),
-        "sub": function(_wrapping(operator.sub), ANY, ANY),
-        "subf": budgeted(_decimal(operator.sub), ANY, rest=ANY),
-        "until": budgeted(_until, INT),
-        "untilStep": budgeted(_until_step, INT, INT, INT),
-    }
-)
+FUNCTIONS: Mapping[str, Function] = {
+    "all": function(lambda *values: not any(map(is_empty, values)), rest=ANY),
+    "any": function(lambda *values: not all(map(is_empty, values)), rest=ANY),
+    "coalesce": function(_coalesce, rest=ANY),
+    "default": function(_default, ANY, rest=ANY),
+    "empty": function(is_empty, ANY),
+    "fail": function(_fail, STRING),
+    "ternary": function(lambda yes, no, condition: yes if condition else no, ANY, ANY, BOOL),
+    "atoi": function(atoi, STRING),
+    "float64": function(to_float, ANY),
+    "int": function(to_int, ANY),
+    "int64": function(lambda value: Int64(to_int(value)), ANY),
+    "toDecimal": budgeted(_to_decimal, ANY),
+    "deepEqual": budgeted(deep_equal, ANY, ANY),
+    "kindIs": function(lambda name, value: name == _kind_of(value), STRING, ANY),
+    "kindOf": function(_kind_of, ANY),
+    "typeIs": function(lambda name, value: name == _type_of(value), STRING, ANY),
+    "typeIsLike": function(_type_is_like, STRING, ANY),
+    "typeOf": function(_type_of, ANY),
+    "add": function(lambda *values: _wrapping(operator.add)(0, *values), rest=ANY),
+    "add1": function(lambda value: _wrapping(operator.add)(value, 1), ANY),
+    "add1f": budgeted(lambda budget, value: _decimal(operator.add)(budget, value, 1), ANY),
+    "addf": budgeted(lambda budget, *values: _decimal(operator.add)(budget, 0, *values), rest=ANY),
+    "biggest": function(_wrapping(max), ANY, rest=ANY),
+    "ceil": function(lambda value: _whole(math.ceil, to_float(value)), ANY),
+    "div": function(_wrapping(_quotient), ANY, ANY),
+    "divf": budgeted(_decimal(_divide), ANY, rest=ANY),
+    "floor": function(lambda value: _whole(math.floor, to_float(value)), ANY),
+    "max": function(_wrapping(max), ANY, rest=ANY),
+    "maxf": function(_extreme(1), ANY, rest=ANY),
+    "min": function(_wrapping(min), ANY, rest=ANY),
+    "minf": function(_extreme(-1), ANY, rest=ANY),
+    "mod": function(_wrapping(_remainder), ANY, ANY),
+    "mul": function(_wrapping(operator.mul), ANY, rest=ANY),
+    "mulf": budgeted(_decimal(operator.mul), ANY, rest=ANY),
+    "round": function(_round, ANY, INT, rest=FLOAT),
+    "seq": budgeted(_seq, rest=INT),
+    "sub": function(_wrapping(operator.sub), ANY, ANY),
+    "subf": budgeted(_decimal(operator.sub), ANY, rest=ANY),
+    "until": budgeted(_until, INT),
+    "untilStep": budgeted(_until_step, INT, INT, INT),
+}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 
 from tornado_proxy.templates.golang.calling import (
     ANY,
@@ -25,7 +24,7 @@ from tornado_proxy.templates.golang.moments import (
     parse_moment,
 )
 from tornado_proxy.templates.golang.numbers import MAX_INT, MIN_INT, wrap_int
-from tornado_proxy.templates.golang.sprig.basics import atoi
+from tornado_proxy.templates.golang.sprig.basics import atoi, forgiving
 from tornado_proxy.templates.golang.text import go_string, runes
 from tornado_proxy.templates.golang.values import ExecutionError, Int64, Struct, StructType, Type, Value, named_integer
 from tornado_proxy.templates.template import RenderBudget
@@ -223,22 +222,11 @@ def _must_to_date(budget: RenderBudget, layout: bytes, text: bytes) -> Struct:
     return _as_time(parse_moment(runes(layout), runes(text)))
 
 
-def _to_date(budget: RenderBudget, layout: bytes, text: bytes) -> Struct:
-    try:
-        return _must_to_date(budget, layout, text)
-    except ExecutionError:
-        return _as_time(ZERO)
-
-
-def _must_date_modify(text: bytes, time: Struct) -> Struct:
+def _must_date_modify(_budget: RenderBudget, text: bytes, time: Struct) -> Struct:
     return _as_time(time.source.plus(parse_duration(runes(text))))
 
 
-def _date_modify(text: bytes, time: Struct) -> Struct:
-    try:
-        return _must_date_modify(text, time)
-    except ExecutionError:
-        return time
+_date_modify = budgeted(forgiving(_must_date_modify, lambda _text, time: time), STRING, _TIME)
 
 
 def _duration(value: Value) -> bytes:
@@ -273,23 +261,21 @@ def _duration_round(value: Value) -> bytes:
     return b"0s"
 
 
-FUNCTIONS: Mapping[str, Function] = MappingProxyType(
-    {
-        "date": budgeted(_date, STRING, ANY),
-        "dateInZone": budgeted(_date_in_zone, STRING, ANY, STRING),
-        "dateModify": function(_date_modify, STRING, _TIME),
-        "date_in_zone": budgeted(_date_in_zone, STRING, ANY, STRING),
-        "date_modify": function(_date_modify, STRING, _TIME),
-        "duration": function(_duration, ANY),
-        "durationRound": function(_duration_round, ANY),
-        "htmlDate": budgeted(lambda budget, value: _date(budget, b"2006-01-02", value), ANY),
-        "htmlDateInZone": budgeted(
-            lambda budget, value, zone: _date_in_zone(budget, b"2006-01-02", value, zone), ANY, STRING
-        ),
-        "mustDateModify": function(_must_date_modify, STRING, _TIME),
-        "mustToDate": budgeted(_must_to_date, STRING, STRING),
-        "must_date_modify": function(_must_date_modify, STRING, _TIME),
-        "toDate": budgeted(_to_date, STRING, STRING),
-        "unixEpoch": function(lambda time: b"%d" % time.source.seconds, _TIME),
-    }
-)
+FUNCTIONS: Mapping[str, Function] = {
+    "date": budgeted(_date, STRING, ANY),
+    "dateInZone": budgeted(_date_in_zone, STRING, ANY, STRING),
+    "dateModify": _date_modify,
+    "date_in_zone": budgeted(_date_in_zone, STRING, ANY, STRING),
+    "date_modify": _date_modify,
+    "duration": function(_duration, ANY),
+    "durationRound": function(_duration_round, ANY),
+    "htmlDate": budgeted(lambda budget, value: _date(budget, b"2006-01-02", value), ANY),
+    "htmlDateInZone": budgeted(
+        lambda budget, value, zone: _date_in_zone(budget, b"2006-01-02", value, zone), ANY, STRING
+    ),
+    "mustDateModify": budgeted(_must_date_modify, STRING, _TIME),
+    "mustToDate": budgeted(_must_to_date, STRING, STRING),
+    "must_date_modify": budgeted(_must_date_modify, STRING, _TIME),
+    "toDate": budgeted(forgiving(_must_to_date, lambda _layout, _text: _as_time(ZERO)), STRING, STRING),
+    "unixEpoch": function(lambda time: b"%d" % time.source.seconds, _TIME),
+}

@@ -9,12 +9,13 @@ import math
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
+from functools import partial
 from typing import Any, NoReturn
 
 from tornado_proxy.templates.golang.calling import ANY, STRING, Function, budgeted, function
 from tornado_proxy.templates.golang.formatting import STRINGER
 from tornado_proxy.templates.golang.numbers import format_float
+from tornado_proxy.templates.golang.sprig.basics import forgiving
 from tornado_proxy.templates.golang.text import go_string, runes
 from tornado_proxy.templates.golang.values import (
     ExecutionError,
@@ -179,18 +180,11 @@ def _number(value: float) -> bytes:
     return re.sub("e-0", "e-", text).encode()
 
 
-def must_write(budget: RenderBudget, value: Value, *, html: bool = True, pretty: bool = False) -> bytes:
+def _write(budget: RenderBudget, value: Value, *, html: bool = True, pretty: bool = False) -> bytes:
     """Returns the JSON text of a value; raises `ExecutionError` if it has none."""
     writer = _Writer(budget, html=html, pretty=pretty)
     writer.value(value)
     return b"".join(writer.pieces)
-
-
-def _write(budget: RenderBudget, value: Value, *, pretty: bool = False) -> bytes:
-    try:
-        return must_write(budget, value, pretty=pretty)
-    except ExecutionError:
-        return b""
 
 
 def _refuse(constant: str) -> NoReturn:
@@ -236,37 +230,28 @@ def _number_or_zero(text: str) -> float:
     return 0.0 if math.isinf(number) else number
 
 
-def _must_read(budget: RenderBudget, text: bytes) -> Value:
-    return _decoded(budget, text, _number_in_range)
+_write_pretty = partial(_write, pretty=True)
+_write_raw = partial(_write, html=False)
+_read = forgiving(lambda budget, text: _decoded(budget, text, _number_or_zero), lambda _text: None)
 
-
-def _read(budget: RenderBudget, text: bytes) -> Value:
-    try:
-        return _decoded(budget, text, _number_or_zero)
-    except ExecutionError:
-        return None
-
-
-FUNCTIONS: Mapping[str, Function] = MappingProxyType(
-    {
-        "b32dec": function(_b32dec, STRING),
-        "b32enc": function(base64.b32encode, STRING),
-        "b64dec": function(_b64dec, STRING),
-        "b64enc": function(base64.b64encode, STRING),
-        "adler32sum": function(lambda text: b"%d" % zlib.adler32(text), STRING),
-        "sha1sum": function(lambda text: hashlib.sha1(text, usedforsecurity=False).hexdigest().encode(), STRING),
-        "sha256sum": function(lambda text: hashlib.sha256(text).hexdigest().encode(), STRING),
-        "sha512sum": function(lambda text: hashlib.sha512(text).hexdigest().encode(), STRING),
-        "fromJson": budgeted(_read, STRING),
-        "mustFromJson": budgeted(_must_read, STRING),
-        "mustToJson": budgeted(must_write, ANY),
-        "mustToPrettyJson": budgeted(lambda budget, value: must_write(budget, value, pretty=True), ANY),
-        "mustToRawJson": budgeted(lambda budget, value: must_write(budget, value, html=False), ANY),
-        "toJson": budgeted(_write, ANY),
-        "toPrettyJson": budgeted(lambda budget, value: _write(budget, value, pretty=True), ANY),
-        "toRawJson": budgeted(lambda budget, value: must_write(budget, value, html=False), ANY),
-    }
-)
+FUNCTIONS: Mapping[str, Function] = {
+    "b32dec": function(_b32dec, STRING),
+    "b32enc": function(base64.b32encode, STRING),
+    "b64dec": function(_b64dec, STRING),
+    "b64enc": function(base64.b64encode, STRING),
+    "adler32sum": function(lambda text: b"%d" % zlib.adler32(text), STRING),
+    "sha1sum": function(lambda text: hashlib.sha1(text, usedforsecurity=False).hexdigest().encode(), STRING),
+    "sha256sum": function(lambda text: hashlib.sha256(text).hexdigest().encode(), STRING),
+    "sha512sum": function(lambda text: hashlib.sha512(text).hexdigest().encode(), STRING),
+    "fromJson": budgeted(_read, STRING),
+    "mustFromJson": budgeted(lambda budget, text: _decoded(budget, text, _number_in_range), STRING),
+    "mustToJson": budgeted(_write, ANY),
+    "mustToPrettyJson": budgeted(_write_pretty, ANY),
+    "mustToRawJson": budgeted(_write_raw, ANY),
+    "toJson": budgeted(forgiving(_write, lambda _value: b""), ANY),
+    "toPrettyJson": budgeted(forgiving(_write_pretty, lambda _value: b""), ANY),
+    "toRawJson": budgeted(_write_raw, ANY),
+}
 
 
 _YAML_INDENT = "    "
@@ -278,7 +263,7 @@ _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 def write_yaml(budget: RenderBudget, value: Value) -> bytes:
     """Returns the YAML text of a value without its last line end; empty for one that has no form in YAML."""
     try:
-        written = must_write(budget, value, html=False)
+        written = _write(budget, value, html=False)
     except ExecutionError:
         return b""
     lines = list(_yaml_lines(json.loads(written), ""))

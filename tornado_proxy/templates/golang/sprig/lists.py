@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 
 from tornado_proxy.templates.golang.calling import ANY, INT, MAP, STRING, Function, budgeted, function
 from tornado_proxy.templates.golang.formatting import shown
@@ -258,31 +257,29 @@ def _assignable(target: Map, source: Map) -> Map:
     return target
 
 
-FUNCTIONS: Mapping[str, Function] = MappingProxyType(
-    {
-        **_TABLE,
-        # Each has a second name, which returns an error in Go instead of a panic; in a template both fail alike.
-        **{f"must{name.capitalize()}": entry for name, entry in _TABLE.items()},
-        "concat": budgeted(_concat, rest=ANY),
-        "list": budgeted(_list, rest=ANY),
-        "sortAlpha": budgeted(_sort_alpha, ANY),
-        "tuple": budgeted(_list, rest=ANY),
-        "deepCopy": budgeted(_deep_copy, ANY),
-        "dict": budgeted(_dict, rest=ANY),
-        "dig": function(_dig, rest=ANY),
-        "get": function(lambda map_, key: map_.get(key, b""), MAP, STRING),
-        "hasKey": function(lambda map_, key: key in map_, MAP, STRING),
-        "keys": budgeted(_keys, rest=MAP),
-        "merge": budgeted(_merged(overwrite=False), MAP, rest=MAP),
-        "mergeOverwrite": budgeted(_merged(overwrite=True), MAP, rest=MAP),
-        "mustDeepCopy": budgeted(_deep_copy, ANY),
-        "mustMerge": budgeted(_merged(overwrite=False), MAP, rest=MAP),
-        "mustMergeOverwrite": budgeted(_merged(overwrite=True), MAP, rest=MAP),
-        "omit": budgeted(_omit, MAP, rest=STRING),
-        "pick": function(_pick, MAP, rest=STRING),
-        "pluck": function(_pluck, STRING, rest=MAP),
-        "set": budgeted(_set, MAP, STRING, ANY),
-        "unset": function(_unset, MAP, STRING),
-        "values": budgeted(_values, MAP),
-    }
-)
+FUNCTIONS: Mapping[str, Function] = {
+    **_TABLE,
+    # Each has a second name, which returns an error in Go instead of a panic; in a template both fail alike.
+    **{f"must{name.capitalize()}": entry for name, entry in _TABLE.items()},
+    "concat": budgeted(_concat, rest=ANY),
+    "list": budgeted(_list, rest=ANY),
+    "sortAlpha": budgeted(_sort_alpha, ANY),
+    "tuple": budgeted(_list, rest=ANY),
+    "deepCopy": budgeted(_deep_copy, ANY),
+    "dict": budgeted(_dict, rest=ANY),
+    "dig": function(_dig, rest=ANY),
+    "get": function(lambda map_, key: map_.get(key, b""), MAP, STRING),
+    "hasKey": function(lambda map_, key: key in map_, MAP, STRING),
+    "keys": budgeted(_keys, rest=MAP),
+    "merge": budgeted(_merged(overwrite=False), MAP, rest=MAP),
+    "mergeOverwrite": budgeted(_merged(overwrite=True), MAP, rest=MAP),
+    "mustDeepCopy": budgeted(_deep_copy, ANY),
+    "mustMerge": budgeted(_merged(overwrite=False), MAP, rest=MAP),
+    "mustMergeOverwrite": budgeted(_merged(overwrite=True), MAP, rest=MAP),
+    "omit": budgeted(_omit, MAP, rest=STRING),
+    "pick": function(_pick, MAP, rest=STRING),
+    "pluck": function(_pluck, STRING, rest=MAP),
+    "set": budgeted(_set, MAP, STRING, ANY),
+    "unset": function(_unset, MAP, STRING),
+    "values": budgeted(_values, MAP),
+}

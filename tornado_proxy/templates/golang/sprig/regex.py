@@ -20,6 +20,7 @@ from tornado_proxy.goregex.program import (
 from tornado_proxy.goregex.syntax import PatternError
 from tornado_proxy.templates.golang.calling import INT, STRING, Function, Parameter, budgeted, function
 from tornado_proxy.templates.golang.nodes import Constant
+from tornado_proxy.templates.golang.sprig.basics import forgiving
 from tornado_proxy.templates.golang.text import go_string, runes
 from tornado_proxy.templates.golang.values import STRING_SLICE, ExecutionError, Slice
 from tornado_proxy.templates.template import LimitError, PlainTemplate, RenderBudget, compile_plain
@@ -168,14 +169,6 @@ def _must_match(budget: RenderBudget, pattern: bytes, text: bytes) -> bool:
     return next(matches(_compiled(budget, pattern), text, budget), None) is not None
 
 
-def _match(budget: RenderBudget, pattern: bytes, text: bytes) -> bool:
-    """Returns whether the expression matches; an invalid one does not."""
-    try:
-        return _must_match(budget, pattern, text)
-    except ExecutionError:
-        return False
-
-
 def _find(budget: RenderBudget, pattern: bytes, text: bytes) -> bytes:
     spans = next(matches(_compiled(budget, pattern), text, budget), None)
     return b"" if spans is None else text[slice(*spans[0])]
@@ -252,6 +245,6 @@ FUNCTIONS: Mapping[str, Function] = {
     # Each has a second name, which returns an error in Go instead of a panic; in a template both fail alike.
     **{f"must{name[0].upper()}{name[1:]}": entry for name, entry in _TABLE.items()},
     "mustRegexMatch": budgeted(_must_match, _PATTERN, STRING),
-    "regexMatch": budgeted(_match, _PATTERN_OR_TEXT, STRING),
+    "regexMatch": budgeted(forgiving(_must_match, lambda _pattern, _text: False), _PATTERN_OR_TEXT, STRING),
     "regexQuoteMeta": function(lambda text: _META.sub(rb"\\\g<0>", text), STRING),
 }

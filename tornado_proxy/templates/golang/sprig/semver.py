@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any
 
 import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
@@ -282,9 +281,7 @@ def _semver_compare(budget: RenderBudget, constraint: bytes, version: bytes) -> 
     return any(all(each.admits(parsed) for each in alternative) for alternative in alternatives)
 
 
-FUNCTIONS: Mapping[str, Function] = MappingProxyType(
-    {
-        "semver": budgeted(lambda budget, text: Struct(VERSION, _charged(budget, text)), STRING),
-        "semverCompare": budgeted(_semver_compare, STRING, STRING),
-    }
-)
+FUNCTIONS: Mapping[str, Function] = {
+    "semver": budgeted(lambda budget, text: Struct(VERSION, _charged(budget, text)), STRING),
+    "semverCompare": budgeted(_semver_compare, STRING, STRING),
+}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
+from typing import Any
 
 from tornado_proxy.templates.golang import urls
 from tornado_proxy.templates.golang.calling import ANY, INT, MAP, STRING, Function, budgeted, function
@@ -159,47 +159,43 @@ def _wrap(budget: RenderBudget, width: int, line: bytes, text: bytes, *, cut_wor
     return b"".join(pieces) + text[offset:]
 
 
-_OF_TEXTS: Mapping[str, Function] = MappingProxyType(
-    {
-        "abbrev": function(_abbrev, INT, STRING),
-        "abbrevboth": function(_abbrevboth, INT, INT, STRING),
-        "cat": budgeted(_cat, rest=ANY),
-        "contains": function(lambda part, text: part in text, STRING, STRING),
-        "hasPrefix": function(lambda part, text: text.startswith(part), STRING, STRING),
-        "hasSuffix": function(lambda part, text: text.endswith(part), STRING, STRING),
-        "hello": function(lambda: b"Hello!"),
-        "indent": budgeted(_indent, INT, STRING),
-        "join": budgeted(_join, STRING, ANY),
-        "lower": function(to_lower, STRING),
-        "nindent": budgeted(lambda budget, spaces, text: b"\n" + _indent(budget, spaces, text), INT, STRING),
-        "plural": function(lambda one, many, count: one if count == 1 else many, STRING, STRING, INT),
-        "quote": budgeted(_quote, rest=ANY),
-        "repeat": budgeted(_repeat, INT, STRING),
-        "replace": budgeted(replace, STRING, STRING, STRING),
-        "split": budgeted(lambda budget, separator, text: _numbered(split(budget, text, separator)), STRING, STRING),
-        "splitList": budgeted(
-            lambda budget, separator, text: string_slice(split(budget, text, separator)), STRING, STRING
-        ),
-        "splitn": budgeted(
-            lambda budget, separator, most, text: _numbered(split(budget, text, separator, most)), STRING, INT, STRING
-        ),
-        "squote": budgeted(_squote, rest=ANY),
-        "substr": function(_substr, INT, INT, STRING),
-        "toString": budgeted(lambda budget, value: shown(value, budget), ANY),
-        "toStrings": budgeted(lambda budget, value: string_slice(strings_of(budget, value)), ANY),
-        "trim": function(trim_space, STRING),
-        "trimAll": function(_trim, STRING, STRING),
-        "trimPrefix": function(lambda part, text: text.removeprefix(part), STRING, STRING),
-        "trimSuffix": function(lambda part, text: text.removesuffix(part), STRING, STRING),
-        "trimall": function(_trim, STRING, STRING),
-        "trunc": function(_trunc, INT, STRING),
-        "upper": function(to_upper, STRING),
-        "wrap": budgeted(lambda budget, width, text: _wrap(budget, width, b"", text, cut_words=False), INT, STRING),
-        "wrapWith": budgeted(
-            lambda budget, width, line, text: _wrap(budget, width, line, text, cut_words=True), INT, STRING, STRING
-        ),
-    }
-)
+_OF_TEXTS: Mapping[str, Function] = {
+    "abbrev": function(_abbrev, INT, STRING),
+    "abbrevboth": function(_abbrevboth, INT, INT, STRING),
+    "cat": budgeted(_cat, rest=ANY),
+    "contains": function(lambda part, text: part in text, STRING, STRING),
+    "hasPrefix": function(lambda part, text: text.startswith(part), STRING, STRING),
+    "hasSuffix": function(lambda part, text: text.endswith(part), STRING, STRING),
+    "hello": function(lambda: b"Hello!"),
+    "indent": budgeted(_indent, INT, STRING),
+    "join": budgeted(_join, STRING, ANY),
+    "lower": function(to_lower, STRING),
+    "nindent": budgeted(lambda budget, spaces, text: b"\n" + _indent(budget, spaces, text), INT, STRING),
+    "plural": function(lambda one, many, count: one if count == 1 else many, STRING, STRING, INT),
+    "quote": budgeted(_quote, rest=ANY),
+    "repeat": budgeted(_repeat, INT, STRING),
+    "replace": budgeted(replace, STRING, STRING, STRING),
+    "split": budgeted(lambda budget, separator, text: _numbered(split(budget, text, separator)), STRING, STRING),
+    "splitList": budgeted(lambda budget, separator, text: string_slice(split(budget, text, separator)), STRING, STRING),
+    "splitn": budgeted(
+        lambda budget, separator, most, text: _numbered(split(budget, text, separator, most)), STRING, INT, STRING
+    ),
+    "squote": budgeted(_squote, rest=ANY),
+    "substr": function(_substr, INT, INT, STRING),
+    "toString": budgeted(lambda budget, value: shown(value, budget), ANY),
+    "toStrings": budgeted(lambda budget, value: string_slice(strings_of(budget, value)), ANY),
+    "trim": function(trim_space, STRING),
+    "trimAll": function(_trim, STRING, STRING),
+    "trimPrefix": function(lambda part, text: text.removeprefix(part), STRING, STRING),
+    "trimSuffix": function(lambda part, text: text.removesuffix(part), STRING, STRING),
+    "trimall": function(_trim, STRING, STRING),
+    "trunc": function(_trunc, INT, STRING),
+    "upper": function(to_upper, STRING),
+    "wrap": budgeted(lambda budget, width, text: _wrap(budget, width, b"", text, cut_words=False), INT, STRING),
+    "wrapWith": budgeted(
+        lambda budget, width, line, text: _wrap(budget, width, line, text, cut_words=True), INT, STRING, STRING
+    ),
+}
 
 
 def clean(path: bytes) -> bytes:
@@ -244,34 +240,29 @@ _PATHS = {
 }
 
 
+# The parts of a URL, and the fields of `Url` that hold them.
+_URL_PARTS = {
+    b"scheme": "scheme",
+    b"host": "host",
+    b"path": "path",
+    b"query": "raw_query",
+    b"opaque": "opaque",
+    b"fragment": "fragment",
+}
+
+
 def _url_parse(text: bytes) -> Map:
     url = urls.parse(text)
-    return Map(
-        {
-            b"scheme": url.scheme,
-            b"host": url.host,
-            b"hostname": urls.split_port(url.host)[0],
-            b"path": url.path,
-            b"query": url.raw_query,
-            b"opaque": url.opaque,
-            b"fragment": url.fragment,
-            b"userinfo": b"" if url.user is None else bytes(url.user),
-        }
-    )
+    parts = {key: getattr(url, name) for key, name in _URL_PARTS.items()}
+    hostname, userinfo = urls.split_port(url.host)[0], b"" if url.user is None else bytes(url.user)
+    return Map({**parts, b"hostname": hostname, b"userinfo": userinfo})
 
 
 def _url_join(parts: Map) -> bytes:
     info = _part(parts, b"userinfo")
-    url = urls.Url(
-        scheme=_part(parts, b"scheme"),
-        opaque=_part(parts, b"opaque"),
-        user=urls.parse(b"proto://" + info + b"@host").user if info else None,
-        host=_part(parts, b"host"),
-        path=_part(parts, b"path"),
-        raw_query=_part(parts, b"query"),
-        fragment=_part(parts, b"fragment"),
-    )
-    return bytes(url)
+    user = urls.parse(b"proto://" + info + b"@host").user if info else None
+    fields: dict[str, Any] = {name: _part(parts, key) for key, name in _URL_PARTS.items()}
+    return bytes(urls.Url(user=user, **fields))
 
 
 def _part(parts: Map, key: bytes) -> bytes:
@@ -281,12 +272,10 @@ def _part(parts: Map, key: bytes) -> bytes:
     return part
 
 
-FUNCTIONS: Mapping[str, Function] = MappingProxyType(
-    {
-        **_OF_TEXTS,
-        **_PATHS,
-        **{f"os{name[0].upper()}{name[1:]}": entry for name, entry in _PATHS.items()},
-        "urlJoin": function(_url_join, MAP),
-        "urlParse": function(_url_parse, STRING),
-    }
-)
+FUNCTIONS: Mapping[str, Function] = {
+    **_OF_TEXTS,
+    **_PATHS,
+    **{f"os{name[0].upper()}{name[1:]}": entry for name, entry in _PATHS.items()},
+    "urlJoin": function(_url_join, MAP),
+    "urlParse": function(_url_parse, STRING),
+}

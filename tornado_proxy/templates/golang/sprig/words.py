@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
 
 from tornado_proxy.templates.golang.calling import STRING, Function, budgeted
 from tornado_proxy.templates.golang.text import (
@@ -180,15 +179,13 @@ def _by_rune(convert: Callable[[bytes], bytes]) -> Function:
     return budgeted(call, STRING)
 
 
-FUNCTIONS: Mapping[str, Function] = MappingProxyType(
-    {
-        "camelcase": _by_rune(_camelcase),
-        "initials": _by_rune(_initials),
-        "kebabcase": _by_rune(lambda text: _joined(text, "-")),
-        "nospace": _by_rune(_nospace),
-        "snakecase": _by_rune(lambda text: _joined(text, "_")),
-        "swapcase": _by_rune(_swapcase),
-        "title": _by_rune(_title),
-        "untitle": _by_rune(_untitle),
-    }
-)
+FUNCTIONS: Mapping[str, Function] = {
+    "camelcase": _by_rune(_camelcase),
+    "initials": _by_rune(_initials),
+    "kebabcase": _by_rune(lambda text: _joined(text, "-")),
+    "nospace": _by_rune(_nospace),
+    "snakecase": _by_rune(lambda text: _joined(text, "_")),
+    "swapcase": _by_rune(_swapcase),
+    "title": _by_rune(_title),
+    "untitle": _by_rune(_untitle),
+}
