@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.tools.convert.conversion import (
+    CONFIGURATION,
     READINGS,
     ConversionReport,
     Unsaved,
@@ -208,6 +209,19 @@ def test_collections_of_scalars_stand_on_a_line():
     assert yaml_text(
         {"server": {"listenAddr": "", "port": 80}, "resources": [{"path": "/**", "methods": ["GET"]}]}
     ) == ("server: {listenAddr: '', port: 80}\nresources:\n- path: /**\n  methods: [GET]\n")
+
+
+def test_a_listener_is_on_one_line():
+    """A script finds its address and its port there, whatever else it has."""
+    text = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
+    text += (
+        "server: {listenAddr: 127.0.0.1, cors: {enabled: true, allowOrigins: [https://a.example, https://b.example]}}"
+    )
+    lines = made(text).files[CONFIGURATION].splitlines()
+    assert [
+        line for line in lines if line.startswith("server: {listenAddr: 127.0.0.1, port: 8080, ") and line.endswith("}")
+    ]
+    assert "internalServer: {listenAddr: '', port: 9090}" in lines
 
 
 def test_remarks_are_in_the_order_of_files_and_lines():

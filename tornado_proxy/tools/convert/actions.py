@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import PurePosixPath
 
 from tornado_proxy.config import values
@@ -16,7 +17,7 @@ from tornado_proxy.tools.convert.options import OptionOutcome, Section, Setting,
 
 METHODS = ("GET", "HEAD", "PUT", "DELETE")
 _HELPERS = "templates/_helpers.tpl"  # the default of s3-proxy, whose helpers are built in here
-_PAGES = (
+PAGES = (
     "folderList",
     "targetList",
     "notFoundError",
@@ -36,6 +37,16 @@ ReadFile = Callable[[str], str | None]
 def no_file(_path: str) -> str | None:
     """Finds no file."""
     return None
+
+
+def default_page(path: str) -> str | None:
+    """Returns our own text for a default template of s3-proxy, `templates/*.tpl`; None for another path.
+
+    An image of s3-proxy contains these files, so a configuration may name them without having them.
+    """
+    folder, _, name = path.rpartition("/")
+    file = files(__package__).joinpath("default_pages", name)
+    return file.read_text(encoding="utf-8") if folder == "templates" and name and file.is_file() else None
 
 
 @dataclass
@@ -91,7 +102,7 @@ class PageConversion:
         return tuple(self.files[place] for place in places if place in self.files)
 
     def _pages(self, section: Section | None) -> Iterator[tuple[str, Setting]]:
-        for kind in _PAGES:
+        for kind in PAGES:
             page = section.section(kind) if section else None
             if page and (settings := self._page(kind, page)):
                 yield kind, settings
@@ -112,6 +123,8 @@ class PageConversion:
     def _file(self, path: str, section: Section | None) -> str:
         """Returns where a template is read from now on; its text is written there if it was found."""
         text, parts = self.read(path), PurePosixPath(path)
+        if text is None:
+            text = default_page(path)
         place = f"templates/{parts.name}" if ".." in parts.parts else path.removeprefix("./")
         objection = None
         if text is None:

@@ -7,6 +7,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from secrets import token_urlsafe
 from typing import Any
@@ -19,6 +20,7 @@ from tornado_proxy.tools.convert.resources import Providers, closed, providers, 
 from tornado_proxy.tools.convert.rewrites import KeysAs, rule_text
 from tornado_proxy.tools.convert.servers import fate, limits, listener, log
 from tornado_proxy.tools.convert.targets import Conversion, ConvertedTarget, Unservable, mount, target
+from tornado_proxy.tools.convert.validation import validate
 
 CONFIGURATION = "tornado-proxy.yaml"
 REPORT = "report.md"
@@ -62,10 +64,11 @@ def convert(
     new_key: Callable[[], str] = token_urlsafe,
     read_file: ReadFile = no_file,
 ) -> Converted:
-    """Converts a configuration; raises `Unreadable` for a value of the wrong type.
+    """Converts a configuration; raises `Unreadable` for one with which s3-proxy does not start.
 
     `new_key` makes random secrets, `read_file` reads the template files that the configuration names.
     """
+    validate(options)
     root = Section(options)
     pages = PageConversion(read_file)
     templates = pages.general(root.section("templates"))
@@ -142,7 +145,10 @@ def _rule_files(targets: Sequence[ConvertedTarget]) -> dict[str, str]:
 def _configuration(
     settings: Mapping[str, Setting], targets: Sequence[ConvertedTarget], report: ConversionReport
 ) -> str:
-    lines = [yaml_text(settings)]
+    # Listeners are on one line each, so that a script finds the address and the port that it may want to replace.
+    listeners = ("server", "internalServer")
+    lines = [f"{name}: {_one_line(settings[name])}\n" for name in listeners]
+    lines.append(yaml_text({name: each for name, each in settings.items() if name not in listeners}))
     if targets:
         lines.append("targets:\n")
     for each in targets:
@@ -163,6 +169,11 @@ def yaml_text(settings: Mapping[str, Setting]) -> str:
     return str(
         yaml.dump(settings, Dumper=_Dumper, default_flow_style=None, sort_keys=False, allow_unicode=True, width=120)
     )
+
+
+def _one_line(setting: Setting) -> str:
+    text = yaml.dump(setting, Dumper=_Dumper, default_flow_style=True, sort_keys=False, allow_unicode=True, width=inf)
+    return str(text).rstrip("\n")
 
 
 def _notes(each: ConvertedTarget, report: ConversionReport) -> Iterator[str]:

@@ -201,12 +201,10 @@ def _who(section: Section, providers: Providers) -> Resource:
     """Converts who may; of several ways s3-proxy takes OIDC, then headers, then basic authentication, then anyone."""
     demands = next(((kind, found) for kind in _KINDS if (found := section.section(kind))), None)
     if demands is None:
-        if section.flag("whiteList"):
-            return {"whiteList": True}
-        raise _Inexpressible("it has neither `oidc`, `header` nor `basic`, and no `whiteList: true`")
+        return {"whiteList": section.flag("whiteList")}
     kind, demanded = demands
     name = providers.names.get((kind, section.text("provider")))
-    if name is None:
+    if name is None:  # with `whiteList: true` beside it, s3-proxy starts
         raise _Inexpressible(f"its `provider` is not one of `authProviders.{kind}`")
     if kind == "basic":
         return {"provider": name, "basic": {"credentials": _users(demanded)}}
@@ -230,8 +228,6 @@ def _rules(section: Section) -> list[Setting]:
     """Converts a rule; if it has a group and an email address, either is enough, so it becomes two."""
     flags = section.copied(flags=("regexp", "forbidden"))
     given = section.copied(texts=("group", "email"))
-    if not given:
-        raise _Inexpressible("a rule has neither `group` nor `email`")
     try:
         for text in given.values() if "regexp" in flags else ():
             compile_pattern(str(text))

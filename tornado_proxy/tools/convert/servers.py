@@ -168,7 +168,14 @@ def limits(root: Section) -> dict[str, Setting]:
     return found
 
 
-_LEVELS = {"trace": "debug", "warn": "warning", "fatal": "error", "panic": "error"}
+LEVELS = {
+    **{each: each for each in ("debug", "info", "warning", "error")},
+    "trace": "debug",
+    "warn": "warning",
+    "fatal": "error",
+    "panic": "error",
+}
+"""Our level for each of s3-proxy's."""
 
 
 def log(root: Section) -> dict[str, Setting]:
@@ -177,7 +184,7 @@ def log(root: Section) -> dict[str, Setting]:
     if section is None:
         return {"level": "info", "format": "json"}
     level = section.text("level", "info")
-    here = _LEVELS.get(level.lower(), level.lower())
+    here = LEVELS[level.lower()]
     if here != level:
         section.remark(OptionOutcome.ADAPTED, "level", f"the level `{level}` is `{here}` here")
     return {"level": here, "format": "json" if section.text("format", "json") == "json" else "text"}

@@ -1,0 +1,105 @@
+"""Configurations with which s3-proxy does not start: nothing would run as before."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from conversions import made, target
+
+from tornado_proxy.tools.convert.options import Unreadable
+
+TARGET = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}"
+PROVIDERS = "basic: {staff: {realm: Staff}}, oidc: {company: {issuerUrl: https://id.example/, clientID: me, clientSecret: {value: s}}}"
+NEEDED = "issuerUrl: https://id.example/, clientID: me, state: s"
+
+REFUSED = {
+    "targets: {site: {mount: {path: [files/]}, bucket: {name: b}}}": "the mount path `files/` does not begin and end",
+    "targets: {site: {mount: {path: [/files]}, bucket: {name: b}}}": "the mount path `/files` does not begin and end",
+    f"{TARGET}\nlistTargets: {{enabled: true, mount: {{path: [/list]}}}}": "the mount path `/list` does not begin",
+    f"{TARGET}\nlistTargets: {{enabled: true}}": "`listTargets` has no `mount`",
+    "targets: {site: {mount: {path: [/]}, bucket: {name: b}, actions: {GET: {enabled: false}}}}": (
+        "`targets.site.actions` enables no action"
+    ),
+    "targets: {site: {mount: {path: [/]}, bucket: {name: b}, templates: {put: {path: '', status: 204}}}}": (
+        "`targets.site.templates.put` has no `path`"
+    ),
+    f"{TARGET}\nserver: {{port: 0}}": "`server.port` is 0",
+    f"{TARGET}\nserver: {{compress: {{enabled: false, level: 0}}}}": "`server.compress.level` is less than 1",
+    f"{TARGET}\nserver: {{compress: {{enabled: false, types: []}}}}": "`server.compress.types` is empty",
+    f"{TARGET}\nlog: {{level: loud}}": "`loud` is not a level",
+    f"{TARGET}\nserver: {{ssl: {{enabled: true, certificates: [{{certificate: x, certificateUrl: a}}]}}}}": (
+        "`certificate` and `certificateUrl` are both given"
+    ),
+    f"{TARGET}\nserver: {{ssl: {{certificates: [{{privateKeyUrl: s3://a/b, privateKeyUrlConfig: {{httpTimeout: -1s}}}}]}}}}": (
+        "`-1s` is negative"
+    ),
+    f"{TARGET}\nauthProviders: {{oidc: {{id: {{clientID: me}}}}}}": "`authProviders.oidc.id.issuerUrl` is missing",
+    f"{TARGET}\nauthProviders: {{oidc: {{id: {{issuerUrl: id, clientID: me}}}}}}": (
+        "`authProviders.oidc.id.issuerUrl` is not a URL"
+    ),
+    f"{TARGET}\nauthProviders: {{oidc: {{id: {{{NEEDED}, redirectUrl: id}}}}}}": "redirectUrl` is not a URL",
+    f"{TARGET}\nauthProviders: {{oidc: {{id: {{{NEEDED.replace('state: s', 'state: a:b')}}}}}}}": "contains a `:`",
+    f"{TARGET}\nauthProviders: {{oidc: {{id: {{{NEEDED}, loginPath: /}}}}}}": "cannot be the pages of a sign-in",
+    f"{TARGET}\nauthProviders: {{oidc: {{id: {{{NEEDED}, loginPath: /a, callbackPath: /a}}}}}}": "cannot be the pages",
+    f"{TARGET}\nauthProviders: {{oidc: {{id: {{{NEEDED}, loginPath: //a}}}}}}": "loginPath` cannot be `//a`",
+    f"{TARGET}\nauthProviders: {{header: {{front: {{usernameHeader: X-User}}}}}}": (
+        "`authProviders.header.front.emailHeader` is missing"
+    ),
+    f"{TARGET}\nauthProviders: {{header: {{front: {{usernameHeader: 'a b', emailHeader: X, groupsHeader: 'c d'}}}}}}": (
+        "usernameHeader` cannot be `a b`"
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "objection"), REFUSED.items())
+def test_what_s3_proxy_does_not_start_with_is_refused(text, objection):
+    """The message has the place, and says that it never ran."""
+    with pytest.raises(Unreadable, match=rf"0\.yaml:\d+: .*{re.escape(objection)}.*, so s3-proxy does not start"):
+        made(text)
+
+
+RESOURCES = {
+    "whiteList: true, methods: [PATCH]": "has the method `PATCH`",
+    "whiteList: false": "has neither `oidc`, `header` nor `basic`, and no `whiteList: true`",
+    "provider: staff": "has neither `oidc`, `header` nor `basic`, and no `whiteList: true`",
+    "basic: {realm: x}": "has no `provider`",
+    "provider: nobody, basic: {credentials: []}": "has the provider `nobody`, which is not one of `authProviders`",
+    "provider: staff, oidc: {a: b}": "has the provider `staff`, which is not one of `authProviders.oidc`",
+    "whiteList: true, path: a": "does not begin with a path of the mount",
+    "provider: company, oidc: {authorizationAccesses: [{regexp: true}]}": "has neither `group` nor `email`",
+    "provider: company, oidc: {authorizationAccesses: [{group: a}], authorizationOPAServer: {url: 'http://o/'}}": (
+        "has both rules and a policy server"
+    ),
+    "provider: company, oidc: {authorizationOPAServer: {url: o}}": "authorizationOPAServer.url` is not a URL",
+}
+
+
+@pytest.mark.parametrize(("rest", "objection"), RESOURCES.items())
+def test_a_resource_that_s3_proxy_refuses_is_refused(rest, objection):
+    """Its access rules would never have applied."""
+    with pytest.raises(Unreadable, match=rf"{re.escape(objection)}, so s3-proxy does not start"):
+        target(f"resources: [{{{'' if 'path:' in rest else 'path: /a, '}{rest}}}]", providers=PROVIDERS)
+
+
+def test_the_resource_of_the_page_of_all_targets_is_checked():
+    """It has the same form as those of a target."""
+    text = f"{TARGET}\nlistTargets: {{enabled: true, mount: {{path: [/]}}, resource: {{path: /, provider: staff}}}}"
+    with pytest.raises(Unreadable, match="has neither `oidc`, `header` nor `basic`"):
+        made(text)
+
+
+def test_all_mistakes_are_reported():
+    """One run shows every mistake."""
+    with pytest.raises(Unreadable) as caught:
+        made(f"{TARGET}\nserver: {{port: 0}}\nlog: {{level: loud}}")
+    assert [each.message for each in caught.value.diagnostics] == [
+        "0.yaml:2: `server.port` is 0, so s3-proxy does not start",
+        "0.yaml:3: `loud` is not a level, so s3-proxy does not start",
+    ]
+
+
+def test_a_target_with_head_alone_is_converted():
+    """s3-proxy refuses it, but it says what it means."""
+    done = target("actions: {HEAD: {enabled: true}}")
+    assert done.document["targets"]["site"]["actions"]["HEAD"] == {"enabled": True}

@@ -1,0 +1,10 @@
+{{- if contains "application/json" (.Request.Header.Get "Accept") -}}
+{{ template "main.body.errorJsonBody" . }}
+{{- else -}}
+<!DOCTYPE html>
+<html>
+<head><title>Forbidden</title></head>
+<body><h1>Forbidden</h1>
+<p>{{ .Error.Error | html }}</p></body>
+</html>
+{{- end -}}

@@ -1,0 +1,178 @@
+"""Refuses configurations with which s3-proxy does not start (its pkg/s3-proxy/config): nothing would run as before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from tornado_proxy.config import values
+from tornado_proxy.config.values import InvalidValue
+from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.tools.convert.actions import METHODS, PAGES
+from tornado_proxy.tools.convert.options import Options, Section, Unreadable
+from tornado_proxy.tools.convert.servers import LEVELS
+
+_KINDS = ("oidc", "header", "basic")
+
+
+class _Mistake(NamedTuple):
+    """A mistake in a section; `option` is empty for the section as a whole."""
+
+    section: Section
+    option: str
+    message: str
+
+    def diagnostic(self) -> Diagnostic:
+        place = self.section.place(self.option)
+        text = f"{place.source.name}:{place.first.line}: {self.message}, so s3-proxy does not start"
+        return Diagnostic("refused-by-s3-proxy", text)
+
+
+def validate(options: Options) -> None:
+    """Raises `Unreadable` with every mistake that s3-proxy refuses."""
+    # A root of its own, so that options that only this function reads still count as unread.
+    mistakes = [each.diagnostic() for each in _mistakes(Section(options))]
+    if mistakes:
+        raise Unreadable(*mistakes)
+
+
+def _mistakes(root: Section) -> Iterator[_Mistake]:
+    yield from _servers(root)
+    providers = root.section("authProviders")
+    declared = set[tuple[str, str]]()
+    for kind in _KINDS:
+        for name, provider in _named(providers, kind):
+            declared.add((kind, name))
+            yield from _provider(kind, name, provider)
+    for _, target in _named(root, "targets"):
+        yield from _target(target, declared)
+    page = root.section("listTargets")
+    if page and page.flag("enabled"):
+        if page.section("mount") is None:
+            yield _Mistake(page, "", "`listTargets` has no `mount`")
+        yield from _mounted(page, page.section("resource"), declared)
+
+
+def _named(section: Section | None, name: str) -> Iterator[tuple[str, Section]]:
+    inner = section.section(name) if section else None
+    return inner.named() if inner else iter(())
+
+
+def _servers(root: Section) -> Iterator[_Mistake]:
+    for name in ("server", "internalServer"):
+        server = root.section(name)
+        if server is None:
+            continue
+        if not server.whole("port", 1):
+            yield _Mistake(server, "port", f"`{name}.port` is 0")
+        if compress := server.section("compress"):
+            if compress.whole("level", 1) < 1:
+                yield _Mistake(compress, "level", f"`{compress.path}.level` is less than 1")
+            if "types" in compress and not compress.texts("types"):
+                yield _Mistake(compress, "types", f"`{compress.path}.types` is empty")
+        ssl = server.section("ssl")
+        for certificate in ssl.sections("certificates") if ssl else ():
+            yield from _certificate(certificate)
+    log = root.section("log")
+    if log and (level := log.text("level", "info")).lower() not in LEVELS:
+        yield _Mistake(log, "level", f"`{level}` is not a level")
+
+
+def _certificate(section: Section) -> Iterator[_Mistake]:
+    for name in ("certificate", "privateKey"):
+        if section.text(name) and section.text(f"{name}Url"):
+            yield _Mistake(section, f"{name}Url", f"`{name}` and `{name}Url` are both given")
+        config = section.section(f"{name}UrlConfig")
+        if config and config.seconds("httpTimeout") < 0:
+            yield _Mistake(config, "httpTimeout", f"`{config.text('httpTimeout')}` is negative")
+
+
+def _provider(kind: str, name: str, section: Section) -> Iterator[_Mistake]:
+    if kind == "oidc":
+        yield from _required(section, "issuerUrl", values.http_url)
+        yield from _required(section, "clientID", values.line)
+        if section.text("redirectUrl"):
+            yield from _required(section, "redirectUrl", values.http_url)
+        if ":" in section.text("state"):
+            yield _Mistake(section, "state", f"`{section.path}.state` contains a `:`")
+        login = section.text("loginPath") or f"/auth/{name}"
+        callback = section.text("callbackPath") or f"/auth/{name}/callback"
+        if "/" in (login, callback) or login == callback:
+            yield _Mistake(section, "", f"`{login}` and `{callback}` cannot be the pages of a sign-in")
+        for option in ("loginPath", "callbackPath"):
+            if section.text(option) not in ("", "/"):
+                yield from _required(section, option, values.page_path)
+    if kind == "header":
+        for option in ("usernameHeader", "emailHeader"):
+            yield from _required(section, option, values.header_name)
+        if section.text("groupsHeader"):
+            yield from _required(section, "groupsHeader", values.header_name)
+
+
+def _required(section: Section, option: str, check: Callable[[str], str]) -> Iterator[_Mistake]:
+    text = section.text(option)
+    if not text:
+        yield _Mistake(section, option, f"`{section.path}.{option}` is missing")
+        return
+    try:
+        check(text)
+    except InvalidValue as misfit:
+        yield _Mistake(section, option, f"`{section.path}.{option}` {misfit.message}")
+
+
+def _target(section: Section, declared: set[tuple[str, str]]) -> Iterator[_Mistake]:
+    yield from _mounted(section, None, declared)
+    actions = section.section("actions")
+    # A target with HEAD alone is converted: only the order of s3-proxy's checks refuses it.
+    enabled = [each for name in METHODS if actions and (each := actions.section(name)) and each.flag("enabled")]
+    if actions and not enabled:
+        yield _Mistake(actions, "", f"`{actions.path}` enables no action")
+    templates = section.section("templates")
+    for name in PAGES:
+        page = templates.section(name) if templates else None
+        if page and not page.text("path"):
+            yield _Mistake(page, "", f"`{page.path}` has no `path`")  # it starts, but each such page is a 500
+
+
+def _mounted(section: Section, single: Section | None, declared: set[tuple[str, str]]) -> Iterator[_Mistake]:
+    """Checks the mount and the resources of a target, or of the page of all targets with its single resource."""
+    mount = section.section("mount")
+    paths = mount.texts("path") if mount else []
+    for path in paths:
+        if mount and not (path.startswith("/") and path.endswith("/")):
+            yield _Mistake(mount, "path", f"the mount path `{path}` does not begin and end with a slash")
+    for resource in [single] if single else section.sections("resources"):
+        yield from _resource(resource, paths, declared)
+
+
+def _resource(section: Section, mounts: Sequence[str], declared: set[tuple[str, str]]) -> Iterator[_Mistake]:
+    kinds = [kind for kind in _KINDS if kind in section]
+    name, anyone = section.text("provider"), section.flag("whiteList")
+    unknown = sorted({*section.texts("methods")} - {*METHODS})
+    undeclared = [kind for kind in kinds if name and (kind, name) not in declared]
+    objections = {
+        f"has the method `{''.join(unknown[:1])}`": unknown,
+        "has neither `oidc`, `header` nor `basic`, and no `whiteList: true`": not kinds and not anyone,
+        "has no `provider`": not name and not anyone,
+        f"has the provider `{name}`, which is not one of `authProviders`": (
+            name and name not in {each for _, each in declared}
+        ),
+        f"has the provider `{name}`, which is not one of `authProviders.{''.join(undeclared[:1])}`": undeclared,
+        "does not begin with a path of the mount": not section.text("path").startswith(tuple(mounts)),
+    }
+    for text in [text for text, holds in objections.items() if holds][:1]:
+        yield _Mistake(section, "", f"`{section.path}` {text}")
+    for kind in ("oidc", "header"):
+        if demands := section.section(kind):
+            yield from _authorization(demands)
+
+
+def _authorization(section: Section) -> Iterator[_Mistake]:
+    rules, server = section.sections("authorizationAccesses"), section.section("authorizationOPAServer")
+    if rules and server:
+        yield _Mistake(section, "", f"`{section.path}` has both rules and a policy server")
+    for rule in rules:
+        if not (rule.text("group") or rule.text("email")):
+            yield _Mistake(rule, "", f"`{rule.path}` has neither `group` nor `email`")
+    if server:
+        yield from _required(server, "url", values.http_url)
