@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 from cryptography.x509.oid import NameOID
 
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.config.tls import Certificate
+from tornado_proxy.config.server import Certificate
 
 
 class Pair(NamedTuple):

@@ -14,8 +14,8 @@ from tornado.netutil import bind_sockets
 
 from tornado_proxy.auth.fetching import Fetched, Fetcher
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
-from tornado_proxy.config.model import Bucket, Mount, Resource, Settings, Target
-from tornado_proxy.config.pages import ListingOptions
+from tornado_proxy.config.model import Bucket, ListingOptions, Mount, Settings, Target
+from tornado_proxy.config.providers import Resource
 from tornado_proxy.config.server import Limits
 from tornado_proxy.config.server import Server as ServerSettings
 from tornado_proxy.gateway.custom_pages import PageRenderer

@@ -14,8 +14,7 @@ from tornado_proxy.auth.authenticator import (
     opens_page,
 )
 from tornado_proxy.auth.basic import BasicAuthenticator, Verifier
-from tornado_proxy.config.model import BasicProvider
-from tornado_proxy.config.providers import CertificateProvider, HeaderProvider
+from tornado_proxy.config.providers import BasicProvider, CertificateProvider, HeaderProvider
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.request import Request
 from tornado_proxy.semantics.forwarded import ClientCertificate

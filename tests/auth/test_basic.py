@@ -15,8 +15,8 @@ from tornado_proxy.auth.basic import (
     basic_authenticators,
     read_password,
 )
-from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource, Settings, Target, TargetList
-from tornado_proxy.config.providers import BasicProvider
+from tornado_proxy.config.model import Bucket, Mount, Settings, Target, TargetList
+from tornado_proxy.config.providers import BasicProvider, BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.request import Request, parse_request_path

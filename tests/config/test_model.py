@@ -7,8 +7,9 @@ import pytest
 from configurations import MINIMAL, complaints, complaints_about_target, settings, target
 
 from tornado_proxy.config import model
-from tornado_proxy.config.model import BasicProvider, Mount, Settings, Target
+from tornado_proxy.config.model import Mount, Settings, Target
 from tornado_proxy.config.options import KIB, MIB, all_options
+from tornado_proxy.config.providers import BasicProvider
 from tornado_proxy.config.server import InternalServer, Limits, Log, S3Pool, Server
 
 

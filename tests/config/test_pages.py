@@ -1,8 +1,8 @@
 import pytest
 from configurations import complaints, complaints_about_target, settings, target
 
+from tornado_proxy.config.model import PAGES, ArchiveOptions, ListingOptions, ThemeOptions
 from tornado_proxy.config.options import GIB
-from tornado_proxy.config.pages import PAGES, ArchiveOptions, ListingOptions, ThemeOptions
 
 TARGETS = "targets: {site: {bucket: {name: my-bucket}}}\n"
 

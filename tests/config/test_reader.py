@@ -6,7 +6,7 @@ import pytest
 from configurations import DIRECTORY, MINIMAL, compiled, complaints, complaints_about_target, settings, target
 
 from tornado_proxy.config.document import compose
-from tornado_proxy.config.model import BasicUser, Resource
+from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.reader import read
 from tornado_proxy.config.secrets import Secret, unresolved
 from tornado_proxy.lang.diagnostic import SourceFile

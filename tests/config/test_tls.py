@@ -1,8 +1,8 @@
 import pytest
 from configurations import MINIMAL, complaints, settings
 
-from tornado_proxy.config.secrets import Reference
-from tornado_proxy.config.tls import CIPHER_SUITES, Location, cipher_suite, document_url, file_reference, tls_version
+from tornado_proxy.config.secrets import Location, Reference, document_url, file_reference
+from tornado_proxy.config.server import CIPHER_SUITES, cipher_suite, tls_version
 from tornado_proxy.config.values import InvalidValue
 
 
@@ -33,7 +33,7 @@ def test_cipher_suites_have_the_names_of_go():
         ("certs/a.pem", Location("file", path="certs/a.pem")),
         ("/tmp/a#?b.pem", Location("file", path="/tmp/a#?b.pem")),
         ("file:///tmp/a%23b.pem", Location("file", path="/tmp/a#b.pem")),
-        ("http://a.test:80/b?c", Location("http", "a.test:80", "/b", "c")),
+        ("http://a.test:80/b?c", Location("http", "a.test:80", "/b")),
         ("HTTPS://a.test/b", Location("https", "a.test", "/b")),
         ("s3://bucket/a/b.pem", Location("s3", "bucket", "a/b.pem")),
         ("arn:aws:s3:::bucket/a/b.pem", Location("s3", "bucket", "a/b.pem")),
@@ -43,7 +43,6 @@ def test_cipher_suites_have_the_names_of_go():
                 "ssm",
                 path="arn:aws:ssm:eu-central-1:123456789012:parameter/a/b",
                 region="eu-central-1",
-                account="123456789012",
             ),
         ),
         (
@@ -52,7 +51,6 @@ def test_cipher_suites_have_the_names_of_go():
                 "secretsmanager",
                 path="arn:aws:secretsmanager:eu-central-1:1:secret:a:b",
                 region="eu-central-1",
-                account="1",
             ),
         ),
     ],
@@ -63,43 +61,48 @@ def test_a_document_stands_in_a_file_or_far_away(text, location):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text",
     [
-        ("ftp://ftp.example.com", "has an unsupported scheme, `ftp`"),
-        (":r&qwer+asdf", "is not a URL"),
-        ("http://a:b/c", "is not a URL"),
-        ("http://[::1/c", "is not a URL"),
-        ("", "is empty"),
-        ("a\nb", "contains a control character"),
-        ("arn:aws:s3", "is not an ARN"),
-        ("arn:aws:iam::123456789012:role/testRole", "is an ARN of `iam`"),
-        ("arn:aws:s3:us-east-7::bucket/privkey.pem", "has a region or an account"),
-        ("arn:aws:s3::123456789012:bucket/privkey.pem", "has a region or an account"),
-        ("arn:aws:s3:::bucket", "names no object"),
-        ("s3://bucket", "names no object"),
-        ("s3:///key", "names no object"),
-        ("arn:aws:ssm::123456789012:parameter/certificate", "lacks a region or an account"),
-        ("arn:aws:ssm:eu-central-1::parameter/certificate", "lacks a region or an account"),
-        ("arn:aws:ssm:eu-central-1:123456789012:document/certificate", "names no secret or parameter"),
-        ("arn:aws:ssm:eu-central-1:123456789012:parameter/", "names no secret or parameter"),
-        ("arn:aws:secretsmanager::123456789012:secret:certificate", "lacks a region or an account"),
-        ("arn:aws:secretsmanager:eu-central-1::secret:certificate", "lacks a region or an account"),
-        ("arn:aws:secretsmanager:eu-central-1:123456789012:parameter/c", "names no secret or parameter"),
-        ("s3://bucket/key?startToken=foo", "has a query"),
-        ("s3://bucket/key#foo", "has a fragment"),
-        ("file:///tmp/filename?query", "has a query"),
-        ("file:///tmp/filename#fragment", "has a fragment"),
-        ("http://example.com/certificate.pem#fragment", "has a fragment"),
-        ("file://elsewhere/tmp/a", "names no file on this machine"),
-        ("file:", "names no file on this machine"),
-        ("http:///path", "names no host"),
+        "ftp://ftp.example.com",
+        ":r&qwer+asdf",
+        "http://a:b/c",
+        "http://[::1/c",
+        "arn:aws:s3",
+        "arn:aws:iam::123456789012:role/testRole",
+        "arn:aws:s3:us-east-7::bucket/privkey.pem",
+        "arn:aws:s3::123456789012:bucket/privkey.pem",
+        "arn:aws:s3:::bucket",
+        "s3://bucket",
+        "s3:///key",
+        "arn:aws:ssm::123456789012:parameter/certificate",
+        "arn:aws:ssm:eu-central-1::parameter/certificate",
+        "arn:aws:ssm:eu-central-1:123456789012:document/certificate",
+        "arn:aws:ssm:eu-central-1:123456789012:parameter/",
+        "arn:aws:secretsmanager::123456789012:secret:certificate",
+        "arn:aws:secretsmanager:eu-central-1::secret:certificate",
+        "arn:aws:secretsmanager:eu-central-1:123456789012:parameter/c",
+        "s3://bucket/key?startToken=foo",
+        "s3://bucket/key#foo",
+        "file:///tmp/filename?query",
+        "file:///tmp/filename#fragment",
+        "http://example.com/certificate.pem#fragment",
+        "file://elsewhere/tmp/a",
+        "file:",
+        "http:///path",
     ],
 )
-def test_a_place_that_holds_no_document_is_refused(text, message):
-    """What is wrong with it is said, before anything is fetched."""
-    with pytest.raises(InvalidValue) as error:
+def test_a_place_that_holds_no_document_is_refused(text):
+    """The help shows valid places, before anything is fetched."""
+    with pytest.raises(InvalidValue, match="cannot be") as error:
         document_url(text)
-    assert error.value.message == message
+    assert error.value.help.startswith("a file, or a place such as")
+
+
+@pytest.mark.parametrize(("text", "message"), [("", "is empty"), ("a\nb", "contains a control character")])
+def test_a_place_is_a_line(text, message):
+    """As every name of a file."""
+    with pytest.raises(InvalidValue, match=message):
+        document_url(text)
 
 
 def test_only_files_are_read_here():
@@ -124,4 +127,4 @@ def test_a_listener_has_tls():
 def test_a_bad_place_is_an_error_at_its_option():
     """As every value that an option does not take."""
     text = f"server: {{ssl: {{certificates: [{{certificateUrl: 'ftp://a', privateKeyUrl: b}}]}}}}\n{MINIMAL}"
-    assert complaints(text) == [("bad-value", "`certificateUrl` has an unsupported scheme, `ftp`")]
+    assert complaints(text) == [("bad-value", "`certificateUrl` cannot be `ftp://a`")]

@@ -15,9 +15,8 @@ from serving import serve
 
 from tornado_proxy.auth.authenticator import Challenge, SignIn
 from tornado_proxy.config.actions import GetAction
-from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource
-from tornado_proxy.config.pages import ArchiveOptions, ListingOptions
-from tornado_proxy.config.providers import OpaServer
+from tornado_proxy.config.model import ArchiveOptions, Bucket, ListingOptions, Mount
+from tornado_proxy.config.providers import BasicUser, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.gateway.archive import FORMATS, ArchiveMember
 from tornado_proxy.templates.template import User

@@ -12,9 +12,8 @@ from serving import EVERYTHING, serve
 
 from tornado_proxy.auth.authenticator import Challenge, SignIn
 from tornado_proxy.config.actions import Actions, GetAction, PutAction
-from tornado_proxy.config.model import BasicUser, Resource
-from tornado_proxy.config.pages import ListingOptions
-from tornado_proxy.config.providers import OpaServer
+from tornado_proxy.config.model import ListingOptions
+from tornado_proxy.config.providers import BasicUser, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.gateway import browse
 from tornado_proxy.pages.listing_view import LARGEST_README

@@ -12,7 +12,8 @@ from serving import EVERYTHING, PAGES, part, serve
 
 from tornado_proxy.auth.authenticator import AuthBusy, Challenge, SignIn
 from tornado_proxy.config.actions import Actions, GetAction, PutAction
-from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource
+from tornado_proxy.config.model import Bucket, Mount
+from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.server import Cors, Server
 from tornado_proxy.pages.render import Pages, Theme

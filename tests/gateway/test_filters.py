@@ -14,7 +14,7 @@ from serving import head, serve
 
 from tornado_proxy.auth.authenticator import SignIn
 from tornado_proxy.config.actions import Actions, GetAction
-from tornado_proxy.config.model import BasicUser, Resource
+from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.server import CacheHeaders, Compress, Cors, Server
 from tornado_proxy.gateway import filters

@@ -7,8 +7,7 @@ from serving import serve
 
 from tornado_proxy.auth.authenticator import Challenge, SignIn
 from tornado_proxy.auth.fetching import Fetched
-from tornado_proxy.config.model import Resource
-from tornado_proxy.config.providers import OpaServer
+from tornado_proxy.config.providers import OpaServer, Resource
 from tornado_proxy.telemetry.events import SignInTried
 from tornado_proxy.templates.template import User
 

@@ -9,7 +9,7 @@ from memory_store import MemoryStore
 from serving import head, serve
 
 from tornado_proxy.config.actions import Actions, PutAction
-from tornado_proxy.config.model import Resource
+from tornado_proxy.config.providers import Resource
 from tornado_proxy.gateway.storing import UploadIncomplete, check_parts
 from tornado_proxy.semantics.conditions import UNCONDITIONAL
 from tornado_proxy.storage.store import UploadedPart, Write

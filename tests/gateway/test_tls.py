@@ -12,11 +12,9 @@ from certificates import Pair, pair
 from serving import serve
 
 from tornado_proxy.auth.authenticator import CertificateAuthenticator
-from tornado_proxy.config.model import Resource
-from tornado_proxy.config.providers import CertificateProvider
+from tornado_proxy.config.providers import CertificateProvider, Resource
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.config.server import Server
-from tornado_proxy.config.tls import Certificate, Ssl
+from tornado_proxy.config.server import Certificate, Server, Ssl
 from tornado_proxy.gateway import server as server_module
 from tornado_proxy.gateway.server import Opening
 from tornado_proxy.gateway.tls import CertificateUnusable, make_context, names_of

@@ -17,7 +17,8 @@ from serving import BOUNDARY, FORM_TYPE, form, head, part, serve
 
 from tornado_proxy.auth.authenticator import Challenge, SignIn
 from tornado_proxy.config.actions import Actions, PutAction, SystemMetadata
-from tornado_proxy.config.model import Bucket, Mount, Resource
+from tornado_proxy.config.model import Bucket, Mount
+from tornado_proxy.config.providers import Resource
 from tornado_proxy.config.server import Limits
 from tornado_proxy.gateway.upload import (
     FileHead,

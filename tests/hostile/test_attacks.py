@@ -18,8 +18,7 @@ from stores import body_of
 
 from tornado_proxy.auth.authenticator import HeaderAuthenticator
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
-from tornado_proxy.config.model import Resource
-from tornado_proxy.config.providers import HeaderProvider
+from tornado_proxy.config.providers import HeaderProvider, Resource
 from tornado_proxy.config.server import Server
 from tornado_proxy.semantics.conditions import Conditions
 

@@ -22,7 +22,7 @@ from memory_store import MemoryStore
 from serving import Serving, serve
 
 from tornado_proxy.auth.basic import BasicAuthenticator, Verifier
-from tornado_proxy.config.model import BasicProvider, BasicUser, Resource
+from tornado_proxy.config.providers import BasicProvider, BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.telemetry.events import Failed
 

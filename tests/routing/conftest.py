@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import pytest
 
 from tornado_proxy.config.actions import Actions, DeleteAction, PutAction
-from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource, Target
+from tornado_proxy.config.model import Bucket, Mount, Target
+from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.lang.diagnostic import SourceFile, Span

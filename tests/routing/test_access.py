@@ -1,7 +1,6 @@
 import pytest
 
-from tornado_proxy.config.model import BasicUser, Resource
-from tornado_proxy.config.providers import AccessRule, OpaServer
+from tornado_proxy.config.providers import AccessRule, BasicUser, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.routing.access import Access, Anyone, Nobody, SignedIn, lets_pass, path_expression

@@ -1,8 +1,8 @@
 import pytest
 
 from tornado_proxy.config.actions import Actions, GetAction, HeadAction, PutAction
-from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource, TargetList
-from tornado_proxy.config.providers import AccessRule, Authorization, OidcProvider, OpaServer
+from tornado_proxy.config.model import Bucket, Mount, TargetList
+from tornado_proxy.config.providers import AccessRule, Authorization, BasicUser, OidcProvider, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.routing.access import Anyone, Nobody, SignedIn
 from tornado_proxy.routing.decide import (

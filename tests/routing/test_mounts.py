@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tornado_proxy.config.model import Bucket, Mount, Resource, Target
-from tornado_proxy.config.pages import ListingOptions
+from tornado_proxy.config.model import Bucket, ListingOptions, Mount, Target
+from tornado_proxy.config.providers import Resource
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.routing.access import Access, Nobody
 from tornado_proxy.routing.mounts import (

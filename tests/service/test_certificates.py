@@ -11,8 +11,7 @@ from files import CONFIGURATION, Files
 
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import Secret, resolver
-from tornado_proxy.config.server import InternalServer, Server
-from tornado_proxy.config.tls import Certificate, Ssl
+from tornado_proxy.config.server import Certificate, InternalServer, Server, Ssl
 from tornado_proxy.gateway.tls import names_of
 from tornado_proxy.lang.diagnostic import Severity
 from tornado_proxy.service import certificates

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from tornado_proxy.config.secrets import Credentials, Secret
-from tornado_proxy.config.tls import UrlConfig
+from tornado_proxy.config.server import UrlConfig
 from tornado_proxy.storage.documents import DocumentUnavailable, fetch_document
 
 KEYS = Credentials(Secret("test", "a"), Secret("test", "b"))

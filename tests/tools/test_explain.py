@@ -6,7 +6,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
-from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource, Target
+from tornado_proxy.config.model import Bucket, Mount, Target
+from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.lang.parser import parse

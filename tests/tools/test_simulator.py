@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rule_sites import EVERYTHING, log_of, site
 
-from tornado_proxy.config.model import BasicUser, Mount, Resource
+from tornado_proxy.config.model import Mount
+from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.routing.request import BadAddress, parse_request_path
 from tornado_proxy.telemetry.events import Refused, RequestRecord, Served

@@ -18,8 +18,8 @@ from functools import partial
 from hashlib import sha256
 
 from tornado_proxy.auth.authenticator import AuthBusy, Challenge, SignIn, header_values
-from tornado_proxy.config.model import BasicUser, Settings
-from tornado_proxy.config.providers import BasicProvider
+from tornado_proxy.config.model import Settings
+from tornado_proxy.config.providers import BasicProvider, BasicUser
 from tornado_proxy.config.secrets import HASHES
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.request import Request

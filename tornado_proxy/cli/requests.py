@@ -19,7 +19,8 @@ from tornado_proxy.cli.inputs import (
 from tornado_proxy.cli.output import CommandError, ExitStatus, print_diff, progress
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import Actions, DeleteAction, PutAction
-from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource, Target
+from tornado_proxy.config.model import Bucket, Mount, Target
+from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.routing.mounts import Mounts, Site, sites

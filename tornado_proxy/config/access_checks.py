@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 
 from tornado_proxy.config.checks import ValidationContext
 from tornado_proxy.config.document import Node
-from tornado_proxy.config.model import Provider, Resource
 from tornado_proxy.config.providers import (
     SHORTEST_KEY,
     AccessRule,
@@ -15,6 +14,8 @@ from tornado_proxy.config.providers import (
     CertificateProvider,
     HeaderProvider,
     OidcProvider,
+    Provider,
+    Resource,
 )
 from tornado_proxy.config.reader import enumeration
 from tornado_proxy.goregex.matching import compile_pattern

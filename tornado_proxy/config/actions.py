@@ -7,8 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from tornado_proxy.config import values
 from tornado_proxy.config.options import DAY, Bounds, Constraint, Duration, Mark, OptionGroup, Size, option, place_of
-from tornado_proxy.config.pages import HeaderTemplates
-from tornado_proxy.config.providers import Line, Url
+from tornado_proxy.config.providers import Line, Url, UserName
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.lang.diagnostic import Span
 
@@ -23,8 +22,8 @@ CannedAcl = Literal[
     "bucket-owner-read",
     "bucket-owner-full-control",
 ]
+HeaderTemplates = Annotated[tuple[tuple[str, str], ...], Mark.PAIRS, Constraint(values.header_templates)]
 MediaType = Annotated[str, Constraint(values.media_type)]
-UserName = Annotated[str, Constraint(values.user_name)]
 _HEADERS = Constraint(values.header_pairs)
 _Wait = Annotated[float, Duration(0, DAY)]
 

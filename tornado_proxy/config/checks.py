@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 
 from tornado_proxy.config.actions import Webhook
 from tornado_proxy.config.document import MappingEntry, MappingNode, Node, ScalarNode, SequenceNode, bare, span_of
-from tornado_proxy.config.model import Bucket, Mount, Resource, Settings, Target
+from tornado_proxy.config.model import Bucket, Mount, Settings, Target
+from tornado_proxy.config.providers import Resource
 from tornado_proxy.config.reader import SectionPlace
-from tornado_proxy.config.server import Cors, Tracing
-from tornado_proxy.config.tls import Certificate, Ssl, UrlConfig
+from tornado_proxy.config.server import Certificate, Cors, Ssl, Tracing, UrlConfig
 from tornado_proxy.config.values import aws_objection, mount_path
 from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity, SourceFile
 

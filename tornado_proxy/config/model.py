@@ -7,12 +7,12 @@ Values that the checks of `values` bring into one form stand here in that form; 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, get_args
+from typing import Annotated, ClassVar
 
 from tornado_proxy.config import values
-from tornado_proxy.config.actions import Actions, UserName
+from tornado_proxy.config.actions import Actions, HeaderTemplates
 from tornado_proxy.config.options import (
     DAY,
     GIB,
@@ -22,40 +22,34 @@ from tornado_proxy.config.options import (
     Constraint,
     Duration,
     Mark,
-    OptionGroup,
     Size,
     option,
     place_of,
 )
-from tornado_proxy.config.pages import ListingOptions, TargetTemplates, Templates, ThemeOptions
 from tornado_proxy.config.providers import (
     AUTH_PROVIDERS,
-    Authorization,
     BasicProvider,
     CertificateProvider,
     HeaderProvider,
     Line,
     OidcProvider,
-    OpaServer,
+    Provider,
+    Resource,
 )
-from tornado_proxy.config.secrets import Credentials, Secret
+from tornado_proxy.config.secrets import Credentials
 from tornado_proxy.config.server import InternalServer, Limits, Log, Reload, S3Pool, Server, Timeout, Tracing
 from tornado_proxy.lang.diagnostic import Span
 
 Host = Annotated[str, Constraint(values.host, (("pattern", values.HOST),))]
+NamePattern = Annotated[str, Constraint(values.name_pattern)]
+LogoPlace = Annotated[str, Constraint(values.logo_place, (("minLength", 1),))]
+SheetPlace = Annotated[str, Constraint(values.sheet_place, (("minLength", 1),))]
+StatusTemplate = Annotated[str, Constraint(values.status_template)]
 MountPath = Annotated[str, Constraint(values.mount_path)]
 BucketName = Annotated[str, Constraint(values.bucket_name)]
 Prefix = Annotated[str, Constraint(values.prefix)]
 Region = Annotated[str, Constraint(values.region)]
 Endpoint = Annotated[str, Constraint(values.endpoint, (("minLength", 1),))]
-Glob = Annotated[str, Constraint(values.glob, (("pattern", values.ROOTED),))]
-Method = Literal["GET", "HEAD", "PUT", "DELETE"]
-
-
-def _with_head(methods: tuple[str, ...]) -> tuple[str, ...]:
-    """The methods in the order of an Allow header; HEAD goes with GET."""
-    named = {*methods} | ({"HEAD"} if "GET" in methods else set())
-    return tuple(method for method in get_args(Method) if method in named)
 
 
 def _distinct(paths: tuple[str, ...]) -> tuple[str, ...]:
@@ -117,58 +111,147 @@ class Bucket:
 
 
 @dataclass(frozen=True, slots=True)
-class BasicUser:
-    """A user of a resource and the password, or its bcrypt or argon2 hash."""
+class PageOptions:
+    """A page: its Go template, and the templates of its headers and its status."""
 
-    shape: ClassVar[str] = "such as `{user: ann, password: {env: NAME}}`"
+    shape: ClassVar[str] = "such as `{path: pages/not-found.tpl}`"
 
-    user: UserName = option("The name. It must be one segment of a path, because rules insert it into keys.")
-    password: Annotated[Secret, Mark.MAY_BE_HASHED] = option("The password, or its bcrypt or argon2 hash.")
-    span: Span | None = place_of("password")
-
-
-_RESOURCE_BASIC = OptionGroup(
-    "basic",
-    "Access for users of a `basic` provider.",
-    "such as `{credentials: [{user: ann, password: {env: NAME}}]}`",
-)
+    path: Line | None = option(
+        "The file of the template, relative to the configuration file. The default is the service's page.",
+        default=None,
+    )
+    headers: HeaderTemplates = option(
+        "Headers and their templates. A header whose template has an empty result is omitted.", default=()
+    )
+    status: StatusTemplate = option("The status, or its template. The default is the page's usual status.", default="")
+    path_span: Span | None = place_of("path")
+    headers_span: Span | None = place_of("headers")
+    status_span: Span | None = place_of("status")
 
 
 @dataclass(frozen=True, slots=True)
-class Resource:
-    """Who may use the request paths that a glob covers; the first that matches path and method decides."""
+class TargetPageOptions(PageOptions):
+    """A page of a target, whose template may lie in its bucket."""
 
-    shape: ClassVar[str] = "such as `{path: /public/**, whiteList: true}`"
+    in_bucket: bool = option(
+        "Whether `path` is the key of an object in the target's bucket, prefix included.", default=False
+    )
 
-    path: Glob = option(
-        "A glob that matches the whole request path, mount included: `*` within a segment, `**` across segments.",
+
+@dataclass(frozen=True, slots=True)
+class HelperOptions:
+    """A file of helper templates of a target."""
+
+    shape: ClassVar[str] = "such as `{path: pages/helpers.tpl}`"
+
+    path: Line = option("The file, relative to the configuration file.")
+    in_bucket: bool = option(
+        "Whether `path` is the key of an object in the target's bucket, prefix included.", default=False
     )
-    methods: Annotated[tuple[Method, ...], Mark.NOT_EMPTY, Constraint(_with_head)] = option(
-        "The methods that it covers. GET includes HEAD.", default=("GET", "HEAD")
+    path_span: Span | None = place_of("path")
+
+
+_LIST, _MISSING = "The page of a directory.", "The page of a 404."
+_UNAUTHORIZED, _FORBIDDEN = "The page of a 401.", "The page of a 403 or 409."
+_BAD, _FAILED = "The page of a 400, 408, 413, 415 or 431.", "The page of a 500, 502, 503 or 504."
+_PUT, _DELETE = "The answer to an upload.", "The answer to a deletion."
+
+
+@dataclass(frozen=True, slots=True)
+class Templates:
+    """Custom pages for all targets."""
+
+    helpers: tuple[Line, ...] = option(
+        "Files of helper templates for pages and rules, relative to the configuration file.", default=()
     )
-    white_list: bool = option("Whether everyone has access without signing in.", default=False)
-    provider: Line | None = option(
-        "The name of the provider, from `authProviders`, with which users sign in.", default=None
+    folder_list: PageOptions | None = option(_LIST, default=None)
+    target_list: PageOptions | None = option("The page of all targets.", default=None)
+    not_found_error: PageOptions | None = option(_MISSING, default=None)
+    unauthorized_error: PageOptions | None = option(_UNAUTHORIZED, default=None)
+    forbidden_error: PageOptions | None = option(_FORBIDDEN, default=None)
+    bad_request_error: PageOptions | None = option(_BAD, default=None)
+    internal_server_error: PageOptions | None = option(_FAILED, default=None)
+    put: PageOptions | None = option(_PUT, default=None)
+    delete: PageOptions | None = option(_DELETE, default=None)
+    helpers_span: Span | None = place_of("helpers")
+
+
+@dataclass(frozen=True, slots=True)
+class TargetTemplates:
+    """Custom pages for a target, in place of those for all."""
+
+    helpers: tuple[HelperOptions, ...] = option(
+        "Files of helper templates, which replace those for all targets.", default=()
     )
-    users: Annotated[tuple[BasicUser, ...], Mark.NOT_EMPTY] = option(
-        "The users who have access.", default=(), name="credentials", group=_RESOURCE_BASIC
+    folder_list: TargetPageOptions | None = option(_LIST, default=None)
+    not_found_error: TargetPageOptions | None = option(_MISSING, default=None)
+    unauthorized_error: TargetPageOptions | None = option(_UNAUTHORIZED, default=None)
+    forbidden_error: TargetPageOptions | None = option(_FORBIDDEN, default=None)
+    bad_request_error: TargetPageOptions | None = option(_BAD, default=None)
+    internal_server_error: TargetPageOptions | None = option(_FAILED, default=None)
+    put: TargetPageOptions | None = option(_PUT, default=None)
+    delete: TargetPageOptions | None = option(_DELETE, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveOptions:
+    """Directories as one file, which is made while it is sent."""
+
+    shape: ClassVar[str] = "such as `{enabled: true, maxSize: 2GiB}`"
+
+    enabled: bool = option("Whether `?format=zip` and `?format=tar` give a directory with all below it.", default=False)
+    max_size: Annotated[int, Size(1)] = option("The most bytes of all files; more are answered with 403.", default=GIB)
+    max_files: Annotated[int, Bounds(1, 100_000)] = option(
+        "The most files and directories; they are listed before the answer begins.", default=10_000
     )
-    opa: OpaServer | None = option(
-        "A policy server that must also allow the request.",
+
+
+@dataclass(frozen=True, slots=True)
+class ListingOptions:
+    """What the listings of a target show."""
+
+    shape: ClassVar[str] = "such as `{hidden: ['.*'], directoriesFirst: true}`"
+
+    directories_first: bool = option(
+        "Whether directories come before files, in HTML and in every form that a client sorts.", default=True
+    )
+    hidden: tuple[NamePattern, ...] = option(
+        "Names that are left out of listings; `*` is any part of a name, `?` one character. A hidden file can still"
+        " be requested: to protect it, use `resources`.",
+        default=(),
+    )
+    readme: bool = option("Whether a README (Markdown or text) is shown below the list.", default=False)
+    archive: ArchiveOptions = option("Directories as one file.", default=ArchiveOptions())
+
+
+@dataclass(frozen=True, slots=True)
+class ThemeOptions:
+    """How the service's own pages look."""
+
+    shape: ClassVar[str] = "such as `{title: Our files, css: brand.css}`"
+
+    title: Line | None = option(
+        "The name in the place of the mount's path, and behind each page's title.", default=None
+    )
+    logo: LogoPlace | None = option(
+        "The picture beside it: a URL, or a file (SVG, PNG, JPEG, WebP or GIF) relative to the configuration file.",
         default=None,
-        name="authorizationOPAServer",
-        group=_RESOURCE_BASIC,
     )
-    oidc: Authorization | None = option("Access for users of an `oidc` provider.", default=None)
-    header: Authorization | None = option("Access for users of a `header` provider.", default=None)
-    client_certificate: Authorization | None = option(
-        "Access for users of a `clientCertificate` provider.", default=None
+    css: SheetPlace | None = option(
+        "A style sheet that is loaded after the service's own: a URL, or a file relative to the configuration file.",
+        default=None,
     )
+    templates: Line | None = option(
+        "A directory, relative to the configuration file, of Jinja templates that replace the service's own.",
+        default=None,
+    )
+    logo_span: Span | None = place_of("logo")
+    css_span: Span | None = place_of("css")
+    templates_span: Span | None = place_of("templates")
 
-    @property
-    def authorization(self) -> Authorization | None:
-        """Who may pass, of those who signed in otherwise than with a password."""
-        return self.oidc or self.header or self.client_certificate
+
+PAGES = tuple(each.name for each in fields(Templates) if each.name not in ("helpers", "helpers_span"))
+"""The pages that a configuration can replace, by their attributes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,9 +303,6 @@ class TargetList:
     enabled: bool = option("Whether the page exists.", default=False)
     mount: Mount = option("The host and the paths of the page itself.", default=Mount())
     resource: Resource | None = option("Who may see the page. By default, everyone.", default=None)
-
-
-Provider = BasicProvider | OidcProvider | HeaderProvider | CertificateProvider
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,23 @@
-"""The ways to sign in and what a resource demands of users who sign in: sections of the configuration."""
+"""The ways to sign in, and the resources that say who may do what: sections of the configuration."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, get_args
 
 from tornado_proxy.config import values
-from tornado_proxy.config.options import Constraint, Mark, OptionGroup, option
+from tornado_proxy.config.options import Constraint, Mark, OptionGroup, option, place_of
 from tornado_proxy.config.secrets import Secret
+from tornado_proxy.lang.diagnostic import Span
 
 Line = Annotated[str, Constraint(values.line, (("minLength", 1),))]
 HeaderName = Annotated[str, Constraint(values.header_name)]
 CookieName = Annotated[str, Constraint(values.header_name)]
 Url = Annotated[str, Constraint(values.http_url, (("pattern", values.HTTP_URL),))]
 PagePath = Annotated[str, Constraint(values.page_path)]
+UserName = Annotated[str, Constraint(values.user_name)]
+Glob = Annotated[str, Constraint(values.glob, (("pattern", values.ROOTED),))]
+Method = Literal["GET", "HEAD", "PUT", "DELETE"]
 
 SHORTEST_KEY = 16
 """Characters that a secret must have to encrypt sessions: fewer could be found by trying."""
@@ -113,6 +117,9 @@ class CertificateProvider:
     )
 
 
+Provider = BasicProvider | OidcProvider | HeaderProvider | CertificateProvider
+
+
 @dataclass(frozen=True, slots=True)
 class AccessRule:
     """A rule about who may pass: a group or an email address."""
@@ -153,6 +160,67 @@ class Authorization:
     opa: OpaServer | None = option(
         "A policy server that must also allow the request.", default=None, name="authorizationOPAServer"
     )
+
+
+def _with_head(methods: tuple[str, ...]) -> tuple[str, ...]:
+    """The methods in the order of an Allow header; HEAD goes with GET."""
+    named = {*methods} | ({"HEAD"} if "GET" in methods else set())
+    return tuple(method for method in get_args(Method) if method in named)
+
+
+@dataclass(frozen=True, slots=True)
+class BasicUser:
+    """A user of a resource and the password, or its bcrypt or argon2 hash."""
+
+    shape: ClassVar[str] = "such as `{user: ann, password: {env: NAME}}`"
+
+    user: UserName = option("The name. It must be one segment of a path, because rules insert it into keys.")
+    password: Annotated[Secret, Mark.MAY_BE_HASHED] = option("The password, or its bcrypt or argon2 hash.")
+    span: Span | None = place_of("password")
+
+
+_RESOURCE_BASIC = OptionGroup(
+    "basic",
+    "Access for users of a `basic` provider.",
+    "such as `{credentials: [{user: ann, password: {env: NAME}}]}`",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """Who may use the request paths that a glob covers; the first that matches path and method decides."""
+
+    shape: ClassVar[str] = "such as `{path: /public/**, whiteList: true}`"
+
+    path: Glob = option(
+        "A glob that matches the whole request path, mount included: `*` within a segment, `**` across segments.",
+    )
+    methods: Annotated[tuple[Method, ...], Mark.NOT_EMPTY, Constraint(_with_head)] = option(
+        "The methods that it covers. GET includes HEAD.", default=("GET", "HEAD")
+    )
+    white_list: bool = option("Whether everyone has access without signing in.", default=False)
+    provider: Line | None = option(
+        "The name of the provider, from `authProviders`, with which users sign in.", default=None
+    )
+    users: Annotated[tuple[BasicUser, ...], Mark.NOT_EMPTY] = option(
+        "The users who have access.", default=(), name="credentials", group=_RESOURCE_BASIC
+    )
+    opa: OpaServer | None = option(
+        "A policy server that must also allow the request.",
+        default=None,
+        name="authorizationOPAServer",
+        group=_RESOURCE_BASIC,
+    )
+    oidc: Authorization | None = option("Access for users of an `oidc` provider.", default=None)
+    header: Authorization | None = option("Access for users of a `header` provider.", default=None)
+    client_certificate: Authorization | None = option(
+        "Access for users of a `clientCertificate` provider.", default=None
+    )
+
+    @property
+    def authorization(self) -> Authorization | None:
+        """Who may pass, of those who signed in otherwise than with a password."""
+        return self.oidc or self.header or self.client_certificate
 
 
 AUTH_PROVIDERS = OptionGroup("authProviders", "The ways to sign in.")

@@ -1,7 +1,8 @@
 """Secrets as references: where a secret stands, and its value only when asked for, never in a `repr`.
 
 A reference is of one of four kinds: the name of an environment variable, a file (relative to the configuration file),
-the name of a systemd credential, or the value itself. Tools that need no secret use `unresolved`.
+the name of a systemd credential, or the value itself. Tools that need no secret use `unresolved`. Certificates and
+their keys can also stand elsewhere: on a web server, in S3, in AWS Secrets Manager or in its Parameter Store.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
+from urllib.parse import unquote, urlsplit
 
 from tornado_proxy.config import values
 from tornado_proxy.config.options import Constraint, OptionType, option, options_of
@@ -182,3 +184,75 @@ def _leads_to_secrets(kind: OptionType) -> bool:
         return True
     below, _ = kind.nested
     return below is not None and holds_secrets(below)
+
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_ARN_RESOURCES = {"secretsmanager": "secret:", "ssm": "parameter/"}
+_LOCATIONS = (
+    "a file, or a place such as `https://example.org/files.pem`, `s3://bucket/key`, `arn:aws:s3:::bucket/key`,"
+    " `arn:aws:secretsmanager:REGION:ACCOUNT:secret:NAME` or `arn:aws:ssm:REGION:ACCOUNT:parameter/NAME`"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """The parts of a document's place. `host` is the bucket where the scheme is `s3`; `path` is then the key.
+
+    Of an ARN, `scheme` is `secretsmanager` or `ssm`, and `path` the ARN itself; an ARN of S3 is as its URL.
+    """
+
+    scheme: str
+    host: str = ""
+    path: str = ""
+    region: str = ""
+
+    @classmethod
+    def of(cls, text: str) -> Location:
+        """The location that a text names; raises `ValueError` if nothing can be fetched from there."""
+        scheme = _SCHEME.match(text)
+        if scheme is None and not text.startswith(":"):
+            return cls("file", path=text)
+        if scheme and scheme[1].lower() == "arn":
+            return cls._of_arn(text)
+        url = urlsplit(text)
+        _ = url.port
+        path = unquote(url.path)
+        is_valid = {
+            "file": url.netloc in ("", "localhost") and path and not url.query,
+            "http": url.netloc,
+            "https": url.netloc,
+            "s3": url.netloc and path.strip("/") and not url.query,
+        }
+        if url.fragment or not is_valid.get(url.scheme):
+            raise ValueError(text)
+        return cls(url.scheme, url.netloc, path.removeprefix("/") if url.scheme == "s3" else path)
+
+    @classmethod
+    def _of_arn(cls, text: str) -> Location:
+        _, _, service, region, account, resource = text.split(":", 5)
+        bucket, _, key = resource.partition("/")
+        if service == "s3" and bucket and key and not (region or account):
+            return cls("s3", bucket, key)
+        kind = _ARN_RESOURCES.get(service)
+        if not (kind and resource.startswith(kind) and resource != kind and region and account):
+            raise ValueError(text)
+        return cls(service, path=text, region=region)
+
+
+def document_url(text: str) -> str:
+    """The place of a certificate or key: a file's path, or a URL or ARN that can be fetched."""
+    try:
+        Location.of(values.line(text))
+    except ValueError as error:
+        if isinstance(error, values.InvalidValue):
+            raise
+        raise values.InvalidValue(f"cannot be `{text}`", _LOCATIONS) from None
+    return text
+
+
+def file_reference(url: str | None) -> Reference | None:
+    """The reference to a document in a file of this machine; None for any other place."""
+    if url is None:
+        return None
+    location = Location.of(url)
+    return Reference(path=location.path) if location.scheme == "file" else None

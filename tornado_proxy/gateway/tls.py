@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Mapping
 from functools import partial
 
-from tornado_proxy.config.tls import CIPHER_SUITES, VERSIONS, Certificate, Ssl
+from tornado_proxy.config.server import CIPHER_SUITES, VERSIONS, Certificate, Ssl
 from tornado_proxy.semantics.forwarded import ClientCertificate
 
 _VERSIONS = dict(

@@ -7,8 +7,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tornado_proxy.config.model import Settings, Target
-from tornado_proxy.config.pages import PAGES, HelperOptions, PageOptions, TargetTemplates, Templates, ThemeOptions
+from tornado_proxy.config.model import (
+    PAGES,
+    HelperOptions,
+    PageOptions,
+    Settings,
+    Target,
+    TargetTemplates,
+    Templates,
+    ThemeOptions,
+)
 from tornado_proxy.lang.diagnostic import Diagnostic, SourceFile, Span, decode, read_file
 from tornado_proxy.pages.custom import FILE_HEADERS, BucketKey, CustomPage, CustomPageMistake, CustomPages, Part, Recipe
 from tornado_proxy.rules.compile import HelperTexts

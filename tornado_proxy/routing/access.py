@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tornado_proxy.config.model import BasicUser, Resource
-from tornado_proxy.config.providers import AccessRule, OpaServer
+from tornado_proxy.config.providers import AccessRule, BasicUser, OpaServer, Resource
 from tornado_proxy.goregex.matching import FirstMatch, Pattern, compile_pattern
 from tornado_proxy.routing.request import RequestPath
 from tornado_proxy.templates.template import User

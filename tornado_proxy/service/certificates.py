@@ -13,8 +13,8 @@ from ssl import PROTOCOL_TLS_SERVER, SSLContext
 from typing import TYPE_CHECKING
 
 from tornado_proxy.config.model import Settings
-from tornado_proxy.config.secrets import Resolver, Secret, SecretMissing
-from tornado_proxy.config.tls import Certificate, Ssl, UrlConfig, file_reference
+from tornado_proxy.config.secrets import Resolver, Secret, SecretMissing, file_reference
+from tornado_proxy.config.server import Certificate, Ssl, UrlConfig
 from tornado_proxy.gateway.tls import CertificateUnusable, ask_clients, make_context
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, Span
 from tornado_proxy.storage.documents import DocumentUnavailable, fetch_document

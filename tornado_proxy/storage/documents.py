@@ -8,7 +8,8 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
-from tornado_proxy.config.tls import Location, UrlConfig
+from tornado_proxy.config.secrets import Location
+from tornado_proxy.config.server import UrlConfig
 
 _LARGEST = 1024 * 1024  # bytes
 _PIECE = 16 * 1024  # bytes

@@ -5,7 +5,7 @@ import json
 import pytest
 from conversions import made, target
 
-from tornado_proxy.config.model import BasicUser
+from tornado_proxy.config.providers import BasicUser
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.routing.access import Access, Nobody
 from tornado_proxy.tools.convert.options import OptionOutcome
