@@ -28,7 +28,7 @@ from tornado_proxy.service.last_good import LastGood, NoLastGood
 from tornado_proxy.service.logs import close_logging, configure_logging, flush_logging
 from tornado_proxy.service.process import Launch
 from tornado_proxy.service.process import run as run_process
-from tornado_proxy.service.rule_tests import run_rule_tests, tolerated
+from tornado_proxy.service.reload import run_rule_tests, tolerated
 from tornado_proxy.service.runtime import CannotServe, NoEventLoop, end_process, raise_descriptor_limit, run_event_loop
 from tornado_proxy.service.serving import SingleProcess
 from tornado_proxy.service.snapshot import CompiledSnapshot, SnapshotReader, compile_snapshot, read_to_check

@@ -1,4 +1,4 @@
-"""Reloads: read the whole snapshot, compile it off the event loop, swap; and report what changed.
+"""Reloads: read the whole snapshot, compile and test it off the event loop, swap, and report what changed.
 
 A bad edit leaves the generation in force, the report gives the reason, and the next good edit loads.
 """
@@ -13,17 +13,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tornado_proxy.config.model import Settings
+from tornado_proxy.config.model import Settings, Target
 from tornado_proxy.config.options import options_of
-from tornado_proxy.lang.diagnostic import Diagnostic, counted
+from tornado_proxy.lang.diagnostic import Diagnostic, Severity, counted
 from tornado_proxy.lang.tree import Dialect
-from tornado_proxy.rules.model import Rewrite, RuleSet
+from tornado_proxy.routing.mounts import target_data
+from tornado_proxy.rules.model import Rewrite, RuleSet, evaluate
 from tornado_proxy.service.generations import Unbuildable, in_background
-from tornado_proxy.service.rule_tests import run_rule_tests
 from tornado_proxy.service.serving import Serving
 from tornado_proxy.service.snapshot import CompiledSnapshot, Snapshot, compile_snapshot
 from tornado_proxy.telemetry.events import Event, ReloadOutcome, ReloadReport
 
+FAILING_TEST = "failing-test"
+"""The code of a failing rule test, as in the linter."""
+
+_MOST_FAILING = 20  # failing tests that are reported one by one
 _SHOWN = 5  # changes of a kind that are named; of more, only the number
 READ_WITHIN = 10.0  # seconds after which a reload no longer waits for a file system
 
@@ -257,3 +261,57 @@ def fixed_at_start(settings: Settings, running: Settings) -> tuple[Settings, tup
         tracing=running.tracing,
     )
     return kept, tuple(shown for shown, name in fixed.items() if getattr(settings, name) != getattr(kept, name))
+
+
+def run_rule_tests(loaded: CompiledSnapshot, before: CompiledSnapshot | None = None) -> CompiledSnapshot:
+    """The snapshot with a diagnostic for each rule test that fails in a target changed since `before`."""
+    settings = loaded.settings
+    if settings is None or settings.reload.tests == "off" or not loaded.usable:
+        return loaded
+    severity = Severity.ERROR if settings.reload.tests == "refuse" else Severity.WARNING
+    found = [replace(each, severity=severity) for each in _failures(loaded, settings, before)]
+    return replace(loaded, diagnostics=(*loaded.diagnostics, *found)) if found else loaded
+
+
+def tolerated(loaded: CompiledSnapshot) -> CompiledSnapshot:
+    """The same snapshot with failing tests as warnings."""
+    milder = (
+        replace(each, severity=Severity.WARNING) if each.code == FAILING_TEST else each for each in loaded.diagnostics
+    )
+    return replace(loaded, diagnostics=tuple(milder))
+
+
+def _failures(loaded: CompiledSnapshot, settings: Settings, before: CompiledSnapshot | None) -> Iterator[Diagnostic]:
+    timeout, failed = settings.reload.test_timeout, 0
+    end = time.monotonic() + timeout
+    for target, rules in _untested(loaded, settings, before):
+        data = target_data(target)
+        for number, test in enumerate(rules.tests):
+            if time.monotonic() > end:
+                text = f"{number} of {len(rules.tests)} rule tests of target `{target.name}` ran within {timeout:g} s"
+                advice = "raise `reload.testTimeout`, or make the tests fewer or cheaper"
+                yield Diagnostic(FAILING_TEST, text, help=advice)
+                return
+            outcome = evaluate(rules, test, data)
+            if not outcome.passed:
+                failed += 1
+                if failed <= _MOST_FAILING:
+                    # The whole linter comes along, which nobody needs whose tests pass.
+                    from tornado_proxy.lint.checks.tests import failing_test  # noqa: PLC0415
+
+                    yield failing_test(outcome)
+    if failed > _MOST_FAILING:
+        more = f"{failed - _MOST_FAILING} more rule tests fail"
+        yield Diagnostic(FAILING_TEST, more, help="`tornado-proxy test` shows them all")
+
+
+def _untested(
+    loaded: CompiledSnapshot, settings: Settings, before: CompiledSnapshot | None
+) -> Iterator[tuple[Target, RuleSet]]:
+    """Yields the targets with tests whose rules, tests, or data that templates read differ from before."""
+    known = before.settings.targets if before and before.settings else ()
+    old = {each.name: (target_data(each), before and before.rule_sets.get(each.name)) for each in known}
+    for target in settings.targets:
+        rules = loaded.rule_sets.get(target.name)
+        if rules and rules.tests and old.get(target.name) != (target_data(target), rules):
+            yield target, rules
