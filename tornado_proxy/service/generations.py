@@ -89,9 +89,6 @@ class GcFreezer:
         # A forked worker starts with frozen objects; to look at them would copy the pages that it shares with others.
         self._due = 0 if gc.get_freeze_count() else thaw_after
 
-    def __repr__(self) -> str:
-        return f"<GcFreezer, {self._due} of {self._thaw_after}>"
-
     def freeze(self, new_clients: int = 0) -> None:
         """Freezes everything alive, and has the collector run; each new S3 client brings the next thaw nearer."""
         self._due += 1 + CLIENT_WEIGHT * new_clients
@@ -238,9 +235,6 @@ class MeasuredStore(ForwardingStore):
         self._target = target
         self._emit = emit
 
-    def __repr__(self) -> str:
-        return f"<MeasuredStore {self.behind!r}>"
-
     def _wrote(self, key: ObjectKey) -> None:
         self._emit(ObjectWritten(self._target, key))
 
@@ -265,9 +259,6 @@ class GenerationHolder:
         self._emit = emit
         self.current = Generation(number, first)
         self._retiring: set[asyncio.Task[None]] = set()
-
-    def __repr__(self) -> str:
-        return f"<GenerationHolder {self.current!r}, {len(self._retiring)} retiring>"
 
     @property
     def retiring(self) -> int:

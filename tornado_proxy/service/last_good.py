@@ -54,9 +54,6 @@ class LastGood:
         self._kept = b""
         self.trouble = ""  # why the last snapshot could not be kept, or empty
 
-    def __repr__(self) -> str:
-        return f"<LastGood in {self.directory}>"
-
     def keep(self, snapshot: Snapshot) -> None:
         """Keeps a snapshot in place of the one before; sets `trouble` if it cannot."""
         assert snapshot.text is not None, "what is in force could be read"

@@ -197,9 +197,6 @@ class LogWriter:
         self._thread = threading.Thread(target=self._run, name="log", daemon=True)
         self._thread.start()
 
-    def __repr__(self) -> str:
-        return f"<LogWriter to {self._descriptor}, {len(self._waiting)} lines wait>"
-
     def put(self, line: str) -> None:
         """Queues a line, or drops it if there is no room."""
         data = f"{line}\n".encode(errors="backslashreplace")

@@ -80,9 +80,6 @@ class Prober:
         self._poked = asyncio.Event()
         self.results: dict[str, ProbeResult] = {}  # the last one of each target in force
 
-    def __repr__(self) -> str:
-        return f"<Prober of {len(self.results)} buckets>"
-
     @property
     def finds_bucket(self) -> bool:
         """Whether a bucket can be used, as the last probes say; true where nothing is probed."""

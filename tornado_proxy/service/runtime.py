@@ -114,9 +114,6 @@ class ForkedProcess:
         self._kill = kill
         self._status: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
-    def __repr__(self) -> str:
-        return f"<ForkedProcess {self.pid}>"
-
     def kill(self) -> None:
         """Kills it if it still runs."""
         if not self._status.done():
@@ -153,9 +150,6 @@ class ForkServer:
             _end(_serve_forks, theirs, work)
         theirs.close()
         self._socket.setblocking(False)
-
-    def __repr__(self) -> str:
-        return f"<ForkServer {self.pid}, {len(self._living)} workers>"
 
     async def fork(self, sockets: Sequence[socket.socket]) -> ForkedProcess:
         """Starts a worker with copies of sockets; raises OSError."""

@@ -155,9 +155,6 @@ class SnapshotReader:
         self._pause = pause
         self._last: Snapshot | None = None
 
-    def __repr__(self) -> str:
-        return f"<SnapshotReader of {self._config}>"
-
     def __call__(self) -> Snapshot:
         """Reads the snapshot; blocks; mistakes in the files become diagnostics."""
         before = last = self._last

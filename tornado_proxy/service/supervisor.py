@@ -77,9 +77,6 @@ class WorkerHandle:
         self._listening = loop.create_task(self._listen())
         self._watching = loop.create_task(self._watch())
 
-    def __repr__(self) -> str:
-        return f"<WorkerHandle {self.pid}, {self.view}>"
-
     @property
     def pid(self) -> int:
         """The process id."""
@@ -181,9 +178,6 @@ class Supervisor:
         self._keeping: dict[int, asyncio.Task[None]] = {}
         self._stopping = False
         self._ended = ProcessReport()  # of the workers that have ended
-
-    def __repr__(self) -> str:
-        return f"<Supervisor of {self._count}, generation {self._start.number}>"
 
     async def start(self, sockets: Sockets) -> None:
         """Starts the workers, and waits until each serves; raises `CannotServe`."""

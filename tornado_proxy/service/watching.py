@@ -171,9 +171,6 @@ class Follower:
         self._logged_trouble = ""  # the last one
         self._watch = watch(self.poke)
 
-    def __repr__(self) -> str:
-        return f"<Follower of {len(self._places())} places>"
-
     def poke(self) -> None:
         """Notes that something may have changed; from any thread, also after the loop has ended."""
         try:

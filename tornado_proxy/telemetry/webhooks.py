@@ -39,9 +39,6 @@ class WebhookCaller:
         self._queue: asyncio.Queue[ObjectUsed] = asyncio.Queue(most_queued)
         self._workers: list[asyncio.Task[None]] = []
 
-    def __repr__(self) -> str:
-        return f"<WebhookCaller, {self._queue.qsize()} events waiting>"
-
     def listen(self, bus: Bus) -> None:
         """Calls the webhooks of a bus's events."""
         bus.add(self.queue, ObjectUsed)
