@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import NamedTuple
 
 import pytest
 from certificates import pair
@@ -13,7 +14,7 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import Secret, resolver
 from tornado_proxy.config.server import Certificate, InternalServer, Server, Ssl
 from tornado_proxy.gateway.tls import names_of
-from tornado_proxy.lang.diagnostic import Severity
+from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.service import certificates
 from tornado_proxy.service.certificates import FetchedDocuments, find_certificates, self_signed, unusable_certificates
 from tornado_proxy.storage.documents import DocumentUnavailable
@@ -36,10 +37,15 @@ def _far_away(documents, asked=None):
     return fetch
 
 
-def _find(settings, directory, documents=None, before=None):
-    return find_certificates(
-        settings, resolver({}, directory), before or FetchedDocuments(), _far_away(documents or {})
-    )
+class _Found(NamedTuple):
+    settings: Settings
+    diagnostics: tuple[Diagnostic, ...]
+    fetched: FetchedDocuments
+
+
+def _find(settings, directory, documents=None, before=None, fetch=None):
+    fetch = fetch or _far_away(documents or {})
+    return _Found(*find_certificates(settings, resolver({}, directory), before or FetchedDocuments(), fetch))
 
 
 def test_certificates_are_found_in_the_text_and_in_files(tmp_path):
@@ -98,7 +104,7 @@ def test_certificates_are_fetched_once(tmp_path):
     asked = []
     settings = replace(_settings(FAR), internal_server=InternalServer(ssl=Ssl(certificates=(FAR,))))
     fetch = _far_away(DOCUMENTS, asked)
-    found = find_certificates(settings, resolver({}, tmp_path), FetchedDocuments(), fetch)
+    found = _find(settings, tmp_path, fetch=fetch)
     assert sorted(asked) == sorted(DOCUMENTS)
     for listener in (found.settings.server, found.settings.internal_server):
         names_of(listener.ssl.certificates[0])
@@ -122,7 +128,7 @@ def test_what_cannot_be_fetched_again_stays(tmp_path):
 
 def test_bytes_that_are_not_text_are_an_error(tmp_path):
     """DER is not PEM."""
-    found = find_certificates(_settings(FAR), resolver({}, tmp_path), FetchedDocuments(), lambda *_: b"\x30\x82\xff")
+    found = _find(_settings(FAR), tmp_path, fetch=lambda *_: b"\x30\x82\xff")
     assert {each.message.rpartition(": ")[2] for each in found.diagnostics} == {"it is not text"}
 
 

@@ -41,14 +41,16 @@ def test_a_reload_carries_the_time_it_began(manager):
     assert before <= int(second.removeprefix("MONOTONIC_USEC=")) <= time.monotonic_ns() // 1000
 
 
-@pytest.mark.parametrize(
-    ("method", "told"),
-    [("stopping", ["STOPPING=1"]), ("alive", ["WATCHDOG=1"])],
-)
-def test_the_other_states_are_told(manager, method, told):
-    """Stopping and the watchdog have messages of their own."""
-    getattr(Notifier(manager.getsockname()), method)()
-    assert _told(manager) == told
+def test_the_end_asks_for_its_time(manager):
+    """Stopping comes with the time that the last requests may take."""
+    Notifier(manager.getsockname()).stopping("finishing", 2.5)
+    assert _told(manager) == ["STOPPING=1", "EXTEND_TIMEOUT_USEC=2500000", "STATUS=finishing"]
+
+
+def test_the_watchdog_has_a_message_of_its_own(manager):
+    """WATCHDOG=1 keeps it quiet for another period."""
+    Notifier(manager.getsockname()).alive()
+    assert _told(manager) == ["WATCHDOG=1"]
 
 
 def test_a_status_stays_one_line(manager):
@@ -70,12 +72,12 @@ def test_abstract_addresses_are_understood():
 
 def test_without_a_manager_nothing_happens():
     """A service started by hand has nobody to tell."""
-    Notifier.from_environment({}).ready("quiet")
+    Notifier().ready("quiet")
 
 
 def test_a_manager_that_has_gone_is_no_reason_to_stop(tmp_path):
     """A dead NOTIFY_SOCKET raises nothing."""
-    Notifier(str(tmp_path / "nobody")).ready()
+    Notifier(str(tmp_path / "nobody")).ready("generation 1")
 
 
 @pytest.mark.parametrize(

@@ -178,7 +178,7 @@ async def _serve(
         *_sockets(settings, arguments.admin_socket),
         read=reader,
         announce=_announce,
-        notifier=Notifier.from_environment(os.environ),
+        notifier=Notifier(os.environ.get("NOTIFY_SOCKET", "")),
         last_good=LastGood(arguments.last_good) if arguments.last_good else None,
         from_last_good=start.is_last_good,
         explain=explained,

@@ -37,19 +37,10 @@ class FetchedDocuments:
     due: float = field(default=math.inf, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Settings whose certificates have been looked for, with what went wrong."""
-
-    settings: Settings
-    diagnostics: tuple[Diagnostic, ...]
-    fetched: FetchedDocuments
-
-
 def find_certificates(
     settings: Settings, resolve: Resolver, before: FetchedDocuments, fetch: Fetch = fetch_document
-) -> Found:
-    """Looks for the certificates of both listeners.
+) -> tuple[Settings, tuple[Diagnostic, ...], FetchedDocuments]:
+    """Looks for the certificates of both listeners; returns the settings with them, diagnostics, and fetched documents.
 
     A document that cannot be fetched again is the one that was fetched before.
     """
@@ -61,7 +52,7 @@ def find_certificates(
         internal_server=replace(internal, ssl=search.filled(internal.ssl)),
     )
     due = time.monotonic() + RENEW_AFTER if search.fetched else math.inf
-    return Found(settings, tuple(search.diagnostics), FetchedDocuments(search.fetched, due))
+    return settings, tuple(search.diagnostics), FetchedDocuments(search.fetched, due)
 
 
 class _Search:

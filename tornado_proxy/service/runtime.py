@@ -78,22 +78,16 @@ def end_process(status: int) -> int:
 
     A thread cannot be stopped, and one that waits for a bucket may do so for minutes after all answers are given.
     """
-    if hanging_threads(_PATIENCE):
+    others = [each for each in threading.enumerate() if each is not threading.current_thread() and not each.daemon]
+    end = time.monotonic() + _PATIENCE
+    for each in others:
+        each.join(max(0.0, end - time.monotonic()))
+    if any(each.is_alive() for each in others):
         logging.shutdown()
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
     return status
-
-
-def hanging_threads(patience: float) -> list[str]:
-    """The names of the non-daemon threads that do not end within `patience` seconds."""
-    mine = threading.current_thread()
-    others = [each for each in threading.enumerate() if each is not mine and not each.daemon]
-    end = time.monotonic() + patience
-    for each in others:
-        each.join(max(0.0, end - time.monotonic()))
-    return [each.name for each in others if each.is_alive()]
 
 
 def raise_descriptor_limit() -> None:

@@ -46,49 +46,39 @@ class Serving(Protocol):
 
     async def start(self, sockets: Sockets) -> None:
         """Takes over the sockets, and returns when requests are answered."""
-        ...
 
     async def activate(self, number: int, loaded: CompiledSnapshot) -> None:
         """Puts a snapshot in force, and returns when every new request gets it.
 
         Raises `Unbuildable`; the snapshot before it then stays in force.
         """
-        ...
 
     def is_serving(self) -> bool:
         """Whether any process answers requests."""
-        ...
 
     def is_responsive(self) -> bool:
         """Whether every event loop that answers requests has turned recently."""
-        ...
 
     def workers(self) -> Sequence[dict[str, object]]:
         """The state of each process that answers requests, fit for JSON."""
-        ...
 
     async def report(self) -> ProcessReport:
         """What was counted since the start, in the processes that have ended too."""
-        ...
 
     async def probe(self) -> Sequence[ProbeResult]:
         """Probes the buckets of the generation in force."""
-        ...
 
     async def purge(self, target: str | None, prefix: str) -> int:
         """Has the caches of all processes forget the objects of a target, or of all, whose keys begin with a prefix.
 
         Returns the number of objects, each counted in each process.
         """
-        ...
 
     def set_log_level(self, level: str) -> None:
         """Has all processes log what is at least as severe as a level."""
-        ...
 
     async def wind_down(self, grace: float) -> None:
         """Accepts no more, and finishes running requests within `grace` seconds."""
-        ...
 
 
 def opening_of(settings: Settings) -> Opening:

@@ -130,9 +130,9 @@ def compile_text(
     loaded = compile_configuration(text, config.parent, asked)
     fetched = fetched or FetchedDocuments()
     if loaded.settings is not None:
-        found = find_certificates(loaded.settings, asked, fetched)
-        diagnostics, fetched = (*loaded.diagnostics, *found.diagnostics), found.fetched
-        loaded = replace(loaded, settings=None if errors(diagnostics) else found.settings, diagnostics=diagnostics)
+        filled, found, fetched = find_certificates(loaded.settings, asked, fetched)
+        diagnostics = (*loaded.diagnostics, *found)
+        loaded = replace(loaded, settings=None if errors(diagnostics) else filled, diagnostics=diagnostics)
     rules, templates = kept or (_read_rules(loaded), read_templates(loaded.settings))
     files = (file_of(reference, environment, config.parent) for reference in answers)
     made = _assembled(loaded, config, rules, templates, answers)

@@ -112,23 +112,17 @@ class Notifier:
 
     address: str = ""
 
-    @classmethod
-    def from_environment(cls, environment: Mapping[str, str]) -> Notifier:
-        """The notifier for the manager that started this process, or one that does nothing."""
-        return cls(environment.get("NOTIFY_SOCKET", ""))
-
-    def ready(self, status: str = "") -> None:
+    def ready(self, status: str) -> None:
         """Reports that the service is ready, or that a reload has ended."""
         self._send("READY=1", *_status(status))
 
-    def reloading(self, status: str = "") -> None:
+    def reloading(self) -> None:
         """Reports the start of a reload; without the time, `Type=notify-reload` would wait for ever."""
-        self._send("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}", *_status(status))
+        self._send("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")
 
-    def stopping(self, status: str = "", within: float = 0.0) -> None:
+    def stopping(self, status: str, within: float) -> None:
         """Reports the start of the end, and asks for `within` seconds, even if the unit allows less."""
-        wanted = (f"EXTEND_TIMEOUT_USEC={round(within * 1_000_000)}",) if within else ()
-        self._send("STOPPING=1", *wanted, *_status(status))
+        self._send("STOPPING=1", f"EXTEND_TIMEOUT_USEC={round(within * 1_000_000)}", *_status(status))
 
     def status(self, status: str) -> None:
         """Sets the line that `systemctl status` shows."""
