@@ -19,7 +19,7 @@ def _diagnostic(statements):
 
 
 def test_blocks_of_one_target_add_up_in_order():
-    """Files add to a target in their order, blocks in theirs; numbers go on."""
+    """Blocks of one target are joined in order, and their rewrites are numbered together."""
     compiled = _compiled(
         'target a { rewrite `1` -> "/1" } target b { rewrite `2` -> "/2" }',
         'target a { rewrite `3` -> "/3" test "/1" -> "/1" }',
@@ -31,7 +31,7 @@ def test_blocks_of_one_target_add_up_in_order():
 
 
 def test_an_empty_block_is_a_target_without_rules():
-    """It changes no key."""
+    """A rule set without rewrites changes no key."""
     assert _compiled("target a {}").rule_sets["a"].rewrites == ()
 
 
@@ -44,13 +44,13 @@ def test_an_empty_block_is_a_target_without_rules():
     ],
 )
 def test_each_dialect_has_its_templates(dialect, template, result):
-    """A template is read in the dialect that stands before it."""
+    """The word before a template names its dialect."""
     rules = _compiled(f"target a {{ rewrite `^/(.*)$` -> {dialect} {template} }}").rule_sets["a"]
     assert rules.rewrite("/a").key == result
 
 
 def test_two_rewrites_of_a_target_cannot_have_one_name():
-    """The second is told, with a note at the first; both keep working for whoever shows them."""
+    """The second one is reported, with a note at the first; both are compiled."""
     diagnostic = _diagnostic('rewrite home `a` -> "/a"\nrewrite "home" `b` -> "/b"')
     assert (diagnostic.code, diagnostic.message, diagnostic.place) == (
         "duplicate-name",
@@ -63,7 +63,7 @@ def test_two_rewrites_of_a_target_cannot_have_one_name():
 
 
 def test_names_of_different_targets_do_not_meet():
-    """A name is unique within its target only."""
+    """A name must be unique within its target only."""
     assert _compiled('target a { rewrite n `1` -> "/" } target b { rewrite n `1` -> "/" }').diagnostics == ()
 
 
@@ -88,7 +88,7 @@ def test_names_of_different_targets_do_not_meet():
     ],
 )
 def test_a_bad_source_is_told_at_the_character_that_is_wrong(source, place, text, message, help):
-    """The caret stands where the expression goes wrong, through the escapes of the string that holds it."""
+    """The place is exact even if the string has escapes."""
     diagnostic = _diagnostic(f'rewrite {source} -> "/"')
     assert diagnostic.span is not None
     assert (diagnostic.code, diagnostic.message, diagnostic.place) == ("bad-source", message, place)
@@ -105,7 +105,7 @@ def test_a_bad_source_is_told_at_the_character_that_is_wrong(source, place, text
     ],
 )
 def test_a_bad_template_is_told_at_the_character_that_is_wrong(template, place, text, message):
-    """As with sources, the place is that in the file."""
+    """The place is that in the file."""
     diagnostic = _diagnostic(f"rewrite `(?P<x>a)` -> {template}".replace(" (", "("))
     assert diagnostic.span is not None
     assert (diagnostic.code, diagnostic.message, diagnostic.span.text) == ("bad-template", message, text)
@@ -137,28 +137,28 @@ def test_very_many_mistakes_of_a_template_are_not_all_reported():
 
 
 def test_a_rewrite_with_a_mistake_is_left_out_and_counted():
-    """The numbers of the others are those that their author counts."""
+    """The other rewrites keep the numbers that their author counts."""
     rules = _compiled('target a { rewrite `(` -> "/" rewrite `a` -> jinja "{{" rewrite `b` -> "/" }')
     assert [rewrite.label for rewrite in rules.rule_sets["a"].rewrites] == ["#3"]
     assert len(rules.diagnostics) == 2
 
 
 def test_a_test_with_a_mistake_is_left_out():
-    """Every mistake of it is told."""
+    """Every mistake of the test is reported."""
     compiled = _compiled('target a { test "x" -> "y" test "/x" -> error }')
     assert len(compiled.rule_sets["a"].tests) == 1
     assert [diagnostic.code for diagnostic in compiled.diagnostics] == ["bad-test", "bad-test"]
 
 
 def test_dialects_that_no_file_uses_are_not_imported():
-    """Jinja2 and the Go templates cost a start nothing where rules are plain."""
+    """Plain rules import neither Jinja2 nor the Go templates."""
     program = "import sys, tornado_proxy.rules.compile; print(sorted({'jinja2', 'lark'} & set(sys.modules)))"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "jinja2" not in result.stdout
 
 
 def test_what_is_known_is_not_compiled_again():
-    """A rewrite of the same source, dialect and template has the pattern and the template that it had."""
+    """A rewrite with the same source, dialect and template keeps its compiled pattern and template."""
     before = _compiled('target a { rewrite `1` -> "/1" rewrite `2` -> "/2" }').rule_sets
     texts = 'target a { rewrite `0` -> "/0" rewrite new `1` -> "/1" rewrite `2` -> jinja "/2" }'
     after = compile_documents([document(texts)], before).rule_sets["a"].rewrites
@@ -169,7 +169,7 @@ def test_what_is_known_is_not_compiled_again():
 
 
 def test_what_is_known_changes_nothing():
-    """With and without what is known, the same text is the same rule set with the same mistakes."""
+    """The result does not depend on what was known before."""
     before = _compiled('target a { rewrite `^/1$` -> "/1" rewrite `^/2$` -> "/2" }').rule_sets
     text = (
         'target a { rewrite `^/2$` -> "/2" rewrite `(` -> "/x" rewrite `^/1$` -> "/1" } target b { rewrite `.` -> "/" }'
@@ -182,32 +182,32 @@ def _unknown(text, *names):
 
 
 def test_known_targets_are_in_order():
-    """A block whose target the configuration names needs no comment."""
+    """A target that the configuration names is not reported."""
     assert _unknown("target site {}", "site", "team") == []
 
 
 def test_misspelt_target_is_told_with_what_was_meant():
-    """A name close to a target's comes with that name, and with a fix that writes it."""
+    """A similar name is suggested, with a fix."""
     (found,) = _unknown("target sit {}", "site", "team")
     assert (found.code, found.span.text, found.help) == ("unknown-target", "sit", "did you mean `site`?")
     assert [(fix.edits[0].text, fix.safety) for fix in found.fixes] == [("site", Safety.UNSAFE)]
 
 
 def test_name_that_needs_quotes_gets_them():
-    """The fix writes a name as the language needs it."""
+    """The fix quotes the name if that is necessary."""
     (found,) = _unknown("target annsfiles {}", "ann's files")
     assert found.fixes[0].edits[0].text == '"ann\'s files"'
 
 
 def test_strange_target_is_told_where_targets_are_named():
-    """A name like no target's comes with the place where targets are named, and without a fix."""
+    """A name that is like no target's has a help but no fix."""
     (found,) = _unknown("target shop {}", "site")
     assert found.help == "name it in `targets` of the configuration"
     assert found.fixes == ()
 
 
 def test_go_templates_may_call_the_helpers_of_their_target():
-    """Helpers are given by target; a rule compiled with the same helpers is taken over, with others it is not."""
+    """Helpers belong to a target; a compiled rule is reused if its helpers are the same."""
     text = 'target a { rewrite `^/x$` -> go `/{{ template "name" . }}` }'
     helpers = {"a": ('{{ define "name" }}one{{ end }}',)}
     first = compile_documents([document(text)], helpers=lambda name: helpers[name]).rule_sets

@@ -29,7 +29,7 @@ from tornado_proxy.templates.template import TargetData, User
     ["/", "/a", "/a/", "//a", "/a//b", "/...", "/a../b", "/..a", "/.hidden", "/a b+c%d?e#f", "/é中", "/a\u3000b", ""],
 )
 def test_what_can_be_named_can_be_a_key(text):
-    """Slashes in a row, dots within names, spaces and every script are fine."""
+    """Several slashes, dots within names, spaces and all scripts are valid."""
     assert objection(text) is None
 
 
@@ -51,25 +51,25 @@ def test_what_can_be_named_can_be_a_key(text):
     ],
 )
 def test_what_no_key_may_hold_is_named(text, reason):
-    """The reason is a fact that a sentence can end with."""
+    """The reason can end a sentence."""
     assert objection(text) == reason
 
 
 def test_a_key_may_be_as_long_as_s3_takes_it():
-    """The leading slash is not part of what S3 counts."""
+    """S3 does not count the leading slash."""
     assert objection("/" + "a" * LONGEST_OBJECT_KEY) is None
     assert objection("/" + "a" * (LONGEST_OBJECT_KEY + 1)) == "is longer than 1024 bytes"
 
 
 def test_a_path_may_be_of_any_length():
-    """A mount that is taken off may leave a short key."""
+    """A long path may have a short key, because the mount is removed."""
     assert path_objection("/" + "a" * 5000) is None
     assert path_objection("/" + "a" * 5000 + "/..") == "contains a `.` or `..` segment"
 
 
 @given(st.lists(st.sampled_from(["a", ".", "..", "/", "b"])))
 def test_no_segment_of_dots_passes(parts):
-    """A key without objection has no segment that any file system reads as a step."""
+    """A valid key has no `.` or `..` segment."""
     text = "".join(parts)
     assert (objection(text) is None) is (not {".", ".."} & set(text.split("/")))
 
@@ -90,13 +90,13 @@ def test_no_segment_of_dots_passes(parts):
     ],
 )
 def test_a_name_is_one_segment(name, objection):
-    """What names a file or a user stands in a key as one segment, whole."""
+    """The name of a file or a user is one segment of a key."""
     assert segment_objection(name) == objection
 
 
 @pytest.mark.parametrize("host", ["", "www.example.com", "WWW.example.com:8080", "[::1]:80", "192.0.2.1", "a_b", "%41"])
 def test_what_a_host_header_may_hold_is_a_host(host):
-    """With its port, or as an address."""
+    """A host may have a port, and may be an address."""
     assert host_objection(host) is None
 
 
@@ -113,19 +113,19 @@ def test_what_a_host_header_may_hold_is_a_host(host):
     ],
 )
 def test_what_the_service_refuses_is_none(host, objection):
-    """The reason is a fact that a sentence can end with."""
+    """The reason can end a sentence."""
     assert host_objection(host) == objection
 
 
 @given(st.text("/.ab\x85\n\x7f\ud800é", max_size=8))
 def test_proofs_know_the_same_keys(text):
-    """What proofs take for a real key is what rules let through, where it starts with a slash."""
+    """The proofs and the rules agree on what a key is."""
     assert is_valid_key(text) == (text.startswith("/") and objection(text) is None)
 
 
 @pytest.mark.parametrize(("text", "real"), [("/" + "a" * (LONGEST_KEY - 1), True), ("/" + "a" * LONGEST_KEY, False)])
 def test_proofs_know_the_longest_key(text, real):
-    """The greatest length is the same for proofs and for rules."""
+    """The proofs and the rules agree on the longest key."""
     assert ((objection(text) is None), is_valid_key(text)) == (real, real)
 
 
@@ -142,14 +142,14 @@ REWRITE = compile_documents([document('target site { rewrite home `^/a$` -> "/b"
     ids=lambda error: type(error).__name__,
 )
 def test_an_error_names_the_rewrite_that_it_happened_in(error):
-    """Whoever logs it can say which rule failed, and why."""
+    """The error names the rewrite and the reason."""
     assert isinstance(error, RewriteError)
     assert error.rewrite.label == "home"
     assert str(error)
 
 
 def test_a_refused_result_can_be_shown():
-    """The text that is not a key is kept for explanations."""
+    """The refused text is kept for explanations."""
     assert RefusedResult("the result contains a control character", REWRITE, "/a\n").result == "/a\n"
 
 
@@ -159,13 +159,13 @@ def _rewrites(statement):
 
 @pytest.mark.parametrize(("name", "label"), [("press", "press"), ("", "#1")])
 def test_a_rewrite_is_called_by_its_name_or_its_number(name, label):
-    """Logs, metrics and explain show it so."""
+    """Logs, metrics and `explain` show the name or the number."""
     (rewrite,) = _rewrites(f'rewrite {name} `^/a$` -> "/b"')
     assert (rewrite.number, rewrite.label) == (1, label)
 
 
 def test_a_rewrite_knows_its_place():
-    """From `rewrite` to the end of its template."""
+    """Its span runs from `rewrite` to the end of its template."""
     (rewrite,) = _rewrites('rewrite `^/a$` -> "/b"')
     assert rewrite.span.text == 'rewrite `^/a$` -> "/b"'
 
@@ -178,7 +178,7 @@ def rule_set(statements):
 
 
 def test_the_first_rewrite_that_matches_decides():
-    """Later ones are not asked, and the result is not rewritten again."""
+    """Later rewrites are not tried, and the result is not rewritten again."""
     rules = rule_set(
         """
         rewrite first  `^/a$` -> "/b"
@@ -191,18 +191,18 @@ def test_the_first_rewrite_that_matches_decides():
 
 
 def test_a_key_that_no_rewrite_matches_stays_as_it_is():
-    """Nothing is checked of it, and no rewrite is named."""
+    """A key that no rewrite matches is not checked."""
     rewritten = rule_set('rewrite `^/a$` -> "/b"').rewrite("/file.html")
     assert (rewritten.key, rewritten.rewrite, rewritten.captures) == ("/file.html", None, None)
 
 
 def test_the_whole_key_is_replaced_by_the_result():
-    """What the source did not match of the key is not kept."""
+    """The part of the key that the source did not match is dropped."""
     assert rule_set('rewrite `b` -> "/x"').rewrite("/abc").key == "/x"
 
 
 def test_captures_are_shown_with_the_result():
-    """An explanation can say what each group took."""
+    """The result has the text of each group."""
     rewritten = rule_set('rewrite `^/(?P<name>[^/]+)$` -> "/x/$name"').rewrite("/a")
     assert rewritten.captures is not None
     assert (rewritten.key, rewritten.captures.groups) == ("/x/a", ("/a", "a"))
@@ -222,7 +222,7 @@ def test_captures_are_shown_with_the_result():
     ],
 )
 def test_slashes_are_completed_and_otherwise_kept(template, key, method, result):
-    """A leading slash is added; a directory that is read stays one; slashes in a row are part of the key."""
+    """A leading slash is added, a directory stays a directory, and several slashes stay."""
     assert rule_set(f'rewrite `^/a/?$` -> "{template}"').rewrite(key, method=method).key == result
 
 
@@ -237,14 +237,14 @@ def test_slashes_are_completed_and_otherwise_kept(template, key, method, result)
     ],
 )
 def test_a_result_that_can_be_no_key_is_refused(template, message, result):
-    """What a template makes is checked like a requested path, and never sent."""
+    """A template's result is checked like a requested path."""
     with pytest.raises(RefusedResult) as caught:
         rule_set(f"rewrite bad `^/a$` -> {template}").rewrite("/a")
     assert (str(caught.value), caught.value.result, caught.value.rewrite.label) == (message, result, "bad")
 
 
 def test_a_template_that_reads_a_user_needs_one():
-    """Where nobody is signed in, the request is refused, not the key left with a hole."""
+    """If nobody is signed in, the request is refused."""
     rules = rule_set('rewrite `^/home` -> jinja "/users/{{ user.username }}"')
     assert rules.rewrite("/home", user="ann").key == "/users/ann"
     with pytest.raises(UserRequired, match=r"reads `user.username`, but nobody is signed in"):
@@ -252,7 +252,7 @@ def test_a_template_that_reads_a_user_needs_one():
 
 
 def test_a_template_that_fails_says_why():
-    """Any other error of a template is the rules' own."""
+    """Any other failure of a template is a mistake in the rules."""
     with pytest.raises(TemplateFailed, match="missing header `X-Tenant`"):
         rule_set("rewrite `^/a$` -> jinja \"/{{ request.headers['X-Tenant'] }}\"").rewrite("/a")
 
@@ -269,14 +269,14 @@ def test_templates_see_what_a_caller_tells_of_the_request():
 
 
 def test_a_rewrite_without_a_name_goes_by_its_number():
-    """Numbers count from one; a rewrite knows its place in the file."""
+    """Numbers begin with one, and a rewrite has its place in the file."""
     first, second = rule_set('rewrite `a` -> "/"\nrewrite home `b` -> "/"').rewrites
     assert (first.label, second.label) == ("#1", "home")
     assert (first.span.place, second.span.place) == ("site.rules:2:1", "site.rules:3:1")
 
 
 def test_rule_sets_that_say_the_same_are_equal():
-    """Equality leaves out places, so that an edit of a comment changes nothing."""
+    """Equality ignores places, so the edit of a comment changes nothing."""
     assert rule_set('rewrite `a` -> "/b"') == rule_set('# moved\nrewrite `a` ->\n"/b"')
     assert rule_set('rewrite `a` -> "/b"') != rule_set('rewrite `a` -> "/c"')
     assert RuleSet("site") == rule_set("")
@@ -284,7 +284,7 @@ def test_rule_sets_that_say_the_same_are_equal():
 
 @given(st.text(max_size=8), st.text(st.characters(exclude_categories=["Cs"]), max_size=8))
 def test_whatever_a_user_and_a_key_hold_the_result_can_be_a_key(username, name):
-    """A result is either a key without objection or refused."""
+    """A result is either a valid key or refused."""
     rules = rule_set("rewrite `(?s)^/(.*)$` -> jinja `/{{ user.username }}/{{ groups[1] }}`")
     try:
         key = rules.rewrite(f"/{name}", user=username).key
@@ -307,7 +307,7 @@ def _mistakes(text):
 
 
 def test_a_test_without_clauses_is_a_get_by_nobody():
-    """What is not said is what is usual."""
+    """A test without clauses has the defaults."""
     test = _test('test "/a" -> "/b"')
     assert (test.key, test.method, test.user, test.host, test.headers, test.expected) == (
         "/a",
@@ -320,7 +320,7 @@ def test_a_test_without_clauses_is_a_get_by_nobody():
 
 
 def test_clauses_tell_of_the_request():
-    """Method, host and headers are taken over, repeated headers in order."""
+    """Method, host and headers are used, repeated headers in their order."""
     test = _test('test "/a" method PUT host "h" header "X" "1" header "x" "2" -> unchanged')
     assert (test.method, test.host, test.headers) == ("PUT", "h", (("X", "1"), ("x", "2")))
     assert test.expected is Verdict.UNCHANGED
@@ -337,7 +337,7 @@ def test_clauses_tell_of_the_request():
     ],
 )
 def test_a_user_has_what_the_clauses_give(clauses, user):
-    """Groups are parted by commas; who has an email or groups came by headers."""
+    """Groups are separated by commas; a user with an email address or groups is a header user."""
     assert _test(f'test "/a" {clauses} -> error').user == user
 
 
@@ -440,7 +440,7 @@ def test_a_user_has_what_the_clauses_give(clauses, user):
     ],
 )
 def test_a_test_that_cannot_be_run_says_why(text, mistakes):
-    """Every mistake of a test is told, at the word that makes it."""
+    """Every mistake of a test is reported, at its word."""
     found = _mistakes(text)
     expected = [
         (message, place, cure or shown) for (message, place, cure), (_, _, shown) in zip(mistakes, found, strict=True)
@@ -463,7 +463,7 @@ def _outcome(test, target=None):
 
 
 def test_the_expected_key_passes():
-    """A test passes where the rules make the key that it expects, and tells which rewrite made it."""
+    """A test passes if the rules make the expected key, and names the rewrite."""
     outcome = _outcome('"/old/a.txt" -> "/new/a.txt"')
     assert outcome.passed
     assert outcome.rewrite is not None
@@ -471,19 +471,19 @@ def test_the_expected_key_passes():
 
 
 def test_another_key_fails():
-    """A test fails where the rules make another key."""
+    """A test fails if the rules make another key."""
     assert not _outcome('"/old/a.txt" -> "/new/b.txt"').passed
 
 
 def test_unchanged_means_that_no_rewrite_matched():
-    """A rewrite to the same key is not a key left unchanged, but it is the key."""
+    """A rewrite to the same key is not `unchanged`, but makes the expected key."""
     assert _outcome('"/else" -> unchanged').passed
     assert not _outcome('"/same" -> unchanged').passed
     assert _outcome('"/same" -> "/same"').passed
 
 
 def test_a_key_that_nothing_matched_may_be_expected_by_name():
-    """The final key counts, whether or not a rewrite made it."""
+    """Only the final key counts, even if no rewrite made it."""
     assert _outcome('"/else" -> "/else"').passed
 
 
@@ -497,7 +497,7 @@ def test_an_error_is_expected_or_a_failure():
 
 
 def test_an_error_that_does_not_come_is_a_failure():
-    """A test that expects an error fails where there is a key."""
+    """A test that expects an error fails if there is a key."""
     assert not _outcome('"/mine" as "ann" -> error').passed
 
 

@@ -55,5 +55,5 @@ def _outcome(vector):
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
 def test_recorded_rewrites_come_out_the_same(vector):
-    """The first rule that matches is used, and its raw result is what s3-proxy makes; a mistake at load is an error."""
+    """The first matching rule is used, and its raw result is that of s3-proxy; a mistake at load is an error."""
     assert _outcome(vector) == ("error" if vector.get("error") else (vector["expect"], vector["rule"]))

@@ -100,7 +100,7 @@ def test_the_decision_table(headers, outcome):
     ],
 )
 def test_a_representation_without_validators(headers, outcome):
-    """Dates say nothing of a representation without one, and no ETag names one without any (RFC 9110 13.1)."""
+    """A date has no effect on a representation without one, and no entity tag matches one without any (RFC 9110 13.1)."""
     assert Conditions.from_headers(headers).decide(None, None) is outcome
 
 
@@ -124,7 +124,7 @@ def test_a_representation_without_validators(headers, outcome):
     ],
 )
 def test_conditions_of_a_write(headers, etag, allowed):
-    """A write goes ahead or does not; If-Modified-Since has no say in it (RFC 9110 13.1.3)."""
+    """If-Modified-Since has no effect on a write (RFC 9110 13.1.3)."""
     exists = etag is not None
     conditions = Conditions.from_headers(headers)
     assert conditions.allow_write(etag, WHEN if exists else None, exists=exists) is allowed
@@ -138,14 +138,14 @@ def test_conditions_of_a_write(headers, etag, allowed):
     ],
 )  # fmt: skip
 def test_a_range_depends_on_if_range(if_range, holds):
-    """A Range is obeyed if If-Range is absent or names this representation, strongly (RFC 9110 13.1.5)."""
+    """A Range applies if If-Range is absent or matches this representation strongly (RFC 9110 13.1.5)."""
     conditions = Conditions.from_headers({} if if_range is None else {"If-Range": if_range})
     assert conditions.range_holds('"a"', WHEN + timedelta(microseconds=5)) is holds
 
 
 @pytest.mark.parametrize("if_range", ['"a"', AT])
 def test_if_range_never_holds_without_a_validator(if_range):
-    """A representation without ETag and date is named by no If-Range."""
+    """No If-Range matches a representation without entity tag and date."""
     assert not Conditions.from_headers({"If-Range": if_range}).range_holds(None, None)
 
 
@@ -167,13 +167,13 @@ def test_if_range_never_holds_without_a_validator(if_range):
     ],
 )
 def test_a_list_is_read(text, expected):
-    """A list of entity tags is its members, as they are written; empty members do not count (RFC 9110 5.6.1)."""
+    """A list is read as its members as they are written; empty members are ignored (RFC 9110 5.6.1)."""
     assert parse_etags(text) == expected
 
 
 @pytest.mark.parametrize("text", ["abc", '"a', 'w/"a"', '"a" "b"', '"a", b', '"a b"', '*, "a"', '"a"b"', '"a\n"'])
 def test_an_ill_formed_list_is_one_member(text):
-    """A list that cannot be read is kept whole, as something that no entity tag equals."""
+    """A malformed list is kept as one member, which matches no entity tag."""
     assert parse_etags(text) == (text,)
     assert not weak_match(text, '"a"')
 
@@ -191,7 +191,7 @@ def test_an_ill_formed_list_is_one_member(text):
     ],
 )
 def test_two_entity_tags_are_compared(one, other, strong, weak):
-    """The table of RFC 9110 8.8.3.2; what is not an entity tag equals none."""
+    """This is the table of RFC 9110 8.8.3.2; a text that is not an entity tag matches none."""
     assert (strong_match(one, other), weak_match(one, other)) == (strong, weak)
 
 
@@ -254,7 +254,7 @@ def test_dates_at_the_edge_of_the_grammar_are_read(text, expected):
     ],
 )  # fmt: skip
 def test_what_is_no_date_is_none(text):
-    """A text that is not an HTTP date, or names a moment that never was, is none."""
+    """A text that is not an HTTP date, or is an impossible one, gives None."""
     assert parse_date(text) is None
 
 
@@ -304,12 +304,12 @@ NOW_FRESHNESS = 1_700_000_000.0  # Tue, 14 Nov 2023 22:13:20 GMT
     ],
 )
 def test_the_headers_say_how_long(cache_control, expires, seconds):
-    """Seconds by s-maxage, max-age or Expires, in that order; none where it may not be kept at all."""
+    """s-maxage comes before max-age, and that before Expires; None means that nothing may be kept."""
     assert freshness(cache_control, expires, NOW_FRESHNESS) == seconds
 
 
 def test_a_long_header_is_read_in_linear_time():
-    """What a writer of objects can make long costs no more than its length."""
+    """The cost of a header is linear in its length."""
     assert freshness("a=" * 100_000 + '"' * 100_000, None, NOW_FRESHNESS) == inf
 
 
@@ -332,7 +332,7 @@ HUGE = 2**63 - 1
     ],
 )
 def test_one_range_is_read(text, expected):
-    """A header with one range is that range, whatever the case of its unit and the length of its numbers."""
+    """One range is read, with a unit in any case and numbers of any length."""
     assert ByteRange.from_header(text) == expected
 
 
@@ -344,7 +344,7 @@ def test_one_range_is_read(text, expected):
     ],
 )  # fmt: skip
 def test_what_is_no_single_range_is_none(text):
-    """An absent, ill-formed or multiple range is none, so that the whole is sent (RFC 9110 14.2)."""
+    """An absent, malformed or multiple range gives None, so the whole is sent (RFC 9110 14.2)."""
     assert ByteRange.from_header(text) is None
 
 
@@ -367,13 +367,13 @@ def test_what_is_no_single_range_is_none(text):
     ],
 )
 def test_a_range_resolves_against_a_size(text, size, expected):
-    """A range of a representation is its bytes, none of them (416), or the whole of an empty one (RFC 9110 14.1.2)."""
+    """A range resolves to bytes, to none (416), or to the whole of an empty representation (RFC 9110 14.1.2)."""
     assert ByteRange.from_header(text).resolve(size) == expected
 
 
 @given(first=st.none() | st.integers(0, 200), length=st.integers(0, 200), size=st.integers(0, 200))
 def test_a_resolved_range_lies_within_the_size(first, length, size):
-    """What a range resolves to names the very bytes that it asks for, of those that there are."""
+    """A range resolves to the requested bytes that exist."""
     asked = ByteRange(first, length if first is None else first + length)
     found = asked.resolve(size)
     data = list(range(size))
@@ -405,7 +405,7 @@ def test_a_suffix_survives_its_header(length):
     ],
 )
 def test_a_content_range_is_read_and_written(text, value, length):
-    """A Content-Range and its text are one."""
+    """A Content-Range is read and written alike."""
     assert (ContentRange.from_header(text), value.to_header(), value.length) == (value, text, length)
 
 

@@ -29,26 +29,26 @@ def _policy(*origins, methods=(), headers=()):
     ],
 )
 def test_an_answer_names_the_origin_that_may_read_it(origins, is_known):
-    """One that is not known gets nothing but the hint for caches."""
+    """An unknown origin gets nothing but `Vary`."""
     found = _policy(*origins).of_answer("GET", _ask(Origin=ORIGIN))
     assert found == ((VARY, ALLOWED) if is_known else (VARY,))
 
 
 def test_every_origin_is_a_star():
-    """Where none is named, or all are."""
+    """Any origin is allowed if the list is empty or has `*`."""
     for policy in (_policy(), _policy("*", ORIGIN), CorsPolicy.of_everyone()):
         assert policy.of_answer("GET", _ask(Origin=ORIGIN)) == (VARY, ("Access-Control-Allow-Origin", "*"))
 
 
 def test_a_request_of_no_page_gets_no_permission():
-    """Without an origin, or by a method that is not allowed."""
+    """An answer allows nothing without an origin, or for another method."""
     assert _policy(ORIGIN).of_answer("GET", _ask()) == (VARY,)
     assert _policy(ORIGIN).of_answer("DELETE", _ask(Origin=ORIGIN)) == (VARY,)
     assert _policy(ORIGIN, methods=("delete",)).of_answer("DELETE", _ask(Origin=ORIGIN)) == (VARY, ALLOWED)
 
 
 def test_credentials_and_headers_are_told():
-    """What a page may read, and whether with its cookies."""
+    """The headers say what a page may read, and whether cookies may be used."""
     policy = CorsPolicy((ORIGIN,), frozenset({"GET"}), None, exposed="ETag, X-A", has_credentials=True)
     assert policy.of_answer("GET", _ask(Origin=ORIGIN)) == (
         VARY,
@@ -67,7 +67,7 @@ def _preflight(method="GET", headers=None, origin=ORIGIN):
 
 
 def test_a_preflight_is_told_what_it_asks_for():
-    """Its method, its headers, and how long that holds."""
+    """The answer names the method, the headers, and how long the permission holds."""
     policy = CorsPolicy((ORIGIN,), frozenset({"PUT"}), frozenset({"x-a", "content-type"}), max_age=300)
     assert policy.of_preflight(_preflight("put", "X-A, content-type")) == (
         VARIES,
@@ -80,12 +80,12 @@ def test_a_preflight_is_told_what_it_asks_for():
 
 @pytest.mark.parametrize("asked", [_preflight("PUT"), _preflight(headers="X-B"), _preflight(origin="https://b.test")])
 def test_a_preflight_that_asks_for_more_gets_no_permission(asked):
-    """The browser then sends no request."""
+    """Without permission, the browser sends no request."""
     assert _policy(ORIGIN).of_preflight(asked) == (VARIES,)
 
 
 def test_any_header_is_allowed_by_a_star():
-    """And the usual ones without it."""
+    """Without a list, the usual headers are allowed."""
     asked = _preflight(headers="X-B")
     assert len(_policy(ORIGIN, headers=("*",)).of_preflight(asked)) == 4
     assert len(_policy(ORIGIN).of_preflight(_preflight(headers="accept, origin,"))) == 4
@@ -93,7 +93,7 @@ def test_any_header_is_allowed_by_a_star():
 
 
 def test_a_preflight_names_a_method():
-    """Any other OPTIONS is a request as others are."""
+    """Any other OPTIONS request is not a preflight."""
     assert is_preflight("OPTIONS", _preflight())
     assert not is_preflight("OPTIONS", _ask(Origin=ORIGIN))
     assert not is_preflight("GET", _preflight())
@@ -113,5 +113,5 @@ def test_a_preflight_names_a_method():
     ],
 )
 def test_a_browser_says_for_whom_it_asks(headers, expected):
-    """What Sec-Fetch-Site says counts; without it, the origin of the page is compared with the host."""
+    """Sec-Fetch-Site decides; without it, the origin is compared with the host."""
     assert is_cross_origin(lambda name: headers.get(name, ""), "files.example") is expected

@@ -49,7 +49,7 @@ HTML, JSON, TEXT = "text/html", "application/json", "text/plain"
     ],
 )
 def test_the_best_offer_is_chosen(accept, expected):
-    """The highest weight wins, the most specific range gives it, and of equals the first offer stands."""
+    """The highest weight wins, the most specific range gives the weight, and of equals the first offer wins."""
     assert negotiate(accept, (HTML, JSON, TEXT)) == expected
 
 
@@ -67,18 +67,18 @@ def test_the_best_offer_is_chosen(accept, expected):
     ],
 )
 def test_a_broken_member_is_passed_over(broken):
-    """Ill-formed members are ignored; the others are read."""
+    """Malformed members are ignored."""
     assert negotiate(f"{broken}, application/json;q=0.1", (HTML, JSON, TEXT)) == JSON
 
 
 @pytest.mark.parametrize("unclosed", ['"', '"\\', 'text/html;a="b, text/html', '"\\"'])
 def test_a_quote_that_is_not_closed_takes_the_rest(unclosed):
-    """What stands before the member with the quote counts; what follows it belongs to the member."""
+    """The members before the quote count; everything after it belongs to its member."""
     assert negotiate(f"application/json;q=0.1, {unclosed}, text/plain", (HTML, JSON, TEXT)) == JSON
 
 
 def test_long_runs_of_blanks_are_read_in_time():
-    """A header full of blanks, as large as a server takes, is passed over without trying every split of them."""
+    """A header full of blanks is read in linear time."""
     assert negotiate("text/plain" + f"; {' ' * 30000}" * 2 + "?", (HTML, JSON, TEXT)) == HTML
 
 
@@ -108,7 +108,7 @@ def test_long_runs_of_blanks_are_read_in_time():
     ],
 )
 def test_a_coding_is_used_only_where_the_client_wants_it(accept, expected):
-    """What is not named is not accepted, and no coding stays the choice unless one weighs as much."""
+    """A coding that is not named is not used; one with the same weight as no coding is."""
     assert negotiate_coding(accept, ("gzip", "deflate")) == expected
 
 
@@ -128,7 +128,7 @@ def basic(credentials: bytes) -> str:
     ],
 )
 def test_credentials_are_read(text, expected):
-    """The examples of RFC 7617 and their neighbours: a scheme in any case, UTF-8, colons in the password."""
+    """The scheme may be in any case, the text is UTF-8, and a password may have colons (RFC 7617)."""
     assert BasicCredentials.from_header(text) == expected
 
 
@@ -141,7 +141,7 @@ def test_credentials_are_read(text, expected):
     ],
 )  # fmt: skip
 def test_what_says_no_credentials_is_none(text):
-    """Another scheme, broken base64 or UTF-8, no colon, and control characters are no credentials."""
+    """Another scheme, invalid base64 or UTF-8, a missing colon, and control characters give None."""
     assert BasicCredentials.from_header(text) is None
 
 
@@ -169,7 +169,7 @@ def test_credentials_survive_their_header(user, password):
     ],
 )
 def test_a_challenge_quotes_its_realm(realm, expected):
-    """The realm is a quoted string of a header, whatever it holds."""
+    """Any realm becomes a quoted string."""
     assert challenge(realm) == expected
 
 
@@ -199,7 +199,7 @@ def test_a_challenge_quotes_its_realm(realm, expected):
     ],
 )
 def test_a_file_name_is_read_as_clients_write_it(text, filename):
-    """Browsers' escapes, quoted pairs and `filename*` all lead to the name that the client meant."""
+    """Escapes of browsers, quoted pairs and `filename*` are read as the client meant them."""
     assert Disposition.from_header(text) == Disposition("file", filename)
 
 
@@ -223,7 +223,7 @@ def test_a_part_may_have_no_name():
     ],
 )
 def test_an_ill_formed_disposition_raises(text):
-    """A disposition that can be read in two ways, or in none, is an error."""
+    """A malformed or ambiguous disposition is an error."""
     with pytest.raises(ValueError, match="`"):
         Disposition.from_header(text)
 
@@ -246,13 +246,13 @@ def test_an_ill_formed_disposition_raises(text):
     ],
 )
 def test_a_path_becomes_a_reference(path, expected):
-    """What a segment cannot hold, or is often misread in one, is escaped as UTF-8; slashes stay but for a second one."""
+    """Characters that a segment cannot contain, or that are often misread, are escaped; slashes stay, except for a second one at the start."""
     assert path_reference(path) == expected
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])).map(lambda rest: f"/{rest}"))
 def test_a_reference_leads_back_to_its_path(path):
-    """Whatever the path, its reference is a path of this very host that decodes to it."""
+    """The reference to any path is a path on the same host, and decodes to it."""
     reference = urlsplit(path_reference(path))
     assert (unquote(reference.path), reference.netloc, reference.query, reference.fragment) == (path, "", "", "")
 
@@ -280,7 +280,7 @@ CRC32 = "NSRBwg=="
 )
 @pytest.mark.parametrize("named", ["FULL_OBJECT", None])
 def test_the_table_of_algorithms(algorithm, value, expected, named):
-    """A checksum of the whole object is told for SHA-256, SHA-1, CRC32C and CRC32, and for no other algorithm."""
+    """The header has checksums of SHA-256, SHA-1, CRC32C and CRC32, and of no other algorithm."""
     assert content_digest((Checksum(algorithm, value, named),), ETAG) == expected
 
 
@@ -299,13 +299,13 @@ def test_the_table_of_algorithms(algorithm, value, expected, named):
     ],
 )
 def test_only_a_checksum_of_the_whole_object_is_told(named, etag, told):
-    """A type that S3 names decides; where it names none, an ETag without a count of parts does."""
+    """The type decides; without one, an entity tag without a number of parts does."""
     assert (content_digest((Checksum("CRC32", CRC32, named),), etag) is not None) is told
 
 
 @pytest.mark.parametrize("value", [f"{CRC32}-3", "", "NSRB", "not base64", "NSRBwg==:, evil", "NSRBwg==\r\n", "é"])
 def test_a_value_that_is_no_digest_is_not_told(value):
-    """A value with a count of parts, of a wrong length or not in base64 stays out of the header."""
+    """A value with a number of parts, of a wrong length or not in base64 is left out."""
     assert content_digest((Checksum("CRC32", value, "FULL_OBJECT"),), ETAG) is None
 
 
@@ -337,7 +337,7 @@ HELLO_SHA256 = "LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ="
     ],
 )
 def test_content_is_checked_against_its_digests(md5, digest, wrong):
-    """All that are known must match; others are left out."""
+    """All known digests must match; unknown ones are ignored."""
     check = ContentCheck(md5, digest)
     for chunk in (b"he", b"llo"):
         check.update(chunk)
@@ -350,6 +350,6 @@ def test_content_is_checked_against_its_digests(md5, digest, wrong):
     [("x", None), ("AAAA", None), (None, "sha-256=abc"), (None, ""), (None, "sha-256=:AAAA:"), (None, "sha-256=:A:")],
 )
 def test_a_digest_that_cannot_be_read_is_refused(md5, digest):
-    """Not base64, of the wrong length, or no dictionary."""
+    """A digest must be base64 of the right length, in a dictionary."""
     with pytest.raises(ValueError, match=r"."):
         ContentCheck(md5, digest)

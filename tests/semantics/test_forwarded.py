@@ -20,18 +20,18 @@ PROXIES = TrustedProxies(("10.0.0.0/8", "2001:db8::/32", "192.0.2.7/32"))
 
 @pytest.mark.parametrize("address", ["10.1.2.3", "2001:db8::5", "192.0.2.7", "::ffff:10.0.0.1", ""])
 def test_a_peer_within_a_network_is_believed(address):
-    """IPv4 in IPv6's clothes is the same peer, and a Unix socket has no address."""
+    """An IPv4 address within IPv6 is the same peer, and a Unix socket has no address."""
     assert address in PROXIES
 
 
 @pytest.mark.parametrize("address", ["11.0.0.1", "2001:db9::1", "192.0.2.8", "not an address"])
 def test_any_other_peer_is_not(address):
-    """Nobody is believed who is not named."""
+    """Only peers in the networks are trusted."""
     assert address not in PROXIES
 
 
 def test_without_networks_nobody_is_believed():
-    """That is the default."""
+    """By default, no peer is trusted."""
     assert "127.0.0.1" not in TrustedProxies()
     assert "" not in TrustedProxies()
 
@@ -44,7 +44,7 @@ def _behind(*headers, peer=PEER):
 
 
 def test_a_stranger_is_not_believed():
-    """Whoever is not a trusted proxy is the client, whatever the headers claim."""
+    """A peer that is not trusted is the client, and its headers are ignored."""
     stranger = Origin("198.51.100.9")
     claims = (("X-Forwarded-For", "10.0.0.9"), ("X-Forwarded-Host", "a.test"), ("Forwarded", "for=10.0.0.9"))
     assert _behind(*claims, peer=stranger) == stranger
@@ -60,19 +60,19 @@ def test_a_trusted_proxy_is_believed():
 
 
 def test_a_proxy_that_says_nothing_is_the_client():
-    """Without such headers there is nobody else."""
+    """Without such headers, the proxy counts as the client."""
     assert _behind(("Accept", "*/*")) == PEER
 
 
 def test_what_a_client_has_written_itself_does_not_count():
-    """Only what a trusted proxy has added to the end of a chain is read."""
+    """Only the addresses that trusted proxies appended are read."""
     assert _behind(("X-Forwarded-For", "192.0.2.7, 198.51.100.9, 10.0.0.2")).address == "198.51.100.9"
     assert _behind(("Forwarded", "for=192.0.2.7, for=198.51.100.9, for=10.0.0.2")).address == "198.51.100.9"
     assert _behind(("X-Forwarded-For", "192.0.2.7"), ("X-Forwarded-For", "198.51.100.9")).address == "198.51.100.9"
 
 
 def test_each_proxy_counts_for_the_peer_that_it_had():
-    """Where proxies add to hosts and schemes too, those of the outermost trusted one count."""
+    """If proxies append hosts and schemes too, those of the outermost trusted proxy count."""
     chain = ("X-Forwarded-For", "192.0.2.7, 198.51.100.9, 10.0.0.2")
     hosts, schemes = ("X-Forwarded-Host", "forged.test, a.test, inner.test"), ("X-Forwarded-Proto", "http, https, http")
     assert _behind(chain, hosts, schemes) == Origin("198.51.100.9", "https", "a.test")
@@ -82,7 +82,7 @@ def test_each_proxy_counts_for_the_peer_that_it_had():
 
 
 def test_one_kind_of_header_counts():
-    """A proxy that writes the one passes on what a client wrote in the other."""
+    """A proxy that writes one kind passes on what a client wrote in the other."""
     found = _behind(("X-Forwarded-For", "198.51.100.9"), ("Forwarded", "for=192.0.2.9;host=forged.test;proto=https"))
     assert found == Origin("198.51.100.9")
 
@@ -101,30 +101,30 @@ def test_one_kind_of_header_counts():
     ],
 )
 def test_an_address_is_read_as_proxies_write_it(text, address):
-    """With or without a port; one that is hidden is unknown, and the proxy stays the last that is known."""
+    """An address may have a port; if it is hidden, the proxy stays the last known one."""
     assert _behind(("X-Forwarded-For", text)).address == address
 
 
 @pytest.mark.parametrize("host", ["a b", "a/b", "a@b", "a.test:80:80", "a?b", "", "a" * 400, "é"])
 def test_a_host_that_is_not_one_does_not_count(host):
-    """A broken value never becomes part of an address."""
+    """An invalid value is ignored."""
     assert _behind(("X-Forwarded-Host", host)) == PEER
 
 
 @pytest.mark.parametrize("text", ["for=1.2.3.4 x", 'for="1.2.3.4', "for:1.2.3.4", "=;", "for=a b"])
 def test_an_element_that_cannot_be_read_ends_the_chain(text):
-    """What stands behind it still counts, what stands before it does not."""
+    """Elements after a malformed one count, those before it do not."""
     assert _behind(("Forwarded", f"for=192.0.2.7, {text}")) == PEER
     assert _behind(("Forwarded", f"{text}, for=10.0.0.3;proto=https")) == Origin("10.0.0.3", "https")
 
 
 def test_quotes_are_read():
-    """A quoted value may have escapes, and pairs of no interest are passed over (RFC 7239 4)."""
+    """A quoted value may have escapes, and unknown pairs are ignored (RFC 7239 4)."""
     assert _behind(("Forwarded", r'by=_x; for="198.51.100\.9" ;ext="a;b=\"c"')).address == "198.51.100.9"
 
 
 def test_a_long_chain_is_cut():
-    """As many hops as no network has; the rest is not looked at."""
+    """Only 32 hops are read."""
     chain = ", ".join(["198.51.100.9", *["10.0.0.2"] * 100])
     assert _behind(("X-Forwarded-For", chain)).address == "10.0.0.2"
     assert _behind(("Forwarded", ", ".join(["for=10.0.0.2"] * 100))).address == "10.0.0.2"
@@ -132,7 +132,7 @@ def test_a_long_chain_is_cut():
 
 @given(st.lists(st.tuples(st.sampled_from(["Forwarded", "X-Forwarded-For", "X-Forwarded-Host"]), st.text())))
 def test_no_client_chooses_its_address(written):
-    """Whatever a client sends, its proxy's own words, added behind them, decide who it is."""
+    """What the proxy appends decides, whatever the client sends."""
     claims = [(name, value.replace("\n", " ")) for name, value in written]
     found = origin_behind(PEER, [*claims, ("X-Forwarded-For", "198.51.100.9")], PROXIES)
     assert found.address == "198.51.100.9"
@@ -154,7 +154,7 @@ V6 = bytes.fromhex("20010db8000000000000000000000001" * 2) + b"\x12\x34\x00\x50"
     ],
 )
 def test_a_line_of_version_1_names_the_client(line, address):
-    """Unless the proxy does not know it."""
+    """The line has the client's address, unless the proxy does not know it."""
     assert read_proxy_line(line) == address
 
 
@@ -169,7 +169,7 @@ def test_a_line_of_version_1_names_the_client(line, address):
     ],
 )
 def test_any_other_line_is_refused(line):
-    """Nobody guesses who a client is."""
+    """A malformed line is an error."""
     with pytest.raises(NotProxied):
         read_proxy_line(line)
 
@@ -191,7 +191,7 @@ def _head(command, family, length):
     ],
 )
 def test_version_2_names_the_client(command, family, rest, address):
-    """For a client over IP; extensions are passed over, and the proxy's own checks have no client."""
+    """The header has the client's IP address; extensions are ignored, and the proxy's own checks have no client."""
     head = _head(command, family, len(rest))
     assert proxy_header_rest(head) == len(rest)
     assert read_proxy_header(head, rest) == address
@@ -199,7 +199,7 @@ def test_version_2_names_the_client(command, family, rest, address):
 
 @pytest.mark.parametrize("command", [0x11, 0x22, 0x31])
 def test_an_unknown_version_or_command_is_refused(command):
-    """The length cannot be trusted then."""
+    """A header of another version or command is refused."""
     with pytest.raises(NotProxied):
         proxy_header_rest(_head(command, 0x11, 12))
     with pytest.raises(NotProxied):
@@ -207,14 +207,14 @@ def test_an_unknown_version_or_command_is_refused(command):
 
 
 def test_addresses_that_are_cut_short_are_refused():
-    """The announced length must hold them."""
+    """The announced length must include the addresses."""
     with pytest.raises(NotProxied):
         read_proxy_header(_head(0x21, 0x11, 4), V4[:4])
 
 
 @given(st.binary(max_size=120))
 def test_no_bytes_break_it(data):
-    """Whatever comes is an address, nothing, or refused."""
+    """Any bytes give an address, None, or an error."""
     for read in (lambda: read_proxy_line(data), lambda: read_proxy_header(_head(0x21, 0x11, len(data)), data)):
         with suppress(NotProxied):
             assert read() is None or isinstance(read(), str)

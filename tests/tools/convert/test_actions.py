@@ -23,13 +23,13 @@ def _action(text, name):
     ],
 )
 def test_only_what_is_enabled_is_answered(text, methods):
-    """What is not named is off, as in s3-proxy; HEAD too."""
+    """Actions that are not named are off, as in s3-proxy."""
     (site,) = target(f"actions: {text}").settings.targets
     assert site.actions.methods == methods
 
 
 def test_the_configuration_of_get_is_carried_over():
-    """Its options have the same names."""
+    """The options of GET have the same names."""
     config = "indexDocument: index.html, redirectToSignedUrl: true, signedUrlExpiration: 1h30m"
     assert _action(f"{{GET: {{enabled: true, config: {{{config}}}}}}}", "GET")["config"] == {
         "indexDocument": "index.html",
@@ -49,7 +49,7 @@ def test_the_configuration_of_get_is_carried_over():
     ],
 )
 def test_what_is_answered_otherwise_is_said(option, message):
-    """The option is carried over, and the report tells the difference."""
+    """The option is converted, and the report names the difference."""
     done = target(f"actions: {{GET: {{enabled: true, config: {{{option}}}}}}}")
     assert done.messages(OptionOutcome.CHANGED)[0].startswith(message)
     assert done.document["targets"]["site"]["actions"]["GET"]["config"] == {option.partition(":")[0]: True}
@@ -65,14 +65,14 @@ def test_what_is_answered_otherwise_is_said(option, message):
     ],
 )
 def test_what_cannot_be_here_is_left_out(option, message):
-    """The default stands then."""
+    """The default applies instead."""
     done = target(f"actions: {{GET: {{enabled: true, config: {{{option}}}}}}}")
     assert done.messages(OptionOutcome.LEFT_OUT)[0].startswith(message)
 
 
 @pytest.mark.parametrize("config", ["", ", config: ", ", config: {}", ", config: {metadata: {}}"])
 def test_uploads_replace_files_where_s3_proxy_lets_them(config):
-    """Its code asks whether a file exists only where PUT has a `config`, whatever its documentation says."""
+    """s3-proxy's code checks whether a file exists only if PUT has a `config`."""
     done = target(f"actions: {{PUT: {{enabled: true{config}}}}}")
     assert done.settings.targets[0].actions.put.allow_override
     assert done.messages(OptionOutcome.CHANGED)[-1].startswith("files may be replaced, as s3-proxy's code allows")
@@ -80,14 +80,14 @@ def test_uploads_replace_files_where_s3_proxy_lets_them(config):
 
 @pytest.mark.parametrize(("config", "allowed"), [("{metadata: {a: b}}", False), ("{allowOverride: true}", True)])
 def test_with_a_configuration_uploads_replace_what_it_says(config, allowed):
-    """There, code and documentation agree."""
+    """With a `config`, s3-proxy's code and documentation agree."""
     done = target(f"actions: {{PUT: {{enabled: true, config: {config}}}}}")
     assert done.settings.targets[0].actions.put.allow_override is allowed
     assert not any("replaced" in each for each in done.messages(OptionOutcome.CHANGED))
 
 
 def test_what_is_different_for_uploads_is_said_where_they_are_enabled():
-    """The path that they need, and how what browsers might run is sent from then on."""
+    """The report names the path of uploads, and attachments."""
     assert target("actions: {GET: {enabled: true}, PUT: {enabled: false}}").messages(OptionOutcome.CHANGED) == []
     slash, attachment = target("actions: {PUT: {enabled: true, config: {allowOverride: true}}}").messages(
         OptionOutcome.CHANGED
@@ -101,7 +101,7 @@ def _put(config):
 
 
 def test_properties_of_uploads_are_carried_over():
-    """Templates stay as they are."""
+    """The templates are unchanged."""
     done = _put(
         "{allowOverride: true, metadata: {Team: '{{ .Key }}', none: ''}, storageClass: STANDARD_IA, cannedACL: private,"
         " systemMetadata: {cacheControl: no-cache, expires: '2065-10-21T07:28:00Z'}}"
@@ -119,14 +119,14 @@ def test_properties_of_uploads_are_carried_over():
     ],
 )
 def test_a_template_that_is_not_one_is_left_out(option, message):
-    """An option that s3-proxy would refuse at the first upload, or S3 would."""
+    """s3-proxy would fail at the first upload."""
     done = _put(f"{{allowOverride: true, {option}}}")
     assert done.messages(OptionOutcome.LEFT_OUT) == [message]
 
 
 @pytest.mark.parametrize("action", ["GET", "HEAD", "PUT", "DELETE"])
 def test_webhooks_are_carried_over(action):
-    """Each action has its own."""
+    """Each action has webhooks of its own."""
     hook = "{method: PUT, url: 'http://hooks.example/x', headers: {h1: v1}, secretHeaders: {authorization: {env: TOKEN}}, retryCount: 2, defaultWaitTime: 1s, maxWaitTime: 1m30s}"
     config = f"{{allowOverride: true, webhooks: [{hook}]}}" if action == "PUT" else f"{{webhooks: [{hook}]}}"
     done = target(f"actions: {{{action}: {{enabled: true, config: {config}}}}}")
@@ -138,7 +138,7 @@ def test_webhooks_are_carried_over(action):
 
 
 def test_waits_have_the_defaults_of_s3_proxy():
-    """100 ms, and two seconds at most."""
+    """The waits are 100 ms, and at most two seconds."""
     done = target("actions: {GET: {enabled: true, config: {webhooks: [{method: POST, url: 'http://x/'}]}}}")
     assert done.settings.targets[0].actions.get.webhooks == (Webhook("http://x/"),)
 
@@ -161,7 +161,7 @@ def test_pages_for_all_targets():
 
 
 def test_pages_of_a_target():
-    """In files and in the bucket, helpers too."""
+    """Templates and helpers may be files or objects in the bucket."""
     text = "templates:\n  helpers: [{path: templates/_helpers.tpl}, {path: h, inBucket: true}]\n"
     text += "  notFoundError: {path: t, inBucket: true, status: '404'}\n"
     found = target(text)
@@ -173,7 +173,7 @@ def test_pages_of_a_target():
 
 
 def test_files_at_hand_are_copied():
-    """Under their relative paths, which lead out of no directory; absolute ones stay where they are."""
+    """Relative files are copied below the output directory; absolute paths stay."""
     text = "templates: {helpers: [../h.tpl], put: {path: ./a/p.tpl}, delete: {path: /etc/d.tpl}}\n"
     done = convert(together([SourceFile("a.yaml", TARGETS + text)]), read_file=lambda path: f"text of {path}")
     assert {name: text for name, text in done.files.items() if name.endswith(".tpl")} == {
@@ -183,7 +183,7 @@ def test_files_at_hand_are_copied():
 
 
 def test_a_template_that_does_not_compile_is_told():
-    """It is copied all the same."""
+    """The file is copied, and the report names its mistake."""
     text = "templates: {put: {path: p.tpl}}\n"
     done = convert(together([SourceFile("a.yaml", TARGETS + text)]), read_file=lambda _: "{{ x }}")
     told = [each.message for each in done.report.of(OptionOutcome.CHANGED)]
@@ -191,7 +191,7 @@ def test_a_template_that_does_not_compile_is_told():
 
 
 def test_headers_of_files():
-    """Those that the server sets itself are left out."""
+    """Headers that the server sets itself are left out."""
     found = target("actions: {GET: {enabled: true, config: {streamedFileHeaders: {A: b, Content-Length: '1'}}}}")
     assert found.document["targets"]["site"]["actions"]["GET"]["config"] == {"streamedFileHeaders": {"a": "b"}}
     assert found.subjects(OptionOutcome.LEFT_OUT) == ["targets.site.actions.GET.config.streamedFileHeaders"]

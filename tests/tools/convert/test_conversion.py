@@ -20,7 +20,7 @@ from tornado_proxy.tools.convert.conversion import (
     to_text,
     yaml_text,
 )
-from tornado_proxy.tools.convert.options import OptionOutcome, Remark
+from tornado_proxy.tools.convert.options import OptionOutcome, Remark, where
 from tornado_proxy.tools.convert.resources import PRIVATE_NETWORKS
 from tornado_proxy.tools.convert.rewrites import KeysAs
 from tornado_proxy.tools.convert.servers import UNKNOWN
@@ -29,14 +29,14 @@ MINIMAL = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
 
 
 def test_a_small_configuration_is_carried_over_whole():
-    """Where nothing differs, nothing is left to look at."""
+    """If nothing differs, there is nothing to review."""
     done = made(MINIMAL)
     assert done.report.complete
     assert done.messages() == ["as `targets.site.mount`", "as `targets.site.bucket`"]
 
 
 def test_defaults_that_differ_are_written_out():
-    """What s3-proxy does without being told is told here: where it listens, how it logs, that HEAD is off."""
+    """Defaults of s3-proxy that differ from ours are written: the address, the log, HEAD."""
     assert made(MINIMAL).document == {
         "server": {
             "listenAddr": "",
@@ -63,7 +63,7 @@ def test_defaults_that_differ_are_written_out():
 
 
 def test_rule_files_are_named_one_by_one():
-    """What an earlier conversion left in the directory is not loaded."""
+    """Files of an earlier conversion are not loaded."""
     rules = "keyRewriteList: [{source: ^a$, target: b}]"
     done = made(
         f"targets: {{'A b': {{mount: {{path: [/1/]}}, bucket: {{name: one}}, {rules}}},"
@@ -74,10 +74,10 @@ def test_rule_files_are_named_one_by_one():
 
 
 def test_what_nobody_knows_is_reported_with_its_place():
-    """An option that no table knows is left out by name, file and line."""
+    """An unknown option is reported with its name, file and line."""
     done = made(f"{MINIMAL}surprise: 1\n")
     (remark,) = done.report.of(OptionOutcome.LEFT_OUT)
-    assert (remark.subject, remark.where) == ("surprise", "0.yaml:2")
+    assert (remark.subject, where(remark.place)) == ("surprise", "0.yaml:2")
     assert remark.message == "this is not a known option of s3-proxy"
 
 
@@ -92,7 +92,7 @@ def test_what_nobody_knows_is_reported_with_its_place():
     ],
 )
 def test_what_has_no_equal_is_reported_with_the_reason(option, reason):
-    """Each option without an equal says why."""
+    """The report says why an option has no equivalent."""
     done = made(f"{MINIMAL}{option}\n")
     assert done.messages(OptionOutcome.LEFT_OUT) == [reason]
 
@@ -105,7 +105,7 @@ def test_what_has_no_equal_is_reported_with_the_reason(option, reason):
     ],
 )
 def test_what_is_done_otherwise_is_reported_as_a_change(option, reason):
-    """Nothing is lost."""
+    """The report says what is done instead."""
     done = made(f"{MINIMAL}{option}\n")
     assert done.messages(OptionOutcome.LEFT_OUT) == []
     assert reason in done.messages(OptionOutcome.CHANGED)
@@ -118,7 +118,7 @@ def test_what_is_done_otherwise_is_reported_as_a_change(option, reason):
     ],
 )
 def test_what_a_target_loses_stands_above_it(option, reason):
-    """The configuration says in comments what to look at."""
+    """Comments in the configuration point out what to review."""
     done = target(option)
     assert reason in done.messages(OptionOutcome.LEFT_OUT)
     assert f": {reason}\n  site:" in done.files["tornado-proxy.yaml"]
@@ -126,12 +126,12 @@ def test_what_a_target_loses_stands_above_it(option, reason):
 
 @pytest.mark.parametrize("text", ["log: {level: info}", "targets: {site: {bucket: {name: b}}}"])
 def test_a_configuration_without_targets_starts(text):
-    """s3-proxy starts without a target, too, and a target that is left out is reported."""
+    """s3-proxy starts without a target, too; a target that is left out is reported."""
     assert made(text).settings.targets == ()
 
 
 def test_the_page_of_all_targets_is_carried_over():
-    """With who may see it; where that cannot be said, nobody may."""
+    """The page is converted with its resource, or closed to everyone."""
     providers = "authProviders: {basic: {staff: {realm: r}}}\n"
     page = "listTargets: {enabled: true, mount: {path: [/list/]}, resource: {path: /list/, %s}}\n"
     demand = "provider: staff, basic: {credentials: [{user: ann, password: {env: PW}}]}"
@@ -153,7 +153,7 @@ def test_the_page_of_all_targets_is_carried_over():
     ],
 )
 def test_an_option_that_is_off_is_not_lost(text):
-    """Nobody misses what asked for nothing."""
+    """Options that are off need no remark."""
     assert made(text).messages(OptionOutcome.LEFT_OUT, OptionOutcome.CHANGED) == []
 
 
@@ -200,12 +200,12 @@ PLACE = Span(SourceFile("conf.yaml", "a: 1\nb: 2\n"), 5, 6)
 
 @given(SETTINGS)
 def test_yaml_reads_what_was_written(settings):
-    """Whatever the names and texts are."""
+    """YAML reads every name and text back as it was."""
     assert yaml.safe_load(yaml_text(settings)) == settings
 
 
 def test_collections_of_scalars_stand_on_a_line():
-    """All others stand on lines of their own."""
+    """A collection of scalars stands on one line, others on several."""
     assert yaml_text(
         {"server": {"listenAddr": "", "port": 80}, "resources": [{"path": "/**", "methods": ["GET"]}]}
     ) == ("server: {listenAddr: '', port: 80}\nresources:\n- path: /**\n  methods: [GET]\n")
@@ -225,9 +225,13 @@ def test_a_listener_is_on_one_line():
 
 
 def test_remarks_are_in_the_order_of_files_and_lines():
-    """Those of one line are in the order in which they were made."""
+    """Remarks on one line are in the order in which they were made."""
     done = made("surprise: 1\nanother: 2", "third: 3")
-    assert [each.where for each in done.report.of(OptionOutcome.LEFT_OUT)] == ["0.yaml:1", "0.yaml:2", "1.yaml:1"]
+    assert [where(each.place) for each in done.report.of(OptionOutcome.LEFT_OUT)] == [
+        "0.yaml:1",
+        "0.yaml:2",
+        "1.yaml:1",
+    ]
 
 
 @pytest.mark.parametrize("outcome", OptionOutcome)
@@ -255,7 +259,7 @@ CLOSED = (
 
 
 def test_the_page_has_what_needs_a_look_first():
-    """Outcomes are in the order of their weight."""
+    """The report begins with the outcomes that need a review."""
     assert to_markdown(REPORT) == (
         f"# From s3-proxy to tornado-proxy\n\n{READINGS[KeysAs.ACTUAL]}\n\n"
         "**Nobody can use `site` yet:** who may use it in s3-proxy could not be converted.\n\n"
@@ -266,7 +270,7 @@ def test_the_page_has_what_needs_a_look_first():
 
 
 def test_the_text_tells_only_what_needs_a_look():
-    """What is the same is counted."""
+    """The terminal shows only a count of what has the same effect."""
     assert to_text(REPORT, ["out/report.md"]) == (
         f"{READINGS[KeysAs.ACTUAL]}\n\n"
         f"{CLOSED}1 carried over, 1 adapted; the report has them all.\nwrote out/report.md\n"
@@ -274,7 +278,7 @@ def test_the_text_tells_only_what_needs_a_look():
 
 
 def test_programs_get_every_remark():
-    """With file and line, and whether there is anything to look at."""
+    """JSON has every remark with its file and line, and whether there is anything to review."""
     data = to_json(REPORT, ["out/report.md"])
     assert {name: data[name] for name in ("version", "complete", "keysAs", "closedTargets", "files")} == {
         "version": 1,
@@ -294,7 +298,7 @@ def test_programs_get_every_remark():
 
 
 def test_the_reading_is_told_that_was_taken():
-    """And why."""
+    """Every report says how the keys were read."""
     documented = target("", keys_as=KeysAs.DOCUMENTED).report
     assert READINGS[KeysAs.DOCUMENTED] in to_markdown(documented)
     assert made("targets: {a: {mount: {path: [/]}, bucket: {name: b}}}").report.keys_as is KeysAs.ACTUAL
@@ -308,7 +312,7 @@ def _names(directory):
 
 
 def test_files_are_written_for_their_owner_only(tmp_path):
-    """They may hold what a configuration holds."""
+    """The files may hold secrets."""
     out = tmp_path / "new" / "out"
     save(FILES, out)
     assert _names(out) == ["a.yaml", "rules/b.rules"]
@@ -317,7 +321,7 @@ def test_files_are_written_for_their_owner_only(tmp_path):
 
 
 def test_nothing_is_replaced_without_force(tmp_path):
-    """One file in the way is enough, and no other is written then."""
+    """If one file exists, none is written."""
     (tmp_path / "rules").mkdir()
     (tmp_path / "rules" / "b.rules").symlink_to("nowhere")
     with pytest.raises(Unsaved, match=r"b\.rules` exists; `--force` replaces it"):
@@ -326,7 +330,7 @@ def test_nothing_is_replaced_without_force(tmp_path):
 
 
 def test_force_replaces_what_is_there(tmp_path):
-    """And leaves what it does not write."""
+    """Other files in the directory stay."""
     (tmp_path / "a.yaml").write_text("old")
     (tmp_path / "other").write_text("kept")
     save(FILES, tmp_path, force=True)
@@ -335,7 +339,7 @@ def test_force_replaces_what_is_there(tmp_path):
 
 
 def test_a_failure_names_the_file(tmp_path):
-    """Such as a file where a directory should be."""
+    """The message says why a file cannot be written."""
     (tmp_path / "rules").write_text("a file where a directory should be")
     with pytest.raises(Unsaved, match="cannot be written: "):
         save(FILES, tmp_path)

@@ -15,7 +15,7 @@ ROWS = re.findall(r"^\| `(.+?)` → `(.+?)` \| (?:`(.+?)` → `(.+?)`|(left out:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
 def test_a_rule_of_the_table_becomes_what_it_says(row):
-    """With the prefix that the page names."""
+    """Each row holds for the prefix that the page names."""
     source, target, here, there, left_out = row
     entry = f"{{source: '{source}', target: '{target}'}}"
     done = made(
@@ -30,7 +30,7 @@ def test_a_rule_of_the_table_becomes_what_it_says(row):
 
 
 def test_the_rule_file_of_the_page_is_what_is_written():
-    """The rule that its comment names becomes the file that is shown, but for the place it came from."""
+    """The rule in its comment becomes the file that is shown, apart from the place in the comment."""
     (shown,) = re.findall(r"^```rules\n(target press .*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     ((source, target),) = re.findall(r"# It was: (\S+) -> (\S+)", shown)
     entry = f"{{source: '{source}', target: '{target}'}}"
@@ -42,10 +42,10 @@ def test_the_rule_file_of_the_page_is_what_is_written():
 
 
 def test_the_table_was_found():
-    """Rules that are carried over, and rules that are not."""
+    """The table has rules that are converted, and rules that are not."""
     assert [bool(row[4]) for row in ROWS] == [False, False, True, True, True]
 
 
 def test_the_name_of_a_closed_path_is_documented():
-    """Whoever finds it in a configuration can look it up."""
+    """A reader who finds it in a configuration can look it up."""
     assert f"`{CLOSED}`" in PAGE

@@ -47,13 +47,13 @@ CLEANED = {
 
 @pytest.mark.parametrize(("target", "here"), CLEANED.items())
 def test_what_a_function_makes_has_single_slashes(target, here):
-    """s3-proxy's SDK makes one of several on the way to S3."""
+    """s3-proxy's SDK joins slashes on the way to S3."""
     assert go_target_here(target, SOURCE, HELPED) == here
 
 
 @pytest.mark.parametrize(("target", "here"), HERE.items())
 def test_a_template_reads_the_same_key(target, here):
-    """Where it reads the key, the slash is taken off."""
+    """The leading slash is removed from each key that the template reads."""
     assert go_target_here(target, SOURCE, HELPED) == here
 
 
@@ -71,7 +71,7 @@ PREFIXED = {
 
 @pytest.mark.parametrize(("target", "here"), PREFIXED.items())
 def test_a_template_reads_the_same_prefix(target, here):
-    """What its result begins with is taken off; what it reads is put in."""
+    """The prefix is removed from the beginning of the result, and inserted into each key that is read."""
     assert go_target_here(target, SOURCE, BELOW) == here
 
 
@@ -110,7 +110,7 @@ UNPROVED = {
 
 @pytest.mark.parametrize(("given", "reason"), UNPROVED.items())
 def test_what_is_not_proved_is_not_written(given, reason):
-    """The reason says what is in the way."""
+    """The reason says what prevents the conversion."""
     target, surroundings = given
     with pytest.raises(NotConvertible) as unproved:
         go_target_here(target, SOURCE, surroundings)
@@ -118,6 +118,6 @@ def test_what_is_not_proved_is_not_written(given, reason):
 
 
 def test_what_is_no_template_here_is_refused():
-    """A function that does not exist is named."""
+    """The message names the unknown function."""
     with pytest.raises(TemplateMistake, match="humanSize"):
         go_target_here("{{ humanSize 3 }}", SOURCE, BARE)

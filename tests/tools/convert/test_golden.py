@@ -39,7 +39,7 @@ def produced():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_made_is_the_golden_file(name, produced):
-    """Configuration, rules, and the report in its three forms."""
+    """The golden files are the configuration, the rules, and the report in its three forms."""
     if os.environ.get("UPDATE_GOLDEN"):
         (EXPECTED / name).parent.mkdir(parents=True, exist_ok=True)
         (EXPECTED / name).write_text(produced[name], encoding="utf-8")
@@ -47,19 +47,19 @@ def test_what_is_made_is_the_golden_file(name, produced):
 
 
 def test_nothing_else_is_made(produced):
-    """Every file has its golden one."""
+    """Every file that is written has a golden file."""
     assert sorted(produced) == sorted(NAMES)
 
 
 def test_the_configuration_loads():
-    """Without an error, as `serve --check` would say."""
+    """The configuration loads without an error."""
     loaded = load(EXPECTED / "tornado-proxy.yaml", {}, unresolved)
     assert loaded.settings
     assert errors(loaded.diagnostics) == ()
 
 
 def test_the_rule_files_load_and_are_formatted():
-    """They are in their canonical layout already."""
+    """The rule files have the canonical layout."""
     assert sorted(load_rules(EXPECTED / "rules")) == ["downloads", "press"]
     for path in (EXPECTED / "rules").iterdir():
         assert not formatted(RuleFile(path.name, path.read_bytes())).changed

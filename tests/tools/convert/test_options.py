@@ -17,7 +17,7 @@ def _together(*texts):
 
 
 def test_mappings_are_merged_and_lists_replaced():
-    """Of two files the later counts, but for mappings, which add up."""
+    """Values of a later file replace those of an earlier one; mappings are merged."""
     root = _together("a: {b: 1, c: [1, 2]}\nd: 1", "a: {c: [3], e: 4}\nd: {f: 2}")
     inner = root.section("a")
     assert (inner.text("b"), inner.texts("c"), inner.text("e")) == ("1", ["3"], "4")
@@ -25,14 +25,14 @@ def test_mappings_are_merged_and_lists_replaced():
 
 
 def test_cases_of_names_are_not_told_apart():
-    """As viper does, every name is read in lower case."""
+    """Every name is read in lower case, as by viper."""
     root = _together("LOG: {Level: debug}", "log: {format: json}")
     assert (root.section("Log").text("level"), root.section("log").text("FORMAT")) == ("debug", "json")
 
 
 @pytest.mark.parametrize("text", ["a:", "a: ~", "a: {}", "a: {b: {}, c: }", "a: {b: {c: null}}"])
 def test_what_says_nothing_was_never_given(text):
-    """Empty options override nothing: so does viper, which turns `config: {}` into no `config` at all."""
+    """An empty option replaces nothing; like viper, it counts as not given."""
     assert "a" not in _together(text)
     assert _together("a: 1", text).text("a") == "1"
 
@@ -44,7 +44,7 @@ def test_lists_keep_what_says_nothing():
 
 
 def test_merge_keys_and_anchors_are_followed():
-    """`<<` brings in what the mapping does not say itself."""
+    """`<<` adds the entries that the mapping does not have itself."""
     root = _together("base: &base {x: 1, y: 2}\na: {<<: *base, y: 3}\nb: {<<: [{x: 4}, *base]}")
     assert [root.section(name).text(key) for name, key in (("a", "x"), ("a", "y"), ("b", "x"), ("b", "y"))] == list(
         "1342"
@@ -53,7 +53,7 @@ def test_merge_keys_and_anchors_are_followed():
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "~\n", "---\n"])
 def test_an_empty_file_says_nothing(text):
-    """A file of comments is not a mistake."""
+    """A file with nothing but comments is valid."""
     assert _together(text, "a: 1").text("a") == "1"
 
 
@@ -67,7 +67,7 @@ def test_an_empty_file_says_nothing(text):
     ],
 )
 def test_a_file_that_is_no_configuration_is_refused(text, message):
-    """The message has the place, and nothing of the text, which may be a secret."""
+    """The message has the place but not the text, which may be a secret."""
     with pytest.raises(Unreadable) as refused:
         _together(text)
     assert message in str(refused.value)
@@ -75,7 +75,7 @@ def test_a_file_that_is_no_configuration_is_refused(text, message):
 
 
 def test_a_directory_is_read_in_the_order_of_names(tmp_path):
-    """Hidden files and directories are not part of it; what is read last counts."""
+    """Hidden files and subdirectories are skipped; the last file wins."""
     for name, value in (("b.yaml", "2"), ("a.yml", "1"), (".c.yaml", "3"), ("README", "x")):
         (tmp_path / name).write_text(f"a: {value}")
     (tmp_path / "d.yaml").mkdir()
@@ -83,28 +83,28 @@ def test_a_directory_is_read_in_the_order_of_names(tmp_path):
 
 
 def test_of_two_extensions_the_preferred_one_counts_for_both(tmp_path):
-    """Viper looks for a file's name without its extension, JSON first."""
+    """Viper searches for the name without its extension, and prefers JSON."""
     (tmp_path / "a.json").write_text('{"a": 1}')
     (tmp_path / "a.yaml").write_text("a: 2")
     assert Section(read([tmp_path])).text("a") == "1"
 
 
 def test_a_format_that_is_not_read_is_never_passed_over(tmp_path):
-    """What s3-proxy would have read as well must not be missing silently."""
+    """A file that s3-proxy would read must not be skipped silently."""
     (tmp_path / "a.toml").write_text("a = 1")
     with pytest.raises(Unreadable, match="but only YAML and JSON are read"):
         read([tmp_path])
 
 
 def test_files_are_read_in_the_order_given(tmp_path):
-    """Several places are merged one after another."""
+    """Several files are merged in the order of the arguments."""
     (tmp_path / "a.yaml").write_text("\ufeffa: 1")
     (tmp_path / "b.yaml").write_text("a: 2")
     assert Section(read([tmp_path / "b.yaml", tmp_path / "a.yaml"])).text("a") == "1"
 
 
 def test_what_is_not_there_is_refused(tmp_path):
-    """A file that is missing, a directory without a file, a text that is not UTF-8."""
+    """A missing file, a directory without files, and a text that is not UTF-8 are errors."""
     (tmp_path / "latin").write_bytes(b"a: \xe9")
     (tmp_path / "empty").mkdir()
     for name, message in (
@@ -124,12 +124,12 @@ def _section(text):
     ("text", "value"), [("true", True), ("'true'", True), ("1", True), ("F", False), ("''", False)]
 )
 def test_a_boolean_is_read_as_go_reads_it(text, value):
-    """A quoted one counts as well; so does a number."""
+    """A boolean may be quoted, and may be a number."""
     assert _section(f"a: {text}").flag("a", default=not value) is value
 
 
 def test_what_is_not_given_has_its_default():
-    """Defaults are the caller's."""
+    """The caller chooses the default."""
     root = _section("other: 1")
     assert (
         root.text("a"),
@@ -152,7 +152,7 @@ def test_what_is_not_given_has_its_default():
     ("text", "values"), [("[x, y]", ["x", "y"]), ("x", ["x"]), ("'/a/,/b/'", ["/a/", "/b/"]), ("''", [])]
 )
 def test_a_list_of_texts_may_be_one_text(text, values):
-    """Without brackets, it is cut at its commas."""
+    """A text without brackets is split at its commas."""
     assert _section(f"a: {text}").texts("a") == values
 
 
@@ -169,14 +169,14 @@ def test_a_list_of_texts_may_be_one_text(text, values):
     ],
 )
 def test_a_value_of_another_type_is_refused(text, ask, message):
-    """s3-proxy would not start with it either."""
+    """s3-proxy does not start with it either."""
     with pytest.raises(Unreadable) as refused:
         ask(_section(text))
     assert message in str(refused.value)
 
 
 def test_what_nobody_asked_for_is_left_over():
-    """Here and below, with its path and place; what was asked for twice is one section."""
+    """Options that nobody read are found at every depth; a section that is read twice is one section."""
     root = _section("a: {b: 1, c: 2}\nd: [{e: 1, f: 2}]\ng: 1")
     for _ in range(2):
         root.section("a").text("b")
@@ -185,7 +185,7 @@ def test_what_nobody_asked_for_is_left_over():
 
 
 def test_what_is_settled_leaves_nothing_over():
-    """Where all has been said of a section, its options need no remarks of their own."""
+    """If a remark covers a whole section, its options need none."""
     root = _section("a: {b: 1}")
     root.section("a").settle()
     assert list(root.leftovers()) == []
@@ -199,7 +199,7 @@ def test_places_are_those_of_names():
 
 
 def test_names_that_are_the_users_are_given_in_lower_case():
-    """As s3-proxy sees them."""
+    """s3-proxy has them in lower case, too."""
     assert [(name, each.path) for name, each in _section("a: {Site: {b: 1}}").section("a").named()] == [
         ("site", "a.site")
     ]
@@ -209,7 +209,7 @@ def test_names_that_are_the_users_are_given_in_lower_case():
     ("text", "expected"), [("0", 0), ("1h30m", 5400), ("+1.5s", 1.5), ("300ms", 0.3), ("-1h", -3600)]
 )
 def test_a_duration_is_read_as_go_reads_it(text, expected):
-    """Parts with units, one after another."""
+    """A duration consists of numbers with units."""
     assert _section(f"a: {text}").seconds("a") == expected
 
 
@@ -220,20 +220,20 @@ def _with_password(text):
 
 
 def test_no_secret_shows_in_the_report():
-    """It stands in the configuration only, as it did."""
+    """A secret is written to the configuration only."""
     done = _with_password("{value: hush}")
     assert "hush" in done.files["tornado-proxy.yaml"]
     assert not any("hush" in f"{each.message}{each.help}" for each in done.report.remarks)
 
 
 def test_a_relative_path_starts_elsewhere():
-    """From the configuration file, not from where the service was started."""
+    """A relative path is relative to the configuration file here, not to the working directory."""
     (message,) = _with_password("{path: secrets/ann}").messages(OptionOutcome.CHANGED)
     assert message.startswith("`secrets/ann` is relative to the configuration file here")
 
 
 def test_a_password_that_looks_like_a_hash_is_left_out():
-    """It would be taken for one, and whatever it is a hash of would let somebody in."""
+    """It would be taken for a hash, so that another text would be the password."""
     done = _with_password("{value: $2b$04$abc}")
     assert (
         "the user `ann` is left out: it has a password that looks like a hash, and would be taken for one"
@@ -243,7 +243,7 @@ def test_a_password_that_looks_like_a_hash_is_left_out():
 
 
 def test_a_variable_that_cannot_be_named_here_is_left_out():
-    """And with it the user whose password it held, so that nobody may."""
+    """The user whose password it has is left out too, so the resource is closed."""
     done = _with_password("{env: 'A-B'}")
     assert "`A-B` is not the name of an environment variable" in done.messages(OptionOutcome.LEFT_OUT)
     assert done.report.closed_targets == ("site",)

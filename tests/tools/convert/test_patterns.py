@@ -24,7 +24,7 @@ from tornado_proxy.tools.convert.patterns import (
     ("source", "never"), [("^//a", True), ("^a", True), ("//", True), ("^/a", False), (".*", False)]
 )
 def test_a_source_of_keys_with_empty_segments_is_never_found(source, never):
-    """Those keys are no matter here."""
+    """Keys with empty segments do not count."""
     assert never_found(source) is never
 
 
@@ -40,12 +40,12 @@ def test_a_source_of_keys_with_empty_segments_is_never_found(source, never):
     ],
 )
 def test_a_source_may_never_match_from_the_start(source, text, never):
-    """Of any key, or of those that begin with a text."""
+    """The proof is about all keys, or about those that begin with a text."""
     assert never_begins(source, text) is never
 
 
 def test_sources_without_a_common_key_are_disjoint():
-    """And what cannot be proved is not."""
+    """Sources are not disjoint unless that is proved."""
     assert disjoint(language("^/a"), language("^/b"))
     assert not disjoint(language("^/a"), language("b$"))
 
@@ -68,14 +68,14 @@ CAPTURES = {
 
 @pytest.mark.parametrize(("source", "expected"), CAPTURES.items())
 def test_what_a_group_may_capture_is_known_as_far_as_slashes_go(source, expected):
-    """Whether it may begin or end with one, or be empty; what is not proved may be."""
+    """A group may begin or end with a slash, or be empty, unless the opposite is proved."""
     captures = PossibleCaptures(source)
     found = (captures.may_begin_with_slash(1), captures.may_end_with_slash(1), captures.may_be_empty(1))
     assert found == expected
 
 
 def test_the_whole_match_may_be_anything():
-    """Nothing is proved of the group 0."""
+    """Nothing is proved about the group 0."""
     assert PossibleCaptures("^/a").may_begin_with_slash(0)
 
 
@@ -100,7 +100,7 @@ HERE = {
 
 @pytest.mark.parametrize(("given", "here"), HERE.items())
 def test_a_source_is_written_for_keys_with_a_slash_and_no_prefix(given, here):
-    """It finds the same keys, with the same groups."""
+    """The converted source finds the same keys with the same groups."""
     text, whole = here
     assert source_here(*given) == Here(text, whole=whole)
 
@@ -109,7 +109,7 @@ def test_a_source_is_written_for_keys_with_a_slash_and_no_prefix(given, here):
     ("source", "prefix"), [("^/file$", ""), ("^/file$", "folder1/"), ("^xolder1/", "folder1/"), ("(?i)^x", "f/")]
 )
 def test_a_source_that_is_never_found_is_none(source, prefix):
-    """Every key of s3-proxy begins with the prefix, and none without one with a slash."""
+    """A key of s3-proxy begins with the prefix; without a prefix, it has no leading slash."""
     with pytest.raises(NeverFound):
         source_here(source, prefix)
 
@@ -134,7 +134,7 @@ UNPROVED = {
 
 @pytest.mark.parametrize(("given", "reason"), UNPROVED.items())
 def test_what_is_not_proved_is_not_written(given, reason):
-    """The reason says what is in the way."""
+    """The reason says what prevents the conversion."""
     with pytest.raises(NotConvertible) as unproved:
         source_here(*given)
     assert str(unproved.value) == reason
@@ -166,7 +166,7 @@ OPTIONAL = Piece("optional", begins_with_slash=False, ends_with_slash=False, emp
     ],
 )
 def test_slashes_meet_where_nothing_need_stand_between(pieces, meeting):
-    """The first pair is named, and what may be empty keeps nothing apart."""
+    """The first pair of slashes is named; a piece that may be empty does not separate two slashes."""
     if meeting is None:
         check_slashes("", pieces)
         return
@@ -194,7 +194,7 @@ TARGETS_HERE = {
 
 @pytest.mark.parametrize(("given", "here"), TARGETS_HERE.items())
 def test_a_target_is_written_below_the_prefix(given, here):
-    """The same key results, and a slash stands where it begins."""
+    """The template makes the same key, with a leading slash."""
     target, source, prefix = given
     assert plain_target_here(target, Here(source), prefix) == here
 
@@ -211,7 +211,7 @@ UNPROVED_TARGETS = {
 
 @pytest.mark.parametrize(("given", "reason"), UNPROVED_TARGETS.items())
 def test_a_target_that_is_not_proved_is_not_written(given, reason):
-    """The reason says what is in the way."""
+    """The reason says what prevents the conversion."""
     target, source, prefix = given
     with pytest.raises(NotConvertible) as unproved:
         plain_target_here(target, Here(source), prefix)
@@ -232,14 +232,14 @@ def test_a_target_that_is_not_proved_is_not_written(given, reason):
     ],
 )
 def test_slashes_that_may_meet_are_no_proof(target, source, one, other):
-    """s3-proxy's SDK would take one of them out."""
+    """s3-proxy's SDK would remove one of them."""
     with pytest.raises(NotConvertible, match="two slashes may meet") as unproved:
         plain_target_here(target, Here(source), "")
     assert f"between {one} and {other};" in str(unproved.value)
 
 
 def test_the_whole_match_is_another_text():
-    """`$0` may be used only where the source is as it was."""
+    """`$0` may be used only if the source is unchanged."""
     assert plain_target_here("a${0}x", Here("file"), "") == "/a${0}x"
     with pytest.raises(NotConvertible, match="`\\$0` is the whole match"):
         plain_target_here("a${0}x", Here("^/file", whole=False), "")

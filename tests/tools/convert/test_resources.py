@@ -27,7 +27,7 @@ def _provider(options):
 
 
 def test_a_provider_is_carried_over_as_it_is():
-    """Every option of the same meaning, and nothing is reported."""
+    """Every option with the same meaning is copied without a remark."""
     options = (
         "groupClaim: roles, cookieName: session, scopes: [openid, email], cookieDomains: [example.org],"
         " emailVerified: true, cookieSecure: true, loginPath: /in, callbackPath: /back, redirectUrl: 'https://a.example/'"
@@ -51,7 +51,7 @@ def test_a_provider_is_carried_over_as_it_is():
 
 
 def test_the_path_of_the_redirect_url_is_a_part_of_the_callback_s():
-    """As in s3-proxy, which is asked there, too."""
+    """s3-proxy joins the two paths, too."""
     done = _provider(f"{SECRET}, redirectUrl: 'https://a.example/files/'")
     assert (done["redirectUrl"], done["callbackPath"]) == ("https://a.example", "/files/auth/id/callback")
     assert done["loginPath"] == "/auth/id"
@@ -59,7 +59,7 @@ def test_the_path_of_the_redirect_url_is_a_part_of_the_callback_s():
 
 @pytest.mark.parametrize(("secret", "why"), [("", "there is no"), ("clientSecret: {value: short},", "is too short")])
 def test_sessions_without_a_secret_get_a_random_one(secret, why):
-    """Each conversion makes another; the report names it."""
+    """Each conversion makes another key; the report says so."""
     first, second = (_oidc(f"{secret} emailVerified: true") for _ in range(2))
     keys = [each.document["authProviders"]["oidc"]["id"]["sessionKey"]["value"] for each in (first, second)]
     assert keys[0] != keys[1]
@@ -68,7 +68,7 @@ def test_sessions_without_a_secret_get_a_random_one(secret, why):
 
 
 def test_headers_are_believed_from_private_networks():
-    """s3-proxy believes everybody; the report says so."""
+    """s3-proxy believes everyone; the report says so."""
     headers = "usernameHeader: X-User, emailHeader: X-Email, groupsHeader: X-Groups"
     done = made(f"{TARGETS}authProviders: {{header: {{front: {{{headers}}}}}}}\n")
     assert done.document["server"]["trustedProxies"] == list(PRIVATE_NETWORKS)
@@ -78,7 +78,7 @@ def test_headers_are_believed_from_private_networks():
 
 
 def test_providers_of_one_name_get_names_of_their_own():
-    """In s3-proxy a name counts within its kind."""
+    """In s3-proxy a name must be unique within its kind only."""
     done = made(f"{TARGETS}authProviders: {{basic: {{id: {{realm: R}}}}, oidc: {{id: {{{NEEDED}, {SECRET}}}}}}}\n")
     assert done.document["authProviders"]["basic"] == {"id": {"realm": "R"}}
     assert done.document["authProviders"]["oidc"]["id-oidc"]["loginPath"] == "/auth/id"
@@ -100,7 +100,7 @@ def _covers_there(glob, path):
 
 @given(PLAIN_GLOBS, SHORT_PATHS)
 def test_a_glob_covers_the_same_paths_here(glob, path):
-    """Not one more, not one less."""
+    """The converted glob covers exactly the paths of s3-proxy's."""
     here = glob_here(glob)
     assert (here is None) == ("***" in glob)
     if here is not None:
@@ -109,14 +109,14 @@ def test_a_glob_covers_the_same_paths_here(glob, path):
 
 @given(PLAIN_GLOBS, PLAIN_GLOBS, SHORT_PATHS)
 def test_globs_that_are_apart_cover_no_path_together(one, other, path):
-    """What begins differently never meets."""
+    """Globs that begin differently cover no path together."""
     if apart(one, other):
         assert not (_covers_there(one, path) and _covers_there(other, path))
 
 
 @pytest.mark.parametrize(("one", "other"), [("/a/**", "/b"), ("/a/b*", "/a/c/**")])
 def test_globs_of_different_directories_are_apart(one, other):
-    """The proof is worth something."""
+    """Globs of different directories are told apart."""
     assert apart(one, other)
 
 
@@ -180,7 +180,7 @@ PATHS = st.builds(
 @example([("/a/**", ["GET"], "whiteList: true")], "/a", "GET")
 @example([("/a/**", ["GET"], "provider: front, header: {}"), ("/**", ["GET"], "whiteList: true")], "/a/b", "GET")
 def test_nothing_is_opened_that_was_closed(resources, path, method):
-    """Whoever may use a path here may use it in s3-proxy."""
+    """Everyone who may use a path here may use it in s3-proxy."""
     (site,) = target(_text(resources), providers=PROVIDERS).settings.targets
     theirs = _allowed_there(resources, path, method)
     match Access(site.resources).guard(RequestPath(path), method):
@@ -203,7 +203,7 @@ LEFT_OUT = {
 
 @pytest.mark.parametrize(("rest", "reason"), LEFT_OUT.items())
 def test_a_resource_that_cannot_be_said_is_closed(rest, reason):
-    """The report names what is open to nobody now, and why."""
+    """The report names what is closed, and why."""
     done = target(f"resources: [{{path: /kept, whiteList: true}}, {{path: /a/**, {rest}}}]", providers=PROVIDERS)
     (message,) = done.messages(OptionOutcome.CLOSED)
     assert message.endswith(f"of `/a/**` is closed to everyone: {reason}")
@@ -227,7 +227,7 @@ RULES = {
 @pytest.mark.parametrize(("rules", "here"), RULES.items())
 @pytest.mark.parametrize(("kind", "provider"), [("oidc", "company"), ("header", "front")])
 def test_who_may_pass_is_carried_over(rules, here, kind, provider):
-    """A rule with a group and an email address is two: either is enough."""
+    """A rule with a group and an email address becomes two rules, because either is enough."""
     done = target(f"resources: [{{path: /a, provider: {provider}, {kind}: {{{rules}}}}}]", providers=PROVIDERS)
     (resource,) = done.document["targets"]["site"]["resources"]
     assert (resource["provider"], resource[kind]) == (provider, here)
@@ -236,13 +236,13 @@ def test_who_may_pass_is_carried_over(rules, here, kind, provider):
 
 @pytest.mark.parametrize("glob", ["/a%20b", "/[ab]", "/{a,b}", "/a?", "/é", "/a***", r"/\*"])
 def test_a_glob_that_means_something_else_here_is_left_out(glob):
-    """Globs of characters that clients escape, and syntax that is not known here, are never guessed."""
+    """Globs with characters that clients escape, or with syntax that is unknown here, are not converted."""
     done = target(f"resources: [{{path: /kept, whiteList: true}}, {{path: '{glob}', whiteList: true}}]")
     assert len(done.messages(OptionOutcome.CLOSED)) == 1
 
 
 def test_a_later_resource_stays_if_it_covers_other_requests():
-    """Only what might have been decided by a resource that is left out goes with it."""
+    """Only a resource that may cover the same requests is left out too."""
     done = target(
         "actions: {GET: {enabled: true}, DELETE: {enabled: true}}\n"
         "resources: [{path: /a/**, provider: staff, basic: {}}, {path: /b/**, whiteList: true},"
@@ -255,13 +255,13 @@ def test_a_later_resource_stays_if_it_covers_other_requests():
 
 
 def test_a_star_that_older_versions_read_otherwise_is_pointed_out():
-    """In versions before April 2026 a lone `*` went across slashes."""
+    """In versions before April 2026 a single `*` matched slashes."""
     (message,) = target("resources: [{path: /a/*, whiteList: true}]").messages(OptionOutcome.CHANGED)
     assert message.startswith("`*` in `/a/*` stops at `/`")
 
 
 def test_head_goes_with_get():
-    """Where HEAD is on, a resource for GET speaks of it too."""
+    """If HEAD is enabled, a resource for GET covers it too."""
     done = target("actions: {GET: {enabled: true}, HEAD: {enabled: true}}\nresources: [{path: /a, whiteList: true}]")
     assert done.messages(OptionOutcome.CHANGED) == ["HEAD is allowed with GET; s3-proxy needs it to be named"]
 
@@ -274,7 +274,7 @@ USERS = {
 
 @pytest.mark.parametrize(("user", "reason"), USERS.items())
 def test_a_user_that_cannot_sign_in_is_left_out(user, reason):
-    """The others of the resource stay."""
+    """The other users of the resource stay."""
     done = target(
         f"resources: [{{path: /a, provider: staff, basic: {{credentials: [{{user: ann, password: {{env: ANN}}}}, {user}]}}}}]"
     )
@@ -284,12 +284,12 @@ def test_a_user_that_cannot_sign_in_is_left_out(user, reason):
 
 
 def test_of_several_ways_basic_authentication_goes_before_anyone():
-    """As in s3-proxy, `whiteList` beside `basic` counts for nothing."""
+    """In s3-proxy, too, `whiteList` has no effect beside `basic`."""
     (site,) = target(f"resources: [{{path: /a, whiteList: true, {ANN}}}]").settings.targets
     assert (site.resources[0].white_list, site.resources[0].provider) == (False, "staff")
 
 
 def test_an_upload_is_asked_about_twice():
-    """Its file's name is part of the path, so a resource for the directory alone is not enough."""
+    """The path of an uploaded file has its name, which a resource for the directory does not cover."""
     done = target("actions: {PUT: {enabled: true}}\nresources: [{path: /up/, methods: [PUT], whiteList: true}]")
     assert "access is checked with the path of an uploaded file too, which `/up/` may not cover" in done.messages()

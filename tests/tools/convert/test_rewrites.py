@@ -33,7 +33,7 @@ def _results(*pairs, prefix="", keys_as=KeysAs.ACTUAL):
 
 
 def test_a_later_rewrite_does_not_take_the_keys_of_one_that_is_left_out():
-    """s3-proxy would not have asked it, so it is left out with it, and those behind it likewise."""
+    """s3-proxy would not try it for those keys, so it is left out too, and so are later ones."""
     first, second, third, fourth = _results(("^a(.*)", "b/$1"), ("^ab", "c"), ("^x", "y"), ("^a?b", "z"))
     assert isinstance(first, LeftOut)
     assert second.reason == "it may take keys of an earlier entry that is left out, at conf.yaml:1"
@@ -42,14 +42,14 @@ def test_a_later_rewrite_does_not_take_the_keys_of_one_that_is_left_out():
 
 
 def test_nothing_is_known_behind_a_source_that_cannot_be_written():
-    """Whose keys it takes is not known, so no later rewrite stays."""
+    """Its keys are unknown, so no later rewrite is converted."""
     first, second = _results(("^a|b", "c"), ("^x", "y"))
     assert isinstance(first, LeftOut)
     assert second.reason == "it may take keys of an earlier entry that is left out, at conf.yaml:1"
 
 
 def test_a_rewrite_that_never_applies_keeps_nobody_out():
-    """It is missed by no request."""
+    """No request needs it."""
     first, second = _results(("^/a", "/b"), ("^a", "c"))
     assert isinstance(first, Never)
     assert second == Written("^/a", Dialect.PLAIN, "/c")
@@ -65,19 +65,19 @@ def test_a_rewrite_that_never_applies_keeps_nobody_out():
 )
 @pytest.mark.parametrize("keys_as", KeysAs)
 def test_what_is_refused_here_is_left_out(pair, reason, keys_as):
-    """In either reading, with the reason that the rule file would give."""
+    """In both readings, the reason is that of the compiler."""
     (result,) = _results(pair, keys_as=keys_as)
     assert result.reason.startswith(reason)
 
 
 def test_a_prefix_that_the_sdk_would_change_proves_nothing():
-    """With an empty segment in it, the key that s3-proxy's code makes is not the one that is asked for."""
+    """If the prefix has an empty segment, s3-proxy's code makes another key than the one that its SDK requests."""
     (result,) = _results(("a", "b"), prefix="x//y/")
     assert "the prefix has an empty segment" in result.reason
 
 
 def test_the_documented_reading_takes_everything_as_it_is():
-    """Keys with a leading slash and no prefix are this project's."""
+    """Keys with a leading slash and no prefix are the keys here."""
     assert _results(("^/a//$", "$0//b"), ("x", "{{ .Key }}", Dialect.GO), prefix="p/", keys_as=KeysAs.DOCUMENTED) == [
         Written("^/a//$", Dialect.PLAIN, "$0//b"),
         Written("x", Dialect.GO, "{{ .Key }}"),
@@ -85,7 +85,7 @@ def test_the_documented_reading_takes_everything_as_it_is():
 
 
 def test_what_is_no_type_is_a_template():
-    """As s3-proxy's code has it, whatever its documentation says of a mistyped type."""
+    """s3-proxy's code takes an unknown type for a template, too."""
     done = target("keyRewriteList: [{source: ^a$, target: b, targetType: regex}]")
     assert done.messages(OptionOutcome.CHANGED) == [
         "`regex` is not a type; it is read as `TEMPLATE`, as by s3-proxy's code"

@@ -185,5 +185,5 @@ def _is_rule(rule):
 @example([Rule(".*", "all")], "", "a/", "GET")
 @example([Rule("", "f$0")], "", "a", "GET")
 def test_a_rule_that_is_carried_over_makes_the_key_that_s3_proxy_makes(rules, configured, path, method):
-    """Whatever the rules, the prefix and the request: the same key is asked for."""
+    """For all rules, prefixes and requests, both ask S3 for the same key."""
     assert_same_key(rules, configured, path, method)

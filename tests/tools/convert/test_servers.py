@@ -17,7 +17,7 @@ def _tls_made(ssl, name="server"):
 
 @pytest.mark.parametrize("name", ["server", "internalServer"])
 def test_tls_is_carried_over(name):
-    """Its versions, suites and names have the same options."""
+    """The options for versions, suites and names are the same."""
     options = "minTLSVersion: TLSv1.2, maxTLSVersion: '1.3', cipherSuites: [TLS_AES_128_GCM_SHA256]"
     done = _tls_made(f"selfSignedHostnames: [a.test], {options}", name)
     assert done.document[name]["ssl"] == {
@@ -30,7 +30,7 @@ def test_tls_is_carried_over(name):
 
 
 def test_certificates_in_the_text_become_files():
-    """A key belongs in a file of its own, which only its owner reads."""
+    """A key is written to a file that only its owner may read."""
     text = f"certificates: [{{certificate: {PAIR.chain!r}, privateKey: {PAIR.key!r}}}]".replace("'", '"')
     done = _tls_made(text)
     assert done.document["server"]["ssl"]["certificates"] == [
@@ -41,7 +41,7 @@ def test_certificates_in_the_text_become_files():
 
 
 def test_places_are_carried_over():
-    """With how they are fetched."""
+    """URLs are converted with the options for fetching them."""
     keys = "awsCredentials: {accessKey: {env: A}, secretKey: {path: /b}}"
     config = f"{{httpTimeout: 1500ms, awsRegion: eu-west-1, awsEndpoint: 'a:1', awsDisableSSL: true, {keys}}}"
     done = _tls_made(
@@ -61,7 +61,7 @@ def test_places_are_carried_over():
 
 
 def test_a_relative_file_starts_elsewhere():
-    """Here it starts from the configuration."""
+    """Here a relative path is relative to the configuration file."""
     done = _tls_made("certificates: [{certificateUrl: a.crt, privateKeyUrl: a.key}]")
     assert done.subjects(OptionOutcome.CHANGED) == [
         "server.ssl.certificates.certificateUrl",
@@ -77,7 +77,7 @@ def _answers_made(text):
 
 
 def test_cors_is_carried_over():
-    """Option by option."""
+    """The options of CORS are the same."""
     options = "allowOrigins: [https://a.test], allowMethods: [GET], allowHeaders: [X-A], exposeHeaders: [X-B]"
     done = _answers_made(f"cors: {{enabled: true, {options}, maxAge: 300, allowCredentials: true, debug: true}}")
     assert done.document["server"]["cors"] == {
@@ -93,7 +93,7 @@ def test_cors_is_carried_over():
 
 
 def test_cors_that_is_off_is_nothing():
-    """And nothing is said of it."""
+    """Options that are off need no remark."""
     done = _answers_made("cors: {enabled: false, allowAll: true}")
     assert "cors" not in done.document["server"]
     assert done.messages(OptionOutcome.LEFT_OUT) == []
@@ -112,14 +112,14 @@ def test_cors_that_is_off_is_nothing():
     ],
 )
 def test_compression_is_carried_over(text, expected):
-    """On unless told otherwise, and of the smallest answers too."""
+    """Compression is on by default, also for the smallest answers."""
     done = _answers_made(text)
     assert done.document["server"]["compress"] == expected
     assert done.messages(OptionOutcome.LEFT_OUT, OptionOutcome.CHANGED) == []
 
 
 def test_what_compression_cannot_have_is_reported():
-    """A level beyond the highest is the highest; a type that no answer can have is left out."""
+    """A level above the highest becomes the highest; an invalid type is left out."""
     done = _answers_made("compress: {level: 12, types: ['text/html; charset=utf-8', text/css]}")
     assert done.document["server"]["compress"] == {"minSize": 0, "level": 9, "types": ["text/css"]}
     assert done.subjects(OptionOutcome.ADAPTED) == ["server.compress.level"]
@@ -127,7 +127,7 @@ def test_what_compression_cannot_have_is_reported():
 
 
 def test_an_age_is_one_that_browsers_keep():
-    """A day at most."""
+    """Browsers keep the answer to a preflight for at most a day."""
     done = _answers_made("cors: {enabled: true, maxAge: 1000000}")
     assert done.settings.server.cors.max_age == 86400
     assert done.subjects(OptionOutcome.ADAPTED) == ["server.cors.maxAge"]
@@ -135,12 +135,12 @@ def test_an_age_is_one_that_browsers_keep():
 
 @pytest.mark.parametrize("text", ["port: 80", "cache: {noCacheEnabled: true, pragma: x}"])
 def test_nothing_is_cached_unless_told_otherwise(text):
-    """As in s3-proxy."""
+    """s3-proxy forbids caching by default."""
     assert _answers_made(text).document["server"]["cache"] == {"noCacheEnabled": True}
 
 
 def test_headers_about_caches_are_carried_over():
-    """Those that are given; none where all are off."""
+    """Only headers that are given are written."""
     assert _answers_made("cache: {cacheControl: max-age=60, xAccelExpires: '5'}").document["server"]["cache"] == {
         "cacheControl": "max-age=60",
         "xAccelExpires": "5",
@@ -156,21 +156,21 @@ def _made(text):
 
 
 def test_servers_listen_where_they_did():
-    """An address that is not given is every interface."""
+    """Without an address, both listen on every interface."""
     settings = _made("server: {port: 80}\ninternalServer: {listenAddr: '::1'}").settings
     assert (settings.server.address, settings.server.port) == ("", 80)
     assert (settings.internal_server.address, settings.internal_server.port) == ("::1", 9090)
 
 
 def test_tls_that_is_off_changes_nothing():
-    """Only what is enabled counts."""
+    """The options of disabled TLS have no effect."""
     done = _made("server: {ssl: {enabled: false, selfSignedHostnames: [a.test]}}")
     assert "ssl" not in done.document["server"]
     assert done.messages(OptionOutcome.LEFT_OUT) == []
 
 
 def test_an_address_that_is_none_becomes_the_loopback():
-    """Rather too narrow than too wide."""
+    """An invalid address must not open the service to other machines."""
     done = _made("server: {listenAddr: ':80'}")
     assert done.document["server"]["listenAddr"] == "127.0.0.1"
     assert done.messages(OptionOutcome.CHANGED) == ["`:80` is not an address: the service listens on 127.0.0.1 now"]
@@ -181,13 +181,13 @@ def test_an_address_that_is_none_becomes_the_loopback():
     [("{}", "info", "json"), ("{level: warn, format: text}", "warning", "text"), ("{level: TRACE}", "debug", "json")],
 )
 def test_the_log_says_as_much_in_the_same_form(text, level, form):
-    """Levels have other names; a form that is not given is JSON."""
+    """Levels have other names; the default format is JSON."""
     log = _made(f"log: {text}").settings.log
     assert (log.level, log.format) == (level, form)
 
 
 def test_time_outs_bound_a_connection():
-    """Two are the same; two bound progress instead of the whole."""
+    """Two time-outs are the same; two limit the time without progress."""
     timeouts = "{idleTimeout: 2m, readHeaderTimeout: 10s, readTimeout: 1s, writeTimeout: 3s}"
     done = _made(f"server: {{timeouts: {timeouts}}}")
     assert done.document["limits"] == {"idleTimeout": 120, "headerTimeout": 10, "bodyTimeout": 1, "sendTimeout": 3}
@@ -195,7 +195,7 @@ def test_time_outs_bound_a_connection():
 
 
 def test_a_time_out_without_an_equal_is_left_out():
-    """Nothing is shorter than a second or longer than a day."""
+    """A time-out is between a second and a day."""
     assert _made("server: {timeouts: {idleTimeout: 20ms}}").messages(OptionOutcome.LEFT_OUT) == [
         "`20ms` is not between a second and a day"
     ]
@@ -214,11 +214,11 @@ def test_a_time_out_without_an_equal_is_left_out():
     ],
 )
 def test_what_s3_proxy_has_is_known(path):
-    """Each option says why it has no equal, however its name is spelt."""
+    """The table has a reason for each option of s3-proxy, in any case."""
     assert fate(path)[1] != UNKNOWN
 
 
 @pytest.mark.parametrize("path", ["targets.site.buckett", "servers", "targets.site.actions.GET.config.x"])
 def test_what_it_has_not_is_unknown(path):
-    """A mistake in the other configuration is not a feature that is missing here."""
+    """A misspelt option is not reported as a missing feature."""
     assert fate(path) == (OptionOutcome.LEFT_OUT, UNKNOWN)

@@ -8,7 +8,7 @@ from conversions import made, target
 from tornado_proxy.config.providers import BasicUser
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.routing.access import Access, Nobody
-from tornado_proxy.tools.convert.options import OptionOutcome
+from tornado_proxy.tools.convert.options import OptionOutcome, where
 from tornado_proxy.tools.convert.rewrites import KeysAs
 
 
@@ -42,7 +42,7 @@ def test_a_mount_is_carried_over(text, host, paths):
     ],
 )
 def test_a_host_that_means_something_else_is_pointed_out(host, message):
-    """What is not quite the same is said."""
+    """The report names the difference."""
     assert _made(f"host: '{host}', path: /").messages(OptionOutcome.CHANGED) == [message]
 
 
@@ -56,7 +56,7 @@ def _bucket(text):
 
 
 def test_a_bucket_is_carried_over_with_its_options():
-    """Path style is s3-proxy's default, and not this project's."""
+    """Path style is the default of s3-proxy, but not here."""
     bucket = _bucket("prefix: a/b, region: eu-west-1, s3Endpoint: '127.0.0.1:9000', disableSSL: true")
     assert (bucket.prefix, bucket.region, bucket.s3_endpoint) == ("a/b/", "eu-west-1", "127.0.0.1:9000")
     assert (bucket.force_path_style, bucket.list_max_keys) == (True, 1000)
@@ -64,7 +64,7 @@ def test_a_bucket_is_carried_over_with_its_options():
 
 
 def test_a_prefix_with_a_leading_slash_lists_what_it_serves():
-    """s3-proxy's SDK drops the slash when it reads, and not when it lists."""
+    """s3-proxy's SDK drops the slash when it reads, but not when it lists."""
     done = _bucket_made("prefix: /folder1")
     assert done.settings.targets[0].bucket.prefix == "folder1/"
     (message,) = done.messages(OptionOutcome.CHANGED)
@@ -81,13 +81,13 @@ def test_a_prefix_with_a_leading_slash_lists_what_it_serves():
     ],
 )
 def test_credentials_are_references(text, origin):
-    """Of several, s3-proxy takes the file first, then the environment."""
+    """s3-proxy prefers a file, then the environment."""
     credentials = _bucket(f"credentials: {{accessKey: {text}, secretKey: {{env: S}}}}").credentials
     assert credentials.access_key == Secret(origin, "")
 
 
 def test_half_a_pair_of_keys_is_none():
-    """s3-proxy then uses neither."""
+    """s3-proxy uses neither key then."""
     done = _bucket_made("credentials: {accessKey: {env: A}}")
     assert done.settings.targets[0].bucket.credentials is None
     assert done.messages(OptionOutcome.CHANGED)[0].startswith("one of the two keys is missing")
@@ -95,14 +95,14 @@ def test_half_a_pair_of_keys_is_none():
 
 @pytest.mark.parametrize(("size", "here"), [(5000, 1000), (10, 10), (1000, 1000)])
 def test_a_listing_has_pages(size, here):
-    """The number of entries is that of a page."""
+    """The number of entries becomes the size of a page."""
     done = _bucket_made(f"s3ListMaxKeys: {size}")
     assert done.settings.targets[0].bucket.list_max_keys == here
     assert len(done.messages(OptionOutcome.CHANGED)) == (size != 1000)
 
 
 def test_the_size_of_a_part_is_given_in_mebibytes():
-    """As s3-proxy counts it."""
+    """s3-proxy counts in mebibytes, too."""
     assert _bucket("s3UploadPartSize: 16").part_size == 16 * 1024 * 1024
 
 
@@ -134,7 +134,7 @@ targets:
     ],
 )
 def test_a_target_that_cannot_be_said_is_left_out(bad, reason):
-    """Its requests lead nowhere, and the report says so first."""
+    """Its requests are answered with 404, and the report begins with it."""
     done = made(TWO % bad)
     assert [each.name for each in done.settings.targets] == ["good"]
     (message,) = done.messages(OptionOutcome.CLOSED)
@@ -151,7 +151,7 @@ CLOSED = {
 
 @pytest.mark.parametrize("text", CLOSED.values(), ids=CLOSED)
 def test_a_target_whose_access_cannot_be_said_is_closed(text):
-    """No path may be used with any method that is on: a request is answered with 403."""
+    """No path may be used with any enabled method: each request is answered with 403."""
     done = target(text)
     (site,) = done.settings.targets
     access = Access(site.resources)
@@ -162,7 +162,7 @@ def test_a_target_whose_access_cannot_be_said_is_closed(text):
 
 
 def test_a_target_without_resources_stays_open():
-    """What s3-proxy leaves open is open here."""
+    """A target that is open in s3-proxy is open here."""
     (site,) = target("").settings.targets
     assert site.resources == ()
 
@@ -183,9 +183,9 @@ def test_resources_are_carried_over_with_their_users():
 
 
 def test_rewrites_are_reported_one_by_one():
-    """Each entry has its remark, with its line."""
+    """Each entry has a remark with its line."""
     done = target("keyRewriteList:\n- {source: ^a$, target: b}\n- {source: ^/c$, target: d}\n- {source: z, target: /y}")
-    assert [each.where for each in done.report.remarks if each.subject.endswith("keyRewriteList")] == [
+    assert [where(each.place) for each in done.report.remarks if each.subject.endswith("keyRewriteList")] == [
         "0.yaml:7",
         "0.yaml:8",
         "0.yaml:9",
@@ -197,14 +197,14 @@ def test_rewrites_are_reported_one_by_one():
 
 
 def test_rules_as_documented_are_carried_over_as_they_are():
-    """The documentation's keys are this project's."""
+    """The keys of s3-proxy's documentation are the keys here."""
     done = target("keyRewriteList: [{source: ^/c$, target: /d}]", keys_as=KeysAs.DOCUMENTED)
     assert done.messages(OptionOutcome.CARRIED)[-1:] == ["`^/c$` -> `/d` as it is"]
     assert done.rule_sets["site"].rewrite("/c").key == "/d"
 
 
 def test_a_left_out_rewrite_that_reads_nobody_closes_nothing():
-    """Only rules that part users are a matter of access."""
+    """Only a rule that may separate users closes its target."""
     done = target("keyRewriteList: [{source: .*, target: '/{{ .Key | base }}', targetType: TEMPLATE}]")
     assert done.report.closed_targets == ()
 
@@ -221,13 +221,13 @@ def test_a_left_out_rewrite_that_reads_nobody_closes_nothing():
     ],
 )
 def test_a_rewrite_that_is_left_out_closes_its_target_unless_it_ignores_the_client(target):
-    """What a left-out template read of the user or the request may have kept users apart."""
+    """The template may have kept users apart if it reads the user or the request."""
     done = made(_with_rewrite(target))
     assert done.report.closed_targets == ("site",)
 
 
 def test_a_rewrite_that_is_left_out_leaves_its_target_open_where_it_reads_the_key_only():
-    """A template that is proved to make the same key for every client kept nobody out."""
+    """A template that makes the same key for every client separates nobody."""
     done = made(_with_rewrite("/x//{{ .Key }}-{{ .Request.Method }}"))
     assert done.report.closed_targets == ()
     assert len(done.messages(OptionOutcome.LEFT_OUT)) == 1
@@ -239,7 +239,7 @@ def _with_rewrite(target):
 
 
 def test_isolated_users_stay_isolated():
-    """The option and the administrators are carried over; a rewrite out of a directory is refused here."""
+    """The option and the administrators are converted; a rewrite out of the user's directory is refused here."""
     text = """
 authProviders: {basic: {staff: {realm: r}}}
 targets:
@@ -264,7 +264,7 @@ targets:
     ],
 )
 def test_what_is_not_quite_the_same_is_remarked_on(text, message):
-    """The operator decides what was meant."""
+    """The operator has to decide what is meant."""
     target = f"{{mount: {{path: [/]}}, {text}, actions: {{GET: {{enabled: true}}}}, bucket: {{name: b}}}}"
     found = made(f"targets: {{site: {target}}}").messages(OptionOutcome.CHANGED)
     assert any(message in each for each in found)

@@ -1,9 +1,8 @@
-"""Converts another proxy's configuration to this project's: settings, rule files, and a report on every option.
+"""Converts s3-proxy's configuration to ours: settings, rule files, pages, and a report on every option.
 
-`conversion` reads s3-proxy's files into `options` and drives the rest: `servers`, `targets`, `buckets`, `resources`,
-`pages` and `rewrites` each convert one part, and sections of options collect a remark on each; `output` writes our
-files and the report.
+`options` reads s3-proxy's files; `conversion` drives the rest and writes the result; `servers`, `targets`, `actions`,
+`resources` and `rewrites` each convert one part; `patterns` and `go_targets` have the proofs about rewrites.
 
-Two laws hold. A rewrite is carried over only where it is proved to make the same key for the same requests. Nothing
-that was closed becomes open: where an access rule has no equivalent, the paths that it covered are closed to everyone.
+Two laws hold. A rewrite is converted only if it is proved to make the same key from the same request. Nothing that was
+closed becomes open: if an access rule has no equivalent, the paths that it covered are closed to everyone.
 """

@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from tornado_proxy.tools.convert.actions import PageConversion, ReadFile, no_file
-from tornado_proxy.tools.convert.options import OptionOutcome, Options, Remark, Section, Setting
+from tornado_proxy.tools.convert.options import OptionOutcome, Options, Remark, Section, Setting, where
 from tornado_proxy.tools.convert.resources import Providers, closed, providers, single_resource, trusted_proxies
 from tornado_proxy.tools.convert.rewrites import KeysAs, rule_text
 from tornado_proxy.tools.convert.servers import fate, limits, listener, log
@@ -115,9 +115,9 @@ def _settings(root: Section, given: Providers, files: dict[str, str]) -> dict[st
 def _target_list(section: Section, given: Providers) -> Setting:
     """Converts the page of all targets; it is closed to everyone if its resource has no equivalent."""
     settings: dict[str, Setting] = {"enabled": True}
-    if where := section.section("mount"):
+    if mounted := section.section("mount"):
         try:
-            settings["mount"] = mount(where)
+            settings["mount"] = mount(mounted)
         except Unservable as error:
             section.settle()
             section.remark(OptionOutcome.LEFT_OUT, "", f"the page of all targets is left out: {error}")
@@ -182,7 +182,7 @@ def _notes(each: ConvertedTarget, report: ConversionReport) -> Iterator[str]:
     for remark in report.of(*_TO_REVIEW):
         about = remark.subject.lower()
         if (about == subject or about.startswith(f"{subject}.")) and ".keyrewritelist" not in about:
-            yield f"{remark.where}: {remark.message}"
+            yield f"{where(remark.place)}: {remark.message}"
 
 
 READINGS: Mapping[KeysAs, str] = {
@@ -241,7 +241,7 @@ def _paragraphs(report: ConversionReport, outcome: OptionOutcome) -> list[str]:
 
 def _bullet(remark: Remark) -> str:
     text = f"{remark.message}; {remark.help}" if remark.help else remark.message
-    return f"- {remark.where}, `{remark.subject}`: {' '.join(text.split())}"
+    return f"- {where(remark.place)}, `{remark.subject}`: {' '.join(text.split())}"
 
 
 def to_json(report: ConversionReport, files: Sequence[str]) -> dict[str, Any]:

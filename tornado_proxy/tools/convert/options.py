@@ -183,10 +183,10 @@ class Remark:
     place: Span = field(repr=False)
     help: str | None = None
 
-    @property
-    def where(self) -> str:
-        """The place as `file:line`."""
-        return f"{self.place.source.name}:{self.place.first.line}"
+
+def where(place: Span) -> str:
+    """Returns a place as `file:line`."""
+    return f"{place.source.name}:{place.first.line}"
 
 
 Setting: TypeAlias = "str | bool | int | Mapping[str, Setting] | Sequence[Setting]"
@@ -291,12 +291,10 @@ class Section:
         self, *, texts: Sequence[str] = (), flags: Sequence[str] = (), lists: Sequence[str] = ()
     ) -> dict[str, Setting]:
         """Returns those options that are given and not empty or false; they have the same names and meanings here."""
-        readers: tuple[tuple[Sequence[str], Callable[[str], Setting]], ...] = (
-            (texts, self.text),
-            (flags, self.flag),
-            (lists, self.texts),
-        )
-        return {name: value for names, reader in readers for name in names if (value := reader(name))}
+        found: dict[str, Setting] = {name: self.text(name) for name in texts}
+        found.update((name, self.flag(name)) for name in flags)
+        found.update((name, self.texts(name)) for name in lists)
+        return {name: value for name, value in found.items() if value}
 
     def kept(self, name: str, check: Callable[[str], Setting]) -> dict[str, Setting]:
         """Returns an option with its checked value; nothing, and a remark, if the check raises `InvalidValue`."""
@@ -352,8 +350,8 @@ class Section:
         return Section(value, self._path(name), self.remarks)
 
     def _unfit(self, name: str, expected: str, help: str | None = None) -> Unreadable:
-        place = self.place(name)
-        message = f"{place.source.name}:{place.first.line}: `{self._path(name)}` is not {expected}"
+        # Without a span: an excerpt could show a secret.
+        message = f"{where(self.place(name))}: `{self._path(name)}` is not {expected}"
         return Unreadable(Diagnostic("bad-type", message, help=help))
 
 
@@ -361,8 +359,7 @@ def _is_off(value: Value) -> bool:
     """Returns whether an option asks for nothing: `false`, an empty value, or a section that is not enabled."""
     if isinstance(value, Options):
         enabled = value.entries.get("enabled")
-        disabled = enabled is not None and _is_off(enabled.value)
-        return disabled or all(_is_off(each.value) for each in value.entries.values())
+        return (enabled and _is_off(enabled.value)) or all(_is_off(each.value) for each in value.entries.values())
     if isinstance(value, tuple):
         return all(map(_is_off, value))
     return value is None or value in _FALSE

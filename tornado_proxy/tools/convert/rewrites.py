@@ -21,7 +21,7 @@ from tornado_proxy.lang.tree import Comment, Dialect, Document, Literal, Rewrite
 from tornado_proxy.templates.golang import compile_template as compile_go
 from tornado_proxy.templates.template import TemplateMistake
 from tornado_proxy.tools.convert.go_targets import Surroundings, go_target_here
-from tornado_proxy.tools.convert.options import OptionOutcome, Section
+from tornado_proxy.tools.convert.options import OptionOutcome, Section, where
 from tornado_proxy.tools.convert.patterns import (
     Here,
     NeverFound,
@@ -47,11 +47,6 @@ class Given:
     target: str
     dialect: Dialect
     place: Span = field(repr=False)
-
-    @property
-    def where(self) -> str:
-        """The place as `file:line`."""
-        return f"{self.place.source.name}:{self.place.first.line}"
 
 
 class Written(NamedTuple):
@@ -147,7 +142,7 @@ def _unless_in_doubt(written: Written, missing: Sequence[tuple[Given, Language |
     keys = language(written.source)
     for earlier, theirs in missing:
         if theirs is None or not disjoint(theirs, keys):
-            reason = f"it may take keys of an earlier entry that is left out, at {earlier.where}"
+            reason = f"it may take keys of an earlier entry that is left out, at {where(earlier.place)}"
             return LeftOut(reason, "write that one by hand first", keys)
     return written
 
@@ -203,12 +198,12 @@ def _comments(entry: ConvertedRewrite, *, first: bool) -> Iterator[Comment]:
 
 
 def _lines(entry: ConvertedRewrite) -> Iterator[str]:
-    given, result = entry.given, entry.result
+    given, result, place = entry.given, entry.result, where(entry.given.place)
     if isinstance(result, Written):
-        yield f"From {given.where}."
+        yield f"From {place}."
     elif isinstance(result, LeftOut):
-        yield f"LEFT OUT, {given.where}: {result.reason}" + (f" ({result.help})" if result.help else "")
+        yield f"LEFT OUT, {place}: {result.reason}" + (f" ({result.help})" if result.help else "")
     else:
-        yield f"Not needed, {given.where}: {result.reason}"
+        yield f"Not needed, {place}: {result.reason}"
     if not isinstance(result, Written) or (result.source, result.template) != (given.source, given.target):
         yield f"It was: {given.source} -> {given.target}"
