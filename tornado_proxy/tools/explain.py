@@ -16,25 +16,11 @@ from typing import Any, assert_never
 
 from tornado_proxy.goregex.language import language, longest_matching_part
 from tornado_proxy.lang.excerpt import visible
+from tornado_proxy.routing import plan
 from tornado_proxy.routing.access import Anyone, Guard, Nobody, SignedIn
 from tornado_proxy.routing.decide import AccessCheck, Decision, RewriteTrace, simulate, trace
 from tornado_proxy.routing.mounts import Mounts
-from tornado_proxy.routing.plan import (
-    Attempt,
-    Browse,
-    ListTargets,
-    Presign,
-    ReadForm,
-    Receive,
-    Redirect,
-    Refuse,
-    Remove,
-    Serve,
-    Sign,
-    VisitProvider,
-)
 from tornado_proxy.routing.request import ASSETS_AT, Request, RequestError, RequestPath, read_request, status_of
-from tornado_proxy.routing.uploads import AbortUpload, BeginUpload, CompleteUpload, ListParts, ReceivePart
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.templates.template import User
 from tornado_proxy.tools.report_parts import JSON_VERSION, Rows, group_rows, groups_json, rewrite_json, section
@@ -67,7 +53,7 @@ def explain(mounts: Mounts, asked: ExplainedRequest) -> Decision:
         request = read_request(typed, asked.method, asked.host, asked.headers)
     except RequestError as error:
         # There is no decoded path to show.
-        refused = Refuse(status_of(error) or 400, str(error))
+        refused = plan.Refuse(status_of(error) or 400, str(error))
         return Decision(Request(asked.method, path=RequestPath(asked.address)), (refused,))
     return simulate(mounts, request, asked.user, asked.file_name)
 
@@ -189,32 +175,30 @@ def _status(status: int, reason: str) -> str:
     return f"{status} {HTTPStatus(status).phrase}: {reason}"
 
 
-def _name(attempt: Attempt) -> str:
+def _name(attempt: plan.Attempt) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(attempt).__name__).lower()
 
 
-def _words(attempt: Attempt) -> str:
+def _words(attempt: plan.Attempt) -> str:
     match attempt:
-        case Serve() | Remove() | BeginUpload() | ReceivePart() | ListParts() | CompleteUpload() | AbortUpload():
-            words: str = attempt.key
-        case Browse():
-            words = (attempt.prefix or _WHOLE_BUCKET) + (", even if it is empty" if attempt.root else "")
-        case ReadForm():
+        case plan.Browse():
+            words: str = (attempt.prefix or _WHOLE_BUCKET) + (", even if it is empty" if attempt.root else "")
+        case plan.ReadForm():
             words = "the rest depends on the file's name, which `--file-name` gives"
-        case Receive():
+        case plan.Receive():
             words = f"{attempt.key}, available at {attempt.location}"
-        case Sign() | Presign():
+        case plan.Sign() | plan.Presign():
             words = f"{attempt.key}, for {attempt.expires} seconds"
-        case Redirect():
+        case plan.Redirect():
             words = attempt.location + ("" if attempt.below is None else f", if anything lies below {attempt.below}")
-        case VisitProvider():
+        case plan.VisitProvider():
             words = f"the {attempt.step} page of `{attempt.provider}`"
-        case ListTargets():
+        case plan.ListTargets():
             words = "the page of all targets"
-        case Refuse():
+        case plan.Refuse():
             words = _status(attempt.status, attempt.reason)
         case _:
-            assert_never(attempt)
+            words = attempt.key
     return words
 
 
@@ -235,13 +219,13 @@ def to_json(found: Decision) -> dict[str, Any]:
         "access": [_check_json(each, found) for each in found.checks] if match else [],
         "rewriting": _rewriting_json(rewriting, _rewrites(found)) if rewriting else None,
         # Version 1 has an empty plan for an upload whose file is not named.
-        "plan": [_attempt_json(each) for each in found.plan if not isinstance(each, ReadForm)],
+        "plan": [_attempt_json(each) for each in found.plan if not isinstance(each, plan.ReadForm)],
     }
 
 
-def _attempt_json(attempt: Attempt) -> dict[str, Any]:
+def _attempt_json(attempt: plan.Attempt) -> dict[str, Any]:
     fields = asdict(attempt)
-    for name in ("challenge", "location", "message") if isinstance(attempt, Refuse) else ():
+    for name in ("challenge", "location", "message") if isinstance(attempt, plan.Refuse) else ():
         fields.pop(name)  # what only a client is sent
     return {"attempt": _name(attempt), **fields}
 

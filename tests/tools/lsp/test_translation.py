@@ -108,7 +108,6 @@ def test_a_file_is_called_what_the_client_calls_it():
     """Of a file that it has not open, the URI is made from the path."""
     translation = Translation(open={"/rules/a b.rules": ("file:///rules/a%20b.rules?x", 7)})
     assert translation.location(_SPAN).uri == "file:///rules/a%20b.rules?x"
-    assert (translation.version("/rules/a b.rules"), translation.version("/other")) == (7, None)
     assert Translation().location(_SPAN).uri == "file:///rules/a%20b.rules"
     assert uri_of("untitled:Untitled-1") == "untitled:Untitled-1"
 

@@ -26,7 +26,7 @@ from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.settings import SettingsMistake, find_settings
 from tornado_proxy.tools.lsp.completion import completions
 from tornado_proxy.tools.lsp.hover import definitions, hover_at, lenses, symbols
-from tornado_proxy.tools.lsp.translation import NAME, SHOW_TEST, Translation
+from tornado_proxy.tools.lsp.translation import NAME, SHOW_TEST, Translation, uri_of
 from tornado_proxy.tools.lsp.workspace import (
     LARGEST,
     Analysis,
@@ -187,7 +187,7 @@ class RulesServer(LanguageServer):
             self.workspace_code_lens_refresh(None)
 
     def _publish_for(self, name: str, found: list[types.Diagnostic]) -> None:
-        uri, version = self.translation.uri(name), self.translation.version(name)
+        uri, version = self.translation.open.get(name, (uri_of(name), None))
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
 
     def shutdown(self) -> None:

@@ -92,10 +92,6 @@ class Translation:
         """Returns the client's URI of a file."""
         return self.open[name][0] if name in self.open else uri_of(name)
 
-    def version(self, name: str) -> int | None:
-        """Returns the version of a file; None if the client has not opened it."""
-        return self.open[name][1] if name in self.open else None
-
     def diagnostics(self, source: SourceFile, found: Iterable[Diagnostic]) -> list[types.Diagnostic]:
         """Converts the diagnostics of one file."""
         lines = Lines(source.text, self.codec)
