@@ -70,7 +70,7 @@ def test_a_socket_that_is_not_there_cannot_be_asked(command):
     done = command("reload", "--admin", "unix:/run/none.sock")
     assert (done.status, done.err) == (
         2,
-        "tornado-proxy reload: unix:/run/none.sock cannot be asked: No such file or directory\n",
+        "tornado-proxy reload: unix:/run/none.sock cannot be reached: No such file or directory\n",
     )
 
 
@@ -80,7 +80,9 @@ def test_a_reload_without_a_certificate_is_turned_away(command, folder, listener
     path.write_text(CONFIGURATION.format(port=urlsplit(listener).port, endpoint="http://127.0.0.1:9"))
     done = command("reload", "--config", path)
     assert (done.status, done.out) == (2, "")
-    assert done.err.startswith(f"tornado-proxy reload: {listener.replace('localhost', '127.0.0.1')} cannot be asked: ")
+    assert done.err.startswith(
+        f"tornado-proxy reload: {listener.replace('localhost', '127.0.0.1')} cannot be reached: "
+    )
     assert done.err.endswith("; if it demands a certificate, present one with `--cert`\n")
 
 
@@ -285,7 +287,7 @@ def test_a_service_that_does_not_run_cannot_be_asked(command):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     done = command("reload", "--admin", f"127.0.0.1:{port}")
-    expected = f"tornado-proxy reload: http://127.0.0.1:{port} cannot be asked: Connection refused\n"
+    expected = f"tornado-proxy reload: http://127.0.0.1:{port} cannot be reached: Connection refused\n"
     assert (done.status, done.err) == (2, expected)
 
 
@@ -294,7 +296,7 @@ def test_a_service_that_hangs_is_not_waited_for(command):
     with socket.create_server(("127.0.0.1", 0)) as server:
         done = command("reload", "--timeout", "0.2", "--admin", f"127.0.0.1:{server.getsockname()[1]}")
     assert done.status == 2
-    assert done.err.endswith("cannot be asked: no answer within 0.2 s\n")
+    assert done.err.endswith("cannot be reached: no answer within 0.2 s\n")
 
 
 @contextmanager

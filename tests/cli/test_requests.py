@@ -425,7 +425,7 @@ def test_rules_without_targets_cannot_be_compared(command, sides):
     """There is nothing to ask."""
     Path("old.rules").write_text("")
     Path("new.rules").write_text("")
-    assert "the targets are none" in command(*sides).err
+    assert "the files have no target" in command(*sides).err
 
 
 def test_comparing_imports_no_server(sides):

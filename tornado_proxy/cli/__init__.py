@@ -1,1 +1,1 @@
-"""The command: one module a subcommand."""
+"""The command line: one module for each group of commands."""

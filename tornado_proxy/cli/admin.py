@@ -96,7 +96,7 @@ class AdminListener:
             reason = _reason(error)
             if self.context and not self.is_shown_certificate and isinstance(error, _TURNED_AWAY):
                 reason += "; if it demands a certificate, present one with `--cert`"
-        raise CommandError(f"{self.url.geturl()} cannot be asked: {reason}")
+        raise CommandError(f"{self.url.geturl()} cannot be reached: {reason}")
 
     def _connection(self, within: float) -> http.client.HTTPConnection:
         if self.url.scheme == "unix":
@@ -222,7 +222,7 @@ def fleet_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--expect",
         metavar="DIGEST|FILE",
-        help="what must be in force: the first digits of a digest, or a configuration (default: what most have)",
+        help="the expected files: the start of their digest, or a configuration (default: those of most services)",
     )
     add_timeout(parser, 5, "each service may take to answer")
     add_format(parser, "text", "json")
@@ -261,7 +261,7 @@ def _member(listener: AdminListener, within: float) -> Member:
         loaded_at, trouble = report["loadedAt"], _trouble(report)
         return Member(url, report["version"], report["digest"], report["generation"], loaded_at, trouble)
     except CommandError as error:
-        return Member(url, trouble=str(error).partition(" cannot be asked: ")[2])
+        return Member(url, trouble=str(error).partition(" cannot be reached: ")[2])
     except (KeyError, TypeError):
         return Member(url, trouble="not the admin listener of a tornado-proxy")
 

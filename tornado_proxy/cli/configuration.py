@@ -37,8 +37,8 @@ def config_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_config(arguments: argparse.Namespace) -> int:
-    """Shows a configuration; 1 if it has mistakes."""
-    # By way of JSON, whose values YAML shows plainly.
+    """Shows a configuration; returns 1 if it has mistakes."""
+    # JSON first: YAML would write the types of Python.
     shown = json.dumps(show(load_settings(arguments.config)), indent=2, ensure_ascii=False)
     if arguments.format == "json":
         print(shown)
@@ -49,7 +49,7 @@ def run_config(arguments: argparse.Namespace) -> int:
 
 def convert_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
-    parser.add_argument("proxy", choices=("s3-proxy",), help="whose configuration it is")
+    parser.add_argument("proxy", choices=("s3-proxy",), help="the program that the configuration is for")
     parser.add_argument(
         "places",
         type=Path,
@@ -78,7 +78,7 @@ def _template(places: Sequence[Path], path: str) -> str | None:
 
 
 def run_convert(arguments: argparse.Namespace) -> int:
-    """Converts; 0 if everything was carried over, 1 if something needs a look, 2 if nothing was written."""
+    """Converts; returns 1 if something needs a look, 2 if nothing was written."""
     try:
         done = convert(
             read(arguments.places), KeysAs(arguments.keys_as), read_file=partial(_template, arguments.places)

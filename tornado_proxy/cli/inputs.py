@@ -32,26 +32,26 @@ def load_settings(path: Path) -> Settings:
 
 
 def default_places() -> list[Path]:
-    """Returns where rules are looked for by default."""
+    """Returns the default places of rule files."""
     usual = Path("rules")
     return [usual if usual.is_dir() else Path()]
 
 
 def load_rules(places: Sequence[Path], settings: Settings | None = None) -> LoadedRules:
-    """The rules of files and directories; raises `CommandError`."""
+    """Returns the rules of files and directories; raises `CommandError`."""
     named = settings.rule_spans if settings else None
     return compiled(read_rule_files(places, named), configured_helpers(settings) if settings else no_helpers)
 
 
 def configured_helpers(settings: Settings) -> HelperTexts:
-    """The helper templates that a configuration names for rules."""
+    """Returns the helper templates that a configuration names for rules."""
     from tornado_proxy.pages.loading import compile_pages, read_templates  # noqa: PLC0415 - with a configuration only
 
     return compile_pages(settings, read_templates(settings)).helpers
 
 
 def compiled(read: Read, helpers: HelperTexts = no_helpers) -> LoadedRules:
-    """Compiles files that were read; raises `CommandError` where one could not be read or has an error."""
+    """Compiles files; raises `CommandError` if one could not be read or has an error."""
     if read.diagnostics:
         raise CommandError(diagnostics=read.diagnostics)
     loaded = compile_rule_files(read.files, None, helpers)

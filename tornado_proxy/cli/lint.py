@@ -94,7 +94,7 @@ def _add_fixes(group: argparse._ArgumentGroup) -> None:
 
 
 def run_lint(arguments: argparse.Namespace) -> int:
-    """Lints; 1 if a finding fails the run or `--diff` has something to show."""
+    """Lints; returns 1 if a finding fails the run or `--diff` has something to show."""
     if arguments.list:
         return _list()
     # All trees live to the end, and scanning thousands of them costs a third of the time.
@@ -138,7 +138,7 @@ class _Job:
     fixes: frozenset[Safety] = field(default=frozenset())
 
     def look(self, files: Sequence[RuleFile]) -> LintReport:
-        """Lints some state of the files."""
+        """Lints the files before or after fixes."""
         subject = subject_of(compile_rule_files(files, None, self.helpers), self.settings, self.mistakes)
         return replace(lint(subject, CHECKS, self.selection), fail_level=self.fail_level)
 
@@ -174,7 +174,7 @@ def _job(arguments: argparse.Namespace) -> _Job:
 
 
 def _configuration_and_rules(arguments: argparse.Namespace) -> tuple[Path | None, list[str]]:
-    """Returns the configuration, which may stand among the paths, and the paths of rules; raises `CommandError`."""
+    """Returns the configuration, which may be one of the paths, and the paths of rules; raises `CommandError`."""
     among = [path for path in arguments.paths if path.endswith(_CONFIGURATIONS)]
     given = [*([arguments.config] if arguments.config else []), *map(Path, among)]
     if len(given) > 1:

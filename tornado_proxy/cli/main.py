@@ -52,7 +52,7 @@ Run = Callable[[argparse.Namespace], int]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line `arguments` (default: the process's own) and return its exit status."""
+    """Runs a command line (default: the process's own); returns its exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     name = " ".join(["tornado-proxy", *(word for word in words[:1] if word in COMMANDS)])
     if words and words[0] in _DAEMONS:
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _done(words)
     except BrokenPipeError:
-        # The reader has gone (`| head`).
+        # The reader has closed the pipe (`| head`).
         output.give_up_output()
     except KeyboardInterrupt:
         pass
@@ -87,7 +87,7 @@ def _ready_a_daemon() -> None:
     import gc  # noqa: PLC0415 - the tools need neither
     import signal  # noqa: PLC0415
 
-    # Nearly all that a start makes stays; the collector runs from when everything is there.
+    # Nearly all objects of a start stay. The collector is turned on again when the service is ready.
     gc.disable()
     output.fill_streams()
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -130,7 +130,7 @@ def load_command(name: str) -> tuple[Run, argparse.ArgumentParser]:
 
 
 class _SuggestingParser(argparse.ArgumentParser):
-    """Argparse's parser, which also suggests a known option for an unknown one."""
+    """A parser that suggests a known option for an unknown one."""
 
     def error(self, message: str) -> NoReturn:
         """Ends with status 2 and a message."""

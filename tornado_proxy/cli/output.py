@@ -31,7 +31,7 @@ class ExitStatus(IntEnum):
 
 
 class CommandError(Exception):
-    """A command cannot go on: the lines of the reason, the exit status, and the diagnostics of files."""
+    """A command cannot continue: the lines of the reason, the exit status, and diagnostics of files."""
 
     def __init__(
         self, reason: str = "", status: ExitStatus = ExitStatus.FAILED, diagnostics: Sequence[Diagnostic] = ()
@@ -55,7 +55,7 @@ def suggestion(word: str, candidates: Iterable[str]) -> str:
 
 
 class _Closed(io.TextIOBase):
-    """Takes the place of a closed standard input; reading it raises the reason."""
+    """A closed standard input; reading it raises `OSError`."""
 
     @property
     def buffer(self) -> io.BufferedIOBase:
@@ -72,23 +72,23 @@ def fill_streams() -> None:
         try:
             os.fstat(descriptor)
         except OSError:
-            # The lowest number that is free is that of the stream.
+            # The system takes the lowest free number, which is that of the stream.
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
         if getattr(sys, name) is None:
             setattr(sys, name, open(descriptor, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - as below
 
 
 def prepare_streams() -> str | None:
-    """Makes the streams usable; returns what is in the way, or None."""
+    """Makes the streams usable; returns why that is impossible, or None."""
     if sys.stderr is None:
-        # Without a stream, what is meant for it would go to standard output.
+        # Python would print errors to standard output.
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - to the end of the process
     if sys.stdout is None:
         return "standard output is closed"
     if sys.stdin is None:
         sys.stdin = _Closed()
     for stream in (sys.stdout, sys.stderr):
-        # A terminal that cannot show a character shows a question mark, and the command goes on.
+        # A character that a terminal cannot show becomes a question mark instead of an error.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     return None
@@ -126,7 +126,7 @@ def is_interactive(stream: TextIO) -> bool:
 
 
 def print_diff(lines: Iterable[str]) -> None:
-    """Prints the lines of a difference: for a terminal in colours, and none can steer it; else as they are."""
+    """Prints the lines of a difference: in colours and harmless for a terminal, unchanged for a program."""
     for line in _colored(lines) if wants_color(sys.stdout) else lines:
         print(line)
 

@@ -43,7 +43,7 @@ def probe_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_probe(arguments: argparse.Namespace) -> int:
-    """Probes; 1 if a bucket cannot be used or the configuration has mistakes."""
+    """Probes; returns 1 if a bucket cannot be used or the configuration has mistakes."""
     chosen = _chosen(_settings(arguments.config), arguments.targets)
     results = probe_buckets(chosen, arguments.timeout, write=arguments.write)
     print(_json(results) if arguments.format == "json" else to_text(results), end="")
@@ -83,7 +83,7 @@ def _failed(target: Target, problem: BucketProblem) -> ProbeResult:
 
 
 def to_text(results: Sequence[ProbeResult]) -> str:
-    """Returns a line for each target, and below it what to do."""
+    """Returns a line for each target, with the help below it."""
     names = max((len(result.target) for result in results), default=0)
     buckets = max((len(result.bucket) for result in results), default=0)
     lines = []

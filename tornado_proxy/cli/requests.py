@@ -60,7 +60,7 @@ def explain_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_explain(arguments: argparse.Namespace) -> int:
-    """Explains; 0 whatever the answer would be, 1 if the files have errors, 2 if there is nothing to explain."""
+    """Explains; returns 0 whatever the answer would be."""
     if (arguments.path is None) == (arguments.requests is None):
         raise CommandError("give either a PATH or `--requests`")
     found = _configured_sites(arguments) if arguments.config else _bare_sites(arguments)
@@ -112,7 +112,7 @@ def diff_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
     place = "a rule file, a directory, or a place in a Git revision, such as `main:rules/`"
     parser.add_argument("old", metavar="OLD", help=f"the rules before: {place}")
-    parser.add_argument("new", metavar="NEW", help="the rules after, likewise")
+    parser.add_argument("new", metavar="NEW", help="the rules after, in the same form")
     where = parser.add_argument_group("input")
     add_log_arguments(where, required=True)
     whose = where.add_mutually_exclusive_group()
@@ -130,7 +130,7 @@ def diff_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_diff(arguments: argparse.Namespace) -> int:
-    """Compares; 1 if a key changes or the files have mistakes, 2 if nothing can be compared."""
+    """Compares; returns 1 if a key changes."""
     report = _diff_report(arguments)
     if arguments.format == "text":
         print_diff(to_text(report))
@@ -171,8 +171,8 @@ def chosen_target(name: str | None, names: Sequence[str]) -> str:
         require_target(name, names)
         return name
     if len(names) != 1:
-        listed = ", ".join(f"`{each}`" for each in names) or "none"
-        raise CommandError(f"give `--target` or `--config`: the targets are {listed}")
+        listed = f"the targets are {', '.join(f'`{each}`' for each in names)}" if names else "the files have no target"
+        raise CommandError(f"give `--target` or `--config`: {listed}")
     return names[0]
 
 
@@ -218,12 +218,12 @@ def signed_in_user(arguments: argparse.Namespace) -> User | None:
 
 
 def request_defaults(arguments: argparse.Namespace) -> RequestDefaults:
-    """Returns what holds for all requests of a log."""
+    """Returns the defaults for the requests of a log."""
     return RequestDefaults(signed_in_user(arguments), arguments.host, tuple(arguments.header))
 
 
 def requests_of(path: Path, rule_sets: Iterable[RuleSet]) -> RequestLog:
-    """Reads the requests of a log; equal ones for the rules are counted together. Raises `CommandError`."""
+    """Reads the requests of a log; counts those together that are equal for the rules. Raises `CommandError`."""
     queries = any(_may_read_query(each) for rule_set in rule_sets for each in rule_set.rewrites)
     try:
         with progress("reading") as show:

@@ -38,7 +38,7 @@ def fmt_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_fmt(arguments: argparse.Namespace) -> int:
-    """Formats; 1 if a file has mistakes, or would change with `--check` or `--diff`; 2 if one cannot be used."""
+    """Formats; returns 1 if a file has mistakes, or would change with `--check` or `--diff`."""
     if Path("-") in arguments.paths:
         if len(arguments.paths) > 1:
             raise CommandError("`-` cannot be combined with other paths")
@@ -50,7 +50,7 @@ def run_fmt(arguments: argparse.Namespace) -> int:
 
 
 def _do(files: Sequence[RuleFile], arguments: argparse.Namespace, act: Callable[[Formatted], ExitStatus]) -> ExitStatus:
-    """Formats files, and does with each result what the options say, or else `act`."""
+    """Formats files; each result goes to `act`, unless an option says otherwise."""
     if arguments.check or arguments.diff:
         act = _list if arguments.check else _show_difference
     worst = ExitStatus.CLEAN
@@ -118,7 +118,7 @@ def test_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_test(arguments: argparse.Namespace) -> int:
-    """Runs tests; 1 if one fails, too few rewrites are reached or the files have mistakes."""
+    """Runs tests; returns 1 if a test fails or tests reach too few rewrites."""
     result = _tested(arguments)
     if arguments.run is not None and not result.total:
         raise CommandError(f"no test matches `{arguments.run.text}`")
@@ -169,11 +169,13 @@ def lsp_arguments(parser: argparse.ArgumentParser) -> None:
         "directory that an open file stands in)",
     )
     parser.add_argument("--config", type=Path, metavar="FILE", help="a configuration, which allows more checks")
-    parser.add_argument("--stdio", action="store_true", help="the default, and the only way; many editors add it")
+    parser.add_argument(
+        "--stdio", action="store_true", help="the default and only transport; many editors add this option"
+    )
 
 
 def run_lsp(arguments: argparse.Namespace) -> int:
-    """Serves until the editor ends it; 2 if the extra `lsp` is missing."""
+    """Serves until the editor ends it; raises `CommandError` if the extra `lsp` is missing."""
     import logging  # noqa: PLC0415 - the other commands start faster
     import signal  # noqa: PLC0415 - the same
     from importlib.metadata import version  # noqa: PLC0415 - the same
@@ -186,9 +188,9 @@ def run_lsp(arguments: argparse.Namespace) -> int:
         advice = "install it with `pip install '.[lsp]'` in a checkout"
         raise CommandError(f"the extra `lsp` is missing ({error.name}); {advice}") from error
     settings = load_settings(arguments.config) if arguments.config else None
-    # Editors show what comes on standard error; pygls would log every message.
+    # Editors show standard error, where pygls would log every message.
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    # Pygls reads in a thread that waits for the editor, so an interrupt could not end the process.
+    # A thread of pygls waits for the editor, so that `KeyboardInterrupt` could not end the process.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     places = arguments.paths or (list(settings.rules) if settings else [])
     rules_server(version("tornado-proxy"), places, settings).start_io()

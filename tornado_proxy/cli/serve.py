@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("tornado_proxy")
 
-_MOST_REWRITES = 50  # that the status page shows of those that were tried
+_MOST_REWRITES = 50  # that the status page shows
 
 
 def serve_arguments(parser: argparse.ArgumentParser) -> None:
@@ -81,7 +81,7 @@ class _Start:
 
     loaded: CompiledSnapshot
     is_last_good: bool = False
-    in_spite_of_tests: bool = False  # they fail, and there is nothing else to start from
+    in_spite_of_tests: bool = False  # rule tests fail, and there is nothing else to start from
 
 
 def run_serve(arguments: argparse.Namespace) -> int:
@@ -130,7 +130,7 @@ def _checked(loaded: CompiledSnapshot, arguments: argparse.Namespace) -> int:
 
 
 def _starts(arguments: argparse.Namespace, reader: SnapshotReader) -> Iterator[_Start]:
-    """Yields what to start from: the files, then the last good copy, then the files in spite of failing tests."""
+    """Yields the snapshots to try: the files, the last good copy, the files in spite of failing tests."""
     snapshot = read_to_check(arguments.config, dict(os.environ)) if arguments.check else reader()
     first = _Start(run_rule_tests(compile_snapshot(snapshot)))
     yield first
@@ -199,7 +199,7 @@ def explained(mounts: Mounts, asked: Mapping[str, str]) -> Explanation:
 
 def _announce(url: str, admin: str) -> None:
     for message, address in (("the admin listener is %s", admin), ("listening on %s", url)):
-        # Past the configured level: a quiet log must show that the service started, and where.
+        # A log of any level shows that the service started, and where.
         _LOG.handle(_LOG.makeRecord(_LOG.name, logging.INFO, "", 0, message, (address,), None))
 
 

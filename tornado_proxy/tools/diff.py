@@ -192,7 +192,7 @@ def outcome(answer: SimulatedAnswer) -> str:
 
 
 def to_json(report: DiffReport) -> dict[str, Any]:
-    """Returns all groups with their examples for programs; the form only grows within a version."""
+    """Returns all groups with their examples for programs; a version only adds fields."""
     return {
         "version": JSON_VERSION,
         "requests": log_json(report.log),

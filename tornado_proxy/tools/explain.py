@@ -203,7 +203,7 @@ def _words(attempt: plan.Attempt) -> str:
 
 
 def to_json(found: Decision) -> dict[str, Any]:
-    """Returns everything that is known for programs; the form only grows within a version."""
+    """Returns everything that is known for programs; a version only adds fields."""
     request, user, match, rewriting = found.request, found.user, found.match, trace(found)
     return {
         "version": JSON_VERSION,

@@ -76,7 +76,7 @@ class TestRun:
 
 
 def run_tests(rule_sets: Iterable[RuleSet], known: Mapping[str, TargetData], chosen: Pattern | None = None) -> TestRun:
-    """Runs the tests of rule sets, or the chosen ones; `known` is what a configuration says about the targets."""
+    """Runs the tests of rule sets, or those that are chosen; `known` is the targets' data from a configuration."""
     return TestRun(
         tuple(
             TargetRun(
@@ -98,7 +98,7 @@ def is_chosen(test: RuleTest, target: str, chosen: Pattern) -> bool:
 
 
 def to_text(run: TestRun, *, coverage: bool) -> str:
-    """Returns text for people: each failure in full, then the coverage if wanted, and a summary."""
+    """Returns text for people: each failure in full, the coverage on request, and a summary."""
     failures = [failure(each, target) for target in run.targets for each in target.outcomes if not each.passed]
     covered = ["\n".join(_coverage(run))] if coverage else []
     return "\n\n".join([*failures, *covered, summary(run)]) + "\n"
@@ -118,7 +118,7 @@ def statement(test: RuleTest) -> str:
 
 
 def failure(outcome: TestOutcome, target: TargetRun) -> str:
-    """Returns a failed test in full: expected and got below one another, the rewrite that took the key, its groups."""
+    """Returns a failed test in full: the expected and the actual key, the rewrite that took the key, and its groups."""
     test = outcome.test
     head = f"FAILED {visible(target.rule_set.target)}: {statement(test)}"
     place = section("at", [(test.statement.span.place,)])
@@ -182,7 +182,7 @@ def _counted(coverage: Coverage) -> tuple[str, str]:
 
 
 def to_json(run: TestRun, *, coverage: bool) -> dict[str, Any]:
-    """Returns every test with its outcome for programs; the form only grows within a version."""
+    """Returns every test with its outcome for programs; a version only adds fields."""
     return {
         "version": JSON_VERSION,
         "summary": {"tests": run.total, "failed": run.failed},

@@ -1,4 +1,4 @@
-"""Reads the requests of a log, and decides about them as a server with the same sites would.
+"""Reads the requests of a log, and simulates them on a server with the same sites.
 
 Forked workers share the work: they inherit requests and compiled rules, so only results are sent.
 """
@@ -38,7 +38,7 @@ _OFTEN = 8192
 
 
 class LoggedRequest(NamedTuple):
-    """A request as a log has it; `address` is as sent: percent-encoded, with its query, each character a byte."""
+    """A request of a log; `address` is as sent: percent-encoded, with its query, each character a byte."""
 
     address: str
     method: str = "GET"
@@ -47,7 +47,7 @@ class LoggedRequest(NamedTuple):
 
 
 class UnreadableLog(Exception):
-    """A log that cannot be read; the text says why."""
+    """A log that cannot be read, with the reason."""
 
 
 @dataclass(slots=True)
@@ -174,7 +174,7 @@ class SimulatedAnswer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RequestDefaults:
-    """What holds for all requests of a log: the user, and what its lines do not contain."""
+    """The user of all requests of a log, and the host and headers that its lines do not contain."""
 
     user: User | None = None
     host: str = ""
@@ -195,7 +195,7 @@ class Simulator:
         return read_request(logged.address, logged.method, host, self._defaults.headers)
 
     def ask(self, logged: LoggedRequest) -> SimulatedAnswer:
-        """Returns what becomes of a request."""
+        """Returns the result of a request."""
         try:
             request = self.read(logged)
         except RequestError as error:

@@ -25,7 +25,7 @@ class Usage:
     left_out: int = 0  # uploads: a log has no names of files
 
     def count(self, answer: SimulatedAnswer, times: int) -> None:
-        """Counts what became of a request that was made several times."""
+        """Counts the result of a request that was made several times."""
         if answer.reached and answer.target is not None:
             self.rewrites[answer.target, answer.number] += times
             if answer.number is None:
@@ -38,7 +38,7 @@ class Usage:
             self.left_out += times
 
     def add(self, other: Usage) -> None:
-        """Adds the counts of another."""
+        """Adds the counts of another part of the log."""
         self.rewrites.update(other.rewrites)
         self.unmatched.update(other.unmatched)
         self.refused.update(other.refused)
@@ -47,7 +47,7 @@ class Usage:
 
 
 def count_usage(simulator: Simulator, log: RequestLog, progress: Callable[[float], None]) -> Usage:
-    """Counts what becomes of the requests of a log; `progress` is called with the part that is done, from 0 to 1."""
+    """Counts the results of a log's requests; `progress` is called with the part that is done, from 0 to 1."""
     requests: Sequence[tuple[LoggedRequest, int]] = list(log.requests.items())
     whole = Usage()
     for portion in in_portions(partial(_count, simulator), requests, progress):
@@ -124,7 +124,7 @@ def _refusals(report: UsageReport) -> Iterator[Sequence[str]]:
 
 
 def to_json(report: UsageReport) -> dict[str, Any]:
-    """Returns the same counts for programs; the form only grows within a version."""
+    """Returns the counts for programs; a version only adds fields."""
     return {
         "version": JSON_VERSION,
         "requests": {**log_json(report.log), "left_out": report.usage.left_out},

@@ -130,7 +130,7 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "USER_GROUPS": ("the user's groups, separated by commas", 'user-groups "$1"'),
     "EMAIL": ("the user's address", 'email "$1"'),
 }
-# Text after the cursor that is not proposed again.
+# Text after the cursor, which is not proposed again.
 _FILLED = re.compile(r"""[ \t]*["`{]""")
 _BEFORE_ARROW = re.compile(r"[ \t]*->")
 _BEFORE_BRACE = re.compile(r"\w*\}")
@@ -207,7 +207,7 @@ def group_names(source: str) -> Sequence[str]:
     try:
         names = parse(source).names
     except PatternError:
-        # While it is being written, only these are certain.
+        # Of an unfinished source, only these are certain.
         return list(dict.fromkeys(_NAMED.findall(source)))
     return list(dict.fromkeys(name or str(number) for number, name in enumerate(names, start=1)))
 

@@ -22,7 +22,7 @@ from tornado_proxy.tools.lsp.explanation import code, outline, paragraphs, phras
 from tornado_proxy.tools.lsp.workspace import Analysis, statement_at
 
 _CHECKS = {check.name: check for check in CHECKS}
-_MOST_PARTS = 60  # of an expression that are shown
+_MOST_PARTS = 60  # of an expression, that are shown
 _REACH = {  # by whether the expression is anchored to the start and to the end
     (True, True): "the whole key",
     (True, False): "the beginning of the key",

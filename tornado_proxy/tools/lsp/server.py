@@ -62,7 +62,7 @@ class RulesServer(LanguageServer):
         self._settings = settings
         self._files = Workspace(places=tuple(place.resolve() for place in places))
         self._analyst = ThreadPoolExecutor(1, "analysis")
-        self._analyses: dict[tuple[Path, ...] | str, Analysis] = {}  # the thread's own
+        self._analyses: dict[tuple[Path, ...] | str, Analysis] = {}  # used by that thread only
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._published: dict[str, frozenset[str]] = {}  # by the analysed file: the files with published findings
 
@@ -193,7 +193,7 @@ class RulesServer(LanguageServer):
     def shutdown(self) -> None:
         """Stops without waiting for an analysis that has begun."""
         self._analyst.shutdown(wait=False, cancel_futures=True)
-        super().shutdown()  # type: ignore[no-untyped-call] # pygls says no type
+        super().shutdown()  # type: ignore[no-untyped-call] # pygls has no type for it
 
 
 _TRIGGERS = ["$", "{", ".", "[", '"', "'", "|", ":"]

@@ -35,7 +35,7 @@ MOST_FOLDERS = 10_000
 
 
 class _TooMuch(Exception):
-    """There is more than an editor can wait for; the text says what."""
+    """More files than an editor can wait for; the text names the limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ class CheckOptions:
     settings: Settings | None = None
 
 
-@dataclass(frozen=True)  # no slots: what few requests need is made when first asked for
+@dataclass(frozen=True)  # no slots: for the cached properties
 class Analysis:
     """The result of parser, compiler and checks for some files."""
 
