@@ -50,20 +50,26 @@ class NoUser(Record):
 
 
 class Lookup:
-    """Values by name; of several with one name the first counts. `kind` is what messages call one of them."""
+    """Values by name; of several with one name the first counts. `kind` is what messages call one of them.
 
-    __slots__ = ("_kind", "_values", "name")
+    `fold` makes names that are equal the same.
+    """
 
-    def __init__(self, name: str, kind: str, pairs: Iterable[tuple[str, str]]) -> None:
+    __slots__ = ("_fold", "_kind", "_values", "name")
+
+    def __init__(
+        self, name: str, kind: str, pairs: Iterable[tuple[str, str]], fold: Callable[[str], str] = str
+    ) -> None:
         self.name = name
         self._kind = kind
+        self._fold = fold
         self._values: dict[str, str] = {}
         for each, value in pairs:
-            self._values.setdefault(each, value)
+            self._values.setdefault(fold(each), value)
 
     def entry(self, name: str) -> str:
         """Returns the value of a name; raises `KeyError` if there is none."""
-        return self._values[name]
+        return self._values[self._fold(name)]
 
     def missing(self, name: str) -> str:
         """Returns the message for a name without a value."""
@@ -80,19 +86,6 @@ class Lookup:
 
     def __len__(self) -> int:
         return len(self._values)
-
-
-class HeaderLookup(Lookup):
-    """Headers, whose names are in lower case and ignore case."""
-
-    __slots__ = ()
-
-    def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
-        super().__init__("request.headers", "header", ((name.lower(), value) for name, value in pairs))
-
-    def entry(self, name: str) -> str:
-        """Returns the value of a header; raises `KeyError` if there is none."""
-        return super().entry(name.lower())
 
 
 class GroupLookup(Lookup):
@@ -123,7 +116,7 @@ RECORDS: Mapping[str, Mapping[str, Callable[[Any], Any]]] = {
     "request": {
         **_plain("method", "host", "path", "scheme", "remote_address"),
         "query": lambda request: Lookup("request.query", "query parameter", request.query),
-        "headers": lambda request: HeaderLookup(request.headers),
+        "headers": lambda request: Lookup("request.headers", "header", request.headers, str.lower),
     },
     "target": {
         "name": attrgetter("name"),

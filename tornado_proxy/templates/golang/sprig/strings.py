@@ -159,45 +159,6 @@ def _wrap(budget: RenderBudget, width: int, line: bytes, text: bytes, *, cut_wor
     return b"".join(pieces) + text[offset:]
 
 
-_OF_TEXTS: Mapping[str, Function] = {
-    "abbrev": function(_abbrev, INT, STRING),
-    "abbrevboth": function(_abbrevboth, INT, INT, STRING),
-    "cat": budgeted(_cat, rest=ANY),
-    "contains": function(lambda part, text: part in text, STRING, STRING),
-    "hasPrefix": function(lambda part, text: text.startswith(part), STRING, STRING),
-    "hasSuffix": function(lambda part, text: text.endswith(part), STRING, STRING),
-    "hello": function(lambda: b"Hello!"),
-    "indent": budgeted(_indent, INT, STRING),
-    "join": budgeted(_join, STRING, ANY),
-    "lower": function(to_lower, STRING),
-    "nindent": budgeted(lambda budget, spaces, text: b"\n" + _indent(budget, spaces, text), INT, STRING),
-    "plural": function(lambda one, many, count: one if count == 1 else many, STRING, STRING, INT),
-    "quote": budgeted(_quote, rest=ANY),
-    "repeat": budgeted(_repeat, INT, STRING),
-    "replace": budgeted(replace, STRING, STRING, STRING),
-    "split": budgeted(lambda budget, separator, text: _numbered(split(budget, text, separator)), STRING, STRING),
-    "splitList": budgeted(lambda budget, separator, text: string_slice(split(budget, text, separator)), STRING, STRING),
-    "splitn": budgeted(
-        lambda budget, separator, most, text: _numbered(split(budget, text, separator, most)), STRING, INT, STRING
-    ),
-    "squote": budgeted(_squote, rest=ANY),
-    "substr": function(_substr, INT, INT, STRING),
-    "toString": budgeted(lambda budget, value: shown(value, budget), ANY),
-    "toStrings": budgeted(lambda budget, value: string_slice(strings_of(budget, value)), ANY),
-    "trim": function(trim_space, STRING),
-    "trimAll": function(_trim, STRING, STRING),
-    "trimPrefix": function(lambda part, text: text.removeprefix(part), STRING, STRING),
-    "trimSuffix": function(lambda part, text: text.removesuffix(part), STRING, STRING),
-    "trimall": function(_trim, STRING, STRING),
-    "trunc": function(_trunc, INT, STRING),
-    "upper": function(to_upper, STRING),
-    "wrap": budgeted(lambda budget, width, text: _wrap(budget, width, b"", text, cut_words=False), INT, STRING),
-    "wrapWith": budgeted(
-        lambda budget, width, line, text: _wrap(budget, width, line, text, cut_words=True), INT, STRING, STRING
-    ),
-}
-
-
 def clean(path: bytes) -> bytes:
     """path.Clean: removes empty and `.` elements, and resolves `..` unless it begins the path; never empty."""
     rooted = path.startswith(b"/")
@@ -273,7 +234,41 @@ def _part(parts: Map, key: bytes) -> bytes:
 
 
 FUNCTIONS: Mapping[str, Function] = {
-    **_OF_TEXTS,
+    "abbrev": function(_abbrev, INT, STRING),
+    "abbrevboth": function(_abbrevboth, INT, INT, STRING),
+    "cat": budgeted(_cat, rest=ANY),
+    "contains": function(lambda part, text: part in text, STRING, STRING),
+    "hasPrefix": function(lambda part, text: text.startswith(part), STRING, STRING),
+    "hasSuffix": function(lambda part, text: text.endswith(part), STRING, STRING),
+    "hello": function(lambda: b"Hello!"),
+    "indent": budgeted(_indent, INT, STRING),
+    "join": budgeted(_join, STRING, ANY),
+    "lower": function(to_lower, STRING),
+    "nindent": budgeted(lambda budget, spaces, text: b"\n" + _indent(budget, spaces, text), INT, STRING),
+    "plural": function(lambda one, many, count: one if count == 1 else many, STRING, STRING, INT),
+    "quote": budgeted(_quote, rest=ANY),
+    "repeat": budgeted(_repeat, INT, STRING),
+    "replace": budgeted(replace, STRING, STRING, STRING),
+    "split": budgeted(lambda budget, separator, text: _numbered(split(budget, text, separator)), STRING, STRING),
+    "splitList": budgeted(lambda budget, separator, text: string_slice(split(budget, text, separator)), STRING, STRING),
+    "splitn": budgeted(
+        lambda budget, separator, most, text: _numbered(split(budget, text, separator, most)), STRING, INT, STRING
+    ),
+    "squote": budgeted(_squote, rest=ANY),
+    "substr": function(_substr, INT, INT, STRING),
+    "toString": budgeted(lambda budget, value: shown(value, budget), ANY),
+    "toStrings": budgeted(lambda budget, value: string_slice(strings_of(budget, value)), ANY),
+    "trim": function(trim_space, STRING),
+    "trimAll": function(_trim, STRING, STRING),
+    "trimPrefix": function(lambda part, text: text.removeprefix(part), STRING, STRING),
+    "trimSuffix": function(lambda part, text: text.removesuffix(part), STRING, STRING),
+    "trimall": function(_trim, STRING, STRING),
+    "trunc": function(_trunc, INT, STRING),
+    "upper": function(to_upper, STRING),
+    "wrap": budgeted(lambda budget, width, text: _wrap(budget, width, b"", text, cut_words=False), INT, STRING),
+    "wrapWith": budgeted(
+        lambda budget, width, line, text: _wrap(budget, width, line, text, cut_words=True), INT, STRING, STRING
+    ),
     **_PATHS,
     **{f"os{name[0].upper()}{name[1:]}": entry for name, entry in _PATHS.items()},
     "urlJoin": function(_url_join, MAP),
