@@ -268,10 +268,9 @@ def test_character_that_nobody_sees_is_an_error(text, message):
     assert (diagnostic.code, diagnostic.message) == ("control-character", message)
 
 
-def test_half_of_a_surrogate_pair_is_no_character():
-    """A text that no file can hold is refused, wherever it has its half character."""
-    (diagnostic,) = parsed('target a { rewrite "\ud800" -> "/b" }').diagnostics
-    assert (diagnostic.code, diagnostic.message) == ("not-utf-8", "U+D800 is half of a surrogate pair")
+def test_half_of_a_surrogate_pair_is_replaced():
+    """A half character, which only the text of an editor can have, is read as the replacement character."""
+    assert statement('rewrite "\ud800" -> "/b"').source.value == "\N{REPLACEMENT CHARACTER}"
 
 
 def test_mistakes_come_in_the_order_of_the_text():
@@ -407,3 +406,8 @@ def test_mistakes_before_the_end_are_passed_over():
 def test_no_text_makes_it_fail(text):
     """Whatever stands before an offset, there is a state."""
     assert _at_end(text).where in Where
+
+
+def test_file_with_too_many_mistakes_has_a_state():
+    """Where reading gives up, the state is that of the last mistake."""
+    assert _at_end("} " * 2000).where is Where.FILE

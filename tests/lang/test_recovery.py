@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rule_texts import complaints, complaints_about, kept, parsed
 
 from tornado_proxy.lang.excerpt import render
-from tornado_proxy.lang.recovery import MOST_MISTAKES
+from tornado_proxy.lang.parser import MOST_MISTAKES
 from tornado_proxy.lang.tree import TestStatement
 
 CASES = sorted((Path(__file__).parent / "mistakes").glob("*.txt"))
@@ -32,9 +32,10 @@ def test_file_with_too_many_mistakes_is_given_up():
     "text",
     ["} " * 2000, "target x y\n" * 2000, "target x\n" + "rewrite }\n" * 2000, "target a {" + "; " * 2000],
 )
-def test_giving_up_ends_whatever_was_begun(text):
-    """The document of a file that is given up is whole, wherever reading stopped."""
+def test_file_that_is_given_up_has_no_blocks(text):
+    """Wherever reading stopped, nothing of the file is kept."""
     assert parsed(text).diagnostics[-1].code == "too-many-mistakes"
+    assert parsed(text).document.blocks == ()
 
 
 def test_mistake_without_a_cure_ends_its_statement_only():

@@ -1,4 +1,4 @@
-"""A diagnostic in full, for people: headline, place, the lines with carets under the span, help and notes."""
+"""A diagnostic in full, for people: headline, place, the line with carets under the span, help and notes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Note, Position, Severity, SourceFile, Span
+from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity, Span
 
 _TAB = 4
 _WIDEST = 120
@@ -50,7 +50,7 @@ class _Paint:
 
 def _report(diagnostic: Diagnostic, paint: _Paint) -> Iterator[str]:
     spans = (diagnostic.span, *(note.span for note in diagnostic.notes))
-    gutter = max((len(str(span.last.line)) for span in spans if span), default=1)
+    gutter = max((len(str(span.first.line)) for span in spans if span), default=1)
     headline = f"{diagnostic.severity.value}[{diagnostic.code}]"
     yield paint(paint.severity, headline) + paint(_BOLD, f": {visible(diagnostic.message)}")
     if diagnostic.span:
@@ -77,78 +77,31 @@ def _note(note: Note, gutter: int, paint: _Paint) -> Iterator[str]:
 
 
 def _excerpt(span: Span, gutter: int, paint: _Paint) -> Iterator[str]:
+    """Yields the place of a span and its first line, with carets under what the line has of it."""
     bar = paint(_BLUE, "|")
     margin = " " * gutter
+    before, inside, after = _pieces(span)
+    carets = " " * width(before) + paint(paint.severity, "^" * max(1, width(inside)))
     yield f"{margin}{paint(_BLUE, '-->')} {visible(span.place)}"
     yield f"{margin} {bar}"
-    next_number = span.first.line
-    for line in _marked_lines(span):
-        if line.number > next_number:
-            yield f"{margin}{paint(_BLUE, '...')}"
-        next_number = line.number + 1
-        yield f"{paint(_BLUE, f'{line.number:>{gutter}} |')} {line.text}".rstrip()
-        yield f"{margin} {bar} {' ' * line.indent}{paint(paint.severity, '^' * line.carets)}"
+    yield f"{paint(_BLUE, f'{span.first.line:>{gutter}} |')} {before}{inside}{after}".rstrip()
+    yield f"{margin} {bar} {carets}"
 
 
-@dataclass(frozen=True, slots=True)
-class _MarkedLine:
-    """A line as shown: where its carets begin and how many they are, in columns of a terminal."""
-
-    number: int
-    text: str
-    indent: int
-    carets: int
-
-
-def _marked_lines(span: Span) -> Iterator[_MarkedLine]:
-    """The line of a span; the first and the last one if it runs over several."""
+def _pieces(span: Span) -> tuple[str, str, str]:
+    """Returns the first line of a span as it is shown: what stands before the span, in it, and behind it."""
     first, last = span.first, span.last
-    # A span that takes a line's end with it ends there, not at the start of the next line.
-    if last.line > first.line and last.column == 1:
-        last = Position(last.line - 1, len(span.source.line(last.line - 1)) + 1)
-    if first.line == last.line:
-        yield _marked(span.source, first, last.column)
-        return
-    yield _marked(span.source, first, len(span.source.line(first.line)) + 1)
-    text = span.source.line(last.line)
-    indent = len(text) - len(text.lstrip())
-    yield _marked(span.source, Position(last.line, min(indent + 1, last.column)), last.column)
-
-
-def _marked(source: SourceFile, first: Position, end_column: int) -> _MarkedLine:
-    line = source.line(first.line)
-    before, inside, after = line[: first.column - 1], line[first.column - 1 : end_column - 1], line[end_column - 1 :]
-    before = _clipped_left(before)
-    shown_before = _on_screen(before, 0)
-    shown_inside = _on_screen(inside[:_WIDEST], width(shown_before))
+    line = span.source.line(first.line)
+    before = line[: first.column - 1].expandtabs(_TAB)
+    through = (line[: last.column - 1] if last.line == first.line else line).expandtabs(_TAB)
+    inside, after = through[len(before) :], line.expandtabs(_TAB)[len(through) :]
+    if len(before) > _WIDEST:
+        before = _CUT + before[-_WIDEST // 2 :]
     if len(inside) > _WIDEST:
-        shown_inside, after = shown_inside + _CUT, ""
-    shown_after = _on_screen(_clipped_right(after), width(shown_before + shown_inside))
-    indent, carets = width(shown_before), max(1, width(shown_inside))
-    return _MarkedLine(first.line, shown_before + shown_inside + shown_after, indent, carets)
-
-
-def _clipped_left(text: str) -> str:
-    return text if len(text) <= _WIDEST else _CUT + text[-_WIDEST // 2 :]
-
-
-def _clipped_right(text: str) -> str:
-    return text if len(text) <= _WIDEST else text[:_WIDEST] + _CUT
-
-
-def _on_screen(text: str, column: int) -> str:
-    """A part of a line with tabs spread to their stops and nothing that a terminal would obey."""
-    if "\t" not in text:
-        return visible(text)
-    shown = []
-    for part in text.split("\t"):
-        harmless = visible(part)
-        column += width(harmless)
-        shown.append(harmless)
-        spaces = _TAB - column % _TAB
-        column += spaces
-        shown.append(" " * spaces)
-    return "".join(shown[:-1])
+        inside, after = inside[:_WIDEST] + _CUT, ""
+    if len(after) > _WIDEST:
+        after = after[:_WIDEST] + _CUT
+    return visible(before), visible(inside), visible(after)
 
 
 def width(text: str) -> int:

@@ -7,25 +7,15 @@ import re
 from lark import Token
 
 from tornado_proxy.lang.diagnostic import Diagnostic, SourceFile, Span
-from tornado_proxy.lang.tree import Dialect, Literal
+from tornado_proxy.lang.tree import Literal
 
 # A pair of surrogates first: it is one character.
 _ESCAPE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.", re.DOTALL)
 _MEANINGS = {"\\\\": "\\", '\\"': '"', "\\n": "\n", "\\t": "\t"}
 
-_DIGITS = frozenset("123456789")
-_GROUPS = {
-    Dialect.PLAIN: "write `${{{}}}` for what the group captured",
-    Dialect.JINJA: "write `{{{{ groups[{}] }}}}` for what the group captured",
-    Dialect.GO: 'write the string between backticks, and `{{{{ index .Groups "{}" }}}}` for what the group captured',
-}
 
-
-def literal(source: SourceFile, token: Token, dialect: Dialect | None = None) -> tuple[Literal, Diagnostic | None]:
-    """The literal of a NAME, STRING or RAW token; a string with an invalid escape has a diagnostic with a suggestion.
-
-    In a template, whose dialect is given, a digit behind a backslash is meant as a group.
-    """
+def literal(source: SourceFile, token: Token) -> tuple[Literal, Diagnostic | None]:
+    """Returns the literal of a NAME, STRING or RAW token, and a diagnostic for a string with an invalid escape."""
     start = token.start_pos or 0
     span = Span(source, start, start + len(token))
     if token.type == "NAME":
@@ -34,7 +24,7 @@ def literal(source: SourceFile, token: Token, dialect: Dialect | None = None) ->
     if raw and "\r\n" in inner:
         return _without_carriage_returns(inner, span), None
     if not raw and "\\" in inner:
-        return _unescaped(inner, span), _bad_escape(inner, span, dialect)
+        return _unescaped(inner, span), _bad_escape(inner, span)
     return Literal(inner, span, raw, range(span.start + 1, span.end)), None
 
 
@@ -72,16 +62,15 @@ def _meaning(escape: str) -> str | None:
         return None
 
 
-def _bad_escape(inner: str, span: Span, dialect: Dialect | None) -> Diagnostic | None:
-    """The diagnostic of the first bad escape; its help is for the whole string."""
+def _bad_escape(inner: str, span: Span) -> Diagnostic | None:
+    """Returns the diagnostic of the first bad escape; its help is for the whole string."""
     found = next((escape for escape in _ESCAPE.finditer(inner) if _meaning(escape.group()) is None), None)
     if found is None:
         return None
     escape, message = found.group(), f"invalid escape `{found.group()}`"
-    if dialect and escape[1:] in _DIGITS:
-        advice = _GROUPS[dialect].format(escape[1])
+    if escape[1].isdecimal():
+        advice = f"write `${{{escape[1]}}}` in a plain template for what the group captured"
     elif escape.startswith("\\u"):
-        message = f"`{escape}` {'needs four hexadecimal digits' if len(escape) == 2 else 'is half of a surrogate pair'}"
         advice = "write the character itself, or `\\uXXXX`; above U+FFFF it takes a pair, as in `\\uD83D\\uDE00`"
     elif "`" in inner:
         advice = f'write `\\{escape}`; a string knows `\\\\`, `\\"`, `\\n`, `\\t` and `\\uXXXX`'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import Any
 
 from lark import Token, Tree
 from lark.exceptions import UnexpectedToken
@@ -32,13 +32,8 @@ _SINGLE_CLAUSES = {"AS": "user", "METHOD": "method", "HOST": "host", "USER_GROUP
 _CONTENT = {"NAME", "STRING", "RAW"}
 
 
-class _Setting(TypedDict):
-    """What every statement has: its span, the comments around it, whether a blank line is above."""
-
-    span: Span
-    comments: tuple[Comment, ...]
-    trailing: Comment | None
-    blank_before: bool
+_Setting = tuple[Span, tuple[Comment, ...], Comment | None, bool]
+"""The last fields of every statement: its span, the comments above and behind it, whether a blank line is above."""
 
 
 @dataclass(slots=True)
@@ -89,27 +84,18 @@ class Builder:
         blank = self.comments.blank_above(start)
         above += self.comments.before(end)  # those between its tokens have no better place
         trailing = self.comments.behind(end)
-        return _Setting(span=Span(self.source, start, end), comments=above, trailing=trailing, blank_before=blank)
+        return Span(self.source, start, end), above, trailing, blank
 
     def _rewrite(self, setting: _Setting, *symbols: Any) -> RewriteStatement:
         _, name, source, _, dialect, template = symbols
         written_in = _DIALECTS[dialect.type] if dialect else Dialect.PLAIN
-        return RewriteStatement(
-            self._literal(name) if name else None,
-            self._literal(source),
-            written_in,
-            self._literal(template, written_in),
-            **setting,
-        )
+        named = self._literal(name) if name else None
+        return RewriteStatement(named, self._literal(source), written_in, self._literal(template), *setting)
 
     def _test(self, setting: _Setting, *symbols: Any) -> TestStatement:
         _, key, *clauses, _, expected = symbols
-        return TestStatement(
-            self._literal(key),
-            self._clauses(clauses),
-            _VERDICTS.get(expected.type) or self._literal(expected),
-            **setting,
-        )
+        result = _VERDICTS.get(expected.type) or self._literal(expected)
+        return TestStatement(self._literal(key), self._clauses(clauses), result, *setting)
 
     def _clauses(self, clauses: Iterable[Any]) -> RequestClauses:
         singles: dict[str, Literal] = {}
@@ -132,8 +118,8 @@ class Builder:
         message = f"`{keyword}` is given twice"
         self.diagnostics.append(Diagnostic("repeated-clause", message, place, "keep one of them", (note,)))
 
-    def _literal(self, token: Token, dialect: Dialect | None = None) -> Literal:
-        found, mistake = literal(self.source, token, dialect)
+    def _literal(self, token: Token) -> Literal:
+        found, mistake = literal(self.source, token)
         if mistake:
             self.diagnostics.append(mistake)
         return found
@@ -202,7 +188,7 @@ class Comments:
 
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")  # no file has one; the text of an editor may
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,18 +204,27 @@ def parse(source: SourceFile) -> Parsed:
     reading = Reading(source, _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", source.text))
     tree = _tree(reading)
     builder = Builder(source, Comments(source, reading.comments))
-    document = builder.document(tree)
+    document = Document(source) if tree is None else builder.document(tree)
     found = (*reading.diagnostics, *builder.diagnostics, *_unfit_characters(reading))
     return Parsed(document, tuple(sorted(found, key=_offset)))
 
 
-def _tree(reading: Reading) -> Tree[Any]:
-    while True:
+# A file with more mistakes is not a rule file. Each recovery reports or moves on, so the limit also bounds the time.
+MOST_MISTAKES = 1000
+
+
+def _tree(reading: Reading) -> Tree[Any] | None:
+    """Returns the tree of the whole text; None after too many mistakes."""
+    while len(reading.diagnostics) < MOST_MISTAKES:
         try:
             reading.feed_all()
             return reading.end()
         except UnexpectedToken as error:
             _recover(reading, error.token)
+    message = f"more than {MOST_MISTAKES} mistakes: the rest of the file is not read"
+    last = max(map(_offset, reading.diagnostics))
+    reading.report("too-many-mistakes", message, (last, last))
+    return None
 
 
 def _recover(reading: Reading, token: Token) -> None:
@@ -239,16 +234,13 @@ def _recover(reading: Reading, token: Token) -> None:
 
 
 def _unfit_characters(reading: Reading) -> Iterator[Diagnostic]:
-    """Characters that the grammar passes over: invisible ones in comments, and halves of surrogate pairs."""
+    """Yields the invisible characters in comments, which the grammar passes over."""
     for comment in reading.comments:
         invisible = _CONTROL.search(comment.rstrip())
         if invisible:
             start = (comment.start_pos or 0) + invisible.start()
             message = f"invisible character U+{ord(invisible.group()):04X} in a comment"
             yield Diagnostic("control-character", message, reading.span(start, start + 1))
-    for found in _SURROGATE.finditer(reading.source.text):
-        message = f"U+{ord(found.group()):04X} is half of a surrogate pair"
-        yield Diagnostic("not-utf-8", message, reading.span(*found.span()))
 
 
 def _offset(diagnostic: Diagnostic) -> int:
@@ -283,7 +275,7 @@ def unfinished(source: SourceFile, end: int) -> Unfinished:
 
 def _read(reading: Reading) -> Token | None:
     """Read to the end; the result is what it breaks off in."""
-    while True:
+    while len(reading.diagnostics) < MOST_MISTAKES:
         try:
             reading.feed_all()
             break

@@ -14,28 +14,12 @@ from tornado_proxy.lang.diagnostic import Note, did_you_mean
 from tornado_proxy.lang.literals import undelimited
 from tornado_proxy.lang.reading import CLAUSES, INNER_WORDS, KEYWORDS, STATEMENT_WORDS, Reading, Where
 
-# A file with more mistakes is not a rule file. Each step reports or moves on, so the limit also bounds the time.
-MOST_MISTAKES = 1000
-
 
 def recover(reading: Reading, token: Token) -> None:
     """Reports a token that does not fit, and lets reading go on after it or, with the parser changed, at it."""
-    if len(reading.diagnostics) >= MOST_MISTAKES:
-        _abandon(reading, token.start_pos or 0)
-        return
     unexpected = _Unexpected(reading, _misread(reading, token))
     if not any(strategy(unexpected) for strategy in _STRATEGIES):
         _resynchronise(unexpected)
-
-
-def _abandon(reading: Reading, start: int) -> None:
-    message = f"more than {MOST_MISTAKES} mistakes: the rest of the file is not read"
-    reading.report("too-many-mistakes", message, (start, start))
-    if reading.where(reading.accepts()) is not Where.BLOCK:
-        reading.cut_back()
-    if reading.where(reading.accepts()) is Where.BLOCK:
-        reading.insert("RBRACE")
-    reading.move_to(len(reading.text))
 
 
 def _misread(reading: Reading, token: Token) -> Token:
@@ -199,12 +183,9 @@ def _foreign_line(unexpected: _Unexpected) -> bool:
 
 
 _ODD_TOKENS = {
-    "SEMICOLON": ("syntax-error", "unexpected {}", "remove it: statements need no terminator"),
-    "INVISIBLE": ("control-character", "invisible character {}", "use only spaces, tabs and line ends"),
-    "QUOTED": (
-        *("syntax-error", "wrong quotes"),
-        'write the string between `"`, or between backticks, where a backslash is literal',
-    ),
+    "SEMICOLON": ("unexpected {}", "remove it: statements need no terminator"),
+    "INVISIBLE": ("invisible character {}", "use only spaces, tabs and line ends"),
+    "QUOTED": ("wrong quotes", 'write the string between `"`, or between backticks, where a backslash is literal'),
 }
 
 
@@ -212,7 +193,8 @@ def _odd_token(unexpected: _Unexpected) -> bool:
     """A token that the language does not have; a text in wrong quotes is read as a string."""
     if unexpected.token.type not in _ODD_TOKENS:
         return False
-    code, message, advice = _ODD_TOKENS[unexpected.token.type]
+    message, advice = _ODD_TOKENS[unexpected.token.type]
+    code = "control-character" if unexpected.token.type == "INVISIBLE" else "syntax-error"
     place = (unexpected.start, unexpected.end)
     unexpected.reading.report(code, message.format(_shown(unexpected.token)), place, advice)
     fitting = [terminal for terminal in ("RAW", "STRING") if terminal in unexpected.accepts]

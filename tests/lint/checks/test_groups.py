@@ -60,7 +60,9 @@ def test_the_reference_that_was_meant_is_written(template, after):
 def test_a_bad_escape_is_told_once():
     """What the parser says of it has the cure, and no other stands beside it."""
     found = report(site=block(r'rewrite `^/a/(.*)$` -> "/b/\1"'), only=UNKNOWN_GROUP).diagnostics
-    assert [(each.code, each.help) for each in found] == [("bad-escape", "write `${1}` for what the group captured")]
+    assert [(each.code, each.help) for each in found] == [
+        ("bad-escape", "write `${1}` in a plain template for what the group captured")
+    ]
 
 
 @pytest.mark.parametrize(
