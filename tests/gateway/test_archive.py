@@ -34,13 +34,12 @@ CONTENTS = {
 def _written(name, contents, modified=CHANGED):
     members = [ArchiveMember(path, len(content), modified, path, None) for path, content in contents.items()]
 
-    async def read(member):
-        content = contents[member.path]
-        for piece in (content[:3], content[3:]):
-            yield piece
+    store = MemoryStore()
+    for path, content in contents.items():
+        store.add(path, content)
 
     async def write():
-        return b"".join([piece async for piece in FORMATS[name].write(members, read)])
+        return b"".join([piece async for piece in FORMATS[name].write(members, store)])
 
     return FORMATS[name].length(members), asyncio.run(write())
 

@@ -168,7 +168,7 @@ def test_an_offset_of_a_moment_is_kept():
 @pytest.mark.parametrize("text", ["tomorrow", "2065-10-21T07:28:00", "{{ .Key }}"])
 def test_what_is_no_moment_fails(text):
     """A time without a zone is invalid."""
-    with pytest.raises(PropertyFailed, match="which is not a moment of RFC 3339"):
+    with pytest.raises(PropertyFailed, match="which is not a time in the format of RFC 3339"):
         _rendered(system_metadata=SystemMetadata(expires=text))
 
 

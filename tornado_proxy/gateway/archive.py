@@ -25,7 +25,7 @@ from tornado_proxy.routing.plan import Browse, Serve, Sign
 from tornado_proxy.routing.request import ObjectKey, RequestError, RequestPath
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions, ContentRange
 from tornado_proxy.storage.errors import ObjectMissing, StorageError
-from tornado_proxy.storage.store import Entry, ObjectInfo
+from tornado_proxy.storage.store import Entry, ObjectInfo, Store
 
 _PIECE = 64 * 1024  # bytes that are sent at once, where files are small
 _TURN = 100  # entries after which others get a turn
@@ -51,10 +51,6 @@ class ArchiveMember:
     etag: str | None
 
 
-Read = Callable[[ArchiveMember], AsyncGenerator[bytes, None]]
-"""Reads the content of a member."""
-
-
 async def archive(context: RequestContext, name: str) -> Answer:
     """Returns the archive of a directory; raises `ArchiveTooLarge` before anything is sent."""
     archive_format = FORMATS[name]
@@ -69,7 +65,7 @@ async def archive(context: RequestContext, name: str) -> Answer:
     )
     if context.request.method == "HEAD":
         return Whole(200, headers)
-    return Streamed(200, headers, OpenedArchive(length, archive_format.write(members, _reader(context))))
+    return Streamed(200, headers, OpenedArchive(length, archive_format.write(members, context.store)))
 
 
 def _directory_name(context: RequestContext) -> str:
@@ -173,7 +169,7 @@ class OpenedArchive:
         self._written = written
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """Yields the archive in pieces; raises `StorageError` if an object has changed since it was listed."""
+        """Yields the archive in pieces; raises `StorageError`."""
         held = bytearray()
         async for piece in self._written:
             held += piece
@@ -187,32 +183,28 @@ class OpenedArchive:
         await self._written.aclose()
 
 
-def _reader(context: RequestContext) -> Read:
-    """Returns the function that reads the objects of members."""
-
-    async def read(member: ArchiveMember) -> AsyncGenerator[bytes, None]:
-        conditions = Conditions.from_headers({"If-Match": member.etag} if member.etag else {})
-        opened = await context.store.open(member.key, conditions)
-        size = 0
-        try:
-            async for chunk in opened.chunks():
-                size += len(chunk)
-                if size > member.size:
-                    break
-                yield chunk
-        finally:
-            await opened.close()
-        if size != member.size:
-            raise StorageError(f"`{member.key}` is not as large as it was when it was listed")
-
-    return read
+async def _content(store: Store, member: ArchiveMember) -> AsyncGenerator[bytes, None]:
+    """Yields the content of a member; raises `StorageError` if its object has changed since it was listed."""
+    conditions = Conditions.from_headers({"If-Match": member.etag} if member.etag else {})
+    opened = await store.open(member.key, conditions)
+    size = 0
+    try:
+        async for chunk in opened.chunks():
+            size += len(chunk)
+            if size > member.size:
+                break
+            yield chunk
+    finally:
+        await opened.close()
+    if size != member.size:
+        raise StorageError(f"`{member.key}` is not as large as it was when it was listed")
 
 
-async def _tar(members: Sequence[ArchiveMember], read: Read) -> AsyncGenerator[bytes, None]:
+async def _tar(members: Sequence[ArchiveMember], store: Store) -> AsyncGenerator[bytes, None]:
     """Yields a tar archive in the format of POSIX.1-2001 (pax)."""
     for member in members:
         yield _tar_header(member)
-        async with aclosing(read(member)) as content:
+        async with aclosing(_content(store, member)) as content:
             async for chunk in content:
                 yield chunk
         yield bytes(_padding(member.size))
@@ -233,7 +225,7 @@ def _padding(size: int) -> int:
     return -size % BLOCKSIZE
 
 
-async def _zip(members: Sequence[ArchiveMember], read: Read) -> AsyncGenerator[bytes, None]:
+async def _zip(members: Sequence[ArchiveMember], store: Store) -> AsyncGenerator[bytes, None]:
     """Yields a ZIP archive, in which each checksum follows its content (APPNOTE 4.3.9)."""
     sink = _Sink()
     with zipfile.ZipFile(sink, "w") as written:  # type: ignore[call-overload]  # a stream that only writes
@@ -242,7 +234,7 @@ async def _zip(members: Sequence[ArchiveMember], read: Read) -> AsyncGenerator[b
             info = zipfile.ZipInfo(member.path, moment.timetuple()[:6])
             info.external_attr = 0o644 << 16
             with written.open(info, "w", force_zip64=_needs_zip64(member)) as file:
-                async with aclosing(read(member)) as content:
+                async with aclosing(_content(store, member)) as content:
                     async for chunk in content:
                         file.write(chunk)
                         yield sink.taken()
@@ -295,7 +287,7 @@ class ArchiveFormat(NamedTuple):
     """A format of archives: its type, its writer, and the length in bytes of what the writer yields."""
 
     content_type: str
-    write: Callable[[Sequence[ArchiveMember], Read], AsyncGenerator[bytes, None]]
+    write: Callable[[Sequence[ArchiveMember], Store], AsyncGenerator[bytes, None]]
     length: Callable[[Sequence[ArchiveMember]], int]
 
 

@@ -76,26 +76,23 @@ async def _headers(context: RequestContext, info: ObjectInfo, part: ContentRange
     headers = file_headers(info, actions, part)
     if not actions.get.streamed_file_headers:
         return headers
-    data = StreamFileData(context.request, context.user, _stream_file(info, dict(headers)))
-    custom = await context.written(FILE_HEADERS, lambda: data)
-    return headers if custom is None else with_headers(headers, tuple(each for each in custom.headers if each[1]))
-
-
-def _stream_file(info: ObjectInfo, headers: Mapping[str, str]) -> StreamFile:
-    return StreamFile(
-        int(headers["Content-Length"]),
+    own = dict(headers)
+    file = StreamFile(
+        int(own["Content-Length"]),
         info.content_type or "",
-        headers.get("Content-Range", ""),
+        own.get("Content-Range", ""),
         info.content_disposition or "",
         info.content_encoding or "",
         info.content_language or "",
-        headers.get("Content-Digest", ""),
+        own.get("Content-Digest", ""),
         info.cache_control or "",
         info.expires or "",
         info.etag or "",
         info.last_modified or NEVER,
         ObjectMetadata(info.metadata),
     )
+    custom = await context.written(FILE_HEADERS, partial(StreamFileData, context.request, context.user, file))
+    return headers if custom is None else with_headers(headers, tuple(each for each in custom.headers if each[1]))
 
 
 async def _redirect(attempt: Redirect, context: RequestContext) -> Answer | None:

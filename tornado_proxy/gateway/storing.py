@@ -120,7 +120,8 @@ def named_file(context: RequestContext) -> FileHead:
 
 
 def _check_total(size: int, max_size: int | None) -> None:
-    most = min(max_size or uploads.MOST_PARTS * uploads.LARGEST_PART, uploads.MOST_PARTS * uploads.LARGEST_PART)
+    largest = uploads.MOST_PARTS * uploads.LARGEST_PART
+    most = min(max_size or largest, largest)
     if size > most:
         raise TooLarge(f"the upload has {size} bytes, {most} are allowed")
 

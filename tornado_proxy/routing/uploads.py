@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from email.header import Header
 from typing import TYPE_CHECKING, ClassVar
@@ -167,16 +168,8 @@ class PropertyTemplates:
     """The templates of a target's uploads, compiled."""
 
     def __init__(self, put: PutAction) -> None:
-        system = put.system_metadata
         self._metadata = _compiled((name.lower(), text) for name, text in put.metadata)
-        texts = {
-            "cache_control": system.cache_control,
-            "content_disposition": system.content_disposition,
-            "content_encoding": system.content_encoding,
-            "content_language": system.content_language,
-            "expires": system.expires,
-            "storage_class": put.storage_class,
-        }
+        texts = {**asdict(put.system_metadata), "storage_class": put.storage_class}
         self._others = _compiled((name, text) for name, text in texts.items() if text)
         self._canned_acl = put.canned_acl
         self.read_size = any("ContentSize" in each.text for _, each in (*self._metadata, *self._others))
@@ -184,7 +177,11 @@ class PropertyTemplates:
 
     def render(self, data: PutData) -> Properties:
         """Returns the properties of an upload; raises `PropertyFailed`, and `RequestError` for too much metadata."""
-        metadata = {name: _as_ascii(text) for name, text in _rendered(self._metadata, data)}
+        metadata = dict(_rendered(self._metadata, data))
+        for name, text in metadata.items():
+            if not text.isascii():
+                # S3 returns such values as encoded words (RFC 2047).
+                metadata[name] = Header(text, "utf-8").encode(maxlinelen=0)
         size = sum(len(name) + len(text) for name, text in metadata.items())
         if size > MOST_METADATA:
             raise RequestError(f"the metadata has {size} bytes, {MOST_METADATA} are possible")
@@ -220,17 +217,10 @@ def _rendered(templates: list[tuple[str, PageTemplate]], data: PutData) -> Itera
             yield name, text
 
 
-def _as_ascii(text: str) -> str:
-    """Returns a value of metadata as S3 returns non-ASCII values: encoded words (RFC 2047)."""
-    return text if text.isascii() else Header(text, "utf-8").encode(maxlinelen=0)
-
-
 def _moment(text: str) -> datetime:
     """Reads a time in the format of RFC 3339; raises `PropertyFailed`."""
-    try:
+    with suppress(ValueError):
         moment = datetime.fromisoformat(text)
-    except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is None:
-        raise PropertyFailed(f"the template of `expires` makes `{text}`, which is not a moment of RFC 3339")
-    return moment
+        if moment.tzinfo is not None:
+            return moment
+    raise PropertyFailed(f"the template of `expires` makes `{text}`, which is not a time in the format of RFC 3339")
