@@ -25,7 +25,6 @@ from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.lang.parser import parse
 from tornado_proxy.pages.custom import CustomPages, Recipe
 from tornado_proxy.pages.render import Pages
-from tornado_proxy.routing.access import Access
 from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.model import RuleSet
@@ -219,7 +218,7 @@ def generation(
     doing = Actions(get, actions.head, actions.put, actions.delete) if get else actions
     target = Target("site", mount or Mount(), bucket or Bucket("bucket"), doing, tuple(resources))
     target = replace(target, listing=listing or ListingOptions())
-    mounts = Mounts([Site(target, rule_set(rules), Access(target.resources))])
+    mounts = Mounts([Site(target, rule_set(rules))])
     settings = Settings(server=server or ServerSettings(), targets=(target,), limits=limits or Limits())
     own = {("site", kind): each if each.keys else each.compiled() for kind, each in (custom or {}).items()}
     renderer = PageRenderer(CustomPages(own, {"site": themed} if themed else {}))

@@ -13,7 +13,6 @@ from tornado_proxy.config.secrets import Secret
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect, Literal, RewriteStatement
-from tornado_proxy.routing.access import Access
 from tornado_proxy.routing.decide import simulate
 from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.routing.request import read_request
@@ -74,7 +73,7 @@ def site(rule_set):
 
     def build(*pairs, bucket=None, mount="/", actions=EVERYTHING, resources=()):
         target = Target("site", Mount("", (mount,)), bucket or Bucket("bucket"), actions, tuple(resources))
-        return Site(target, rule_set(*pairs), Access(target.resources))
+        return Site(target, rule_set(*pairs))
 
     return build
 

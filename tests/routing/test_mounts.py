@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tornado_proxy.config.model import Bucket, ListingOptions, Mount, Target
 from tornado_proxy.config.providers import Resource
 from tornado_proxy.goregex.matching import compile_pattern
-from tornado_proxy.routing.access import Access, Nobody
+from tornado_proxy.routing.access import Nobody
 from tornado_proxy.routing.mounts import (
     Mounts,
     Site,
@@ -21,7 +21,7 @@ from tornado_proxy.templates.template import TargetData
 
 
 def _site(name, host="", *paths):
-    return Site(Target(name, Mount(host, paths or ("/",)), Bucket(name)), RuleSet(name), Access(()))
+    return Site(Target(name, Mount(host, paths or ("/",)), Bucket(name)), RuleSet(name))
 
 
 def _found(mounts, host, path):
@@ -176,20 +176,15 @@ def test_a_star_in_a_host_is_one_character_or_more(pattern, host, matches):
     assert (anchored.search(host) is not None) is matches
 
 
-def test_access_is_compiled_anew_where_the_resources_changed():
-    """What an edit of rules leaves as it was is taken over, for a target of the same name and resources only."""
+def test_a_changed_target_is_compiled_anew():
+    """A target that was edited, or is new, has an access of its own."""
     open_, closed = Resource("/**", white_list=True), Resource("/closed/**", white_list=True)
     before = sites([Target("a", Mount(), Bucket("b"), resources=(open_,)), Target("b", Mount(), Bucket("b"))], {})
-    edited = [
-        Target("a", Mount(), Bucket("b"), resources=(closed,)),
-        Target("b", Mount("other"), Bucket("b")),
-        Target("c", Mount(), Bucket("b")),
-    ]
-    changed, same, new = sites(edited, {}, before)
-    assert same.access is before[1].access
+    edited = [Target("a", Mount(), Bucket("b"), resources=(closed,)), Target("c", Mount(), Bucket("b"))]
+    changed, new = sites(edited, {}, before)
     assert changed.access is not before[0].access
     assert new.access is not before[1].access
-    assert same.target is edited[1]
+    assert changed.target is edited[0]
 
 
 def test_an_unchanged_target_gets_its_new_rules():
@@ -235,7 +230,7 @@ def test_an_endpoint_that_is_not_configured_is_empty():
 def test_hidden_names_are_those_that_a_pattern_covers(site, globs, hidden, shown):
     """A pattern is compared with the whole name; only `*` and `?` mean something."""
     target = replace(site().target, listing=ListingOptions(hidden=globs))
-    compiled = Site(target, RuleSet("site"), Access(()))
+    compiled = Site(target, RuleSet("site"))
     assert [name for name in (*hidden, *shown) if not compiled.shows(name)] == hidden
 
 

@@ -11,7 +11,6 @@ from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.lang.parser import parse
-from tornado_proxy.routing.access import Access
 from tornado_proxy.routing.decide import simulate
 from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.routing.request import read_request
@@ -46,7 +45,7 @@ ANN = BasicUser("ann", Secret("value", "secret"))
 def _traced(request, rules=RULES, user=None, file_name=None, **target):
     compiled = compile_documents([parse(SourceFile("site.rules", rules)).document])
     target = Target("site", **({"mount": Mount(), "bucket": Bucket("files", "folder1/")} | target))
-    site = Site(target, compiled.rule_sets.get("site", RuleSet("site")), Access(target.resources))
+    site = Site(target, compiled.rule_sets.get("site", RuleSet("site")))
     method, path = request.split()
     request = read_request(path, method, "www.example.com")
     return simulate(Mounts([site]), request, user and User(user), file_name)
@@ -341,7 +340,7 @@ def test_sections_show_the_last_of_many_rewrites_that_were_tried():
 
 def test_a_request_is_explained_as_it_was_typed():
     """Percent-encoded, with its query; characters beyond ASCII may be typed as they are."""
-    mounts = Mounts([Site(Target("site", Mount(), Bucket("files")), RuleSet("site"), Access(()))])
+    mounts = Mounts([Site(Target("site", Mount(), Bucket("files")), RuleSet("site"))])
     found = explain(mounts, ExplainedRequest("/a%20\N{SNOWMAN}?x=1", user=User("ann")))
     assert heading(found) == "GET /a \N{SNOWMAN}"
     assert found.request.raw_query == "x=1"

@@ -30,7 +30,7 @@ class Site:
 
     target: Target
     rules: RuleSet
-    access: Access = field(compare=False, repr=False)
+    access: Access = field(init=False, compare=False, repr=False)
     data: TargetData = field(init=False, compare=False, repr=False)
     methods: tuple[str, ...] = field(init=False, compare=False, repr=False)
     host: str = field(init=False, compare=False, repr=False)  # or a pattern; empty for any
@@ -39,6 +39,7 @@ class Site:
     _hidden: Pattern | None = field(init=False, compare=False, repr=False)  # of the names that listings leave out
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "access", Access(self.target.resources))
         object.__setattr__(self, "data", target_data(self.target))
         host = host_name(self.target.mount.host)
         object.__setattr__(self, "host", _ANY_HOST if host == "*" else host)
@@ -63,9 +64,9 @@ def _names(globs: Sequence[str]) -> Pattern:
 
 
 def sites(targets: Iterable[Target], rule_sets: Mapping[str, RuleSet], known: Iterable[Site] = ()) -> tuple[Site, ...]:
-    """Returns each target with its rules and access, in order; a target without rules has an empty rule set.
+    """Returns each target with its rules, in order; a target without rules has an empty rule set.
 
-    Of a `known` target that is unchanged, only the rules are new; of one with the same resources, the access is reused.
+    Of a `known` target that is unchanged, only the rules are new.
     """
     compiled = {each.target.name: each for each in known}
     found = []
@@ -76,8 +77,7 @@ def sites(targets: Iterable[Target], rule_sets: Mapping[str, RuleSet], known: It
             object.__setattr__(site, "target", target)
             object.__setattr__(site, "rules", rules)
         else:
-            is_same = before is not None and before.target.resources == target.resources
-            site = Site(target, rules, before.access if before is not None and is_same else Access(target.resources))
+            site = Site(target, rules)
         found.append(site)
     return tuple(found)
 
