@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from tornado_proxy.config.actions import Webhook
 from tornado_proxy.config.model import Target, TargetList
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.goregex.matching import FirstMatch, Pattern, compile_pattern
@@ -24,32 +22,21 @@ Step = Literal["login", "callback", "logout"]
 """A page of a provider: a step of a sign-in."""
 
 
-@dataclass(frozen=True, slots=True)
 class Site:
     """A target that is ready for requests: its configuration, rules and access, compiled."""
 
-    target: Target
-    rules: RuleSet
-    access: Access = field(init=False, compare=False, repr=False)
-    data: TargetData = field(init=False, compare=False, repr=False)
-    methods: tuple[str, ...] = field(init=False, compare=False, repr=False)
-    host: str = field(init=False, compare=False, repr=False)  # or a pattern; empty for any
-    webhooks: Mapping[str, tuple[Webhook, ...]] = field(init=False, compare=False, repr=False)  # by method
-    properties: PropertyTemplates | None = field(init=False, compare=False, repr=False)
-    _hidden: Pattern | None = field(init=False, compare=False, repr=False)  # of the names that listings leave out
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "access", Access(self.target.resources))
-        object.__setattr__(self, "data", target_data(self.target))
-        host = host_name(self.target.mount.host)
-        object.__setattr__(self, "host", _ANY_HOST if host == "*" else host)
-        actions, listing = self.target.actions, self.target.listing
-        get, head, put, delete = actions.get, actions.head, actions.put, actions.delete
-        webhooks = {"GET": get.webhooks, "HEAD": head.webhooks, "PUT": put.webhooks, "DELETE": delete.webhooks}
-        object.__setattr__(self, "webhooks", webhooks)
-        object.__setattr__(self, "methods", actions.methods)
-        object.__setattr__(self, "properties", PropertyTemplates(put) if put.enabled else None)
-        object.__setattr__(self, "_hidden", _names(listing.hidden) if listing.hidden else None)
+    def __init__(self, target: Target, rules: RuleSet) -> None:
+        self.target = target
+        self.rules = rules
+        self.access = Access(target.resources)
+        self.data = target_data(target)
+        host = host_name(target.mount.host)
+        self.host = _ANY_HOST if host == "*" else host  # or a pattern
+        get, head, put, delete = target.actions.get, target.actions.head, target.actions.put, target.actions.delete
+        self.methods = target.actions.methods
+        self.webhooks = {"GET": get.webhooks, "HEAD": head.webhooks, "PUT": put.webhooks, "DELETE": delete.webhooks}
+        self.properties = PropertyTemplates(put) if put.enabled else None
+        self._hidden = _names(target.listing.hidden) if target.listing.hidden else None
 
     def shows(self, name: str) -> bool:
         """Whether listings show an entry, whose name ends in `/` for a directory."""
@@ -74,8 +61,7 @@ def sites(targets: Iterable[Target], rule_sets: Mapping[str, RuleSet], known: It
         rules, before = rule_sets.get(target.name, RuleSet(target.name)), compiled.get(target.name)
         if before is not None and before.target == target:
             site = copy(before)  # what was compiled of the target is not compiled again
-            object.__setattr__(site, "target", target)
-            object.__setattr__(site, "rules", rules)
+            site.target, site.rules = target, rules
         else:
             site = Site(target, rules)
         found.append(site)
