@@ -79,12 +79,11 @@ def request_root(document: dict[str, Any]) -> Struct:
     """The outermost data of a request recorded for a Go program, whose URL is whole."""
     recorded, target = document["Request"], document["Target"]
     pairs = [(name, value) for name, values in recorded.get("Header", {}).items() for value in values]
+    asked = RequestData(recorded.get("Method", ""), headers=tuple(pairs), remote_address=recorded.get("RemoteAddr", ""))
     request = RequestFacts(
-        go_string(recorded.get("Method", "")),
-        go_string(recorded.get("Host", "")),
+        asked,
         urls.parse(go_string(recorded["URL"])),
-        pairs,
-        go_string(recorded.get("RemoteAddr", "")),
+        go_string(recorded.get("Host", "")),
         RenderBudget(GENEROUS),
         _request_uri=go_string(recorded.get("RequestURI", "")),
     )

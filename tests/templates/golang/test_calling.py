@@ -18,7 +18,7 @@ from tornado_proxy.templates.golang.calling import (
     read,
 )
 from tornado_proxy.templates.golang.nodes import Constant
-from tornado_proxy.templates.golang.numbers import character, number
+from tornado_proxy.templates.golang.numbers import Number, number
 from tornado_proxy.templates.golang.sprig.dates import FUNCTIONS as DATES
 from tornado_proxy.templates.golang.sprig.semver import VERSION
 from tornado_proxy.templates.golang.standard import STANDARD
@@ -39,7 +39,7 @@ ONE = Constant(0, 0, number("1"))
 HALF = Constant(0, 0, number("0.5"))
 HUGE = Constant(0, 0, number("18446744073709551615"))
 IMAGINARY = Constant(0, 0, number("2i"))
-LETTER = Constant(0, 0, character("'a'", 97))
+LETTER = Constant(0, 0, Number("'a'", 97, 97.0))
 YES = Constant(0, 0, True)
 NIL = Constant(0, 0, None)
 
@@ -221,7 +221,7 @@ DOT = "data is read with a dot before its name"
     [
         ("now", "the function `now` is refused: it asks the clock", None),
         ("printff", "unknown function `printff`", "did you mean `printf`?"),
-        ("User", "unknown function `User`", f"did you mean `.User.Username`? {DOT}"),
+        ("User", "unknown function `User`", f"did you mean `.User`? {DOT}"),
         ("key", "unknown function `key`", f"did you mean `.Key`? {DOT}"),
         ("qqqqq", "unknown function `qqqqq`", None),
         ("if", "the keyword `if` cannot stand here", None),

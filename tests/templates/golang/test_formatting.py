@@ -196,26 +196,26 @@ def _laid_out(method, *arguments, **flags):
 )
 def test_integers_are_padded_and_signed(flags, text):
     """A precision is a least number of digits; zeros pad on the left only."""
-    assert _laid_out("integer", 42, 10, "d", **flags) == text
+    assert _laid_out("argument", 42, "d", **flags) == text
 
 
 @pytest.mark.parametrize(
-    ("value", "base", "verb", "flags", "text"),
+    ("value", "verb", "flags", "text"),
     [
-        (-42, 16, "x", {}, "-2a"),
-        (42, 16, "X", {"sharp": True}, "0X2A"),
-        (5, 2, "b", {"sharp": True}, "0b101"),
-        (8, 8, "o", {"sharp": True}, "010"),
-        (8, 8, "o", {"sharp": True, "precision": 3}, "010"),
-        (8, 8, "O", {}, "0o10"),
-        (42, 10, "d", {"sharp": True}, "42"),
-        (0, 10, "d", {"precision": 0, "width": 3, "zero": True}, "   "),
-        (-5, 10, "d", {"width": 5, "zero": True}, "-0005"),
+        (-42, "x", {}, "-2a"),
+        (42, "X", {"sharp": True}, "0X2A"),
+        (5, "b", {"sharp": True}, "0b101"),
+        (8, "o", {"sharp": True}, "010"),
+        (8, "o", {"sharp": True, "precision": 3}, "010"),
+        (8, "O", {}, "0o10"),
+        (42, "d", {"sharp": True}, "42"),
+        (0, "d", {"precision": 0, "width": 3, "zero": True}, "   "),
+        (-5, "d", {"width": 5, "zero": True}, "-0005"),
     ],
 )
-def test_integers_have_bases(value, base, verb, flags, text):
+def test_integers_have_bases(value, verb, flags, text):
     """Their prefix shows with `#`."""
-    assert _laid_out("integer", value, base, verb, **flags) == text
+    assert _laid_out("argument", value, verb, **flags) == text
 
 
 @pytest.mark.parametrize(

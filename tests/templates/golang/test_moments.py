@@ -9,7 +9,6 @@ from tornado_proxy.templates.golang.moments import (
     Moment,
     date_of,
     days_since_epoch,
-    elements,
     format_moment,
     parse_moment,
 )
@@ -114,11 +113,6 @@ def test_years_may_have_any_size_and_sign():
     """Four digits at least."""
     assert format_moment(Moment.of((-5, 1, 1)), "2006 06") == "-0005 05"
     assert format_moment(Moment.of((12345, 1, 1)), "2006") == "12345"
-
-
-def test_a_layout_is_literal_text_and_elements():
-    """The last element is an empty one."""
-    assert list(elements("on 2006, 15h")) == [("on ", "2006"), (", ", "15"), ("h", "")]
 
 
 SHOWN = "2006-01-02 15:04:05.999999999 -0700 MST"

@@ -10,7 +10,7 @@ from tornado_proxy.templates.golang.parser import parse
 from tornado_proxy.templates.golang.program import BUILT_IN, built_in, calls_helpers, leading
 from tornado_proxy.templates.golang.sprig import REFUSED, functions
 from tornado_proxy.templates.golang.sprig.lists import FUNCTIONS as LISTS
-from tornado_proxy.templates.golang.template import check, vocabulary
+from tornado_proxy.templates.golang.template import TemplateCheck, vocabulary
 from tornado_proxy.templates.template import (
     LimitError,
     MissingUserError,
@@ -282,7 +282,7 @@ GROUPS = ["one", "two", "0", "1", "2"]
 
 
 def _known(text):
-    return check(parse(text), GROUPS)
+    return TemplateCheck(parse(text), GROUPS)
 
 
 @pytest.mark.parametrize(

@@ -92,8 +92,3 @@ def test_only_general_maps_are_dictionaries():
     """A map of strings is another type, and so is a list."""
     assert not is_string_map(Map((), STRING_MAP))
     assert not is_string_map(Slice((), SLICE_SLICE))
-
-
-def test_no_value_shows_itself():
-    """So that a test may quote it."""
-    assert repr(INVALID) == "INVALID"

@@ -219,16 +219,7 @@ def call_method(
     return result
 
 
-# What a rule's template reads, by the names that it has in other dialects.
-_DATA: Mapping[str, str] = {
-    "user": ".User.Username",
-    "username": ".User.Username",
-    "email": ".User.GetEmail",
-    "request": ".Request",
-    "target": ".Target",
-    "key": ".Key",
-    "groups": ".Groups",
-}
+_DATA = frozenset(("User", "Request", "Target", "Key", "Groups"))  # what a rule's template reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,8 +237,8 @@ class Vocabulary:
         if name in KEYWORDS:
             return TemplateMistake(f"the keyword `{name}` cannot stand here", start, end)
         message = f"unknown function `{name}`"
-        if name.casefold() in _DATA:
-            advice = f"did you mean `{_DATA[name.casefold()]}`? data is read with a dot before its name"
+        if name.capitalize() in _DATA:
+            advice = f"did you mean `.{name.capitalize()}`? data is read with a dot before its name"
             return TemplateMistake(message, start, end, advice)
         meant = difflib.get_close_matches(name, self.functions, n=1)
         return TemplateMistake(message, start, end, f"did you mean `{meant[0]}`?" if meant else None)

@@ -82,8 +82,8 @@ class Printer:
         self.budget.fit(self.size)
         self.buffer.append(text)
 
-    def pad(self, text: bytes) -> None:
-        """Add to the buffer, made as wide as the verb says, counted in runes."""
+    def pad(self, text: bytes, *, zeros: bool = True) -> None:
+        """Add to the buffer, made as wide as the verb says, counted in runes, perhaps with zeros in front."""
         missing = (self.width or 0) - len(runes(text))
         if missing <= 0:
             self.write(text)
@@ -92,17 +92,12 @@ class Printer:
         if self.minus:
             self.write(text + b" " * missing)
         else:
-            self.write((b"0" if self.zero else b" ") * missing + text)
+            self.write((b"0" if self.zero and zeros else b" ") * missing + text)
 
-    def _pad_with_spaces(self, text: bytes) -> None:
-        zero, self.zero = self.zero, False
-        self.pad(text)
-        self.zero = zero
-
-    def integer(self, value: int, base: int, verb: str) -> None:
-        """An integer in a base; `verb` X and O change the digits and the prefix."""
+    def integer(self, value: int, base: int, verb: str, *, sharp: bool) -> None:
+        """An integer in a base; `verb` X and O change the digits and the prefix, which `sharp` demands."""
         if self.precision == 0 and value == 0:
-            self._pad_with_spaces(b"")
+            self.pad(b"", zeros=False)
             return
         digits = format(abs(value), _BASES[base])
         sign = "-" if value < 0 else "+" if self.plus else " " if self.space else ""
@@ -111,13 +106,13 @@ class Printer:
             least = self.width - (1 if sign else 0)
         self.budget.text(least or 0)
         digits = digits.rjust(least or 0, "0")
-        if self.sharp:
+        if sharp:
             digits = _PREFIXES[base] + digits if base in _PREFIXES else digits
             digits = f"0{digits}" if base == 8 and digits[0] != "0" else digits
         if verb == "O":
             digits = "0o" + digits
         digits = sign + digits
-        self._pad_with_spaces((digits.upper() if verb == "X" else digits).encode())
+        self.pad((digits.upper() if verb == "X" else digits).encode(), zeros=False)
 
     def unicode(self, value: int) -> None:
         """An integer as U+0078, and as its character with `#`."""
@@ -125,9 +120,9 @@ class Printer:
         precision = max(self.precision or 4, 4)
         self.budget.text(precision)
         text = f"U+{value:0{precision}X}"
-        if self.sharp and value <= 0x10FFFF and not 0xD800 <= value < 0xE000 and is_print(chr(value)):
+        if self.sharp and _is_character(value) and is_print(chr(value)):
             text += f" '{chr(value)}'"
-        self._pad_with_spaces(text.encode())
+        self.pad(text.encode(), zeros=False)
 
     def string(self, value: bytes) -> None:
         """A string as it is, cut to as many runes as the precision says."""
@@ -168,7 +163,7 @@ class Printer:
             sign = " "
         if not math.isfinite(value):
             unsigned = number == "NaN" and not self.space and not self.plus
-            self._pad_with_spaces((number if unsigned else sign + number).encode())
+            self.pad((number if unsigned else sign + number).encode(), zeros=False)
             return
         if self.sharp and verb != "b":
             number = with_zeros(number, verb, precision)
@@ -210,13 +205,11 @@ class Printer:
     def _address(self, value: Value) -> None:
         type_name(value)  # an absent user has none, and says so
         if is_nil(value):
-            self.sharp = not self.sharp
-            self.integer(0, 16, "v")
-            self.sharp = not self.sharp
-            return
-        if isinstance(value, Slice | Map | Struct):
+            self.integer(0, 16, "v", sharp=not self.sharp)
+        elif isinstance(value, Slice | Map | Struct):
             raise ExecutionError("an address in memory cannot be printed")
-        self.bad_verb(value, "p")
+        else:
+            self.bad_verb(value, "p")
 
     def _value(self, value: Value, verb: str, depth: int) -> None:
         self.budget.spend()
@@ -240,7 +233,7 @@ class Printer:
 
     def _signed(self, value: int, verb: str, _depth: int) -> None:
         if verb in _INTEGER_BASES:
-            self.integer(value, _INTEGER_BASES[verb], verb)
+            self.integer(value, _INTEGER_BASES[verb], verb, sharp=self.sharp)
         elif verb == "c":
             self.pad(_rune(value).encode())
         elif verb == "q":
@@ -252,9 +245,7 @@ class Printer:
 
     def _unsigned(self, value: int, verb: str, depth: int) -> None:
         if verb == "v" and self.sharp_v:
-            sharp, self.sharp = self.sharp, True
-            self.integer(value, 16, "v")
-            self.sharp = sharp
+            self.integer(value, 16, "v", sharp=True)
         else:
             self._signed(value, verb, depth)
 
@@ -342,7 +333,7 @@ class Printer:
         elif verb == "v":
             self.pad(b"<nil>")
         elif verb in "bdoxX":
-            self.integer(0, _INTEGER_BASES[verb], verb)
+            self.integer(0, _INTEGER_BASES[verb], verb, sharp=self.sharp)
         else:
             self.bad_verb(value, verb)
 
@@ -366,4 +357,8 @@ class Printer:
 def _rune(value: int) -> str:
     """The character of a code; U+FFFD where there is none."""
     value &= MAX_UINT
-    return chr(value) if value <= 0x10FFFF and not 0xD800 <= value < 0xE000 else "\ufffd"
+    return chr(value) if _is_character(value) else "\ufffd"
+
+
+def _is_character(code: int) -> bool:
+    return code <= 0x10FFFF and not 0xD800 <= code < 0xE000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -104,26 +104,22 @@ ZERO = Moment.of((1, 1, 1))
 """Go's zero time."""
 
 
-ELEMENT = re.compile(
-    r"January|Jan(?![a-z])|Monday|Mon(?![a-z])|MST|0[1-6]|002|15|1|2006|2|_2(?!006)|__2|3|4|5|PM|pm"
-    r"|[-Z](?:070000|07:00:00|0700|07:00|07)|[.,](?:0+|9+)(?![0-9])"
+_ELEMENT = re.compile(
+    r"(January|Jan(?![a-z])|Monday|Mon(?![a-z])|MST|0[1-6]|002|15|1|2006|2|_2(?!006)|__2|3|4|5|PM|pm"
+    r"|[-Z](?:070000|07:00:00|0700|07:00|07)|[.,](?:0+|9+)(?![0-9]))"
 )
-"""What in a layout stands for a part of a time; all else stands for itself."""
 
 
-def elements(layout: str) -> Iterator[tuple[str, str]]:
-    """What stands before each element, and the element; an empty one at the end."""
-    position = 0
-    for match in ELEMENT.finditer(layout):
-        yield layout[position : match.start()], match[0]
-        position = match.end()
-    yield layout[position:], ""
+def _elements(layout: str) -> Iterable[tuple[str, str]]:
+    """What stands for itself, and the element after it that stands for a part of a time; empty at the end."""
+    pieces = _ELEMENT.split(layout)
+    return zip(pieces[::2], [*pieces[1::2], ""], strict=True)
 
 
 def format_moment(moment: Moment, layout: str) -> str:
     """The moment as a layout says (Time.Format)."""
     parts = moment.parts()
-    written = ((before, _write(moment, parts, element) if element else "") for before, element in elements(layout))
+    written = ((before, _write(moment, parts, element) if element else "") for before, element in _elements(layout))
     return "".join(before + text for before, text in written)
 
 
@@ -200,7 +196,7 @@ _FRACTION = "(?:[.,][0-9]+)?"
 def parse_moment(layout: str, text: str) -> Moment:
     """The moment that a text names; raises `ExecutionError`."""
     reader = _MomentReader(text)
-    parts = list(elements(layout))
+    parts = list(_elements(layout))
     for index, (before, element) in enumerate(parts):
         reader.skip(before)
         if element:

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from lark import Lark, Token, Transformer
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
-from tornado_proxy.templates.golang.numbers import Number, NumberError, character, number
+from tornado_proxy.templates.golang.numbers import Number, NumberError, number
 from tornado_proxy.templates.golang.text import QuotingError, is_digit, is_letter, unquote, unquote_char
 from tornado_proxy.templates.template import TemplateMistake
 
@@ -237,7 +237,7 @@ _READERS: dict[str, Callable[[str], bytes | bool | Number | None]] = {
     "TRUE": lambda _text: True,
     "FALSE": lambda _text: False,
     "NUMBER": number,
-    "CHARACTER": lambda text: character(text, unquote_char(text)),
+    "CHARACTER": lambda text: Number(text, unquote_char(text), float(unquote_char(text))),
     "STRING": unquote,
     "RAW": unquote,
 }
@@ -271,14 +271,9 @@ _WORD = re.compile(r"(?:[.$]?\w+|[.$])(?P<next>[^\s\w])")
 _HEADER = re.compile(r"\.Request\.Header\.(?P<name>[\w-]+)")
 
 _HELP = {
-    "+": "arithmetic is done by functions: `add 1 2`",
-    "-": "arithmetic is done by functions: `sub 2 1`",
-    "*": "arithmetic is done by functions: `mul 2 3`",
-    "/": "arithmetic is done by functions: `div 6 3`",
+    **dict.fromkeys("+-*/", "arithmetic is done by functions: `add 1 2`"),
+    **dict.fromkeys("!<>", "values are compared by functions: `eq .A .B`"),
     "=": "values are compared by functions: `eq .A .B`; white space stands before an assignment's `=`",
-    "!": "values are compared by functions: `ne .A .B`, and negated by `not`",
-    "<": "values are compared by functions: `lt .A .B`",
-    ">": "values are compared by functions: `gt .A .B`",
     "&": "conditions are joined by functions: `and .A .B`",
     "?": "a choice is an `if`, or `ternary`",
     "[": 'elements are read by a function: `index .List 0`, `index .Map "key"`',

@@ -82,7 +82,10 @@ def parse_float(text: str) -> float:
     if _DECIMAL.fullmatch(text):
         number = float(text.replace("_", ""))
     elif _HEXADECIMAL.fullmatch(text):
-        number = _parse_hexadecimal(text)
+        try:
+            number = float.fromhex(text.replace("_", ""))
+        except OverflowError:
+            number = math.inf
     elif _SPECIAL.fullmatch(text):
         return float(text)
     else:
@@ -90,13 +93,6 @@ def parse_float(text: str) -> float:
     if math.isinf(number):
         raise NumberError(f"`{text}` is out of range")
     return number
-
-
-def _parse_hexadecimal(text: str) -> float:
-    try:
-        return float.fromhex(text.replace("_", ""))
-    except OverflowError:
-        return math.inf
 
 
 def trim_zero_decimals(text: str) -> str:
@@ -119,11 +115,6 @@ class Number:
         if self.text[0] == "'" or (self.text[:2].lower() == "0x" and "p" not in self.text.lower()):
             return False
         return any(char in self.text for char in ".eEpP")
-
-
-def character(text: str, code: int) -> Number:
-    """The constant of a character literal."""
-    return Number(text, code, float(code))
 
 
 def number(text: str) -> Number:
@@ -183,7 +174,8 @@ def format_float(value: float, verb: str, precision: int = SHORTEST) -> str:
 def _unsigned(value: float, verb: str, precision: int) -> str:
     match verb:
         case "b":
-            return _binary(value)
+            mantissa, exponent = _parts(value)
+            return f"{mantissa}p{exponent - _MANTISSA_BITS:+d}"
         case "x" | "X":
             text = _hexadecimal(value, precision)
             return text.upper() if verb == "X" else text
@@ -192,20 +184,14 @@ def _unsigned(value: float, verb: str, precision: int) -> str:
     return _shortest(value, verb) if precision < 0 else f"{value:.{precision}{verb}}"
 
 
-def shortest_digits(value: float) -> tuple[str, int]:
-    """The fewest digits that read back as a positive number, and where the point stands before, after or in them."""
-    _, digits, exponent = Decimal(repr(value)).as_tuple()
-    text = "".join(map(str, digits))
-    point = len(text) + int(exponent)
-    stripped = text.rstrip("0")
-    return stripped, point if stripped else 1
-
-
 def _shortest(value: float, verb: str) -> str:
-    digits, point = shortest_digits(value)
-    exponent = point - 1
-    if verb == "e" or (verb == "g" and not _LEAST_PLAIN <= exponent < _MOST_PLAIN):
-        return _scientific(digits or "0", exponent)
+    """The fewest digits that read back as a number that is not negative."""
+    _, numerals, power = Decimal(repr(value)).as_tuple()
+    all_digits = "".join(map(str, numerals))
+    digits = all_digits.rstrip("0")
+    point = len(all_digits) + int(power) if digits else 1
+    if verb == "e" or (verb == "g" and not _LEAST_PLAIN <= point - 1 < _MOST_PLAIN):
+        return _scientific(digits or "0", point - 1)
     return _plain(digits, point)
 
 
@@ -229,11 +215,6 @@ def _parts(value: float) -> tuple[int, int]:
     if exponent == 0:
         return mantissa, 1 - _EXPONENT_BIAS
     return mantissa | 1 << _MANTISSA_BITS, exponent - _EXPONENT_BIAS
-
-
-def _binary(value: float) -> str:
-    mantissa, exponent = _parts(value)
-    return f"{mantissa}p{exponent - _MANTISSA_BITS:+d}"
 
 
 def _hexadecimal(value: float, precision: int) -> str:

@@ -172,7 +172,6 @@ _MAKERS: Mapping[type, Callable[[Any, RenderBudget], Value]] = {
     tuple: _slice,
     datetime: _time,
     User: lambda value, _budget: user_value(value),
-    RequestData: lambda value, budget: Struct(REQUEST, request_facts(value, budget)),
     HeaderFields: _header,
     ObjectMetadata: _metadata,
     TargetData: lambda value, _budget: Struct(TARGET, value),
@@ -216,7 +215,7 @@ _REQUEST = struct_of(REQUEST.name)
 
 
 def _scheme(request: Struct) -> bytes:
-    return b"https" if request.source.tls else b"http"
+    return go_string(request.source.data.scheme)
 
 
 def _uri(request: Struct) -> bytes:

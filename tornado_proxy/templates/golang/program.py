@@ -58,7 +58,8 @@ class Statements:
 
     def _node(self, node: nodes.Node) -> Execute:
         if isinstance(node, nodes.TextNode):
-            return _text(node.value)
+            text = node.value
+            return lambda run, _dot: run.write(text)
         self._operands.base = node.base
         match node:
             case nodes.Output():
@@ -128,27 +129,15 @@ class Statements:
         return execute
 
     def _call(self, node: nodes.Call) -> Execute:
-        evaluate = _no_value if node.pipeline is None else self._operands.pipeline(node.pipeline)
-        name = node.name
+        name, evaluate = node.name, node.pipeline and self._operands.pipeline(node.pipeline)
         if name not in self._templates:
             message = f"unknown template `{name.decode('utf-8', 'replace')}`"
             return self._operands.failing(message, node.start, node.end)
 
         def execute(run: Run, dot: Value) -> None:
-            run.invoke(run.templates[name], evaluate(run, dot))
+            run.invoke(run.templates[name], evaluate(run, dot) if evaluate else INVALID)
 
         return execute
-
-
-def _text(text: bytes) -> Execute:
-    def execute(run: Run, _dot: Value) -> None:
-        run.write(text)
-
-    return execute
-
-
-def _no_value(_run: Run, _dot: Value) -> Value:
-    return INVALID
 
 
 def iterated(value: Value, variables: int, budget: RenderBudget) -> Iterable[tuple[Value, Value]]:

@@ -148,18 +148,14 @@ class _Formatting:
 
     def _width(self) -> None:
         printer = self.printer
-        if self._peek() == "*":
-            self.position += 1
-            printer.width = self._star()
-            if printer.width is None:
-                printer.write(b"%!(BADWIDTH)")
-            elif printer.width < 0:
-                printer.width, printer.minus, printer.zero = -printer.width, True, False
-            self.after_index = False
-            return
-        printer.width = self._digits()
-        if self.after_index and printer.width is not None:
+        width, is_argument = self._measure()
+        if is_argument and width is None:
+            printer.write(b"%!(BADWIDTH)")
+        elif width is not None and width < 0:
+            width, printer.minus, printer.zero = -width, True, False
+        elif width is not None and self.after_index:
             self.good_index = False
+        printer.width = width
 
     def _precision(self) -> None:
         printer = self.printer
@@ -170,15 +166,19 @@ class _Formatting:
         if self.after_index:
             self.good_index = False
         self._index()
-        if self._peek() != "*":
-            printer.precision = self._digits() or 0
-            return
-        self.position += 1
-        printer.precision = self._star()
+        precision, is_argument = self._measure()
+        printer.precision = precision if is_argument else precision or 0
         if printer.precision is None or printer.precision < 0:
             printer.precision = None
             printer.write(b"%!(BADPREC)")
+
+    def _measure(self) -> tuple[int | None, bool]:
+        """A width or a precision, and whether an argument gives it, in place of a `*`."""
+        if self._peek() != "*":
+            return self._digits(), False
+        self.position += 1
         self.after_index = False
+        return self._star(), True
 
     def _star(self) -> int | None:
         """An argument that gives a width or a precision; None if it cannot."""

@@ -36,15 +36,7 @@ from tornado_proxy.templates.template import (
 # Functions that ask whether there is a user without reading from it.
 _QUESTIONS = frozenset(("all", "and", "any", "coalesce", "default", "empty", "eq", "ne", "not", "or", "ternary"))
 _LOOKUPS = frozenset(("get", "index"))
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What a template names: groups with their places, whether it may read from an absent user, and what is wrong."""
-
-    group_references: tuple[tuple[str, int, int], ...]
-    reads_user: bool
-    mistakes: tuple[TemplateMistake, ...] = ()
+_ENDLESS = RenderLimits(steps=1 << 62)  # reading a sample costs little, and a text may name any number of fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,33 +47,27 @@ class _CheckPlace:
     base: int = 0
 
 
-def check(parsed: ParsedTemplate, groups: Iterable[str]) -> Known:
-    """Look at all that may run."""
-    walk = _CheckWalk(parsed, frozenset(groups))
-    walk.all()
-    references = sorted(set(walk.references), key=lambda reference: reference[1])
-    return Known(tuple(references), walk.reads_user, tuple(walk.mistakes))
+class TemplateCheck:
+    """What a template names: its groups with their places, whether it may read from an absent user, and what is wrong.
 
+    Looks at all that may run. The text of the template begins at `start`, after those of its helpers.
+    """
 
-class _CheckWalk:
-    def __init__(self, parsed: ParsedTemplate, groups: frozenset[str]) -> None:
+    def __init__(self, parsed: ParsedTemplate, groups: Iterable[str], start: int = 0) -> None:
         self._templates = parsed.callable
-        self._groups = groups
-        self._body = parsed.body
+        self._groups = frozenset(groups)
+        self._sample = sample(self._groups, RenderBudget(_ENDLESS))
+        self._start = start
+        self._references: set[tuple[int, int, str]] = set()
         self._visited: set[tuple[bytes, bool, bool]] = set()
-        self._called: list[tuple[nodes.Body, _CheckPlace]] = []
-        self.references: list[tuple[str, int, int]] = []
+        self._called = [(parsed.body, _CheckPlace(dot=True, dollar=True, user=False))]
         self.reads_user = False
         self.mistakes: list[TemplateMistake] = []
-
-    def all(self) -> None:
-        """Walk through the outermost template, and through those that are called, one after the other."""
-        self.body(self._body, _CheckPlace(dot=True, dollar=True, user=False))
         while self._called:
-            self.body(*self._called.pop(0))
+            self._body(*self._called.pop(0))
+        self.group_references = tuple((name, first, last) for first, last, name in sorted(self._references))
 
-    def body(self, body: nodes.Body, place: _CheckPlace) -> None:
-        """Walk through nodes in order."""
+    def _body(self, body: nodes.Body, place: _CheckPlace) -> None:
         for node in body:
             here = place if isinstance(node, nodes.TextNode) else replace(place, base=node.base)
             match node:
@@ -91,8 +77,8 @@ class _CheckWalk:
                     self._branch(node, here)
                 case nodes.Range():
                     inner = self._pipeline(node.pipeline, here)
-                    self.body(node.body, replace(inner, dot=False))
-                    self.body(node.otherwise, inner)
+                    self._body(node.body, replace(inner, dot=False))
+                    self._body(node.otherwise, inner)
                 case nodes.Call():
                     self._call(node, here)
 
@@ -100,8 +86,8 @@ class _CheckWalk:
         inner = self._pipeline(node.pipeline, place, asked=True)
         sure, sure_otherwise = self._guards(node.pipeline, place)
         body = replace(inner, user=inner.user or sure, dot=inner.dot and not node.sets_dot)
-        self.body(node.body, body)
-        self.body(node.otherwise, replace(inner, user=inner.user or sure_otherwise))
+        self._body(node.body, body)
+        self._body(node.otherwise, replace(inner, user=inner.user or sure_otherwise))
 
     def _guards(self, pipeline: nodes.Pipeline, place: _CheckPlace) -> tuple[bool, bool]:
         """Whether a condition that holds, or one that does not, is sure of a user."""
@@ -138,7 +124,7 @@ class _CheckWalk:
             if isinstance(follower, nodes.Identifier):
                 legal = follower.name in _QUESTIONS
             self._command(command, place, asked=legal)
-        return replace(place, dollar=place.dollar and "$" not in pipeline.variables)
+        return replace(place, dollar=False) if "$" in pipeline.variables else place
 
     def _command(self, command: nodes.Command, place: _CheckPlace, *, asked: bool) -> None:
         first, *arguments = command
@@ -152,7 +138,8 @@ class _CheckWalk:
         for operand in command:
             self._operand(operand, place, asked=asked if operand is first else name in _QUESTIONS)
             # What follows in an `and` is evaluated only if there is a user.
-            place = replace(place, user=place.user or (name == "and" and _is_user(operand, place)))
+            if name == "and" and _is_user(operand, place):
+                place = replace(place, user=True)
 
     def _operand(self, operand: nodes.Operand, place: _CheckPlace, *, asked: bool) -> None:
         match operand:
@@ -182,14 +169,14 @@ class _CheckWalk:
         if first == "Groups" and rest:
             after = start + len(first) + 1
             self._group(rest[0], after, after + len(rest[0]))
-        self.mistakes += _mistakes_of_path(names, start, self._groups)
+        self.mistakes += _mistakes_of_path(self._sample, names, start)
 
     def _group(self, name: str, start: int, end: int) -> None:
         if name not in self._groups:
             message = f"the source has no group `{name}`"
             self.mistakes.append(TemplateMistake(message, start, end, _meant(name, self._groups)))
-        else:
-            self.references.append((name, start, end))
+        elif start >= self._start:
+            self._references.add((start - self._start, end - self._start, name))
 
 
 def _path_of(operand: nodes.Operand, place: _CheckPlace) -> tuple[str, ...]:
@@ -211,20 +198,19 @@ def _is_root(operand: nodes.Operand, place: _CheckPlace) -> bool:
     return False
 
 
-def _mistakes_of_path(names: Sequence[str], start: int, groups: Iterable[str]) -> Iterator[TemplateMistake]:
+def _mistakes_of_path(value: Value, names: Sequence[str], start: int) -> Iterator[TemplateMistake]:
     """What is wrong with fields of the outermost data, found by reading them from a sample."""
-    budget = RenderBudget(LIMITS)
-    value: Value = sample(groups, budget)
+    budget = RenderBudget(_ENDLESS)
     parent = "the data of a request"
     for name in names:
-        members = _members(value)
         if isinstance(value, Map):
             if name.encode() not in value:
                 return  # its keys depend on the request
-        elif name not in members:
-            listed = f"there are {', '.join(members)}" if members else None
-            message = f"{parent} has no field `{name}`" if members else f"{parent} has no fields"
-            yield TemplateMistake(message, start, start + len(name), _meant(name, members) or listed)
+        elif name.encode() not in (members := _members(value)):
+            known = sorted(member.decode() for member in members)
+            listed = f"there are {', '.join(known)}" if known else None
+            message = f"{parent} has no field `{name}`" if known else f"{parent} has no fields"
+            yield TemplateMistake(message, start, start + len(name), _meant(name, known) or listed)
             return
         try:
             value = read(value, name.encode(), budget)
@@ -233,10 +219,9 @@ def _mistakes_of_path(names: Sequence[str], start: int, groups: Iterable[str]) -
         parent, start = f"`{name}`", start + len(name) + 1
 
 
-def _members(value: Value) -> list[str]:
+def _members(value: Value) -> set[bytes]:
     of = type_of(value)
-    getters = of.getters if isinstance(of, StructType) else {}
-    return sorted(name.decode() for name in {*getters, *of.methods})
+    return {*of.methods, *(of.getters if isinstance(of, StructType) else ())}
 
 
 def _meant(name: str, names: Iterable[str]) -> str | None:
@@ -253,19 +238,10 @@ class GoTemplate:
     """A Go template of a rule."""
 
     text: str
+    group_references: tuple[tuple[str, int, int], ...] = field(compare=False, repr=False)
+    reads_user: bool = field(compare=False, repr=False)
     _program: Program = field(compare=False, repr=False)
-    _known: Known = field(compare=False, repr=False)
     helpers: tuple[str, ...] = field(default=(), repr=False)  # texts that define what it may call
-
-    @property
-    def group_references(self) -> tuple[tuple[str, int, int], ...]:
-        """The groups that the text names, with their places."""
-        return self._known.group_references
-
-    @property
-    def reads_user(self) -> bool:
-        """Whether it reads from the user where no condition has made sure that there is one."""
-        return self._known.reads_user
 
     def render(self, captures: Captures, data: TargetKeyRewriteData) -> str:
         """The text for one match, line ends removed and ends trimmed; raises `RenderError`."""
@@ -293,13 +269,13 @@ def compile_template(text: str, names: Mapping[str, int], group_count: int, help
     before = leading(helpers, text) if calls_helpers(text) else ""
     try:
         program = Program(before + text, vocabulary())
-        known = check(program.parsed, [*names, *map(str, range(group_count + 1))])
+        known = TemplateCheck(program.parsed, [*names, *map(str, range(group_count + 1))], len(before))
         refuse([*program.mistakes, *program.certain_failures, *known.mistakes])
     except TemplateMistake as mistake:
         first, *others = (_in_text(each, len(before)) for each in (mistake, *mistake.others))
         first.others = tuple(others)
         raise first from mistake
-    return GoTemplate(text, program, _without(known, len(before)), tuple(helpers))
+    return GoTemplate(text, known.group_references, known.reads_user, program, tuple(helpers))
 
 
 def _in_text(mistake: TemplateMistake, start: int) -> TemplateMistake:
@@ -308,9 +284,3 @@ def _in_text(mistake: TemplateMistake, start: int) -> TemplateMistake:
         end = None if mistake.end is None else mistake.end - start
         return TemplateMistake(str(mistake), mistake.offset - start, end, mistake.help)
     return TemplateMistake(f"a helper template that it calls has a mistake: {mistake}", 0, None, mistake.help)
-
-
-def _without(known: Known, start: int) -> Known:
-    """What is known of the text that begins at `start`."""
-    references = ((name, first - start, last - start) for name, first, last in known.group_references if first >= start)
-    return replace(known, group_references=tuple(references))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 
 from tornado_proxy.templates.template import GO_SPACES
 
@@ -57,39 +58,13 @@ def trim_space(string: bytes) -> bytes:
     return string.decode("utf-8", "surrogateescape").strip(GO_SPACES).encode("utf-8", "surrogateescape")
 
 
-def is_letter(rune: str) -> bool:
-    """Whether unicode.IsLetter holds."""
-    return unicodedata.category(rune)[0] == "L"
+def _of_category(prefix: str) -> Callable[[str], bool]:
+    return lambda rune: unicodedata.category(rune).startswith(prefix)
 
 
-def is_digit(rune: str) -> bool:
-    """Whether unicode.IsDigit holds: a decimal digit of any script."""
-    return unicodedata.category(rune) == "Nd"
-
-
-def is_number(rune: str) -> bool:
-    """Whether unicode.IsNumber holds."""
-    return unicodedata.category(rune)[0] == "N"
-
-
-def is_punct(rune: str) -> bool:
-    """Whether unicode.IsPunct holds."""
-    return unicodedata.category(rune)[0] == "P"
-
-
-def is_upper(rune: str) -> bool:
-    """Whether unicode.IsUpper holds."""
-    return unicodedata.category(rune) == "Lu"
-
-
-def is_lower(rune: str) -> bool:
-    """Whether unicode.IsLower holds."""
-    return unicodedata.category(rune) == "Ll"
-
-
-def is_title(rune: str) -> bool:
-    """Whether unicode.IsTitle holds."""
-    return unicodedata.category(rune) == "Lt"
+# unicode.IsLetter, and so on; a digit may be of any script.
+is_letter, is_number, is_punct, is_digit = map(_of_category, ("L", "N", "P", "Nd"))
+is_upper, is_lower, is_title = map(_of_category, ("Lu", "Ll", "Lt"))
 
 
 def is_print(rune: str) -> bool:

@@ -6,7 +6,8 @@ import ipaddress
 import re
 import string
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from urllib.parse import quote_from_bytes, quote_plus, unquote_to_bytes
 
 from tornado_proxy.templates.golang.calling import STRING, budgeted, function
@@ -68,16 +69,12 @@ class Url:
     @property
     def escaped_path(self) -> bytes:
         """The path encoded: as the hint says where that is its encoding."""
-        if _is_hint(self.raw_path, self.path, PATH):
-            return self.raw_path
-        return b"*" if self.path == b"*" else escape(self.path, PATH)
+        return _encoded(self.path, PATH + b"*" if self.path == b"*" else PATH, self.raw_path)
 
     @property
     def escaped_fragment(self) -> bytes:
         """The fragment encoded: as the hint says where that is its encoding."""
-        if _is_hint(self.raw_fragment, self.fragment, FRAGMENT):
-            return self.raw_fragment
-        return escape(self.fragment, FRAGMENT)
+        return _encoded(self.fragment, FRAGMENT, self.raw_fragment)
 
     @property
     def request_uri(self) -> bytes:
@@ -142,10 +139,9 @@ def parse(text: bytes) -> Url:
     rest, _, query = rest.partition(b"?")
     decoded_fragment = unescape(fragment)
     raw_fragment = b"" if escape(decoded_fragment, FRAGMENT) == fragment else fragment
+    url = Url(scheme, force_query=force_query, raw_query=query, fragment=decoded_fragment, raw_fragment=raw_fragment)
     if scheme and not rest.startswith(b"/"):
-        return Url(
-            scheme, rest, force_query=force_query, raw_query=query, fragment=decoded_fragment, raw_fragment=raw_fragment
-        )
+        return replace(url, opaque=rest)
     if not rest.startswith(b"/") and b":" in rest.partition(b"/")[0]:
         raise UrlError("first path segment in URL cannot contain colon")
     user, host, omit_host = None, b"", False
@@ -157,7 +153,7 @@ def parse(text: bytes) -> Url:
         omit_host = True
     path = unescape(rest)
     raw_path = b"" if escape(path, PATH) == rest else rest
-    return Url(scheme, b"", user, host, path, raw_path, omit_host, force_query, query, decoded_fragment, raw_fragment)
+    return replace(url, user=user, host=host, path=path, raw_path=raw_path, omit_host=omit_host)
 
 
 def _scheme(text: bytes) -> tuple[bytes, bytes]:
@@ -223,14 +219,13 @@ def _unescape_host(host: bytes, *, zone: bool = False) -> bytes:
     return unescape(host)
 
 
-def _is_hint(raw: bytes, decoded: bytes, kept: bytes) -> bool:
-    """Whether a raw form is a valid encoding of what it should encode."""
-    if not raw or raw.translate(None, kept + b"!$&'()*+,;=:@[]%"):
-        return False
-    try:
-        return unescape(raw) == decoded
-    except UrlError:
-        return False
+def _encoded(decoded: bytes, kept: bytes, hint: bytes) -> bytes:
+    """An encoding: the hint, if that is a valid one."""
+    if not hint.translate(None, kept + b"!$&'()*+,;=:@[]%"):
+        with suppress(UrlError):
+            if unescape(hint) == decoded:
+                return hint
+    return escape(decoded, kept)
 
 
 def split_port(host: bytes) -> tuple[bytes, bytes]:
@@ -263,6 +258,12 @@ def canonical(name: bytes) -> bytes:
     return b"-".join(word.capitalize() for word in name.split(b"-")) if _TOKEN.fullmatch(name) else name
 
 
+def first(lists: Map, name: bytes) -> bytes:
+    """The first value of a name, empty without one."""
+    found: bytes = next(iter(lists.get(name, ())), b"")
+    return found
+
+
 def _values(header: Map, name: bytes) -> Slice:
     found: Slice = header.get(canonical(name)) or Slice((), STRING_SLICE, nil=True)
     return found
@@ -286,7 +287,7 @@ HEADER = Type(
     STRING_SLICE,
     methods={
         b"Clone": budgeted(copied),
-        b"Get": function(lambda header, name: next(iter(_values(header, name)), b""), STRING),
+        b"Get": function(lambda header, name: first(header, canonical(name)), STRING),
         b"Values": function(_values, STRING),
     },
 )
@@ -298,7 +299,7 @@ VALUES = Type(
     methods={
         b"Clone": budgeted(copied),
         b"Encode": budgeted(_encode),
-        b"Get": function(lambda values, name: next(iter(values.get(name, ())), b""), STRING),
+        b"Get": function(first, STRING),
         b"Has": function(lambda values, name: name in values, STRING),
     },
 )

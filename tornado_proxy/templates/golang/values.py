@@ -71,16 +71,7 @@ class Uint64(int):
     __slots__ = ()
 
 
-class Invalid:
-    """The type of `INVALID`."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "INVALID"
-
-
-INVALID = Invalid()
+INVALID: Any = object()
 
 
 class Slice(list[Value]):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import NoReturn
 
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.templates.golang import urls
 from tornado_proxy.templates.golang.calling import INT, STRING, Function, budgeted, function, reading
 from tornado_proxy.templates.golang.text import go_string
-from tornado_proxy.templates.golang.urls import VALUES, Url, collected, copied, header
+from tornado_proxy.templates.golang.urls import VALUES, Url, collected, copied, first, header
 from tornado_proxy.templates.golang.values import (
     INVALID,
     STRING_SLICE,
@@ -40,13 +39,10 @@ class RequestFacts:
     Header and query are parsed when they are first read, once a request, and that is charged to the budget.
     """
 
-    method: bytes
-    host: bytes
+    data: RequestData
     url: Url
-    fields: Sequence[tuple[str, str]]
-    remote_address: bytes
+    host: bytes
     budget: RenderBudget
-    tls: bool = False
     _request_uri: bytes | None = None
     _header: Map | None = None
     _query: Map | None = None
@@ -55,8 +51,8 @@ class RequestFacts:
     def header(self) -> Map:
         """The header fields, by canonical name."""
         if self._header is None:
-            self.budget.spend(len(self.fields))
-            self._header = header(self.fields)
+            self.budget.spend(len(self.data.headers))
+            self._header = header(self.data.headers)
         return self._header
 
     @property
@@ -132,51 +128,35 @@ URL = StructType(
 _TLS = StructType("*tls.ConnectionState", "ptr", opaque=True)
 
 
-def _first(request: RequestFacts, name: bytes) -> bytes:
-    return next(iter(request.header.get(name, ())), b"")
-
-
-def _form_value(receiver: Struct, name: bytes) -> bytes:
-    """What the query gives; the body is not read when keys are rewritten."""
-    return next(iter(receiver.source.query.get(name, ())), b"")
-
-
 REQUEST = StructType(
     "*http.Request",
     "ptr",
     opaque=True,
     methods={
-        b"FormValue": function(_form_value, STRING),
+        b"FormValue": function(lambda receiver, name: first(receiver.source.query, name), STRING),
         b"ProtoAtLeast": function(lambda _receiver, major, minor: (major, minor) <= (1, 1), INT, INT),
-        b"Referer": reading(lambda request: _first(request, b"Referer")),
-        b"UserAgent": reading(lambda request: _first(request, b"User-Agent")),
+        b"Referer": reading(lambda request: first(request.header, b"Referer")),
+        b"UserAgent": reading(lambda request: first(request.header, b"User-Agent")),
     },
     getters={
-        b"Method": lambda request: request.method,
+        b"Method": lambda request: go_string(request.data.method),
         b"URL": lambda request: Struct(URL, request),
         b"Proto": lambda _request: b"HTTP/1.1",
         b"ProtoMajor": lambda _request: 1,
         b"ProtoMinor": lambda _request: 1,
         b"Header": lambda request: request.header,
         b"Host": lambda request: request.host,
-        b"RemoteAddr": lambda request: request.remote_address,
+        b"RemoteAddr": lambda request: go_string(request.data.remote_address),
         b"RequestURI": lambda request: request.request_uri,
-        b"TLS": lambda request: Struct(_TLS, request) if request.tls else Nil(_TLS),
+        b"TLS": lambda request: Struct(_TLS, request) if request.data.scheme == "https" else Nil(_TLS),
     },
 )
 
 
 def request_facts(request: RequestData, budget: RenderBudget) -> RequestFacts:
     """The facts of a request that came in, charged to a budget."""
-    return RequestFacts(
-        go_string(request.method),
-        go_string(request.host),
-        Url(path=go_string(request.path), raw_query=go_string(request.raw_query)),
-        request.headers,
-        go_string(request.remote_address),
-        budget,
-        request.scheme == "https",
-    )
+    url = Url(path=go_string(request.path), raw_query=go_string(request.raw_query))
+    return RequestFacts(request, url, go_string(request.host), budget)
 
 
 class AbsentUser(Nil):
@@ -237,25 +217,23 @@ def _user_type(name: str, fields: Mapping[bytes, bytes]) -> StructType:
 
 
 _NAMED_BY_OTHERS = {b"Username": b"GetUsername", b"Email": b"GetEmail", b"Groups": b"GetGroups"}
-USERS: Mapping[str, StructType] = MappingProxyType(
-    {
-        "BASIC": _user_type("*models.BasicAuthUser", {b"Username": b"GetUsername"}),
-        "HEADER": _user_type("*models.HeaderUser", _NAMED_BY_OTHERS),
-        "CERTIFICATE": _user_type("*models.HeaderUser", _NAMED_BY_OTHERS),
-        "OIDC": _user_type(
-            "*models.OIDCUser",
-            {
-                b"PreferredUsername": b"GetUsername",
-                b"Name": b"GetName",
-                b"GivenName": b"GetGivenName",
-                b"FamilyName": b"GetFamilyName",
-                b"Email": b"GetEmail",
-                b"Groups": b"GetGroups",
-                b"EmailVerified": b"IsEmailVerified",
-            },
-        ),
-    }
-)
+USERS: Mapping[str, StructType] = {
+    "BASIC": _user_type("*models.BasicAuthUser", {b"Username": b"GetUsername"}),
+    "HEADER": _user_type("*models.HeaderUser", _NAMED_BY_OTHERS),
+    "CERTIFICATE": _user_type("*models.HeaderUser", _NAMED_BY_OTHERS),
+    "OIDC": _user_type(
+        "*models.OIDCUser",
+        {
+            b"PreferredUsername": b"GetUsername",
+            b"Name": b"GetName",
+            b"GivenName": b"GetGivenName",
+            b"FamilyName": b"GetFamilyName",
+            b"Email": b"GetEmail",
+            b"Groups": b"GetGroups",
+            b"EmailVerified": b"IsEmailVerified",
+        },
+    ),
+}
 """The kinds of users; which fields one has depends on how it signed in, all have the same methods."""
 
 
