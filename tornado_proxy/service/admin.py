@@ -1,6 +1,6 @@
 """The admin listener: health, readiness, reload, status and metrics; for operators, on an address of its own.
 
-It answers where requests have taken every descriptor that the process may have.
+It answers even if requests have taken every other descriptor of the process.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def admin_application(administration: Administration) -> Application:
 
 
 class _Handler(RequestHandler):
-    """The base of all pages of the listener; by itself, the answer 404."""
+    """The base class of all pages; by itself it answers 404."""
 
     def initialize(self, administration: Administration, pages: StatusPages) -> None:
         self.administration = administration
@@ -92,7 +92,7 @@ class _Handler(RequestHandler):
         return self.get()
 
     def say(self, status: int, text: str) -> None:
-        """Answer with a line of text."""
+        """Answers with a line of text."""
         self.set_status(status)
         self.set_header("Content-Type", "text/plain; charset=utf-8")
         self.finish(f"{text}\n")
@@ -144,21 +144,21 @@ class _Asset(_Handler):
 
 
 class _Elsewhere(_Handler):
-    """Leads to the status page."""
+    """Redirects to the status page."""
 
     def get(self) -> None:
         self.redirect("/-/")
 
 
 class _Healthy(_Handler):
-    """The process answers."""
+    """Answers as long as the process does."""
 
     def get(self) -> None:
         self.say(200, "healthy")
 
 
 class _Ready(_Handler):
-    """Requests are being served."""
+    """Answers 200 if requests are being served, else 503."""
 
     def get(self) -> None:
         if self.administration.is_ready():
@@ -203,7 +203,7 @@ class _Purge(_Command):
 
 
 class _LogLevel(_Command):
-    """Set the least severe level that is logged."""
+    """Sets the log level."""
 
     async def post(self) -> None:
         level = self.get_query_argument("level", "")
@@ -224,7 +224,7 @@ class _Reload(_Command):
 
 
 class _JsonPage(_Handler):
-    """A page for programs, which the administration makes."""
+    """A page of JSON; `read` gets it from the administration."""
 
     def initialize(
         self,
@@ -248,7 +248,7 @@ class _Metrics(_Handler):
 
 
 class _Health(_Handler):
-    """Whether requests are being served, in the form that monitors of s3-proxy read."""
+    """Answers whether requests are being served, in the form of s3-proxy."""
 
     def get(self) -> None:
         ready = self.administration.is_ready()
@@ -279,13 +279,13 @@ _AT_ONCE = 16
 
 
 class AdminServer(HTTPServer):
-    """HTTP on sockets that listen already, with a few descriptors kept back for its connections.
+    """An HTTP server that keeps back a few descriptors for its connections.
 
     Sockets in the file system have no TLS: their permissions say who may use them.
     """
 
     def initialize(self, *arguments: Any, **options: Any) -> None:
-        """Take what `HTTPServer` takes; called by Tornado."""
+        """Takes what `HTTPServer` takes; called by Tornado."""
         super().initialize(*arguments, **options)
         self._listening: list[socket.socket] = []
         self._spare: list[int] = []
@@ -338,14 +338,14 @@ class AdminServer(HTTPServer):
                 self._handle_connection(connection, address)
 
     def _pause(self, listening: socket.socket, error: OSError) -> None:
-        """Leave connections to the kernel for a while: a queue that cannot be emptied would keep the loop spinning."""
+        """Accepts nothing for a while: a queue that cannot be emptied would keep the loop busy."""
         _LOG.error("connections to the admin listener cannot be accepted: %s", error.strerror)
         loop = asyncio.get_running_loop()
         loop.remove_reader(listening)
         loop.call_later(_PAUSE, self._resume, listening)
 
     def _fill(self) -> None:
-        """Keep back as many descriptors as there are left."""
+        """Opens spare descriptors, as many as it can."""
         with suppress(OSError):
             while self._listening and len(self._spare) < _SPARE:
                 self._spare.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))

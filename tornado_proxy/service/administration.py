@@ -1,4 +1,4 @@
-"""What operators see of the process and command: the status page, its JSON, metrics, reloads, a line for systemd."""
+"""The operator's view of the service and its commands: status page, JSON, metrics, reload, purge, log level."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _PACKAGES = ("tornado-proxy", "tornado", "botocore", "google-re2")
 
 
 class Administration:
-    """What the admin listener shows and commands; remembers for the status page what is past.
+    """The pages and commands of the admin listener; remembers reloads and samples for the status page.
 
     `probes` has the last probe of each target. `is_ready` is true if requests are being answered.
     """
@@ -123,7 +123,7 @@ class Administration:
             await asyncio.sleep(SAMPLE_EVERY)
 
     async def status(self) -> dict[str, object]:
-        """The state of the service, fit for JSON."""
+        """Returns the state of the service as JSON."""
         now, last, failure = self._reloader.in_force, self._reloader.last, self._reloader.failure
         snapshot = now.loaded.snapshot
         files = (snapshot.watched[0], *(Path(file.name) for file in snapshot.files))
@@ -143,7 +143,7 @@ class Administration:
         }
 
     def status_line(self) -> str:
-        """What is in force, and the first mistake of a refused edit, for `systemctl status`."""
+        """Returns the line of `systemctl status`: the generation, and the first mistake of a refused edit."""
         now, failure = self._reloader.in_force, self._reloader.failure
         line = f"generation {now.number}, {counted(now.loaded.rewrite_count, 'rewrite')}"
         if self.started_from_last_good:
@@ -155,7 +155,7 @@ class Administration:
         return f"{line}; an edit was refused: {place}{first.message}"
 
     async def overview(self, asked: Mapping[str, str]) -> Overview:
-        """The values of the status page; `asked` are the fields of its form."""
+        """Returns the values of the status page; `asked` are the fields of its form."""
         at, state, activity = time.time(), await self.status(), (await self._serving.report()).activity
         now = self._reloader.in_force
         rewrites = [*_rewrites(now, activity)]
@@ -197,13 +197,13 @@ class Administration:
         return Explanation(explained.heading, tuple(sections))
 
     async def rewrites(self) -> dict[str, object]:
-        """The rewrites in force with their hits, fit for JSON."""
+        """Returns the rewrites in force with their hits as JSON."""
         now, report = self._reloader.in_force, await self._serving.report()
         found = _rewrites(now, report.activity)
         return {"rewrites": await asyncio.to_thread(lambda: [asdict(_rewrite_row(now, *each)) for each in found])}
 
     async def configuration(self) -> dict[str, object]:
-        """The configuration in force without secrets, fit for JSON."""
+        """Returns the configuration in force as JSON, without secrets."""
         return {"config": show(self._reloader.in_force.settings)}
 
     async def reload(self) -> tuple[bool, dict[str, object]]:
@@ -212,19 +212,19 @@ class Administration:
         return report.is_in_force, report_view(report)
 
     async def purge(self, target: str | None, prefix: str) -> int | None:
-        """Has the caches forget; returns the number of objects, None where the target has no cache."""
+        """Purges caches; returns the number of objects, or None if the target has no cache."""
         targets = self._reloader.in_force.settings.targets
         if target is not None and not any(each.name == target and each.cache for each in targets):
             return None
         return await self._serving.purge(target, prefix)
 
     def set_log_level(self, level: str) -> None:
-        """Logs by a level until the service ends, and logs that at any level."""
+        """Sets the log level until the service ends; the change itself is always logged."""
         self._serving.set_log_level(level)
         _LOG.log(max(logging.INFO, _LOG.getEffectiveLevel()), "the log level is `%s` now", level)
 
     async def metrics(self) -> bytes:
-        """The metrics of requests and of reloads."""
+        """Returns the metrics of requests and reloads in Prometheus's text format."""
         return as_text((*(await self._serving.report()).counts, *self._metrics.collect()))
 
 
@@ -314,7 +314,7 @@ def _rate(value: float) -> str:
 
 
 def _duration(seconds: float | None) -> str:
-    """A duration from the buckets of a histogram, with two digits: more would be invented."""
+    """Writes a duration with two digits: the buckets of a histogram are no more exact."""
     if seconds is None:
         return "\N{EN DASH}"
     if seconds >= 1:
@@ -323,7 +323,7 @@ def _duration(seconds: float | None) -> str:
 
 
 def report_view(report: ReloadReport) -> dict[str, object]:
-    """A report as `POST /-/reload` answers it."""
+    """Returns a report of a reload as JSON."""
     return {
         "outcome": report.outcome.value,
         "generation": report.generation,

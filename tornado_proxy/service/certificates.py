@@ -1,4 +1,4 @@
-"""Finds the certificates and private keys that the configuration names: in files, far away, or made here."""
+"""Finds the certificates and private keys of the configuration: in files, at URLs, or self-signed."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def find_certificates(
 
 
 class _Search:
-    """One search for the certificates of a configuration."""
+    """A search for the certificates of one configuration."""
 
     def __init__(self, resolve: Resolver, before: FetchedDocuments, fetch: Fetch) -> None:
         self._resolve = resolve
@@ -67,7 +67,7 @@ class _Search:
         self.diagnostics: list[Diagnostic] = []
 
     def filled(self, ssl: Ssl | None) -> Ssl | None:
-        """The section with what was found for it."""
+        """Returns the section with its certificates."""
         if ssl is None or not ssl.enabled:
             return ssl
         certificates = tuple(map(self._filled, ssl.certificates))
@@ -114,11 +114,11 @@ class _Search:
 
 
 def unusable_certificates(settings: Settings) -> Iterator[Diagnostic]:
-    """What cannot be served of the certificates that were found."""
+    """Yields a diagnostic for each certificate that cannot be used."""
     for ssl in (settings.server.ssl, settings.internal_server.ssl):
         if ssl is None or not ssl.enabled:
             continue
-        # What is missing has been reported, and what only the service has is empty here.
+        # Missing certificates are reported elsewhere; secrets that only the service can read are empty here.
         if ssl.client_auth != "none" and any(each.reveal() for each in ssl.client_roots):
             try:
                 ask_clients(SSLContext(PROTOCOL_TLS_SERVER), ssl)
@@ -134,7 +134,7 @@ def unusable_certificates(settings: Settings) -> Iterator[Diagnostic]:
 
 @lru_cache(maxsize=8)  # the same one over reloads, so that a client that accepted it once need not again
 def self_signed(names: tuple[str, ...]) -> Certificate:
-    """A new self-signed certificate for host names."""
+    """Makes a self-signed certificate for host names."""
     from cryptography import x509  # noqa: PLC0415 - loaded where there is TLS
     from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415
     from cryptography.hazmat.primitives.hashes import SHA256  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""The demo."""
+"""The demo: its configuration, and an S3 with sample objects in this process."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _SECRETS = {"DEMO_ACCESS_KEY": "demo", "DEMO_SECRET_KEY": "demo", "DEMO_PASSWORD
 
 
 def gallery() -> Path:
-    """Where the gallery of rules is: in the package when it was installed from a wheel, beside it in a checkout."""
+    """Returns the gallery of rules: in the installed package, or beside it in a checkout."""
     return next(place for place in _GALLERIES if (place / "demo.yaml").is_file())
 
 
 def read_demo(endpoint: str) -> Snapshot:
-    """The gallery's configuration and rules, for the S3 at an endpoint."""
+    """Reads the gallery's configuration and rules, with the buckets at an endpoint."""
     snapshot = read_snapshot(gallery() / "demo.yaml", _SECRETS)
     settings = snapshot.configuration.settings
     if settings is None:
@@ -39,7 +39,7 @@ def read_demo(endpoint: str) -> Snapshot:
 
 
 def open_demo_sockets(listener: Listener) -> Sockets:
-    """Listen where the demo should, or on any free port of loopback where that one is taken."""
+    """Listens on the configured port, or on any free one if it is taken."""
     try:
         return open_sockets(listener)
     except CannotListen:
@@ -53,7 +53,7 @@ _FOLDER = Path(__file__).with_name("sample_objects")
 
 @dataclass(frozen=True, slots=True)
 class SampleObject:
-    """An object to put into the bucket before the demo begins."""
+    """An object of the demo's bucket."""
 
     key: str
     content: bytes
@@ -63,7 +63,7 @@ class SampleObject:
 
 @contextmanager
 def sample_s3() -> Iterator[str]:
-    """An S3 in this process, filled with the samples; gives its endpoint. Raises ImportError without the extra."""
+    """Runs an S3 with the sample objects; yields its endpoint. Raises ImportError without the extra `demo`."""
     from moto.server import ThreadedMotoServer  # noqa: PLC0415 - an extra, and slow to import
 
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
@@ -78,7 +78,7 @@ def sample_s3() -> Iterator[str]:
 
 
 def sample_objects() -> Iterator[SampleObject]:
-    """The site, the team's files, and downloads with the names and numbers that listings must cope with."""
+    """Yields the sample objects: a site, files of a team, and downloads with odd names and long listings."""
     for path in sorted(_FOLDER.rglob("*")):
         if path.is_file():
             key = path.relative_to(_FOLDER).as_posix()

@@ -54,7 +54,7 @@ Result = TypeVar("Result")
 
 
 async def in_background(work: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-    """Does seconds of Python work on a thread, with little delay for requests; a second one waits for the first.
+    """Does seconds of Python work on a thread, one task at a time, without much delay for requests.
 
     The switch interval and the collector belong to the whole process. A request on the loop takes the interpreter's
     lock many times, and each time waits for the switch interval while the other thread computes: 5 ms each time by
@@ -90,7 +90,7 @@ class GcFreezer:
         self._due = 0 if gc.get_freeze_count() else thaw_after
 
     def freeze(self, new_clients: int = 0) -> None:
-        """Freezes everything alive, and has the collector run; each new S3 client brings the next thaw nearer."""
+        """Freezes all living objects and turns the collector on; each new S3 client brings the next thaw nearer."""
         self._due += 1 + CLIENT_WEIGHT * new_clients
         if self._due > self._thaw_after:
             self._due = 0
@@ -101,7 +101,7 @@ class GcFreezer:
 
 
 class Unbuildable(Exception):
-    """Valid files from which no generation can be made, such as an endpoint that boto3 refuses."""
+    """Valid files that cannot be made a generation, such as those with an endpoint that boto3 refuses."""
 
     def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
         super().__init__("; ".join(each.message for each in diagnostics))
@@ -109,7 +109,7 @@ class Unbuildable(Exception):
 
 
 class GenerationBuilder:
-    """Builds the parts of generations from what all of a process share; its first settings decide their sizes."""
+    """Builds the parts of generations; pools and caches are shared, and sized by the first settings."""
 
     def __init__(self, settings: Settings, emit: Callable[[Event], None]) -> None:
         self.pages = Pages()
@@ -121,7 +121,7 @@ class GenerationBuilder:
         self._fetch = HttpFetcher()
 
     def prepare_to_fork(self, settings: Settings) -> None:
-        """Imports and compiles what workers may need, which each would do for itself later."""
+        """Imports and compiles in advance, so that workers share the memory."""
         self.pages.prepare()
         actions = [target.actions for target in settings.targets]
         if any(each.put.enabled or each.delete.enabled or each.get.redirect_to_signed_url for each in actions):
@@ -154,7 +154,7 @@ class GenerationBuilder:
         return found
 
     def _oidc(self, settings: Settings, before: Parts | None) -> dict[str, Authenticator]:
-        """One for each provider of OpenID Connect; an unchanged one keeps what it knows of its issuer."""
+        """Makes the authenticators of OpenID Connect; an unchanged one keeps the keys of its issuer."""
         # Some 15 MiB of libraries that few configurations need.
         from tornado_proxy.auth.oidc import OidcAuthenticator  # noqa: PLC0415
 
@@ -170,7 +170,7 @@ class GenerationBuilder:
         await self._verifier.close()
 
     def _stores(self, settings: Settings, before: Parts | None) -> dict[str, Shared]:
-        """A store for each target, taken over where its name, bucket and cache are unchanged."""
+        """Makes the store of each target; keeps it if name, bucket and cache are unchanged."""
         old: dict[tuple[str, Bucket, ObjectCache | None], Shared] = {}
         if before is not None:
             old = {_stored_by(target): before.stores[target.name] for target in before.settings.targets}
@@ -194,12 +194,12 @@ class GenerationBuilder:
 
 
 def _stored_by(target: Target) -> tuple[str, Bucket, ObjectCache | None]:
-    """What a store is made of."""
+    """Returns the values that a store depends on."""
     return target.name, target.bucket, target.cache
 
 
 def bare_stores(parts: Parts) -> Iterator[tuple[Target, Store]]:
-    """Each target with its store, past what keeps objects and measures the calls of requests."""
+    """Yields each target with its store, without the wrappers that cache and measure."""
     for target in parts.settings.targets:
         store = parts.stores[target.name].store
         while isinstance(store, ForwardingStore):
@@ -208,12 +208,12 @@ def bare_stores(parts: Parts) -> Iterator[tuple[Target, Store]]:
 
 
 def purge(parts: Parts, target: str | None, prefix: str) -> int:
-    """Has the caches of a target forget, or all; returns the number of objects."""
+    """Purges the caches of a target, or all; returns the number of objects."""
     return sum(cache.purge(prefix) for name, cache in _caches(parts) if target in (None, name))
 
 
 def forget_written(parts: Parts, written: ObjectWritten) -> bool:
-    """Has every cache of the target's bucket forget an object; returns whether there is such a cache."""
+    """Drops an object from all caches of its bucket; returns whether there is such a cache."""
     buckets = {each.name: (each.bucket.name, each.bucket.s3_endpoint) for each in parts.settings.targets}
     found = [cache for name, cache in _caches(parts) if buckets[name] == buckets.get(written.target)]
     for cache in found:
@@ -271,7 +271,7 @@ class GenerationHolder:
         self._retire(before)
 
     async def close(self) -> None:
-        """Retires the current generation too, and waits for all; call it when no new request can find it."""
+        """Retires all generations and waits for them; call it when no new request can come."""
         self._retire(self.current)
         await asyncio.gather(*self._retiring)
 

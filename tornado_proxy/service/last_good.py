@@ -1,4 +1,4 @@
-"""A copy of the last good snapshot: what a service starts from if an edit has made the real files unusable.
+"""A copy of the last good snapshot, from which a service starts if its files are bad.
 
 Secrets that the configuration only refers to are not copied.
 """
@@ -23,13 +23,13 @@ RETRY = 60.0  # seconds after which a failed copy is tried again
 
 
 class NoLastGood(Exception):
-    """There is no copy to start from; the text gives the reason."""
+    """A copy that cannot be used; the text gives the reason."""
 
 
 async def keep_each(
     last_good: LastGood, in_force: Callable[[], Snapshot], changed: asyncio.Event, retry: float = RETRY
 ) -> None:
-    """Keeps every snapshot that is put in force, until cancelled; a failure is a warning, and tried again."""
+    """Keeps each snapshot that is put in force, until cancelled; a failure is logged and tried again."""
     logged = ""
     while True:
         changed.clear()
@@ -55,7 +55,7 @@ class LastGood:
         self.trouble = ""  # why the last snapshot could not be kept, or empty
 
     def keep(self, snapshot: Snapshot) -> None:
-        """Keeps a snapshot in place of the one before; sets `trouble` if it cannot."""
+        """Replaces the copy by a snapshot; sets `trouble` if it cannot."""
         assert snapshot.text is not None, "what is in force could be read"
         config = _name_of(Path(snapshot.text.name))
         copy = json.dumps(
@@ -84,14 +84,14 @@ class LastGood:
             self._kept, self.trouble = copy, ""
 
     def read(self, config: Path, environment: Mapping[str, str]) -> Snapshot:
-        """The copy of a configuration file's snapshot, with its secrets fetched again; raises `NoLastGood`."""
+        """Reads the copy for a configuration file, and its secrets anew; raises `NoLastGood`."""
         owner, text, kept = self._read()
         if owner != _name_of(config):
             raise NoLastGood(f"`{self.directory}` holds the copy of `{owner}`")
         return compile_text(SourceFile(str(config), text), environment, kept)
 
     def _read(self) -> tuple[str, str, tuple[Read, Read]]:
-        """The configuration's name and text, its rule files and its templates; raises `NoLastGood`."""
+        """Reads the name of the configuration, its text, and its rule files and templates; raises `NoLastGood`."""
         try:
             copy = json.loads((self.directory / COPY).read_bytes())
             files = [Read(tuple(_unpacked(*each) for each in copy[kind])) for kind in ("rules", "templates")]
@@ -113,7 +113,7 @@ class LastGood:
 
 
 def _name_of(config: Path) -> str:
-    """What a configuration is known by."""
+    """Returns the name that identifies a configuration."""
     return str(config.absolute())
 
 

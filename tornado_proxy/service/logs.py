@@ -26,13 +26,13 @@ class _Text(logging.Formatter):
         return "\n  ".join((line, *self.traceback(record)))
 
     def traceback(self, record: logging.LogRecord) -> list[str]:
-        """The lines of a record's traceback."""
+        """Returns the lines of a record's traceback."""
         lines = self.formatException(record.exc_info).split("\n") if record.exc_info else []
         return [harmless(line) for line in lines]
 
 
 class _Journal(_Text):
-    """Each line with its priority in front (sd-daemon(3)), and without the time: the journal has its own."""
+    """Lines with a priority (sd-daemon(3)) instead of the time, which the journal adds itself."""
 
     def format(self, record: logging.LogRecord) -> str:
         priority = next(number for level, number in _PRIORITIES if record.levelno >= level)
@@ -92,7 +92,7 @@ class Shortages(logging.Filter):
 
 
 class Outlet(logging.Handler):
-    """Hands lines to a writer, so that logging never waits for the reader of standard error."""
+    """Passes lines to a writer, so that logging never waits for the reader of standard error."""
 
     patience = 1.0  # seconds that the end of the process waits for a reader
 
@@ -110,7 +110,7 @@ class Outlet(logging.Handler):
             self.handleError(record)
 
     def flush(self) -> None:
-        """Waits a little for unwritten lines; `logging.shutdown` calls this at the end."""
+        """Waits for unwritten lines, for a second at most; `logging.shutdown` calls this at the end."""
         self.writer.drain(self.patience)
 
     def close(self) -> None:
@@ -143,7 +143,7 @@ def set_log_level(level: str) -> None:
 
 
 def line_writer() -> Callable[[str], None] | None:
-    """What writes complete lines of the access log; None if their level, `info`, is not logged.
+    """Returns a function that writes a line of the access log, or None if the level `info` is not logged.
 
     A record of `logging` for each request would cost it more than making the line.
     """
@@ -154,7 +154,7 @@ def line_writer() -> Callable[[str], None] | None:
 
 
 def close_logging() -> logging.Logger:
-    """Writes what waits and removes the handlers, so that no thread of theirs is left; returns the root logger."""
+    """Writes all waiting lines, and removes the handlers and their threads; returns the root logger."""
     flush_logging()
     root = logging.getLogger()
     for old in root.handlers[:]:
@@ -165,7 +165,7 @@ def close_logging() -> logging.Logger:
 
 
 def flush_logging() -> None:
-    """Waits a little for unwritten lines."""
+    """Waits at most a second for unwritten lines."""
     for handler in logging.getLogger().handlers:
         handler.flush()
 

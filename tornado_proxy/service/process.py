@@ -1,4 +1,4 @@
-"""The process that operators see: edits and signals, the service manager, the admin listener, the end."""
+"""The service as one process: its start, signals, edits, probes, service manager, admin listener and end."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SPARE = 10.0  # seconds beyond the grace period that the manager is asked to wai
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What a process is started with.
+    """The arguments of a process.
 
     `read` reads the snapshot again. `announce` gets the URLs of requests and of the admin listener when both are
     answered. `last_good` keeps each snapshot that is put in force; `from_last_good` is true if the first came from it.
@@ -82,11 +82,11 @@ class Prober:
 
     @property
     def finds_bucket(self) -> bool:
-        """Whether a bucket can be used, as the last probes say; true where nothing is probed."""
+        """Whether the last probe could use any bucket; true if probes are off."""
         return not self._interval or any(result.is_up for result in self.results.values())
 
     def poke(self) -> None:
-        """Notes that other buckets may be in force."""
+        """Probes again at once, because other buckets may be in force."""
         self._poked.set()
 
     async def run(self) -> None:
@@ -116,7 +116,7 @@ class Prober:
 
 
 class Process:
-    """A process from its first request to its last; the admin listener shows and commands it."""
+    """The service from its start to its end."""
 
     def __init__(self, launch: Launch, serving: Serving) -> None:
         self._launch = launch
@@ -134,7 +134,7 @@ class Process:
         self._begun = False
 
     def _is_ready(self) -> bool:
-        """Whether requests are being answered, and a bucket can be used where the configuration asks for that."""
+        """Whether requests are answered and, if `s3.readyNeedsBucket` is set, a bucket can be used."""
         return self._begun and self._serving.is_serving() and (not self._needs_bucket or self._prober.finds_bucket)
 
     async def run(self) -> None:
@@ -160,7 +160,7 @@ class Process:
             await admin.close_all_connections()
 
     def _prepare(self) -> AdminServer:
-        """Makes what follows edits, and the admin listener: the first requests need none of these libraries."""
+        """Makes the admin listener and what follows edits; the first requests do not wait for these imports."""
         from tornado_proxy.service.admin import AdminServer, admin_application  # noqa: PLC0415
         from tornado_proxy.service.administration import Administration  # noqa: PLC0415
         from tornado_proxy.service.watching import Follower  # noqa: PLC0415
@@ -209,7 +209,7 @@ class Process:
                 task.cancel()
 
     def _follow_up(self, report: ReloadReport) -> None:
-        """Does what else a reload asks for."""
+        """Passes on the result of a reload."""
         if report.outcome is ReloadOutcome.LOADED:
             self._set_changed.set()
             self._prober.poke()
@@ -217,19 +217,19 @@ class Process:
         self._launch.notifier.status(self._administration.status_line())
 
     def _admin_context(self) -> SSLContext | None:
-        """The context of the admin listener; None where it speaks plain HTTP."""
+        """Returns the TLS context of the admin listener; None for plain HTTP."""
         ssl = self._reloader.in_force.settings.internal_server.ssl
         return make_context(ssl) if ssl and ssl.enabled else None
 
     async def _renew_certificates(self) -> None:
-        """Looks now and then, where certificates come from far away: nothing else would show that they are renewed."""
+        """Reloads every hour if certificates were fetched from URLs: no event shows that they are renewed."""
         while True:
             await asyncio.sleep(RENEW_AFTER)
             if self._reloader.in_force.loaded.snapshot.fetched.documents:
                 await self._reloader.reload()
 
     async def _heed_hang_ups(self) -> None:
-        """Reloads for each SIGHUP, and reports the end to the manager: `systemctl reload` waits for it."""
+        """Reloads on SIGHUP, and reports the end to systemd, for which `systemctl reload` waits."""
         while True:
             await self._hang_up.wait()
             self._hang_up.clear()

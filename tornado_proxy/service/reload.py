@@ -41,7 +41,7 @@ _HANGS = Diagnostic(
 
 @dataclass(frozen=True, slots=True)
 class InForce:
-    """What is in force: its number, its snapshot, since when (Unix time, seconds), and what waits for a restart."""
+    """The snapshot in force, its number, its start (Unix time in seconds), and the settings that wait for a restart."""
 
     number: int
     loaded: CompiledSnapshot
@@ -50,7 +50,7 @@ class InForce:
 
     @property
     def settings(self) -> Settings:
-        """The settings, which are valid."""
+        """The settings; those in force are valid."""
         assert self.loaded.settings is not None
         return self.loaded.settings
 
@@ -84,7 +84,7 @@ class Reloader:
         self.failure: ReloadReport | None = None
 
     def watched(self) -> tuple[Path, ...]:
-        """The paths to watch: those of the snapshot in force, and of the snapshot read last."""
+        """Returns the paths to watch: of the snapshot in force, and of the one that was read last."""
         return tuple(dict.fromkeys((*self.in_force.loaded.snapshot.watched, *self._watched)))
 
     async def reload(self) -> ReloadReport:
@@ -168,13 +168,13 @@ def _facts(report: ReloadReport) -> tuple[object, ...]:
 
 
 def _news(before: Iterable[Diagnostic], now: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """The diagnostics that were not reported before; an edit may have moved their places."""
+    """Returns the diagnostics that are new; places are ignored, since an edit moves them."""
     known = {(each.severity, each.code, each.message) for each in before}
     return tuple(each for each in now if (each.severity, each.code, each.message) not in known)
 
 
 def changes(before: CompiledSnapshot, after: CompiledSnapshot) -> Iterator[str]:
-    """The differences between two generations, a line each; settings are named, but no value of them is shown."""
+    """Yields a line for each difference between two generations; names settings, but shows no values."""
     if before.settings is None or after.settings is None:
         return
     old, new = ({target.name: target for target in each.targets} for each in (before.settings, after.settings))
@@ -197,7 +197,7 @@ def changes(before: CompiledSnapshot, after: CompiledSnapshot) -> Iterator[str]:
 
 
 def _changed(old: Any, new: Any, path: str = "") -> list[str]:
-    """The options in which two sections differ, as the file names them: `bucket.region`."""
+    """Returns the paths of the options that differ between two sections, such as `bucket.region`."""
     found: list[str] = []
     for each in options_of(type(new)) if old != new else ():
         name = f"{path}{each.group.name}.{each.name}" if each.group else f"{path}{each.name}"
@@ -211,7 +211,7 @@ def _changed(old: Any, new: Any, path: str = "") -> list[str]:
 
 
 def _rewrite_lines(before: RuleSet, after: RuleSet, directory: Path) -> Iterator[str]:
-    """Yields the fates of rewrites. One that moved is the same; one with new texts is known by its name or source."""
+    """Yields the rewrites that were added, removed, changed or moved; name or source identifies a changed one."""
     old, new = Counter(map(_texts, before.rewrites)), Counter(map(_texts, after.rewrites))
     less, more = old - new, new - old
     gone = {_identity(each): each for each in before.rewrites if _texts(each) in less}
@@ -237,19 +237,19 @@ def _identity(rewrite: Rewrite) -> tuple[str, str]:
 
 
 def _placed(rewrite: Rewrite, directory: Path) -> str:
-    """A rewrite and its place, as seen from the configuration."""
+    """Writes a rewrite with its place, relative to the configuration."""
     file = rewrite.span.source.name.removeprefix(f"{directory}/")
     return f"`{rewrite.label}` ({file}:{rewrite.span.first.line})"
 
 
 def _listed(names: Sequence[str]) -> str:
-    """The first names, and the number of the others."""
+    """Joins the first names, and counts the others."""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more
 
 
 def fixed_at_start(settings: Settings, running: Settings) -> tuple[Settings, tuple[str, ...]]:
-    """The settings with the running values of everything that needs a restart, and the names of those that differ."""
+    """Restores the settings that only a restart changes; also returns the names of those that differ."""
     fixed = {"server": "server", "internalServer": "internal_server", "s3": "s3", "log": "log", "tracing": "tracing"}
     server, internal = running.server, running.internal_server
     kept = replace(
@@ -264,7 +264,7 @@ def fixed_at_start(settings: Settings, running: Settings) -> tuple[Settings, tup
 
 
 def run_rule_tests(loaded: CompiledSnapshot, before: CompiledSnapshot | None = None) -> CompiledSnapshot:
-    """The snapshot with a diagnostic for each rule test that fails in a target changed since `before`."""
+    """Runs the rule tests of targets that changed since `before`; adds a diagnostic for each failure."""
     settings = loaded.settings
     if settings is None or settings.reload.tests == "off" or not loaded.usable:
         return loaded
@@ -274,7 +274,7 @@ def run_rule_tests(loaded: CompiledSnapshot, before: CompiledSnapshot | None = N
 
 
 def tolerated(loaded: CompiledSnapshot) -> CompiledSnapshot:
-    """The same snapshot with failing tests as warnings."""
+    """Returns the snapshot with failing rule tests as warnings."""
     milder = (
         replace(each, severity=Severity.WARNING) if each.code == FAILING_TEST else each for each in loaded.diagnostics
     )
@@ -296,7 +296,7 @@ def _failures(loaded: CompiledSnapshot, settings: Settings, before: CompiledSnap
             if not outcome.passed:
                 failed += 1
                 if failed <= _MOST_FAILING:
-                    # The whole linter comes along, which nobody needs whose tests pass.
+                    # Imports the whole linter, which is only needed if a test fails.
                     from tornado_proxy.lint.checks.tests import failing_test  # noqa: PLC0415
 
                     yield failing_test(outcome)

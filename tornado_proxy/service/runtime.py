@@ -66,7 +66,7 @@ class CannotServe(Exception):
 
 
 class DetachedExecutor(ThreadPoolExecutor):
-    """Threads for calls that may hang, such as those into a file system: the end of an event loop waits for none."""
+    """Threads for calls that may hang, as in a file system; the end of the event loop does not wait for them."""
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002 - the base's signature
         """Ends idle threads; does not wait for the others."""
@@ -74,7 +74,7 @@ class DetachedExecutor(ThreadPoolExecutor):
 
 
 def end_process(status: int) -> int:
-    """Returns the exit status, or ends the process at once where the interpreter would wait for a thread.
+    """Returns the exit status, or ends the process at once if a thread hangs.
 
     A thread cannot be stopped, and one that waits for a bucket may do so for minutes after all answers are given.
     """
@@ -91,7 +91,7 @@ def end_process(status: int) -> int:
 
 
 def raise_descriptor_limit() -> None:
-    """Lets the process open as many descriptors as its hard limit permits, as programs in Go do.
+    """Raises the soft limit of open descriptors to the hard limit, as programs in Go do.
 
     The soft limit is often 1024, for the sake of select(2), and a client may need a connection to S3 besides its own.
     """
@@ -223,7 +223,7 @@ def _serve_forks(ours: socket.socket, work: Work) -> None:
 
 
 def _obey(ours: socket.socket, children: set[int], work: Work, pipe: tuple[int, int]) -> bool:
-    """Follows one order; returns false if there will be no more."""
+    """Follows one order; returns false after the last one."""
     data, descriptors, _, _ = socket.recv_fds(ours, _ORDER.size, _MOST_SOCKETS)
     if not data:
         return False
@@ -253,7 +253,7 @@ def _obey(ours: socket.socket, children: set[int], work: Work, pipe: tuple[int, 
 
 
 def _ended(children: set[int]) -> list[tuple[int, int]]:
-    """The children that have ended, with their exit statuses; each once."""
+    """Returns the children that have ended since the last call, with their exit statuses."""
     found = []
     for pid in list(children):
         ended, status = os.waitpid(pid, os.WNOHANG)

@@ -1,4 +1,4 @@
-"""Serving requests: the interface of what does it, and this process doing it by itself."""
+"""Serving requests: the interface, and its implementation by a single process."""
 
 from __future__ import annotations
 
@@ -57,39 +57,39 @@ class Serving(Protocol):
         """Whether any process answers requests."""
 
     def is_responsive(self) -> bool:
-        """Whether every event loop that answers requests has turned recently."""
+        """Whether every event loop that answers requests has run recently."""
 
     def workers(self) -> Sequence[dict[str, object]]:
-        """The state of each process that answers requests, fit for JSON."""
+        """Returns the state of each process that answers requests, as JSON."""
 
     async def report(self) -> ProcessReport:
-        """What was counted since the start, in the processes that have ended too."""
+        """Returns all counts since the start, including those of processes that have ended."""
 
     async def probe(self) -> Sequence[ProbeResult]:
         """Probes the buckets of the generation in force."""
 
     async def purge(self, target: str | None, prefix: str) -> int:
-        """Has the caches of all processes forget the objects of a target, or of all, whose keys begin with a prefix.
+        """Purges the objects of a target, or of all, whose keys begin with a prefix from all caches.
 
         Returns the number of objects, each counted in each process.
         """
 
     def set_log_level(self, level: str) -> None:
-        """Has all processes log what is at least as severe as a level."""
+        """Sets the log level of all processes."""
 
     async def wind_down(self, grace: float) -> None:
         """Accepts no more, and finishes running requests within `grace` seconds."""
 
 
 def opening_of(settings: Settings) -> Opening:
-    """What connections of clients begin with."""
+    """Returns how connections of clients begin: TLS, and the PROXY protocol."""
     server = settings.server
     tls = make_context(server.ssl) if server.ssl and server.ssl.enabled else None
     return Opening(tls, TrustedProxies(server.trusted_proxies if server.proxy_protocol else ()))
 
 
 def _tracer(tracing: Tracing | None) -> RequestTracer | None:
-    """What makes traces, if they are configured; raises `Unbuildable` where the extra is not installed."""
+    """Makes the tracer if one is configured; raises `Unbuildable` without the extra `otel`."""
     if tracing is None:
         return None
     try:
@@ -100,7 +100,7 @@ def _tracer(tracing: Tracing | None) -> RequestTracer | None:
 
 
 class SingleProcess:
-    """Serving in this process; raises `Unbuildable`. `spread` is called with each object that others must forget."""
+    """Serves in this process; raises `Unbuildable`. `spread` gets each object that other caches must drop."""
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class SingleProcess:
         self._server = HttpServer(self._gateway.begin, settings.limits, opening_of(settings))
 
     async def start(self, sockets: Sockets) -> None:
-        """Begins to answer; what the first requests do not need is imported while they are answered."""
+        """Begins to answer; imports in the background what the first requests do not need."""
         self._inherited = sockets.inherited
         self._server.add_sockets(sockets.sockets)
         await in_background(self._prepare)
@@ -146,7 +146,7 @@ class SingleProcess:
         self._builder.pages.prepare()
 
     async def activate(self, number: int, loaded: CompiledSnapshot) -> None:
-        """Builds on a thread, swaps on the loop."""
+        """Builds the generation on a thread, and puts it in force on the event loop."""
         assert loaded.settings is not None
         before = self._generations.current.parts
         parts = await in_background(self._builder.build, loaded, before)
@@ -159,11 +159,11 @@ class SingleProcess:
         self._server.opening = opening
 
     def is_serving(self) -> bool:
-        """True: the caller runs on the loop that answers requests."""
+        """Always true: the caller runs on the event loop that answers requests."""
         return True
 
     def is_responsive(self) -> bool:
-        """True, for the same reason."""
+        """Always true, for the same reason."""
         return True
 
     def workers(self) -> Sequence[dict[str, object]]:
@@ -179,11 +179,11 @@ class SingleProcess:
         ]
 
     async def report(self) -> ProcessReport:
-        """What this process has counted."""
+        """Returns the counts of this process."""
         return ProcessReport((*self._process.collect(), *self._metrics.collect()), self._metrics.activity())
 
     async def purge(self, target: str | None, prefix: str) -> int:
-        """Has the caches forget."""
+        """Purges the caches."""
         return purge(self._generations.current.parts, target, prefix)
 
     def set_log_level(self, level: str) -> None:
@@ -191,7 +191,7 @@ class SingleProcess:
         set_log_level(level)
 
     def forget(self, written: ObjectWritten) -> bool:
-        """Has the caches forget an object that another process wrote; returns whether there are any of its bucket."""
+        """Drops an object that was written from the caches; returns whether its bucket has any."""
         return forget_written(self._generations.current.parts, written)
 
     def _forget(self, written: ObjectWritten) -> None:
@@ -199,12 +199,12 @@ class SingleProcess:
             self._spread(written)
 
     async def probe(self) -> Sequence[ProbeResult]:
-        """Probes the buckets with the connections of requests; the generation stays open meanwhile."""
+        """Probes the buckets over the connections of requests."""
         with self._generations.current as generation:
             return await probe_all(bare_stores(generation.parts))
 
     async def wind_down(self, grace: float, *, leave_queue: bool | None = None) -> None:
-        """Finishes running requests, retires the generation, ends the threads.
+        """Finishes running requests, retires all generations, and ends the threads.
 
         `leave_queue` leaves connections that nobody has accepted to other processes with the same sockets; by default,
         if the sockets are inherited.

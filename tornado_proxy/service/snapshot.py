@@ -37,7 +37,7 @@ Answers = Mapping[Reference, Secret | None]
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The configuration compiled (it names the rest), the bytes of rule files and templates, and a digest of all.
+    """The compiled configuration, the bytes of rule files and templates, and a digest of all.
 
     The digest may be shown: it covers no secret, so nobody can test guesses on it. `watched` are the paths to watch:
     the configuration file, those of rules and templates, the files of secrets. `text` is the configuration file's
@@ -63,11 +63,11 @@ class Snapshot:
 
     @property
     def files(self) -> tuple[RuleFile, ...]:
-        """All files but the configuration itself."""
+        """All files except the configuration."""
         return (*self.rules.files, *self.templates.files)
 
     def with_settings(self, settings: Settings) -> Snapshot:
-        """The same snapshot with other settings."""
+        """Returns the snapshot with other settings."""
         return replace(self, configuration=replace(self.configuration, settings=settings))
 
 
@@ -89,7 +89,7 @@ def read_snapshot(config: Path, environment: Mapping[str, str], known: Snapshot 
 
 
 def read_to_check(config: Path, environment: Mapping[str, str]) -> Snapshot:
-    """Reads the snapshot once, for a shell that has not the service's systemd credentials: a note names each."""
+    """Reads the snapshot once, without the systemd credentials, which only the service has; a note names each."""
     text = configuration.read(config, again=True)
     if isinstance(text, configuration.Loaded) or "CREDENTIALS_DIRECTORY" in environment:
         return read_snapshot(config, environment)
@@ -114,7 +114,7 @@ def compile_text(
     resolve: Resolver | None = None,
     fetched: FetchedDocuments | None = None,
 ) -> Snapshot:
-    """The set of a configuration's text and the files that it names, or the `kept` rule files and templates.
+    """Compiles a configuration's text, and reads the files that it names unless `kept` has them.
 
     Fetches the secrets. `fetched` has the certificates of an earlier snapshot, which stay in use where they cannot be
     fetched again.
@@ -179,7 +179,7 @@ class SnapshotReader:
 
 
 def _may_be_halfway(before: Snapshot | None, now: Snapshot) -> bool:
-    """Whether a file has become empty, or one that could be read cannot be any more: an edit may go on."""
+    """Whether a file has become empty or unreadable, so that an edit may still go on."""
     if before is None:
         return False
     held = {file.name for file in before.files if file.data}
@@ -194,7 +194,7 @@ def _is_incomplete(read: Snapshot) -> bool:
 
 
 def _answers_are(answers: Answers, resolve: Resolver) -> bool:
-    """Whether every reference still has the same secret; one that was missing may be missing for another reason now."""
+    """Whether every secret is still the same; a missing one counts as changed."""
     try:
         return all(resolve(reference) == answer for reference, answer in answers.items())
     except SecretMissing:
@@ -216,7 +216,7 @@ def _read_rules(loaded: configuration.Loaded) -> Read:
 
 
 def _digest(loaded: configuration.Loaded, rules: Read, templates: Read, directory: Path) -> str:
-    """SHA-256 over everything that was read or could not be read, each with its role, name and length.
+    """Returns a SHA-256 of all files and diagnostics, each with its role, name and length.
 
     Names are relative to the configuration's directory: the same files have the same digest wherever they stand.
     """
@@ -245,7 +245,7 @@ def _digest(loaded: configuration.Loaded, rules: Read, templates: Read, director
 
 @dataclass(frozen=True, slots=True)
 class CompiledSnapshot:
-    """A snapshot, compiled, with all its diagnostics; `rules` and `pages` are what the next compilation reuses."""
+    """A compiled snapshot with all its diagnostics; the next compilation reuses `rules` and `pages`."""
 
     snapshot: Snapshot = field(repr=False)
     rule_sets: Mapping[str, RuleSet] = field(default_factory=dict)

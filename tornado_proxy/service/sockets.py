@@ -21,7 +21,7 @@ _STATUS_LENGTH = 400  # characters; more would drown the rest of `systemctl stat
 
 
 class CannotListen(Exception):
-    """An address that cannot be listened on; the text names it and gives the reason."""
+    """An address on which the process cannot listen; the text gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def open_sockets(listener: Listener) -> Sockets:
 
 
 def local_socket(path: Path) -> socket.socket:
-    """Listens on a socket in the file system, which only the same user may use; raises `CannotListen`.
+    """Listens on a Unix socket that only the same user may use; raises `CannotListen`.
 
     One that an earlier process left is replaced.
     """
@@ -78,7 +78,7 @@ def _is_alive(path: Path) -> bool:
 
 
 def _bound(listener: Listener) -> list[socket.socket]:
-    """A socket for each address of a name, all on one port; where one cannot be had, none is left open."""
+    """Opens a socket for each address of a name, all on one port; if one fails, closes the others."""
     kind, passive = socket.SOCK_STREAM, socket.AI_PASSIVE
     found = socket.getaddrinfo(listener.address or None, listener.port, type=kind, flags=passive)
     port = listener.port
@@ -97,7 +97,7 @@ def _bound(listener: Listener) -> list[socket.socket]:
 
 
 def named(sockets: Sequence[socket.socket], *, inherited: bool = False, is_tls: bool = False) -> Sockets:
-    """Sockets that listen already, with the URL of the first."""
+    """Wraps listening sockets, with the URL of the first."""
     address = sockets[0].getsockname()
     if not isinstance(address, tuple):
         return Sockets(tuple(sockets), f"unix:{address}", inherited)
@@ -129,7 +129,7 @@ class Notifier:
         self._send(*_status(status))
 
     def alive(self) -> None:
-        """Keeps the watchdog quiet for another period."""
+        """Feeds the watchdog for another period."""
         self._send("WATCHDOG=1")
 
     def _send(self, *fields: str) -> None:
@@ -154,7 +154,7 @@ def _status(text: str) -> tuple[str, ...]:
 
 
 def watchdog_period(environment: Mapping[str, str], pid: int) -> float | None:
-    """Seconds after which the manager gives up on a silent service; None if it does not watch this process."""
+    """Returns the seconds after which systemd restarts a silent service; None if it does not watch this process."""
     period = environment.get("WATCHDOG_USEC", "")
     if not period.isdecimal() or int(period) == 0:
         return None
@@ -164,7 +164,7 @@ def watchdog_period(environment: Mapping[str, str], pid: int) -> float | None:
 
 
 def inherited_sockets(environment: Mapping[str, str], pid: int) -> dict[str, list[socket.socket]]:
-    """The sockets that the manager opened for this process, by name (`FileDescriptorName=`); empty without any.
+    """Returns the sockets that systemd opened for this process, by name (`FileDescriptorName=`).
 
     They are taken over: not blocking, and not inherited by children.
     """

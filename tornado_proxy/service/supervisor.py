@@ -1,4 +1,4 @@
-"""Serving in workers: processes on one port, each replaced when it dies, all sent the same generations.
+"""Serving in workers: processes on one port that get the same generations, and are replaced when they die.
 
 Only the supervisor reads files, and it sends what it read. So workers can never disagree, and one that starts while the
 files on disk are wrong serves what the others serve.
@@ -88,7 +88,7 @@ class WorkerHandle:
         return self._serves and not self._gone and self._silent < RESPONSIVE
 
     async def call(self, method: Method, *arguments: object, within: float | None = None) -> Any:
-        """Calls a method of the worker; returns None if it is gone, or too busy to answer within so many seconds."""
+        """Calls a method of the worker; returns None if it has ended, or does not answer within some seconds."""
         if self._gone:
             return None
         number, answer = next(self._numbers), asyncio.get_running_loop().create_future()
@@ -107,7 +107,7 @@ class WorkerHandle:
         self._channel.post(WorkerCall(next(self._numbers), method, arguments))
 
     async def refresh_report(self) -> None:
-        """Asks for its counts; of a busy worker, those that it sent a few seconds ago are kept."""
+        """Asks for its counts; keeps the earlier ones if it is too busy to answer."""
         self.report = await self.call("report", within=COUNTS_WITHIN) or self.report
 
     async def ended(self) -> int:
@@ -120,7 +120,7 @@ class WorkerHandle:
         self._process.kill()
 
     async def close(self) -> None:
-        """Lets go of it; kills it if it still runs."""
+        """Kills it if it still runs, and closes its channel."""
         self.kill()
         for task in (self._listening, self._watching):
             task.cancel()
@@ -223,18 +223,18 @@ class Supervisor:
         return _added((self._ended, own, *(worker.report for worker in workers)))
 
     async def purge(self, target: str | None, prefix: str) -> int:
-        """Has the caches of all workers forget."""
+        """Purges the caches of all workers."""
         return sum(found or 0 for found in await self._call("purge", target, prefix, within=PURGED_WITHIN))
 
     def set_log_level(self, level: str) -> None:
-        """Has all workers log by a level, those that start later too."""
+        """Sets the log level of all workers, and of those that start later."""
         set_log_level(level)
         self._start = replace(self._start, log_level=level)
         for worker in self._workers.values():
             worker.post("set_log_level", level)
 
     def _spread(self, writer: WorkerHandle, written: ObjectWritten) -> None:
-        """Has the caches of all other workers forget an object."""
+        """Has all other workers drop an object from their caches."""
         for worker in self._workers.values():
             if worker is not writer:
                 worker.post("forget", written)
@@ -312,7 +312,7 @@ def _added(reports: Sequence[ProcessReport]) -> ProcessReport:
 
 
 def _of_ended(report: ProcessReport) -> ProcessReport:
-    """What stays of a worker's report when it has ended."""
+    """Returns the part of a report that counts on after its worker has ended."""
     counts = tuple(each for each in report.counts if each.type != "gauge")
     return ProcessReport(counts, replace(report.activity, in_flight=0))
 

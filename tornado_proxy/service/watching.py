@@ -1,8 +1,8 @@
-"""Follows edits: the kernel's notifications, a moment of quiet, a reload; and a slow look beside them.
+"""Follows edits: reloads shortly after the kernel reports a change, and every few seconds besides.
 
 Notifications miss what happens on network file systems, in bind-mounted files and behind links that lead out of the
-places. Directories are watched, never names: an editor saves by rename, a ConfigMap is swapped by moving `..data`, and
-neither ever names the file that a rule author has in mind.
+places. Directories are watched, not files: an editor saves by renaming, and a ConfigMap is swapped by moving `..data`.
+Neither event names the rule file.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ Identity = tuple[int, int]  # device and inode: a directory renamed into place i
 
 
 class Watch(FileSystemEventHandler):
-    """Calls `poke`, on a thread of its own, whenever a change may be one of the snapshot."""
+    """Calls `poke` on its own thread after each change that may belong to the snapshot."""
 
     def __init__(self, poke: Callable[[], None]) -> None:
         self._poke = poke
@@ -63,7 +63,7 @@ class Watch(FileSystemEventHandler):
         self.trouble = ""  # why changes may go unnoticed, or empty
 
     def look_at(self, places: Iterable[Path]) -> None:
-        """Watches around places; call it again after every change, for what was renamed into place."""
+        """Watches places; call it again after every change, since directories may have been replaced."""
         places = [place.absolute() for place in places]
         for _ in range(_MOST_LOOKS):
             try:
@@ -95,7 +95,7 @@ class Watch(FileSystemEventHandler):
             self._observer.join()
 
     def on_any_event(self, event: FileSystemEvent) -> None:
-        """Pokes for a change that matters; called by watchdog."""
+        """Pokes after a change that matters; called by watchdog."""
         if type(event) in _CHANGES and any(
             self._matters(os.fsdecode(path), is_directory=event.is_directory)
             for path in (event.src_path, event.dest_path)
@@ -103,7 +103,7 @@ class Watch(FileSystemEventHandler):
             self._poke()
 
     def _matters(self, path: str, *, is_directory: bool) -> bool:
-        """Whether a path may belong to the snapshot; a log beside it does not."""
+        """Whether a path may belong to the snapshot, unlike a log beside it."""
         name = path.rpartition("/")[2]
         is_rules = name.endswith(".rules") and not name.startswith(".")
         # A link may be the `..data` of a ConfigMap, which leads to everything in it.
@@ -124,7 +124,7 @@ class Watch(FileSystemEventHandler):
 
 
 def _around(place: Path) -> Iterator[tuple[Path, bool]]:
-    """The directories in which a change of a place shows, each with whether all below it counts."""
+    """Yields the directories to watch for a place, each with whether to watch it recursively."""
     for path in dict.fromkeys((place, place.resolve())):
         if path.is_dir():
             yield path, True
@@ -145,7 +145,7 @@ _LOG = logging.getLogger("tornado_proxy")
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How soon an edit is followed, in seconds."""
+    """The delays of following edits, in seconds."""
 
     quiet: float = 0.05  # without a further change before an edit counts as done
     patience: float = 0.5  # at most, even if changes go on
@@ -154,7 +154,7 @@ class Pace:
 
 
 class Follower:
-    """Calls `reload` after every edit around `places`, which may differ after each."""
+    """Calls `reload` after every edit around `places`, which it asks for again each time."""
 
     def __init__(
         self,
@@ -172,7 +172,7 @@ class Follower:
         self._watch = watch(self.poke)
 
     def poke(self) -> None:
-        """Notes that something may have changed; from any thread, also after the loop has ended."""
+        """Reports a change; may be called from any thread, and after the event loop has ended."""
         try:
             self._loop.call_soon_threadsafe(self._poked.set)
         except RuntimeError:
@@ -204,7 +204,7 @@ class Follower:
         self._logged_trouble = trouble
 
     async def _next_poke(self) -> None:
-        """Waits for a change and the quiet after it, or for the time of the next look."""
+        """Waits for a change and for the quiet after it, or until the next look is due."""
         period = self._pace.look_unwatched if self._watch.trouble else self._pace.look
         if await self._poked_within(period):
             end = self._loop.time() + self._pace.patience

@@ -1,4 +1,4 @@
-"""A worker process: serves what the supervisor sends, reports that its loop turns, and ends with the supervisor.
+"""A worker process: serves the supervisor's snapshots, sends heartbeats, and ends with the supervisor.
 
 Messages are pickled values over a socket pair: both ends are this program at the same version, and nobody else has the
 socket.
@@ -69,7 +69,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """From a worker: its loop turns, and this is its state, fit for JSON."""
+    """From a worker, every half second: its state, as JSON."""
 
     view: Mapping[str, object]
 
@@ -79,7 +79,7 @@ Message = WorkerCall | Result | Heartbeat | ObjectWritten | ProcessReport
 
 
 class Channel:
-    """One end of a socket pair."""
+    """One end of a socket pair, for messages."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -100,7 +100,7 @@ class Channel:
         return True
 
     def post(self, message: Message) -> None:
-        """Sends a message, without waiting for the other end to take it."""
+        """Sends a message without waiting."""
         data = pickle.dumps(message)
         self._writer.write(_LENGTH.pack(len(data)) + data)
 
@@ -124,7 +124,7 @@ class Channel:
 
 
 def work_on(event_loop: Literal["auto", "asyncio", "uvloop"], sockets: Sequence[socket.socket]) -> None:
-    """The life of a worker's process; the first socket is its channel, the others are listening."""
+    """Runs a worker's process; the first socket is its channel, the others listen."""
     end, *listening = sockets
     for taken in listening:
         taken.setblocking(False)
@@ -133,7 +133,7 @@ def work_on(event_loop: Literal["auto", "asyncio", "uvloop"], sockets: Sequence[
 
 
 async def _work(end: socket.socket, listening: Sequence[socket.socket]) -> None:
-    """Serves on sockets what comes over a channel, until its other end calls `stop` or is gone."""
+    """Serves on sockets until the supervisor calls `stop` or is gone."""
     channel = await Channel.over(end)
     first = await channel.receive()
     if isinstance(first, WorkerCall):
@@ -198,7 +198,7 @@ class _Worker:
             await asyncio.sleep(HEARTBEAT_EVERY)
 
     async def _obey(self) -> tuple[float, bool]:
-        """Follows calls until it is time to stop; returns the grace period, and whether all workers stop."""
+        """Answers calls until it must stop; returns the grace period, and whether all workers stop."""
         while isinstance(call := await self._channel.receive(), WorkerCall):
             if call.method == "stop":
                 (grace,) = call.arguments
