@@ -88,7 +88,7 @@ class _Handler(RequestHandler):
         return None
 
     def head(self) -> Awaitable[None] | None:
-        # Tornado sends a HEAD's answer without its body.
+        # Tornado leaves out the body.
         return self.get()
 
     def say(self, status: int, text: str) -> None:
@@ -116,7 +116,7 @@ class _Overview(_Handler):
     async def get(self) -> None:
         fields = {name: self.get_query_argument(name, "")[:_LONGEST] for name in _ASKED}
         asked = {name: text for name, text in fields.items() if text}
-        # A link may lead here from anywhere; another site's page may not spend this process's time in the background.
+        # People may follow links from other sites; pages of other sites may not use processor time in the background.
         if asked and self.request.headers.get("Sec-Fetch-Site") in _ELSEWHERE and not self._is_visited():
             self.say(403, "not for the page of another site")
             return
@@ -172,7 +172,7 @@ class _Command(_Handler):
 
     def prepare(self) -> None:
         super().prepare()
-        # A page in a browser on this machine may post to loopback; it cannot hide that it does (Fetch, 3.2).
+        # Any web page can post to loopback, but it cannot hide these headers (Fetch, 3.2).
         if (
             not self._finished
             and self.request.method == "POST"
@@ -189,7 +189,7 @@ class _Purge(_Command):
     """Purges caches; answers when that is done."""
 
     async def post(self) -> None:
-        # A purge without a parameter is a larger one, so a mistyped one must not be ignored.
+        # Without a parameter more is purged, so a mistyped one must not be ignored.
         given = self.request.query_arguments
         if self.request.body or any(name not in ("target", "prefix") or len(given[name]) > 1 for name in given):
             self.say(400, "a purge takes `target` and `prefix` in the query, each once, and nothing else")
@@ -240,7 +240,7 @@ class _JsonPage(_Handler):
 
 
 class _Metrics(_Handler):
-    """The metrics."""
+    """Yields the metrics."""
 
     async def get(self) -> None:
         self.set_header("Content-Type", CONTENT_TYPE_LATEST)
@@ -273,8 +273,8 @@ PATHS = tuple(_HANDLERS)
 
 _LOG = logging.getLogger("tornado_proxy")
 
-_SPARE = 8  # connections that are accepted where no descriptor is left
-_PAUSE = 1.0  # seconds until connections are accepted again where those are used up
+_SPARE = 8  # connections that are accepted after the last descriptor is taken
+_PAUSE = 1.0  # seconds without accepting, once the spare descriptors are taken too
 _AT_ONCE = 16
 
 
@@ -292,7 +292,7 @@ class AdminServer(HTTPServer):
 
     def add_sockets(self, sockets: Iterable[socket.socket]) -> None:
         """Accepts connections on sockets that do not block."""
-        IOLoop.current()  # makes it, for which modules are imported: the first connection may be one too many for that
+        IOLoop.current()  # imports modules, for which there may be no descriptor later
         for each in sockets:
             self._listening.append(each)
             self._resume(each)
@@ -332,7 +332,7 @@ class AdminServer(HTTPServer):
                 if not self._spare:
                     self._pause(listening, error)
                     return
-                # Only a thread could take the descriptor before the next turn, and then the next one is given.
+                # If a thread takes this descriptor first, the next turn of the loop gives up another one.
                 os.close(self._spare.pop())
             else:
                 self._handle_connection(connection, address)

@@ -54,9 +54,9 @@ Explain = Callable[[Mounts, Mapping[str, str]], Explanation]
 """Explains a request that is given by the fields of the page's form, on a thread."""
 
 _KEPT = 20  # reloads
-_SHORTEST = 60.0  # seconds that the charts show at least
+_SHORTEST = 60.0  # the shortest time of the charts, in seconds
 _SHOWN = 5  # diagnostics of a reload
-_MOST_ROWS = 50  # rewrites of a kind: a page with thousands of them would be slow to make and to read
+_MOST_ROWS = 50  # rewrites of a kind: a page with thousands would be slow to make and to read
 _PACKAGES = ("tornado-proxy", "tornado", "botocore", "google-re2")
 
 
@@ -189,7 +189,7 @@ class Administration:
                 _LOG.exception("a path could not be explained")
                 reason = f"`{type(error).__name__}` was raised; the log has the traceback"
                 return Explanation(asked["path"], (("error", ((reason,),)),))
-        # Places are shown as the other tables show them: from the configuration's folder.
+        # Places are relative to the configuration's directory, as in the other tables.
         folder = f"{settings.directory}/"
         sections = (
             (title, [[cell.removeprefix(folder) for cell in row] for row in rows]) for title, rows in explained.sections
@@ -273,7 +273,7 @@ def _charts(now: float, intervals: list[Interval]) -> Iterator[Chart]:
         return ChartLine(name, style, [(each.end, value(each)) for each in intervals])
 
     first = intervals[0].end - intervals[0].seconds if intervals else now
-    # All that there is of a process that began a moment ago, but never less than a minute.
+    # Shortly after the start the charts cover the time since then, but at least a minute.
     span = min(max(now - SAMPLED, first), now - _SHORTEST), now
     yield Chart(
         "Requests",

@@ -22,7 +22,7 @@ from tornado_proxy.storage.documents import DocumentUnavailable, fetch_document
 if TYPE_CHECKING:
     from cryptography.x509 import GeneralName
 
-RENEW_AFTER = 3600.0  # seconds after which documents that were fetched are fetched again
+RENEW_AFTER = 3600.0  # seconds after which documents are fetched again
 _VALID = timedelta(days=825)  # the longest that all browsers accept of a certificate
 
 Wanted = tuple[str, UrlConfig]
@@ -132,7 +132,7 @@ def unusable_certificates(settings: Settings) -> Iterator[Diagnostic]:
                     yield Diagnostic("unusable-certificate", str(error), each.span, "give both in PEM, the leaf first")
 
 
-@lru_cache(maxsize=8)  # the same one over reloads, so that a client that accepted it once need not again
+@lru_cache(maxsize=8)  # kept over reloads, so that a client accepts it only once
 def self_signed(names: tuple[str, ...]) -> Certificate:
     """Makes a self-signed certificate for host names."""
     from cryptography import x509  # noqa: PLC0415 - loaded where there is TLS
@@ -142,7 +142,7 @@ def self_signed(names: tuple[str, ...]) -> Certificate:
 
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, names[0][:64])])
-    begin = datetime.now(UTC) - timedelta(hours=1)  # for clocks that are late
+    begin = datetime.now(UTC) - timedelta(hours=1)  # for clients whose clocks are slow
     certificate = (
         x509.CertificateBuilder()
         .subject_name(subject)

@@ -86,7 +86,7 @@ class GcFreezer:
 
     def __init__(self, thaw_after: int = THAW_AFTER) -> None:
         self._thaw_after = thaw_after
-        # A forked worker starts with frozen objects; to look at them would copy the pages that it shares with others.
+        # A forked worker starts with frozen objects; a look at them would copy memory that it shares.
         self._due = 0 if gc.get_freeze_count() else thaw_after
 
     def freeze(self, new_clients: int = 0) -> None:
@@ -113,7 +113,7 @@ class GenerationBuilder:
 
     def __init__(self, settings: Settings, emit: Callable[[Event], None]) -> None:
         self.pages = Pages()
-        self.caches: dict[str, CacheCounts] = {}  # by target, as long as the process lives
+        self.caches: dict[str, CacheCounts] = {}  # by target; they last as long as the process
         self._s3 = settings.s3
         self._upload_memory = UploadMemory(settings.s3.upload_memory)
         self._verifier = Verifier()

@@ -96,7 +96,7 @@ class LastGood:
             copy = json.loads((self.directory / COPY).read_bytes())
             files = [Read(tuple(_unpacked(*each) for each in copy[kind])) for kind in ("rules", "templates")]
             return str(copy["configuration"]), str(copy["text"]), (files[0], files[1])
-        # A copy that somebody has edited may hold anything.
+        # The file may have been edited.
         except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
             raise NoLastGood(f"`{self.directory}` holds no copy: {error}") from error
 
@@ -104,7 +104,7 @@ class LastGood:
         """Writes the copy aside and renames it, so that a full disk or a power failure leaves the one before it."""
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         aside = self.directory / f"{COPY}.new"
-        # For its owner's eyes only: a configuration may hold secrets by value.
+        # Only the owner may read it: a configuration may contain secrets.
         with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
             file.write(copy)
             file.flush()

@@ -129,10 +129,10 @@ def configure_logging(log: Log) -> None:
     root = close_logging()
     formatter = _Journal if log.format == "text" and is_journal(os.environ) else _FORMATTERS[log.format]
     root.addHandler(Outlet(formatter()))
-    # A library's warning, such as one about an old Python, is a line like any other.
+    # Warnings of libraries, such as one about an old Python, are logged too.
     logging.captureWarnings(True)
     set_log_level(log.level)
-    # It warns of every connection that it closes because it keeps enough others.
+    # It warns about each connection that it closes because its pool is full.
     logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)
 
 
@@ -193,7 +193,7 @@ class LogWriter:
         self._lost = 0  # lines dropped after those that wait
         self._writing = False
         self._closed = False
-        self._hurry = threading.Event()  # somebody waits for what is not written yet
+        self._hurry = threading.Event()  # a thread waits until all lines are written
         self._thread = threading.Thread(target=self._run, name="log", daemon=True)
         self._thread.start()
 
@@ -230,7 +230,7 @@ class LogWriter:
         while lines := self._next():
             for piece in _pieces(lines):
                 self._write(piece)
-            # Lines that come within this time are written together, and do not wake the thread one by one.
+            # Lines that arrive meanwhile are written together, and do not wake the thread one by one.
             self._hurry.wait(GATHER)
             self._hurry.clear()
 

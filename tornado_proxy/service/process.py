@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("tornado_proxy")
 
 FEEDS_A_PERIOD = 3  # how often the watchdog is fed in its period
-_LARGEST_ADMIN_BODY = 64 * 1024  # bytes; no page of the listener takes one
-_JITTER = 0.1  # the part of the interval by which it varies, so that many instances do not probe at once
-SPARE = 10.0  # seconds beyond the grace period that the manager is asked to wait
+_LARGEST_ADMIN_BODY = 64 * 1024  # bytes; no page takes a body
+_JITTER = 0.1  # of the interval, so that many instances do not probe at once
+SPARE = 10.0  # seconds that systemd should wait beyond the grace period
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +174,8 @@ class Process:
         self._administration.started_from_last_good = launch.from_last_good
         self._administration.listen(self._bus)
         self._bus.add(self._follow_up, ReloadReport)
-        # Tornado reads the context for each connection, so a renewed one can take its place; what it does without one
-        # is decided here.
+        # Tornado reads `ssl_options` for each connection, so that a renewed context can replace it. Whether there is TLS
+        # at all is fixed here.
         self._admin = AdminServer(
             admin_application(self._administration),
             ssl_options=self._admin_context(),

@@ -28,7 +28,7 @@ FAILING_TEST = "failing-test"
 """The code of a failing rule test, as in the linter."""
 
 _MOST_FAILING = 20  # failing tests that are reported one by one
-_SHOWN = 5  # changes of a kind that are named; of more, only the number
+_SHOWN = 5  # changes of a kind that are named; the others are counted
 READ_WITHIN = 10.0  # seconds after which a reload no longer waits for a file system
 
 _UNSETTLED = Diagnostic(
@@ -89,7 +89,7 @@ class Reloader:
 
     async def reload(self) -> ReloadReport:
         """Reads the snapshot, and puts it in force if it is new and good; raises nothing but cancellation."""
-        # Two attempts at once would number two generations alike, and the older snapshot could win.
+        # Two attempts at once would give two generations one number, and the older snapshot could win.
         async with self._lock:
             began = time.perf_counter()
             try:
@@ -118,7 +118,7 @@ class Reloader:
         self._watched = snapshot.watched
         if snapshot.is_as(now.loaded.snapshot):
             outcome = ReloadOutcome.REVERTED if self.failure else ReloadOutcome.UNCHANGED
-            # The watcher may have been faster: who asks gets the warnings that it got.
+            # The watcher may have loaded the edit already: repeat its warnings.
             report = self._report(outcome, snapshot.digest, now.loaded.diagnostics)
             return replace(report, news=(), kept_back=now.kept_back)
         if not snapshot.settled:
@@ -205,7 +205,7 @@ def _changed(old: Any, new: Any, path: str = "") -> list[str]:
         if one == other:
             continue
         is_within = each.type.section and not each.type.is_secret and one is not None and other is not None
-        # Where no option differs, a certificate was renewed.
+        # If no option differs, a certificate was renewed.
         found += (is_within and _changed(one, other, f"{name}.")) or [name]
     return found
 

@@ -32,7 +32,7 @@ _REPORT = struct.Struct("!cii")  # kind, pid, status
 _ORDER = struct.Struct("!i")  # the pid of a worker to kill; 0 starts one
 _MOST_SOCKETS = 250  # what one message can carry (SCM_MAX_FD is 253)
 
-# Variables by which the service manager speaks to the supervisor alone.
+# Variables of systemd that are for the supervisor only.
 _MANAGER_ONLY = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES")
 
 Work = Callable[[Sequence[socket.socket]], None]
@@ -135,7 +135,7 @@ class ForkServer:
         self.is_lost = False
         sys.stdout.flush()
         sys.stderr.flush()
-        # A collection in a child would write to every object's header, and so copy every page.
+        # A garbage collection in a child would write to every object, and so copy all shared memory.
         gc.collect()
         gc.freeze()
         self.pid = os.fork()
@@ -165,7 +165,7 @@ class ForkServer:
         await asyncio.to_thread(os.waitpid, self.pid, 0)
 
     def _kill(self, pid: int) -> None:
-        # By the fork server: it knows which pids are still those of its children.
+        # The fork server kills it: only the parent knows whether the pid is still that of its child.
         with suppress(OSError):
             self._socket.send(_ORDER.pack(pid))
 
@@ -202,7 +202,7 @@ class ForkServer:
 
 def _serve_forks(ours: socket.socket, work: Work) -> None:
     """Forks and reports until the supervisor is gone."""
-    for number in (signal.SIGINT, signal.SIGHUP):  # both go to the whole terminal; the supervisor heeds them
+    for number in (signal.SIGINT, signal.SIGHUP):  # a terminal sends them to all processes; the supervisor handles them
         signal.signal(number, signal.SIG_IGN)
     for name in _MANAGER_ONLY:
         os.environ.pop(name, None)

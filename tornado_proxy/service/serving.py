@@ -37,8 +37,8 @@ from tornado_proxy.telemetry.webhooks import WebhookCaller
 
 _LOG = logging.getLogger("tornado_proxy")
 
-_WEBHOOKS_WITHIN = 5.0  # seconds in which webhooks that wait may still be called
-_CLOSE_WITHIN = 2.0  # seconds in which calls for requests that were cut off may still end
+_WEBHOOKS_WITHIN = 5.0  # seconds for the last webhooks
+_CLOSE_WITHIN = 2.0  # seconds for calls to buckets to end after their requests were cut off
 
 
 class Serving(Protocol):
@@ -139,7 +139,7 @@ class SingleProcess:
         self._freezer.freeze()
 
     def _prepare(self) -> None:
-        # Later there may be no descriptor for the files of modules and pages.
+        # Reads files, for which there may be no descriptor later.
         from tornado_proxy.telemetry.exposition import ProcessMetrics  # noqa: PLC0415
 
         self._process = ProcessMetrics()
@@ -150,7 +150,7 @@ class SingleProcess:
         assert loaded.settings is not None
         before = self._generations.current.parts
         parts = await in_background(self._builder.build, loaded, before)
-        # Contexts of TLS take a while, and most edits are of rules.
+        # TLS contexts are slow to make, and most edits change rules only.
         changed = loaded.settings != before.settings
         opening = await asyncio.to_thread(opening_of, loaded.settings) if changed else self._server.opening
         self._generations.swap(parts, number)

@@ -25,8 +25,8 @@ from tornado_proxy.rules.model import LoadedRules, RuleSet
 from tornado_proxy.service.certificates import FetchedDocuments, find_certificates, unusable_certificates
 
 SETTLED_AFTER = 0.02  # seconds between two readings that must agree
-# Readings that must agree after a file became empty, or what the configuration names cannot be read any more: an edit
-# may be half done. A rule file that is deleted beside others is an edit like any other.
+# Readings that must agree after a file became empty or unreadable: an edit may be half done. It does not apply to a rule
+# file that is deleted beside others.
 HALFWAY_AFTER = 50
 MOST_READINGS = 75
 _OF_MISSING_FILES = ("unreadable-file", "no-rule-files", "missing-secret", "missing-certificate")
@@ -290,7 +290,7 @@ def _doubtful_passwords(settings: Settings) -> Iterator[Diagnostic]:
     for listed in dict.fromkeys(user for resource in settings.resources for user in resource.users):
         whose = f"the password of `{listed.user}` in {listed.password.origin}"
         try:
-            # It's empty if only the service has it.
+            # It is empty if only the service can read it.
             odd = doubt(listed.password.reveal()) if listed.password.reveal() else None
         except UnreadableHash as error:
             advice = "give a bcrypt or argon2 hash, or the password itself"

@@ -60,7 +60,7 @@ def local_socket(path: Path) -> socket.socket:
     """
     made = socket.socket(socket.AF_UNIX)
     try:
-        os.fchmod(made.fileno(), 0o600)  # before it has a name, so that it is open to others at no moment
+        os.fchmod(made.fileno(), 0o600)  # before it has a name, so that nobody else can ever connect
         if path.is_socket() and not _is_alive(path):
             path.unlink()
         made.bind(os.fspath(path))
@@ -89,7 +89,7 @@ def _bound(listener: Listener) -> list[socket.socket]:
                 socket.create_server((address[0], port, *address[2:]), family=family, backlog=BACKLOG)
             )
             made.setblocking(False)
-            # Port 0 is any free one, and the same for the addresses after the first.
+            # Port 0 chooses a free port, which the other addresses then use too.
             port = made.getsockname()[1]
             sockets.append(made)
         undo.pop_all()
@@ -139,10 +139,10 @@ class Notifier:
         address = "\0" + self.address[1:] if self.address.startswith("@") else self.address
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as link:
-                link.setblocking(False)  # the event loop never waits for a manager that does not read
+                link.setblocking(False)  # the event loop must not wait for systemd
                 link.sendto("\n".join(fields).encode(), address)
         except OSError:
-            # The service goes on without its manager.
+            # The service goes on without systemd.
             return
 
 

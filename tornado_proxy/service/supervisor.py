@@ -40,13 +40,13 @@ from tornado_proxy.telemetry.metrics import Activity, ProcessReport
 _LOG = logging.getLogger("tornado_proxy")
 
 TICK = 1.0  # seconds
-RESPONSIVE = 5  # ticks without a heartbeat after which a worker no longer counts as responsive
-STUCK = 15  # ticks after which it is killed
+RESPONSIVE = 5  # ticks without a heartbeat until a worker counts as unresponsive
+STUCK = 15  # ticks until it is killed
 STARTING = 120  # ticks that a worker may take before its first heartbeat
-PURGED_WITHIN = 5.0  # seconds for a worker to say that its caches forgot; it does so in any case
+PURGED_WITHIN = 5.0  # seconds for a worker to answer; it purges its caches in any case
 COUNTS_WITHIN = 1.0  # seconds after which a worker's earlier counts are used
-AFTER_GRACE = 5.0  # seconds in which a worker may still end by itself after its grace period
-LASTED = 10.0  # seconds of serving after which the end of a worker is an accident, not a habit
+AFTER_GRACE = 5.0  # seconds for a worker to end by itself after its grace period
+LASTED = 10.0  # seconds of serving after which its end does not count as one of several in a row
 RESTART_DELAYS = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)
 """Seconds before a worker is replaced, by how many workers in a row did not last; the last one for all more."""
 
@@ -171,7 +171,7 @@ class Supervisor:
         self._builder = GenerationBuilder(loaded.settings, lambda _: None)
         self._parts = self._builder.build(loaded)
         self._builder.prepare_to_fork(loaded.settings)
-        # After that: what boto3 reads to make a client, and the pages, are then in memory that all workers share.
+        # Only now, so that all workers share the memory of pages and of boto3.
         self._fork_server = ForkServer(partial(work_on, loaded.settings.server.event_loop))
         self._sockets = Sockets((), "")
         self._workers: dict[int, WorkerHandle] = {}
@@ -195,7 +195,7 @@ class Supervisor:
         before = self._parts
         self._parts = await asyncio.to_thread(self._builder.build, loaded, before)
         await _close_stores({*before.stores.values()} - {*self._parts.stores.values()})
-        # From here on a replaced worker starts with it.
+        # Workers that start from here on serve it.
         self._start = replace(self._start, number=number, snapshot=loaded.snapshot)
         await self._call("activate", number, loaded.snapshot)
 
@@ -247,7 +247,7 @@ class Supervisor:
     async def wind_down(self, grace: float) -> None:
         """Winds every worker down, and kills those that do not end; raises `CannotServe` if the fork server ended."""
         self._stopping = True
-        # Closed here first, so that the last worker to stop leaves nobody in a queue that no process will empty.
+        # Closed first, so that the last worker is the last process that can accept, and empties the queue.
         self._sockets.close()
         workers = list(self._workers.values())
         for worker in workers:

@@ -29,9 +29,8 @@ from watchdog.events import (
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 
-# What can change the snapshot: a file closed after writing, and every kind of coming and going. Reading makes some too,
-# with which a reload would cause the next one. A write without a close is left to the slow look: a log that is held
-# open would make an event of every line.
+# The events that can change the snapshot. Events of reading are left out, or a reload would cause the next one. So are
+# writes without a close, or each line of a log that is kept open would be an event; the slow look finds these.
 _CHANGES: list[type[FileSystemEvent]] = [
     FileClosedEvent,
     FileCreatedEvent,
@@ -47,7 +46,7 @@ _LIMITS = {
     errno.EMFILE: "`fs.inotify.max_user_instances` is too low",
 }
 
-_MOST_LOOKS = 10  # at places that change while they are looked at
+_MOST_LOOKS = 10  # attempts, if directories change meanwhile
 
 Identity = tuple[int, int]  # device and inode: a directory renamed into place is another one under the same name
 
@@ -57,9 +56,9 @@ class Watch(FileSystemEventHandler):
 
     def __init__(self, poke: Callable[[], None]) -> None:
         self._poke = poke
-        self._observer: BaseObserver | None = None  # made at the first look: the kernel may have none left
+        self._observer: BaseObserver | None = None  # made at the first look, since inotify may be exhausted
         self._armed: dict[tuple[Path, bool], tuple[ObservedWatch, Identity]] = {}
-        self._names: frozenset[str] = frozenset()  # of the places, and of what they link to
+        self._names: frozenset[str] = frozenset()  # of the places and their link targets
         self.trouble = ""  # why changes may go unnoticed, or empty
 
     def look_at(self, places: Iterable[Path]) -> None:
@@ -69,7 +68,7 @@ class Watch(FileSystemEventHandler):
             try:
                 self._look_at(places)
             except (FileNotFoundError, NotADirectoryError) as error:
-                # A directory or a link went away under the look, as when a link is swapped: what is there now counts.
+                # A directory or a link vanished meanwhile, as when a link is swapped: look again.
                 self.trouble = error.strerror or str(error)
             except OSError as error:
                 self.trouble = _LIMITS.get(error.errno or 0, error.strerror or str(error))
@@ -106,7 +105,7 @@ class Watch(FileSystemEventHandler):
         """Whether a path may belong to the snapshot, unlike a log beside it."""
         name = path.rpartition("/")[2]
         is_rules = name.endswith(".rules") and not name.startswith(".")
-        # A link may be the `..data` of a ConfigMap, which leads to everything in it.
+        # A link may be the `..data` of a ConfigMap, through which all its files are read.
         return is_directory or is_rules or name in self._names or Path(path).is_symlink()
 
     def _disarm(self, observer: BaseObserver, wanted: Iterable[tuple[Path, bool]]) -> None:
@@ -128,7 +127,7 @@ def _around(place: Path) -> Iterator[tuple[Path, bool]]:
     for path in dict.fromkeys((place, place.resolve())):
         if path.is_dir():
             yield path, True
-        # What is renamed into the place shows in its parent; if that is missing too, in the next that exists.
+        # A file that is renamed to the place is an event of its parent, or of the next directory that exists.
         yield next(parent for parent in path.parents if parent.is_dir()), False
 
 
@@ -147,7 +146,7 @@ _LOG = logging.getLogger("tornado_proxy")
 class Pace:
     """The delays of following edits, in seconds."""
 
-    quiet: float = 0.05  # without a further change before an edit counts as done
+    quiet: float = 0.05  # without a change, until an edit counts as complete
     patience: float = 0.5  # at most, even if changes go on
     look: float = 10.0  # between looks without a notification
     look_unwatched: float = 1.0  # the same if the kernel does not notify
@@ -183,7 +182,7 @@ class Follower:
         try:
             while True:
                 try:
-                    # Watch first, then read: a change in between is seen by one or the other.
+                    # Watch first, then read: a change in between is noticed by one of them.
                     await self._look()
                     await self._reload()
                 except Exception:  # noqa: BLE001 - the next look may go well
@@ -193,7 +192,7 @@ class Follower:
             await asyncio.to_thread(self._watch.close)
 
     async def _look(self) -> None:
-        # Walking a large tree takes a while, and so does a network file system.
+        # Large trees and network file systems take a while.
         await asyncio.to_thread(self._watch.look_at, self._places())
         trouble = self._watch.trouble
         if trouble and trouble != self._logged_trouble:

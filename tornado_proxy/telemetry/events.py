@@ -1,4 +1,4 @@
-"""The events, each emitted once, and the bus that passes them to their listeners.
+"""The events, and the bus that passes each to its listeners.
 
 Events of requests are named tuples, which take a quarter of the time of a frozen dataclass.
 """
@@ -40,7 +40,7 @@ class RequestRecord(NamedTuple):
 
 
 class Served(NamedTuple):
-    """A request was answered as asked; `complete` is false if the answer broke off after its first byte."""
+    """A request succeeded; `complete` is false if the answer broke off after its first byte."""
 
     request: RequestRecord
     status: int
@@ -109,7 +109,7 @@ class ReloadReport:
 
 @dataclass(frozen=True, slots=True)
 class Retired:
-    """The last request of a generation has left, and everything that only it held is closed."""
+    """The last request of an old generation has ended, and its resources are closed."""
 
     generation: int
 
@@ -128,7 +128,7 @@ class S3Called(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """A bucket was probed; `is_news` is true where the probe before it had another result."""
+    """A bucket was probed; `is_news` is true if the result differs from the last one."""
 
     result: ProbeResult
     is_news: bool = False
@@ -146,8 +146,8 @@ class ObjectWritten:
 class SignInTried:
     """A provider authenticated a request, or made a step of a login.
 
-    `step` is `request`, `login`, `callback` or `logout`. `outcome` is `ok`, `refused` (the client's part: credentials
-    that are missing or wrong) or `failed` (the provider could not be asked).
+    `step` is `request`, `login`, `callback` or `logout`. `outcome` is `ok`, `refused` (missing or wrong credentials) or
+    `failed` (the provider did not answer).
     """
 
     provider: str
@@ -204,7 +204,7 @@ class Bus:
             self._listeners[kind].append(listener)
 
     def emit(self, event: Event) -> None:
-        """Hands an event to every listener of its kind; never raises."""
+        """Passes an event to every listener of its kind; never raises."""
         for listener in self._listeners[type(event)]:
             try:
                 listener(event)

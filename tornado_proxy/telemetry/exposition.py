@@ -1,4 +1,4 @@
-"""Metrics in Prometheus's text format: made of numbers at a scrape, of the service and of processes, and added up."""
+"""Metrics in Prometheus's text format: of the service, and of processes, which are added up."""
 
 from __future__ import annotations
 
@@ -79,10 +79,9 @@ def added(metrics: Iterable[Metric]) -> Iterator[Metric]:
 
 
 class ServiceMetrics:
-    """Counts reloads, in the process that reads the files.
+    """Counts reloads, and shows the generation and the probes.
 
-    `at` is the Unix time in seconds at which the first generation was loaded; `probes` is asked for the last probe of
-    each bucket.
+    `at` is the Unix time in seconds of the first generation. `probes` returns the last probe of each bucket.
     """
 
     def __init__(
@@ -101,7 +100,7 @@ class ServiceMetrics:
         bus.add(self._count, ReloadReport)
 
     def collect(self) -> Iterator[Metric]:
-        """The metrics."""
+        """Yields the metrics."""
         versions = {(self._version, python_version()): 1}
         yield gauge("tornado_proxy_build_info", "Always 1; the labels are versions", ("version", "python"), versions)
         reloads = {(outcome,): count for outcome, count in self._reloads.items()}

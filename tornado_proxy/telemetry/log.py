@@ -1,4 +1,4 @@
-"""What is logged: a line for each request as `key=value` pairs or JSON, and the events of the service."""
+"""The lines of the log: one for each request, as `key=value` pairs or JSON, and those of service events."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Field = str | int | float | bool | None
 
 
 def moment(seconds: float) -> str:
-    """A Unix time in RFC 3339, in UTC, to the millisecond."""
+    """Writes a Unix time as in RFC 3339, in UTC, with milliseconds."""
     whole = int(seconds // 1)
     return f"{_second(whole)}.{int((seconds - whole) * 1000):03}Z"
 
@@ -46,19 +46,19 @@ def harmless(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """A harmless JSON string."""
+    """Returns a JSON string that is safe in a line."""
     return harmless(json.dumps(text, ensure_ascii=False))
 
 
 def json_line(line: Mapping[str, Field]) -> str:
-    """A harmless JSON object."""
+    """Returns a JSON object that is safe in a line."""
     return harmless(json.dumps(line, ensure_ascii=False))
 
 
 def _escaped(character: str) -> str:
     """JSON's escape, in UTF-16 units; by hand, since Python loads that codec from a file on first use.
 
-    A process without free descriptors could not log.
+    A process without free descriptors could not open it.
     """
     code = ord(character)
     if code < 0x10000:
@@ -212,14 +212,14 @@ def _log_probe(result: ProbeResult) -> None:
 
 
 def log_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
-    """Logs each at its severity, with its fields in the record's `fields`."""
+    """Logs each diagnostic at its severity; the record's `fields` has its parts."""
     for each in diagnostics:
         advice = f" (help: {' '.join(each.help.split())})" if each.help else ""
         _LOG.log(_LEVELS[each.severity], "%s%s", each.line, advice, extra={"fields": diagnostic_fields(each)})
 
 
 def diagnostic_fields(diagnostic: Diagnostic) -> dict[str, Field]:
-    """The fields of a diagnostic, fit for JSON; line and column count from 1."""
+    """Returns a diagnostic as JSON; line and column count from 1."""
     line, column = diagnostic.span.first if diagnostic.span else (None, None)
     return {
         "file": diagnostic.span.source.name if diagnostic.span else None,
@@ -233,7 +233,7 @@ def diagnostic_fields(diagnostic: Diagnostic) -> dict[str, Field]:
 
 
 def probe_fields(result: ProbeResult) -> dict[str, object]:
-    """The fields of a probe, fit for JSON."""
+    """Returns the result of a probe as JSON."""
     problem = result.problem
     return {
         "up": result.is_up,
@@ -245,12 +245,12 @@ def probe_fields(result: ProbeResult) -> dict[str, object]:
 
 
 def shortage(error: BaseException | None) -> str | None:
-    """The system's message if an error was raised for lack of descriptors or memory, else None."""
+    """Returns the system's message if an error comes from a lack of descriptors or memory, else None."""
     return next((each.strerror for each in _chain(error) if isinstance(each, OSError) and each.errno in _NUMBERS), None)
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and its causes."""
+    """Yields an error and its causes."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         yield error

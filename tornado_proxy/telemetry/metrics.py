@@ -98,7 +98,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """The activity of a process since its start, for the status page; adds up over processes. Can be pickled."""
+    """The activity of a process since its start, for the status page. Values can be added and pickled."""
 
     targets: Mapping[str, Tally] = field(default_factory=dict)
     hits: Counter[RewriteId] = field(default_factory=Counter)
@@ -129,7 +129,7 @@ def _latest(refused: Iterable[RefusedRow]) -> tuple[RefusedRow, ...]:
 
 
 class ProcessReport(NamedTuple):
-    """Everything that a process has counted: the series of its metrics, and its activity. Can be pickled."""
+    """All counts of a process: its metrics, and its activity. Can be pickled."""
 
     counts: tuple[Metric, ...] = ()
     activity: Activity = Activity()
@@ -156,8 +156,8 @@ class RequestMetrics:
     """Counts requests and calls to buckets in the process that answers them.
 
     A request only adds to numbers, which prometheus_client reads at a scrape. Its own counters look labels up under a
-    lock each time, which costs a request ten times as much. `in_flight` is asked how many requests are being answered,
-    `caches` are counted by their targets.
+    lock each time, which costs a request ten times as much. `in_flight` returns the number of running requests,
+    `caches` has the counts of caches by target.
     """
 
     def __init__(self, in_flight: Callable[[], int] = int, caches: Mapping[str, CacheCounts] | None = None) -> None:
@@ -185,7 +185,7 @@ class RequestMetrics:
         bus.add(self._count_defect, Failed)
 
     def collect(self) -> Iterator[Metric]:
-        """The metrics."""
+        """Yields the metrics."""
         # prometheus_client comes with a web server and more; nobody scrapes before the service is ready.
         from tornado_proxy.telemetry.exposition import counter, gauge, histogram  # noqa: PLC0415
 
@@ -213,7 +213,7 @@ class RequestMetrics:
         yield gauge("tornado_proxy_requests_in_flight", "Requests being answered", (), {(): self._in_flight()})
 
     def _counters(self) -> Iterator[tuple[str, str, tuple[str, ...], Mapping[Any, int]]]:
-        """The name, the meaning, the labels and the values of each counter."""
+        """Yields the name, the meaning, the labels and the values of each counter."""
         caches = [*self._caches.items()]
         requests = {(target, method, str(status)): count for (target, method, status), count in self._requests.items()}
         sent = {(target,): series.sent for target, series in self._bytes.items()}

@@ -1,7 +1,7 @@
-"""Traces of OpenTelemetry: a span for each request, with those of its rewrite and its calls to S3 below it.
+"""Traces of OpenTelemetry: a span for each request, with child spans for its rewrite and its calls to S3.
 
-Spans are made of events when a request has ended, so that a request does nothing for them while it runs. The libraries
-are the extra `otel`, and are imported only where tracing is configured.
+Spans are made when a request has ended, so that it does not wait for them. The libraries are the extra `otel`, and are
+imported only if tracing is configured.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _calls: ContextVar[tuple[tuple[S3Called, int], ...]] = ContextVar("calls", defau
 
 
 class RequestTracer:
-    """Makes spans of events; `close` sends those that wait."""
+    """Makes spans of events; `close` sends the last ones."""
 
     def __init__(self, settings: Tracing, exporter: SpanExporter | None = None) -> None:
-        """Raises `ImportError` where the extra `otel` is not installed."""
+        """Raises `ImportError` without the extra `otel`."""
         from opentelemetry.sdk.resources import Resource  # noqa: PLC0415 - an extra
         from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
         from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
@@ -51,7 +51,7 @@ class RequestTracer:
         bus.add(self._trace, Served, Refused)
 
     def close(self) -> None:
-        """Sends the spans that wait; may take some seconds."""
+        """Sends the last spans; may take some seconds."""
         self._provider.shutdown()
 
     def _note(self, event: S3Called) -> None:
@@ -83,7 +83,7 @@ class RequestTracer:
 
 
 def _attributes(event: Served | Refused) -> Mapping[str, str | int]:
-    """The attributes of a request's span (OpenTelemetry's semantic conventions for HTTP servers)."""
+    """Returns the attributes of a request's span (OpenTelemetry's semantic conventions for HTTP servers)."""
     request = event.request
     attributes: dict[str, str | int] = {
         "http.request.method": request.method,

@@ -24,7 +24,7 @@ _REPEATED = frozenset({429, 500, 502, 503, 504})
 
 
 class WebhookCaller:
-    """Calls the webhooks of each event, one after another; events are worked on side by side."""
+    """Calls the webhooks of each event, one after another; several events are handled at the same time."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class WebhookCaller:
         bus.add(self.queue, ObjectUsed)
 
     def queue(self, event: ObjectUsed) -> None:
-        """Queues an event, or drops it where too many wait; returns at once."""
+        """Queues an event, or drops it if too many wait; returns at once."""
         if not self._workers:
             loop = asyncio.get_running_loop()
             self._workers = [loop.create_task(self._work()) for _ in range(WORKERS)]
@@ -78,7 +78,7 @@ class WebhookCaller:
                 self._queue.task_done()
 
     async def _call(self, webhook: Webhook, event: ObjectUsed) -> None:
-        """Calls a webhook until it succeeds or the retries are used up; emits the outcome."""
+        """Calls a webhook until it succeeds or no retries are left; emits the outcome."""
         request, wait = _request(webhook, event), webhook.default_wait_time
         failure = await self._attempt(request)
         for _ in range(webhook.retry_count):
@@ -105,7 +105,7 @@ class WebhookCaller:
 
 
 class _Failure(NamedTuple):
-    """Why a call failed, and whether a repetition may succeed."""
+    """The reason of a failed call, and whether a retry may succeed."""
 
     reason: str
     may_pass: bool
