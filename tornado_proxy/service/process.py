@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from tornado_proxy.gateway.tls import make_context
 from tornado_proxy.pages.status import Explanation
 from tornado_proxy.routing.mounts import Mounts
-from tornado_proxy.service.certificates import RENEW_AFTER
 from tornado_proxy.service.generations import in_background
 from tornado_proxy.service.last_good import LastGood, keep_each
 from tornado_proxy.service.reload import Reloader
@@ -174,8 +173,8 @@ class Process:
         self._administration.started_from_last_good = launch.from_last_good
         self._administration.listen(self._bus)
         self._bus.add(self._follow_up, ReloadReport)
-        # Tornado reads `ssl_options` for each connection, so that a renewed context can replace it. Whether there is TLS
-        # at all is fixed here.
+        # Tornado reads `ssl_options` for each connection, so that a renewed context can replace it. Whether it
+        # speaks TLS at all is fixed here.
         self._admin = AdminServer(
             admin_application(self._administration),
             ssl_options=self._admin_context(),
@@ -195,9 +194,8 @@ class Process:
         return True
 
     async def _until_stopped(self) -> None:
-        loops = [self._follow().run(), self._heed_hang_ups(), self._feed_watchdog(), self._renew_certificates()]
-        loops.append(self._prober.run())
-        loops.append(self._administration.sample())
+        loops = [self._follow().run(), self._heed_hang_ups(), self._feed_watchdog()]
+        loops += [self._prober.run(), self._administration.sample()]
         if self._launch.last_good is not None:
             loops.append(
                 keep_each(self._launch.last_good, lambda: self._reloader.in_force.loaded.snapshot, self._set_changed)
@@ -220,13 +218,6 @@ class Process:
         """Returns the TLS context of the admin listener; None for plain HTTP."""
         ssl = self._reloader.in_force.settings.internal_server.ssl
         return make_context(ssl) if ssl and ssl.enabled else None
-
-    async def _renew_certificates(self) -> None:
-        """Reloads every hour if certificates were fetched from URLs: no event shows that they are renewed."""
-        while True:
-            await asyncio.sleep(RENEW_AFTER)
-            if self._reloader.in_force.loaded.snapshot.fetched.documents:
-                await self._reloader.reload()
 
     async def _heed_hang_ups(self) -> None:
         """Reloads on SIGHUP, and reports the end to systemd, for which `systemctl reload` waits."""
