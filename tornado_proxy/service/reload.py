@@ -97,7 +97,7 @@ class Reloader:
             except Exception as error:  # noqa: BLE001 - a defect of ours must not end the service
                 text = f"the reload failed with `{type(error).__name__}: {error}`; the log has the traceback"
                 report = replace(self._report(ReloadOutcome.FAILED, "", (Diagnostic("defect", text),)), error=error)
-            if self.failure and _facts(report) == _facts(self.failure):
+            if report == self.failure:
                 return self.failure  # reported once: the files are looked at every few seconds
             report = replace(report, seconds=time.perf_counter() - began)
             self.failure = None if report.is_in_force else report
@@ -161,10 +161,6 @@ class Reloader:
     def _report(self, outcome: ReloadOutcome, digest: str, diagnostics: tuple[Diagnostic, ...]) -> ReloadReport:
         now = self.in_force
         return ReloadReport(outcome, now.number, digest, now.since, diagnostics, diagnostics, at=time.time())
-
-
-def _facts(report: ReloadReport) -> tuple[object, ...]:
-    return report.outcome, report.digest, report.diagnostics
 
 
 def _news(before: Iterable[Diagnostic], now: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

@@ -159,23 +159,18 @@ class SnapshotReader:
         """Reads the snapshot; blocks; mistakes in the files become diagnostics."""
         before = last = self._last
         agreed = 0
-        for now in self._readings():
+        for number in range(MOST_READINGS):
+            if number:
+                self._pause(SETTLED_AFTER)
+            now = read_snapshot(self._config, self._environment, last)
             agreed = agreed + 1 if now.is_as(last) else 0
             last = now
             if now.is_as(before) or agreed >= (HALFWAY_AFTER if _may_be_halfway(before, now) else 1):
                 break
         else:
-            now = replace(now, settled=False)
-        self._last = now
-        return now
-
-    def _readings(self) -> Iterator[Snapshot]:
-        known = self._last
-        for number in range(MOST_READINGS):
-            if number:
-                self._pause(SETTLED_AFTER)
-            known = read_snapshot(self._config, self._environment, known)
-            yield known
+            last = replace(now, settled=False)
+        self._last = last
+        return last
 
 
 def _may_be_halfway(before: Snapshot | None, now: Snapshot) -> bool:

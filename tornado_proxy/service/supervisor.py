@@ -58,10 +58,7 @@ class WorkerHandle:
     """
 
     def __init__(
-        self,
-        process: ForkedProcess,
-        channel: Channel,
-        spread: Callable[[WorkerHandle, ObjectWritten], None],
+        self, process: ForkedProcess, channel: Channel, spread: Callable[[WorkerHandle, ObjectWritten], None]
     ) -> None:
         self._process = process
         self._channel = channel
@@ -159,11 +156,7 @@ class WorkerHandle:
 class Supervisor:
     """Keeps `count` workers; raises `Unbuildable`. Make it before any thread and before the event loop: it forks."""
 
-    def __init__(
-        self,
-        loaded: CompiledSnapshot,
-        count: int,
-    ) -> None:
+    def __init__(self, loaded: CompiledSnapshot, count: int) -> None:
         assert loaded.settings is not None
         self._start = Start(1, loaded.snapshot)
         self._count = count

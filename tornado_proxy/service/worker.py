@@ -186,7 +186,8 @@ class _Worker:
     @property
     def _grace(self) -> float:
         """The grace period of the generation in force."""
-        return self._loaded.settings.server.grace_period if self._loaded.settings else 0.0
+        assert self._loaded.settings is not None
+        return self._loaded.settings.server.grace_period
 
     def _heartbeat(self) -> Heartbeat:
         return Heartbeat(*self._serving.workers())

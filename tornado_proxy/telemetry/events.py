@@ -98,8 +98,8 @@ class ReloadReport:
     kept_back: tuple[str, ...] = ()
     rewrites: int = 0
     error: BaseException | None = field(default=None, compare=False)
-    at: float = 0.0  # Unix time, seconds
-    seconds: float = 0.0
+    at: float = field(default=0.0, compare=False)  # Unix time, seconds
+    seconds: float = field(default=0.0, compare=False)
 
     @property
     def is_in_force(self) -> bool:
