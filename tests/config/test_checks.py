@@ -216,16 +216,6 @@ def test_other_servers_have_other_bucket_names():
     assert complaints("targets: {a: {bucket: {name: My_Bucket, s3Endpoint: http://h}}}") == []
 
 
-@pytest.mark.parametrize("size", ["1TB", "100GB"])
-def test_upload_of_too_many_parts_is_warned_of(size):
-    """S3 takes 10,000 parts, so the largest upload must fit into them."""
-    actions = f"actions: {{PUT: {{enabled: true, config: {{maxSize: {size}}}}}}}"
-    resources = "resources: [{path: /**, methods: [GET, PUT], whiteList: true}]"
-    ((code, message),) = complaints_about_target(f"{actions}\n{resources}")
-    assert code == "too-many-parts"
-    assert message == "`maxSize` is larger than 10000 parts of `partSize`, the most that S3 accepts"
-
-
 def test_a_form_of_s3_replaces_what_is_there():
     """It has no condition, so the configuration has to allow it."""
     resources = "resources: [{path: /**, methods: [GET, PUT], whiteList: true}]"

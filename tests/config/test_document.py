@@ -200,19 +200,6 @@ def test_composing_reads_what_pyyaml_writes(data, flow):
     assert _data(composed.root) == yaml.safe_load(text)
 
 
-def test_merge_conflict_is_named():
-    """Each marker that a version control system left is a fault, and nothing else is said of the file."""
-    text = "log:\n<<<<<<< HEAD\n  level: info\n=======\n  level: debug\n>>>>>>> other\n"
-    messages = [f"merge conflict marker `{mark}`" for mark in ("<<<<<<<", "=======", ">>>>>>>")]
-    assert [message for _, message, _ in _faults(text)] == messages
-
-
-@pytest.mark.parametrize("text", ["a: |\n  =======\n", "a: <<<<<<< b", "========"])
-def test_marks_within_a_value_are_no_conflict(text):
-    """A marker stands at the start of a line and is seven characters long."""
-    assert _faults(text) == []
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

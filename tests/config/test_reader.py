@@ -83,8 +83,6 @@ def test_mistake_in_a_target_is_told(text, message):
         ("server: {port: 0x50}", "write it in plain decimal, or quote it if it is a name"),
         ("log: {level: warn}", "did you mean `warning`?"),
         ("log: {level: loud}", "the choices are `debug`, `info`, `warning` and `error`"),
-        ("server: {port: -1}", "the port; 0 is any free one"),
-        ("limits: {maxHeaderSize: 1B}", "the size of the request line and headers"),
         ("prot: 1", "the options here are `server`, `internalServer`, `rules`, `authProviders`, `listTargets`, `targets`, `templates`, `pages`, `limits`, `s3`, `reload`, `log` and `tracing`"),
         ("serve: 1", "did you mean `server`?"),
         ("indexDocument: a", "did you mean `targets.*.actions.GET.config.indexDocument`?"),

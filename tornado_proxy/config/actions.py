@@ -48,10 +48,10 @@ class Webhook:
         "Headers whose values are secrets, by name.", default=()
     )
     retry_count: Annotated[int, Bounds(0, 100)] = option(
-        "How often a failed call is repeated: one without an answer, or with 429 or 5xx.", default=0
+        "How often a failed call is repeated. A call fails if it is answered with 429 or 5xx, or not at all.", default=0
     )
     default_wait_time: _Wait = option(
-        "How long the first repetition waits; each further one waits twice as long.", default=0.1
+        "How long the first repetition waits. Each further one waits twice as long as the one before.", default=0.1
     )
     max_wait_time: _Wait = option("How long a repetition waits at most.", default=2.0)
     timeout: Annotated[float, Duration(0.1, 3600)] = option("How long one call may take.", default=10.0)
@@ -71,7 +71,7 @@ class GetAction:
         group=_GET_CONFIG,
     )
     disable_listing: bool = option(
-        "Whether directories without an index document are 403.", default=False, group=_GET_CONFIG
+        "Whether directories without an index document are answered with 403.", default=False, group=_GET_CONFIG
     )
     redirect_to_signed_url: bool = option(
         "Whether clients are redirected to a signed URL of S3 instead of getting the file from this service.",
@@ -122,8 +122,6 @@ class HeadAction:
 class SystemMetadata:
     """The headers with which uploads are stored, and served later; empty values are left out."""
 
-    shape: ClassVar[str] = "such as `{cacheControl: max-age=3600}`"
-
     cache_control: Template = option("The template of Cache-Control.", default="")
     content_disposition: Template = option("The template of Content-Disposition.", default="")
     content_encoding: Template = option("The template of Content-Encoding.", default="")
@@ -145,7 +143,7 @@ class PutAction:
         group=_PUT_CONFIG,
     )
     raw_uploads: bool = option(
-        "Whether the body itself can be the file, sent to a path that does not end in `/`, as by `curl -T`.",
+        "Whether the request body can be the file itself, as `curl -T` sends it, if the path does not end in `/`.",
         default=False,
         group=_PUT_CONFIG,
     )
@@ -172,7 +170,7 @@ class PutAction:
         "Whether clients can request a form for uploading a file straight to S3.", default=False, group=_PUT_CONFIG
     )
     direct_upload_expiration: Annotated[int, Duration(1, DAY)] = option(
-        "How long such a form is valid.", default=300, group=_PUT_CONFIG
+        "How long the form of a direct upload is valid.", default=300, group=_PUT_CONFIG
     )
     webhooks: tuple[Webhook, ...] = option("Calls after each successful upload.", default=(), group=_PUT_CONFIG)
 

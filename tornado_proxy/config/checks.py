@@ -20,9 +20,6 @@ from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity, SourceFile
 
 _S = TypeVar("_S")
 
-MOST_PARTS = 10_000
-"""The parts that an upload may have (S3 user guide, "Multipart upload limits")."""
-
 _EVERY_INTERFACE = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - compared, not listened on
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _PERCENT_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
@@ -242,11 +239,7 @@ def _buckets(context: ValidationContext) -> Iterator[Diagnostic]:
 
 def _uploads(context: ValidationContext) -> Iterator[Diagnostic]:
     for target in context.settings.targets:
-        put, part_size = target.actions.put, target.bucket.part_size
-        if put.max_size and put.max_size > part_size * MOST_PARTS:
-            message = f"`maxSize` is larger than {MOST_PARTS} parts of `partSize`, the most that S3 accepts"
-            advice = f"raise `bucket.partSize` to at least {-(-put.max_size // MOST_PARTS)} bytes"
-            yield context.warning("too-many-parts", message, context.value(put, "config.maxSize"), advice)
+        put = target.actions.put
         # A form of S3 has no condition that the key is new.
         if put.direct_uploads and not put.allow_override:
             message = "`directUploads` needs `allowOverride`: an upload straight to S3 replaces what is there"

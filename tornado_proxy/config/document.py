@@ -25,7 +25,6 @@ LARGEST = 200_000
 
 # YAML 1.1, 5.1: what a text may hold. PyYAML's two parsers place the rest differently, so it is looked for here.
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_CONFLICT = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?=[ \r\n]|\Z)", re.MULTILINE)
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _LONGEST = 60  # characters of a value that messages quote
 _TAG = "tag:yaml.org,2002:"
@@ -174,9 +173,10 @@ class Composed:
 
 def compose(text: str) -> Composed:
     """The nodes of a YAML text; never raises."""
-    faults = tuple(_unreadable(text))
-    if faults:
-        return Composed((), faults, whole=False)
+    if found := _UNPRINTABLE.search(text):
+        message = f"the character U+{ord(found.group()):04X} cannot stand in YAML"
+        fault = Fault("yaml-syntax", message, *found.span(), 'write it as an escape within "…"')
+        return Composed((), (fault,), whole=False)
     builder = _NodeBuilder()
     try:
         _check_depth(text)
@@ -196,16 +196,6 @@ def compose(text: str) -> Composed:
         for each in documents[1:]
     ]
     return Composed(tuple(documents), (*builder.faults, *second))
-
-
-def _unreadable(text: str) -> Iterator[Fault]:
-    if found := _UNPRINTABLE.search(text):
-        message = f"the character U+{ord(found.group()):04X} cannot stand in YAML"
-        yield Fault("yaml-syntax", message, *found.span(), 'write it as an escape within "…"')
-        return
-    for found in _CONFLICT.finditer(text):
-        message = f"merge conflict marker `{found.group()}`"
-        yield Fault("yaml-syntax", message, *found.span(), "resolve the conflict and remove its markers")
 
 
 class _TooLarge(Exception):

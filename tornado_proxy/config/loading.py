@@ -30,7 +30,7 @@ from tornado_proxy.config.document import (
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.options import OptionType, options_of
 from tornado_proxy.config.reader import read as read_settings
-from tornado_proxy.config.secrets import Reference, ReferenceKind, Resolver, holds_secrets, resolver
+from tornado_proxy.config.secrets import Reference, Resolver, holds_secrets, resolver
 from tornado_proxy.lang.diagnostic import Diagnostic, Note, SourceFile, Span, did_you_mean, errors, read_file
 
 LARGEST = 8 * 1024 * 1024
@@ -44,9 +44,9 @@ _COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*", re.MULTILINE)
 _PARTS_OF_LINES = re.compile(r"\S(?:[^\n\r]*\S)?")
 _TELLS = re.compile(r"//[^/\s]*@|(?:pass|pwd|secret|token|key)[\w.-]*[\"']?\s*[:=]", re.IGNORECASE)
 _NAMES = {  # what the name of a secret looks like; a secret that was put there by mistake seldom does
-    ReferenceKind.ENV.value: re.compile(r"\w+"),
-    ReferenceKind.PATH.value: re.compile(r"\S.*"),
-    ReferenceKind.CREDENTIAL.value: re.compile(r"[\w.@:-]+"),
+    "env": re.compile(r"\w+"),
+    "path": re.compile(r"\S.*"),
+    "credential": re.compile(r"[\w.@:-]+"),
 }
 
 

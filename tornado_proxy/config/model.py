@@ -60,13 +60,14 @@ def _distinct(paths: tuple[str, ...]) -> tuple[str, ...]:
 class Mount:
     """The host and the paths that lead to a target."""
 
-    shape: ClassVar[str] = "such as `{host: files.example.org, path: [/]}`"
-
     host: Host = option(
-        "A host without its port, or a pattern: `*` is one label or more. Empty is any host.", default=""
+        "A host name without a port, or a pattern in which `*` matches one label or more. Empty matches any host.",
+        default="",
     )
     paths: Annotated[tuple[MountPath, ...], Mark.ONE_OR_MANY, Mark.NOT_EMPTY, Constraint(_distinct)] = option(
-        "Path prefixes, compared segment by segment and removed to make the key.", default=("/",), name="path"
+        "Path prefixes. They are compared segment by segment; the rest of the path is the key.",
+        default=("/",),
+        name="path",
     )
 
 
@@ -78,16 +79,14 @@ class Bucket:
 
     name: BucketName = option("The bucket's name, or an access point's ARN.")
     prefix: Prefix = option(  # a directory: no leading slash, one closing slash; empty is the whole bucket
-        "The directory of the bucket that is served, the start of every object key. Rules do not see it.", default=""
+        "The directory of the bucket that is served: every object key begins with it. Rules do not see it.", default=""
     )
     leading_slash: bool = option("Whether object keys start with `/`, as some tools write them.", default=False)
     region: Region = option("The bucket's region.", default="us-east-1")
     s3_endpoint: Endpoint | None = option(
-        "The URL of an S3 server that is not AWS. Without a scheme, `disableSSL` decides it.", default=None
+        "The URL of an S3 server that is not AWS. If it has no scheme, `disableSSL` selects one.", default=None
     )
-    disable_ssl: bool = option(
-        "Whether to use HTTP where `s3Endpoint` has no scheme.", default=False, name="disableSSL"
-    )
+    disable_ssl: bool = option("Whether to use HTTP if `s3Endpoint` has no scheme.", default=False, name="disableSSL")
     force_path_style: bool = option(
         "Whether the bucket's name is part of the path instead of the host name.",
         default=False,
@@ -99,7 +98,7 @@ class Bucket:
     )
     anonymous: bool = option("Whether requests to S3 are sent without credentials, for a public bucket.", default=False)
     list_max_keys: Annotated[int, Bounds(1, 1000)] = option(
-        "The entries on a page of a listing; S3 returns at most 1000 at once.", default=1000, name="s3ListMaxKeys"
+        "The most entries on a page of a listing; S3 returns at most 1000 at once.", default=1000, name="s3ListMaxKeys"
     )
     connect_timeout: Timeout = option("How long connecting to S3 may take.", default=5.0)
     read_timeout: Timeout = option("How long S3 may neither send nor receive anything.", default=30.0)
@@ -113,8 +112,6 @@ class Bucket:
 @dataclass(frozen=True, slots=True)
 class PageOptions:
     """A page: its Go template, and the templates of its headers and its status."""
-
-    shape: ClassVar[str] = "such as `{path: pages/not-found.tpl}`"
 
     path: Line | None = option(
         "The file of the template, relative to the configuration file. The default is the service's page.",
@@ -197,10 +194,12 @@ class TargetTemplates:
 class ArchiveOptions:
     """Directories as one file, which is made while it is sent."""
 
-    shape: ClassVar[str] = "such as `{enabled: true, maxSize: 2GiB}`"
-
-    enabled: bool = option("Whether `?format=zip` and `?format=tar` give a directory with all below it.", default=False)
-    max_size: Annotated[int, Size(1)] = option("The most bytes of all files; more are answered with 403.", default=GIB)
+    enabled: bool = option(
+        "Whether `?format=zip` and `?format=tar` download a directory with everything below it.", default=False
+    )
+    max_size: Annotated[int, Size(1)] = option(
+        "The largest sum of the sizes of all files; a larger directory is answered with 403.", default=GIB
+    )
     max_files: Annotated[int, Bounds(1, 100_000)] = option(
         "The most files and directories; they are listed before the answer begins.", default=10_000
     )
@@ -210,10 +209,9 @@ class ArchiveOptions:
 class ListingOptions:
     """What the listings of a target show."""
 
-    shape: ClassVar[str] = "such as `{hidden: ['.*'], directoriesFirst: true}`"
-
     directories_first: bool = option(
-        "Whether directories come before files, in HTML and in every form that a client sorts.", default=True
+        "Whether directories come before files in pages, and in other formats if the client asks for an order.",
+        default=True,
     )
     hidden: tuple[NamePattern, ...] = option(
         "Names that are left out of listings; `*` is any part of a name, `?` one character. A hidden file can still"
@@ -228,13 +226,11 @@ class ListingOptions:
 class ThemeOptions:
     """How the service's own pages look."""
 
-    shape: ClassVar[str] = "such as `{title: Our files, css: brand.css}`"
-
     title: Line | None = option(
-        "The name in the place of the mount's path, and behind each page's title.", default=None
+        "The name that pages show instead of the mount's path, and that ends their titles.", default=None
     )
     logo: LogoPlace | None = option(
-        "The picture beside it: a URL, or a file (SVG, PNG, JPEG, WebP or GIF) relative to the configuration file.",
+        "The picture beside the title: a URL or a file (SVG, PNG, JPEG, WebP, GIF) relative to the configuration file.",
         default=None,
     )
     css: SheetPlace | None = option(
@@ -257,8 +253,6 @@ PAGES = tuple(each.name for each in fields(Templates) if each.name not in ("help
 @dataclass(frozen=True, slots=True)
 class ObjectCache:
     """The cache of small objects in memory."""
-
-    shape: ClassVar[str] = "such as `{maxAge: 10s}`"
 
     max_age: Annotated[float, Duration(0.1, DAY)] = option(
         "How long an object is served without asking S3. Its own Cache-Control or Expires can shorten it.", default=10.0
@@ -286,7 +280,9 @@ class Target:
         "requests that match none are refused.",
         default=(),
     )
-    pages: ThemeOptions | None = option("The look of the target's pages, in place of that of all pages.", default=None)
+    pages: ThemeOptions | None = option(
+        "The look of the target's pages, which replaces that of all pages.", default=None
+    )
     listing: ListingOptions = option("What listings contain.", default=ListingOptions())
     cache: ObjectCache | None = option(
         "The cache of objects in memory. Without this section, there is none.", default=None
@@ -297,8 +293,6 @@ class Target:
 @dataclass(frozen=True, slots=True)
 class TargetList:
     """The page of all targets with their links."""
-
-    shape: ClassVar[str] = "such as `{enabled: true, mount: {path: [/]}}`"
 
     enabled: bool = option("Whether the page exists.", default=False)
     mount: Mount = option("The host and the paths of the page itself.", default=Mount())
@@ -342,14 +336,14 @@ class Settings:
     )
     templates: Templates = option("Custom pages of all targets.", default=Templates())
     pages: ThemeOptions | None = option(
-        "The look of the pages outside of targets, such as errors of a sign-in, and of targets without `pages`.",
+        "The look of pages that belong to no target, such as errors of a sign-in, and of targets without `pages`.",
         default=None,
     )
     limits: Limits = option("Limits for clients.", default=Limits())
-    s3: S3Pool = option("Resources for calls to S3.", default=S3Pool())
-    reload: Reload = option("How edits are tested before they are put in force.", default=Reload())
+    s3: S3Pool = option("How S3 is called and probed.", default=S3Pool())
+    reload: Reload = option("How an edit of the files is tested before it is used.", default=Reload())
     log: Log = option("The log.", default=Log())
-    tracing: Tracing | None = option("Traces of requests. Without it, there are none.", default=None)
+    tracing: Tracing | None = option("Traces of requests. Without this section, none are sent.", default=None)
     directory: Path = field(default_factory=Path)  # of the configuration file: what relative paths start from
     rule_spans: Mapping[Path, Span] = field(default_factory=dict, repr=False, compare=False)  # where it names the rules
 

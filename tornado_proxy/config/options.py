@@ -20,7 +20,7 @@ from enum import Enum
 from types import NoneType
 from typing import Annotated, Any, ClassVar, NamedTuple, get_args, get_origin, get_type_hints
 
-from tornado_proxy.config.values import InvalidValue, OutOfBounds, TextPattern
+from tornado_proxy.config.values import InvalidValue, TextPattern
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -87,9 +87,9 @@ class Bounds:
         """The number of a value of the file; raises `InvalidValue`."""
         number = self._number(value)
         if number < Decimal(str(self.lowest)):
-            raise OutOfBounds(f"is less than {self._shown(self.lowest)}")
+            raise InvalidValue(f"is less than {self._shown(self.lowest)}")
         if self.highest is not None and number > Decimal(str(self.highest)):
-            raise OutOfBounds(f"is more than {self._shown(self.highest)}")
+            raise InvalidValue(f"is more than {self._shown(self.highest)}")
         return number
 
     def _number(self, value: Any) -> Decimal:

@@ -40,7 +40,7 @@ class OidcProvider:
     shape: ClassVar[str] = "such as `{issuerUrl: https://id.example.org, clientID: me, clientSecret: {env: NAME}}`"
 
     name: str
-    issuer_url: Url = option("The issuer, as its metadata names it.")
+    issuer_url: Url = option("The URL of the issuer, as in its metadata.")
     client_id: Line = option("The client's identifier at the issuer.", name="clientID")
     client_secret: Secret | None = option("The client's secret; a public client has none.", default=None)
     session_key: Secret | None = option(
@@ -61,14 +61,14 @@ class OidcProvider:
     cookie_domains: tuple[Line, ...] = option(
         "Domains whose hosts share a session. The first one that contains the request's host is used.", default=()
     )
-    login: PagePath = option("The page that begins a login; `/auth/NAME` without it.", default="", name="loginPath")
+    login: PagePath = option("The page that begins a login. The default is `/auth/NAME`.", default="", name="loginPath")
     callback: PagePath = option(
-        "The page that the issuer sends the browser back to; `/auth/NAME/callback` without it.",
+        "The page that the issuer sends the browser back to. The default is `/auth/NAME/callback`.",
         default="",
         name="callbackPath",
     )
     logout: PagePath = option(
-        "The page that ends a session; `/auth/NAME/logout` without it.", default="", name="logoutPath"
+        "The page that ends a session. The default is `/auth/NAME/logout`.", default="", name="logoutPath"
     )
 
     @property
@@ -108,11 +108,9 @@ class HeaderProvider:
 class CertificateProvider:
     """Sign-in by a certificate that the client shows in its TLS handshake."""
 
-    shape: ClassVar[str] = "such as `{username: commonName}`"
-
     name: str
     username: Literal["commonName", "email"] = option(
-        "What names the user: the subject's common name, or the email address among the alternative names.",
+        "The source of the user name: the subject's common name, or the email address in its alternative names.",
         default="commonName",
     )
 
@@ -149,8 +147,6 @@ class OpaServer:
 @dataclass(frozen=True, slots=True)
 class Authorization:
     """Who may pass, of those who signed in; without rules, everyone."""
-
-    shape: ClassVar[str] = "such as `{authorizationAccesses: [{group: editors}]}`"
 
     accesses: tuple[AccessRule, ...] = option(
         "Rules in order. The first one that matches the user decides; without a match, access is denied.",
@@ -196,7 +192,7 @@ class Resource:
         "A glob that matches the whole request path, mount included: `*` within a segment, `**` across segments.",
     )
     methods: Annotated[tuple[Method, ...], Mark.NOT_EMPTY, Constraint(_with_head)] = option(
-        "The methods that it covers. GET includes HEAD.", default=("GET", "HEAD")
+        "The methods that the resource covers. GET includes HEAD.", default=("GET", "HEAD")
     )
     white_list: bool = option("Whether everyone has access without signing in.", default=False)
     provider: Line | None = option(

@@ -34,7 +34,7 @@ from tornado_proxy.config.options import (
     options_of,
 )
 from tornado_proxy.config.secrets import HASHES, Reference, Resolver, Secret, SecretMissing
-from tornado_proxy.config.values import InvalidValue, OutOfBounds
+from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, SourceFile, Span, did_you_mean
 
 _NAME = OptionType(str, (Constraint(values.line),))
@@ -78,7 +78,6 @@ class _NamedNode:
     node: Node
     key: Node | None
     shown: SourceFile
-    option: Option | OptionGroup | None = None
     is_item: bool = False
 
     @property
@@ -107,12 +106,6 @@ class _NamedNode:
         """The key, or the value where there is no key for it alone."""
         return self.span if self.key is None or self.is_item else span_of(self.key, self.shown)
 
-    @property
-    def meaning(self) -> str | None:
-        """The description of the option, to follow `help:`."""
-        told = self.option.description if self.option else ""
-        return told[:1].lower() + told[1:].removesuffix(".") if told else None
-
     def mapping(self, owner: type[Any] | OptionGroup) -> MappingNode:
         """The node as the mapping that a section or a group is; raises `InvalidValue` for any other node."""
         if not isinstance(self.node, MappingNode):
@@ -139,8 +132,8 @@ class _DocumentReader:
             self._failures += 1
             # The document has told what is wrong with a broken node.
             if not (isinstance(place.node, ScalarNode) and place.node.kind is ScalarKind.BROKEN):
-                advice = place.meaning if isinstance(error, OutOfBounds) else error.help
-                self.diagnostics.append(Diagnostic(error.code, f"{place.name} {error.message}", place.span, advice))
+                message = f"{place.name} {error.message}"
+                self.diagnostics.append(Diagnostic(error.code, message, place.span, error.help))
             return None
 
     def _report(self, code: str, message: str, span: Span, help: str | None) -> None:
@@ -187,7 +180,7 @@ class _DocumentReader:
             group = members[0].group if members[0].group is not owner else None
             if name in node.fields:
                 key, value = node.fields[name]
-                inner = _NamedNode(value, key, self._shown, group or members[0])
+                inner = _NamedNode(value, key, self._shown)
                 if group:
                     found |= self.attempt(inner, partial(self._options, members, group)) or {}
                 else:
@@ -211,20 +204,20 @@ class _DocumentReader:
             return (self.value(kind.item, place),)
         if not isinstance(node, MappingNode if kind.is_mapping else SequenceNode):
             raise _wrong_type("a mapping" if kind.is_mapping else "a list", place)
-        children = self._named(kind, node, place) if isinstance(node, MappingNode) else self._items(kind, node, place)
+        children = self._named(kind, node) if isinstance(node, MappingNode) else self._items(kind, node, place)
         if Mark.NOT_EMPTY in kind.marks and not children:
             raise InvalidValue("is empty", code="empty-value")
         return tuple(children) if self._failures == before else None
 
     def _items(self, kind: OptionType, node: SequenceNode, place: _NamedNode) -> list[Any]:
-        inner = [_NamedNode(item, place.key, self._shown, place.option, is_item=True) for item in node.items]
+        inner = [_NamedNode(item, place.key, self._shown, is_item=True) for item in node.items]
         return [self.attempt(each, partial(self.value, kind.item)) for each in inner]
 
-    def _named(self, kind: OptionType, node: MappingNode, place: _NamedNode) -> list[Any]:
+    def _named(self, kind: OptionType, node: MappingNode) -> list[Any]:
         found = []
         for name, (key, value) in node.fields.items():
             self.attempt(_NamedNode(key, key, self._shown), partial(self.value, _NAME))
-            inner = _NamedNode(value, key, self._shown, place.option)
+            inner = _NamedNode(value, key, self._shown)
             own_name = name if Mark.BY_NAME in kind.marks else None
             read = self.attempt(inner, partial(self.value, kind.item, name=own_name))
             found.append((name, read) if Mark.PAIRS in kind.marks else read)
@@ -237,7 +230,7 @@ class _DocumentReader:
         if len(reference.kinds) != 1:
             message = f"names {'more than one' if reference.kinds else 'no'} place to find the secret"
             raise InvalidValue(message, Reference.shape, "secret-reference")
-        key, value = place.mapping(Reference).fields[reference.kind.value]
+        key, value = place.mapping(Reference).fields[reference.kind]
         is_hash = Mark.MAY_BE_HASHED in kind.marks and reference.text.startswith(HASHES)
         if reference.value is not None and not is_hash:
             message = "a secret stands in the configuration file itself"
@@ -288,8 +281,8 @@ def _wrong_type(expected: str, place: _NamedNode, shape: str | None = None) -> I
 
 
 def _help(expected: str, place: _NamedNode) -> str | None:
-    if expected == "a list":
-        return "each item begins with `- ` on a line of its own"
+    if expected in _LAYOUTS:
+        return _LAYOUTS[expected]
     if not isinstance(place.node, ScalarNode):
         return None
     if expected == "a string":
@@ -322,6 +315,10 @@ def _instead_of(name: str, names: tuple[str, ...]) -> str:
     return f"the options here are {enumeration(names)}" if len(names) > 1 else f"the only option here is `{names[0]}`"
 
 
+_LAYOUTS = {
+    "a mapping": "each option stands on a line of its own, as `name: value`",
+    "a list": "each item begins with `- ` on a line of its own",
+}
 _WHOLE_NUMBER, _TRUTH = "a whole number", "`true` or `false`"
 _SCALARS: dict[Any, tuple[str, ScalarKind]] = {
     str: ("a string", ScalarKind.STRING),

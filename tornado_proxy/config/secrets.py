@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 from urllib.parse import unquote, urlsplit
@@ -26,15 +25,6 @@ HASHES = ("$2a$", "$2b$", "$2y$", "$argon2")
 """How the hashes of passwords begin: those of bcrypt and argon2."""
 
 
-class ReferenceKind(Enum):
-    """How a reference names its secret: the option that it uses."""
-
-    ENV = "env"
-    PATH = "path"
-    CREDENTIAL = "credential"
-    VALUE = "value"
-
-
 @dataclass(frozen=True, slots=True)
 class Reference:
     """Where a secret stands: exactly one of the four."""
@@ -42,32 +32,32 @@ class Reference:
     shape: ClassVar[str] = "a secret is named, not written: `{env: NAME}`, `{path: FILE}` or `{credential: NAME}`"
 
     env: Annotated[str, Constraint(values.variable)] | None = option(
-        "The environment variable that holds it.", default=None
+        "The environment variable that holds the secret.", default=None
     )
     path: Annotated[str, Constraint(values.line, (("minLength", 1),))] | None = option(
-        "The file that holds it, relative to the configuration file. One line end is trimmed.", default=None
+        "The file that holds the secret, relative to the configuration file. One line end is trimmed.", default=None
     )
     credential: Annotated[str, Constraint(values.credential)] | None = option(
-        "The systemd credential that holds it (`LoadCredential=` in the unit).", default=None
+        "The systemd credential that holds the secret (`LoadCredential=` in the unit).", default=None
     )
     value: str | None = option(
         "The secret itself. Everyone who can read the file knows it, so there is a warning.", default=None, show=False
     )
 
     @property
-    def kinds(self) -> tuple[ReferenceKind, ...]:
+    def kinds(self) -> tuple[str, ...]:
         """The options that are given: one in a valid reference."""
-        return tuple([kind for kind in ReferenceKind if getattr(self, kind.value) is not None])
+        return tuple([kind for kind in _ORIGINS if getattr(self, kind) is not None])
 
     @property
-    def kind(self) -> ReferenceKind:
+    def kind(self) -> str:
         """The option that is given."""
         return self.kinds[0]
 
     @property
     def text(self) -> str:
-        """The name of the secret, or the secret itself if `kind` is VALUE."""
-        text: str = getattr(self, self.kind.value)
+        """The name of the secret, or the secret itself if `kind` is `value`."""
+        text: str = getattr(self, self.kind)
         return text
 
     @property
@@ -102,10 +92,10 @@ class Credentials:
 
 
 _ORIGINS = {
-    ReferenceKind.ENV: "the environment variable `{}`",
-    ReferenceKind.PATH: "the file `{}`",
-    ReferenceKind.CREDENTIAL: "the systemd credential `{}`",
-    ReferenceKind.VALUE: "the configuration file",
+    "env": "the environment variable `{}`",
+    "path": "the file `{}`",
+    "credential": "the systemd credential `{}`",
+    "value": "the configuration file",
 }
 
 
@@ -137,16 +127,16 @@ def resolver(env: Mapping[str, str], directory: Path) -> Resolver:
 
     def resolve(reference: Reference) -> Secret:
         kind, text, origin = reference.kind, reference.text, reference.origin
-        if kind is ReferenceKind.ENV and text not in env:
+        if kind == "env" and text not in env:
             raise SecretMissing(f"{origin} is not set")
         path = file_of(reference, env, directory)
-        if kind is ReferenceKind.CREDENTIAL and path is None:
+        if kind == "credential" and path is None:
             cure = "systemd sets `CREDENTIALS_DIRECTORY` for a unit with `LoadCredential=`"
             raise SecretMissing(f"{origin} cannot be found: `CREDENTIALS_DIRECTORY` is not set", cure)
-        found = _read(path, origin) if path else env[text] if kind is ReferenceKind.ENV else text
+        found = _read(path, origin) if path else env[text] if kind == "env" else text
         value = _LINE_END.sub("", found, count=1)
         if not value:
-            raise SecretMissing(f"{'`value`' if kind is ReferenceKind.VALUE else origin} is empty")
+            raise SecretMissing(f"{'`value`' if kind == 'value' else origin} is empty")
         # What is not UTF-8 in an environment comes as surrogates (PEP 383).
         if _SURROGATE.search(value):
             raise SecretMissing(f"{origin} is not UTF-8")
@@ -157,10 +147,10 @@ def resolver(env: Mapping[str, str], directory: Path) -> Resolver:
 
 def file_of(reference: Reference, env: Mapping[str, str], directory: Path) -> Path | None:
     """The file that a secret stands in; None where it stands in none, or systemd gave no credentials."""
-    if reference.kind is ReferenceKind.PATH:
+    if reference.kind == "path":
         return directory / reference.text
     credentials = env.get("CREDENTIALS_DIRECTORY")
-    return Path(credentials) / reference.text if reference.kind is ReferenceKind.CREDENTIAL and credentials else None
+    return Path(credentials) / reference.text if reference.kind == "credential" and credentials else None
 
 
 def _read(path: Path, origin: str) -> str:

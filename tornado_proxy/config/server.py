@@ -71,13 +71,13 @@ class UrlConfig:
 
     http_timeout: Annotated[float, Duration(0.001, 300)] = option("How long fetching may take.", default=5.0)
     aws_region: Annotated[str, Constraint(values.region)] | None = option(
-        "The region to ask; without it, an ARN's own, or the one that boto3 finds.", default=None
+        "The AWS region. The default is the region of the ARN, or else the one that boto3 finds.", default=None
     )
     aws_endpoint: Annotated[str, Constraint(values.endpoint, (("minLength", 1),))] | None = option(
         "The URL of a server that is not AWS.", default=None
     )
     aws_disable_ssl: bool = option(
-        "Whether to use HTTP where `awsEndpoint` has no scheme.", default=False, name="awsDisableSSL"
+        "Whether to use HTTP if `awsEndpoint` has no scheme.", default=False, name="awsDisableSSL"
     )
     aws_credentials: Credentials | None = option(
         "The key pair. Without one, boto3 looks for credentials.", default=None
@@ -96,12 +96,12 @@ class Certificate:
         "`s3:` or `arn:` (S3, Secrets Manager, SSM).",
         default=None,
     )
-    certificate_url_config: UrlConfig = option("How to fetch it.", default=UrlConfig())
+    certificate_url_config: UrlConfig = option("How `certificateUrl` is fetched.", default=UrlConfig())
     private_key: Secret | None = option("The private key, without a passphrase.", default=None)
     private_key_url: DocumentUrl | None = option(
         "The location of the private key, as for `certificateUrl`.", default=None
     )
-    private_key_url_config: UrlConfig = option("How to fetch it.", default=UrlConfig())
+    private_key_url_config: UrlConfig = option("How `privateKeyUrl` is fetched.", default=UrlConfig())
     span: Span | None = place_of("certificateUrl")
     # What was found, once it was looked for.
     chain: Secret | None = field(default=None, repr=False)
@@ -112,29 +112,30 @@ class Certificate:
 class Ssl:
     """TLS of a listener."""
 
-    shape: ClassVar[str] = "such as `{certificates: [{certificateUrl: files.crt, privateKeyUrl: files.key}]}`"
-
-    enabled: bool = option("Whether the listener speaks TLS, and nothing else.", default=True)
+    enabled: bool = option("Whether the listener speaks TLS only.", default=True)
     certificates: tuple[Certificate, ...] = option(
-        "The certificates. A client gets the first one for the name that it requests, or else the first.", default=()
+        "The certificates. A client gets the first one for the host that it requests, or else the first of all.",
+        default=(),
     )
     self_signed_hostnames: tuple[
         Annotated[str, Constraint(values.host, (("pattern", values.HOST), ("minLength", 1)))], ...
-    ] = option(
-        "Host names of a self-signed certificate, which is made at start and offered first; for tests.", default=()
+    ] = option("Host names of a self-signed certificate for tests, which is made at start and comes first.", default=())
+    min_version: TlsVersion = option(
+        "The oldest version of TLS that is accepted.", default="TLSv1.2", name="minTLSVersion"
     )
-    min_version: TlsVersion = option("The oldest version of TLS.", default="TLSv1.2", name="minTLSVersion")
-    max_version: TlsVersion = option("The newest version of TLS.", default="TLSv1.3", name="maxTLSVersion")
+    max_version: TlsVersion = option(
+        "The newest version of TLS that is accepted.", default="TLSv1.3", name="maxTLSVersion"
+    )
     cipher_suites: tuple[CipherSuite, ...] = option(
-        "The cipher suites of TLS 1.2 by their IANA names; those of TLS 1.3 are fixed. The default is all "
-        "with ECDHE and AEAD.",
+        "The cipher suites of TLS 1.2 by their IANA names; those of TLS 1.3 are fixed. The default is "
+        "every suite with ECDHE and AEAD.",
         default=(),
     )
     client_auth: Literal["none", "request", "require"] = option(
         "Whether clients are asked for a certificate, and whether those without one are turned away.", default="none"
     )
     client_cas: Annotated[tuple[DocumentUrl, ...], Mark.ONE_OR_MANY] = option(
-        "Where the certificates of the authorities stand that sign those of clients, as `certificateUrl`.",
+        "The locations of the CA certificates that sign client certificates, as for `certificateUrl`.",
         default=(),
         name="clientCAs",
     )
@@ -153,8 +154,6 @@ class Ssl:
 class Cors:
     """Cross-origin requests: which pages of other origins may read answers (Fetch, 3.2)."""
 
-    shape: ClassVar[str] = "such as `{enabled: true, allowOrigins: [https://app.example.org]}`"
-
     enabled: bool = option("Whether answers have CORS headers.", default=False)
     allow_all: bool = option(
         "Whether pages of any origin have full access without credentials. Overrides the other options.", default=False
@@ -163,17 +162,17 @@ class Cors:
         "The origins that have access; one `*` matches any text. The default is every origin.", default=()
     )
     allow_methods: tuple[Line, ...] = option(
-        "The methods that they may use. The default is GET, POST and HEAD.", default=()
+        "The methods that pages of these origins may use. The default is GET, POST and HEAD.", default=()
     )
     allow_headers: tuple[Annotated[str, Constraint(values.line)], ...] = option(
-        "The headers that they may send; `*` is any. The default is Origin, Accept and Content-Type.", default=()
+        "The headers that these pages may send; `*` is any. The default is Origin, Accept and Content-Type.", default=()
     )
-    expose_headers: tuple[HeaderName, ...] = option("The headers of answers that they may read.", default=())
+    expose_headers: tuple[HeaderName, ...] = option("The headers of answers that these pages may read.", default=())
     max_age: Annotated[int, Bounds(0, 86400)] = option(
         "How many seconds a browser may cache the answer to a preflight; 0 leaves it to the browser.", default=0
     )
     allow_credentials: bool = option(
-        "Whether they may send cookies and passwords. Requires `allowOrigins`.", default=False
+        "Whether these pages may send cookies and passwords. Requires `allowOrigins`.", default=False
     )
     options_passthrough: bool = option(
         "Whether a preflight is also handled as an ordinary OPTIONS request.",
@@ -184,8 +183,6 @@ class Cors:
 @dataclass(frozen=True, slots=True)
 class CacheHeaders:
     """Headers about caching, for answers that are no errors. An object's own Cache-Control and Expires come first."""
-
-    shape: ClassVar[str] = "such as `{cacheControl: 'max-age=3600'}`"
 
     no_cache_enabled: bool = option("Whether caching is forbidden. Overrides the other options.", default=False)
     expires: Line | None = option("The Expires header.", default=None)
@@ -212,8 +209,6 @@ COMPRESSED_TYPES = (
 class Compress:
     """Compression of answers, by gzip or deflate, for clients that accept it."""
 
-    shape: ClassVar[str] = "such as `{level: 5, types: [text/*, application/json]}`"
-
     enabled: bool = option("Whether answers are compressed.", default=True)
     level: Annotated[int, Bounds(1, 9)] = option("The level of compression, from 1 (fast) to 9 (small).", default=5)
     types: Annotated[tuple[MediaType, ...], Mark.NOT_EMPTY] = option(
@@ -229,8 +224,8 @@ class Listener:
     address: Address = option(
         "The address. An empty string listens on every interface.", default="127.0.0.1", name="listenAddr"
     )
-    port: Port = option("The port; 0 is any free one.", default=8080)
-    ssl: Ssl | None = option("TLS; without it, the listener speaks plain HTTP.", default=None)
+    port: Port = option("The port. 0 selects any free port.", default=8080)
+    ssl: Ssl | None = option("TLS. Without this section, the listener speaks plain HTTP.", default=None)
 
     @property
     def speaks_tls(self) -> bool:
@@ -249,7 +244,7 @@ class Server(Listener):
         "The event loop. `auto` is uvloop if it is installed, else asyncio.", default="auto"
     )
     generation_header: bool = option(
-        "Whether answers name the files in force, as `X-Tornado-Proxy-Generation`.", default=True
+        "Whether answers identify the files in force by the header `X-Tornado-Proxy-Generation`.", default=True
     )
     trusted_proxies: tuple[Network, ...] = option(
         "Addresses and networks of proxies whose headers about the client are trusted.", default=()
@@ -267,7 +262,7 @@ class Server(Listener):
 class InternalServer(Listener):
     """The admin listener: health, metrics, status. Keep it away from clients."""
 
-    port: Port = option("The port; 0 is any free one.", default=9090)
+    port: Port = option("The port. 0 selects any free port.", default=9090)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,10 +270,10 @@ class Limits:
     """Bounds on everything that a client can make large or slow."""
 
     max_header_size: Annotated[int, Size(KIB, 16 * MIB)] = option(
-        "The size of the request line and headers.", default=64 * KIB
+        "The largest size of the request line and headers together.", default=64 * KIB
     )
     max_form_field_size: Annotated[int, Size(KIB, 64 * MIB)] = option(
-        "The size of an upload's form without its file.", default=64 * KIB
+        "The largest size of an upload's form without its file.", default=64 * KIB
     )
     idle_timeout: Timeout = option("How long a connection may be idle between requests.", default=75.0)
     header_timeout: Timeout = option("How long a client may take to send the request line and headers.", default=60.0)
@@ -308,7 +303,7 @@ class S3Pool:
         "How many connections the event loop uses to read from a target; further requests wait.", default=512
     )
     probe_interval: Annotated[float, Duration(0, DAY)] = option(
-        "How long after a probe of the buckets the next one follows, give or take a tenth; 0 turns probes off.",
+        "The time between two probes of the buckets, plus or minus a tenth. 0 disables probes.",
         default=60.0,
     )
     ready_needs_bucket: bool = option(
@@ -321,12 +316,12 @@ class Reload:
     """How an edit is tested before it is put in force."""
 
     tests: Literal["refuse", "warn", "off"] = option(
-        "What happens where a rule test of a changed target fails: the edit is refused, or a warning is logged. `off` "
+        "What happens if a rule test of a changed target fails: the edit is refused, or a warning is logged. `off` "
         "runs no tests.",
         default="warn",
     )
     test_timeout: Timeout = option(
-        "How long the tests may run; what is not tested by then counts as failed.", default=10.0
+        "How long the tests may run. Tests that have not finished by then count as failed.", default=10.0
     )
 
 

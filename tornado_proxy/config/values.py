@@ -20,10 +20,6 @@ class InvalidValue(ValueError):
         self.code = code
 
 
-class OutOfBounds(InvalidValue):
-    """A number that is too small or too large."""
-
-
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _HOST_LABELS = r"[A-Za-z0-9*](?:[A-Za-z0-9*_.-]*[A-Za-z0-9*])?"
 

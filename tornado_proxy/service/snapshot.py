@@ -16,7 +16,7 @@ from tornado_proxy.auth.basic import UnreadableHash, doubt
 from tornado_proxy.config import loading as configuration
 from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.model import Settings
-from tornado_proxy.config.secrets import Reference, ReferenceKind, Resolver, Secret, SecretMissing, file_of, resolver
+from tornado_proxy.config.secrets import Reference, Resolver, Secret, SecretMissing, file_of, resolver
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, SourceFile, errors
 from tornado_proxy.pages.loading import LoadedPages, compile_pages, read_templates, template_places
 from tornado_proxy.rules.compile import unknown_targets
@@ -96,7 +96,7 @@ def read_to_check(config: Path, environment: Mapping[str, str]) -> Snapshot:
     resolve, left_out = resolver(environment, config.parent), dict[Reference, Diagnostic]()
 
     def without_credentials(reference: Reference) -> Secret:
-        if reference.kind is not ReferenceKind.CREDENTIAL:
+        if reference.kind != "credential":
             return resolve(reference)
         note = f"not checked: {reference.origin}, which only the service has"
         left_out[reference] = Diagnostic("unchecked-secret", note, severity=Severity.INFO)
