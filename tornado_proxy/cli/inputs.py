@@ -39,15 +39,12 @@ def default_places() -> list[Path]:
 
 def load_rules(places: Sequence[Path], settings: Settings | None = None) -> LoadedRules:
     """Returns the rules of files and directories; raises `CommandError`."""
-    named = settings.rule_spans if settings else None
-    return compiled(read_rule_files(places, named), configured_helpers(settings) if settings else no_helpers)
-
-
-def configured_helpers(settings: Settings) -> HelperTexts:
-    """Returns the helper templates that a configuration names for rules."""
+    if settings is None:
+        return compiled(read_rule_files(places))
     from tornado_proxy.pages.loading import compile_pages, read_templates  # noqa: PLC0415 - with a configuration only
 
-    return compile_pages(settings, read_templates(settings)).helpers
+    helpers = compile_pages(settings, read_templates(settings)).helpers
+    return compiled(read_rule_files(places, settings.rule_spans), helpers)
 
 
 def compiled(read: Read, helpers: HelperTexts = no_helpers) -> LoadedRules:

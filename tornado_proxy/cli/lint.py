@@ -168,9 +168,12 @@ def _job(arguments: argparse.Namespace) -> _Job:
     settings, helpers, mistakes = _configuration(config)
     given = Severity(arguments.fail_level) if arguments.fail_level else None
     level = None if arguments.exit_zero else given or found.fail_level
-    files = _files(paths or _places(settings), arguments.stdin_filename)
+    usual = settings.rules if settings else [_DEFAULT if _DEFAULT.is_dir() else Path()]
+    files = _files(paths or list(map(str, usual)), arguments.stdin_filename)
     selection = _selection(arguments, found)
-    return _Job(files, settings, helpers, _wanted(mistakes, selection), selection, level, _fixes(arguments))
+    if ALL not in selection.select - selection.ignore:
+        mistakes = errors(mistakes)  # the warnings of a configuration have no names, and belong to `all`
+    return _Job(files, settings, helpers, mistakes, selection, level, _fixes(arguments))
 
 
 def _configuration_and_rules(arguments: argparse.Namespace) -> tuple[Path | None, list[str]]:
@@ -180,11 +183,6 @@ def _configuration_and_rules(arguments: argparse.Namespace) -> tuple[Path | None
     if len(given) > 1:
         raise CommandError(f"several configurations: {', '.join(f'`{each}`' for each in given)}: give one")
     return next(iter(given), None), [path for path in arguments.paths if path not in among]
-
-
-def _wanted(mistakes: Sequence[Diagnostic], selection: Selection) -> tuple[Diagnostic, ...]:
-    """Returns what to report of a configuration: its warnings, which have no names, belong to `all`."""
-    return tuple(mistakes) if ALL in selection.select - selection.ignore else errors(mistakes)
 
 
 def _selection(arguments: argparse.Namespace, found: LintSettings) -> Selection:
@@ -217,12 +215,6 @@ def _configuration(path: Path | None) -> tuple[Settings | None, HelperTexts, tup
         return None, no_helpers, loaded.diagnostics
     pages = compile_pages(loaded.settings, read_templates(loaded.settings))
     return loaded.settings, pages.helpers, (*loaded.diagnostics, *pages.diagnostics)
-
-
-def _places(settings: Settings | None) -> Sequence[str]:
-    if settings is not None:
-        return [str(path) for path in settings.rules]
-    return [str(_DEFAULT if _DEFAULT.is_dir() else Path())]
 
 
 def _files(places: Sequence[str], stdin_filename: str) -> tuple[RuleFile, ...]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tornado_proxy.cli.inputs import add_format, add_timeout, raise_errors, require_target
 from tornado_proxy.cli.output import CommandError, ExitStatus
-from tornado_proxy.config.model import Settings, Target
+from tornado_proxy.config.model import Target
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.service.snapshot import read_to_check
 from tornado_proxy.storage.errors import StorageError
@@ -44,7 +44,15 @@ def probe_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_probe(arguments: argparse.Namespace) -> int:
     """Probes; returns 1 if a bucket cannot be used or the configuration has mistakes."""
-    chosen = _chosen(_settings(arguments.config), arguments.targets)
+    if not arguments.config.is_file():
+        raise CommandError(f"there is no file `{arguments.config}`")
+    loaded = read_to_check(arguments.config, dict(os.environ)).configuration
+    raise_errors(loaded.diagnostics)
+    assert loaded.settings is not None, "a configuration without errors has settings"
+    targets = {target.name: target for target in loaded.settings.targets}
+    for name in arguments.targets:
+        require_target(name, list(targets))
+    chosen = [target for name, target in targets.items() if not arguments.targets or name in arguments.targets]
     results = probe_buckets(chosen, arguments.timeout, write=arguments.write)
     print(_json(results) if arguments.format == "json" else to_text(results), end="")
     return ExitStatus.CLEAN if all(result.is_up for result in results) else ExitStatus.FINDINGS
@@ -89,8 +97,8 @@ def to_text(results: Sequence[ProbeResult]) -> str:
     lines = []
     for result in results:
         word = "OK    " if result.is_up else "FAILED"
-        said = result.problem.message if result.problem else f"{', '.join(result.granted)} ({result.seconds:.2f} s)"
-        lines.append(f"{word}  {result.target:<{names}}  {result.bucket:<{buckets}}  {said}\n")
+        words = result.problem.message if result.problem else f"{', '.join(result.granted)} ({result.seconds:.2f} s)"
+        lines.append(f"{word}  {result.target:<{names}}  {result.bucket:<{buckets}}  {words}\n")
         if result.problem:
             lines.append(f"{'':{len(word) + names + buckets + 6}}help: {result.problem.help}\n")
     return "".join(lines)
@@ -99,19 +107,3 @@ def to_text(results: Sequence[ProbeResult]) -> str:
 def _json(results: Sequence[ProbeResult]) -> str:
     targets = [{"target": each.target, "bucket": each.bucket, **probe_fields(each)} for each in results]
     return f"{json.dumps({'version': 1, 'targets': targets}, indent=2)}\n"
-
-
-def _settings(path: Path) -> Settings:
-    if not path.is_file():
-        raise CommandError(f"there is no file `{path}`")
-    said = read_to_check(path, dict(os.environ)).configuration
-    raise_errors(said.diagnostics)
-    assert said.settings is not None, "a configuration without errors has settings"
-    return said.settings
-
-
-def _chosen(settings: Settings, names: Sequence[str]) -> Sequence[Target]:
-    known = [target.name for target in settings.targets]
-    for name in names:
-        require_target(name, known)
-    return [target for target in settings.targets if not names or target.name in names]

@@ -148,7 +148,9 @@ def to_text(report: DiffReport) -> Iterator[str]:
     for cause, group in report.groups:
         old, new = report.rewrites(cause)
         yield ""
-        yield visible(f"{cause.target}: {_placed(old)} → {_placed(new)}: {_counted(group)}")
+        distinct = "" if group.distinct == group.times else f", {group.distinct:,} distinct"
+        requests = counted(group.times, "request") + distinct
+        yield visible(f"{cause.target}: {_placed(old)} → {_placed(new)}: {requests}")
         for change in group.examples:
             yield visible(f"  {_asked(change)}")
             yield visible(f"  - {outcome(change.old)}")
@@ -163,11 +165,6 @@ def _summary(report: DiffReport) -> str:
         return f"no key changed: {counted(log.total, 'request')}, {len(log.requests):,} distinct"
     requests = f"{report.times:,} of {counted(log.total, 'request')}"
     return f"key changed: {requests}, {report.distinct:,} of {len(log.requests):,} distinct"
-
-
-def _counted(group: ChangeGroup) -> str:
-    requests = counted(group.times, "request")
-    return requests if group.distinct == group.times else f"{requests}, {group.distinct:,} distinct"
 
 
 def _placed(rewrite: Rewrite | None) -> str:

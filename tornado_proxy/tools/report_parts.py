@@ -35,25 +35,14 @@ def section(title: str, rows: Rows) -> Iterator[str]:
 
 def group_rows(captures: Captures) -> Rows:
     """Returns the groups of a match with their texts as rows."""
-    return [(f"${label}", _taken(text)) for label, text in _groups(captures)]
-
-
-def _taken(text: str | None) -> str:
-    if text is None:
-        return "(not matched)"
-    return text or "(empty)"
+    stand_ins = {None: "(not matched)", "": "(empty)"}
+    return [(f"${each['name']}", stand_ins.get(each["text"], each["text"])) for each in groups_json(captures)]
 
 
 def groups_json(captures: Captures) -> list[dict[str, Any]]:
-    """Returns the groups of a match for programs."""
-    return [{"name": name, "text": text} for name, text in _groups(captures)]
-
-
-def _groups(captures: Captures) -> Iterator[tuple[str, str | None]]:
-    """Yields each group by its name, or by its number if it has no name."""
+    """Returns the groups of a match for programs, each by its name, or by its number if it has no name."""
     names = {number: name for name, number in captures.names.items()}
-    for number, text in enumerate(captures.groups):
-        yield names.get(number, str(number)), text
+    return [{"name": names.get(number, str(number)), "text": text} for number, text in enumerate(captures.groups)]
 
 
 def rewrite_json(rewrite: Rewrite) -> dict[str, Any]:

@@ -76,7 +76,10 @@ class TestRun:
 
 
 def run_tests(rule_sets: Iterable[RuleSet], known: Mapping[str, TargetData], chosen: Pattern | None = None) -> TestRun:
-    """Runs the tests of rule sets, or those that are chosen; `known` is the targets' data from a configuration."""
+    """Runs the tests of rule sets; `known` is the targets' data from a configuration.
+
+    With `chosen`, it runs only the tests whose target, key or place the pattern matches.
+    """
     return TestRun(
         tuple(
             TargetRun(
@@ -84,17 +87,12 @@ def run_tests(rule_sets: Iterable[RuleSet], known: Mapping[str, TargetData], cho
                 tuple(
                     evaluate(rule_set, test, known.get(rule_set.target))
                     for test in rule_set.tests
-                    if chosen is None or is_chosen(test, rule_set.target, chosen)
+                    if chosen is None or any(map(chosen.search, (rule_set.target, test.key, test.statement.span.place)))
                 ),
             )
             for rule_set in rule_sets
         )
     )
-
-
-def is_chosen(test: RuleTest, target: str, chosen: Pattern) -> bool:
-    """Returns whether a pattern matches a test's target, key or place."""
-    return any(chosen.search(text) for text in (target, test.key, test.statement.span.place))
 
 
 def to_text(run: TestRun, *, coverage: bool) -> str:

@@ -9,6 +9,7 @@ from typing import assert_never
 
 from tornado_proxy.goregex import syntax
 from tornado_proxy.lang.excerpt import visible
+from tornado_proxy.lint.check import listed
 
 _TICKS = re.compile("`+")
 _LONGEST = 200  # characters of one text that are shown
@@ -180,18 +181,13 @@ def _one(piece: syntax.AnyOf) -> str:
         case syntax.AnyCharacter():
             return "any character"
         case syntax.BracketClass(negated=True):
-            return f"any character but {_listed(piece.members)}"
+            return f"any character but {listed(map(_member, piece.members))}"
         case syntax.BracketClass(members=(syntax.CharacterRange(),)) | syntax.BracketClass(members=(_, _, *_)):
-            return f"one of {_listed(piece.members)}"
+            return f"one of {listed(map(_member, piece.members))}"
         case syntax.BracketClass():
-            return _listed(piece.members)
+            return listed(map(_member, piece.members))
         case _:
             return _member(piece)
-
-
-def _listed(members: Sequence[syntax.Member]) -> str:
-    words = [_member(member) for member in members]
-    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
 
 
 def _member(member: syntax.Member) -> str:
