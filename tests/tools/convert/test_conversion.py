@@ -143,6 +143,14 @@ def test_the_page_of_all_targets_is_carried_over():
     assert made("listTargets: {enabled: false, mount: {path: [/]}}").settings.list_targets is None
 
 
+def test_a_page_of_all_targets_with_an_impossible_mount_is_left_out():
+    """The report says why."""
+    done = made("listTargets: {enabled: true, mount: {path: ['/{user}/']}}")
+    assert done.settings.list_targets is None
+    (message,) = done.messages(OptionOutcome.LEFT_OUT)
+    assert message.startswith("the page of all targets is left out: the mount path `/{user}/` is a pattern")
+
+
 @pytest.mark.parametrize(
     "text",
     [

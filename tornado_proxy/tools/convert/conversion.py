@@ -100,8 +100,8 @@ def _settings(root: Section, given: Providers, files: dict[str, str]) -> dict[st
         "internalServer": listener("internalServer", root, files),
         "log": log(root),
     }
-    if (page := root.section("listTargets")) is not None and page.flag("enabled"):
-        settings["listTargets"] = _target_list(page, given)
+    if (page := root.enabled("listTargets")) and (found := _target_list(page, given)):
+        settings["listTargets"] = found
     if bounds := limits(root):
         settings["limits"] = bounds
     if given.settings:
@@ -112,7 +112,7 @@ def _settings(root: Section, given: Providers, files: dict[str, str]) -> dict[st
     return settings
 
 
-def _target_list(section: Section, given: Providers) -> Setting:
+def _target_list(section: Section, given: Providers) -> dict[str, Setting]:
     """Converts the page of all targets; it is closed to everyone if its resource has no equivalent."""
     settings: dict[str, Setting] = {"enabled": True}
     if mounted := section.section("mount"):
@@ -121,7 +121,7 @@ def _target_list(section: Section, given: Providers) -> Setting:
         except Unservable as error:
             section.settle()
             section.remark(OptionOutcome.LEFT_OUT, "", f"the page of all targets is left out: {error}")
-            return {"enabled": False}
+            return {}
     if resource := section.section("resource"):
         settings["resource"] = single_resource(resource, given) or closed("/", ())[0]
     section.remark(OptionOutcome.CARRIED, "", "as `listTargets`")

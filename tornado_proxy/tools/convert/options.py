@@ -368,7 +368,7 @@ def _is_off(value: Value) -> bool:
 def remark_on_relative(section: Section, name: str) -> None:
     """Points out a file whose path is relative: it starts from another directory here."""
     path = section.text(name)
-    if "://" not in path and not path.startswith("arn:") and not PurePosixPath(path).is_absolute():
+    if path and "://" not in path and not path.startswith("arn:") and not PurePosixPath(path).is_absolute():
         message = f"`{path}` is relative to the configuration file here, not to the working directory"
         section.remark(OptionOutcome.CHANGED, name, message, "write it as an absolute path")
 

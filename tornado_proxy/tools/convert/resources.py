@@ -19,7 +19,8 @@ from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.goregex.syntax import PatternError
 from tornado_proxy.tools.convert.options import OptionOutcome, Section, Setting, reference
 
-_KINDS = ("oidc", "header", "basic")  # in the order in which s3-proxy takes what a resource demands
+KINDS = ("oidc", "header", "basic")
+"""The kinds of providers, in the order in which s3-proxy takes what a resource demands."""
 
 PRIVATE_NETWORKS = ("127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
 """Networks from which nothing arrives from the Internet (RFC 1918, RFC 4193); most proxies in front are there."""
@@ -199,7 +200,7 @@ def _resource(section: Section, providers: Providers) -> Resource:
 
 def _who(section: Section, providers: Providers) -> Resource:
     """Converts who may; of several ways s3-proxy takes OIDC, then headers, then basic authentication, then anyone."""
-    demands = next(((kind, found) for kind in _KINDS if (found := section.section(kind))), None)
+    demands = next(((kind, found) for kind in KINDS if (found := section.section(kind))), None)
     if demands is None:
         return {"whiteList": section.flag("whiteList")}
     kind, demanded = demands

@@ -9,10 +9,9 @@ from tornado_proxy.config import values
 from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.tools.convert.actions import METHODS, PAGES
-from tornado_proxy.tools.convert.options import Options, Section, Unreadable
+from tornado_proxy.tools.convert.options import Options, Section, Unreadable, where
+from tornado_proxy.tools.convert.resources import KINDS
 from tornado_proxy.tools.convert.servers import LEVELS
-
-_KINDS = ("oidc", "header", "basic")
 
 
 class _Mistake(NamedTuple):
@@ -23,9 +22,8 @@ class _Mistake(NamedTuple):
     message: str
 
     def diagnostic(self) -> Diagnostic:
-        place = self.section.place(self.option)
-        text = f"{place.source.name}:{place.first.line}: {self.message}, so s3-proxy does not start"
-        return Diagnostic("refused-by-s3-proxy", text)
+        place = where(self.section.place(self.option))
+        return Diagnostic("refused-by-s3-proxy", f"{place}: {self.message}, so s3-proxy does not start")
 
 
 def validate(options: Options) -> None:
@@ -40,7 +38,7 @@ def _mistakes(root: Section) -> Iterator[_Mistake]:
     yield from _servers(root)
     providers = root.section("authProviders")
     declared = set[tuple[str, str]]()
-    for kind in _KINDS:
+    for kind in KINDS:
         for name, provider in _named(providers, kind):
             declared.add((kind, name))
             yield from _provider(kind, name, provider)
@@ -146,7 +144,7 @@ def _mounted(section: Section, single: Section | None, declared: set[tuple[str, 
 
 
 def _resource(section: Section, mounts: Sequence[str], declared: set[tuple[str, str]]) -> Iterator[_Mistake]:
-    kinds = [kind for kind in _KINDS if kind in section]
+    kinds = [kind for kind in KINDS if kind in section]
     name, anyone = section.text("provider"), section.flag("whiteList")
     unknown = sorted({*section.texts("methods")} - {*METHODS})
     undeclared = [kind for kind in kinds if name and (kind, name) not in declared]
