@@ -23,7 +23,7 @@ def _rendered(recipe, request=None, user=None):
 
 
 def test_a_page_writes_body_headers_and_status():
-    """Each is a template over the same data; line ends and outer spaces of headers and statuses do not count."""
+    """Each is a template with the same data; line ends and outer spaces of headers and statuses are removed."""
     headers = (("X-User", "{{ .User.GetIdentifier }}\n"), ("Content-Type", "text/x"))
     recipe = Recipe("put", "<{{ .Request.Method }}>", headers, "\n{{ 200 | add 1 }} ")
     found = _rendered(recipe, RequestData("PUT"), User("ann"))
@@ -31,7 +31,7 @@ def test_a_page_writes_body_headers_and_status():
 
 
 def test_a_body_has_a_type_by_accept():
-    """A page that gives no type is HTML, or JSON for those who ask for it."""
+    """Without a type of its own, a page is HTML, or JSON for clients that prefer it."""
     assert _rendered(Recipe("put", "x")).headers == (TYPE,)
     assert _rendered(Recipe("put", "x"), JSON).headers == (("Content-Type", "application/json; charset=utf-8"),)
     assert _rendered(Recipe("put", "x", (("content-type", "a/b"),))).headers == (("content-type", "a/b"),)
@@ -39,7 +39,7 @@ def test_a_body_has_a_type_by_accept():
 
 
 def test_helpers_can_be_called_everywhere():
-    """Those of a file, and the built-in ones."""
+    """Helpers of a file and the built-in ones work in bodies and headers."""
     helpers = ('{{ define "one" }}1{{ end }}',)
     body = '{{ template "one" . }}{{ template "main.body.errorJsonBody" . }}'
     found = _rendered(Recipe("put", body, (("A", '{{ template "one" . }}'),), "", helpers))
@@ -47,7 +47,7 @@ def test_helpers_can_be_called_everywhere():
 
 
 def test_links_have_the_port_that_was_asked():
-    """Rules compare hosts without their port, pages make links."""
+    """Rules compare hosts without their port, but links need the port."""
     request = Request("GET", "files.test", "/a", authority="files.test:8080", headers=())
     assert _rendered(Recipe("put", "{{ requestURI .Request }}"), request).body == b"http://files.test:8080/a"
 
@@ -61,20 +61,20 @@ def test_links_have_the_port_that_was_asked():
     ],
 )
 def test_what_no_answer_can_have_fails(recipe, message):
-    """A failure is one of the template, whatever it writes."""
+    """A control character or a wrong status is a `RenderError`."""
     with pytest.raises(RenderError, match=message):
         _rendered(recipe)
 
 
 def test_headers_have_less_room_than_bodies():
-    """What a header may take is bounded more tightly than a page."""
+    """The limits of a header are smaller than those of a page."""
     many = "{{ range 100000 }}x{{ end }}"
     with pytest.raises(LimitError):
         _rendered(Recipe("put", None, (("A", many),)))
 
 
 def test_values_that_are_not_ascii_are_sent_as_utf_8():
-    """A header holds bytes."""
+    """Headers contain bytes."""
     assert _rendered(Recipe("put", None, (("A", "é"),))).headers == (("A", "é".encode().decode("latin-1")),)
 
 
@@ -88,7 +88,7 @@ def test_values_that_are_not_ascii_are_sent_as_utf_8():
     ],
 )
 def test_a_mistake_says_which_part_has_it(recipe, part):
-    """The body, a header, the status, or a helper by its number."""
+    """The part is the body, a header, the status, or the number of a helper."""
     with pytest.raises(CustomPageMistake) as caught:
         recipe.compiled()
     assert caught.value.part == part
@@ -103,7 +103,7 @@ def test_templates_in_a_bucket_are_compiled_from_their_texts():
 
 
 def test_the_page_of_a_target_takes_the_place_of_the_general_one():
-    """What a target does not have is that for all."""
+    """A target without its own page has the page for all."""
     general, own = (CustomPage("put", None, (), None), CustomPage("put", None, (("A", None),), None))
     pages = CustomPages({(None, "put"): general, ("site", "put"): own})
     assert [pages.find(name, "put") for name in ("site", "other", None)] == [own, general, general]

@@ -29,7 +29,7 @@ NAMES = st.text(min_size=1, max_size=20)
 
 @given(NAMES)
 def test_a_link_decodes_to_the_path_that_it_was_made_from(name):
-    """Any entry that can be requested is what its link asks for, on this host."""
+    """The link of an entry requests that entry, on this host."""
     reference = link_to("/a/", name)
     if reference is not None:
         parts = urlsplit(reference)
@@ -39,13 +39,13 @@ def test_a_link_decodes_to_the_path_that_it_was_made_from(name):
 
 @given(NAMES)
 def test_only_what_can_be_requested_has_a_link(name):
-    """A name has a link exactly where the path that it makes is a valid one."""
+    """A name has a link if and only if its path is valid."""
     assert (link_to("/a/", name) is None) == (path_objection("/a/" + name) is not None)
 
 
 @pytest.mark.parametrize("name", ["..", ".", "../", "a\n", "\x7f", "\ud800"])
 def test_a_name_that_no_request_can_name_has_no_link(name):
-    """Dot segments, control characters and broken Unicode cannot be asked for."""
+    """A path cannot contain dot segments, control characters or surrogates."""
     assert link_to("/", name) is None
 
 
@@ -55,7 +55,7 @@ def test_a_link_never_names_another_host():
 
 
 def test_a_query_is_encoded():
-    """A link's query takes any text."""
+    """A link's query may contain any text."""
     assert link("/a/", [("after", "a&b"), ("limit", "2")]) == "/a/?after=a%26b&limit=2"
 
 
@@ -64,7 +64,7 @@ def test_a_query_is_encoded():
     [("a\tb", "a␉b"), ("\x00", "␀"), ("\x7f", "␡"), ("\x85", "�"), ("\ud800", "�"), ("größe 日本", "größe 日本")],
 )
 def test_control_characters_are_shown_as_pictures(name, shown):
-    """Nothing invisible hides in a shown name, and no script is harmed."""
+    """A shown name has no invisible characters; letters of all scripts stay."""
     assert visible(name) == shown
 
 
@@ -86,7 +86,7 @@ def test_control_characters_are_shown_as_pictures(name, shown):
     ],
 )
 def test_a_size_is_shown_in_the_unit_that_suits_it(size, expected):
-    """A size has one decimal and the largest unit that leaves something before the point."""
+    """A size has one decimal and the largest unit in which it is at least 1."""
     assert human_size(size) == expected
 
 
@@ -109,7 +109,7 @@ def test_the_way_begins_at_the_mount(path, root, expected):
 
 
 def test_json_has_every_field_of_every_entry():
-    """A file has all five facts, a directory only what S3 knows of it, and the end has no next page."""
+    """A file has all five fields, a directory its name and link; the last page has no next page."""
     listing = Listing("/a/", "/", (Line("b/"), Line("c.txt", 3, CHANGED, '"e"')))
     assert as_json(listing) == {
         "path": "/a/",
@@ -129,7 +129,7 @@ def test_json_has_every_field_of_every_entry():
 
 
 def test_json_says_where_it_goes_on():
-    """A page that is not the last has the link to the next."""
+    """Every page but the last has the link to the next."""
     listing = Listing("/a b/", "/", (), {"limit": "5", "other": "1"}, "t=")
     assert as_json(listing)["next"] == "/a%20b/?after=t%3D&limit=5"
 
@@ -151,7 +151,7 @@ FILES = (Line("a10", 3, CHANGED), Line("B/"), Line("a9", 5), Line("A1", 3, CHANG
     ],
 )
 def test_lines_are_sorted_as_people_expect(order, names):
-    """Numbers in names count, cases do not; equal sizes and dates stand by name; directories may come first."""
+    """Numbers in names count, cases do not; names decide between equals; directories may come first."""
     assert " ".join(line.name for line in order.applied(FILES)) == names
 
 
@@ -164,13 +164,13 @@ def test_lines_are_sorted_as_people_expect(order, names):
     ],
 )
 def test_programs_get_an_order_only_if_they_ask(query, names):
-    """Without `?sort=`, and with one that does not exist, lines stand in S3's order."""
+    """Without `?sort=`, or with an unknown one, lines have S3's order."""
     listing = Listing("/", "/", FILES, query)
     assert [entry["name"] for entry in as_json(listing)["entries"]] == names
 
 
-def test_a_column_leads_to_its_order_and_back():
-    """The link of a column sorts this page by it, in descending order if it was in the ascending one."""
+def test_the_link_of_a_column_reverses_the_order():
+    """The link of a column sorts this page by it, in descending order if the order was ascending."""
     assert Listing("/", "/", ()).sorted_by("name") == "/?sort=name&order=desc"
     assert Listing("/", "/", (), {"after": "YQ", "limit": "5"}).sorted_by("size") == (
         "/?after=YQ&limit=5&sort=size&order=asc"
@@ -193,11 +193,11 @@ def test_json_keeps_a_name_that_cannot_be_requested():
 
 
 def test_text_is_one_line_an_entry():
-    """Names come first, sizes and times follow behind tabs, and no name can break a line."""
+    """Names come first, then sizes and times after tabs; no name can contain a line end."""
     listing = Listing("/", "/", (Line("b/"), Line("a\tb\n", 1), Line("c d.txt", 3, CHANGED)))
     assert as_text(listing) == "b/\na␉b␊\t1\nc d.txt\t3\t2026-05-01T12:34:56Z\n"
 
 
-def test_moments_are_told_in_utc():
-    """A moment of another zone is converted."""
+def test_times_are_formatted_in_utc():
+    """A time of another zone is converted."""
     assert timestamp(datetime(2026, 5, 1, 14, 0, tzinfo=timezone(timedelta(hours=2)))) == "2026-05-01T12:00:00Z"

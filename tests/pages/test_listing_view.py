@@ -36,12 +36,12 @@ def _rows(*lines, offers=None):
     ],
 )
 def test_an_entry_has_the_icon_of_its_kind(name, icon):
-    """The ending decides, in any case."""
+    """The ending decides, in upper or lower case."""
     assert f'<a class="{icon}"' in _rows(Line(name))
 
 
 def test_exact_values_stand_behind_what_is_shown():
-    """The size in bytes, the moment to the second."""
+    """Titles have the size in bytes and the time with seconds."""
     rows = _rows(Line("a", 1234567, CHANGED))
     assert '<data value="1234567" title="1234567 bytes">1.2 MiB</data>' in rows
     assert 'datetime="2026-05-01 12:34:56Z" title="2026-05-01 12:34:56Z">2026-05-01 12:34</time>' in rows
@@ -59,27 +59,27 @@ def test_exact_values_stand_behind_what_is_shown():
     ],
 )
 def test_a_name_is_text_and_leads_to_itself(name):
-    """No name ends an attribute, makes an element, or turns the text beside it around."""
+    """No name ends an attribute, makes an element, or changes the direction of other text."""
     rows = _rows(Line(name, 1))
     assert re.fullmatch(r'<tr><th scope="row"><a class="[a-z]+" href="/a/[^"<>]+"><bdi>[^<>]+</bdi></a></th>.*\n', rows)
 
 
 def test_only_what_may_be_removed_says_so():
-    """The script puts a button beside those rows."""
+    """The script adds a button to those rows."""
     rows = _rows(Line("a", 1), Line("b", 1), offers=Offers(removable=frozenset({"b"})))
     assert [row for row in rows.splitlines() if "data-removable" in row] == [rows.splitlines()[1]]
 
 
 @pytest.mark.parametrize("may", [False, True])
 def test_uploading_is_shown_to_those_who_may(may):
-    """Others see neither the form nor the hint for those without JavaScript."""
+    """Other viewers see neither the form nor the hint about JavaScript."""
     html = Pages().listing(Listing("/", "/", ()), Form.HTML, Offers(upload=may, replace=True, max_size=5)).body.decode()
     assert ('<section class="upload" aria-label="Upload" hidden data-replace data-max="5">' in html) == may
     assert ("<noscript>" in html) == may
 
 
 def test_a_page_of_several_says_that_it_is_sorted_by_itself():
-    """What lies on other pages is not compared."""
+    """Entries of other pages are not compared."""
     lines = (Line("a", 1), Line("b", 1))
     several = Pages().listing(Listing("/", "/", lines, {}, "YQ"), Form.HTML).body.decode()
     assert "2 files, 2 B on this page" in several
@@ -88,7 +88,7 @@ def test_a_page_of_several_says_that_it_is_sorted_by_itself():
 
 
 def test_the_column_of_the_order_says_so():
-    """`aria-sort` stands at the one column by which the page is sorted."""
+    """Only the column that sorts the page has `aria-sort`."""
     html = Pages().listing(Listing("/", "/", (Line("a"),), {"sort": "date", "order": "desc"}), Form.HTML).body.decode()
     assert re.findall(r'aria-sort="([a-z]+)"><a href="[^"]+" rel="nofollow">(\w+)', html) == [
         ("descending", "Modified")
@@ -96,7 +96,7 @@ def test_the_column_of_the_order_says_so():
 
 
 def test_a_thousand_entries_are_small():
-    """With names, sizes and dates at random, a page of 1000 entries is less than 60 kB, compressed."""
+    """With random names, sizes and dates, a page of 1000 entries has less than 60 kB, compressed."""
     some = random.Random(7)
     letters = "abcdefghijklmnopqrstuvwxyz0123456789-_ "
     lines = tuple(
@@ -126,7 +126,7 @@ def test_a_readme_is_found_in_any_case(names, found):
 
 
 def test_markdown_is_rendered():
-    """Headings stand below the page's own; tables and relative links work."""
+    """Headings have a level below the page's own; tables and relative links work."""
     html = render_readme("README.md", '# Title\n\n*soft* [guide](docs/a b.md "x")\n\n| a |\n|---|\n| 1 |\n')
     assert "<h2>Title</h2>" in html
     assert "<em>soft</em>" in html
@@ -138,7 +138,7 @@ def test_markdown_is_rendered():
 
 
 def test_text_stays_text():
-    """A README that is no Markdown is shown as it is."""
+    """A README that is not Markdown is shown unchanged."""
     assert render_readme("README.txt", "# <b>&") == "<pre># &lt;b&gt;&amp;</pre>\n"
 
 
@@ -160,7 +160,7 @@ def test_text_stays_text():
     ],
 )
 def test_nothing_in_it_can_do_harm(text):
-    """Scripts, styles, forms, frames, handlers and the classes and ids of the page are taken out."""
+    """Scripts, styles, forms, frames, handlers, classes and ids are removed."""
     html = str(render_readme("README.md", text))
     assert re.search(r"<(script|style|iframe|object|embed|form|input|button|svg|math|base|meta|link)\b", html) is None
     assert re.search(r"<[^>]*\s(on\w+|style|class|id)\s*=", html) is None
@@ -169,5 +169,5 @@ def test_nothing_in_it_can_do_harm(text):
 
 @pytest.mark.parametrize("unit", ["[", "*a", "`", "> ", "![](", "<a", "&", "|a", "- ", "1. ", "***", "[a]: b\n", "~~"])
 def test_a_hostile_readme_takes_no_age(unit):
-    """As much of one construct as a README may have is rendered, in bounded time."""
+    """A README of the largest size with one repeated construct is rendered in bounded time."""
     assert render_readme("README.md", (unit * LARGEST_README)[:LARGEST_README]) is not None

@@ -17,7 +17,7 @@ def _loaded(text, **files):
     return compile_pages(settings(text), Read(kept))
 
 
-def _told(loaded):
+def _reported(loaded):
     return [(each.message, each.place) for each in loaded.diagnostics]
 
 
@@ -25,7 +25,7 @@ TARGET = "targets:\n  site:\n    bucket: {name: my-bucket}\n    templates:\n"
 
 
 def test_the_files_are_those_that_the_configuration_names():
-    """Relative to it, each once, without what lies in buckets."""
+    """They are relative to it, each once, without the keys in buckets."""
     text = (
         TARGET
         + "      put: {path: a.tpl}\n      delete: {path: b.tpl, inBucket: true}\n      helpers: [{path: c.tpl}]\n"
@@ -35,7 +35,7 @@ def test_the_files_are_those_that_the_configuration_names():
 
 
 def test_files_are_read(tmp_path):
-    """What cannot be read is told at the place that names it; no file may be too large."""
+    """A file that cannot be read, or is too large, is reported at the place that names it."""
     found = settings(MINIMAL + "templates: {put: {path: a}, delete: {path: b}, folderList: {path: c}}\n")
     found = replace(found, directory=tmp_path)
     (tmp_path / "a").write_bytes(b"x")
@@ -48,7 +48,7 @@ def test_files_are_read(tmp_path):
 
 
 def test_pages_are_compiled():
-    """A target's own page, the general one, and what helpers they see."""
+    """A target has its own page, or the general one, with its helpers."""
     text = TARGET + "      put: {path: own.tpl}\n      helpers: [{path: h.tpl}]\n"
     text += "templates: {put: {path: all.tpl, status: '200'}, delete: {path: all.tpl}}\n"
     loaded = _loaded(
@@ -59,45 +59,45 @@ def test_pages_are_compiled():
     assert loaded.pages.find("site", "put").render(data).status == 200
     assert loaded.pages.find("site", "delete").render(data).body == b"all"
     # For all targets together, there is no such helper.
-    assert [message for message, _ in _told(loaded)] == ["unknown template `h`"]
+    assert [message for message, _ in _reported(loaded)] == ["unknown template `h`"]
 
 
-def test_a_mistake_is_told_at_its_place_in_the_template():
-    """In the file of the page or the helper, or where the configuration has the header or the status."""
+def test_a_mistake_is_reported_at_its_place():
+    """The place is in the file of the page or the helper, or in the configuration for a header or the status."""
     text = MINIMAL + "templates:\n  helpers: [h.tpl]\n  put: {path: a.tpl}\n"
-    assert _told(_loaded(text, a="x\n{{ y }}", h="")) == [("unknown function `y`", "etc/a.tpl:2:4")]
-    found = _told(_loaded(text, a="{{ template `a` }}", h="\n{{ define `a` }}{{ y }}{{ end }}"))
+    assert _reported(_loaded(text, a="x\n{{ y }}", h="")) == [("unknown function `y`", "etc/a.tpl:2:4")]
+    found = _reported(_loaded(text, a="{{ template `a` }}", h="\n{{ define `a` }}{{ y }}{{ end }}"))
     assert found == [("unknown function `y`", "etc/h.tpl:2:20")]
     text = MINIMAL + "templates:\n  put:\n    headers: {A: '{{ y }}'}\n  delete:\n    status: '{{ y }}'\n"
-    assert _told(_loaded(text)) == [
+    assert _reported(_loaded(text)) == [
         ("the header `A`: unknown function `y`", "config.yaml:4:5"),
         ("the status: unknown function `y`", "config.yaml:6:5"),
     ]
 
 
 def test_headers_of_files():
-    """They are a page of their own kind; a mistake is told where the action is configured."""
+    """They are a page of their own kind; a mistake is reported at the action."""
     text = "targets:\n  site:\n    bucket: {name: my-bucket}\n    actions: {GET: {config: {streamedFileHeaders: {A: '%s'}}}}\n"
     assert isinstance(_loaded(text % "{{ .StreamFile.ETag }}").pages.find("site", FILE_HEADERS), CustomPage)
-    assert _told(_loaded(text % "{{ y }}")) == [("the header `A`: unknown function `y`", "config.yaml:4:21")]
+    assert _reported(_loaded(text % "{{ y }}")) == [("the header `A`: unknown function `y`", "config.yaml:4:21")]
 
 
 def test_pages_in_a_bucket_wait_for_their_texts():
-    """Their headers are checked at load all the same, if no helper lies in the bucket."""
+    """Their headers are checked at load unless a helper is in the bucket."""
     text = TARGET + "      put: {path: p, inBucket: true, headers: {A: '{{ y }}'}}\n"
     loaded = _loaded(text)
     assert isinstance(loaded.pages.find("site", "put"), Recipe)
-    assert [message for message, _ in _told(loaded)] == ["the header `A`: unknown function `y`"]
+    assert [message for message, _ in _reported(loaded)] == ["the header `A`: unknown function `y`"]
     assert not _loaded(text + "      helpers: [{path: h, inBucket: true}]\n").diagnostics
 
 
 def test_a_page_whose_file_is_missing_is_left_out():
-    """The diagnostic is that of reading."""
+    """Reading has reported the file."""
     assert _loaded(MINIMAL + "templates: {put: {path: a.tpl}}\n").pages.find(None, "put") is None
 
 
 def test_rules_see_the_helpers_in_files():
-    """Those of the target, or else those for all."""
+    """They are those of the target, or else those for all."""
     text = (
         TARGET
         + "      helpers: [{path: own.tpl}, {path: k, inBucket: true}]\n  other: {mount: {path: /o}, bucket: {name: my-bucket}}\n"
@@ -108,14 +108,14 @@ def test_rules_see_the_helpers_in_files():
 
 @pytest.mark.parametrize("content", [b"\xff", b"a\0"])
 def test_a_file_is_text(content):
-    """What is no UTF-8 is told."""
+    """A file that is not UTF-8 is reported."""
     read = Read((RuleFile("etc/a.tpl", content),))
     loaded = compile_pages(settings(MINIMAL + "templates: {put: {path: a.tpl}}\n"), read)
     assert [each.code for each in loaded.diagnostics] == ["not-utf-8"]
 
 
 def test_the_examples_of_the_docs():
-    """Each configuration of docs/pages.md is one, and what it says of pages compiles."""
+    """Each configuration in docs/pages.md is valid, and its pages compile."""
     text = (Path(__file__).parents[2] / "docs" / "pages.md").read_text(encoding="utf-8")
     examples = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
     assert len(examples) == 4
@@ -136,7 +136,7 @@ def _theme(options, **files):
 
 
 def test_files_of_themes_are_read_and_watched(tmp_path):
-    """A logo, a sheet, and all templates of a directory; URLs are left to the browser."""
+    """They are a logo, a sheet, and all templates of a directory; browsers load URLs themselves."""
     found = replace(
         settings(THEMED % "logo: a.png, css: 'https://css.example/x.css', templates: brand"), directory=tmp_path
     )
@@ -191,8 +191,8 @@ def test_a_theme_for_all_pages_is_read_as_that_of_a_target():
         ("index.html", b"", "no page is called `index.html`", "config.yaml:1:"),
     ],
 )
-def test_a_mistake_in_a_theme_is_told_before_it_is_in_force(name, text, message, place):
-    """In the template where that is known, else where the configuration names the directory."""
+def test_a_mistake_in_a_theme_is_reported_at_load(name, text, message, place):
+    """The place is in the template if it is known, else where the configuration names the directory."""
     loaded = _theme("templates: brand", **{f"brand__{name}": text})
     assert [each.message for each in loaded.diagnostics] == [message]
     assert loaded.diagnostics[0].place.startswith(place)
@@ -200,5 +200,5 @@ def test_a_mistake_in_a_theme_is_told_before_it_is_in_force(name, text, message,
 
 
 def test_a_theme_without_its_file_is_left_out():
-    """That it cannot be read is told by who read it."""
+    """Reading has reported the file."""
     assert _theme("css: a.css").pages.themed == {}

@@ -43,7 +43,7 @@ def test_a_missing_value_is_a_gap():
 
 
 def test_a_single_value_is_a_dot():
-    """A line of no length, which its round end makes visible."""
+    """It is a line of length zero with a visible round cap."""
     assert 'h0"' in _chart((50, 1.0), style="bad").svg
 
 
@@ -60,12 +60,12 @@ def test_nothing_is_drawn_where_all_is_zero_but_the_line():
 
 
 def test_the_label_says_what_the_lines_show():
-    """Who cannot see the drawing hears the newest values and the highest."""
+    """Screen readers speak the newest values and the highest."""
     assert 'aria-label="Requests: all 2/s; at most 8/s"' in _chart((0, 8.0), (10, 2.0)).svg
 
 
 def test_the_legend_has_the_newest_value_of_each_line():
-    """A dash where there is none."""
+    """A missing value is a dash."""
     assert _chart((0, 1.0), (10, 3.0)).legend == (("all", "area", "3/s"),)
     assert _chart((0, 1.0), (10, None)).legend == (("all", "area", "\N{EN DASH}"),)
     assert _chart().legend == (("all", "area", "\N{EN DASH}"),)
@@ -91,7 +91,7 @@ def _rendered(pages, **more) -> str:
 
 
 def test_the_page_looks_as_it_did(pages):
-    """A page with everything that it may show is the golden file's text, but for the names of its files."""
+    """A page with all its parts is the golden file's text, except for digests in names of files."""
     explanation = Explanation(
         "GET /<a>\n", (("rewrites", [("·", "#1", "^/b"), ("", "1 more, not tried")]), ("plan", []))
     )
@@ -138,7 +138,7 @@ def test_every_id_is_there_once(pages):
 
 
 def test_what_a_client_chose_is_text(pages):
-    """A path with markup and a control character is shown and does nothing."""
+    """A path with markup and a control character is shown as text."""
     page = _rendered(pages)
     assert "/&lt;script&gt;\N{SYMBOL FOR BELL}" in page
     assert "<script>" not in page
@@ -157,12 +157,12 @@ def test_the_rewrites_that_are_not_shown_are_counted(pages):
     [({}, "Serving"), ({"ready": False}, "Not serving"), ({"lastFailedAttempt": FAILED}, "Serving, edit refused")],
 )
 def test_the_state_is_a_word(pages, change, shown):
-    """The first thing on the page."""
+    """It is at the top of the page."""
     assert f">{shown}</span>" in _rendered(pages, state=STATE | change)
 
 
 def test_a_process_without_requests_has_a_page(pages):
-    """Where nothing happened yet, the page says so."""
+    """Its sections contain a sentence instead of a table."""
     empty = Chart("Requests", (ChartLine("all", "area", ()),), NOW - 900, NOW, str)
     page = _rendered(
         pages, charts=(empty,), targets=(), used=RewriteTable(), unused=RewriteTable(), reloads=(), refused=()
@@ -184,5 +184,5 @@ def test_a_process_without_requests_has_a_page(pages):
     ],
 )
 def test_the_start_is_shown_by_its_age(pages, seconds, shown):
-    """In the largest unit, with the exact time on hover."""
+    """The age has the largest unit, and the exact time as its title."""
     assert shown in _rendered(pages, started=NOW - seconds, reloads=(), refused=())

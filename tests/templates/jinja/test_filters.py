@@ -61,7 +61,7 @@ from tornado_proxy.templates.template import LimitError, RenderBudget, RenderErr
     ],
 )
 def test_filters_do_what_jinja_documents(text, result):
-    """Those that a key may need are here, with their arguments."""
+    """They take the arguments of Jinja's filters."""
     assert rendered(text) == result
 
 
@@ -81,8 +81,8 @@ def test_filters_do_what_jinja_documents(text, result):
         ("{{ none|length }}", "object of type `NoneType` has no len()"),
     ],
 )
-def test_filters_that_cannot_do_their_work_say_why(text, message):
-    """Nothing comes out empty instead."""
+def test_a_filter_that_fails_has_a_message(text, message):
+    """No filter returns an empty text instead."""
     with pytest.raises(RenderError) as caught:
         rendered(text)
     assert str(caught.value) == message
@@ -105,13 +105,13 @@ def test_filters_that_cannot_do_their_work_say_why(text, message):
     ],
 )
 def test_filters_stay_within_the_budget(text):
-    """What makes much of little, and what reads much, is cut off."""
+    """Filters that make large results, or read large values, reach a limit."""
     with pytest.raises(LimitError):
         rendered(text)
 
 
 def test_no_filter_is_random_or_reaches_for_attributes_made_at_rendering():
-    """What is left out of Jinja2's filters is left out on purpose."""
+    """Such filters of Jinja2 are omitted."""
     assert set(FILTERS) <= set(filters.FILTERS)
     assert not {"random", "attr", "groupby", "map_attr", "pprint", "safe", "xmlattr", "tojson"} & set(FILTERS)
 
@@ -147,12 +147,12 @@ def test_no_filter_is_random_or_reaches_for_attributes_made_at_rendering():
     ],
 )
 def test_tests_hold_as_jinja_documents(test):
-    """Each of them is true of what it is asked of."""
+    """Each test passes for a value that fulfils it."""
     assert rendered(f"{{{{ {test} }}}}") == "True"
 
 
-def test_tests_pay_for_what_they_read():
-    """Two nested lists that are equal are not gone through for ever."""
+def test_tests_charge_for_what_they_read():
+    """A comparison of two equal nested lists reaches a limit."""
     with pytest.raises(LimitError):
         rendered(
             "{% set n = namespace(x=[1], y=[1]) %}"
@@ -162,7 +162,7 @@ def test_tests_pay_for_what_they_read():
 
 
 def test_every_test_is_one_of_jinja():
-    """No name means something else here."""
+    """Every name has the meaning of Jinja."""
     assert set(TESTS) <= set(tests.TESTS)
 
 
@@ -172,13 +172,13 @@ def test_every_test_is_one_of_jinja():
     ids=["text", "list", "mapping", "nested"],
 )
 def test_reading_is_work_as_deep_as_values_nest(value):
-    """Whatever is looked at through and through is paid for."""
+    """Nested values are charged for too."""
     with pytest.raises(LimitError):
         read(RenderBudget(LIMITS), value)
 
 
 def test_a_list_that_stands_in_several_places_is_read_in_each():
-    """Sixty lists of two, each within the next, are more than any rendering can look at."""
+    """Sixty lists of two, each within the next, exceed the limit."""
     nested = [1]
     for _ in range(60):
         nested = [nested, nested]
@@ -187,7 +187,7 @@ def test_a_list_that_stands_in_several_places_is_read_in_each():
 
 
 def test_values_that_are_made_are_counted():
-    """Texts by their characters, lists by their items, numbers not at all."""
+    """Texts count by characters, lists by items; numbers do not count."""
     budget = RenderBudget(LIMITS)
     keep(budget, 10**100)
     assert budget.left == LIMITS.steps
@@ -199,7 +199,7 @@ def test_values_that_are_made_are_counted():
 
 @pytest.mark.parametrize(("value", "text"), [("a", "a"), (1, "1"), (-0.5, "-0.5"), (True, "True"), ("", "")])
 def test_texts_numbers_and_truth_values_have_a_text(value, text):
-    """These may stand in a key."""
+    """They can be parts of a key."""
     assert written(value) == text
 
 
@@ -217,14 +217,14 @@ def test_texts_numbers_and_truth_values_have_a_text(value, text):
     ],
 )
 def test_other_values_have_no_text_that_a_key_could_mean(value, message):
-    """Nobody means `None` or `['a']` to be part of a key."""
+    """`None` or `['a']` in a key would be a mistake."""
     with pytest.raises(RenderError) as caught:
         written(value)
     assert str(caught.value) == message
 
 
-def test_what_is_undefined_says_so():
-    """Its own message comes through."""
+def test_an_undefined_value_has_its_message():
+    """The message names the variable."""
     with pytest.raises(UndefinedError, match="'x' is undefined"):
         written(StrictUndefined(name="x"))
 
@@ -233,7 +233,7 @@ def test_what_is_undefined_says_so():
     ("value", "words"), [("a", "a text"), (1, "a number"), (True, "a truth value"), ({}, "a mapping")]
 )
 def test_values_are_described_in_the_words_of_authors(value, words):
-    """Messages do not speak of Python's types."""
+    """Messages do not name Python's types."""
     assert described(value) == words
 
 
@@ -241,22 +241,22 @@ TEXT = st.text("ab", max_size=6)
 
 
 @given(TEXT, st.integers(0, 12))
-def test_padded_texts_are_no_longer_than_told(text, width):
-    """The size is that of every method that pads."""
+def test_padded_texts_have_the_calculated_size(text, width):
+    """The size is exact for each method that pads."""
     for method in ("center", "ljust", "rjust", "zfill"):
         assert len(getattr(text, method)(width)) == padded(text, width)
 
 
 @given(st.lists(TEXT, max_size=5), TEXT)
-def test_joined_texts_are_no_longer_than_told(items, separator):
-    """The size may be told too large by one separator."""
-    told = joined(items, separator)
-    assert len(separator.join(items)) <= told == TEXT_METHODS["join"](separator, items)
+def test_joined_texts_fit_the_calculated_size(items, separator):
+    """The size may be too large by one separator."""
+    size = joined(items, separator)
+    assert len(separator.join(items)) <= size == TEXT_METHODS["join"](separator, items)
 
 
 @given(TEXT, TEXT, TEXT, st.one_of(st.none(), st.integers(-1, 4)))
-def test_replaced_texts_are_no_longer_than_told(text, old, new, count):
-    """However often one part stands in the text."""
+def test_replaced_texts_fit_the_calculated_size(text, old, new, count):
+    """This holds for any number of occurrences."""
     made = text.replace(old, new, -1 if count is None else count)
     assert len(made) <= replaced(text, old, new, count)
 
@@ -275,27 +275,27 @@ def test_replaced_texts_are_no_longer_than_told(text, old, new, count):
         ("%(a)s" * 9, {"a": "x" * 999}),
     ],
 )
-def test_formatted_texts_are_no_longer_than_told(text, values):
+def test_formatted_texts_fit_the_calculated_size(text, values):
     """Widths, precisions and values are counted."""
     assert len(text % values) <= formatted(text, values)
 
 
 @pytest.mark.parametrize("text", ["%100d", "%*d", "%.*f", "%-0999s", "%(a)888d", "%.123f"])
 def test_a_width_that_no_key_can_have_is_refused(text):
-    """So is one that is among the values."""
+    """A width among the values is refused too."""
     with pytest.raises(LimitError, match="asks for more than 99 characters"):
         formatted(text, ())
 
 
 @pytest.mark.parametrize("value", [[1], None, object()])
 def test_values_without_a_text_cannot_be_formatted(value):
-    """`%s` and `%r` write what `{{ }}` would write, and nothing else."""
+    """`%s` and `%r` take the same values as `{{ }}`."""
     with pytest.raises(RenderError, match="has no text"):
         formatted("%s", (value,))
 
 
 def test_methods_are_those_of_texts():
-    """Every method that is allowed exists, and none of those that format or encode is among them."""
+    """Each of them exists; methods that format or encode are not among them."""
     assert all(callable(getattr("", name)) for name in TEXT_METHODS)
     assert not {"format", "format_map", "encode", "translate", "expandtabs"} & set(TEXT_METHODS)
 
@@ -325,7 +325,7 @@ def test_methods_are_those_of_texts():
     ],
 )
 def test_operators_are_those_of_python(operator, left, right, result):
-    """Numbers are calculated, texts and lists joined and repeated, texts formatted."""
+    """They calculate with numbers, join and repeat texts and lists, and format texts."""
     assert apply(RenderBudget(LIMITS), operator, left, right) == result
 
 
@@ -346,7 +346,7 @@ def test_operators_are_those_of_python(operator, left, right, result):
     ],
 )
 def test_nothing_is_made_that_is_larger_than_the_budget(operator, left, right):
-    """The limit is reached before the work is done."""
+    """The limit applies before the work is done."""
     with pytest.raises(LimitError):
         apply(RenderBudget(LIMITS), operator, left, right)
 
@@ -361,14 +361,14 @@ def test_nothing_is_made_that_is_larger_than_the_budget(operator, left, right):
         ("*", "a", "b", "`*` cannot be put between a text and a text"),
     ],
 )
-def test_operators_between_other_values_say_what_they_stand_between(operator, left, right, message):
-    """The message is of the template's values, not of Python's types."""
+def test_operators_between_other_values_are_refused(operator, left, right, message):
+    """The message describes the values, without Python's types."""
     with pytest.raises(RenderError) as caught:
         apply(RenderBudget(LIMITS), operator, left, right)
     assert str(caught.value) == message
 
 
 def test_a_division_by_zero_is_an_error_of_the_template():
-    """Python's own error becomes ours."""
+    """Python's error becomes a `RenderError`."""
     with pytest.raises(RenderError, match="division by zero"):
         rendered("{{ 1 / 0 }}")

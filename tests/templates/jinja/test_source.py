@@ -153,7 +153,7 @@ def test_a_name_without_its_record_gets_a_hint(text, help):
 
 
 def test_templates_that_nest_too_deeply_are_refused():
-    """Jinja2 and Python would go down as deep as the text does."""
+    """Jinja2 and Python would recurse as deep as the text nests."""
     for text in ("{{ " + "not " * 100 + "1 }}", "{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}"):
         with pytest.raises(TemplateMistake, match="the template nests"):
             compile_template(text, {}, 0)

@@ -21,7 +21,7 @@ DOCUMENTATION = (Path(__file__).parents[3] / "docs/jinja-templates.md").read_tex
     ids=["filters", "tests", "functions", "methods", "variables", *RECORDS],
 )
 def test_every_name_of_the_dialect_is_documented(names):
-    """Whatever a template may name stands in its documentation."""
+    """The documentation names everything that a template can use."""
     assert [name for name in names if f"`{name}`" not in DOCUMENTATION] == []
 
 
@@ -36,7 +36,7 @@ def test_every_name_of_the_dialect_is_documented(names):
     ],
 )
 def test_line_ends_and_outer_spaces_are_no_part_of_a_key(text, result):
-    """A template may be laid out; what it writes is one line without spaces around it."""
+    """A template may have several lines; its result is one line without outer spaces."""
     assert rendered(text) == result
 
 
@@ -54,7 +54,7 @@ def test_nothing_is_escaped():
     ],
 )
 def test_what_only_the_compiler_refuses_is_a_mistake_too(text, message):
-    """Whatever a text holds, it compiles or is a mistake."""
+    """Every text compiles or is a mistake."""
     with pytest.raises(TemplateMistake) as caught:
         compile_template(text, {}, 0)
     assert str(caught.value) == message
@@ -77,7 +77,7 @@ def test_errors_of_python_become_errors_of_the_template(text, message):
 
 
 def test_values_that_nest_deeper_than_python_compares_are_a_limit():
-    """Lists within lists by the thousand can be made, but not compared."""
+    """A template can nest thousands of lists, but Python cannot compare them."""
     with pytest.raises(LimitError, match="the template nests too deeply"):
         rendered(
             "{% set n = namespace(x=[], y=[]) %}"
@@ -87,14 +87,14 @@ def test_values_that_nest_deeper_than_python_compares_are_a_limit():
 
 
 def test_a_long_message_is_cut_off():
-    """Python's messages may hold the values that they speak of."""
+    """Python's messages may contain values."""
     with pytest.raises(RenderError, match=r"^.x+$") as caught:
         rendered("{{ key.split(**{'" + "x" * 900 + "': 1}) }}")
     assert len(str(caught.value)) == 200
 
 
 def test_templates_of_one_text_are_equal():
-    """What was made of the text does not count, and is not shown."""
+    """Only the text counts and is shown."""
     first, second = compile_template("/{{ key }}", {}, 0), compile_template("/{{ key }}", {"x": 1}, 1)
     assert isinstance(first, JinjaTemplate)
     assert first == second
@@ -118,13 +118,13 @@ def _hidden(text):
         ("{% macro m(x=1 == 1) %}{{ x }}{% endmacro %}", [" read", " read"]),
     ],
 )
-def test_every_piece_of_work_is_paid_for_once(text, names):
-    """Loops, comparisons, joined texts and slices are; what the environment is asked for anyway is not."""
+def test_every_piece_of_work_is_wrapped_once(text, names):
+    """Loops, comparisons, joined texts and slices are wrapped; the environment charges for the rest."""
     assert _hidden(text) == names
 
 
 def test_no_template_can_name_what_is_hidden():
-    """A name that begins with a space is none in Jinja2."""
+    """In Jinja2, no name begins with a space."""
     assert all(name.startswith(" ") for name in HIDDEN_FILTERS)
 
 
@@ -147,7 +147,7 @@ def test_no_template_can_name_what_is_hidden():
     ],
 )
 def test_statements_do_what_jinja_documents(text, result):
-    """Being paid for changes nothing else."""
+    """The wrapping filters do not change results."""
     assert rendered(text) == result
 
 
@@ -171,7 +171,7 @@ def test_statements_do_what_jinja_documents(text, result):
     ],
 )
 def test_work_is_cut_off(text):
-    """Loops within loops, macros within macros, and texts that grow by themselves come to an end soon."""
+    """Nested loops, nested macros and texts that grow reach a limit."""
     with pytest.raises(LimitError):
         rendered(text)
 
@@ -260,7 +260,7 @@ def test_what_is_not_allowed_cannot_be_reached(text, message):
     ],
 )
 def test_calls_and_output_stay_within_the_budget(text):
-    """What would take a second or a gigabyte is refused before it is begun."""
+    """Work that would take a second or a gigabyte is refused before it begins."""
     with pytest.raises(LimitError):
         rendered(text)
 
@@ -272,6 +272,6 @@ def test_a_template_cannot_choose_its_budget(argument):
 
 
 def test_a_large_number_has_no_text():
-    """Python refuses to write out thousands of digits, and so do we."""
+    """Python refuses to format thousands of digits."""
     with pytest.raises(RenderError, match="exceeds the limit"):
         rendered("{{ ('f' * 30000)|int(0, 16) }}")

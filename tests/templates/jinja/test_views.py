@@ -22,7 +22,7 @@ from tornado_proxy.templates.template import MissingUserError, RenderError, Targ
     ],
 )
 def test_templates_read_the_request_the_user_the_target_the_key_and_the_groups(text, result):
-    """Each value goes by the name that the documentation gives it."""
+    """Each value has the name of the documentation."""
     assert rendered(text) == result
 
 

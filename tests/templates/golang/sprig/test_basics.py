@@ -24,12 +24,12 @@ from go_programs import failure, written
     ],
 )
 def test_what_is_empty_is_replaced(call, result):
-    """Nil, zero, false, and what has no elements."""
+    """Nil, zero, false, and values without elements are empty."""
     assert written(f"{{{{ {call} }}}}", {}) == result
 
 
 def test_a_template_may_fail_on_purpose():
-    """With its own words."""
+    """The message is its own."""
     assert failure('{{ fail "no key for you" }}') == 'no key for you, in `fail "no key for you"`'
 
 
@@ -53,14 +53,14 @@ def test_a_template_may_fail_on_purpose():
     ],
 )
 def test_any_value_is_a_number(value, integer, floating):
-    """Zero where it is none."""
+    """Other values are zero."""
     operand = value if value == "nil" else f"({value})"
     assert written(f"{{{{ int {operand} }}}} {{{{ int64 {operand} }}}}") == f"{integer} {integer}"
     assert written(f"{{{{ float64 {operand} }}}}") == floating
 
 
 def test_numbers_have_the_type_that_their_function_names():
-    """Which other functions may ask for."""
+    """Other functions may need that type."""
     assert written('{{ printf "%T %T %T" (int 1.5) (int64 1) (float64 1) }}') == "int int64 float64"
 
 
@@ -77,7 +77,7 @@ def test_numbers_have_the_type_that_their_function_names():
     ],
 )
 def test_digits_are_read_in_a_base(call, result):
-    """Ten, or eight."""
+    """The base is ten or eight."""
     assert written(f"{{{{ {call} }}}}") == result
 
 
@@ -100,7 +100,7 @@ def test_digits_are_read_in_a_base(call, result):
     ],
 )
 def test_types_are_named(call, result):
-    """As Go names them."""
+    """The names are those of Go."""
     assert written(f"{{{{ {call} }}}}") == result
 
 
@@ -127,12 +127,12 @@ def test_types_are_named(call, result):
     ],
 )
 def test_integers_are_calculated_in_64_bits(call, result):
-    """Division cuts towards zero."""
+    """Division truncates towards zero."""
     assert written(f"{{{{ {call} }}}}") == result
 
 
 def test_integers_that_are_calculated_are_int64():
-    """Which functions that take an int refuse, as in Go."""
+    """Functions that take an int refuse them, as in Go."""
     assert written('{{ printf "%T" (add 1 2) }}') == "int64"
     assert failure("{{ until (add 1 2) }}").startswith("a `int` is expected, not a `int64`")
 
@@ -155,7 +155,7 @@ def test_integers_that_are_calculated_are_int64():
     ],
 )
 def test_decimals_are_calculated_exactly(call, result):
-    """Division has 16 places, and what is too large is infinite."""
+    """Division has 16 places, and a result that is too large is infinite."""
     assert written(f"{{{{ {call} }}}}") == result
 
 
@@ -190,7 +190,7 @@ def test_decimals_are_calculated_exactly(call, result):
     ],
 )
 def test_floats_are_compared_and_rounded(call, result):
-    """Minus zero and what is not a number have their rules."""
+    """Minus zero and NaN have the rules of Go."""
     assert written(f"{{{{ {call} }}}}") == result
 
 
@@ -219,7 +219,7 @@ def test_floats_are_compared_and_rounded(call, result):
     ],
 )
 def test_sequences_are_made(call, result):
-    """A step that leads nowhere makes none."""
+    """A step in the wrong direction makes an empty one."""
     assert written(f"{{{{ {call} }}}}") == result
 
 
@@ -234,5 +234,5 @@ def test_sequences_are_made(call, result):
     ],
 )
 def test_what_go_panics_at_fails(call, message):
-    """Division by zero, and decimals of what is not a number."""
+    """Division by zero and decimals of NaN are errors."""
     assert failure(f"{{{{ {call} }}}}").startswith(message)

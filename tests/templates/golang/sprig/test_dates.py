@@ -44,7 +44,7 @@ DAY = '(toDate "2006-01-02" "2020-02-29")'
     ],
 )
 def test_dates_are_written_and_moved(call, result):
-    """In UTC, wherever the service runs."""
+    """The zone is UTC on every machine."""
     assert written(f"{{{{ {call} }}}}") == result
 
 
@@ -76,12 +76,12 @@ def test_dates_are_written_and_moved(call, result):
     ],
 )
 def test_times_have_methods(call, result):
-    """Those of Go that need no clock."""
+    """They are those of Go that do not need the clock."""
     assert written(f"{{{{ with {DAY} }}}}{{{{ .{call} }}}}{{{{ end }}}}") == result
 
 
 def test_months_and_durations_are_numbers_with_names():
-    """Which have types of their own."""
+    """They have their own types."""
     assert written(f'{{{{ printf "%d %T" {DAY}.Month {DAY}.Month }}}}') == "2 time.Month"
     assert written(f'{{{{ printf "%T" ({DAY}.Sub {DAY}) }}}}') == "time.Duration"
 
@@ -101,7 +101,7 @@ def test_months_and_durations_are_numbers_with_names():
     ],
 )
 def test_the_present_and_other_zones_are_refused(call, message):
-    """A key must be found again, tomorrow and on another machine."""
+    """A key must be the same tomorrow and on another machine."""
     assert failure(f"{{{{ {call} }}}}").startswith(message)
 
 
@@ -128,7 +128,7 @@ SECOND = 10**9
     ],
 )
 def test_durations_are_read(text, nanoseconds):
-    """Numbers with units, one after the other."""
+    """They are numbers with units, one after the other."""
     assert parse_duration(text) == nanoseconds
 
 
@@ -150,7 +150,7 @@ def test_durations_are_read(text, nanoseconds):
     ],
 )
 def test_what_is_no_duration_is_refused(text):
-    """Or too long a one."""
+    """A duration that is too long is refused too."""
     with pytest.raises(ExecutionError):
         parse_duration(text)
 
@@ -169,11 +169,11 @@ def test_what_is_no_duration_is_refused(text):
     ],
 )
 def test_durations_are_written(nanoseconds, text):
-    """Below a second in a smaller unit."""
+    """Below a second the unit is smaller."""
     assert format_duration(nanoseconds) == text
 
 
 @given(st.integers(-(2**53), 2**53))
 def test_what_is_written_is_read_again(nanoseconds):
-    """Whatever it is."""
+    """This holds for every duration."""
     assert parse_duration(format_duration(nanoseconds)) == nanoseconds

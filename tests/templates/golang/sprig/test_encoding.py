@@ -28,7 +28,7 @@ B32DEC, B64DEC = FUNCTIONS["b32dec"].call, FUNCTIONS["b64dec"].call
     ],
 )
 def test_texts_are_encoded_and_decoded(call, result):
-    """Line ends in what is encoded mean nothing."""
+    """Line ends in encoded text are ignored."""
     assert written(f"{{{{ {call} }}}}") == result
 
 
@@ -49,7 +49,7 @@ def test_texts_are_encoded_and_decoded(call, result):
     ],
 )
 def test_what_is_no_base64_gives_go_s_message(text, offset):
-    """With the offset that Go tells."""
+    """The message has Go's offset."""
     assert B64DEC(text) == b"illegal base64 data at input byte %d" % offset
 
 
@@ -69,25 +69,25 @@ def test_what_is_no_base64_gives_go_s_message(text, offset):
     ],
 )
 def test_what_is_no_base32_gives_go_s_message(text, offset):
-    """With the offset that Go tells."""
+    """The message has Go's offset."""
     assert B32DEC(text) == b"illegal base32 data at input byte %d" % offset
 
 
 @given(st.binary(max_size=30))
 def test_decoding_what_was_encoded_gives_the_bytes_again(text):
-    """In both bases."""
+    """This holds for both bases."""
     assert B64DEC(base64.b64encode(text)) == text
     assert B32DEC(base64.b32encode(text)) == text
 
 
 @pytest.mark.parametrize("algorithm", ["sha1", "sha256", "sha512"])
 def test_checksums_are_hexadecimal(algorithm):
-    """Of the bytes of the text."""
+    """They are digests of the bytes of the text."""
     assert written(f'{{{{ {algorithm}sum "é" }}}}') == hashlib.new(algorithm, "é".encode()).hexdigest()
 
 
 def test_adler32_is_a_number():
-    """In digits."""
+    """It is decimal."""
     assert written('{{ adler32sum "hello" }}') == "103547413"
 
 
@@ -106,7 +106,7 @@ DATA = {"a": [1, 2.5, None, True], "b": {"c": "<é&>\u2028"}, "e": [], "m": {}}
     ],
 )
 def test_values_are_written(function, text):
-    """On a line or on several, safe in HTML or as they are."""
+    """The text has one line or several, and is safe in HTML or raw."""
     assert written(f"{{{{ {function} . }}}}", DATA) == text
     must = f"must{function[0].upper()}{function[1:]}"
     assert written(f"{{{{ {must} . }}}}", DATA) == text
@@ -130,7 +130,7 @@ def test_values_are_written(function, text):
     ],
 )
 def test_scalars_have_go_s_forms(value, text):
-    """Floats as ECMAScript writes them."""
+    """Floats have the form of ECMAScript."""
     assert written(f"{{{{ toJson {value} }}}}") == text
 
 
@@ -138,7 +138,7 @@ def test_scalars_have_go_s_forms(value, text):
     "value", ['(float64 "nan")', '(float64 "inf")', "1i", '(dateModify "-20000h" (toDate "x" "y"))']
 )
 def test_what_has_no_form_is_nothing_or_an_error(value):
-    """As the name of the function says."""
+    """Functions with `must` fail, others return nothing."""
     assert written(f"{{{{ toJson {value} }}}}{{{{ toPrettyJson {value} }}}}") == ""
     assert "in JSON" in failure(f"{{{{ mustToJson {value} }}}}")
     assert "in JSON" in failure(f"{{{{ toRawJson {value} }}}}")
@@ -162,13 +162,13 @@ def test_texts_are_read(text, value):
 
 @pytest.mark.parametrize("text", ["", "{", "nope", "NaN", "[Infinity]", "01", '"\n"', "[1,]", "{'a': 1}"])
 def test_what_is_no_json_is_nil_or_an_error(text):
-    """As the name of the function says."""
+    """Functions with `must` fail, others return nothing."""
     assert written("{{ fromJson .t }}", {"t": text}) == "<no value>"
     assert failure("{{ mustFromJson .t }}", {"t": text}).startswith("invalid JSON")
 
 
 def test_a_number_out_of_range_is_zero_or_an_error():
-    """As the name of the function says; what is around it is read."""
+    """`mustFromJson` fails; `fromJson` reads the other values."""
     assert written("{{ fromJson .t }}", {"t": "[1, -1e999, 2]"}) == "[1 0 2]"
     assert "1e999 is out of range" in failure("{{ mustFromJson .t }}", {"t": "1e999"})
 
@@ -194,19 +194,19 @@ def test_values_are_written_in_blocks(value, text):
 
 
 def test_a_value_without_a_form_is_empty():
-    """As in Helm, what cannot be written is not an error."""
+    """As in Helm, such a value is not an error."""
     assert compile_page("{{ toYaml .V }}").render({"V": float("inf")}) == ""
     assert compile_page("{{ toYaml .User }}").render({"User": User("ann")}) != ""
 
 
 def test_the_text_is_bounded():
-    """A large value is refused as any other text is."""
+    """A large value reaches the limit of texts."""
     with pytest.raises(LimitError):
         compile_page("{{ toYaml .V }}").render({"V": ["x"] * 100}, RenderLimits(steps=10_000, text=200))
 
 
 def test_json_becomes_go_s_general_types():
-    """Numbers without a fraction stay integers, as the recorded data has them."""
+    """Numbers without a fraction stay integers, as in the recorded data."""
     value = json_value({"a": [1, 2.5, None, True, "é"]})
     assert value == {b"a": [1, 2.5, None, True, "é".encode()]}
     assert is_string_map(value)

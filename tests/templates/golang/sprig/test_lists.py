@@ -49,12 +49,12 @@ DATA = {"L": [1, 2, 3], "S": ["b", "a"], "E": [], "M": ["", 0, "x", None, 1]}
     ],
 )
 def test_lists_are_made_and_cut(call, result):
-    """What is left of an empty list is an unmade one where sprig makes none."""
+    """The rest of an empty list is nil where it is in sprig."""
     assert written(f"{{{{ {call} | toJson }}}}", DATA) == result
 
 
 def test_a_list_of_strings_is_sorted_in_its_place():
-    """Whoever holds it sees that, as in Go."""
+    """Other variables of the same list change too, as in Go."""
     assert written('{{ $x := splitList "," "b,a" }}{{ sortAlpha $x }}{{ $x }}') == "[a b][a b]"
 
 
@@ -80,7 +80,7 @@ def test_other_lists_are_not_changed():
     ],
 )
 def test_what_is_no_list_is_refused(call):
-    """With its type."""
+    """The message has its type."""
     assert "is not a list" in failure(f"{{{{ {call} }}}}")
 
 
@@ -97,7 +97,7 @@ def test_what_is_no_list_is_refused(call):
     ],
 )
 def test_what_go_panics_at_fails(call, message):
-    """Bounds and sizes that cannot be."""
+    """Bounds and sizes out of range are errors."""
     assert failure(f"{{{{ {call} }}}}", DATA).startswith(message)
 
 
@@ -131,12 +131,12 @@ MAKE = '{{ $d := dict "a" 1 "b" (dict "c" 2) }}'
     ],
 )
 def test_dictionaries_are_made_and_read(call, result):
-    """Keys become strings; an order that is Go's chance is that of the keys."""
+    """Keys become strings; where the order is random in Go, keys are sorted."""
     assert written(MAKE + f"{{{{ {call} | toJson }}}}") == result
 
 
 def test_a_copy_shares_nothing():
-    """However deep."""
+    """Nested values are copied too."""
     text = MAKE + '{{ $e := deepCopy $d }}{{ $_ := set $e.b "c" 9 }}{{ $d.b.c }}{{ $e.b.c }}'
     assert written(text) == "29"
 
@@ -156,18 +156,18 @@ def test_a_copy_shares_nothing():
     ],
 )
 def test_dictionaries_are_merged(target, source, merged, overwritten):
-    """Empty entries are filled, or all are overwritten; dictionaries within are merged alike."""
+    """Empty entries are filled, or all are overwritten; nested dictionaries are merged in the same way."""
     assert written(f"{{{{ merge ({target}) ({source}) | toJson }}}}") == merged
     assert written(f"{{{{ mergeOverwrite ({target}) ({source}) | toJson }}}}") == overwritten
 
 
 def test_merging_changes_the_first_dictionary():
-    """Which is the result."""
+    """It is the result."""
     assert written('{{ $d := dict "a" 1 }}{{ $e := mustMerge $d (dict "b" 2) }}{{ $d.b }}') == "2"
 
 
 def test_an_unmade_dictionary_is_made_by_merging():
-    """Unless there is nothing to merge."""
+    """It stays nil if there is nothing to merge."""
     assert (
         written('{{ mustMergeOverwrite .M.x (dict "a" 1) | toJson }}{{ merge nil nil | toJson }}', {"M": {}})
         == '{"a":1}null'
@@ -192,12 +192,12 @@ def test_an_unmade_dictionary_is_made_by_merging():
     ],
 )
 def test_dicts_what_go_panics_at_fails(call, message):
-    """What is not a dictionary, or cannot be written to."""
+    """Other values and nil maps are refused."""
     assert failure(MAKE + f"{{{{ {call} }}}}").startswith(message)
 
 
 def test_maps_of_one_type_are_merged_whatever_it_is():
-    """And a general one takes in any."""
+    """A general map accepts any other."""
     text = '{{ merge (dict "m" (split "," "a")) (dict "m" (split "," "b,c")) | toJson }}'
     assert written(text) == '{"m":{"_0":"a","_1":"c"}}'
     assert (

@@ -27,13 +27,13 @@ def test_versions_are_read(text, version):
     [b"", b"x", b"1.2.3.4", b"1.2.3-", b"1.2.3-01", b"1.2.3-a_b", b"99999999999999999999.0.0", b"18446744073709551616"],
 )
 def test_what_is_no_version_is_refused(text):
-    """Numbers have their range, and none before a release begins with zero."""
+    """Numbers have a range, and a number of a pre-release does not begin with zero."""
     with pytest.raises(ExecutionError):
         parse_version(text)
 
 
 def test_versions_are_ordered():
-    """What comes before a release is less; there numbers come before words, and less before more parts."""
+    """A pre-release is less than its release; its numbers come before words, and fewer before more parts."""
     ordered = [
         b"0.9.9",
         b"1.0.0-1",
@@ -52,7 +52,7 @@ def test_versions_are_ordered():
 
 
 def test_a_number_that_is_too_large_is_a_word():
-    """As it is to Go."""
+    """This is the rule of the Go package."""
     large = parse_version(b"1.0.0-99999999999999999999")
     assert compare(parse_version(b"1.0.0-5"), large) == -1
 
@@ -81,13 +81,13 @@ def test_a_number_that_is_too_large_is_a_word():
     ],
 )
 def test_versions_have_methods(call, result):
-    """As sprig's documentation uses them."""
+    """They are those in sprig's documentation."""
     assert written(f"{{{{ {call} }}}}") == result
 
 
 @pytest.mark.parametrize("suffix", ["a+b", "a_b", "01"])
 def test_a_suffix_that_cannot_be_is_refused(suffix):
-    """It would make another version than it says."""
+    """It would change the meaning of the version."""
     assert failure(f'{{{{ (semver "1.2.3").SetPrerelease "{suffix}" }}}}')
 
 
@@ -151,7 +151,7 @@ CASES = [
 
 @pytest.mark.parametrize(("constraint", "version", "fulfilled"), CASES)
 def test_constraints_admit_versions(constraint, version, fulfilled):
-    """One before a release only where the constraint speaks of such."""
+    """A pre-release needs a constraint with a pre-release."""
     assert written("{{ semverCompare .c .v }}", {"c": constraint, "v": version}) == str(fulfilled).lower()
 
 
@@ -160,15 +160,15 @@ def test_constraints_admit_versions(constraint, version, fulfilled):
     ["", "bad", "1.2.3.4", ">>1", "1.2.3 ||", "99999999999999999999", "1.99999999999999999999", "1.2.3-01", "1|2.x"],
 )
 def test_what_is_no_constraint_is_refused(constraint):
-    """Whatever the version."""
+    """The version does not matter."""
     assert failure('{{ semverCompare .c "1.2.3" }}', {"c": constraint})
 
 
 def test_what_is_no_version_is_not_compared():
-    """Whatever the constraint."""
+    """The constraint does not matter."""
     assert "invalid semantic version" in failure('{{ semverCompare "*" "x" }}')
 
 
 def test_a_long_constraint_is_read_in_linear_time():
-    """Spaces between versions would have Python's own expressions try all ways to part them."""
+    """Python's expressions would try all ways to divide the spaces between versions."""
     assert failure('{{ semverCompare .c "1.2.3" }}', {"c": "1   " * 40 + "!"})

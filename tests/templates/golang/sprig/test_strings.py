@@ -40,7 +40,7 @@ from go_programs import failure, written
     ],
 )
 def test_texts_are_made(call, result):
-    """As sprig makes them, nil left out where it leaves it out."""
+    """Nil is omitted where sprig omits it."""
     assert written(f"{{{{ {call} }}}}") == result
 
 
@@ -69,7 +69,7 @@ def test_texts_are_made(call, result):
     ],
 )
 def test_texts_are_cut_by_bytes(call, result):
-    """A character may be cut in two."""
+    """A cut may divide a character."""
     assert written(f"{{{{ {call} }}}}") == result
 
 
@@ -90,7 +90,7 @@ def test_texts_are_cut_by_bytes(call, result):
     ],
 )
 def test_texts_are_split(call, result):
-    """An empty separator parts the runes."""
+    """An empty separator separates all runes."""
     assert written(f"{{{{ {call} }}}}") == result
 
 
@@ -122,7 +122,7 @@ def test_texts_are_wrapped_at_spaces(call, lines):
     ],
 )
 def test_what_go_panics_at_fails(call, message):
-    """Bounds and counts that cannot be."""
+    """Bounds and counts out of range are errors."""
     assert failure(f"{{{{ {call} }}}}").startswith(message)
 
 
@@ -143,7 +143,7 @@ def test_what_go_panics_at_fails(call, message):
     ],
 )
 def test_paths_are_taken_apart(path, base, directory, clean, extension, absolute):
-    """By slashes; the functions for files do the same."""
+    """Slashes separate elements; the functions for files do the same."""
     for prefix in (
         "{{base .p}} {{dir .p}} {{clean .p}} {{ext .p}} {{isAbs .p}}",
         "{{osBase .p}} {{osDir .p}} {{osClean .p}} {{osExt .p}} {{osIsAbs .p}}",
@@ -152,7 +152,7 @@ def test_paths_are_taken_apart(path, base, directory, clean, extension, absolute
 
 
 def test_urls_become_dictionaries():
-    """Their parts by name."""
+    """They have the parts of the URL by name."""
     result = written('{{ urlParse "http://u:p@h.com:80/p%20q?x=1#f" | toJson }}')
     assert result == (
         '{"fragment":"f","host":"h.com:80","hostname":"h.com","opaque":"","path":"/p q","query":"x=1","scheme":"http","userinfo":"u:p"}'
@@ -170,7 +170,7 @@ def test_urls_become_dictionaries():
     ],
 )
 def test_dictionaries_become_urls(parts, url):
-    """What is missing is empty."""
+    """A missing part is empty."""
     assert written(f"{{{{ urlJoin ({parts}) }}}}") == url
 
 
@@ -183,5 +183,5 @@ def test_dictionaries_become_urls(parts, url):
     ],
 )
 def test_what_cannot_be_a_url_fails(call, message):
-    """And says why."""
+    """The message has the reason."""
     assert failure(f"{{{{ {call} }}}}").startswith(message)

@@ -17,7 +17,7 @@ from go_programs import written
     ],
 )
 def test_letters_change_with_their_word(call, result):
-    """Some of sprig's functions take bytes for runes, and so do these."""
+    """Some functions of sprig treat bytes as runes."""
     assert written(f"{{{{ {call} }}}}") == result
 
 
@@ -38,7 +38,7 @@ def test_letters_change_with_their_word(call, result):
     ],
 )
 def test_camelcase_joins_words(text, camel):
-    """Capitals that follow a capital become small."""
+    """Capitals after a capital become lower case."""
     assert written("{{ camelcase .t }}", {"t": text}) == camel
 
 
@@ -73,12 +73,12 @@ def test_camelcase_joins_words(text, camel):
     ],
 )
 def test_snakecase_parts_words(text, snake):
-    """Numbers belong to the word before, or to small letters after."""
+    """Numbers belong to the word before them, or to lower case after them."""
     assert written("{{ snakecase .t }}", {"t": text}) == snake
 
 
 def test_kebabcase_is_the_same_with_dashes():
-    """For each connector."""
+    """This holds for each connector."""
     assert written('{{ kebabcase "some_thing Else" }}') == "some-thing-else"
 
 
@@ -93,5 +93,5 @@ def test_kebabcase_is_the_same_with_dashes():
     ],
 )
 def test_bytes_that_are_no_letters_belong_to_the_word_after_them(literal, quoted):
-    """They stay as they are but among capitals and connectors."""
+    """They stay unchanged except among capitals and connectors."""
     assert written(f"{{{{ snakecase {literal} | quote }}}}") == quoted
