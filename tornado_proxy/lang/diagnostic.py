@@ -65,12 +65,12 @@ class Span:
 
     @property
     def first(self) -> Position:
-        """Where it begins."""
+        """The position of its first character."""
         return self.source.position(self.start)
 
     @property
     def last(self) -> Position:
-        """Where it ends, the position after its last character."""
+        """The position after its last character."""
         return self.source.position(self.end)
 
     @property
@@ -85,7 +85,7 @@ class Span:
 
 
 class Severity(Enum):
-    """How much a diagnostic weighs: an error is certainly wrong; one of parser or compiler keeps files from use."""
+    """The weight of a diagnostic: an error is certainly wrong; one of parser or compiler keeps files from use."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -101,7 +101,7 @@ class Note:
 
 
 class Safety(Enum):
-    """What applying a fix promises."""
+    """The promise of a fix."""
 
     SAFE = "safe"  # every key is rewritten as before, and nothing that still means something is lost
     UNSAFE = "unsafe"  # what was probably meant: some keys may be rewritten otherwise, or words of the author go
@@ -139,7 +139,7 @@ class Diagnostic:
 
     @property
     def place(self) -> str:
-        """Where, as `file:line:column`; empty if it belongs to no place."""
+        """The place as `file:line:column`; empty if there is no span."""
         return self.span.place if self.span else ""
 
     @property
@@ -160,7 +160,7 @@ _CLOSE_ENOUGH = 0.65
 
 
 def did_you_mean(word: str, candidates: Iterable[str]) -> str | None:
-    """The candidate closest to a word, in any case; None where none is close."""
+    """Returns the candidate closest to a word, ignoring case; None if no candidate is close."""
     if len(word) > _LONGEST:
         return None
     from difflib import get_close_matches  # noqa: PLC0415 - a good file needs no suggestion, and starts sooner
@@ -197,7 +197,7 @@ def read_file(path: Path, largest: int, *, regular: bool) -> bytes:
 
 
 def _at_once(path: str, flags: int) -> int:
-    """Open a file without waiting for a writer."""
+    """Opens a file without waiting for a writer."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 
@@ -214,7 +214,7 @@ def decode(name: str, data: bytes) -> tuple[SourceFile | None, Diagnostic | None
 
 
 def _undecodable(name: str, data: bytes, offset: int) -> Diagnostic:
-    """What is wrong with the first byte that text in UTF-8 cannot have."""
+    """Returns the diagnostic of the first byte that text in UTF-8 cannot have."""
     readable = data[:offset].decode("utf-8-sig")
     # The rest of a binary file may be one line of megabytes, which would fill the screen.
     source = SourceFile(name, readable + data[offset : offset + _SHOWN].decode(errors="replace"))

@@ -1,4 +1,4 @@
-"""Text becomes a document with its comments, and diagnostics; no text makes it raise."""
+"""The parser: any text becomes a document with its comments, and diagnostics."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ class Builder:
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
     def document(self, tree: Tree[Any]) -> Document:
-        """The document of a file, without what recovery had to make up."""
+        """Returns the document of a file, without what recovery had to insert."""
         blocks = tuple(self._blocks(tree.children))
         return Document(self.source, blocks, self.comments.before(len(self.source.text) + 1))
 
     def _blocks(self, trees: Iterable[Tree[Any]]) -> Iterator[TargetBlock]:
         for tree in trees:
             block = self._block(*tree.children)
-            if _is_whole(tree):
+            if _is_whole(tree.children):
                 yield block
 
     def _block(self, *symbols: Any) -> TargetBlock:
@@ -75,7 +75,7 @@ class Builder:
         for tree in trees:
             symbols: list[Any] = tree.children
             setting = self._setting(symbols[0], symbols[-1])
-            if _is_whole(tree):
+            if _is_whole(tree.scan_values(lambda _: True)):
                 yield self._rewrite(setting, *symbols) if tree.data == "rewrite" else self._test(setting, *symbols)
 
     def _setting(self, first: Token, last: Token) -> _Setting:
@@ -125,18 +125,9 @@ class Builder:
         return found
 
 
-def _is_whole(tree: Tree[Any]) -> bool:
-    """Whether nothing of a statement, or of a block's first line, is made up."""
-    return not any(child.type in _CONTENT and child == "" for child in _tokens(tree))
-
-
-def _tokens(tree: Any) -> Iterator[Token]:
-    """The tokens of a statement and of its clauses; of a block only its own."""
-    for child in tree.children:
-        if isinstance(child, Token):
-            yield child
-        elif child is not None and child.data == "clause":
-            yield from child.children
+def _is_whole(symbols: Iterable[Any]) -> bool:
+    """Returns whether recovery has inserted no name or string among some symbols."""
+    return not any(isinstance(each, Token) and each.type in _CONTENT and each == "" for each in symbols)
 
 
 def _start(token: Token) -> int:
@@ -149,7 +140,7 @@ def _end(token: Token) -> int:
 
 @dataclass(slots=True)
 class Comments:
-    """What is left of a file's comments while its nodes are built from first to last."""
+    """The comments of a file that have no place yet, while its nodes are built from first to last."""
 
     source: SourceFile
     tokens: list[Token]
@@ -157,11 +148,11 @@ class Comments:
     _end: int = 0  # where the last comment or node ended
 
     def before(self, offset: int) -> tuple[Comment, ...]:
-        """All that are left and begin before an offset."""
+        """Takes the comments that begin before an offset and have no place yet."""
         return tuple(self._until(offset))
 
     def behind(self, end: int) -> Comment | None:
-        """The one at the end of the line on which a node ends, if nothing else stands between; the node is done."""
+        """Takes the comment at the end of the line on which a node ends, if nothing else stands between them."""
         self._end = end
         if self._next == len(self.tokens):
             return None
@@ -170,7 +161,7 @@ class Comments:
         return None if gap.strip(" \t") else next(self._until(start + 1))
 
     def blank_above(self, start: int) -> bool:
-        """Whether a blank line separates an offset from the comment or node that ended last."""
+        """Returns whether a blank line separates an offset from the comment or node that ended last."""
         gap = self.source.text[self._end : start]
         return gap.isspace() and gap.count("\n") > 1
 
@@ -265,7 +256,7 @@ class Unfinished:
 
 
 def unfinished(source: SourceFile, end: int) -> Unfinished:
-    """What a file leaves open at an offset, as if it ended there; mistakes before it are passed over."""
+    """Returns what a file leaves open at an offset, as if it ended there; mistakes before it are passed over."""
     text = source.text[:end].encode(errors="replace").decode()
     reading = Reading(source, text)
     opened = _read(reading)
@@ -274,7 +265,7 @@ def unfinished(source: SourceFile, end: int) -> Unfinished:
 
 
 def _read(reading: Reading) -> Token | None:
-    """Read to the end; the result is what it breaks off in."""
+    """Reads to the end, and returns the string or comment in which the text breaks off."""
     while len(reading.diagnostics) < MOST_MISTAKES:
         try:
             reading.feed_all()

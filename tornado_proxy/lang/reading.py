@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from enum import Enum
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from lark import Lark, Token, Tree
@@ -44,15 +45,6 @@ _EVERYWHERE = (
 _comments: ContextVar[list[Token]] = ContextVar("_comments")
 
 
-class _EverythingEverywhere:
-    """Tells the contextual lexer which terminals to know in every context."""
-
-    always_accept = _EVERYWHERE
-
-    def process(self, stream: Iterator[Token]) -> Iterator[Token]:
-        return stream
-
-
 def _keep_comment(token: Token) -> Token:
     _comments.get().append(token)
     return token
@@ -69,7 +61,8 @@ def rules_parser() -> Lark:
         lexer="contextual",
         keep_all_tokens=True,
         maybe_placeholders=True,
-        postlex=_EverythingEverywhere(),
+        # Lark's contextual lexer asks its post-lexer which terminals to know in every context.
+        postlex=SimpleNamespace(always_accept=_EVERYWHERE, process=lambda tokens: tokens),
         lexer_callbacks={"COMMENT": _keep_comment},
     )
 
@@ -107,24 +100,24 @@ class Reading:
         self._parser: InteractiveParser = rules_parser().parse_interactive(text)
 
     def tokens(self) -> Iterator[Token]:
-        """The tokens from the lexer's place on; what a word is depends on what was fed before it."""
+        """Returns the tokens from the lexer's place on; what a word is depends on what was fed before it."""
         tokens: Iterator[Token] = self._parser.lexer_thread.lex(self._parser.parser_state)  # type: ignore[no-untyped-call] # Lark says no type
         return tokens
 
     def feed_all(self) -> None:
-        """Shift all tokens from the lexer's place on; raises Lark's UnexpectedToken at one that does not fit."""
+        """Shifts all tokens from the lexer's place on; raises Lark's UnexpectedToken at one that does not fit."""
         feed = self._parser.parser_state.feed_token
         for token in self.tokens():
             feed(token)
             self.last = token
 
     def feed(self, token: Token) -> None:
-        """Shift a token; raises Lark's UnexpectedToken if it does not fit."""
+        """Shifts a token; raises Lark's UnexpectedToken if it does not fit."""
         self._parser.parser_state.feed_token(token)
         self.last = token
 
     def end(self) -> Tree[Any]:
-        """The tree of the whole text; raises UnexpectedToken if something is missing."""
+        """Returns the tree of the whole text; raises UnexpectedToken if something is missing."""
         end = Token("$END", "", start_pos=len(self.text), end_pos=len(self.text))
         tree: Tree[Any] = self._parser.parser_state.feed_token(end, is_end=True)
         return tree
@@ -135,34 +128,34 @@ class Reading:
         return 0 if self.last is None else self.last.end_pos or 0
 
     def accepts(self) -> frozenset[str]:
-        """The terminals that would fit now."""
+        """Returns the terminals that would fit now."""
         return frozenset(self._parser.accepts())  # type: ignore[no-untyped-call] # Lark says no type
 
     def where(self, accepts: frozenset[str]) -> Where:
-        """What the parser is in the middle of; a statement that may end here is done."""
+        """Returns what the parser is in the middle of; a statement that may end here is complete."""
         opener = self._opener()
         where = Where.FILE if opener is None else _OPENERS[self._values[opener].type]
         return Where.BLOCK if where in {Where.REWRITE, Where.TEST} and "RBRACE" in accepts else where
 
     def begun(self) -> list[Token]:
-        """The tokens of the statement or first line that is being read, without those of finished clauses."""
+        """Returns the tokens of the statement or first line that is being read, without those of complete clauses."""
         opener = self._opener()
         return [] if opener is None else [value for value in self._values[opener:] if isinstance(value, Token)]
 
     def opening_brace(self) -> Token | None:
-        """The brace that opened the block being read, unless recovery made it up."""
+        """Returns the brace that opened the block being read, unless recovery inserted it."""
         braces = [value for value in self._values if isinstance(value, Token) and value.type == "LBRACE"]
         return braces[-1] if braces and braces[-1] else None
 
     def cut_back(self) -> None:
-        """Forget the statement that is being read."""
+        """Forgets the statement that is being read."""
         opener = self._opener()
         if opener is not None:
             del self._values[opener:]
             del self._parser.parser_state.state_stack[opener + 1 :]
 
     def move_to(self, offset: int) -> None:
-        """Let the lexer go on from an offset; comments that it will read again are forgotten."""
+        """Lets the lexer go on from an offset, and forgets the comments that it will read again."""
         state = self._parser.lexer_thread.state
         assert state is not None
         state.line_ctr.char_pos = offset
@@ -170,18 +163,18 @@ class Reading:
             self.comments.pop()
 
     def insert(self, terminal: str, offset: int | None = None) -> None:
-        """Feed a token that is missing: at an offset, or right after the last one; its statement is left out."""
+        """Feeds a token that is missing, at an offset or right after the last one; its statement is left out."""
         start = self.last_end if offset is None else offset
         self.feed(Token(terminal, "", start_pos=start, end_pos=start))
 
     def give_back(self) -> None:
-        """Forget the name that was fed last; it can then be fed as something else."""
+        """Forgets the name that was fed last, so that it can be fed as something else."""
         self._values.pop()
         self._parser.parser_state.state_stack.pop()
         self.last = next((value for value in reversed(self._values) if isinstance(value, Token)), None)
 
     def report(self, code: str, message: str, place: tuple[int, int], help: str | None = None, *notes: Note) -> None:
-        """Say something about a stretch of the text."""
+        """Adds a diagnostic about a stretch of the text."""
         self.diagnostics.append(Diagnostic(code, message, self.span(*place), help, notes))
 
     def span(self, start: int, end: int) -> Span:

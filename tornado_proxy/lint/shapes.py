@@ -20,12 +20,12 @@ _ENDS = frozenset({syntax.AssertionKind.TEXT_END, syntax.AssertionKind.LINE_END}
 
 
 def starts_anchored(tree: syntax.Node) -> bool:
-    """Whether every match begins where the key begins."""
+    """Returns whether every match begins where the key begins."""
     return _anchored(tree, _STARTS, last=False)
 
 
 def ends_anchored(tree: syntax.Node) -> bool:
-    """Whether every match ends where the key ends."""
+    """Returns whether every match ends where the key ends."""
     return _anchored(tree, _ENDS, last=True)
 
 
@@ -66,7 +66,7 @@ def edge_of(node: syntax.Sequence, *, last: bool) -> list[syntax.Node]:
 
 
 def edge_part(tree: syntax.Node, *, last: bool) -> syntax.Node | None:
-    """The part that reads a source's first character, or its last: groups are opened; None where there is none."""
+    """Returns the part, within groups, that reads a source's first or last character; None if no part does."""
     node: syntax.Node | None = tree
     while node is not None:
         match node:
@@ -83,14 +83,14 @@ def edge_part(tree: syntax.Node, *, last: bool) -> syntax.Node | None:
 
 
 def open_start(tree: syntax.Node) -> bool:
-    """Whether a source is found at any depth, and does not seem to mean it."""
+    """Returns whether a source is found at any depth, and does not seem to mean it."""
     first = edge_part(tree, last=False)
     of_a_name = isinstance(first, syntax.Text) and first.characters.startswith(".") and ends_anchored(tree)
     return not (starts_anchored(tree) or takes_anything(first) or of_a_name)
 
 
 def open_end(tree: syntax.Node) -> bool:
-    """Whether keys may go on behind what a source speaks of, and it does not seem to mean it."""
+    """Returns whether keys may go on behind what a source speaks of, and it does not seem to mean it."""
     return not ends_anchored(tree) and _goes_on(edge_part(tree, last=True))
 
 
@@ -102,12 +102,12 @@ def _goes_on(last: syntax.Node | None) -> bool:
 
 
 def takes_anything(node: syntax.Node | None) -> bool:
-    """Whether a part is `.*` or the like: whatever the rest of a key is, it may take it."""
+    """Returns whether a part is `.*` or the like: whatever the rest of a key is, it may take it."""
     return isinstance(node, syntax.Repeat) and node.most is None and isinstance(bare(node.body), syntax.AnyCharacter)
 
 
 def bare(node: syntax.Node) -> syntax.Node:
-    """What a part holds, without the parentheses around it."""
+    """Returns a part without the parentheses around it."""
     while isinstance(node, syntax.Group) or (isinstance(node, syntax.Sequence) and len(node.parts) == 1):
         node = node.body if isinstance(node, syntax.Group) else node.parts[0]
     return node
@@ -119,7 +119,7 @@ _CLOSING = re.compile(r".*(?:\}\}|%\}|#\})", re.DOTALL)
 
 
 def head(rewrite: Rewrite) -> str:
-    """The text that every result begins with; empty where a hole comes first."""
+    """Returns the text that every result begins with; empty if a hole comes first."""
     text, template = rewrite.template.text, rewrite.template
     if rewrite.dialect is Dialect.PLAIN:
         holes = template.group_references
@@ -128,7 +128,7 @@ def head(rewrite: Rewrite) -> str:
 
 
 def tail(rewrite: Rewrite) -> str:
-    """The text that every result ends in; empty where a hole comes last."""
+    """Returns the text that every result ends with; empty if a hole comes last."""
     text, template = rewrite.template.text, rewrite.template
     if rewrite.dialect is Dialect.PLAIN:
         holes = template.group_references
@@ -137,7 +137,7 @@ def tail(rewrite: Rewrite) -> str:
 
 
 def constant(rewrite: Rewrite) -> str | None:
-    """The result, where it is always the same; None where it has holes."""
+    """Returns the result if it is always the same; None if it has holes."""
     text, template = rewrite.template.text, rewrite.template
     if rewrite.dialect is Dialect.PLAIN:
         return None if template.group_references else text.replace("$$", "$")
@@ -145,12 +145,12 @@ def constant(rewrite: Rewrite) -> str | None:
 
 
 def is_address(text: str) -> bool:
-    """Whether a text begins as the address of a page does, and not as a key."""
+    """Returns whether a text begins as the address of a page does, and not as a key."""
     return _ADDRESS.match(text) is not None
 
 
 def has_group(pattern: Pattern, reference: str) -> bool:
-    """Whether a source has the group that a plain template refers to."""
+    """Returns whether a source has the group that a plain template refers to."""
     number = group_number(reference)
     return reference in pattern.names if number is None else number <= pattern.group_count
 

@@ -61,7 +61,7 @@ class TargetRules:
 
     @cached_property
     def reaches(self) -> Sequence[Reach]:
-        """What is proved of each rewrite: a key that reaches it, the rewrites that cover it, or that none matches."""
+        """The proof for each rewrite: a key that reaches it, the rewrites that cover it, or that no key matches."""
         return reachability(self.languages, self.taker, Budget(_REACH_STEPS))
 
     @cached_property

@@ -240,7 +240,7 @@ class KindChange(Check):
 
 
 def _may_end_in_a_slash(tree: Node) -> bool:
-    """Returns whether keys of directories may match, as far as can be seen without a proof."""
+    """Returns whether keys of directories may match; it is a quick look, not a proof."""
     return not ends_anchored(tree) or _may_be_a_slash(edge_part(tree, last=True))
 
 

@@ -111,7 +111,7 @@ def _expected(statement: TestStatement) -> Span:
 class UntestedRewrite(Check):
     """A rewrite that no test reaches.
 
-    A test shows what a rewrite is for, and tells the next author what broke. A target without any test has one
+    A test shows what a rewrite is for, and shows the next author what broke. A target without any test has one
     finding, unless all its rewrites allow it. Rewrites that no key can reach are not reported.
 
     ### Avoid
