@@ -56,14 +56,11 @@ class PolicyHeaders:
         if self._cors is None and not self._cache:
             return answer
         headers = self._with_cache(answer) if answer.status < 400 else answer.headers
-        return replace(answer, headers=(*headers, *self._cors_headers(head)))
-
-    def _cors_headers(self, head: RequestHead) -> Headers:
-        if self._cors is None:
-            return ()
-        if is_preflight(head.method, head.value):
-            return self._cors.of_preflight(head.value)
-        return self._cors.of_answer(head.method, head.value)
+        if self._cors is not None:
+            is_asking = is_preflight(head.method, head.value)
+            cors = self._cors.of_preflight(head.value) if is_asking else self._cors.of_answer(head.method, head.value)
+            headers = (*headers, *cors)
+        return replace(answer, headers=headers)
 
     def _with_cache(self, answer: Answer) -> Headers:
         if any(name == "Cache-Control" and _IS_CLOSED.search(value) for name, value in answer.headers):
@@ -187,23 +184,19 @@ class CompressedObject:
         """The info of the stored object."""
         return self._opened.info
 
-    def chunks(self) -> AsyncIterator[bytes]:
-        """Returns the compressed body, piece by piece."""
-        return _compressed(self._opened.chunks(), self._coder)
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Yields the compressed body in pieces."""
+        async for chunk in self._opened.chunks():
+            for start in range(0, len(chunk), _PIECE):
+                if piece := self._coder.compress(chunk[start : start + _PIECE]):
+                    yield piece
+                await asyncio.sleep(0)
+        yield self._coder.flush()
 
     async def close(self) -> None:
         """Closes the object."""
         self._on_close()
         await self._opened.close()
-
-
-async def _compressed(chunks: AsyncIterator[bytes], coder: Any) -> AsyncIterator[bytes]:
-    async for chunk in chunks:
-        for start in range(0, len(chunk), _PIECE):
-            if piece := coder.compress(chunk[start : start + _PIECE]):
-                yield piece
-            await asyncio.sleep(0)
-    yield coder.flush()
 
 
 def _unchanged(answer: Answer, named: Mapping[str, str], head: RequestHead) -> Answer:

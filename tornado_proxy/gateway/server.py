@@ -122,7 +122,9 @@ class HttpServer:
 
     def _serve(self, accepted: socket.socket, address: object) -> None:
         accepted.setblocking(False)
-        peer = Origin(_ip(address), "https" if self.opening.tls else "http")
+        # A Unix socket has no address of its peer.
+        host = str(address[0]) if isinstance(address, tuple) and address else ""
+        peer = Origin(host, "https" if self.opening.tls else "http")
         connection = Connection(self._begin, peer, self.limits, self._end)
         # Counted before anything is awaited, so that a shutdown in the same turn of the loop waits for it.
         self._connections.add(connection)
@@ -170,11 +172,6 @@ class HttpServer:
         with suppress(TimeoutError):
             async with asyncio.timeout(limit):
                 await self._gone.wait()
-
-
-def _ip(address: object) -> str:
-    """Returns the IP address of a socket's peer; empty for a Unix socket."""
-    return str(address[0]) if isinstance(address, tuple) and address else ""
 
 
 async def _client_behind(accepted: socket.socket) -> str | None:
