@@ -107,6 +107,7 @@ NOT_OF_OTHERS = {
     "tornado_proxy.telemetry.exposition.counter",
     "tornado_proxy.telemetry.exposition.gauge",
     "tornado_proxy.telemetry.exposition.histogram",
+    "tornado_proxy.telemetry.metrics.rewrite_id",
     "tornado_proxy.routing.mounts.host_expression",
     "tornado_proxy.routing.access.path_expression",
 }
@@ -210,6 +211,8 @@ HEADER_READERS = {
     "tornado_proxy.gateway.upload.check_raw": ("Content-Type", "Content-Encoding"),  # which `raw_upload` calls
     "tornado_proxy.gateway.answer.with_headers": (),  # what is sent
     "tornado_proxy.gateway.answer.without": (),
+    "tornado_proxy.gateway.answer.private_headers": (),
+    "tornado_proxy.gateway.answer.unchanged_headers": (),
     "tornado_proxy.semantics.cors.CorsPolicy.of": (),  # the configuration's
     "tornado_proxy.storage.s3.signature.sign": (),  # what is sent
     "tornado_proxy.storage.s3.answers.content_length": (),  # int() of bytes: refused beyond 4,300 digits
