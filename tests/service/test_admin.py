@@ -100,13 +100,13 @@ async def _listener(administration):
 
 
 async def test_a_process_that_answers_is_healthy():
-    """Health asks nothing but an answer."""
+    """The page is 200 as long as the process answers."""
     async with _listener(Scripted(ready=False)) as ask:
         assert (await ask("GET", "/-/healthy")).code == 200
 
 
 async def test_readiness_is_what_it_is():
-    """A load balancer is told when to come."""
+    """The page is 200 while requests are served, and 503 otherwise."""
     async with _listener(Scripted()) as ask:
         assert (await ask("GET", "/-/ready")).code == 200
     async with _listener(Scripted(ready=False)) as ask:
@@ -151,7 +151,7 @@ async def test_a_mistyped_purge_purges_nothing(query):
 
 
 async def test_a_purge_whose_parameters_are_in_the_body_purges_nothing():
-    """`curl -d target=site` sends a form, which nobody reads."""
+    """`curl -d target=site` sends a form, which is a 400."""
     administration = Scripted()
     async with _listener(administration) as ask:
         answer = await ask("POST", "/-/purge", body="target=site")
@@ -159,7 +159,7 @@ async def test_a_purge_whose_parameters_are_in_the_body_purges_nothing():
 
 
 async def test_the_log_level_can_be_set():
-    """It is one of those of the configuration."""
+    """The levels are those of the configuration."""
     administration = Scripted()
     async with _listener(administration) as ask:
         answer = await ask("POST", "/-/log-level?level=warning")
@@ -169,7 +169,7 @@ async def test_the_log_level_can_be_set():
 
 
 async def test_a_purge_of_what_is_no_cache_is_an_error():
-    """A target that has no cache, or is not there, is named."""
+    """The answer names a target that is unknown or has no cache."""
     async with _listener(Scripted()) as ask:
         answer = await ask("POST", "/-/purge?target=bare")
     assert (answer.code, answer.body) == (404, b"target `bare` has no cache\n")
@@ -196,7 +196,7 @@ async def test_a_page_in_a_browser_cannot_change_anything(path, header):
 
 @pytest.mark.parametrize("path", PATHS)
 async def test_a_name_that_is_not_ours_is_refused(path):
-    """A web page whose name was made to lead here learns nothing, and does nothing."""
+    """A web page cannot use DNS rebinding to read a page or to send a command."""
     administration = Scripted()
     async with _listener(administration) as ask:
         method = "POST" if path in COMMANDS else "GET"
@@ -207,7 +207,7 @@ async def test_a_name_that_is_not_ours_is_refused(path):
 
 @pytest.mark.parametrize("host", ["localhost:9090", "127.0.0.1", "[::1]:9090", "LOCALHOST"])
 async def test_addresses_and_the_local_name_are_ours(host):
-    """However the listener is reached on this machine."""
+    """Addresses and `localhost` are accepted."""
     async with _listener(Scripted()) as ask:
         assert (await ask("GET", "/-/healthy", Host=host)).code == 200
 
@@ -216,14 +216,14 @@ async def test_addresses_and_the_local_name_are_ours(host):
     ("path", "status"), [("/-/healthy", 200), ("/-/status", 200), ("/metrics", 200), ("/-/reload", 405)]
 )
 async def test_a_head_is_answered_as_a_get(path, status):
-    """Without the body."""
+    """Status and headers are the same, and there is no body."""
     async with _listener(Scripted()) as ask:
         answer = await ask("HEAD", path)
     assert (answer.code, answer.body) == (status, b"")
 
 
 async def test_a_method_that_is_not_there_names_those_that_are():
-    """RFC 9110 15.5.6."""
+    """A 405 has the header `Allow` (RFC 9110 15.5.6)."""
     async with _listener(Scripted()) as ask:
         answer = await ask("DELETE", "/-/status")
     assert (answer.code, answer.headers["Allow"]) == (405, "GET, HEAD")
@@ -247,7 +247,7 @@ async def test_any_other_page_names_those_that_there_are():
 
 
 async def test_health_and_configuration_are_where_s3_proxy_has_them():
-    """Monitors that know it need not be changed."""
+    """Monitors of s3-proxy need no change."""
     administration = Scripted()
     async with _listener(administration) as ask:
         up, shown = await ask("GET", "/health"), await ask("GET", "/config")
@@ -285,7 +285,7 @@ async def test_the_status_page_finds_its_stylesheet_and_its_script():
 
 
 async def test_a_path_is_explained_without_a_script():
-    """The form is a plain GET; what was typed stands in it again, escaped."""
+    """The form is a plain GET, and shows its input again, escaped."""
     async with _listener(Scripted()) as ask:
         answer = await ask("GET", "/-/?method=PUT&path=/%22%3E%3Cscript%3E&host=")
     page = answer.body.decode()
@@ -297,21 +297,21 @@ async def test_a_path_is_explained_without_a_script():
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
 @pytest.mark.parametrize(("mode", "status"), [("no-cors", 403), ("navigate", 200)])
 async def test_the_page_of_another_site_may_link_to_an_explanation_and_not_fetch_one(site, mode, status):
-    """An explanation takes processor time: a link is followed by a person, an image is not."""
+    """An explanation takes processor time, so only a person who follows a link gets one."""
     fetched = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": "document"}
     async with _listener(Scripted()) as ask:
         assert (await ask("GET", "/-/?path=/a", **fetched)).code == status
 
 
 async def test_the_root_leads_to_the_status_page():
-    """Who opens the listener's address in a browser finds the page."""
+    """A browser that opens the address finds the page."""
     async with _listener(Scripted()) as ask:
         answer = await ask("GET", "/", follow=False)
     assert (answer.code, answer.headers["Location"]) == (302, "/-/")
 
 
 async def test_the_hits_of_all_rewrites_are_json():
-    """For programs, however many they are."""
+    """The page for programs has all rewrites."""
     async with _listener(Scripted()) as ask:
         answer = await ask("GET", "/-/rewrites")
     assert json.loads(answer.body) == {"rewrites": [{"target": "site", "number": 1, "hits": 3}]}
@@ -341,7 +341,7 @@ async def _listening():
 
 @contextmanager
 def _no_descriptor_left():
-    """Nothing can be opened; what is open stays."""
+    """Takes every free descriptor."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     # The limit is on numbers: every number below it must be taken.
     highest = max(int(each.name) for each in Path("/proc/self/fd").iterdir())
@@ -380,7 +380,7 @@ def _clients(count: int) -> Iterator[list[socket.socket]]:
 
 
 def test_it_answers_without_a_descriptor_left():
-    """A few are kept back for its connections, and kept again when those have ended."""
+    """Its connections use spare descriptors, which are opened again when they end."""
     run(_one_after_the_other())
 
 

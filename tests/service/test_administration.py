@@ -1,4 +1,4 @@
-"""What the status page is made of: reloads, charts, targets, rewrites, refused requests, explanations."""
+"""The administration: status, reloads, charts, targets, rewrites, refused requests, explanations."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def now(tmp_path):
 
 
 class _Serving:
-    """Serving that did what it is told to say."""
+    """Serving with the given activity."""
 
     def __init__(self, activity: Activity | None = None) -> None:
         self.done = activity or Activity()
@@ -42,7 +42,7 @@ class _Serving:
         return []
 
     async def report(self) -> ProcessReport:
-        """What it did."""
+        """Its activity."""
         return ProcessReport((), self.done)
 
 
@@ -120,7 +120,7 @@ def test_a_purge_is_for_targets_with_a_cache(tmp_path, target, purged):
 
 
 def test_the_errors_of_a_reload_come_first_and_are_bounded(now):
-    """A page shows a few; how many more there are is said."""
+    """The page shows five, and the number of the others."""
     warning = Diagnostic("w", "a warning", severity=Severity.WARNING)
     mistakes = tuple(Diagnostic("e", f"mistake {number}") for number in range(7))
     row = _reloads(now, _report(ReloadOutcome.REFUSED, news=(warning, *mistakes)))[0]
@@ -129,7 +129,7 @@ def test_the_errors_of_a_reload_come_first_and_are_bounded(now):
 
 
 def test_the_reloads_that_are_remembered_are_bounded(now):
-    """Edits for years take no memory."""
+    """The last twenty are kept."""
     assert len(_reloads(now, *[_report(ReloadOutcome.LOADED)] * 100)) == 20
 
 
@@ -142,13 +142,13 @@ def test_a_target_shows_what_its_requests_were(now):
 
 
 def test_requests_without_a_target_have_a_row(now):
-    """Those of scanners, which are no target's."""
+    """Requests of scanners belong to no target."""
     found = _overview(now, Activity({"": Tally((0, 0, 0, 5, 0))}))
     assert [(row.name, row.requests) for row in found.targets] == [("site", 0), ("(no target)", 5)]
 
 
 def test_the_rewrites_in_force_have_their_hits(now):
-    """With their place as seen from the configuration."""
+    """Places are relative to the configuration."""
     found = _overview(now, Activity(hits=Counter({("site", "^/z", "/y"): 4})))
     (used,), (unused,) = found.used.rows, found.unused.rows
     assert (used.target, used.number, used.name, used.hits, used.place) == ("site", 2, None, 4, "rules/site.rules:3:1")
@@ -173,7 +173,7 @@ def test_the_busiest_of_many_rewrites_are_shown(tmp_path):
 
 
 def test_the_refused_requests_come_newest_first(now):
-    """As an operator reads them."""
+    """The newest request is the first."""
     refused = tuple(RefusedRow(at, 404, "GET", None, "/a", "why", "id") for at in (1.0, 2.0))
     found = _overview(now, Activity(refused=refused))
     assert [row.at for row in found.refused] == [2.0, 1.0]
@@ -217,7 +217,7 @@ def test_the_charts_show_what_was_sampled(now, monkeypatch):
     ("bucket", "shown"), [(0, "2.5 ms"), (6, "380 ms"), (8, "1.8 s"), (12, "330 s"), (13, "600 s")]
 )
 def test_durations_are_shown_with_the_digits_that_a_bucket_gives(now, bucket, shown):
-    """Two, and a unit that fits."""
+    """A duration has two digits, and a unit that fits."""
     buckets = tuple(int(index == bucket) for index in range(14))
     (row,) = _overview(now, Activity({"site": Tally((0, 1, 0, 0, 0), buckets)})).targets
     assert row.typical == shown
@@ -295,7 +295,7 @@ def test_an_explanation_that_fails_leaves_the_rest_of_the_page(now, caplog):
 
 @pytest.mark.parametrize(("samples", "minutes"), [(0, 1), (2, 1), (25, 2), (500, 15)])
 def test_the_charts_show_what_there_is(now, monkeypatch, samples, minutes):
-    """A minute after the start they are not empty but for their last bit; they never show more than 15."""
+    """They cover the time since the start: at least one minute, at most 15."""
     administration, at = _administration(now), time.time()
     for number in range(samples):
         administration.history.add(at - 5.0 * (samples - number), Activity())

@@ -12,14 +12,14 @@ from tornado_proxy.service.generations import CLIENT_WEIGHT, GcFreezer, in_backg
 
 
 async def test_turns_are_short_while_it_works():
-    """Threads take the lock from each other sooner, and nobody looks for garbage."""
+    """The switch interval is short, and the garbage collector is off."""
     usual = sys.getswitchinterval()
     assert await in_background(lambda: (sys.getswitchinterval() < usual, gc.isenabled())) == (True, False)
     assert (sys.getswitchinterval(), gc.isenabled()) == (usual, True)
 
 
 async def test_turns_are_as_usual_after_a_failure():
-    """Whatever becomes of the work, the interpreter is as it was."""
+    """A failure restores both settings, too."""
     usual = sys.getswitchinterval()
     with pytest.raises(ValueError, match="broken"):
         await in_background(int, "broken")
@@ -28,7 +28,7 @@ async def test_turns_are_as_usual_after_a_failure():
 
 @pytest.fixture(autouse=True)
 def _thawed():
-    """Nothing stays aside after a test."""
+    """Thaws all objects after a test."""
     yield
     gc.unfreeze()
 
@@ -51,7 +51,7 @@ def test_what_stays_is_set_aside():
 
 
 def test_what_cycles_keep_alive_is_freed_in_time():
-    """After so many reloads, what was set aside is looked at once more."""
+    """After some reloads, frozen objects are collected."""
     freezer = GcFreezer(thaw_after=3)
     freezer.freeze()
     lost = _lost()
@@ -64,7 +64,7 @@ def test_what_cycles_keep_alive_is_freed_in_time():
 
 
 def test_clients_are_freed_sooner():
-    """A client of a bucket counts as many reloads."""
+    """A client of a bucket counts as several reloads."""
     freezer = GcFreezer(thaw_after=CLIENT_WEIGHT)
     freezer.freeze()
     lost = _lost()

@@ -1,4 +1,4 @@
-"""Which caches forget what: an operator's purge, and an object that was written."""
+"""Caches drop objects: after a purge, and after a write."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def _read(parts):
 
 
 def _left(parts):
-    """How many objects each cache has."""
+    """Purges all caches; returns the number of objects by target."""
     return {name: shared.store.purge("") for name, shared in parts.stores.items() if name != "bare"}
 
 
@@ -73,13 +73,13 @@ def test_a_purge_reaches_the_caches_that_it_names(parts, order, number, left):
 
 @pytest.mark.parametrize("target", ["public", "private", "bare"])
 def test_a_write_reaches_all_caches_of_its_bucket(parts, target):
-    """An object is forgotten by all targets of the bucket, also where one without a cache wrote it."""
+    """All targets of the bucket drop the object, even if a target without a cache wrote it."""
     assert forget_written(parts, ObjectWritten(target, "a"))
     assert _left(parts) == {"public": 1, "private": 1, "elsewhere": 2}
 
 
 def test_a_bucket_elsewhere_is_another(parts):
-    """A bucket of the same name at another endpoint keeps what it has."""
+    """A bucket of the same name at another endpoint keeps its objects."""
     assert forget_written(parts, ObjectWritten("elsewhere", "a"))
     assert _left(parts) == {"public": 2, "private": 2, "elsewhere": 1}
 

@@ -1,4 +1,4 @@
-"""Certificates are found wherever the configuration says, and stay where they cannot be found again."""
+"""Certificates are found in files and at URLs, and stay in use if they cannot be fetched again."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_authorities_that_cannot_be_read_are_an_error(tmp_path):
 
 
 def test_a_file_that_is_missing_is_an_error(tmp_path):
-    """Named as it is written."""
+    """The message names the file as the configuration does."""
     found = _find(_settings(Certificate(certificate_url="a.crt", private_key=Secret("", "x"))), tmp_path)
     (only,) = found.diagnostics
     assert (only.code, only.message) == (
@@ -111,7 +111,7 @@ def test_certificates_are_fetched_once(tmp_path):
 
 
 def test_what_cannot_be_fetched_is_an_error(tmp_path):
-    """With the reason."""
+    """The message has the reason."""
     found = _find(_settings(FAR), tmp_path, {"s3://bucket/key": A.key})
     assert [(each.message, each.severity) for each in found.diagnostics] == [
         ("`https://far.test/a` cannot be fetched: the answer is 404", Severity.ERROR)
@@ -119,7 +119,7 @@ def test_what_cannot_be_fetched_is_an_error(tmp_path):
 
 
 def test_what_cannot_be_fetched_again_stays(tmp_path):
-    """The last good one is served on, with a warning."""
+    """The last good one stays in use, with a warning."""
     first = _find(_settings(FAR), tmp_path, DOCUMENTS)
     second = _find(_settings(FAR), tmp_path, {}, first.fetched)
     assert {each.severity for each in second.diagnostics} == {Severity.WARNING}
@@ -133,14 +133,14 @@ def test_bytes_that_are_not_text_are_an_error(tmp_path):
 
 
 def test_what_was_fetched_is_due_after_a_while(tmp_path, monkeypatch):
-    """Where anything was; nothing is never due."""
+    """Documents are due after an hour; without any, nothing is due."""
     monkeypatch.setattr(certificates.time, "monotonic", lambda: 100.0)
     assert _find(_settings(FAR), tmp_path, DOCUMENTS).fetched.due == 100.0 + certificates.RENEW_AFTER
     assert _find(Settings(), tmp_path).fetched.due == math.inf
 
 
 def test_a_self_signed_certificate_has_its_names(tmp_path):
-    """One certificate, the same over reloads; an IP address is a name of another kind."""
+    """There is one certificate, which stays the same over reloads; it may name IP addresses."""
     names = ("files.test", "127.0.0.1")
     found = _find(_settings(self_signed_hostnames=names), tmp_path)
     (made,) = found.settings.server.ssl.all_certificates
@@ -150,7 +150,7 @@ def test_a_self_signed_certificate_has_its_names(tmp_path):
 
 
 def test_tls_that_is_off_looks_for_nothing(tmp_path):
-    """Not even for files."""
+    """Not even files are read."""
     settings = _settings(FAR, enabled=False)
     found = _find(settings, tmp_path)
     assert (found.settings, found.diagnostics) == (settings, ())
@@ -158,7 +158,7 @@ def test_tls_that_is_off_looks_for_nothing(tmp_path):
 
 
 def test_a_pair_that_does_not_fit_is_an_error():
-    """Before anything is in force."""
+    """It is found before the configuration is in force."""
     wrong = replace(A.found, key=B.found.key)
     assert [each.message for each in unusable_certificates(_settings(wrong))] == [
         "the private key does not belong to the certificate"

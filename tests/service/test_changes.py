@@ -1,4 +1,4 @@
-"""What a reload changed, in words."""
+"""The lines about what a reload changed."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_settings_say_what_is_different(tmp_path, old, new, said):
 
 
 def test_no_secret_is_shown(tmp_path):
-    """Another key or password is a change of which only the name is told."""
+    """A changed key or password is reported by its name only."""
     staff = "authProviders: {basic: {staff: {realm: Staff}}}\nrules:"
     team = "resources: [{path: /**, provider: staff, basic: {credentials: [{user: ann, password: {value: OLDpass1}}]}}]\n    mount:"
     text = CONFIGURATION.replace("rules:", staff).replace("mount:", team)
@@ -129,7 +129,7 @@ def test_targets_come_and_go(tmp_path):
 
 
 def test_the_order_of_targets_counts(tmp_path):
-    """Of two targets on one mount the first answers, so that their order is told."""
+    """Of two targets on one mount the first answers, so a new order is reported."""
     site = CONFIGURATION[CONFIGURATION.index("  site:") :]
     other = site.replace("site:", "other:").replace("[/]", "[/o]")
     files = Files.create(tmp_path)
@@ -141,7 +141,7 @@ def test_the_order_of_targets_counts(tmp_path):
 
 
 def test_listeners_and_threads_are_fixed_at_start(tmp_path):
-    """What only a restart changes stays as it runs, and is named."""
+    """Options that need a restart keep their values, and are reported."""
     files = Files.create(tmp_path)
     running = files.load().settings
     files.configure(

@@ -25,7 +25,7 @@ def test_releases_are_kept_longer_than_pages():
 
 
 def test_every_sample_has_a_type_that_a_browser_shows():
-    """Pages, styles and pictures are served as what they are."""
+    """Pages, styles and pictures have their own types."""
     types = {sample.key: sample.content_type for sample in sample_objects()}
     assert types["site/index.html"] == "text/html; charset=utf-8"
     assert types["site/assets/site.css"] == "text/css; charset=utf-8"

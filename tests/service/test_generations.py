@@ -40,7 +40,7 @@ def _run(story):
 
 
 def test_a_swap_closes_what_only_the_old_one_held():
-    """Nobody uses it: the store of the generation before is closed, and the retirement is told."""
+    """If no request holds it, its store is closed, and an event says so."""
 
     async def story():
         first, second, retired = _Closing(), _Closing(), asyncio.Event()
@@ -141,13 +141,13 @@ def test_a_provider_that_did_not_change_keeps_what_it_knows(builder):
 
 
 def test_the_target_of_an_unchanged_configuration_keeps_its_access(builder):
-    """An edit of nothing makes nothing anew."""
+    """An unchanged configuration makes no new parts."""
     first = builder.build(CONFIGURED)
     assert builder.build(CONFIGURED).mounts.sites[0].access is first.mounts.sites[0].access
 
 
 def test_buckets_that_no_client_can_be_made_for_are_named(builder, monkeypatch):
-    """All of them at once."""
+    """All of them are reported at once."""
 
     def refuse(*_):
         raise StorageError("the profile is not known")
@@ -162,7 +162,7 @@ def test_buckets_that_no_client_can_be_made_for_are_named(builder, monkeypatch):
 
 
 def test_probes_go_past_caches_and_measures(builder):
-    """To the bucket itself, whether objects are kept or not."""
+    """A probe reaches the bucket itself, past caches."""
     parts = builder.build(CONFIGURED.replace("  other:\n", "  other:\n    cache: {maxAge: 10s}\n"))
     assert {target.name: type(store).__name__ for target, store in bare_stores(parts)} == {
         "site": "S3Store",

@@ -33,7 +33,7 @@ def test_what_was_kept_is_what_was_read(files, snapshot, tmp_path):
 
 
 def test_a_set_takes_the_place_of_the_one_before(files, snapshot, tmp_path):
-    """One set is kept, and nothing lies about."""
+    """One file is kept, and no other."""
     kept = LastGood(tmp_path / "kept")
     kept.keep(snapshot)
     files.write('rewrite a `^/a$` -> "/c"')
@@ -44,7 +44,7 @@ def test_a_set_takes_the_place_of_the_one_before(files, snapshot, tmp_path):
 
 
 def test_another_configuration_has_no_copy_there(files, snapshot, tmp_path):
-    """A copy is that of one configuration file."""
+    """A copy belongs to one configuration file."""
     kept = LastGood(tmp_path / "kept")
     kept.keep(snapshot)
     with pytest.raises(NoLastGood, match="holds the copy of"):
@@ -89,7 +89,7 @@ def test_bytes_that_are_not_text_come_back(files, tmp_path):
 
 
 def test_the_copy_of_another_configuration_is_left_alone(files, snapshot, tmp_path):
-    """Two services would take each other's way out."""
+    """Two services would overwrite each other's copies."""
     LastGood(tmp_path / "kept").keep(snapshot)
     other = files.folder / "other.yaml"
     other.write_bytes(files.configuration.read_bytes())
@@ -102,7 +102,7 @@ def test_the_copy_of_another_configuration_is_left_alone(files, snapshot, tmp_pa
 
 
 class _Filled(LastGood):
-    """A directory that is in the way of its own, until somebody has seen to it."""
+    """A directory whose path is a file at first."""
 
     def __init__(self, directory, loop):
         super().__init__(directory)
@@ -120,7 +120,7 @@ class _Filled(LastGood):
 
 
 def test_a_set_that_could_not_be_kept_is_tried_again(snapshot, tmp_path, caplog):
-    """A disk that was full is told of once, and what is in force is kept as soon as there is room."""
+    """A failure is logged once, and the snapshot is kept as soon as that is possible."""
     caplog.set_level("INFO", "tornado_proxy")
 
     async def story():

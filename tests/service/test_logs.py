@@ -34,7 +34,7 @@ except ZeroDivisionError:
 
 
 def _lines(log: Log) -> list[str]:
-    """What a process logs; in one of its own, since logging is the process's."""
+    """Returns what a process logs; logging is global, so it is a process of its own."""
     script = SCRIPT.format(level=log.level, form=log.format)
     return subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
@@ -42,7 +42,7 @@ def _lines(log: Log) -> list[str]:
 
 
 def test_text_lines_have_time_and_level():
-    """A line of the service says when and how grave; libraries' chatter is left out; an access line is as it is."""
+    """A line of the service has time and level; debug lines of libraries are left out; access lines are unchanged."""
     first, second, *defect = _lines(Log("info", "text"))
     assert first.endswith("Z info serving well")
     assert second == "path=/a status=200"
@@ -93,7 +93,7 @@ def test_nothing_that_a_message_holds_ends_a_line_or_steers_a_terminal(form, odd
 
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_all_lines_have_one_form_of_time(form):
-    """Times are in UTC, and say so by `Z`."""
+    """Times are in UTC and end with `Z`."""
     first, *_ = _lines(Log("info", form))
     time = json.loads(first)["time"] if form == "json" else first.split()[0]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", time)
@@ -153,7 +153,7 @@ for number in range(100):
 
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_a_shortage_is_told_on_one_line_a_second(form):
-    """Nobody needs a traceback for each request that finds no descriptor left."""
+    """Failures for lack of descriptors are one line a second, without a traceback."""
     script = SHORT.format(form=form)
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     first, second = ended.stderr.splitlines()
@@ -250,7 +250,7 @@ def test_a_reader_that_is_stuck_holds_nobody_up():
 
 
 def test_there_is_room_again_after_a_loss():
-    """What is put after a loss follows the word of it."""
+    """Lines after a loss follow the line that reports it."""
     with _pipe() as (reading, writing):
         filled = _fill(writing)
         writer = LogWriter(writing, _lost, 10)
@@ -265,7 +265,7 @@ def test_there_is_room_again_after_a_loss():
 
 
 def test_a_line_that_is_longer_than_all_room_is_written():
-    """Room is for what waits; a line that waits behind none has it."""
+    """A line that need not wait needs no room."""
     with _pipe() as (reading, writing):
         writer = LogWriter(writing, _lost, 10)
         writer.put("x" * 1000)
@@ -273,7 +273,7 @@ def test_a_line_that_is_longer_than_all_room_is_written():
 
 
 def test_lines_of_several_processes_do_not_mix():
-    """Whoever else writes to the pipe finds his lines between whole lines, never within one."""
+    """Lines of several processes never break each other."""
     with _pipe() as (reading, writing):
         writers = [LogWriter(writing, _lost) for _ in range(4)]
         with ThreadPoolExecutor() as pool:
@@ -300,7 +300,7 @@ def test_a_descriptor_that_does_not_block_loses_nothing():
 
 
 def test_a_reader_that_has_gone_is_no_error():
-    """With nobody to tell, lines are let go."""
+    """Lines without a reader are dropped."""
     reading, writing = os.pipe()
     os.close(reading)
     writer = LogWriter(writing, _lost)
@@ -318,7 +318,7 @@ def test_every_text_can_be_written(text):
 
 
 def test_a_closed_writer_ends():
-    """Whoever closes it waits for what was put, and its thread ends."""
+    """Closing writes the last lines and ends the thread."""
     with _pipe() as (reading, writing):
         before = threading.active_count()
         writer = LogWriter(writing, _lost)
@@ -330,7 +330,7 @@ def test_a_closed_writer_ends():
 
 
 def test_the_journal_gets_priorities_and_no_time_of_ours():
-    """Each line begins with its level as systemd reads it; the journal knows when it came."""
+    """Each line begins with its priority, and has no time."""
     reading, writing = os.pipe()
     stream = os.fstat(writing)
     environment = {**os.environ, "JOURNAL_STREAM": f"{stream.st_dev}:{stream.st_ino}"}

@@ -33,7 +33,7 @@ async def _use(store: MeasuredStore) -> bytes:
 
 
 def test_calls_are_passed_on_and_told():
-    """Each call to the bucket is told with its target and outcome; a signed URL asks nobody."""
+    """Each call to the bucket is an event with target and outcome; signing a URL is no call."""
     events = []
     assert asyncio.run(_use(MeasuredStore(MemoryStore(), "site", events.append))) == b"content"
     calls = [event for event in events if isinstance(event, S3Called)]

@@ -1,4 +1,4 @@
-"""The prober: probes now and then, and says what changed."""
+"""The prober: it probes in intervals, and reports changes."""
 
 from __future__ import annotations
 

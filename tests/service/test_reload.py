@@ -1,4 +1,4 @@
-"""Reload: whatever becomes of an edit, what serves stays whole."""
+"""Reloads: no edit ever breaks the generation in force."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Recorded:
 
 @dataclass
 class Story:
-    """Files, a reloader for them, and what it did and told."""
+    """Files, a reloader for them, and its outcomes and events."""
 
     files: Files
     serving: Recorded = field(default_factory=Recorded)
@@ -63,7 +63,7 @@ class Story:
         self.reloader = Reloader(compile_snapshot(first), self.serving, self.read, self.events.append)
 
     def read(self) -> Snapshot:
-        """The set as it is now, unless reading it is to break."""
+        """Reads the files, or fails if told to."""
         if self.breaks:
             raise RuntimeError(self.breaks)
         return replace(self.files.read(), settled=not self.unsettled)
@@ -88,7 +88,7 @@ def scene(tmp_path):
 
 
 def test_nothing_changed_is_nothing_done(scene):
-    """The same digest puts nothing in force and tells nobody."""
+    """The same files put nothing in force and emit no event."""
     assert scene.reload() is ReloadOutcome.UNCHANGED
     assert (scene.serving.activated, scene.events) == ([], [])
 
@@ -114,7 +114,7 @@ def test_what_changed_is_told(scene):
 
 
 def test_a_bad_edit_changes_nothing_and_is_told_once(scene):
-    """The generation stays; the same mistake looked at again is not told again."""
+    """The generation stays, and the same mistake is reported once."""
     assert scene.edit(BAD, BAD) == [ReloadOutcome.REFUSED, ReloadOutcome.REFUSED]
     assert scene.serving.activated == []
     (event,) = scene.events
@@ -132,12 +132,12 @@ def test_a_bad_edit_changes_nothing_and_is_told_once(scene):
     ],
 )
 def test_the_next_good_edit_loads(scene, edits, outcomes):
-    """After any bad edit, a good one is put in force without a restart, and a bad one is said again."""
+    """After any bad edit, a good one is put in force, and a bad one is reported again."""
     assert scene.edit(*edits) == outcomes
 
 
 def test_an_edit_taken_back_forgets_the_refusal(scene):
-    """What is on disk is what is in force again: nothing is wrong any more."""
+    """The files are those in force again, so there is no failure."""
     scene.edit(BAD, GOOD)
     assert scene.reloader.failure is None
 
@@ -164,7 +164,7 @@ def test_a_reload_that_the_watcher_came_before_repeats_what_is_wrong(scene):
 
 
 def test_a_refused_edit_repeats_no_warning_of_what_is_in_force(scene):
-    """Its report and its event have its mistakes alone."""
+    """Its report has only its own mistakes."""
     scene.files.configure(f"{CONFIGURATION}    actions: {{PUT: {{enabled: true}}}}\n")
     scene.reload()
     assert [each.code for each in scene.reloader.last.diagnostics] == ["open-writes"]
@@ -183,7 +183,7 @@ def test_a_warning_that_has_become_a_mistake_is_shown(scene):
 
 
 def test_the_files_of_a_relative_configuration_are_shown_with_their_whole_names(scene, monkeypatch):
-    """Who reads the status is not in the directory that the service was started in."""
+    """The reader of the status may be in another directory than the service."""
     monkeypatch.chdir(scene.files.folder)
     relative = Files(Path())
     reloader = Reloader(relative.load(), scene.serving, relative.read, scene.events.append)
@@ -227,7 +227,7 @@ def test_an_unreadable_place_is_refused(scene):
 
 
 def test_places_of_a_refused_set_are_watched_too(scene):
-    """A configuration that names another place and is wrong is mended there."""
+    """The mistake may be fixed in the place that the bad configuration names."""
     scene.files.configure(CONFIGURATION.replace("rules: [rules]", "rules: [elsewhere]"))
     scene.reload()
     assert {path.name for path in scene.reloader.watched()} == {"proxy.yaml", "rules", "secret", "elsewhere"}
@@ -248,7 +248,7 @@ def test_another_secret_is_activated(scene):
 
 
 def test_what_cannot_be_built_is_refused_with_its_reason(scene):
-    """A set in which nothing is wrong, and of which boto3 makes no client, changes nothing."""
+    """Files without a mistake from which boto3 makes no client change nothing."""
     scene.serving.mistake = Diagnostic("unusable-bucket", "target `site`: no such thing")
     assert scene.edit(BETTER) == [ReloadOutcome.REFUSED]
     assert scene.reloader.in_force.number == 1
@@ -256,7 +256,7 @@ def test_what_cannot_be_built_is_refused_with_its_reason(scene):
 
 
 def test_a_defect_changes_nothing_and_is_told_once(scene):
-    """Whatever breaks in a reload, what serves goes on serving, and the next reload may go well."""
+    """The generation stays in force, and the next reload may succeed."""
     scene.breaks = "a defect"
     assert [scene.reload(), scene.reload()] == [ReloadOutcome.FAILED, ReloadOutcome.FAILED]
     assert [event.outcome for event in scene.events] == [ReloadOutcome.FAILED]
@@ -266,7 +266,7 @@ def test_a_defect_changes_nothing_and_is_told_once(scene):
 
 @pytest.mark.parametrize("breaks", ["", "a defect"])
 def test_what_was_wrong_and_is_taken_back_is_told(scene, breaks):
-    """The files say again what is in force: whoever was alarmed hears of it, once."""
+    """An event reports once that the files are those in force again."""
     scene.breaks = breaks
     scene.edit(BAD)
     scene.breaks = ""
@@ -276,20 +276,20 @@ def test_what_was_wrong_and_is_taken_back_is_told(scene, breaks):
 
 
 def test_a_look_that_finds_nothing_does_not_hide_the_last_edit(scene):
-    """What became of the last edit stays known, however often nothing has changed since."""
+    """The last result stays known after readings that find nothing new."""
     scene.edit(BETTER, BETTER)
     assert scene.reloader.last.outcome is ReloadOutcome.LOADED
 
 
 def test_a_set_that_was_refused_is_reported_again_with_its_diagnostics(scene):
-    """Whoever asks to reload the same bad set hears again what is wrong with it."""
+    """Another reload of the same bad files reports the same mistakes."""
     scene.edit(BAD)
     report = asyncio.run(scene.reloader.reload())
     assert report.diagnostics == scene.reloader.failure.diagnostics != ()
 
 
 def test_files_that_never_settle_are_refused_and_said_once(scene):
-    """What is in force stays until two looks at the files agree."""
+    """The generation stays until two readings agree."""
     scene.files.write(BETTER)
     scene.unsettled = True
     assert [scene.reload(), scene.reload()] == [ReloadOutcome.REFUSED] * 2
@@ -300,7 +300,7 @@ def test_files_that_never_settle_are_refused_and_said_once(scene):
 
 
 def test_a_file_system_that_hangs_is_told_and_not_asked_twice(scene):
-    """The reload ends without it, and nobody else is sent to wait there."""
+    """The reload ends without it, and no second thread waits for it."""
     answers, asked = threading.Event(), []
 
     def read():
@@ -351,7 +351,7 @@ STEPS = st.lists(st.sampled_from(["good", "better", "bad", "worse", "gone", "def
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 def test_status_metrics_and_log_agree(steps, tmp_path_factory, caplog):
-    """After any edits, every view says alike whether the files on disk are in force."""
+    """After any edits, status, metrics and log agree whether the files on disk are in force."""
     scene = Story(Files.create(tmp_path_factory.mktemp("set"), site=GOOD))
     registry = CollectorRegistry()
     bus = Bus()

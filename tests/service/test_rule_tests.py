@@ -50,7 +50,7 @@ def test_the_configuration_decides_what_a_failure_does(files, choice, usable):
 
 
 def test_a_set_with_a_mistake_is_not_tested(files):
-    """The mistake is what has to be mended first."""
+    """Its mistake has to be fixed first."""
     files.write(f"{FAILS}\nrewrite `^/(` -> `/x`")
     loaded = files.load()
     assert run_rule_tests(loaded, None) is loaded
@@ -79,7 +79,7 @@ def test_a_target_of_another_bucket_is_tested_anew(files):
 
 
 def test_many_failures_are_counted(files):
-    """Twenty are shown, the others are a number."""
+    """Twenty are shown, the others are counted."""
     files.write('rewrite `^/a$` -> "/b"\n' + 'test "/a" -> "/c"\n' * 25)
     diagnostics = run_rule_tests(files.load(), None).diagnostics
     assert len(diagnostics) == 21
@@ -87,7 +87,7 @@ def test_many_failures_are_counted(files):
 
 
 def test_tests_that_take_too_long_fail(files):
-    """An edit does not wait for ever, and what was not tested does not count as good."""
+    """The time of tests is limited, and tests that did not run count as failed."""
     files.write('rewrite `^/a$` -> "/b"\n' + 'test "/a" -> "/b"\n' * 3)
     (found,) = run_rule_tests(_with(files.load(), tests="refuse", test_timeout=-1.0), None).diagnostics
     assert found.message == "0 of 3 rule tests of target `site` ran within -1 s"
@@ -95,7 +95,7 @@ def test_tests_that_take_too_long_fail(files):
 
 
 def test_failing_tests_can_be_tolerated(files):
-    """Where nothing else is there to start from; other mistakes stay mistakes."""
+    """A service may start in spite of failing tests, but not in spite of other mistakes."""
     refused = run_rule_tests(_with(files.load(), tests="refuse"), None)
     assert tolerated(refused).usable
     files.write("rewrite `^/(` -> `/x`")

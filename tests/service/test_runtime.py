@@ -1,4 +1,4 @@
-"""Python set up for a server: event loop, descriptors, and threads, which hold up no end of a process."""
+"""Python set up for a server: event loop, descriptors, and threads that do not delay the end."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ sys.exit(end_process(3))
 
 
 def test_a_call_that_hangs_does_not_keep_an_event_loop():
-    """A file system that never answers is not a reason to go on for ever."""
+    """A file system that never answers does not keep the process alive."""
     result = subprocess.run([sys.executable, "-c", LOOPING], capture_output=True, text=True, timeout=20, check=False)
     assert (result.returncode, result.stderr) == (3, "")
 
@@ -75,12 +75,12 @@ def _loop(choice: str) -> str:
 
 @pytest.mark.parametrize(("choice", "loop"), [("auto", "uvloop"), ("uvloop", "uvloop"), ("asyncio", "asyncio")])
 def test_the_event_loop_is_the_one_that_was_chosen(choice, loop):
-    """By itself it is uvloop, where that is installed."""
+    """The default is uvloop if it is installed."""
     assert _loop(choice) == loop
 
 
 def test_without_uvloop_the_loop_is_that_of_python(monkeypatch):
-    """Unless uvloop is asked for by name."""
+    """A configured uvloop that is not installed is an error."""
     monkeypatch.setitem(sys.modules, "uvloop", None)
     assert _loop("auto") == "asyncio"
     with pytest.raises(NoEventLoop, match="not installed"):
@@ -88,7 +88,7 @@ def test_without_uvloop_the_loop_is_that_of_python(monkeypatch):
 
 
 def test_the_soft_limit_of_descriptors_becomes_the_hard_one():
-    """A process may use all that it is permitted."""
+    """The soft limit becomes the hard limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard - 1, hard))
     try:

@@ -1,4 +1,4 @@
-"""The event loop of a process."""
+"""Serving in a single process."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _single(folder, text="targets: {site: {bucket: {name: my-bucket, region: eu-
 
 
 async def test_a_process_that_winds_down_leaves_no_connection(tmp_path):
-    """Its clients read the end, and nobody can connect any more."""
+    """Its clients read the end, and nobody can connect after that."""
     serving = _single(tmp_path, "targets: {}\n")
     listening = socket.create_server(("127.0.0.1", 0))
     listening.setblocking(False)

@@ -1,4 +1,4 @@
-"""The set of files: every change shows in its digest, and what it says is compiled with all that is wrong."""
+"""Snapshots: every change shows in the digest, and all mistakes are reported."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_every_change_changes_the_digest(files, change):
 
 
 def test_another_secret_makes_another_set_of_the_same_digest(files):
-    """A changed secret is a change, and nobody can try guesses of it on the digest."""
+    """A changed secret is a change, but the digest does not depend on it, so nobody can test guesses."""
     before = files.read()
     _change_a_secret(files)
     assert files.read().digest == before.digest
@@ -96,7 +96,7 @@ def test_the_same_files_have_the_same_digest_wherever_they_stand(files, tmp_path
 
 
 def test_a_comment_in_the_configuration_changes_nothing(files):
-    """What the configuration means counts, not how it is written."""
+    """The digest depends on the settings, not on their text."""
     before = files.read().digest
     files.configure("# a remark\n" + files.configuration.read_text())
     assert files.read().digest == before
@@ -153,14 +153,14 @@ def test_a_secret_that_comes_is_found(files):
 
 
 def test_a_configuration_that_stays_is_compiled_once(files):
-    """Looking again costs reading alone: what was compiled of the configuration is taken over."""
+    """Another reading reuses the compiled configuration."""
     before = files.read()
     files.write("", "another")
     assert read_snapshot(files.configuration, ENVIRONMENT, before).configuration is before.configuration
 
 
 def test_a_set_can_be_made_of_texts(files):
-    """A configuration's text and rule files that were kept make the set that they were kept from."""
+    """The text of a configuration and kept rule files make the same snapshot again."""
     read = files.read()
     assert read.text is not None
     assert compile_text(read.text, ENVIRONMENT, (read.rules, read.templates)) == read
@@ -201,7 +201,7 @@ def _truncate(files):
 
 
 def test_a_file_that_was_emptied_is_given_time(files):
-    """What truncates a file first and writes it then is not taken half done, however long it takes its time."""
+    """An editor that truncates a file first may take some time to write it."""
     edits = iter([None] * 30 + [_edit_rules])
     reader = SnapshotReader(files.configuration, ENVIRONMENT, lambda _: (next(edits, None) or (lambda _: None))(files))
     reader()
@@ -210,7 +210,7 @@ def test_a_file_that_was_emptied_is_given_time(files):
 
 
 def test_a_file_that_stays_empty_is_empty(files):
-    """It may be meant, and is taken up a second later."""
+    """An empty file may be meant, and is in force a second later."""
     pauses: list[float] = []
     reader = SnapshotReader(files.configuration, ENVIRONMENT, pauses.append)
     reader()
@@ -236,7 +236,7 @@ def _point_elsewhere(files):
 
 
 def test_a_linked_directory_that_vanishes_is_looked_at_again(files):
-    """Who swaps a link may remove the old one first; the set without it is not an edit."""
+    """A link may be removed before the new one is made; that moment is not an edit."""
     _link(files)
     edits = iter([None] * 30 + [_point_elsewhere])
     reader = SnapshotReader(files.configuration, ENVIRONMENT, lambda _: (next(edits, None) or (lambda _: None))(files))
@@ -248,7 +248,7 @@ def test_a_linked_directory_that_vanishes_is_looked_at_again(files):
 
 
 def test_a_directory_that_stays_away_is_said(files):
-    """A second later it is taken as meant; and what is known to be missing is not waited for again."""
+    """A second later it counts as missing, and later readings do not wait for it."""
     pauses: list[float] = []
     reader = SnapshotReader(files.configuration, ENVIRONMENT, pauses.append)
     _link(files)
@@ -264,7 +264,7 @@ def test_a_directory_that_stays_away_is_said(files):
 
 
 def test_a_set_that_has_not_changed_is_looked_at_once(files):
-    """What is as it was the time before needs no second look."""
+    """An unchanged snapshot needs no second reading."""
     pauses: list[float] = []
     reader = SnapshotReader(files.configuration, ENVIRONMENT, pauses.append)
     first = reader()
@@ -293,7 +293,7 @@ def test_rules_of_an_unknown_target_are_an_error(files):
 
 
 def test_a_target_that_resembles_none_is_to_be_named(files):
-    """Where no target is meant, the cure is to name one."""
+    """If no target resembles it, the help is to name one."""
     files.path("other").write_text("target wholly-different {}\n")
     (diagnostic,) = files.load().diagnostics
     assert diagnostic.help == "name it in `targets` of the configuration"
@@ -309,7 +309,7 @@ def test_mistakes_of_all_files_are_said_in_one_run(files):
 
 
 def test_a_bad_configuration_hides_no_mistake_of_its_own(files):
-    """Without settings there are no rules to ask for, and the configuration's mistakes are said."""
+    """Without settings no rules are read, and the mistakes of the configuration are reported."""
     files.configure(files.configuration.read_text().replace("mount", "mounts"))
     loaded = files.load()
     assert loaded.settings is None
@@ -323,7 +323,7 @@ authProviders: {basic: {staff: {realm: Files}}}
 
 
 def test_a_hash_that_cannot_be_checked_is_an_error_that_does_not_show_it(files):
-    """A password that looks like a hash and is none is found at load, where the configuration names it."""
+    """A password that looks like a hash but is none is reported at load, with its place."""
     files.configure(files.configuration.read_text() + RESOURCES)
     loaded = compile_snapshot(read_snapshot(files.configuration, {**ENVIRONMENT, "HASH": "$2b$nonsense"}))
     (diagnostic,) = loaded.diagnostics
@@ -332,7 +332,7 @@ def test_a_hash_that_cannot_be_checked_is_an_error_that_does_not_show_it(files):
 
 
 def test_a_hash_of_another_kind_is_a_warning(files):
-    """It would be taken for the password, which is hardly meant, and can be."""
+    """It would count as the password itself, which is possible but unlikely."""
     files.configure(files.configuration.read_text() + RESOURCES)
     loaded = compile_snapshot(read_snapshot(files.configuration, {**ENVIRONMENT, "HASH": "{SHA}nonsense="}))
     (diagnostic,) = loaded.diagnostics
@@ -354,7 +354,7 @@ def test_a_configuration_without_rules_needs_no_rule_files(files):
 
 
 def test_a_check_without_credentials_checks_the_rest(files):
-    """A shell has not the service's credentials: each is named, and every other mistake is found."""
+    """A shell lacks the credentials of the service: each is named, and all other mistakes are found."""
     text = CONFIGURATION.replace("{path: secret}", "{credential: s3-key}")
     files.configure(text)
     loaded = compile_snapshot(read_to_check(files.configuration, ENVIRONMENT))

@@ -33,7 +33,7 @@ def test_an_address_that_is_none_is_said_plainly():
 
 
 def test_sockets_do_not_block():
-    """An accept without anybody waiting returns at once."""
+    """An accept without a client returns at once."""
     sockets = open_sockets(Listener("127.0.0.1", 0))
     with pytest.raises(BlockingIOError):
         sockets.sockets[0].accept()

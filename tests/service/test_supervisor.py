@@ -1,4 +1,4 @@
-"""A supervisor and its workers, in a process of their own, since they fork."""
+"""A supervisor and its workers, which need a process of their own because they fork."""
 
 from __future__ import annotations
 

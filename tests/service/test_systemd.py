@@ -1,4 +1,4 @@
-"""The talk with the service manager, over a real datagram socket."""
+"""Messages to systemd over a real datagram socket, its watchdog, and its sockets."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_abstract_addresses_are_understood():
 
 
 def test_without_a_manager_nothing_happens():
-    """A service started by hand has nobody to tell."""
+    """A service that was started by hand sends nothing."""
     Notifier().ready("quiet")
 
 

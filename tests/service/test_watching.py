@@ -140,7 +140,7 @@ def _read(rules):
 
 @pytest.mark.parametrize("change", [_log_a_line, _log_beside, _rotate_the_log, _begin_to_save, _read])
 def test_what_is_not_read_does_not_poke(rules, poked, change):
-    """Neither a log beside the files nor a file that is read wakes anybody."""
+    """A log beside the files does not poke, nor does reading."""
     watch = Watch(poked.set)
     watch.look_at([rules, rules.parent / "proxy.yaml"])
     change(rules)
@@ -219,7 +219,7 @@ def test_a_kernel_that_has_no_more_is_trouble_and_no_defect(rules, poked):
 
 
 def test_a_place_that_cannot_be_looked_at_is_trouble_and_no_defect(tmp_path, poked):
-    """Whatever the system says of it, here that its name is too long."""
+    """The trouble is the system's message, here about a name that is too long."""
     watch = Watch(poked.set)
     watch.look_at([tmp_path / ("a" * 300)])
     assert watch.trouble == "File name too long"
@@ -245,7 +245,7 @@ class _Vanishing(type(Path())):
 
 
 def test_a_directory_that_vanishes_under_the_look_is_no_trouble(rules, poked):
-    """What is there at the next look counts: here its parent, which shows when it comes back."""
+    """The next look watches its parent, which notices when it comes back."""
     watch = Watch(poked.set)
     watch.look_at([_Vanishing(rules)])
     assert (_Vanishing.found, watch.trouble) == (True, "")
@@ -374,7 +374,7 @@ def test_a_defect_does_not_end_it(caplog):
 
 
 def test_a_poke_after_the_end_is_no_error():
-    """Watchdog's thread may be the last to know."""
+    """Watchdog's thread may outlive the event loop."""
 
     async def story():
         return Follower(_places, _Counted(), NEVER, _Blind)

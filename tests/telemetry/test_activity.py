@@ -1,4 +1,4 @@
-"""What processes did, added up: requests, hits of rewrites, refused requests, samples."""
+"""The activity of processes: requests, hits of rewrites, refused requests, samples."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class _Process:
 
     @property
     def activity(self) -> Activity:
-        """What it did."""
+        """Its activity."""
         return self._metrics.activity()
 
 
@@ -53,7 +53,7 @@ def process():
 
 
 def test_requests_are_counted_by_target_class_and_duration(process):
-    """Bytes too, and how many are under way."""
+    """So are bytes, and the requests in flight."""
     for event in (_served(), _served(seconds=0.4), _refused(404), _refused(502)):
         process.bus.emit(event)
     tally = process.activity.targets["site"]
@@ -63,7 +63,7 @@ def test_requests_are_counted_by_target_class_and_duration(process):
 
 
 def test_a_duration_is_known_to_its_bucket():
-    """Between the bounds of a bucket, by the part of it that is wanted; past the last bound, that bound."""
+    """A quantile lies between the bounds of its bucket; beyond the last bound it is that bound."""
     half = Tally(buckets=(0, 0, 10, *[0] * 11))
     assert half.quantile(0.5) == pytest.approx(0.0175)
     assert Tally(buckets=(*[0] * 13, 1)).quantile(0.99) == 600

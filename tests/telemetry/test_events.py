@@ -1,4 +1,4 @@
-"""Events are values, and the bus hands them to every listener."""
+"""Events are values, and the bus passes them to every listener."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tornado_proxy.telemetry.events import Bus, RequestRecord, Retired, Served, 
 
 
 def test_an_event_cannot_be_changed():
-    """What happened stays as it was told."""
+    """Events are frozen."""
     with pytest.raises(FrozenInstanceError):
         Retired(1).generation = 2
 

@@ -112,7 +112,7 @@ def test_events_of_requests_change_nothing(registry, emit):
 
 
 def test_the_version_is_a_label(registry, emit):
-    """Dashboards show which versions run where."""
+    """Dashboards can show the version of each machine."""
     (build,) = (each for each in registry.collect() if each.name == "tornado_proxy_build_info")
     assert build.samples[0].labels["version"] == "1.2"
 
@@ -128,7 +128,7 @@ def test_each_bucket_is_up_or_down(registry):
 
 
 def test_a_process_has_metrics_where_proc_stat_is_hidden(registry, monkeypatch):
-    """The units show a process nothing of /proc but itself."""
+    """The units hide /proc/stat (`ProcSubset=pid`)."""
     metrics = ProcessMetrics()
     monkeypatch.setattr("prometheus_client.process_collector.open", _without_stat, raising=False)
     registry.register(ProcessMetrics())

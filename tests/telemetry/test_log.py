@@ -1,4 +1,4 @@
-"""One line a request, whatever a client sends."""
+"""The lines of the log: one a request, whatever a client sends."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_a_reload_is_one_line(caplog):
 
 
 def test_a_refused_edit_names_every_place(caplog):
-    """A bad edit is told with each diagnostic and its place, where it has one."""
+    """A refused edit is logged with each diagnostic and its place."""
     source = SourceFile("site.rules", "target site {\n  rewrte\n}")
     mistakes = (
         Diagnostic("syntax", "`rewrte` is not a statement", Span(source, 16, 22), "did you mean `rewrite`?"),
@@ -190,7 +190,7 @@ def test_a_refused_edit_names_every_place(caplog):
 
 
 def test_a_retired_generation_is_for_debugging(caplog):
-    """Retirement is told at the lowest level."""
+    """Retirement is logged at the level `debug`."""
     service_log(Retired(7))
     assert caplog.records[0].levelno == logging.DEBUG
 
@@ -207,7 +207,7 @@ def _every_level(caplog):
 
 
 def test_a_cure_stands_behind_its_fact(caplog):
-    """A cure of several lines is one with the line."""
+    """A help of several lines is joined to one line."""
     log_diagnostics([Diagnostic("a-code", "a fact", help="a\ncure")])
     assert caplog.messages == ["error[a-code] a fact (help: a cure)"]
 
@@ -249,12 +249,12 @@ def test_a_shortage_is_found_behind_what_it_caused(number):
 
 @pytest.mark.parametrize("error", [None, ValueError("x"), OSError(errno.ENOENT, "x"), _raised_from(KeyError("x"))])
 def test_other_errors_are_none(error):
-    """Everything else is what it says."""
+    """Any other error is no shortage."""
     assert shortage(error) is None
 
 
 def test_errors_that_caused_each_other_come_to_an_end():
-    """A chain may bite its tail."""
+    """A chain of causes may be a circle."""
     one, other = ValueError("one"), ValueError("other")
     one.__context__, other.__context__ = other, one
     assert shortage(one) is None

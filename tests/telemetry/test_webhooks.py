@@ -102,7 +102,7 @@ async def test_a_full_queue_drops():
 
 
 async def test_the_end_waits_only_so_long():
-    """A receiver that hangs holds up nothing."""
+    """A receiver that hangs does not delay the end."""
     world = _World()
     world.held.clear()
     world.caller.queue(ObjectUsed((HOOK,), "site", "GET", BODY))
