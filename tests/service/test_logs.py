@@ -135,32 +135,6 @@ def test_a_stuck_reader_does_not_hold_up_the_end(end):
         assert process.wait(timeout=20) == 0
 
 
-SHORT = """
-import errno, logging
-from tornado_proxy.config.server import Log
-from tornado_proxy.service.logs import Shortages, configure_logging
-configure_logging(Log("info", {form!r}))
-for number in range(100):
-    if number == 99:
-        Shortages.every = 0.0
-        logging.getLogger().handlers[0].filters[0]._until = 0.0
-    try:
-        raise OSError(errno.EMFILE, "Too many open files")
-    except OSError:
-        logging.getLogger("asyncio").exception("Exception in callback\\nhandle: <Handle>")
-"""
-
-
-@pytest.mark.parametrize("form", ["text", "json"])
-def test_a_shortage_is_told_on_one_line_a_second(form):
-    """Failures for lack of descriptors are one line a second, without a traceback."""
-    script = SHORT.format(form=form)
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    first, second = ended.stderr.splitlines()
-    assert "Exception in callback: Too many open files" in first
-    assert "98 more since" in second
-
-
 ROOM = 200_000  # bytes; more than a pipe holds
 
 

@@ -272,41 +272,23 @@ def _charts(now: float, intervals: list[Interval]) -> Iterator[Chart]:
     def line(name: str, style: str, value: Callable[[Interval], float | None]) -> ChartLine:
         return ChartLine(name, style, [(each.end, value(each)) for each in intervals])
 
+    def rate(name: str, style: str, count: Callable[[Tally], int]) -> ChartLine:
+        return line(name, style, lambda each: count(each.tally) / each.seconds)
+
+    def quantile(name: str, style: str, part: float) -> ChartLine:
+        return line(name, style, lambda each: each.tally.quantile(part))
+
     first = intervals[0].end - intervals[0].seconds if intervals else now
     # Shortly after the start the charts cover the time since then, but at least a minute.
     span = min(max(now - SAMPLED, first), now - _SHORTEST), now
-    yield Chart(
-        "Requests",
-        (
-            line("all", "area", lambda each: each.tally.requests / each.seconds),
-            line("4xx", "warn", lambda each: each.tally.classes[3] / each.seconds),
-            line("5xx", "bad", lambda each: each.tally.classes[4] / each.seconds),
-        ),
-        *span,
-        _rate,
-    )
-    yield Chart(
-        "Time to answer",
-        (
-            line("median", "area", lambda each: each.tally.quantile(0.5)),
-            line("95 %", "warn", lambda each: each.tally.quantile(0.95)),
-            line("99 %", "bad", lambda each: each.tally.quantile(0.99)),
-        ),
-        *span,
-        _duration,
-    )
-    yield Chart(
-        "Traffic",
-        (
-            line("sent", "area", lambda each: each.tally.sent / each.seconds),
-            line("received", "second", lambda each: each.tally.received / each.seconds),
-        ),
-        *span,
-        lambda value: f"{human_size(round(value))}/s",
-    )
-    yield Chart(
-        "In flight", (line("requests", "area", lambda each: each.in_flight),), *span, lambda value: f"{value:g}"
-    )
+    answers = rate("all", "area", lambda tally: tally.requests), rate("4xx", "warn", lambda tally: tally.classes[3])
+    yield Chart("Requests", (*answers, rate("5xx", "bad", lambda tally: tally.classes[4])), *span, _rate)
+    times = quantile("median", "area", 0.5), quantile("95 %", "warn", 0.95), quantile("99 %", "bad", 0.99)
+    yield Chart("Time to answer", times, *span, _duration)
+    volume = rate("sent", "area", lambda tally: tally.sent), rate("received", "second", lambda tally: tally.received)
+    yield Chart("Traffic", volume, *span, lambda value: f"{human_size(round(value))}/s")
+    running = line("requests", "area", lambda each: each.in_flight)
+    yield Chart("In flight", (running,), *span, lambda value: f"{value:g}")
 
 
 def _rate(value: float) -> str:

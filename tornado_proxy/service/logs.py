@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tornado_proxy.config.server import Log
-from tornado_proxy.telemetry.log import Field, harmless, json_line, moment, shortage
+from tornado_proxy.telemetry.log import Field, harmless, json_line, moment
 
 STANDARD_ERROR = 2  # the descriptor: Python's object for it buffers, and may be replaced
 ACCESS = "tornado_proxy.access"
@@ -63,34 +63,6 @@ def is_journal(environment: Mapping[str, str], descriptor: int = STANDARD_ERROR)
     return environment.get("JOURNAL_STREAM") == f"{found.st_dev}:{found.st_ino}"
 
 
-class Shortages(logging.Filter):
-    """Reduces records about missing descriptors or memory to one line a second, without traceback.
-
-    Such a shortage makes everything fail at once, libraries included, and the place of a failure explains nothing.
-    """
-
-    every = 1.0  # seconds
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._until = 0.0  # Unix time, seconds
-        self._left_out = 0
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Whether to log a record; one about a shortage loses its traceback."""
-        missing = shortage(record.exc_info[1]) if record.exc_info else None
-        if missing is None:
-            return True
-        if record.created < self._until:
-            self._left_out += 1
-            return False
-        before = f" ({self._left_out} more since the last such line)" if self._left_out else ""
-        self._until, self._left_out = record.created + self.every, 0
-        first, *_ = record.getMessage().split("\n")
-        record.msg, record.args, record.exc_info = "%s: %s%s", (first, missing, before), None
-        return True
-
-
 class Outlet(logging.Handler):
     """Passes lines to a writer, so that logging never waits for the reader of standard error."""
 
@@ -99,7 +71,6 @@ class Outlet(logging.Handler):
     def __init__(self, formatter: logging.Formatter) -> None:
         super().__init__()
         self.setFormatter(formatter)
-        self.addFilter(Shortages())
         self.writer = LogWriter(STANDARD_ERROR, lambda count: formatter.format(_lost(count)))
 
     def emit(self, record: logging.LogRecord) -> None:
