@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from tornado_proxy.service.runtime import (
-    NoEventLoop,
+    CannotServe,
     raise_descriptor_limit,
     run_event_loop,
 )
@@ -83,7 +83,7 @@ def test_without_uvloop_the_loop_is_that_of_python(monkeypatch):
     """A configured uvloop that is not installed is an error."""
     monkeypatch.setitem(sys.modules, "uvloop", None)
     assert _loop("auto") == "asyncio"
-    with pytest.raises(NoEventLoop, match="not installed"):
+    with pytest.raises(CannotServe, match="not installed"):
         _loop("uvloop")
 
 

@@ -29,7 +29,7 @@ from tornado_proxy.service.logs import close_logging, configure_logging, flush_l
 from tornado_proxy.service.process import Launch
 from tornado_proxy.service.process import run as run_process
 from tornado_proxy.service.reload import run_rule_tests, tolerated
-from tornado_proxy.service.runtime import CannotServe, NoEventLoop, end_process, raise_descriptor_limit, run_event_loop
+from tornado_proxy.service.runtime import CannotServe, end_process, raise_descriptor_limit, run_event_loop
 from tornado_proxy.service.serving import SingleProcess
 from tornado_proxy.service.snapshot import CompiledSnapshot, SnapshotReader, compile_snapshot, read_to_check
 from tornado_proxy.service.sockets import (
@@ -106,7 +106,7 @@ def run_serve(arguments: argparse.Namespace) -> int:
             run_event_loop(_serve(start, supervisor, reader, arguments), start.loaded.settings.server.event_loop)
         except Unbuildable as error:
             _report(error.diagnostics, log)
-        except (CannotListen, CannotServe, NoEventLoop) as error:
+        except (CannotListen, CannotServe) as error:
             return _fail(str(error), log)
         else:
             return end_process(ExitStatus.CLEAN)

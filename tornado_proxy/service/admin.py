@@ -21,7 +21,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from tornado.httpserver import HTTPServer
 from tornado.ioloop import IOLoop
 from tornado.iostream import IOStream
-from tornado.web import Application, RequestHandler
+from tornado.web import Application, RedirectHandler, RequestHandler
 
 from tornado_proxy.config.server import LOG_LEVELS
 from tornado_proxy.pages.status import StatusPages
@@ -43,7 +43,7 @@ def admin_application(administration: Administration) -> Application:
         [
             *((path, handler, {**shared, **options}) for path, (handler, options) in _HANDLERS.items()),
             (r"/-/assets/.*", _Asset, shared),
-            (r"/-?", _Elsewhere, shared),
+            (r"/-?", RedirectHandler, {"url": "/-/", "permanent": False}),
         ],
         default_handler_class=_Handler,
         default_handler_args=shared,
@@ -141,13 +141,6 @@ class _Asset(_Handler):
         for header, value in asset.headers:
             self.set_header(header, value)
         self.finish(asset.body)
-
-
-class _Elsewhere(_Handler):
-    """Redirects to the status page."""
-
-    def get(self) -> None:
-        self.redirect("/-/")
 
 
 class _Healthy(_Handler):

@@ -30,17 +30,16 @@ async def keep_each(
     last_good: LastGood, in_force: Callable[[], Snapshot], changed: asyncio.Event, retry: float = RETRY
 ) -> None:
     """Keeps each snapshot that is put in force, until cancelled; a failure is logged and tried again."""
-    logged = ""
     while True:
         changed.clear()
+        before = last_good.trouble
         await asyncio.to_thread(last_good.keep, in_force())
-        if last_good.trouble and last_good.trouble != logged:
+        if last_good.trouble and last_good.trouble != before:
             _LOG.warning("the last good snapshot is not kept: %s", last_good.trouble)
-        elif logged and not last_good.trouble:
+        elif before and not last_good.trouble:
             _LOG.info("the last good snapshot is kept again")
-        logged = last_good.trouble
         try:
-            async with asyncio.timeout(retry if logged else None):
+            async with asyncio.timeout(retry if last_good.trouble else None):
                 await changed.wait()
         except TimeoutError:
             continue

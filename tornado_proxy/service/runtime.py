@@ -42,7 +42,7 @@ _PATIENCE = 0.5  # seconds in which idle threads end
 
 
 def run_event_loop(main: Coroutine[Any, Any, None], choice: Literal["auto", "asyncio", "uvloop"]) -> None:
-    """Runs a coroutine on a new event loop; raises `NoEventLoop`."""
+    """Runs a coroutine on a new event loop; raises `CannotServe`."""
     factory: Callable[[], asyncio.AbstractEventLoop] | None = None
     if choice != "asyncio":
         try:
@@ -52,17 +52,13 @@ def run_event_loop(main: Coroutine[Any, Any, None], choice: Literal["auto", "asy
         except ImportError as error:
             if choice == "uvloop":
                 main.close()
-                raise NoEventLoop("`server.eventLoop` is `uvloop`, which is not installed") from error
+                raise CannotServe("`server.eventLoop` is `uvloop`, which is not installed") from error
     with asyncio.Runner(loop_factory=factory) as runner:
         runner.run(main)
 
 
-class NoEventLoop(Exception):
-    """The configured event loop is not installed."""
-
-
 class CannotServe(Exception):
-    """A worker ended before it served, or the fork server ended."""
+    """The event loop is not installed, a worker ended before it served, or the fork server ended."""
 
 
 class DetachedExecutor(ThreadPoolExecutor):

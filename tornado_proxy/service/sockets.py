@@ -61,8 +61,11 @@ def local_socket(path: Path) -> socket.socket:
     made = socket.socket(socket.AF_UNIX)
     try:
         os.fchmod(made.fileno(), 0o600)  # before it has a name, so that nobody else can ever connect
-        if path.is_socket() and not _is_alive(path):
-            path.unlink()
+        if path.is_socket():
+            with socket.socket(socket.AF_UNIX) as client:
+                is_alive = client.connect_ex(os.fspath(path)) == 0
+            if not is_alive:
+                path.unlink()
         made.bind(os.fspath(path))
         made.listen(BACKLOG)
     except OSError as error:
@@ -70,11 +73,6 @@ def local_socket(path: Path) -> socket.socket:
         raise CannotListen(f"cannot listen on `{path}`: {error.strerror or error}") from error
     made.setblocking(False)
     return made
-
-
-def _is_alive(path: Path) -> bool:
-    with socket.socket(socket.AF_UNIX) as client:
-        return client.connect_ex(os.fspath(path)) == 0
 
 
 def _bound(listener: Listener) -> list[socket.socket]:
