@@ -33,7 +33,7 @@ from endless_s3 import endless_s3  # noqa: E402 - found by the line above
 
 from tornado_proxy.config.server import Log  # noqa: E402
 from tornado_proxy.service.logs import configure_logging  # noqa: E402
-from tornado_proxy.service.process import Launch, run  # noqa: E402
+from tornado_proxy.service.process import Launch, Process  # noqa: E402
 from tornado_proxy.service.serving import SingleProcess  # noqa: E402
 from tornado_proxy.service.snapshot import SnapshotReader, compile_snapshot  # noqa: E402
 from tornado_proxy.service.sockets import open_sockets  # noqa: E402
@@ -163,7 +163,7 @@ async def serve(folder: Path, count: int, edits: int, measured: Measured) -> Non
         async with asyncio.TaskGroup() as tasks:
             beating = tasks.create_task(beat(measured))
             editing = tasks.create_task(edit(folder / "site.rules", count, edits, serving, measured))
-            running = tasks.create_task(run(launch, serving))
+            running = tasks.create_task(Process(launch, serving).run())
             await editing
             stop.set()
             measured.requests += await asyncio.to_thread(client.recv)

@@ -26,8 +26,7 @@ from tornado_proxy.service.demo import PASSWORD, gallery, open_demo_sockets, rea
 from tornado_proxy.service.generations import Unbuildable
 from tornado_proxy.service.last_good import LastGood, NoLastGood
 from tornado_proxy.service.logs import close_logging, configure_logging, flush_logging
-from tornado_proxy.service.process import Launch
-from tornado_proxy.service.process import run as run_process
+from tornado_proxy.service.process import Launch, Process
 from tornado_proxy.service.reload import run_rule_tests, tolerated
 from tornado_proxy.service.runtime import CannotServe, end_process, raise_descriptor_limit, run_event_loop
 from tornado_proxy.service.serving import SingleProcess
@@ -183,7 +182,7 @@ async def _serve(
         from_last_good=start.is_last_good,
         explain=explained,
     )
-    await run_process(launch, serving)
+    await Process(launch, serving).run()
 
 
 def explained(mounts: Mounts, asked: Mapping[str, str]) -> Explanation:
@@ -276,7 +275,7 @@ def _demonstrate(arguments: argparse.Namespace, endpoint: str) -> int:
     logging.getLogger(EVENTS).setLevel(logging.INFO)
     logging.getLogger("tornado_proxy.access").setLevel(logging.WARNING if arguments.quiet else logging.INFO)
     launch = Launch(loaded, sockets, admin, read, _welcome, explain=explained)
-    run_event_loop(run_process(launch, SingleProcess(loaded)), loaded.settings.server.event_loop)
+    run_event_loop(Process(launch, SingleProcess(loaded)).run(), loaded.settings.server.event_loop)
     return end_process(ExitStatus.CLEAN)
 
 

@@ -58,15 +58,6 @@ class Launch:
     explain: Callable[[Mounts, Mapping[str, str]], Explanation] | None = None
 
 
-async def run(launch: Launch, serving: Serving) -> None:
-    """Serves until SIGTERM or SIGINT, then finishes running requests within the grace period.
-
-    Raises `CannotServe`.
-    """
-    asyncio.get_running_loop().set_default_executor(DetachedExecutor(thread_name_prefix="service"))
-    await Process(launch, serving).run()
-
-
 class Prober:
     """Calls `probe` every `interval` seconds; an interval of 0 turns it off."""
 
@@ -137,8 +128,12 @@ class Process:
         return self._begun and self._serving.is_serving() and (not self._needs_bucket or self._prober.finds_bucket)
 
     async def run(self) -> None:
-        """Serves until a signal ends the process."""
+        """Serves until SIGTERM or SIGINT, then finishes running requests within the grace period.
+
+        Raises `CannotServe`.
+        """
         loop = asyncio.get_running_loop()
+        loop.set_default_executor(DetachedExecutor(thread_name_prefix="service"))
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop.set)
         loop.add_signal_handler(signal.SIGHUP, self._hang_up.set)

@@ -60,6 +60,7 @@ class WorkerHandle:
     def __init__(
         self, process: ForkedProcess, channel: Channel, spread: Callable[[WorkerHandle, ObjectWritten], None]
     ) -> None:
+        self.pid = process.pid
         self._process = process
         self._channel = channel
         self._spread = spread
@@ -73,11 +74,6 @@ class WorkerHandle:
         loop = asyncio.get_running_loop()
         self._listening = loop.create_task(self._listen())
         self._watching = loop.create_task(self._watch())
-
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        return self._process.pid
 
     @property
     def is_responsive(self) -> bool:
