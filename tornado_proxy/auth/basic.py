@@ -33,7 +33,7 @@ _BCRYPT = re.compile(r"\$2[aby]\$(?:0[4-9]|[12][0-9]|3[01])\$[./A-Za-z0-9]{21}[.
 # The algorithm reads no more. The library refuses longer passwords, but the tools that make hashes cut them here.
 _LONGEST_FOR_BCRYPT = 72
 
-# What htpasswd (MD5, SHA-1), crypt(3) and LDAP write.
+# Hashes of htpasswd (MD5, SHA-1), crypt(3) and LDAP.
 _FOREIGN_HASH = re.compile(
     r"\$(?:apr1|1|5|6|7|y|gy|md5|sha1|scrypt|pbkdf2[\w-]*)\$|\{(?:SHA|SSHA|MD5|CRYPT)\}", re.IGNORECASE
 )
@@ -80,7 +80,7 @@ class HashedPassword:
         try:
             return argon2.PasswordHasher().verify(self.text, offered)
         except argon2.exceptions.VerificationError:
-            # A mismatch, or parameters that the library cannot work with: in either case nobody signs in.
+            # A mismatch, or parameters that the library does not support: either way the user is refused.
             return False
 
 
@@ -134,7 +134,7 @@ class BasicAuthenticator:
         sent = header_values(request, "authorization")
         if not sent:
             return self._refuse("no credentials were sent")
-        # Two headers contradict each other (RFC 9110 5.3), so neither counts.
+        # Two headers contradict each other (RFC 9110 5.3), so both are refused.
         offered = BasicCredentials.from_header(sent[0]) if len(sent) == 1 else None
         if offered is None:
             return self._refuse("the credentials cannot be read")

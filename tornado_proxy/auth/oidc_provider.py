@@ -40,7 +40,7 @@ _LEEWAY = 60
 """Seconds by which the clocks of provider and service may differ."""
 
 _END_OF_TIME = 2**53
-"""Seconds since 1970 that a float still counts exactly."""
+"""Seconds since 1970; beyond it, a float is not exact."""
 
 Claims = Mapping[str, Any]
 

@@ -50,7 +50,7 @@ def _providers(context: ValidationContext) -> Iterator[Diagnostic]:
 
 
 def _oidc_providers(context: ValidationContext) -> Iterator[Diagnostic]:
-    """Each page has a path of its own, and sessions are encrypted with a secret that cannot be guessed."""
+    """Checks that each page has a path of its own, and that the key of sessions cannot be guessed."""
     first: dict[str, str] = {}
     advice = f"add `sessionKey: {{env: NAME}}`, a secret of at least {SHORTEST_KEY} characters"
     for provider in context.settings.oidc_providers:
@@ -71,7 +71,7 @@ def _oidc_providers(context: ValidationContext) -> Iterator[Diagnostic]:
 
 
 def _resources(context: ValidationContext) -> Iterator[Diagnostic]:
-    """A resource is open to everyone or names a provider: not both, not neither."""
+    """Checks that a resource either is open to everyone or names a provider."""
     for resource in context.sections(Resource):
         asks = [option for option in ("provider", *_KINDS) if context.given(resource, option)]
         if resource.white_list and asks:
@@ -88,7 +88,7 @@ def _resources(context: ValidationContext) -> Iterator[Diagnostic]:
 
 
 def _demands(context: ValidationContext, resource: Resource, name: str) -> Iterator[Diagnostic]:
-    """The provider of a resource exists, and the resource demands what fits it."""
+    """Checks that the provider of a resource exists, and that the options of the resource fit it."""
     node, providers = context.value(resource, "provider"), context.settings.providers
     provider = next((each for each in providers if each.name == name), None)
     if provider is None:
@@ -156,7 +156,7 @@ def _globs(context: ValidationContext) -> Iterator[Diagnostic]:
 
 
 def _may_cover(glob: str, mount: str) -> bool:
-    """Whether a path below a mount may match, judged by what stands before the first wildcard."""
+    """Whether a path below a mount may match, judged by the text before the first wildcard."""
     literal, wildcard, _ = glob.partition("*")
     if not wildcard:
         return f"{glob}/".startswith(mount)

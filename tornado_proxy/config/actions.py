@@ -1,4 +1,4 @@
-"""The actions of a target: what clients may do at all, how it is done, and the webhooks that follow."""
+"""The actions of a target: the methods that clients may use, their options, and their webhooks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _DELETE_CONFIG = OptionGroup("config", "Options of DELETE.")
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """A request that is made after each request of the action that succeeded; nobody waits for it."""
+    """A call to another server after each successful request of an action; the answer does not wait for it."""
 
     shape: ClassVar[str] = "such as `{url: https://hooks.example.org/files}`"
 
@@ -185,7 +185,7 @@ class DeleteAction:
 
 @dataclass(frozen=True, slots=True)
 class Actions:
-    """What clients may do at all; `resources` decides who may do it."""
+    """The methods that are enabled for a target; `resources` decides who may use them."""
 
     get: GetAction = option("Reading files and directories.", default=GetAction(), name="GET")
     head: HeadAction = option("Reading headers only.", default=HeadAction(), name="HEAD")

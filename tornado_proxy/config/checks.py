@@ -27,7 +27,7 @@ _PERCENT_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
 
 @dataclass(frozen=True, slots=True)
 class ValidationContext:
-    """Settings without a mistake in any single option, and where each of their sections stands.
+    """Settings whose options are valid one by one, with the place of each section.
 
     An option is named as in the file, after its group and a dot if it has one: `context.key(put, "config.maxSize")`.
     """
@@ -37,7 +37,7 @@ class ValidationContext:
     places: Mapping[int, SectionPlace]  # by the `id` of the section
 
     def sections(self, kind: type[_S]) -> Iterator[_S]:
-        """The sections of a class that stand in the file, in its order."""
+        """The sections of a class that the file has, in its order."""
         return (each.section for each in self.places.values() if isinstance(each.section, kind))
 
     def name(self, section: Any) -> Node:
@@ -64,7 +64,7 @@ class ValidationContext:
         return entry.value
 
     def items(self, section: Any, option: str) -> tuple[Node, ...]:
-        """The items of a list that the file has, or the single one that stands for it."""
+        """The items of a list that the file has, or the single string in its place."""
         node = self.value(section, option)
         return node.items if isinstance(node, SequenceNode) else (node,)
 
@@ -141,7 +141,7 @@ def _tls(context: ValidationContext) -> Iterator[Diagnostic]:
 
 
 def _certificates(context: ValidationContext) -> Iterator[Diagnostic]:
-    """Each certificate has its two parts, from one place each."""
+    """Checks that each certificate and each key is given exactly once."""
     for certificate in context.sections(Certificate):
         for name in ("certificate", "privateKey"):
             given = context.given(certificate, name), context.given(certificate, f"{name}Url")
@@ -211,7 +211,7 @@ def _mounts(context: ValidationContext) -> Iterator[Diagnostic]:
 
 
 def _mount_node(context: ValidationContext, target: Target, path: str) -> Node:
-    """The first item that stands for a path; the target's name where the mount is left out."""
+    """The first item that names a path; the target's name if the file has no paths."""
     items = context.items(target.mount, "path") if context.given(target.mount, "path") else ()
     texts = (each for each in items if isinstance(each, ScalarNode) and mount_path(each.text) == path)
     return next(texts, context.name(target))

@@ -21,9 +21,9 @@ DEEPEST = 64
 """How deep collections may nest, aliases followed."""
 
 LARGEST = 200_000
-"""How many nodes a document may have, aliases followed: a few lines of aliases could stand for billions."""
+"""How many nodes a document may have, aliases followed: a few lines of aliases can expand to billions."""
 
-# YAML 1.1, 5.1: what a text may hold. PyYAML's two parsers place the rest differently, so it is looked for here.
+# The characters that YAML 1.1, 5.1 does not allow. PyYAML's two parsers report different places for them.
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _LONGEST = 60  # characters of a value that messages quote
@@ -33,7 +33,7 @@ _TOO_MUCH = f"with aliases followed, this nests deeper than {DEEPEST} levels or 
 
 
 class ScalarKind(Enum):
-    """What YAML 1.1 takes a scalar for; the value is its name in messages."""
+    """The type of a scalar in YAML 1.1; the value is its name in messages."""
 
     STRING = "a string"
     INTEGER = "a number"
@@ -88,7 +88,7 @@ class MappingNode:
 
     @cached_property
     def fields(self) -> Mapping[str, MappingEntry]:
-        """The entries by name: the first of a name counts, and an own one before what `<<` brings in."""
+        """The entries by name: the first one of a name; own entries take precedence over those that `<<` adds."""
         found: dict[str, MappingEntry] = {}
         for entry in self.entries:
             if isinstance(entry.key, ScalarNode) and entry.key.kind is ScalarKind.STRING:
@@ -104,7 +104,7 @@ Node = ScalarNode | SequenceNode | MappingNode
 
 
 def merged(entry: MappingEntry) -> tuple[MappingNode, ...]:
-    """The mappings that an entry `<<` brings in, the one that counts first; empty for another entry."""
+    """The mappings that an entry `<<` adds, in the order of precedence; empty for another entry."""
     if not (isinstance(entry.key, ScalarNode) and entry.key.kind is ScalarKind.MERGE):
         return ()
     sources = entry.value.items if isinstance(entry.value, SequenceNode) else (entry.value,)
@@ -147,14 +147,14 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A mistake in the YAML: `{}` in message and help stands for the text at its place, as it may be shown."""
+    """A mistake in the YAML: `{}` in message and help is replaced by the redacted text at its place."""
 
     code: str
     message: str
     start: int
     end: int
     help: str | None = None
-    note: tuple[str, int, int] | None = None  # a second place, and what to say of it
+    note: tuple[str, int, int] | None = None  # the message about a second place, and its offsets
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ class Composed:
 
     @property
     def root(self) -> Node | None:
-        """The document that counts; None for a text without one."""
+        """The first document; None for a text without documents."""
         return self.documents[0] if self.documents else None
 
 
@@ -199,7 +199,7 @@ def compose(text: str) -> Composed:
 
 
 class _TooLarge(Exception):
-    """A text nests too deep or stands for too much; `place` is where."""
+    """A text that nests too deep or expands to too many nodes; `place` is where."""
 
     def __init__(self, place: tuple[int, int]) -> None:
         super().__init__(place)
@@ -227,7 +227,7 @@ class _BuiltNode:
 
 
 class _NodeBuilder:
-    """Builds our nodes of those of PyYAML, each once, and notes what a configuration may not have."""
+    """Converts the nodes of PyYAML, each once, and collects faults."""
 
     def __init__(self) -> None:
         self.faults: list[Fault] = []
@@ -235,7 +235,7 @@ class _NodeBuilder:
         self._begun: set[int] = set()
 
     def build(self, raw: yaml.Node) -> _BuiltNode:
-        """The node that stands for one of PyYAML's."""
+        """Converts a node of PyYAML."""
         part = self._built.get(id(raw))
         if part is None and id(raw) in self._begun:
             self._fault(raw, "the anchor of this stands inside what it names")

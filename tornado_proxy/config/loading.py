@@ -43,7 +43,7 @@ _Range = tuple[int, int]
 _COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*", re.MULTILINE)
 _PARTS_OF_LINES = re.compile(r"\S(?:[^\n\r]*\S)?")
 _TELLS = re.compile(r"//[^/\s]*@|(?:pass|pwd|secret|token|key)[\w.-]*[\"']?\s*[:=]", re.IGNORECASE)
-_NAMES = {  # what the name of a secret looks like; a secret that was put there by mistake seldom does
+_NAMES = {  # the forms of names; a secret that was put there by mistake rarely has one
     "env": re.compile(r"\w+"),
     "path": re.compile(r"\S.*"),
     "credential": re.compile(r"[\w.@:-]+"),
@@ -99,7 +99,7 @@ def _not_utf8(name: str, content: bytes, start: int) -> Loaded:
 
 
 def compile_configuration(source: SourceFile, directory: Path, secrets: Resolver) -> Loaded:
-    """Compile a configuration; `directory` is what its relative paths start from. Never raises for its content."""
+    """Compile a configuration; relative paths start from `directory`. Never raises for its content."""
     source = SourceFile(source.name, source.text.removeprefix("\ufeff"))
     composed = compose(source.text)
     shown = redacted(source, composed)
@@ -165,7 +165,7 @@ def _mask(found: re.Match[str]) -> str:
 
 
 class _Redactor:
-    """A walk over documents along the options, which notes what must not be shown."""
+    """Walks over documents along the options and collects what must not be shown."""
 
     def __init__(self) -> None:
         self.scalars: list[_Range] = []
@@ -204,7 +204,7 @@ class _Redactor:
         name = key.text if isinstance(key, ScalarNode) else ""
         guarded = section is Reference or any(each.type.is_secret for each in here.values())
         if isinstance(key, ScalarNode):
-            # `{ann: hunter2}` is what one writes who expects a name and a password.
+            # Somebody may write `{ann: hunter2}` for a name and a password.
             self._scalar(key, hidden=guarded and name not in here and not did_you_mean(name, here))
         else:
             self.hide(key)
@@ -216,7 +216,7 @@ class _Redactor:
             pattern = _NAMES.get(name)
             is_name = pattern and isinstance(value, ScalarNode) and pattern.fullmatch(value.text)
             self._value_of(value, may_hold_secrets=not is_name)
-        elif guarded and isinstance(value, ScalarNode) and ":" in value.text:  # `user: ann:hunter2` is the same
+        elif guarded and isinstance(value, ScalarNode) and ":" in value.text:  # as in `user: ann:hunter2`
             self.hide(value)
         else:
             self._value(here[name].type, value)

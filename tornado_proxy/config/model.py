@@ -192,7 +192,7 @@ class TargetTemplates:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveOptions:
-    """Directories as one file, which is made while it is sent."""
+    """Downloads of a directory as one file, which is made while it is sent."""
 
     enabled: bool = option(
         "Whether `?format=zip` and `?format=tar` download a directory with everything below it.", default=False
@@ -207,7 +207,7 @@ class ArchiveOptions:
 
 @dataclass(frozen=True, slots=True)
 class ListingOptions:
-    """What the listings of a target show."""
+    """The contents of the listings of a target."""
 
     directories_first: bool = option(
         "Whether directories come before files in pages, and in other formats if the client asks for an order.",
@@ -344,8 +344,8 @@ class Settings:
     reload: Reload = option("How an edit of the files is tested before it is used.", default=Reload())
     log: Log = option("The log.", default=Log())
     tracing: Tracing | None = option("Traces of requests. Without this section, none are sent.", default=None)
-    directory: Path = field(default_factory=Path)  # of the configuration file: what relative paths start from
-    rule_spans: Mapping[Path, Span] = field(default_factory=dict, repr=False, compare=False)  # where it names the rules
+    directory: Path = field(default_factory=Path)  # of the configuration file; relative paths start from it
+    rule_spans: Mapping[Path, Span] = field(default_factory=dict, repr=False, compare=False)  # the places of `rules`
 
     @property
     def resources(self) -> tuple[Resource, ...]:

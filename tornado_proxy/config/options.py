@@ -44,7 +44,7 @@ _NUMBER = r"[0-9]{1,15}(?:\.[0-9]{1,6})?"
 _PERIOD = re.compile(rf"({_NUMBER})(ms|[dhms])")
 
 ANY = "*"
-"""Stands in an option's path for a name that the user chooses, or for an item of a list."""
+"""The part of an option's path for a name that the user chooses, or for an item of a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Constraint:
     schema: tuple[tuple[str, Any], ...] = ()
 
     def json_schema(self) -> dict[str, Any]:
-        """What JSON Schema knows of the check."""
+        """The check as keywords of JSON Schema."""
         pattern = {"pattern": self.function.expression} if isinstance(self.function, TextPattern) else {}
         return pattern | dict(self.schema)
 
@@ -221,7 +221,7 @@ class Option:
     group: OptionGroup | None = None
 
 
-def option(  # noqa: PLR0913 - what there is to say of an option
+def option(  # noqa: PLR0913 - an option has many properties
     description: str,
     *,
     default: Any = MISSING,

@@ -87,7 +87,7 @@ class OidcProvider:
         return self.logout or f"/auth/{self.name}/logout"
 
     def session_secret(self) -> bytes:
-        """Returns what keys of cookies are derived from."""
+        """Returns the secret that the keys of cookies are derived from."""
         secret = self.session_key or self.client_secret
         return secret.reveal().encode() if secret else b""
 

@@ -73,7 +73,7 @@ def enumeration(words: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _NamedNode:
-    """A node, the key that names it, and what messages call it."""
+    """A node with the key that names it, as messages refer to it."""
 
     node: Node
     key: Node | None
@@ -125,12 +125,12 @@ class _DocumentReader:
         self.places: dict[int, SectionPlace] = {}
 
     def attempt(self, place: _NamedNode, read: Callable[[_NamedNode], Any]) -> Any:
-        """What `read` returns for a place, or None after a diagnostic."""
+        """The result of `read` for a place, or None after a diagnostic."""
         try:
             return read(place)
         except InvalidValue as error:
             self._failures += 1
-            # The document has told what is wrong with a broken node.
+            # A broken node has been reported by the document.
             if not (isinstance(place.node, ScalarNode) and place.node.kind is ScalarKind.BROKEN):
                 message = f"{place.name} {error.message}"
                 self.diagnostics.append(Diagnostic(error.code, message, place.span, error.help))
@@ -304,7 +304,7 @@ def _description(node: Node) -> str:
 
 
 def _instead_of(name: str, names: tuple[str, ...]) -> str:
-    """What may be meant by an unknown option: a similar one here, the same name elsewhere, or what there is."""
+    """The help for an unknown option: a similar one here, the same name elsewhere, or all options here."""
     if name in _MOVED:
         return _MOVED[name]
     if near := did_you_mean(name, names):

@@ -1,4 +1,4 @@
-"""Secrets as references: where a secret stands, and its value only when asked for, never in a `repr`.
+"""Secrets as references to the places where they are stored; no `repr` shows a value.
 
 A reference is of one of four kinds: the name of an environment variable, a file (relative to the configuration file),
 the name of a systemd credential, or the value itself. Tools that need no secret use `unresolved`. Certificates and
@@ -27,7 +27,7 @@ HASHES = ("$2a$", "$2b$", "$2y$", "$argon2")
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Where a secret stands: exactly one of the four."""
+    """The place of a secret: exactly one of the four options."""
 
     shape: ClassVar[str] = "a secret is named, not written: `{env: NAME}`, `{path: FILE}` or `{credential: NAME}`"
 
@@ -62,7 +62,7 @@ class Reference:
 
     @property
     def origin(self) -> str:
-        """Where the secret stands, in words that may be shown."""
+        """The place of the secret, in words that may be shown."""
         return _ORIGINS[self.kind].format(self.text)
 
 
@@ -137,7 +137,7 @@ def resolver(env: Mapping[str, str], directory: Path) -> Resolver:
         value = _LINE_END.sub("", found, count=1)
         if not value:
             raise SecretMissing(f"{'`value`' if kind == 'value' else origin} is empty")
-        # What is not UTF-8 in an environment comes as surrogates (PEP 383).
+        # Bytes of the environment that are not UTF-8 are surrogates here (PEP 383).
         if _SURROGATE.search(value):
             raise SecretMissing(f"{origin} is not UTF-8")
         return Secret(origin, value)
@@ -146,7 +146,7 @@ def resolver(env: Mapping[str, str], directory: Path) -> Resolver:
 
 
 def file_of(reference: Reference, env: Mapping[str, str], directory: Path) -> Path | None:
-    """The file that a secret stands in; None where it stands in none, or systemd gave no credentials."""
+    """The file that holds a secret; None for the other kinds, and if systemd gave no credentials."""
     if reference.kind == "path":
         return directory / reference.text
     credentials = env.get("CREDENTIALS_DIRECTORY")
@@ -165,7 +165,7 @@ def _read(path: Path, origin: str) -> str:
 
 
 def holds_secrets(section: type[Any]) -> bool:
-    """Whether a secret may stand in a section or below."""
+    """Whether a section or one below has an option for a secret."""
     return any(each.type.is_secret or _leads_to_secrets(each.type) for each in options_of(section))
 
 

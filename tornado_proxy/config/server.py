@@ -103,7 +103,7 @@ class Certificate:
     )
     private_key_url_config: UrlConfig = option("How `privateKeyUrl` is fetched.", default=UrlConfig())
     span: Span | None = place_of("certificateUrl")
-    # What was found, once it was looked for.
+    # The documents, after they have been read.
     chain: Secret | None = field(default=None, repr=False)
     key: Secret | None = field(default=None, repr=False)
 
@@ -140,7 +140,7 @@ class Ssl:
         name="clientCAs",
     )
     span: Span | None = place_of("clientCAs")
-    # What was made and found, once it was looked for.
+    # The self-signed certificate and the documents, after they have been made and read.
     self_signed: Certificate | None = None
     client_roots: tuple[Secret, ...] = field(default=(), repr=False)
 

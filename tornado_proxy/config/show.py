@@ -102,7 +102,7 @@ def _collection(kind: OptionType) -> dict[str, Any]:
 
 
 def show(settings: Settings) -> dict[str, Any]:
-    """Returns the options by the names of the file, fit for JSON; a secret is replaced by where it came from."""
+    """Returns all options by their names in the file, as data for JSON; a secret is replaced by its place."""
     return _section(settings)
 
 

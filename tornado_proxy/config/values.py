@@ -28,10 +28,10 @@ HOST = rf"^(?:{_HOST_LABELS}|\[?[0-9A-Fa-f]*:[0-9A-Fa-f]*:[0-9A-Fa-f:.]*\]?)?$"
 ROOTED = r"^/"
 HTTP_URL = r"^https?://"
 
-# What AWS takes (S3 user guide, "Bucket naming rules"); other servers take more.
+# The names that AWS accepts (S3 user guide, "Bucket naming rules"); other servers accept more.
 _AWS_BUCKET = re.compile(r"(?!xn--|sthree-|amzn-s3-demo-)(?!.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _FOUR_NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+){3}")
-# RFC 9110 7.6.1, RFC 9112 6, and what is computed from the content.
+# Headers of the connection (RFC 9110 7.6.1, RFC 9112 6), and those that are computed from the content.
 _SET_BY_THE_SERVER = frozenset(
     {"connection", "content-length", "content-range", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
 )
@@ -54,7 +54,7 @@ class TextPattern:
     """A function that checks a whole text against an expression, which JSON Schema has too."""
 
     expression: str
-    message: str  # `{}` stands for the text
+    message: str  # `{}` is replaced by the text
     help: str
 
     def __call__(self, text: str) -> str:
