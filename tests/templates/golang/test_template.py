@@ -399,3 +399,10 @@ def test_a_template_that_may_read_from_an_absent_user_is_known(text):
 def test_a_template_that_asks_first_reads_from_no_absent_user(text):
     """The question itself reads nothing."""
     assert not _known(text).reads_user
+
+
+def test_a_group_that_a_helper_names_is_no_reference_of_the_text():
+    """Its place is in another text."""
+    helper, text = '{{define "h"}}{{.Groups.one}}{{end}}', '{{template "h" .}}{{.Groups.two}}'
+    template = compile_template(text, {"one": 1, "two": 2}, 2, (helper,))
+    assert template.group_references == (("two", text.index("two"), len(text) - 2),)

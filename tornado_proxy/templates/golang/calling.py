@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -42,7 +42,7 @@ class Function:
 
     Arguments are counted and converted before the implementation sees them, which raises `ExecutionError` where Go
     returns an error or panics. A `budgeted` one gets the `RenderBudget` before its arguments. A `special` one gets the
-    run, dot, and closures of its arguments, which it evaluates as far as it needs them.
+    run, dot, and closures of its arguments, which it evaluates when it needs them.
     """
 
     call: Callable[..., Value]
@@ -56,7 +56,7 @@ class Function:
         return count >= len(self.parameters) if self.rest else count == len(self.parameters)
 
     def parameter(self, index: int) -> Parameter:
-        """What takes the argument of that index."""
+        """The parameter of the argument at an index."""
         if index < len(self.parameters):
             return self.parameters[index]
         assert self.rest is not None
@@ -84,20 +84,20 @@ def special(call: Callable[..., Value], *parameters: Parameter, rest: Parameter 
 
 
 def wrong_type(value: Value, expected: str) -> ExecutionError:
-    """What is raised where a value cannot be what a parameter expects."""
+    """The error for a value that a parameter does not take."""
     if value is INVALID:
         return ExecutionError(f"there is no value where a `{expected}` is expected")
     return ExecutionError(f"a `{expected}` is expected, not a `{type_name(value)}`")
 
 
 def wrong_literal(literal: Constant, expected: str) -> ExecutionError:
-    """What is raised where a literal cannot be what a parameter expects."""
+    """The error for a literal that a parameter does not take."""
     kinds: dict[type, str] = {bool: "bool", Number: "number", bytes: "string"}
     return ExecutionError(f"a `{expected}` is expected, not a {kinds.get(type(literal.value), 'nil')}")
 
 
 def ideal(literal: Constant) -> Value:
-    """The value of a literal where nothing asks for a type; nil has none there."""
+    """The value of a literal where no type is expected; raises `ExecutionError` for nil."""
     number = literal.value
     if number is None:
         raise ExecutionError("`nil` cannot stand alone")
@@ -240,5 +240,10 @@ class Vocabulary:
         if name.capitalize() in _DATA:
             advice = f"did you mean `.{name.capitalize()}`? data is read with a dot before its name"
             return TemplateMistake(message, start, end, advice)
-        meant = difflib.get_close_matches(name, self.functions, n=1)
-        return TemplateMistake(message, start, end, f"did you mean `{meant[0]}`?" if meant else None)
+        return TemplateMistake(message, start, end, did_you_mean(name, self.functions))
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str | None:
+    """The help for an unknown name: the one of the known names that resembles it most."""
+    meant = difflib.get_close_matches(name, names, n=1)
+    return f"did you mean `{meant[0]}`?" if meant else None

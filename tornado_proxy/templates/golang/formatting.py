@@ -71,19 +71,19 @@ class Printer:
         self.clear()
 
     def clear(self) -> None:
-        """Forget the flags of the verb before."""
+        """Clears the flags of the previous verb."""
         self.minus = self.plus = self.sharp = self.space = self.zero = self.plus_v = self.sharp_v = False
         self.width: int | None = None
         self.precision: int | None = None
 
     def write(self, text: bytes) -> None:
-        """Add to the buffer."""
+        """Adds to the buffer."""
         self.size += len(text)
         self.budget.fit(self.size)
         self.buffer.append(text)
 
     def pad(self, text: bytes, *, zeros: bool = True) -> None:
-        """Add to the buffer, made as wide as the verb says, counted in runes, perhaps with zeros in front."""
+        """Adds to the buffer, padded to the width in runes; `zeros` allows padding with zeros."""
         missing = (self.width or 0) - len(runes(text))
         if missing <= 0:
             self.write(text)

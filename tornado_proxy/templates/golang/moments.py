@@ -84,12 +84,12 @@ class Moment:
         return self.seconds * 10**9 + self.nanosecond
 
     def plus(self, nanoseconds: int) -> Moment:
-        """The moment so much later, in the same zone."""
+        """The moment some nanoseconds later, in the same zone."""
         seconds, nanosecond = divmod(self.nanosecond + nanoseconds, 10**9)
         return replace(self, seconds=self.seconds + seconds, nanosecond=nanosecond)
 
     def plus_date(self, years: int, months: int, days: int) -> Moment:
-        """The moment whose date is so much later; what is beyond a month's end runs into the next (Time.AddDate)."""
+        """The moment with a later date; days beyond a month's end run into the next month (Time.AddDate)."""
         year, month, day = self.date
         time_of_day = self._local % DAY
         local = days_since_epoch(year + years, month + months, day + days) * DAY + time_of_day
@@ -219,7 +219,7 @@ class _MomentReader:
         return ExecutionError(f"`{self._text}` does not match its layout")
 
     def skip(self, literal: str) -> None:
-        """Take what stands for itself; a run of spaces matches any, and none at the end."""
+        """Reads literal text; a run of spaces matches any run, and nothing at the end."""
         for index, char in enumerate(literal):
             if char != " ":
                 self._match(re.escape(char))
@@ -229,7 +229,7 @@ class _MomentReader:
                 self._rest = self._rest.lstrip(" ")
 
     def element(self, element: str, following: str) -> None:
-        """Take what an element stands for; a fraction may follow a second unless the layout speaks of one."""
+        """Reads an element; a fraction may follow a second even if the layout has none."""
         if element in _NUMBERS:
             name, _form, pattern, most = _NUMBERS[element]
             number = int(self._match(pattern)[0])

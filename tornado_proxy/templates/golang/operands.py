@@ -26,7 +26,7 @@ _LONG = 255  # a shorter text costs no more than the action that reads, makes or
 
 
 class Leaving(Enum):
-    """How a body of a `range` was left before its end."""
+    """How the body of a `range` ended early."""
 
     BREAK = "break"
     CONTINUE = "continue"
@@ -49,7 +49,7 @@ class Run:
         self.values: list[Value] = []
 
     def write(self, text: bytes) -> None:
-        """Add to the output, which may not become longer than any other text."""
+        """Adds to the output, which is limited like any other text."""
         size = len(text)
         self.size += size
         if size > _LONG or self.size > self.budget.limits.text:
@@ -58,7 +58,7 @@ class Run:
         self.out.append(text)
 
     def invoke(self, template: Execute, dot: Value) -> None:
-        """Run a template, which makes its own variables."""
+        """Runs a template, which makes its own variables."""
         values = self.values
         self.depth += 1
         self.budget.nest(self.depth)
@@ -67,7 +67,7 @@ class Run:
         self.depth -= 1
 
     def capture(self, template: Execute, dot: Value) -> bytes:
-        """What a template writes, as a value instead of output."""
+        """Returns what a template writes, instead of writing it."""
         out, size = self.out, self.size
         self.out, self.size = [], 0
         self.invoke(template, dot)
@@ -109,14 +109,14 @@ class Operands:
         self.begin()
 
     def begin(self) -> None:
-        """Begin a template, whose only variable is `$`."""
+        """Begins a template, whose only variable is `$`."""
         self.scope = [("$", 0)]
         self.variables = 1
 
     def pipeline(self, pipeline: nodes.Pipeline, most_variables: int = 1) -> Evaluate:
-        """The value of the last command, which variables may take; a nil interface is not a value from there on.
+        """Compiles a pipeline to the value of its last command, which variables may take; nil becomes no value.
 
-        A failure says which pipeline failed, the innermost that did.
+        A failure names the innermost pipeline that failed.
         """
         names = pipeline.variables
         if len(names) > most_variables:
@@ -273,7 +273,7 @@ class Operands:
         self.mistakes.append(TemplateMistake(message, self.base + place.start, self.base + place.end))
 
     def failing(self, message: str, start: int, end: int) -> Evaluate:
-        """What always fails; known before it runs, so that a load may refuse it."""
+        """Compiles something that always fails, so that a load may refuse it."""
         start, end = self.base + start, self.base + end
         context = self._text[start:end]
         self.certain.append(TemplateMistake(message, start, end))

@@ -98,7 +98,7 @@ class PageTemplate:
 
 
 def compile_page(text: str, helpers: Sequence[str] = ()) -> PageTemplate:
-    """Compile a page with the definitions of helper templates; raises `PageMistake`."""
+    """Compiles a page with the definitions of helper templates; raises `PageMistake`."""
     parts = [f"\n{helper}" for helper in helpers] + ([f"\n{text}"] if helpers else [text])
     try:
         program = Program("".join(parts), vocabulary())
@@ -132,10 +132,6 @@ def value_of(value: Any, budget: RenderBudget) -> Value:
     raise ExecutionError(f"a `{type(value).__name__}` is not a value of a template")
 
 
-def _as_it_is(value: Any, _budget: RenderBudget) -> Value:
-    return value
-
-
 def _slice(value: Sequence[Any], budget: RenderBudget) -> Slice:
     return Slice([value_of(item, budget) for item in value])
 
@@ -166,7 +162,7 @@ ERROR = StructType(
 )
 
 _MAKERS: Mapping[type, Callable[[Any, RenderBudget], Value]] = {
-    **dict.fromkeys((type(None), bool, int, float, bytes), _as_it_is),
+    **dict.fromkeys((type(None), bool, int, float, bytes), lambda value, _budget: value),
     str: lambda value, _budget: go_string(value),
     list: _slice,
     tuple: _slice,
@@ -218,15 +214,6 @@ def _scheme(request: Struct) -> bytes:
     return go_string(request.source.data.scheme)
 
 
-def _uri(request: Struct) -> bytes:
-    return b"%b://%b%b" % (_scheme(request), request.source.host, request.source.request_uri)
-
-
-def _now() -> Struct:
-    seconds, nanoseconds = divmod(time.time_ns(), 10**9)
-    return Struct(TIME, Moment(seconds, nanoseconds))
-
-
 def _template_of_text(run: Run, dot: Value, arguments: Sequence[Evaluate]) -> Value:
     """What a text writes when it is taken for a template, within the budget of the one that calls it."""
     text, data = [evaluate(run, dot) for evaluate in arguments]
@@ -244,10 +231,12 @@ def _template_of_text(run: Run, dot: Value, arguments: Sequence[Evaluate]) -> Va
 
 PAGE_FUNCTIONS: Mapping[str, Function] = {
     "humanSize": function(_human_size, _SIZE),
-    "now": function(_now),
+    "now": function(lambda: Struct(TIME, Moment(0).plus(time.time_ns()))),
     "requestHost": function(lambda request: request.source.host, _REQUEST),
     "requestScheme": function(_scheme, _REQUEST),
-    "requestURI": function(_uri, _REQUEST),
+    "requestURI": function(
+        lambda request: b"%b://%b%b" % (_scheme(request), request.source.host, request.source.request_uri), _REQUEST
+    ),
     "toYaml": budgeted(write_yaml, ANY),
     "tpl": special(_template_of_text, STRING, ANY),
 }

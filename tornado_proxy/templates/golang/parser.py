@@ -73,7 +73,7 @@ def scan(text: str) -> Iterator[Plain | Inside]:
 
 
 def _comment_end(text: str, left: re.Match[str]) -> int | None:
-    """Where the text goes on after a comment; None if the action is not a comment."""
+    """Returns the offset after a comment; None if the action is not a comment."""
     trimmed = left[0].endswith("-")
     start = left.end() + trimmed
     if not text.startswith("/*", start):
@@ -88,7 +88,7 @@ def _comment_end(text: str, left: re.Match[str]) -> int | None:
 
 
 def _action_end(text: str, start: int) -> tuple[int, int, bool]:
-    """Where an action's text ends, where its delimiter ends, and whether that trims what follows."""
+    """Returns the offsets after an action's text and after its delimiter, and whether that trims what follows."""
     depth, position = 0, start
     while (piece := _PIECE.match(text, position)) is not None:
         if piece["close"]:
@@ -197,13 +197,13 @@ class _TemplateParser:
         return body, closer
 
     def _nest(self, opening: _Found) -> None:
-        """Count one level more; an `else if` is one as well, for its tree is that of an `if` within an `else`."""
+        """Counts one more level; an `else if` is one too, because its tree is an `if` in an `else`."""
         self._depth += 1
         if self._depth > DEEPEST:
             raise opening.mistake(f"actions nest deeper than {DEEPEST} levels")
 
     def _definition(self, opening: _Found) -> None:
-        """Give a template its name; of two, one must be empty, and the other counts."""
+        """Names a template; of two with the same name one must be empty, and the other counts."""
         ranges, self._ranges = self._ranges, 0
         body, closer = self._body(opening)
         self._ranges = ranges

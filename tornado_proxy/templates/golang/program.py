@@ -23,7 +23,7 @@ class Statements:
         self._templates = templates
 
     def template(self, body: nodes.Body) -> Execute:
-        """What runs a template with variables of its own, `$` being its dot, and accounts for that."""
+        """Compiles a template, which has its own variables, `$` being its dot, and is charged to the budget."""
         self._operands.begin()
         execute_body, cost = self._body(body)
         unset = [UNSET] * (self._operands.variables - 1)
@@ -36,7 +36,7 @@ class Statements:
         return execute
 
     def _body(self, body: nodes.Body) -> tuple[Execute, int]:
-        """What runs each node in order until one leaves a `range`, and the steps that it takes.
+        """Compiles nodes, which run in order until one leaves a `range`; returns their cost in steps too.
 
         A step is an action, an operand or a field, those of branches that are not taken among them.
         """
@@ -85,7 +85,7 @@ class Statements:
         return execute
 
     def _bodies(self, node: nodes.Branch | nodes.Range, outer: int) -> tuple[Execute, int, Execute]:
-        """What runs a body and its steps, and what runs the `else`; variables beyond `outer` are forgotten then."""
+        """Compiles a body, with its cost, and its `else`; then drops the variables beyond `outer`."""
         scope = self._operands.scope
         inner = len(scope)
         body, cost = self._body(node.body)
@@ -141,7 +141,7 @@ class Statements:
 
 
 def iterated(value: Value, variables: int, budget: RenderBudget) -> Iterable[tuple[Value, Value]]:
-    """What a `range` over a value visits: index or key, and element."""
+    """The pairs that a `range` over a value visits: index or key, and element."""
     if isinstance(value, Slice | Map):
         budget.items(len(value))
         return sorted(value.items()) if isinstance(value, Map) else enumerate(list(value))

@@ -79,7 +79,7 @@ class _Formatting:
     after_index: bool = False
 
     def run(self) -> None:
-        """Write everything."""
+        """Writes everything."""
         while self.position < len(self.format):
             percent = self.format.find("%", self.position)
             end = len(self.format) if percent < 0 else percent

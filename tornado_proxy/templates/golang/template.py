@@ -7,14 +7,13 @@ condition around it has made sure of a user.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.templates.golang import nodes
-from tornado_proxy.templates.golang.calling import Vocabulary, read
+from tornado_proxy.templates.golang.calling import Vocabulary, did_you_mean, read
 from tornado_proxy.templates.golang.numbers import Number
 from tornado_proxy.templates.golang.parser import ParsedTemplate
 from tornado_proxy.templates.golang.program import Program, calls_helpers, leading
@@ -50,7 +49,7 @@ class _CheckPlace:
 class TemplateCheck:
     """What a template names: its groups with their places, whether it may read from an absent user, and what is wrong.
 
-    Looks at all that may run. The text of the template begins at `start`, after those of its helpers.
+    Checks everything that may run. The text of the template begins at `start`, after those of its helpers.
     """
 
     def __init__(self, parsed: ParsedTemplate, groups: Iterable[str], start: int = 0) -> None:
@@ -110,13 +109,13 @@ class TemplateCheck:
         self._template(node.name, replace(inner, dot=_is_root(handed, place)))
 
     def _template(self, name: bytes, place: _CheckPlace) -> None:
-        """Have a template that is called looked at later; dot is what it is handed, and so is its `$`."""
+        """Schedules the check of a called template, whose dot and `$` are its argument."""
         if (name, place.dot, place.user) not in self._visited and name in self._templates:
             self._visited.add((name, place.dot, place.user))
             self._called.append((self._templates[name], _CheckPlace(dot=place.dot, dollar=place.dot, user=place.user)))
 
     def _pipeline(self, pipeline: nodes.Pipeline, place: _CheckPlace, *, asked: bool = False) -> _CheckPlace:
-        """Look at a pipeline; the place after it may know less of `$`."""
+        """Checks a pipeline; returns the place after it, where `$` may be another variable."""
         for number, command in enumerate(pipeline.commands):
             piped = number + 1 < len(pipeline.commands)
             follower = pipeline.commands[number + 1][0] if piped else None
@@ -174,13 +173,13 @@ class TemplateCheck:
     def _group(self, name: str, start: int, end: int) -> None:
         if name not in self._groups:
             message = f"the source has no group `{name}`"
-            self.mistakes.append(TemplateMistake(message, start, end, _meant(name, self._groups)))
+            self.mistakes.append(TemplateMistake(message, start, end, did_you_mean(name, self._groups)))
         elif start >= self._start:
             self._references.add((start - self._start, end - self._start, name))
 
 
 def _path_of(operand: nodes.Operand, place: _CheckPlace) -> tuple[str, ...]:
-    """The fields of the outermost data that an operand names; none where it is something else."""
+    """The fields of the outermost data that an operand names; empty for any other operand."""
     return operand.fields if isinstance(operand, nodes.Chain) and _is_root(operand.operand, place) else ()
 
 
@@ -210,7 +209,7 @@ def _mistakes_of_path(value: Value, names: Sequence[str], start: int) -> Iterato
             known = sorted(member.decode() for member in members)
             listed = f"there are {', '.join(known)}" if known else None
             message = f"{parent} has no field `{name}`" if known else f"{parent} has no fields"
-            yield TemplateMistake(message, start, start + len(name), _meant(name, known) or listed)
+            yield TemplateMistake(message, start, start + len(name), did_you_mean(name, known) or listed)
             return
         try:
             value = read(value, name.encode(), budget)
@@ -222,11 +221,6 @@ def _mistakes_of_path(value: Value, names: Sequence[str], start: int) -> Iterato
 def _members(value: Value) -> set[bytes]:
     of = type_of(value)
     return {*of.methods, *(of.getters if isinstance(of, StructType) else ())}
-
-
-def _meant(name: str, names: Iterable[str]) -> str | None:
-    meant = difflib.get_close_matches(name, names, n=1)
-    return f"did you mean `{meant[0]}`?" if meant else None
 
 
 LIMITS = RenderLimits()

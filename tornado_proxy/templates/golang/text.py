@@ -75,10 +75,7 @@ def is_print(rune: str) -> bool:
 def upper(rune: str) -> str:
     """unicode.ToUpper: one rune for one, where Python would write two or three."""
     large = rune.upper()
-    if len(large) == 1:
-        return large
-    titled = rune.title()
-    return titled if len(titled) == 1 else rune
+    return large if len(large) == 1 else title(rune)
 
 
 def lower(rune: str) -> str:

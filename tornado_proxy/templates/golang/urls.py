@@ -21,7 +21,6 @@ PATH = _UNRESERVED + b"$&+,/:;=@"
 """The bytes that stand in a path as they are; so the other sets for their parts."""
 FRAGMENT = _UNRESERVED + b"$&+,/:;=?@!()*"
 USER_PASSWORD = _UNRESERVED + b"$&+,;="
-QUERY = _UNRESERVED
 
 _ESCAPE = re.compile(rb"%([0-9a-fA-F]{2})?")
 _BAD_ESCAPE = re.compile(rb"%(?![0-9a-fA-F]{2})")
@@ -260,8 +259,7 @@ def canonical(name: bytes) -> bytes:
 
 def first(lists: Map, name: bytes) -> bytes:
     """The first value of a name, empty without one."""
-    found: bytes = next(iter(lists.get(name, ())), b"")
-    return found
+    return next(iter(lists.get(name, ())), b"")
 
 
 def _values(header: Map, name: bytes) -> Slice:

@@ -160,7 +160,7 @@ _PLAIN_TYPES: dict[type, Type] = {
 
 
 def named_integer(cls: type[int], of: Type) -> None:
-    """Make a subclass of `int` the Python face of a named integer type, such as time.Month."""
+    """Registers a subclass of `int` as a named integer type, such as time.Month."""
     _PLAIN_TYPES[cls] = of
 
 

@@ -63,7 +63,7 @@ class RequestFacts:
         return self._request_uri
 
     def encoded(self, read: Callable[[Url], Value]) -> Value:
-        """Something of the URL that is encoded anew, which is charged by its size."""
+        """Something that the URL encodes, charged by its size."""
         self.budget.spend(len(self.url.path) + len(self.url.raw_query) >> 3)
         return read(self.url)
 
@@ -165,11 +165,11 @@ class AbsentUser(Nil):
     __slots__ = ()
 
     def __init__(self) -> None:
-        """There is nothing to know."""
+        """Sets nothing: an absent user has no type."""
 
     @property
     def type(self) -> NoReturn:  # type: ignore[override]
-        """Raises: a template has read from the user."""
+        """Raises `MissingUserError`, because the template reads from the user."""
         raise MissingUserError("the template reads from the user, but nobody is signed in")
 
 
