@@ -346,7 +346,7 @@ def test_one_service_is_up_to_date(command, fleet):
 
 
 def test_a_service_with_other_files_differs(command, fleet):
-    """What must be in force is named by the first digits of its digest; status 1."""
+    """The first digits of a digest name the expected files; the status is 1."""
     (first, second), (rules, _) = fleet
     rules.write_text(RULES.format("newer"))
     first.reload()
@@ -358,7 +358,7 @@ def test_a_service_with_other_files_differs(command, fleet):
 
 
 def test_a_checkout_names_what_must_be_in_force(command, fleet, tmp_path):
-    """The same files have the same digest wherever they stand, and its secrets need not be there."""
+    """The same files have the same digest in every directory, and their secrets need not exist."""
     (first, _), (rules, _) = fleet
     shutil.copytree(rules.parents[1], tmp_path / "checkout")
     assert command("fleet", first.url, "--expect", "checkout/proxy.yaml").status == 0
@@ -415,7 +415,7 @@ def test_what_does_not_answer_is_shown(command, fleet):
 
 
 def test_an_address_with_a_user_is_a_mistake(command, fleet):
-    """The listener asks nobody to sign in: status 2."""
+    """The listener has no sign-in, so a user in its URL is an error."""
     (first, _), _ = fleet
     done = command("fleet", first.url.replace("http://", "http://localhost.invalid@"))
     assert done.status == 2

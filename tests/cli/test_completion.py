@@ -59,7 +59,7 @@ def test_options_of_a_command_are_completed(complete):
 
 
 def test_values_that_are_one_of_a_few_are_completed(complete):
-    """With the option in front, whether `=` or a space stands between."""
+    """After an option, with `=` or a space in between."""
     assert complete("diff", "--format", "") == ["text", "json", "markdown"]
     assert complete("diff", "--format", "=", "m") == ["markdown"]
     assert complete("diff", "--format", "=") == ["text", "json", "markdown"]

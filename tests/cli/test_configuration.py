@@ -33,7 +33,7 @@ def test_defaults_are_filled_in(command, written):
 
 
 def test_secrets_are_left_out(command, written):
-    """In their place stands where they come from."""
+    """The output has their sources instead."""
     done = command("config", "show", "--config", "proxy.yaml")
     assert "not-to-be-shown" not in done.out
     pair = yaml.safe_load(done.out)["targets"]["site"]["bucket"]["credentials"]
@@ -75,7 +75,7 @@ def _convert(*words):
 
 
 def test_what_is_carried_over_whole_is_clean(conf, tmp_path, capsys):
-    """Configuration and report are written, and said to be."""
+    """The command writes configuration and report, and names both files."""
     assert _convert(conf, "--out", tmp_path / "out") == ExitStatus.CLEAN
     assert sorted(each.name for each in (tmp_path / "out").iterdir()) == ["report.md", "tornado-proxy.yaml"]
     assert f"wrote {tmp_path / 'out' / 'tornado-proxy.yaml'}\n" in capsys.readouterr().out

@@ -37,7 +37,7 @@ def test_rules_are_looked_for_where_they_usually_are(files, monkeypatch):
 
 
 def test_a_configuration_is_read_without_its_secrets(files):
-    """What is asked needs none."""
+    """None of the commands needs a secret."""
     assert [each.name for each in load_settings(Path("proxy.yaml")).targets] == ["site", "other"]
 
 

@@ -24,7 +24,7 @@ def _write(path, text):
 
 
 def test_nothing_heavy_is_imported_for_a_plain_file(command):
-    """What does not need a server, a bucket, a template engine or a configuration starts without them."""
+    """No server, S3 client, template engine or configuration is imported."""
     _write("site.rules", GOOD)
     assert imported_by("lint", "site.rules") == set()
 
@@ -40,7 +40,7 @@ SPARED = (
 
 
 def test_a_clean_plain_file_spares_what_it_does_not_need(command):
-    """Nothing is imported for what there is not: a mistake, a finding, a template, another command."""
+    """Modules for mistakes, findings, templates and other commands are not imported."""
     _write("site.rules", GOOD)
     assert imported_by("lint", "site.rules", among=SPARED) == set()
 
@@ -92,7 +92,7 @@ def test_a_file_that_is_not_utf_8_is_a_finding(command):
 
 
 def test_a_file_that_cannot_be_written(command):
-    """Fixes that cannot be written are told, and the file stays."""
+    """The error is reported, and the file stays as it was."""
     name = f"{'a' * 245}.rules"  # no longer one can stand beside it, not even for a moment
     _write(name, RELATIVE)
     done = command("lint", "--fix")
@@ -101,7 +101,7 @@ def test_a_file_that_cannot_be_written(command):
 
 
 def test_nothing_to_fix(command):
-    """A clean file is not written, and nothing is said of fixes."""
+    """A clean file is not written, and fixes are not mentioned."""
     _write("a.rules", GOOD)
     before = Path("a.rules").stat()
     done = command("lint", "--fix")
@@ -126,7 +126,7 @@ def test_both_names_of_the_format(command, option):
 
 @pytest.mark.parametrize("words", [["--format", "xml"], ["--fail-level", "hint"], ["--nonsense"]])
 def test_wrong_usage(command, words):
-    """What the tool does not understand it does not do."""
+    """An invalid setting ends the command."""
     assert command("lint", *words).status == 2
 
 
@@ -159,7 +159,7 @@ def test_warnings_of_a_configuration_go_with_all(command, words, told):
 
 
 def test_mistakes_of_a_configuration_are_always_print_report(command):
-    """What would be judged is not what is served."""
+    """The service would refuse this configuration."""
     _write("more/a.rules", GOOD)
     _write("proxy.yaml", CONFIGURATION.replace("[/]", "7"))
     done = command("lint", "more", "--config", "proxy.yaml", "--select", "tests")
@@ -201,7 +201,7 @@ def test_line_ends_and_marks_survive_a_fix(command):
 
 
 def test_a_configuration_among_the_paths_is_linted_with_its_rules(command):
-    """`lint proxy.yaml` says what is wrong with it, with its pages and with the rule files that it names."""
+    """`lint proxy.yaml` reports the mistakes of the file, of its pages and of its rule files."""
     _write("proxy.yaml", CONFIGURATION + "templates: {folderList: {path: list.html}}\n")
     _write("list.html", "{{ .Entries | nothing }}\n")
     _write("more/site.rules", GOOD.replace("site", "sight"))

@@ -68,7 +68,7 @@ def test_the_statuses_are_a_contract():
 
 @pytest.mark.parametrize("text", ["-1", "65536", "http"])
 def test_the_port_of_the_demo_is_one(capfd, text):
-    """What cannot be a port is a usage error, not a failure of the socket."""
+    """An invalid port is a usage error, not a failure of the socket."""
     with pytest.raises(SystemExit, match="2"):
         main(["demo", f"--port={text}"])
     assert f"`{text}` is not a whole number from 0 to 65535" in capfd.readouterr().err
@@ -100,7 +100,7 @@ def _in_shell(redirected: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("words", EVERY_OTHER)
 def test_without_standard_output_nothing_is_done(words):
-    """What it would say is not lost without a word: one line says why, and the status is 2."""
+    """One line gives the reason, and the status is 2."""
     done = _in_shell(f"{words} >&-")
     assert done.returncode == ExitStatus.FAILED
     assert done.stderr.splitlines() == [f"tornado-proxy{f' {words}' if words in COMMANDS else ''}: {CLOSED}"]
@@ -111,7 +111,7 @@ CLOSED = "standard output is closed"
 
 @pytest.mark.parametrize("words", ["--version", "completion bash", "lint --list"])
 def test_a_full_disk_is_told_on_one_line(words):
-    """It is not a defect of the tool, and nobody needs to know where it was writing."""
+    """It is not a defect of the tool: there is one line and no traceback."""
     done = _in_shell(f"{words} >/dev/full")
     name = words.partition(" ")[0]
     assert done.returncode == ExitStatus.FAILED
@@ -128,7 +128,7 @@ def test_standard_input_that_is_closed_is_told_to_those_who_read_it(words, tmp_p
 
 
 def test_streams_that_are_not_needed_may_be_closed():
-    """Nobody is told of it; what goes to standard error goes nowhere else."""
+    """The command runs; errors are not printed to another stream."""
     done = _in_shell("lint --list <&- 2>&-")
     assert done.returncode == ExitStatus.CLEAN
     done = _in_shell("lint nowhere 2>&-")
@@ -136,7 +136,7 @@ def test_streams_that_are_not_needed_may_be_closed():
 
 
 def test_a_misspelt_option_is_answered_with_the_right_one(capsys):
-    """One that is like no other is only said to be unknown."""
+    """An option that resembles no other gets no suggestion."""
     for word, cure in (("--formt", "--formt; did you mean `--format`?\n"), ("--zzz", "--zzz\n")):
         with pytest.raises(SystemExit) as ended:
             main(["lint", word])

@@ -41,7 +41,7 @@ print("err", file=sys.stderr)
     ],
 )
 def test_closed_streams_are_filled(tmp_path, closed, empty):
-    """What is closed, and nothing else, reads and writes nothing from then on, in workers too."""
+    """A closed stream becomes the null device, in workers too; open streams stay."""
     words = ["sh", "-c", f'exec "$0" -c "$1" "$2" {closed}', sys.executable, FILL, str(tmp_path / "told")]
     done = subprocess.run(words, capture_output=True, text=True, check=True, input="")
     assert (tmp_path / "told").read_text() == f"{empty} [True, True, True]\n"
@@ -57,7 +57,7 @@ def test_closed_streams_are_filled(tmp_path, closed, empty):
     ],
 )
 def test_an_error_of_a_stream_names_no_file(error, expected):
-    """What fails in a file tells its name."""
+    """The error of a file has a name."""
     assert is_stream_error(error) is expected
 
 
@@ -149,7 +149,7 @@ def test_a_bar_is_drawn_on_one_line_and_taken_away():
 
 
 def test_it_is_drawn_no_more_often_than_anybody_could_see():
-    """What is told within a tenth of a second is not shown."""
+    """The bar changes at most ten times a second."""
     clock = iter([0, 0.05, 0.09, 0.2, 0.25]).__next__
     with redirect_stderr(Terminal()) as terminal, progress("reading", clock) as show:
         for part in (0.1, 0.2, 0.3, 0.4):
@@ -159,7 +159,7 @@ def test_it_is_drawn_no_more_often_than_anybody_could_see():
 
 
 def test_a_terminal_that_cannot_write_over_a_line_shows_none(monkeypatch):
-    """It would show each state behind the other."""
+    """Each state would be printed after the one before."""
     monkeypatch.setenv("TERM", "dumb")
     with redirect_stderr(Terminal()) as terminal, progress("reading", iter(range(9)).__next__) as show:
         show(0.5)

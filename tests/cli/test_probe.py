@@ -47,7 +47,7 @@ def test_a_bucket_that_can_be_used(command, configure):
 
 
 def test_a_bucket_that_cannot_be_used(command, configure):
-    """What is wrong, what would mend it, and status 1; no key is shown."""
+    """The output has the reason and the help, but no secret key; the status is 1."""
     with scripted_s3(an_error(403, "AccessDenied")) as s3:
         configure(s3.url)
         done = command("probe", "--config", "proxy.yaml")
@@ -104,7 +104,7 @@ def test_a_configuration_that_is_not_there_is_a_failure(command):
 
 
 def test_credentials_of_the_service_alone_cannot_be_probed_with(command, configure, nowhere, tmp_path, monkeypatch):
-    """A root shell has no systemd credentials: the help says how to run the probe."""
+    """A root shell has no systemd credentials; the help describes how to run the probe."""
     monkeypatch.delenv("CREDENTIALS_DIRECTORY", raising=False)
     configure(nowhere)
     path = tmp_path / "proxy.yaml"

@@ -248,7 +248,7 @@ def test_templates_read_what_the_options_say(explain, files, words, lines):
 
 
 def test_a_missing_user_is_told(explain, files):
-    """A template that reads a user where nobody is signed in ends in a 403, and the rewrite is named."""
+    """A template that reads the user without one gives a 403, and the message names the rewrite."""
     (files / "rules" / "site.rules").write_text(TEMPLATES)
     status, printed, _ = explain("/home/a", *SITE)
     assert status == 0
@@ -282,7 +282,7 @@ def test_rules_given_with_a_configuration_stand_in_for_its_own(explain, files):
     ],
 )
 def test_files_with_errors_are_a_finding(explain, files, name, text, words, expected):
-    """What is wrong with a rule file or the configuration is shown with its place, and the status is 1."""
+    """A mistake in a rule file or the configuration is shown with its place, and the status is 1."""
     (files / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     status, printed, errors = explain("/x", *words)
     assert (status, printed) == (1, "")
@@ -512,7 +512,7 @@ def test_a_log_that_cannot_be_read_ends_the_command():
     ],
 )
 def test_what_the_service_refuses_is_refused(capsys, words, reason):
-    """No answer is told that no client can get."""
+    """A request that the service would refuse is a usage error."""
     with pytest.raises(SystemExit) as ended:
         _parsed(*words)
     assert ended.value.code == ExitStatus.FAILED

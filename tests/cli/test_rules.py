@@ -39,7 +39,7 @@ def test_the_current_directory_is_formatted_if_nothing_is_named(command, untidy)
 
 
 def test_the_directory_rules_comes_before_the_current_one(command, untidy):
-    """What lies elsewhere is left alone."""
+    """Other files stay as they are."""
     Path("rules").mkdir()
     Path("rules/team.rules").write_text(UNTIDY)
     assert command("fmt").out == "formatted rules/team.rules\n"
@@ -143,7 +143,7 @@ def test_formats_tell_the_same(command, rules):
 
 
 def test_chosen_tests_decide_the_status(command, rules):
-    """What is not run does not fail."""
+    """A test that is not chosen cannot fail the run."""
     assert command("test", "--run", "^/a$").status == 0
     assert command("test", "--run", "^/c$").status == 1
 
@@ -221,7 +221,7 @@ def test_without_its_extra_it_says_how_to_install_it():
 
 
 def test_a_configuration_that_cannot_be_read_ends_it(tmp_path, capsys):
-    """An editor shows what stands on standard error."""
+    """An editor shows standard error."""
     assert main(["lsp", "--config", str(tmp_path / "gone.yaml")]) == ExitStatus.FAILED
     assert "gone.yaml" in capsys.readouterr().err
 

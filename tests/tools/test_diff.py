@@ -34,7 +34,7 @@ def _compared(old, new, *addresses, examples=5):
 
 
 def test_what_changes_is_grouped_by_the_rewrites_that_are_responsible():
-    """Rewrites are told by their numbers on each side; the group with the most requests comes first."""
+    """A cause is the numbers of the rewrites on both sides; the group with the most requests comes first."""
     found = _compared(OLD, NEW, "/b/x", "/b/x", "/b/y", "/new/z", "/a/x", "/else")
     assert [(cause, group.times, group.distinct) for cause, group in found.groups] == [
         (Cause("site", 2, 3), 3, 2),
@@ -44,7 +44,7 @@ def test_what_changes_is_grouped_by_the_rewrites_that_are_responsible():
 
 
 def test_a_rewrite_that_has_only_moved_changes_nothing():
-    """Rewrites are the same by what they do, not by where they stand."""
+    """Rewrites are compared by their texts, not by their order."""
     assert _compared(OLD, NEW, "/a/x").groups == ()
 
 
@@ -102,7 +102,7 @@ _statements = st.lists(
 
 @given(_statements, _statements, _keys)
 def test_a_change_is_exactly_what_asking_both_would_show(old, new, key):
-    """What is skipped because the same rewrite takes the key on both sides could not have changed."""
+    """A request that is skipped, because the same rewrite takes its key on both sides, has the same key."""
     comparer, request = _comparer(old, new), LoggedRequest(key)
     before, now = (Simulator([site(each)], RequestDefaults(User("ann"))).ask(request) for each in (old, new))
     differs = before.key != now.key or (before.key is None and before.status != now.status)
@@ -174,7 +174,7 @@ def test_no_change_is_said():
     ],
 )
 def test_what_a_request_gets_is_a_key_or_a_reason(answer, shown):
-    """Reasons stand in parentheses, since a key begins with a slash."""
+    """Reasons are in parentheses, since a key begins with a slash."""
     assert outcome(answer) == shown
 
 

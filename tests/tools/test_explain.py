@@ -87,7 +87,7 @@ def test_a_rewrite_is_told_from_its_path_to_its_plan():
 
 
 def test_a_configuration_adds_mount_access_and_actions():
-    """With a configuration it is told where the target is mounted, who may, and what the target's actions add."""
+    """With a configuration, the text has the mount, the access and the effect of the target's actions."""
     get = GetAction(index_document="index.html", redirect_with_trailing_slash_for_not_found_file=True)
     text = _text(
         "GET /docs/a%20b",
@@ -210,7 +210,7 @@ def test_a_long_source_widens_no_column():
 
 
 def test_a_terminal_is_told_nothing():
-    """What a rule file or a request holds is shown on its line, and never obeyed by a terminal."""
+    """Control characters of a rule file or a request have stand-ins."""
     text = _text("GET /%E2%80%AEb", 'target site { rewrite `a\nb` -> "/1" }')
     assert "\u202e" not in text
     assert text.startswith("GET /\N{REPLACEMENT CHARACTER}b\n")
@@ -268,7 +268,7 @@ def test_programs_are_told_everything():
 
 
 def test_programs_are_told_of_failures_and_of_who_may():
-    """An error has its status, a guard its provider and the globs that cover the path; no secret is told."""
+    """An error has its status, a guard has its provider and the globs that cover the path; secrets are left out."""
     staff = Resource("/**", provider="staff", users=(ANN,))
     told = to_json(_traced("GET /dots", user="ann", resources=(staff,)))
     assert told["rewriting"]["error"] == {"status": 400, "message": "the result contains a `.` or `..` segment"}
@@ -278,7 +278,7 @@ def test_programs_are_told_of_failures_and_of_who_may():
 
 
 def test_programs_are_told_of_a_request_that_leads_nowhere():
-    """What was not reached is null."""
+    """Steps that were not reached are null."""
     told = to_json(_traced("GET /x", mount=Mount("", ("/m/",))))
     assert (told["target"], told["access"], told["rewriting"]) == (None, [], None)
     assert told["plan"][0]["status"] == 404
@@ -332,7 +332,7 @@ def _many(count):
 
 
 def test_sections_show_the_last_of_many_rewrites_that_were_tried():
-    """A page has no room for thousands; the one that matched is the last that was tried."""
+    """The last rewrite that was tried is the one that matched."""
     shown = dict(sections(_traced("GET /90", rules=_many(100)), most=3))
     rows = [row[1] for row in shown["rewrites"] if row[1]]
     assert rows == ["88 more before these, no match", "#89", "#90", "#91", "9 more, not tried"]
@@ -347,13 +347,13 @@ def test_a_request_is_explained_as_it_was_typed():
 
 
 def test_a_path_that_cannot_be_one_is_explained_as_refused():
-    """What a request with it would be answered."""
+    """The plan is that of a request with this name."""
     found = explain(Mounts([]), ExplainedRequest("/../x"))
     assert (heading(found), found.plan[0].status) == ("GET /../x", 400)
 
 
 def test_a_path_of_the_pages_own_files_is_answered_by_the_service():
-    """Below any directory, whoever may read it; what is not among them goes its usual way."""
+    """The service itself answers below any directory; other names are requests for objects."""
     assert _text("GET /a/.tornado-proxy/style.css").splitlines()[2:4] == [
         "service     answers this itself if `style.css` is a file of its pages; the rest is for other names",
         "target      site",

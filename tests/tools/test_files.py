@@ -43,7 +43,7 @@ def test_a_byte_order_mark_and_cr_lf_go():
 
 
 def test_a_file_with_a_syntax_error_stays_as_it_is():
-    """Its mistakes are told."""
+    """Its mistakes are reported."""
     result = _formatted(b"target site {\nrewrite `^/a -> '/b'\n}")
     assert not result.changed
     assert [each.code for each in result.diagnostics] == ["unterminated-string"]
@@ -62,7 +62,7 @@ def test_a_file_that_is_not_utf_8_stays_as_it_is():
 
 
 def test_a_difference_is_a_patch():
-    """Lines that go and lines that come, with what the file is called; a missing line end is told."""
+    """Removed and added lines, with the file's name; a missing line end is reported."""
     assert list(_patch(b'target site {\n  rewrite `^/a$` -> "/b"\n}')) == [
         "--- site.rules",
         "+++ site.rules",
@@ -99,7 +99,7 @@ def test_no_file_is_too_strange(data):
 
 
 def test_a_file_gets_new_content_and_keeps_its_mode(tmp_path):
-    """Whoever could read it still can, and nobody else."""
+    """The mode stays."""
     path = tmp_path / "site.rules"
     path.write_text("old")
     path.chmod(0o640)
@@ -118,7 +118,7 @@ def test_who_reads_meanwhile_keeps_the_old_content(tmp_path):
 
 
 def test_a_link_stays_one(tmp_path):
-    """What it points to is replaced."""
+    """The target of the link is replaced."""
     (tmp_path / "elsewhere").mkdir()
     target, link = tmp_path / "elsewhere" / "site.rules", tmp_path / "link.rules"
     target.write_text("old")
@@ -143,7 +143,7 @@ def test_a_file_that_is_gone_is_not_made(tmp_path):
 
 
 def test_a_failure_leaves_the_file_and_nothing_else(tmp_path):
-    """What cannot be written leaves no trace."""
+    """A failed write leaves no file behind."""
     path = tmp_path / "site.rules"
     path.write_text("old")
     with pytest.raises(TypeError):
@@ -227,7 +227,7 @@ def test_a_path_may_start_from_where_one_stands(without_stray_link, repository, 
 
 
 def test_a_revision_may_be_read_whole(without_stray_link):
-    """Nothing behind the colon is the root."""
+    """An empty path is the root."""
     assert next(iter(_files("main:"))) == "main:rules/a/team.rules"
 
 
@@ -243,7 +243,7 @@ def test_a_revision_may_be_read_whole(without_stray_link):
     ],
 )
 def test_what_cannot_be_read_says_why(repository, place, message):
-    """In one diagnostic, with what Git said."""
+    """One diagnostic has Git's message."""
     assert message in _problem(place)
 
 
@@ -254,7 +254,7 @@ def test_what_exists_is_never_taken_for_a_revision(repository):
 
 
 def test_without_git_a_revision_cannot_be_read(repository, monkeypatch):
-    """It is said what is missing."""
+    """The message names the missing program."""
     monkeypatch.setenv("PATH", str(repository))
     assert "the command `git` is not installed" in _problem("main:rules")
 

@@ -22,7 +22,7 @@ def test_nothing_that_a_terminal_obeys_is_shown():
 
 
 def test_groups_are_shown_by_name_or_number():
-    """A group that took no part is told from one that took nothing."""
+    """A group that did not match differs from a group that matched an empty text."""
     captures = Captures(("/a", "", None), {"page": 1})
     assert group_rows(captures) == [("$0", "/a"), ("$page", "(empty)"), ("$2", "(not matched)")]
     assert groups_json(captures)[2] == {"name": "2", "text": None}

@@ -36,14 +36,14 @@ def _run(known=(), chosen=None):
 
 
 def test_every_test_of_every_target_is_run():
-    """In their order, with what became of each; without a configuration the bucket has no name."""
+    """Tests run in their order; without a configuration the bucket has no name."""
     run = _run()
     assert [[each.passed for each in target.outcomes] for target in run.targets] == [[True, True, False], [False]]
     assert (run.total, run.failed) == (4, 2)
 
 
 def test_a_configuration_tells_what_templates_see():
-    """What is known of a target is found by its name."""
+    """The data of a target is found by its name."""
     assert _run([("site", TargetData("site", "files"))]).targets[0].failed == 0
 
 
@@ -69,7 +69,7 @@ def test_coverage_of_what_was_chosen_is_of_that_alone():
 
 
 def test_nothing_is_covered_whole():
-    """Where there is no rewrite, none is missed."""
+    """Without rewrites, the coverage is complete."""
     assert Coverage(0).percent == 100
     assert TestRun(()).coverage.percent == 100
 
@@ -86,7 +86,7 @@ def _text(statements, *, coverage=False):
 
 
 def test_keys_stand_below_one_another_with_a_caret_at_the_first_difference():
-    """What comes after is longer here, so the caret stands behind the shorter."""
+    """One key is the beginning of the other, so the caret is at the end of the shorter."""
     assert _text('rewrite x `^/a(b)?$` -> "/cde"\ntest "/a" -> "/cd"') == dedent("""\
         FAILED site: test "/a" -> "/cd"
         at          site.rules:3:1
@@ -159,7 +159,7 @@ def _document(text):
 
 
 def test_targets_are_suites_and_tests_are_cases():
-    """Counts stand on both levels; a case has its place; a target without tests is not a suite."""
+    """Both levels have counts; a case has its place; a target without tests is not a suite."""
     root = _document('target a { test "/x" -> unchanged\n test "/y" -> "/z" } target b {}')
     assert root.attrib == {"name": "tornado-proxy test", "tests": "2", "failures": "1"}
     (suite,) = root
@@ -178,6 +178,6 @@ def test_a_failure_has_its_message_and_all_that_is_known():
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=8))
 def test_any_text_makes_a_document_that_can_be_read(text):
-    """Control characters and what XML has no way to hold get stand-ins."""
+    """Control characters, and characters that XML cannot contain, have stand-ins."""
     (suite,) = _document(f'target {name_text(Literal(text, NOWHERE))} {{ test "/a" -> "/<&>" }}')
     assert suite.get("failures") == "1"

@@ -75,7 +75,7 @@ def test_our_own_lines_are_read_as_they_were_meant(form, path):
 @pytest.mark.parametrize("form", ["text", "json"])
 @pytest.mark.parametrize("path", ["/%zz", "/a%0ab", "/%ff", "/\xe9"])
 def test_a_path_that_could_not_be_decoded_is_read_as_it_was_sent(form, path):
-    """Our own log tells it raw, of a request that was refused before it came to a target: it is refused again."""
+    """Our own log has the raw path of a request that was refused before it had a target; it is refused again."""
     lines = []
     access_log(form, lines.append)(
         Refused(RequestRecord("id", 0.0, "192.0.2.1", "GET", "", path, 1), 400, 0, 0, 0.1, "why")
@@ -87,13 +87,13 @@ def test_a_path_that_could_not_be_decoded_is_read_as_it_was_sent(form, path):
 
 
 def test_a_path_that_was_refused_at_its_target_is_read_as_decoded():
-    """What a rewrite made of it was no key, so that the path itself could be decoded."""
+    """The result of a rewrite was refused, so the path itself could be decoded."""
     assert read_line("method=GET path=/%zz status=400 target=site") == LoggedRequest("/%25zz")
 
 
 @given(st.text(max_size=60))
 def test_no_line_is_too_strange(line):
-    """Any line is read or is not; none makes the reader fail."""
+    """No line makes the reader fail."""
     read_line(line.encode(errors="surrogatepass").decode("latin-1"))
 
 
@@ -148,7 +148,7 @@ def test_standard_input_is_a_hyphen(tmp_path, monkeypatch):
 
 
 def test_progress_is_told_in_parts_of_a_file(tmp_path):
-    """What is told grows, and never passes 1."""
+    """The reported part grows, and never passes 1."""
     log = tmp_path / "paths"
     log.write_text("/a\n" * 40_000)
     told = []
@@ -175,7 +175,7 @@ def _answer(address, method="GET", user="", given=None, **target):
 
 
 def test_an_answer_has_the_key_and_the_rewrite():
-    """The path is decoded, the rewrite is told by its number."""
+    """The path is decoded, and the rewrite has its number."""
     assert _answer("/old/a%20b") == SimulatedAnswer("/old/a b", "site", True, 1, "/new/a b")
 
 
@@ -232,7 +232,7 @@ def test_a_method_that_is_not_enabled_is_refused_before_anybody_signs_in():
 
 
 def test_headers_are_given_for_all():
-    """A log does not tell them."""
+    """A log does not have them."""
     assert _answer("/team/a", given=RequestDefaults(headers=(("X-Team", "blue"),))).key == "/blue"
 
 
@@ -253,7 +253,7 @@ def _silent(part):
 
 
 def test_work_on_few_items_is_done_here():
-    """No worker is started for what is done at once."""
+    """Few items start no worker."""
     assert set(in_portions(lambda items: os.getpid(), [1, 2], _silent)) == {os.getpid()}
 
 
@@ -268,7 +268,7 @@ def test_many_items_are_shared_out_and_results_keep_their_order():
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_progress_ends_at_one(workers):
-    """What is told grows with each portion, up to the whole."""
+    """The reported part grows with each portion, up to 1."""
     told = []
     list(in_portions(len, list(range(12_000)), told.append, workers=workers))
     assert told == [1 / 3, 2 / 3, 1]
@@ -280,6 +280,6 @@ def test_there_may_be_nothing_to_do():
 
 
 def test_a_failure_of_a_worker_is_raised_here():
-    """What goes wrong in a worker is not lost."""
+    """An exception of a worker is raised again."""
     with pytest.raises(ZeroDivisionError):
         list(in_portions(lambda items: 1 // 0, list(range(6_000)), _silent, workers=2))

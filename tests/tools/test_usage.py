@@ -19,7 +19,7 @@ def _usage(*addresses):
 
 
 def test_requests_are_counted_by_their_rewrites():
-    """Each request counts, not each different one; None stands for no rewrite."""
+    """Repeated requests count each time; None is the key of requests without a rewrite."""
     usage = _usage("/old/a", "/old/a", "/old/b", "/else")
     assert usage.rewrites == {("site", 1): 3, ("site", None): 1}
     assert usage.unmatched == {("site", "/else"): 1}
@@ -35,7 +35,7 @@ def test_a_failing_rewrite_counts_for_itself_and_as_a_refusal():
 
 
 def test_a_path_that_our_own_log_could_not_decode_is_refused(tmp_path):
-    """It never came to a target, and comes to none when it is asked for again."""
+    """It had no target, and has no target when it is simulated."""
     log = tmp_path / "access.log"
     log.write_text("method=GET path=/%zz status=400 sent=9\nmethod=GET path=/a%0ab status=400 sent=9\n")
     usage = count_usage(Simulator([site(COUNTED)], RequestDefaults()), log_of(log), lambda part: None)
@@ -44,7 +44,7 @@ def test_a_path_that_our_own_log_could_not_decode_is_refused(tmp_path):
 
 
 def test_uploads_are_left_out_and_counted():
-    """Nothing can be said of them."""
+    """Their keys are unknown."""
     log = requests()
     log.requests[LoggedRequest("/a/", "PUT")] = 3
     usage = count_usage(Simulator([site(COUNTED)], RequestDefaults()), log, lambda part: None)
@@ -99,7 +99,7 @@ def test_paths_without_a_rewrite_are_listed_by_how_often_they_were_asked_for():
 
 
 def test_refusals_are_listed_with_an_example():
-    """What is left over is counted."""
+    """The rest is counted."""
     text = to_text(_report("/dots", "/dots", "/a/../b", "nonsense", top=1))
     assert (
         "refused             2  400  the result contains a `.` or `..` segment  for example /dots\n"

@@ -62,7 +62,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{name}: {obstacle}", file=sys.stderr)
         return ExitStatus.FAILED
     try:
-        return _done(words)
+        try:
+            return _dispatched(words)
+        finally:
+            if not sys.stdout.closed:
+                sys.stdout.flush()
     except BrokenPipeError:
         # The reader has closed the pipe (`| head`).
         output.give_up_output()
@@ -91,15 +95,6 @@ def _ready_a_daemon() -> None:
     gc.disable()
     output.fill_streams()
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-
-
-def _done(words: Sequence[str]) -> int:
-    """Runs a command line and flushes its output."""
-    try:
-        return _dispatched(words)
-    finally:
-        if not sys.stdout.closed:
-            sys.stdout.flush()
 
 
 def _dispatched(words: Sequence[str]) -> int:

@@ -53,17 +53,13 @@ def run_probe(arguments: argparse.Namespace) -> int:
     for name in arguments.targets:
         require_target(name, list(targets))
     chosen = [target for name, target in targets.items() if not arguments.targets or name in arguments.targets]
-    results = probe_buckets(chosen, arguments.timeout, write=arguments.write)
+    results = asyncio.run(probe_buckets(chosen, arguments.timeout, write=arguments.write))
     print(_json(results) if arguments.format == "json" else to_text(results), end="")
     return ExitStatus.CLEAN if all(result.is_up for result in results) else ExitStatus.FINDINGS
 
 
-def probe_buckets(targets: Sequence[Target], within: float, *, write: bool) -> Sequence[ProbeResult]:
+async def probe_buckets(targets: Sequence[Target], within: float, *, write: bool) -> Sequence[ProbeResult]:
     """Probes the buckets of targets side by side, each with a new connection and one attempt."""
-    return asyncio.run(_probed(targets, within, write=write))
-
-
-async def _probed(targets: Sequence[Target], within: float, *, write: bool) -> Sequence[ProbeResult]:
     stores: dict[str, S3Store] = {}
     failed: dict[str, ProbeResult] = {}
     for target in targets:

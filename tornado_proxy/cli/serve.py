@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import logging
 import os
 import shlex
@@ -123,7 +124,7 @@ def _checked(loaded: CompiledSnapshot, arguments: argparse.Namespace) -> int:
         return ExitStatus.CLEAN
     from tornado_proxy.cli.probe import probe_buckets, to_text  # noqa: PLC0415 - on demand
 
-    results = probe_buckets(targets, PROBE_WITHIN, write=False)
+    results = asyncio.run(probe_buckets(targets, PROBE_WITHIN, write=False))
     print(to_text(results), end="")
     return ExitStatus.CLEAN if all(result.is_up for result in results) else ExitStatus.FINDINGS
 

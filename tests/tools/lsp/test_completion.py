@@ -74,12 +74,12 @@ def test_groups_of_the_source_are_proposed_in_the_template(template, labels):
     ],
 )
 def test_variables_and_functions_are_proposed_in_templates(template, some):
-    """What the dialect lets a template read at that place."""
+    """The variables and functions of the dialect at that place."""
     assert some <= set(_template_labels(f"target site {{ {_PAGE}{template}"))
 
 
 def test_variables_that_a_go_template_declares_are_proposed():
-    """Each once, behind the dollar sign that begins it."""
+    """Each is proposed once, and replaces the dollar sign."""
     text = f"target site {{ {_PAGE}go `{{{{ $a := 1 }}}}{{{{ range $i, $x := .Groups }}}}{{{{ $a = 2 }}}}{{{{ $‸ }}}}"
     found = _template_items(text)
     assert [each.label for each in found] == ["$a", "$i", "$x"]
@@ -123,7 +123,7 @@ def _labels(text: str) -> list[str]:
     ],
 )
 def test_what_fits_is_proposed(text, labels):
-    """Keywords where the parser accepts them, names where names stand."""
+    """Keywords and names are proposed where the parser accepts them."""
     assert _labels(text) == labels
 
 
@@ -139,7 +139,7 @@ def test_checks_are_proposed_where_one_may_be_allowed(comment):
     "text", ["tar‸ {}", 'target site { rew‸ `^/a` -> "/b" }', "target site { rewrite `a` -> j‸ `b`"]
 )
 def test_a_keyword_whose_texts_are_there_brings_no_other_ones(text):
-    """A string that the author, or the editor, has written already would stand twice."""
+    """A string that is there already would be written twice."""
     assert [each.snippet for each in _proposed(text)] == ["" for _ in _proposed(text)]
     assert _proposed(text)
 
@@ -157,7 +157,7 @@ def test_nothing_is_proposed_in_other_strings():
 
 
 def test_a_proposal_takes_the_place_of_the_word_before_the_cursor():
-    """What has been typed is not doubled."""
+    """The typed word is replaced."""
     text = site(f'{_PAGE}jinja "/{{{{ user.user‸ }}}}"')
     (found,) = [each for each in _proposed(text) if each.label == "username"]
     source, _ = pointed(text)
@@ -187,7 +187,7 @@ def test_of_a_source_with_a_mistake_the_named_groups_are_known():
     st.data(),
 )
 def test_no_text_makes_it_fail(text, before, data):
-    """Every proposal takes the place of something that stands before the cursor."""
+    """Every proposal replaces text before the cursor."""
     source, _ = pointed(before + text.replace("‸", ""))
     offset = data.draw(st.integers(0, len(source.text)))
     for each in completions(source, offset):
@@ -237,7 +237,7 @@ def test_every_variable_of_go_templates_has_words():
 
 
 def test_the_fields_of_a_variable_are_those_directly_below_it():
-    """Neither itself nor what is deeper."""
+    """Neither the variable itself nor deeper fields."""
     assert [name for name, _ in fields(Dialect.JINJA, "target.mount")] == ["host", "path"]
     assert [name for name, _ in fields(Dialect.GO, "")] == ["User", "Request", "Target", "Key", "Groups"]
     assert list(fields(Dialect.PLAIN, "")) == []

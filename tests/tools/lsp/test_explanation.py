@@ -21,13 +21,13 @@ def test_code_is_fenced_by_what_it_does_not_hold(text, shown):
 
 
 def test_a_long_text_is_cut():
-    """Nobody reads on."""
+    """A long text is cut."""
     assert code("x" * 500) == f"`{'x' * 200}…`"
 
 
 @given(st.text(alphabet=st.one_of(st.sampled_from("` a"), st.characters()), min_size=1, max_size=40))
 def test_the_fence_of_code_stands_nowhere_in_it(text):
-    """What opens the code is found again only where it closes."""
+    """The fence occurs only at both ends."""
     written = code(text)
     runs = re.findall("`+", written)
     assert runs[0] == runs[-1]
@@ -36,12 +36,12 @@ def test_the_fence_of_code_stands_nowhere_in_it(text):
 
 
 def test_prose_keeps_backticks_and_nothing_else():
-    """What a message has between backticks is code, and an underline no emphasis."""
+    """Text between backticks is code, and an underscore is not emphasis."""
     assert prose("`a_b` is *no* key_") == "`a_b` is \\*no\\* key\\_"
 
 
 def test_empty_paragraphs_are_left_out():
-    """Parts stand apart by a blank line."""
+    """Paragraphs are separated by a blank line."""
     assert paragraphs(["a", "", "b"]) == "a\n\nb"
 
 
@@ -81,7 +81,7 @@ def test_empty_paragraphs_are_left_out():
     ],
 )
 def test_each_part_has_its_words(expression, words):
-    """Every construct is said in a phrase."""
+    """Every construct has a phrase."""
     assert phrase(language(expression).tree) == words
 
 
@@ -90,7 +90,7 @@ def _outline(expression: str) -> list[str]:
 
 
 def test_what_does_not_fit_on_a_line_has_lines_of_its_own():
-    """A group with several parts, a choice between them and repetitions are told part by part."""
+    """Groups, alternatives and repetitions with several parts have a line for each part."""
     assert _outline("^/(?P<all>a(?:b.|c|)+)$") == [
         "the beginning of the key",
         "`/`",
@@ -140,7 +140,7 @@ def test_parts_say_where_they_stand():
 
 @given(st.text(alphabet="ab/.*+?|()[]^$\\d{2,}iP<>:-", max_size=40))
 def test_every_expression_can_be_told(expression):
-    """Whatever the parser reads has words, and its parts stand in the text."""
+    """Every parsed expression has a phrase, and its parts are in the text."""
     tree = language(expression).tree
     if tree is not None:
         assert phrase(tree)

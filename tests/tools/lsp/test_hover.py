@@ -66,12 +66,12 @@ def test_where_a_pattern_matches_is_told_first(source, reach):
 
 
 def test_an_endless_pattern_is_cut():
-    """Nobody reads on."""
+    """A long text is cut."""
     assert _describe(site(f'rewrite `‸^{"/[a-z]" * 50}$` -> "/b"')).count("\n- ") == 61
 
 
 def test_a_pattern_with_a_mistake_is_not_told():
-    """The diagnostic says what is wrong."""
+    """The diagnostic reports the mistake."""
     assert _describe(site('rewrite `^/‸(` -> "/b"')) is None
 
 
@@ -255,7 +255,7 @@ def test_a_group_is_defined_in_the_source(template, defined):
     ],
 )
 def test_a_test_leads_to_the_rewrite_that_takes_its_key(test, defined):
-    """To its name, or where it has none to its source."""
+    """To its name, or to its source if it has no name."""
     assert _defined(site('rewrite move `^/a$` -> "/b"', 'rewrite `^/c$` -> "/d"', test)) == defined
 
 
@@ -274,7 +274,7 @@ def test_a_target_leads_to_all_its_blocks():
     [(site('rewr‸ite move `^/a$` -> "/b"'), ["site.rules: move"]), (site('rewrite `^/‸a$` -> "/b"'), []), ("‸", [])],
 )
 def test_elsewhere_there_is_little_to_go_to(text, defined):
-    """A rewrite is defined where it stands."""
+    """A rewrite is its own definition."""
     assert _defined(text) == defined
 
 
@@ -333,6 +333,6 @@ def test_a_lens_leads_to_the_first_test_that_fails():
 
 
 def test_while_there_are_mistakes_there_are_no_lenses():
-    """What tests come to is not known."""
+    """The results of tests are unknown."""
     assert _titles(site('rewrite a `^/a` -> "/b"', "test 7")) == []
     assert list(lenses(analysed(""), "other.rules")) == []

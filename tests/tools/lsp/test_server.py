@@ -17,7 +17,7 @@ _TEST = site('test "/a" -> "/b"')
 
 
 def test_files_beside_an_open_one_are_judged_with_it(vscode):
-    """What is on disk counts, and findings in it are shown too."""
+    """Files on disk are read, and their findings are shown too."""
     (vscode.folder / "b.rules").write_text(_MOVE, encoding="utf-8")
     vscode.show("a.rules", site('test "/a" -> "/c"'))
     (found,) = vscode.findings("a.rules", "failing-test")
@@ -26,7 +26,7 @@ def test_files_beside_an_open_one_are_judged_with_it(vscode):
 
 
 def test_what_changes_on_disk_is_read_again(vscode):
-    """The editor tells of it."""
+    """The editor notifies the server."""
     other = vscode.folder / "b.rules"
     other.write_text(_MOVE, encoding="utf-8")
     vscode.show("a.rules", _TEST)
@@ -37,7 +37,7 @@ def test_what_changes_on_disk_is_read_again(vscode):
 
 
 def test_a_file_that_is_gone_has_no_findings(vscode):
-    """What was said of it is taken back."""
+    """Its diagnostics are withdrawn."""
     other = vscode.folder / "b.rules"
     other.write_text("target", encoding="utf-8")
     vscode.show("a.rules", "")
@@ -48,7 +48,7 @@ def test_a_file_that_is_gone_has_no_findings(vscode):
 
 
 def test_a_file_that_is_not_utf8_is_a_finding_of_that_file(vscode):
-    """It cannot be shown, and whoever reads the files must know."""
+    """The file cannot be shown, so a finding reports it."""
     (vscode.folder / "b.rules").write_bytes(b"# caf\xe9\n")
     vscode.show("a.rules", "")
     (found,) = vscode.findings("b.rules", "not-utf-8")
@@ -56,7 +56,7 @@ def test_a_file_that_is_not_utf8_is_a_finding_of_that_file(vscode):
 
 
 def test_a_closed_file_counts_as_it_is_on_disk(vscode):
-    """What was not saved is forgotten."""
+    """Unsaved text is dropped."""
     (vscode.folder / "a.rules").write_text(_MOVE + _TEST, encoding="utf-8")
     vscode.show("a.rules", "target")
     vscode.findings("a.rules", "syntax-error")
@@ -73,7 +73,7 @@ def test_a_closed_file_that_was_never_saved_has_no_findings(vscode):
 
 
 def test_settings_of_the_linter_are_obeyed(vscode):
-    """Those that `lint` would find for the file; ones that cannot be used are none."""
+    """The settings are those that `lint` would find; invalid settings are ignored."""
     settings = vscode.folder / "tornado-proxy.toml"
     settings.write_text('[lint]\nignore = ["untested-rewrite"]\n', encoding="utf-8")
     vscode.show("a.rules", _MOVE)
@@ -211,7 +211,7 @@ def test_groups_are_proposed(vscode):
 
 
 def test_keywords_are_proposed_as_snippets(vscode):
-    """The editor said that it knows them."""
+    """The editor supports them."""
     position = vscode.show("a.rules", "target site {\n    rew‸\n}\n")
     parameters = types.CompletionParams(vscode.document("a.rules"), position)
     found = vscode.wait(vscode.client.text_document_completion_async(parameters))

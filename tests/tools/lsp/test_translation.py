@@ -105,7 +105,7 @@ def test_places_are_counted_as_was_agreed(encoding, start, end):
 
 
 def test_a_file_is_called_what_the_client_calls_it():
-    """Of a file that it has not open, the URI is made from the path."""
+    """The URI of a file that is not open is made from the path."""
     translation = Translation(open={"/rules/a b.rules": ("file:///rules/a%20b.rules?x", 7)})
     assert translation.location(_SPAN).uri == "file:///rules/a%20b.rules?x"
     assert Translation().location(_SPAN).uri == "file:///rules/a%20b.rules"

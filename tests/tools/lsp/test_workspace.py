@@ -43,7 +43,7 @@ def _names(sources: RuleFileSet, folder: Path) -> list[str]:
 
 
 def test_the_files_of_one_directory_are_read_together(folder):
-    """What stands beside a file and below its directory counts, in the daemon's order."""
+    """Files in the directory and below are read, in the order of the service."""
     _write(folder, "rules/b.rules", "rules/a.rules", "rules/more/c.rules", "rules/.hidden.rules", "rules/notes.txt")
     found = Workspace((folder,)).sources(str(folder / "rules/b.rules"))
     assert _names(found, folder) == ["rules/a.rules", "rules/b.rules", "rules/more/c.rules"]
@@ -56,14 +56,14 @@ def test_a_file_in_a_lower_directory_belongs_to_the_directory_above_that_holds_r
 
 
 def test_nothing_above_the_clients_folder_is_looked_at(folder):
-    """A directory that holds rules but is not open has no part in it."""
+    """A directory with rules outside of the folder is not read."""
     _write(folder, "a.rules", "rules/b.rules")
     inner = folder / "rules"
     assert Workspace((inner,)).together_with(str(inner / "b.rules")) == (inner,)
 
 
 def test_without_a_folder_a_file_is_looked_at_alone(folder):
-    """What lies around a file that an editor opens by itself, such as one of the system's own, is nobody's business."""
+    """Files around a single open file are not read."""
     _write(folder, "a.rules", "b.rules", "more/c.rules")
     assert _names(Workspace().sources(str(folder / "a.rules")), folder) == ["a.rules"]
     assert _names(Workspace((folder / "more",)).sources(str(folder / "a.rules")), folder) == ["a.rules"]
@@ -75,7 +75,7 @@ def _sparse(path: Path, size: int) -> None:
 
 
 def test_of_a_set_that_is_too_large_the_file_alone_is_read(folder):
-    """It is told as a mistake, so that no test is judged by rules that are not there."""
+    """A mistake reports it, so that no test runs without all rules."""
     _write(folder, "a.rules")
     _sparse(folder / "b.rules", LARGEST)
     found = Workspace((folder,)).sources(str(folder / "a.rules"))
@@ -130,7 +130,7 @@ def test_what_an_editor_shows_counts_more_than_what_is_on_disk(folder):
 
 
 def test_a_file_that_was_never_saved_has_its_place_in_the_order(folder):
-    """It stands where the daemon would read it."""
+    """Its position is that of the service's order."""
     _write(folder, "a.rules", "c.rules")
     workspace = Workspace((folder,)).with_text(str(folder / "b.rules"), "")
     assert _names(workspace.sources(str(folder / "b.rules")), folder) == ["a.rules", "b.rules", "c.rules"]
@@ -152,7 +152,7 @@ def test_what_is_no_rule_file_by_its_name_stands_alone(name):
 
 
 def test_a_file_that_is_not_utf8_is_a_mistake(folder):
-    """It is left out, and said to be unreadable."""
+    """It is left out, and a diagnostic reports it."""
     _write(folder, "a.rules")
     (folder / "b.rules").write_bytes(b"# \xff\n")
     found = Workspace((folder,)).sources(str(folder / "a.rules"))
@@ -167,7 +167,7 @@ def test_what_is_no_file_is_not_waited_for(folder):
 
 
 def test_a_file_that_is_nowhere_has_no_text(folder):
-    """Asked for a file that is neither open nor on disk, it has nothing to show."""
+    """A file that is neither open nor on disk has no source."""
     assert Workspace((folder,)).sources(str(folder / "gone/a.rules")).files == ()
 
 
@@ -175,7 +175,7 @@ _TEXT = site('rewrite a `^/a$` -> "/b"', 'test "/a" -> "/b"')
 
 
 def test_parser_compiler_and_checks_have_their_say():
-    """Findings of all three stand in one list, by file."""
+    """The findings of all three are in one list, by file."""
     analysis = analysed(site('rewrite `^/a(` -> "/b"', 'rewrite `^/c.d$` -> "/e"', "test 7"))
     codes = {each.code for each in analysis.diagnostics_of(NAME)}
     assert {"syntax-error", "bad-source", "unescaped-dot"} <= codes
@@ -188,7 +188,7 @@ def test_files_that_are_read_together_are_judged_together():
 
 
 def test_a_rewrite_and_a_test_are_found_by_their_statements():
-    """What statements were compiled to is at hand."""
+    """The results of compiling statements are available."""
     analysis = analysed(_TEXT)
     rewrite, test = analysis.document(NAME).blocks[0].statements
     assert analysis.rewrite(rewrite).name == "a"
@@ -209,7 +209,7 @@ def test_the_same_files_are_not_analysed_again():
 
 
 def test_other_settings_are_another_question():
-    """What the checks go by counts as well as what they look at."""
+    """Other settings need another analysis."""
     sources = RuleFileSet((SourceFile(NAME, site('rewrite `^/a$` -> "/b"')),))
     first = analyse(sources, CheckOptions())
     second = analyse(sources, CheckOptions(Selection(ignore=frozenset({"untested-rewrite"}))), first)
@@ -266,7 +266,7 @@ def test_fixes_say_what_they_promise():
     ids=["above", "beside another", "before a reason", "behind", "indented"],
 )
 def test_a_finding_can_be_allowed_by_a_comment(before, behind):
-    """Above the statement, in the comment that is there, or behind it."""
+    """The comment is above the statement, in an existing comment, or after the statement."""
     assert _allow(before, "unescaped-dot") == behind
     assert "unescaped-dot" not in _codes(behind)
 
@@ -284,7 +284,7 @@ def test_where_no_comment_can_stand_none_is_offered():
 
 
 def test_mistakes_cannot_be_allowed():
-    """What parser and compiler say, and what is said of allowances, has no such action."""
+    """Diagnostics of parser and compiler, and those about allowances, have no such action."""
     text = site('rewrite `^/(` -> "/b"', 'test "/a" -> unchanged  # allow: no-effekt')
     assert [fix.message for _, fix in _offered(text) if fix.message.startswith("allow")] == []
 
@@ -331,7 +331,7 @@ def test_what_is_allowed_is_not_found_again(statements):
 
 
 def test_between_statements_there_is_nothing_to_allow():
-    """A finding about a comment that stands nowhere has no statement to stand above."""
+    """The finding has no statement for a comment."""
     text = "target site {}\n# allow: unescaped-dot\n"
     assert [fix.message for _, fix in _offered(text)] == ["remove it"]
 
@@ -351,7 +351,7 @@ _LONG = "target site {\n" + '  rewrite `^/a$`->"/b"\n' * 2001 + "}\n"
     ids=["one line", "blank lines", "CR LF", "no line end", "long"],
 )
 def test_the_edits_lay_out_the_file(text):
-    """What they make is what `fmt` prints."""
+    """The result is the layout of `fmt`."""
     found = parsed(text)
     assert after(text, layout_edits(found)) == print_document(found.document)
 
@@ -365,13 +365,13 @@ def test_lines_that_stay_are_not_touched():
 
 @pytest.mark.parametrize("text", ["", "target site {}\n", "target site {", "target site { rewrit }"])
 def test_a_file_in_its_layout_or_with_a_mistake_is_left_alone(text):
-    """What cannot be read has no layout."""
+    """A file with a syntax error has no layout."""
     assert layout_edits(parsed(text)) == ()
 
 
 @given(st.text(alphabet='target{} site\n\r"`#\u2028->', max_size=50))
 def test_no_text_makes_it_fail(text):
-    """Either there is nothing to do, or the result is the layout."""
+    """A text without mistakes gets its layout."""
     found = parsed(text)
     if not found.diagnostics:
         assert after(text, layout_edits(found)) == print_document(found.document)
