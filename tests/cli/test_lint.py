@@ -126,7 +126,7 @@ def test_both_names_of_the_format(command, option):
 
 @pytest.mark.parametrize("words", [["--format", "xml"], ["--fail-level", "hint"], ["--nonsense"]])
 def test_wrong_usage(command, words):
-    """An invalid setting ends the command."""
+    """An invalid command line has status 2."""
     assert command("lint", *words).status == 2
 
 

@@ -347,7 +347,7 @@ def test_a_request_is_explained_as_it_was_typed():
 
 
 def test_a_path_that_cannot_be_one_is_explained_as_refused():
-    """The plan is that of a request with this name."""
+    """The plan refuses the request."""
     found = explain(Mounts([]), ExplainedRequest("/../x"))
     assert (heading(found), found.plan[0].status) == ("GET /../x", 400)
 
