@@ -62,18 +62,18 @@ class Editor:
         self.by_rename()
 
     def directory(self) -> None:
-        """A whole directory renamed in, with the second file in it."""
-        self.one("b").unlink(missing_ok=True)
+        """A whole directory renamed in, with the second file in it; never is there a set without that file."""
         prepared = self.folder.parent / f"prepared-{self.edit}"
         prepared.mkdir()
         (prepared / "b.rules").write_text(_rules("b", self.edit))
         self.one("a").write_text(_rules("a", self.edit))
         prepared.rename(self.folder / "deep")
+        self.one("b").unlink(missing_ok=True)
 
     def undo_directory(self) -> None:
         """The directory renamed out again."""
-        (self.folder / "deep").rename(self.folder.parent / f"gone-{self.edit}")
         self.in_place()
+        (self.folder / "deep").rename(self.folder.parent / f"gone-{self.edit}")
 
     def swap(self) -> None:
         """As a ConfigMap is updated: links through `..data`, which is swapped."""

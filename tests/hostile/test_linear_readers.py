@@ -104,6 +104,7 @@ NOT_OF_OTHERS = {
     "tornado_proxy.storage.s3.failures.translated",
     "tornado_proxy.storage.s3.failures.from_answer",
     "tornado_proxy.semantics.fields.challenge",
+    "tornado_proxy.telemetry.metrics.rewrite_id",
     "tornado_proxy.telemetry.exposition.counter",
     "tornado_proxy.telemetry.exposition.gauge",
     "tornado_proxy.telemetry.exposition.histogram",

@@ -120,13 +120,17 @@ def test_a_bad_template_is_told_at_the_character_that_is_wrong(template, place, 
         ("go `/{{ $x := nofunc }}{{ $x }}{{ alsonot }}`", ["nofunc", "alsonot"]),
         ("go `/{{ if nofunc }}a{{ end }}{{ alsonot }}`", ["nofunc", "alsonot"]),
         ("jinja `/{% if usr %}a{% endif %}{{ other }}`", ["usr", "other"]),
-        ("go `/{{ nofunc $x .Kye }}{{ upper .Key .Key }}`", ["nofunc", "$x", "Kye", "upper .Key .Key"]),
-        ("go `/{{ nofunc }}{{ .Key + 1 }}`", ["+"]),
-        ("jinja `/{{ nofunc }}{{ key + }}`", ["}}"]),
+        (
+            "go `/{{ nofunc $x .Kye }}{{ .Key + 1 }}{{ upper .Key .Key }}`",
+            ["nofunc", "$x", "Kye", "+", "upper .Key .Key"],
+        ),
+        ("jinja `/{{ usr | nofilter }}{{ key + }}{{ groups.y }}`", ["usr", "nofilter", "}}", "groups.y"]),
+        # Other actions may depend on one that assigns or branches, so it is not left out.
+        ("go `/{{ $x := nofunc }}{{ $x + 1 }}{{ if 1 + 2 }}{{ end }}{{ $y }}`", ["+", "+"]),
     ],
 )
 def test_one_run_finds_all_mistakes_of_a_template(template, texts):
-    """All unknown names and wrong calls are reported, unless the template has a syntax error."""
+    """A mistake hides neither those of its own action nor those that come after it."""
     found = _compiled(f"target site {{ rewrite `(?P<x>a)` -> {template} }}").diagnostics
     assert [each.span.text for each in found] == texts
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from tornado_proxy.goregex.matching import Pattern, compile_source
 from tornado_proxy.goregex.syntax import PatternError
@@ -33,6 +35,11 @@ from tornado_proxy.rules.model import (
 from tornado_proxy.templates.template import Template, TemplateMistake, User, compile_plain
 
 _MOST_MISTAKES = 10  # of one template
+
+# An action that prints a value, in Jinja and in Go: no other action refers to it.
+_ACTION = re.compile(
+    r"\{\{(?!-?\s*(?:if|else|end|range|with|define|block|template|break|continue)\b)(?![^{}]*:?=)[^{}]*\}\}"
+)
 
 _Making = tuple[str, Dialect, str, tuple[str, ...]]
 """All that a pattern and a template are made of: source, dialect, template, and the helpers of a Go template."""
@@ -116,13 +123,15 @@ class _Target:
             return made.pattern, made.template
         try:
             pattern = compile_source(source.value)
-            return pattern, _compiled_template(statement, pattern, helpers)
         except PatternError as error:
             return [Diagnostic("bad-source", str(error), source.at(error.offset, error.end), help=error.help)]
-        except TemplateMistake as mistake:
+        compile_text = partial(_compile_template, dialect=dialect, pattern=pattern, helpers=helpers)
+        try:
+            return pattern, compile_text(template.value)
+        except TemplateMistake as first:
             return [
                 Diagnostic("bad-template", str(each), template.at(each.offset, each.end), help=each.help)
-                for each in sorted((mistake, *mistake.others), key=lambda each: each.offset)[:_MOST_MISTAKES]
+                for each in _all_mistakes(template.value, first, compile_text)
             ]
 
     def _claim(self, name: Literal) -> Iterator[Diagnostic]:
@@ -144,9 +153,8 @@ class _Target:
             yield from test
 
 
-def _compiled_template(statement: RewriteStatement, pattern: Pattern, helpers: tuple[str, ...]) -> Template:
-    """Compiles the template of a statement; raises `TemplateMistake`."""
-    text, dialect = statement.template.value, statement.dialect
+def _compile_template(text: str, dialect: Dialect, pattern: Pattern, helpers: tuple[str, ...]) -> Template:
+    """Compiles the template of a rewrite; raises `TemplateMistake`."""
     if dialect is Dialect.PLAIN:
         return compile_plain(text)
     if dialect is Dialect.JINJA:
@@ -156,6 +164,25 @@ def _compiled_template(statement: RewriteStatement, pattern: Pattern, helpers: t
     from tornado_proxy.templates import golang  # noqa: PLC0415 - only if a file needs it
 
     return golang.compile_template(text, pattern.names, pattern.group_count, helpers)
+
+
+def _all_mistakes(
+    text: str, mistake: TemplateMistake, compile_text: Callable[[str], Template]
+) -> Sequence[TemplateMistake]:
+    """Returns the mistakes of a template by place; blanks out an action with a mistake, and compiles the rest again."""
+    found = dict[int, TemplateMistake]()
+    while True:
+        new = {each.offset: each for each in (mistake, *mistake.others) if each.offset not in found}
+        found |= new
+        action = next((each for each in _ACTION.finditer(text) if each.start() <= mistake.offset < each.end()), None)
+        if action is not None and new and len(found) < _MOST_MISTAKES:
+            text = f"{text[: action.start()]}{' ' * len(action[0])}{text[action.end() :]}"
+            try:
+                compile_text(text)
+            except TemplateMistake as another:
+                mistake = another
+                continue
+        return [each for _, each in sorted(found.items())][:_MOST_MISTAKES]
 
 
 def compile_test(statement: TestStatement) -> RuleTest | tuple[Diagnostic, ...]:
