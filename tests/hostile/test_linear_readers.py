@@ -108,7 +108,6 @@ NOT_OF_OTHERS = {
     "tornado_proxy.telemetry.exposition.counter",
     "tornado_proxy.telemetry.exposition.gauge",
     "tornado_proxy.telemetry.exposition.histogram",
-    "tornado_proxy.telemetry.metrics.rewrite_id",
     "tornado_proxy.routing.mounts.host_expression",
     "tornado_proxy.routing.access.path_expression",
 }
