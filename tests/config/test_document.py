@@ -288,3 +288,16 @@ def test_repr_of_a_scalar_hides_its_text():
         repr(ScalarNode(0, 6, ScalarKind.STRING, "hunter"))
         == "ScalarNode(start=0, end=6, kind=<ScalarKind.STRING: 'a string'>)"
     )
+
+
+def test_merge_conflict_is_named():
+    """Each marker that a version control system left is a fault, and nothing else is said of the file."""
+    text = "log:\n<<<<<<< HEAD\n  level: info\n=======\n  level: debug\n>>>>>>> other\n"
+    messages = [f"merge conflict marker `{mark}`" for mark in ("<<<<<<<", "=======", ">>>>>>>")]
+    assert [message for _, message, _ in _faults(text)] == messages
+
+
+@pytest.mark.parametrize("text", ["a: |\n  =======\n", "a: <<<<<<< b", "========"])
+def test_marks_within_a_value_are_no_conflict(text):
+    """A marker stands at the start of a line and is seven characters long."""
+    assert _faults(text) == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pytest
 from hypothesis import given
@@ -179,11 +179,49 @@ def test_the_link_of_a_column_reverses_the_order():
     assert Listing("/", "/", (), {"sort": "size", "order": "desc"}).sorted_by("size") == "/?sort=size&order=asc"
 
 
-def test_the_links_between_pages_keep_the_query():
-    """Form, order and limit stay; the first page has no token."""
-    listing = Listing("/", "/", (), {"after": "t1", "sort": "size", "limit": "5"}, "t2")
-    assert listing.next_href == "/?after=t2&limit=5&sort=size"
-    assert listing.first_page == "/?limit=5&sort=size"
+def _query(href):
+    return dict(parse_qsl(href.partition("?")[2], keep_blank_values=True))
+
+
+def test_pages_lead_on_and_back():
+    """From the first page to the last, and by the same ways back; the order is kept."""
+    seen, query = [], {"sort": "size"}
+    for token in ("t1", "t2", "t3", None):
+        listing = Listing("/", "/", (), query, token)
+        seen.append(query)
+        query = _query(listing.next_page) if token else query
+    back = []
+    while listing.previous_page:
+        query = _query(listing.previous_page)
+        back.append(query.get("after"))
+        listing = Listing("/", "/", (), query, "more")
+        assert query["sort"] == "size"
+    assert [each.get("after") for each in seen] == [None, "t1", "t2", "t3"]
+    assert back == ["t2", "t1", None]
+
+
+def test_the_way_back_is_bounded():
+    """A link remembers thirty pages; where the way back is forgotten, none is shown."""
+    query: dict[str, str] = {}
+    for number in range(50):
+        query = _query(Listing("/", "/", (), query, f"t{number}").next_page)
+    assert len(query["via"]) < 200
+    steps = 0
+    while previous := Listing("/", "/", (), query).previous_page:
+        query, steps = _query(previous), steps + 1
+    assert (steps, query["after"]) == (30, "t19")
+
+
+@pytest.mark.parametrize("query", [{}, {"after": "YQ"}, {"via": "a.b"}])
+def test_without_a_way_there_is_no_way_back(query):
+    """The first page has no page before it, and one that a link of a program led to does not know it."""
+    assert Listing("/", "/", (), query).previous_page is None
+
+
+def test_a_way_that_somebody_wrote_is_harmless():
+    """What is no token is left out."""
+    listing = Listing("/", "/", (), {"after": "YQ", "via": '"><script>.b.' + "x" * 2000})
+    assert listing.previous_page == "/?after=b&via="
 
 
 def test_json_keeps_a_name_that_cannot_be_requested():
@@ -201,3 +239,10 @@ def test_text_is_one_line_an_entry():
 def test_times_are_formatted_in_utc():
     """A time of another zone is converted."""
     assert timestamp(datetime(2026, 5, 1, 14, 0, tzinfo=timezone(timedelta(hours=2)))) == "2026-05-01T12:00:00Z"
+
+
+def test_the_way_back_is_short_however_long_the_names_are():
+    """Servers limit the length of a request line."""
+    listing = Listing("/", "/", (), {"after": "Y" * 1400, "via": ".".join("Z" * 1400 for _ in range(20))}, "next")
+    assert len(listing.next_page) < 5000
+    assert "via=-.ZZZ" in listing.next_page

@@ -87,7 +87,7 @@ LISTINGS = {
             Line("../", None),
         ),
     ),
-    "listing_page": Listing("/", "/", (Line("c.txt", 5 * 1024**3, CHANGED),), {"after": "YQ"}, "dDE"),
+    "listing_page": Listing("/", "/", (Line("c.txt", 5 * 1024**3, CHANGED),), {"after": "YQ", "via": ""}, "dDE"),
     "listing_end": Listing("/a/", "/", (), {"after": "YQ"}),
     "listing_empty": Listing("/", "/", ()),
 }

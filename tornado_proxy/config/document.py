@@ -24,6 +24,7 @@ LARGEST = 200_000
 """How many nodes a document may have, aliases followed: a few lines of aliases can expand to billions."""
 
 # The characters that YAML 1.1, 5.1 does not allow. PyYAML's two parsers report different places for them.
+_CONFLICT = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?=[ \r\n]|\Z)", re.MULTILINE)
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _LONGEST = 60  # characters of a value that messages quote
@@ -177,6 +178,12 @@ def compose(text: str) -> Composed:
         message = f"the character U+{ord(found.group()):04X} cannot stand in YAML"
         fault = Fault("yaml-syntax", message, *found.span(), 'write it as an escape within "…"')
         return Composed((), (fault,), whole=False)
+    if conflicts := tuple(_CONFLICT.finditer(text)):
+        advice = "resolve the conflict and remove its markers"
+        markers = (
+            Fault("yaml-syntax", f"merge conflict marker `{each.group()}`", *each.span(), advice) for each in conflicts
+        )
+        return Composed((), tuple(markers), whole=False)
     builder = _NodeBuilder()
     try:
         _check_depth(text)

@@ -55,6 +55,10 @@ SORT_KEYS: tuple[SortKey, ...] = ("name", "size", "date")
 
 # Query parameters that the links between the pages of a listing keep.
 _KEPT = ("limit", "format", "sort", "order")
+_MOST_EARLIER = 30  # earlier pages whose tokens a link contains
+_LONGEST_VIA = 4000  # characters of these tokens together: servers limit the length of a request line
+_FORGOTTEN = "-"  # replaces the tokens before those
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{1,1500}")
 _DIGITS = re.compile(r"([0-9]+)")
 _NEVER = datetime(1, 1, 1, tzinfo=UTC)
 
@@ -117,7 +121,7 @@ class Listing:
     """A page of the direct entries of a directory, in S3's order.
 
     `path` is the directory's request path, `root` the mount's; both end with `/`. `query` is the request's: `after` is
-    the token of the page, `sort` and `order` are the requested order.
+    the token of the page, `via` has those of the pages before it, `sort` and `order` are the requested order.
     """
 
     path: str
@@ -156,6 +160,27 @@ class Listing:
         return link(self.path, (("after", self.next_token), *self._kept)) if self.next_token else None
 
     @property
+    def next_page(self) -> str | None:
+        """The link to the next page, which contains the way back."""
+        if self.next_token is None:
+            return None
+        via = (*self._via, self.query["after"]) if not self.first else ()
+        kept = via[-_MOST_EARLIER:]
+        while sum(map(len, kept)) > _LONGEST_VIA:
+            kept = kept[1:]
+        return self._page(self.next_token, via if kept == via else (_FORGOTTEN, *kept))
+
+    @property
+    def previous_page(self) -> str | None:
+        """The link to the page before; None on the first page, or if the request does not contain the way back."""
+        if self.first or "via" not in self.query:
+            return None
+        *earlier, before = self._via or ("",)
+        if before == _FORGOTTEN:
+            return None
+        return self._page(before, tuple(earlier)) if before else self.first_page
+
+    @property
     def first_page(self) -> str:
         """The link to the first page."""
         return link(self.path, self._kept)
@@ -164,7 +189,7 @@ class Listing:
         """Returns the link to this page sorted by a key: descending if it is already sorted by it, else ascending."""
         shown = self.order or Order()
         order = "desc" if shown.by == key and not shown.descending else "asc"
-        here = tuple((name, self.query[name]) for name in ("after", "limit", "format") if name in self.query)
+        here = tuple((name, self.query[name]) for name in ("after", "via", "limit", "format") if name in self.query)
         return link(self.path, (*here, ("sort", key), ("order", order)))
 
     @property
@@ -185,6 +210,14 @@ class Listing:
     @property
     def _kept(self) -> Query:
         return tuple((name, self.query[name]) for name in _KEPT if name in self.query)
+
+    @property
+    def _via(self) -> tuple[str, ...]:
+        tokens = tuple(each for each in self.query.get("via", "").split(".") if _TOKEN.fullmatch(each))
+        return tokens[: _MOST_EARLIER + 1]
+
+    def _page(self, token: str, via: tuple[str, ...]) -> str:
+        return link(self.path, (("after", token), ("via", ".".join(via)), *self._kept))
 
 
 def timestamp(moment: datetime | None) -> str | None:

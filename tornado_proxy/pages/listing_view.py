@@ -80,7 +80,8 @@ def listing_view(listing: Listing, offers: Offers) -> dict[str, object]:
         "count": len(lines),
         "pages": {
             "first": None if listing.first else listing.first_page,
-            "next": listing.next_href,
+            "previous": listing.previous_page,
+            "next": listing.next_page,
         },
         "offers": offers,
         "archives": [(each, link(listing.path, (("format", each),))) for each in offers.archives],

@@ -297,7 +297,7 @@ class Pages:
         """Makes a page of each kind; raises the errors of the theme's templates."""
         lines = (Line("directory/"), Line("file.txt", 1, datetime.now(UTC)))
         offers = Offers(upload=True, removable=frozenset({"file.txt"}), archives=("zip",), readme=Markup("<p>text</p>"))
-        whole, part = Listing("/a/b/", "/a/", lines), Listing("/", "/", (), {"after": "a"}, "b")
+        whole, part = Listing("/a/b/", "/a/", lines), Listing("/", "/", (), {"after": "a", "via": "b"}, "c")
         values = [(listing.root, listing_view(listing, offers)) for listing in (whole, part)]
         for root, each in values:
             self._theme.render("listing", root, each)

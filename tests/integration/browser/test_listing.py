@@ -140,7 +140,7 @@ def test_a_column_is_sorted_by_a_click_and_back(browser, demo):
         assert find(browser, "th[aria-sort]").get_attribute("aria-sort") == "descending"
         assert find(browser, "tbody tr:nth-child(2) bdi").text == "build-0100.log"
         browser.find_element("link text", "Next page").click()
-        browser.find_element("link text", "First page").click()
+        browser.find_element("link text", "Previous page").click()
         assert find(browser, "tbody tr:nth-child(2) bdi").text == "build-0100.log"
 
 
