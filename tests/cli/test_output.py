@@ -4,6 +4,7 @@ import errno
 import io
 import subprocess
 import sys
+import threading
 from contextlib import redirect_stderr
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from tornado_proxy.cli.output import (
     CommandError,
     ExitStatus,
+    activity,
     is_stream_error,
     print_diff,
     progress,
@@ -184,3 +186,34 @@ def test_the_end_is_told_on_standard_error(capsys):
     """With the name of the command."""
     assert CommandError("no").report("test") is ExitStatus.FAILED
     assert capsys.readouterr().err == "tornado-proxy test: no\n"
+
+
+class Watched(Terminal):
+    """A terminal that knows when something was shown."""
+
+    def __init__(self):
+        """Nothing was shown yet."""
+        super().__init__()
+        self.seen = threading.Event()
+
+    def write(self, text):
+        """Shows a text."""
+        if "…" in text:
+            self.seen.set()
+        return super().write(text)
+
+
+def test_the_elapsed_time_of_long_work_is_shown_and_removed():
+    """How far it is is unknown, but it is seen to go on."""
+    with redirect_stderr(Watched()) as terminal, activity("linting 3 files", 0.01):
+        assert terminal.seen.wait(30)
+    assert terminal.getvalue().startswith("\r\x1b[Klinting 3 files … 0 s")
+    assert terminal.getvalue().endswith("\r\x1b[K")
+
+
+@pytest.mark.parametrize(("stream", "soon"), [(Terminal, 60), (io.StringIO, 0)])
+def test_no_elapsed_time_is_shown_if_nobody_waits(stream, soon):
+    """The work is soon done, or there is no terminal."""
+    with redirect_stderr(stream()) as terminal, activity("linting", soon):
+        pass
+    assert terminal.getvalue() == ""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from tornado_proxy.cli.output import CommandError, ExitStatus, print_bytes, print_diff, wants_color
+from tornado_proxy.cli.output import CommandError, ExitStatus, activity, print_bytes, print_diff, wants_color
 from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity, counted, errors
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import LintReport, lint
@@ -139,8 +139,9 @@ class _Job:
 
     def look(self, files: Sequence[RuleFile]) -> LintReport:
         """Lints the files before or after fixes."""
-        subject = subject_of(compile_rule_files(files, None, self.helpers), self.settings, self.mistakes)
-        return replace(lint(subject, CHECKS, self.selection), fail_level=self.fail_level)
+        with activity(f"linting {counted(len(files), 'file')}"):
+            subject = subject_of(compile_rule_files(files, None, self.helpers), self.settings, self.mistakes)
+            return replace(lint(subject, CHECKS, self.selection), fail_level=self.fail_level)
 
 
 def _linted(arguments: argparse.Namespace) -> ExitStatus:

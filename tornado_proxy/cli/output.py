@@ -6,6 +6,7 @@ import errno
 import io
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from tornado_proxy.lang.diagnostic import Diagnostic, did_you_mean
 
 _OF_STREAMS = frozenset({errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC})
 _EVERY = 0.1  # seconds between two states of the bar
+_SOON = 1.0  # seconds after which the elapsed time is shown, and between two states of it
 _WIDTH = 30  # columns of the bar
 _CLEAR = "\r\x1b[K"
 _DIFF_COLORS = {"---": "\x1b[1m", "+++": "\x1b[1m", "@@": "\x1b[36m", "-": "\x1b[31m", "+": "\x1b[32m"}
@@ -166,3 +168,27 @@ def progress(label: str, clock: Callable[[], float] = time.monotonic) -> Iterato
         yield draw
     finally:
         print(_CLEAR, end="", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def activity(label: str, soon: float = _SOON) -> Iterator[None]:
+    """Shows the elapsed time while the block runs, after `soon` seconds; for work whose progress is unknown."""
+    if not is_interactive(sys.stderr):
+        yield
+        return
+    ended = threading.Event()
+
+    def show() -> None:
+        begun, clear = time.monotonic(), ""
+        while not ended.wait(soon):
+            clear = _CLEAR
+            print(f"{clear}{label} … {time.monotonic() - begun:.0f} s", end="", file=sys.stderr, flush=True)
+        print(clear, end="", file=sys.stderr, flush=True)
+
+    thread = threading.Thread(target=show, name="activity", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tornado_proxy.cli.inputs import add_format, add_timeout, raise_errors, require_target
-from tornado_proxy.cli.output import CommandError, ExitStatus
+from tornado_proxy.cli.output import CommandError, ExitStatus, activity
 from tornado_proxy.config.model import Target
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.service.snapshot import read_to_check
@@ -53,7 +53,8 @@ def run_probe(arguments: argparse.Namespace) -> int:
     for name in arguments.targets:
         require_target(name, list(targets))
     chosen = [target for name, target in targets.items() if not arguments.targets or name in arguments.targets]
-    results = asyncio.run(probe_buckets(chosen, arguments.timeout, write=arguments.write))
+    with activity("asking S3"):
+        results = asyncio.run(probe_buckets(chosen, arguments.timeout, write=arguments.write))
     print(_json(results) if arguments.format == "json" else to_text(results), end="")
     return ExitStatus.CLEAN if all(result.is_up for result in results) else ExitStatus.FINDINGS
 
