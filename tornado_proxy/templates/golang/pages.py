@@ -1,12 +1,13 @@
-"""Pages, headers and status codes as Go templates: any Python data, definitions shared by several templates.
+"""Pages, headers and status codes as Go templates: rendered with Python data, with definitions that they share.
 
-The functions are those of rules, with what s3-proxy adds for its pages. `value_of` makes Go values of Python's:
+The functions are those of rules, and those that s3-proxy adds for its pages. `value_of` converts Python values to Go
+values:
 
 - None, bool, int, float, str and bytes; datetime is time.Time, without a zone in UTC;
 - a mapping is a map[string]interface {}, a list or a tuple a []interface {};
 - a dataclass is a struct; its field `last_modified` is `LastModified`, unless its metadata names it (`{"go": "ETag"}`);
-- `User`, `RequestData`, `HeaderFields` and `TargetData` are what they are in the templates of rules;
-- `ObjectMetadata` is a map[string]string, as an SDK of AWS for Go reads it from headers;
+- `User`, `RequestData`, `HeaderFields` and `TargetData` have the same types as in the templates of rules;
+- `ObjectMetadata` is a map[string]string, as the AWS SDK for Go reads it from headers;
 - an exception is an error, whose method `Error` is its text.
 """
 
@@ -69,7 +70,7 @@ from tornado_proxy.templates.template import (
 )
 
 PAGE_LIMITS = RenderLimits(steps=200_000, text=4 << 20, items=10_000)
-"""What one rendering of a page may take unless its caller says otherwise; a listing has up to a thousand entries."""
+"""The default limits of one rendering of a page; a listing has up to a thousand entries."""
 
 _SIZES = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 _CAPITALS = {"etag": "ETag", "id": "ID", "s3": "S3", "ssl": "SSL", "uri": "URI", "url": "URL"}
@@ -92,7 +93,7 @@ class PageTemplate:
     _program: Program = field(compare=False, repr=False)
 
     def render(self, data: Any, limits: RenderLimits = PAGE_LIMITS) -> str:
-        """What the page writes for Python data; raises `RenderError`, `LimitError` beyond the limits."""
+        """Returns the text of the page for Python data; raises `RenderError`, and `LimitError` beyond the limits."""
         budget = RenderBudget(limits)
         return runes(self._program.execute(value_of(data, budget), budget))
 
@@ -114,13 +115,13 @@ def compile_page(text: str, helpers: Sequence[str] = ()) -> PageTemplate:
 
 
 def value_of(value: Any, budget: RenderBudget) -> Value:
-    """The Go value of a Python value; raises `ExecutionError` for one of another type."""
+    """Converts a Python value to a Go value; raises `ExecutionError` for one of another type."""
     maker = _MAKERS.get(type(value))
     if maker is not None:
         return maker(value, budget)
     if isinstance(value, RequestData):
         facts = request_facts(value, budget)
-        # A link needs the port, which hosts are compared without.
+        # A link needs the port, which `host` lacks because hosts are compared without it.
         facts.host = go_string(getattr(value, "authority", "")) or facts.host
         return Struct(REQUEST, facts)
     if isinstance(value, Mapping):
@@ -176,7 +177,7 @@ _MAKERS: Mapping[type, Callable[[Any, RenderBudget], Value]] = {
 
 @cache
 def _struct_type(cls: type) -> StructType:
-    """The struct of a dataclass, whose fields are made into values when they are read."""
+    """Returns the struct type of a dataclass; its fields are converted when they are read."""
     names = {each.metadata.get("go") or _capitalized(each.name): each.name for each in fields(cls)}
     return StructType(cls.__name__, "struct", getters={go.encode(): _reading(name) for go, name in names.items()})
 
@@ -187,12 +188,12 @@ def _reading(name: str) -> Callable[[tuple[Any, RenderBudget]], Value]:
 
 
 def _capitalized(name: str) -> str:
-    """A field's name as Go writes it: `last_modified` is LastModified, `etag` is ETag."""
+    """Converts the name of a field to Go's form: `last_modified` to LastModified, `etag` to ETag."""
     return "".join(_CAPITALS.get(word) or word.capitalize() for word in name.split("_"))
 
 
 def _human_size(size: int) -> bytes:
-    """A size in bytes as people read it: in thousands, with one decimal below ten."""
+    """Formats a size in bytes for people: in powers of a thousand, with one decimal below ten."""
     if size < 10:
         return b"%d B" % size
     power = min(int(math.log(size, 1000) + 1e-9), len(_SIZES) - 1)
@@ -215,7 +216,7 @@ def _scheme(request: Struct) -> bytes:
 
 
 def _template_of_text(run: Run, dot: Value, arguments: Sequence[Evaluate]) -> Value:
-    """What a text writes when it is taken for a template, within the budget of the one that calls it."""
+    """Renders a text as a template, within the budget of the calling template."""
     text, data = [evaluate(run, dot) for evaluate in arguments]
     run.budget.spend(10 + len(text))  # it is parsed while it runs
     try:
@@ -240,10 +241,10 @@ PAGE_FUNCTIONS: Mapping[str, Function] = {
     "toYaml": budgeted(write_yaml, ANY),
     "tpl": special(_template_of_text, STRING, ANY),
 }
-"""What pages may call beside the functions of rules."""
+"""The functions for pages, in addition to those of rules."""
 
 
 @cache
 def vocabulary() -> Vocabulary:
-    """The functions that pages may call."""
+    """Returns the functions that pages may call."""
     return Vocabulary({**STANDARD, **functions(), **PAGE_FUNCTIONS}, REFUSED)

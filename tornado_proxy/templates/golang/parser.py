@@ -1,4 +1,4 @@
-"""A template parsed: cut into text and actions, which nest as their keywords say (package text/template/parse)."""
+"""Parses templates: splits them into text and actions, and nests these by keywords (package text/template/parse)."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from tornado_proxy.templates.golang.text import go_string, trim_space
 from tornado_proxy.templates.template import TemplateMistake
 
 ROOT = b"template-string-loaded"
-"""What s3-proxy calls the outermost template; one that defines it has no text of its own."""
+"""The name of the outermost template in s3-proxy; a template that defines it has no text of its own."""
 MOST_TEMPLATES = 100
 _CLOSERS = ("end", "else", "else if", "else with")
 
 DEEPEST = 100
-"""How deep parentheses and control actions may nest; Go allows more of the former than any one writes."""
+"""The most levels of parentheses and of control actions; Go allows more levels of parentheses."""
 
 _LEFT = re.compile(r"\{\{(?:-(?=[ \t\r\n]))?")
 _COMMENT_END = re.compile(r"(?:[ \t\r\n]-)?\}\}")
 
-# What matters for finding an action's end; every other character is passed over one by one.
+# The pieces that matter for finding an action's end; other characters are skipped one by one.
 _PIECE = re.compile(
     r"""(?P<close>(?P<trim>[ \t\r\n]-)?\}\})
       |"(?:\\[^\n]|[^"\\\n])*" |'(?:\\[^\n]|[^'\\\n])*' |`[^`]*`
@@ -37,7 +37,7 @@ _SPACE = " \t\r\n"
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """Text to be written as it stands; `start` is its offset in the template."""
+    """Text that is written unchanged; `start` is its offset in the template."""
 
     text: str
     start: int
@@ -52,7 +52,7 @@ class Inside:
 
 
 def scan(text: str) -> Iterator[Plain | Inside]:
-    """The pieces of a template in order; raises `TemplateMistake` for what is not closed."""
+    """Yields the pieces of a template in order; raises `TemplateMistake` for one that is not closed."""
     position = 0
     while (left := _LEFT.search(text, position)) is not None:
         plain = text[position : left.start()]
@@ -88,7 +88,7 @@ def _comment_end(text: str, left: re.Match[str]) -> int | None:
 
 
 def _action_end(text: str, start: int) -> tuple[int, int, bool]:
-    """Returns the offsets after an action's text and after its delimiter, and whether that trims what follows."""
+    """Returns the offsets after an action's text and after its delimiter, and whether it trims the text after it."""
     depth, position = 0, start
     while (piece := _PIECE.match(text, position)) is not None:
         if piece["close"]:
@@ -104,7 +104,7 @@ def _action_end(text: str, start: int) -> tuple[int, int, bool]:
 
 
 def _after(text: str, position: int) -> int:
-    """The offset of the first character from a position on that is not white space."""
+    """Returns the offset of the first character from a position on that is not white space."""
     while position < len(text) and text[position] in _SPACE:
         position += 1
     return position
@@ -119,12 +119,12 @@ class ParsedTemplate:
 
     @property
     def callable(self) -> Mapping[bytes, nodes.Body]:
-        """The bodies of all templates that can be called by name, the outermost among them."""
+        """The bodies of all templates that can be called by name, including the outermost."""
         return {**self.templates, ROOT: self.body}
 
 
 def parse(text: str) -> ParsedTemplate:
-    """The template's tree; raises `TemplateMistake` with offsets in code points for what is not one."""
+    """Returns the tree of a template; raises `TemplateMistake`, with offsets in code points, for an invalid one."""
     parser = _TemplateParser(scan(text))
     body = parser.top()
     defined = parser.templates.pop(ROOT, ())
@@ -144,19 +144,19 @@ class _Found:
     base: int
 
     def mistake(self, message: str, help: str | None = None, start: int | None = None) -> TemplateMistake:
-        """What is wrong with it, from an offset of its text on."""
+        """Returns a mistake in the action, from an offset of its text on."""
         start = self.action.start if start is None else start
         return TemplateMistake(message, self.base + start, self.base + self.action.end, help)
 
     @property
     def pipeline(self) -> nodes.Pipeline:
-        """The pipeline that its keyword demands."""
+        """The pipeline that the keyword of the action requires."""
         assert self.action.pipeline is not None
         return self.action.pipeline
 
 
 class _TemplateParser:
-    """Puts the pieces of a template together; each method takes what follows what it names."""
+    """Builds the tree from the pieces of a template; each method consumes the pieces of its part."""
 
     def __init__(self, pieces: Iterator[Plain | Inside]) -> None:
         self._pieces = pieces
@@ -166,7 +166,7 @@ class _TemplateParser:
         self.root_definition = 0, 0
 
     def top(self) -> nodes.Body:
-        """The whole template; only here may templates be defined."""
+        """Parses the whole template; templates may be defined only at this level."""
         body, closer = self._pieces_up_to_closer(outermost=True)
         if closer is not None:
             raise closer.mistake(f"there is nothing to `{closer.action.keyword}`")
@@ -188,7 +188,7 @@ class _TemplateParser:
         return tuple(made), None
 
     def _body(self, opening: _Found) -> tuple[nodes.Body, _Found]:
-        """The nodes up to an `end` or an `else`, and that closing action."""
+        """Parses the nodes up to an `end` or an `else`, and returns them with that closing action."""
         self._nest(opening)
         body, closer = self._pieces_up_to_closer()
         self._depth -= 1
@@ -197,13 +197,13 @@ class _TemplateParser:
         return body, closer
 
     def _nest(self, opening: _Found) -> None:
-        """Counts one more level; an `else if` is one too, because its tree is an `if` in an `else`."""
+        """Counts one more level; an `else if` adds one too, because its tree is an `if` in an `else`."""
         self._depth += 1
         if self._depth > DEEPEST:
             raise opening.mistake(f"actions nest deeper than {DEEPEST} levels")
 
     def _definition(self, opening: _Found) -> None:
-        """Names a template; of two with the same name one must be empty, and the other counts."""
+        """Adds a template by its name; of two with the same name one must be empty, and the other is used."""
         ranges, self._ranges = self._ranges, 0
         body, closer = self._body(opening)
         self._ranges = ranges
@@ -252,7 +252,7 @@ class _TemplateParser:
         return nodes.Branch(found.base, found.pipeline, keyword == "with", body, otherwise)
 
     def _otherwise(self, opening: _Found, closer: _Found) -> nodes.Body:
-        """What stands between an `else` and the `end`."""
+        """Parses the nodes between an `else` and the `end`."""
         body: nodes.Body = ()
         if closer.action.keyword == "else":
             body, closer = self._body(opening)

@@ -1,4 +1,4 @@
-"""Templates compiled to closures (the walk functions of text/template's exec.go), and executed."""
+"""Compiles templates to closures and executes them (the walk functions of text/template's exec.go)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tornado_proxy.templates.template import LimitError, RenderBudget, TemplateM
 
 
 class Statements:
-    """Compiles the bodies of one template and of those defined in it."""
+    """Compiles the bodies of one template and of the templates that it defines."""
 
     def __init__(self, operands: Operands, templates: Mapping[bytes, nodes.Body]) -> None:
         self._operands = operands
         self._templates = templates
 
     def template(self, body: nodes.Body) -> Execute:
-        """Compiles a template, which has its own variables, `$` being its dot, and is charged to the budget."""
+        """Compiles a template with its own variables, `$` being its dot; executing it is charged to the budget."""
         self._operands.begin()
         execute_body, cost = self._body(body)
         unset = [UNSET] * (self._operands.variables - 1)
@@ -36,9 +36,9 @@ class Statements:
         return execute
 
     def _body(self, body: nodes.Body) -> tuple[Execute, int]:
-        """Compiles nodes, which run in order until one leaves a `range`; returns their cost in steps too.
+        """Compiles nodes, which run in order until one leaves a `range`; returns also their cost in steps.
 
-        A step is an action, an operand or a field, those of branches that are not taken among them.
+        A step is an action, an operand or a field; those of branches that are not taken count too.
         """
         before = self._operands.weight
         made = [self._node(node) for node in body]
@@ -85,11 +85,11 @@ class Statements:
         return execute
 
     def _bodies(self, node: nodes.Branch | nodes.Range, outer: int) -> tuple[Execute, int, Execute]:
-        """Compiles a body, with its cost, and its `else`; then drops the variables beyond `outer`."""
+        """Compiles a body and its `else`, and returns the cost of the body; then drops the variables beyond `outer`."""
         scope = self._operands.scope
         inner = len(scope)
         body, cost = self._body(node.body)
-        # Go's parser still knows the variables of the body in the `else`, but there they hide no others.
+        # In the `else`, Go's parser still knows the variables of the body, but they hide no others there.
         scope[inner:] = [(name, HIDDEN) for name, _index in scope[inner:]]
         otherwise, _cost = self._body(node.otherwise)
         del scope[outer:]
@@ -141,7 +141,7 @@ class Statements:
 
 
 def iterated(value: Value, variables: int, budget: RenderBudget) -> Iterable[tuple[Value, Value]]:
-    """The pairs that a `range` over a value visits: index or key, and element."""
+    """Returns the pairs that a `range` over a value visits: index or key, and element."""
     if isinstance(value, Slice | Map):
         budget.items(len(value))
         return sorted(value.items()) if isinstance(value, Map) else enumerate(list(value))
@@ -156,9 +156,9 @@ def iterated(value: Value, variables: int, budget: RenderBudget) -> Iterable[tup
 
 
 class Program:
-    """A compiled template; raises `TemplateMistake` for a text that is not one.
+    """A compiled template; raises `TemplateMistake` for an invalid one.
 
-    `mistakes` are names that Go refuses when it parses, `certain_failures` what fails wherever it runs.
+    `mistakes` are names that Go refuses when it parses, `certain_failures` are parts that fail whenever they run.
     """
 
     def __init__(self, text: str, vocabulary: Vocabulary) -> None:
@@ -172,7 +172,7 @@ class Program:
         self.certain_failures: Sequence[TemplateMistake] = operands.certain
 
     def execute(self, data: Value, budget: RenderBudget) -> bytes:
-        """What the template writes for the data; raises `RenderError`."""
+        """Returns the output of the template for the data; raises `RenderError`."""
         run = Run(self.templates, budget)
         try:
             run.invoke(self.templates[ROOT], INVALID if data is None else data)
@@ -191,24 +191,24 @@ BUILT_IN: Mapping[str, str] = MappingProxyType(
         "main.body.errorJsonBody": '{"error": {{ toJson .Error.Error }}}',
     }
 )
-"""The bodies of the helpers that s3-proxy's own file of helpers defines, by their names."""
+"""The bodies of the helpers in s3-proxy's own file of helpers, by name."""
 
 _CALLS = re.compile(r"\{\{.*(?:template|include|block)\b", re.DOTALL)
 _DEFINES = re.compile(r'\{\{-?\s*(?:define|block)\s+["`]([^"`]*)["`]')
 
 
 def calls_helpers(text: str) -> bool:
-    """Whether a template may call others by name; most do not, and are compiled without any."""
+    """Returns whether a template may call others by name; most do not, and are compiled without helpers."""
     return _CALLS.search(text) is not None
 
 
 def built_in(texts: Sequence[str]) -> str:
-    """The definitions of the built-in helpers, except those that a text defines itself: Go allows one of a name."""
+    """Returns the definitions of the built-in helpers that no text defines: Go allows one definition of a name."""
     own = {name for text in texts for name in _DEFINES.findall(text)}
     lines = (f'{{{{- define "{name}" }}}}{body}{{{{ end -}}}}' for name, body in BUILT_IN.items() if name not in own)
     return "".join(lines)
 
 
 def leading(helpers: Sequence[str], text: str) -> str:
-    """The definitions of all helpers as they stand before a template's own text."""
+    """Returns the definitions of all helpers as the text before a template's own text."""
     return "".join(f"{each}\n" for each in (built_in([*helpers, text]), *helpers))

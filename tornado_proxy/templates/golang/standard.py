@@ -1,4 +1,4 @@
-"""The functions that text/template brings itself: printing, escaping, indexing, comparing (funcs.go, package fmt)."""
+"""The functions of text/template itself: printing, escaping, indexing, comparing (funcs.go, package fmt)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _DIGITS = re.compile("[0-9]*")
 
 
 def sprint(budget: RenderBudget, *values: Value, follow: bool = False) -> bytes:
-    """fmt.Sprint: a space stands between two operands if neither is a string."""
+    """fmt.Sprint: writes a space between two operands if neither is a string."""
     printer = Printer(budget)
     after_string = True
     for value in values:
@@ -48,7 +48,7 @@ def sprint(budget: RenderBudget, *values: Value, follow: bool = False) -> bytes:
 
 
 def sprintln(budget: RenderBudget, *values: Value) -> bytes:
-    """fmt.Sprintln: a space stands between any two, a line feed at the end."""
+    """fmt.Sprintln: writes a space between any two operands, and a line feed at the end."""
     printer = Printer(budget)
     for number, value in enumerate(values):
         if number:
@@ -59,7 +59,7 @@ def sprintln(budget: RenderBudget, *values: Value) -> bytes:
 
 
 def sprintf(budget: RenderBudget, format: bytes, *values: Value) -> bytes:
-    """The format with each verb replaced by its argument."""
+    """fmt.Sprintf: replaces each verb of the format by its argument."""
     printer = Printer(budget)
     _Formatting(format.decode("utf-8", "surrogateescape"), values, printer).run()
     return b"".join(printer.buffer)
@@ -67,7 +67,7 @@ def sprintf(budget: RenderBudget, format: bytes, *values: Value) -> bytes:
 
 @dataclass(slots=True)
 class _Formatting:
-    """One walk through a format; `next` is the argument that the next verb takes."""
+    """One pass over a format; `next` is the index of the next verb's argument."""
 
     format: str
     values: Sequence[Value]
@@ -79,7 +79,7 @@ class _Formatting:
     after_index: bool = False
 
     def run(self) -> None:
-        """Writes everything."""
+        """Writes the whole format."""
         while self.position < len(self.format):
             percent = self.format.find("%", self.position)
             end = len(self.format) if percent < 0 else percent
@@ -127,7 +127,7 @@ class _Formatting:
         return self.format[self.position : self.position + 1]
 
     def _index(self) -> None:
-        """An argument's number between brackets."""
+        """Reads an argument's number between brackets."""
         self.after_index = False
         if self._peek() != "[":
             return
@@ -173,7 +173,7 @@ class _Formatting:
             printer.write(b"%!(BADPREC)")
 
     def _measure(self) -> tuple[int | None, bool]:
-        """A width or a precision, and whether an argument gives it, in place of a `*`."""
+        """Reads a width or a precision; returns also whether it is a `*`, which takes it from an argument."""
         if self._peek() != "*":
             return self._digits(), False
         self.position += 1
@@ -181,7 +181,7 @@ class _Formatting:
         return self._star(), True
 
     def _star(self) -> int | None:
-        """An argument that gives a width or a precision; None if it cannot."""
+        """Returns the width or precision in the next argument; None if it is missing or not valid."""
         if self.next >= len(self.values):
             return None
         value = self.values[self.next]
@@ -196,7 +196,7 @@ class _Formatting:
         if not match[0]:
             return None
         number = _number(match[0])
-        # Go gives up the rest of the format with a number that is too large.
+        # After a number that is too large, Go ignores the rest of the format.
         self.position = len(self.format) if number is None else match.end()
         return number
 
@@ -215,7 +215,7 @@ class _Formatting:
 
 
 def _number(digits: str) -> int | None:
-    """The number, if it is one and not absurdly large."""
+    """Returns the number of some digits; None if they are not a number or it is too large for Go."""
     significant = digits.lstrip("0")
     if not digits or not _DIGITS.fullmatch(digits) or len(significant) > _LONGEST:
         return None
@@ -258,14 +258,14 @@ def _js_rune(rune: str) -> str:
 
 
 def _eq(first: Value, *others: Value) -> bool:
-    """Whether the first argument equals one of the others."""
+    """Returns whether the first argument equals one of the others."""
     if not others:
         raise ExecutionError("there is nothing to compare with")
     return any(equal(first, other) for other in others)
 
 
 def _index(item: Value, *indexes: Value) -> Value:
-    """What stands in a list, a string or a map at an index, and so on for further indexes."""
+    """Returns the element of a list, a string or a map at an index; further indexes apply to that element."""
     if item is None or item is INVALID:
         raise ExecutionError("there is no value to index")
     for each in indexes:
@@ -291,7 +291,7 @@ def _position(each: Value, last: int) -> int:
 
 
 def _slice(item: Value, *indexes: Value) -> Value:
-    """A part of a list or a string, between two indexes; a third one would limit a list's capacity."""
+    """Returns the part of a list or a string between two indexes; a third one, a list's capacity, is only checked."""
     if not isinstance(item, Slice | bytes):
         raise ExecutionError(f"a `{type_name(item)}` cannot be sliced")
     if len(indexes) > (2 if isinstance(item, bytes) else 3):
@@ -310,19 +310,19 @@ def _length(item: Value) -> int:
 
 
 def _call(item: Value, *_arguments: Value) -> Value:
-    """Go calls a function that is a value; nothing that a template reads is one."""
+    """Raises `ExecutionError`: Go calls a function that is a value, and no value in a template is a function."""
     raise ExecutionError(f"a `{type_name(item)}` is not a function")
 
 
 def _text(values: tuple[Value, ...], budget: RenderBudget) -> bytes:
-    """The arguments as an action would write them."""
+    """Formats the arguments as an action does."""
     text = sprint(budget, *(b"<no value>" if value is None else value for value in values), follow=True)
-    budget.spend(len(text) >> 2)  # each character may be escaped by itself
+    budget.spend(len(text) >> 2)  # each character may be escaped separately
     return text
 
 
 def _until(run: Run, dot: Value, arguments: Sequence[Evaluate], *, truth: bool) -> Value:
-    """The first argument whose truth is the one asked for, or the last; what follows is not evaluated."""
+    """Returns the first argument with this truth, or the last one; the arguments after it are not evaluated."""
     value: Value = INVALID
     for evaluate in arguments:
         value = evaluate(run, dot)
@@ -332,7 +332,7 @@ def _until(run: Run, dot: Value, arguments: Sequence[Evaluate], *, truth: bool) 
 
 
 def _include(run: Run, dot: Value, arguments: Sequence[Evaluate]) -> Value:
-    """What a template defined beside the outermost one writes, as a value."""
+    """Returns the output of a template that is defined beside the outermost one."""
     name, data = [evaluate(run, dot) for evaluate in arguments]
     body = run.helpers.get(name)
     if body is None:
@@ -345,7 +345,7 @@ def _include(run: Run, dot: Value, arguments: Sequence[Evaluate]) -> Value:
 
 
 INCLUDE = special(_include, STRING, ANY)
-"""What Helm adds to sprig: a template's text as a value."""
+"""The function that Helm adds to sprig: the output of a template as a value."""
 
 
 STANDARD: Mapping[str, Function] = MappingProxyType(

@@ -1,8 +1,8 @@
-"""The go dialect of rules: a template compiled at load, rendered for each key that its source matched.
+"""The go dialect of rules: templates that are compiled at load, and rendered for each key that a source matched.
 
-What can be known before it runs is looked at at load: the groups and fields that it names, and if it needs a user. A
-*place* is what is known of dot and `$` somewhere in a template: whether they are the outermost data, and whether a
-condition around it has made sure of a user.
+The groups and fields that a template names, and whether it needs a user, are checked at load. A *place* describes dot
+and `$` at a point of a template: whether they are the outermost data, and whether a condition around it ensures that
+there is a user.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tornado_proxy.templates.template import (
     trimmed,
 )
 
-# Functions that ask whether there is a user without reading from it.
+# Functions that test whether there is a user without reading its members.
 _QUESTIONS = frozenset(("all", "and", "any", "coalesce", "default", "empty", "eq", "ne", "not", "or", "ternary"))
 _LOOKUPS = frozenset(("get", "index"))
 _ENDLESS = RenderLimits(steps=1 << 62)  # reading a sample costs little, and a text may name any number of fields
@@ -47,9 +47,9 @@ class _CheckPlace:
 
 
 class TemplateCheck:
-    """What a template names: its groups with their places, whether it may read from an absent user, and what is wrong.
+    """A check of all parts of a template that may run: the groups and fields that it names, and its need of a user.
 
-    Checks everything that may run. The text of the template begins at `start`, after those of its helpers.
+    The text of the template begins at `start`, after the texts of its helpers.
     """
 
     def __init__(self, parsed: ParsedTemplate, groups: Iterable[str], start: int = 0) -> None:
@@ -89,7 +89,7 @@ class TemplateCheck:
         self._body(node.otherwise, replace(inner, user=inner.user or sure_otherwise))
 
     def _guards(self, pipeline: nodes.Pipeline, place: _CheckPlace) -> tuple[bool, bool]:
-        """Whether a condition that holds, or one that does not, is sure of a user."""
+        """Returns whether a condition ensures a user where it is true, and where it is false."""
         if len(pipeline.commands) > 1:
             return False, False
         first, *arguments = pipeline.commands[0]
@@ -136,7 +136,7 @@ class TemplateCheck:
                 self._template(template.value, replace(place, dot=_is_root(data, place)))
         for operand in command:
             self._operand(operand, place, asked=asked if operand is first else name in _QUESTIONS)
-            # What follows in an `and` is evaluated only if there is a user.
+            # The later operands of an `and` are evaluated only if there is a user.
             if name == "and" and _is_user(operand, place):
                 place = replace(place, user=True)
 
@@ -161,7 +161,7 @@ class TemplateCheck:
                 )
 
     def _path(self, names: tuple[str, ...], start: int, place: _CheckPlace, *, asked: bool) -> None:
-        """Fields of the outermost data, which begin at an offset of the template."""
+        """Checks a path of fields of the outermost data, which begins at an offset of the template."""
         first, *rest = names
         if first == "User":
             self.reads_user = self.reads_user or not (place.user or (asked and not rest))
@@ -179,7 +179,7 @@ class TemplateCheck:
 
 
 def _path_of(operand: nodes.Operand, place: _CheckPlace) -> tuple[str, ...]:
-    """The fields of the outermost data that an operand names; empty for any other operand."""
+    """Returns the fields of the outermost data that an operand names; empty for any other operand."""
     return operand.fields if isinstance(operand, nodes.Chain) and _is_root(operand.operand, place) else ()
 
 
@@ -188,7 +188,7 @@ def _is_user(operand: nodes.Operand, place: _CheckPlace) -> bool:
 
 
 def _is_root(operand: nodes.Operand, place: _CheckPlace) -> bool:
-    """Whether an operand is the outermost data itself."""
+    """Returns whether an operand is the outermost data itself."""
     match operand:
         case nodes.Dot():
             return place.dot
@@ -198,7 +198,7 @@ def _is_root(operand: nodes.Operand, place: _CheckPlace) -> bool:
 
 
 def _mistakes_of_path(value: Value, names: Sequence[str], start: int) -> Iterator[TemplateMistake]:
-    """What is wrong with fields of the outermost data, found by reading them from a sample."""
+    """Yields the mistakes in a path of fields of the outermost data; finds them by reading a sample."""
     budget = RenderBudget(_ENDLESS)
     parent = "the data of a request"
     for name in names:
@@ -224,7 +224,7 @@ def _members(value: Value) -> set[bytes]:
 
 
 LIMITS = RenderLimits()
-"""What one rendering of a rule's template may take."""
+"""The limits of one rendering of a rule's template."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,10 +235,10 @@ class GoTemplate:
     group_references: tuple[tuple[str, int, int], ...] = field(compare=False, repr=False)
     reads_user: bool = field(compare=False, repr=False)
     _program: Program = field(compare=False, repr=False)
-    helpers: tuple[str, ...] = field(default=(), repr=False)  # texts that define what it may call
+    helpers: tuple[str, ...] = field(default=(), repr=False)  # texts that define templates that it may call
 
     def render(self, captures: Captures, data: TargetKeyRewriteData) -> str:
-        """The text for one match, line ends removed and ends trimmed; raises `RenderError`."""
+        """Returns the text for one match, without line ends and with both ends trimmed; raises `RenderError`."""
         budget = RenderBudget(LIMITS)
         written = self._program.execute(root(captures, data, budget), budget)
         try:
@@ -250,15 +250,15 @@ class GoTemplate:
 
 @cache
 def vocabulary() -> Vocabulary:
-    """The functions that rules may call."""
+    """Returns the functions that rules may call."""
     return Vocabulary({**STANDARD, **functions()}, REFUSED)
 
 
 def compile_template(text: str, names: Mapping[str, int], group_count: int, helpers: Sequence[str] = ()) -> GoTemplate:
-    """The template of a text, for a source with these groups; raises `TemplateMistake`.
+    """Compiles a template for a source with these groups; raises `TemplateMistake`.
 
-    `helpers` are texts whose definitions it may call. What is sure to fail once it runs is a mistake here, though Go
-    finds it when it runs.
+    `helpers` are texts with definitions that it may call. A part that fails whenever it runs is a mistake here; Go
+    reports it only when it runs.
     """
     before = leading(helpers, text) if calls_helpers(text) else ""
     try:
@@ -273,7 +273,7 @@ def compile_template(text: str, names: Mapping[str, int], group_count: int, help
 
 
 def _in_text(mistake: TemplateMistake, start: int) -> TemplateMistake:
-    """The mistake at its place in the text that begins at `start`; at its beginning if a helper has the mistake."""
+    """Returns the mistake with offsets in the text that begins at `start`; 0 if a helper has the mistake."""
     if mistake.offset >= start:
         end = None if mistake.end is None else mistake.end - start
         return TemplateMistake(str(mistake), mistake.offset - start, end, mistake.help)

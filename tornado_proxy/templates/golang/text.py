@@ -1,7 +1,7 @@
-"""Go's strings are bytes: their runes, what kind a rune is, its case, and strings as Go source writes them.
+"""Go's strings: their bytes, their runes with kind and case, and their form as literals in Go source.
 
-The functions are those of packages unicode, unicode/utf8, strings and strconv. Everywhere in this package a `bytes` is
-a Go string. A `str` holds runes, one code point each.
+The functions are those of the packages unicode, unicode/utf8, strings and strconv. Everywhere in this package a `bytes`
+is a Go string. A `str` contains runes, one code point each.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Callable
 
 from tornado_proxy.templates.template import GO_SPACES
 
-# What `surrogateescape` makes of a byte that is not UTF-8: Go sees such a byte as one U+FFFD.
+# The code points of `surrogateescape` for bytes that are not UTF-8: to Go, such a byte is one U+FFFD.
 _INVALID = re.compile("[\ud800-\udfff]")
 
 _SPACES = frozenset(GO_SPACES)
 
 
 def runes(string: bytes) -> str:
-    """The runes of a Go string; each byte that is not UTF-8 is one U+FFFD."""
+    """Decodes a Go string to its runes; each byte that is not UTF-8 is one U+FFFD."""
     try:
         return string.decode()
     except UnicodeDecodeError:
@@ -27,7 +27,7 @@ def runes(string: bytes) -> str:
 
 
 def go_string(text: str) -> bytes:
-    """The Go string of a text; a lone surrogate is U+FFFD, as wherever Go makes a string of runes."""
+    """Encodes a text as a Go string; a lone surrogate becomes U+FFFD, as in Go's conversions of runes to strings."""
     try:
         return text.encode()
     except UnicodeEncodeError:
@@ -35,7 +35,7 @@ def go_string(text: str) -> bytes:
 
 
 def rune_starts(string: bytes) -> list[int]:
-    """The offset of each rune, in bytes."""
+    """Returns the offset of each rune, in bytes."""
     if string.isascii():
         return list(range(len(string)))
     decoded = string.decode("utf-8", "surrogateescape")
@@ -47,12 +47,12 @@ def rune_starts(string: bytes) -> list[int]:
 
 
 def is_space(rune: str) -> bool:
-    """Whether unicode.IsSpace holds."""
+    """unicode.IsSpace."""
     return rune in _SPACES
 
 
 def trim_space(string: bytes) -> bytes:
-    """strings.TrimSpace: without white space at both ends; other bytes stay as they are, UTF-8 or not."""
+    """strings.TrimSpace: removes white space at both ends; other bytes stay unchanged, UTF-8 or not."""
     if string.isascii():
         return string.strip(b"\t\n\v\f\r ")
     return string.decode("utf-8", "surrogateescape").strip(GO_SPACES).encode("utf-8", "surrogateescape")
@@ -68,24 +68,24 @@ is_upper, is_lower, is_title = map(_of_category, ("Lu", "Ll", "Lt"))
 
 
 def is_print(rune: str) -> bool:
-    """Whether strconv.IsPrint holds: letters, marks, numbers, punctuation, symbols and the ASCII space."""
+    """strconv.IsPrint: letters, marks, numbers, punctuation, symbols and the ASCII space."""
     return rune == " " or unicodedata.category(rune)[0] in "LMNPS"
 
 
 def upper(rune: str) -> str:
-    """unicode.ToUpper: one rune for one, where Python would write two or three."""
+    """unicode.ToUpper: returns one rune for one, even if Python returns two or three."""
     large = rune.upper()
     return large if len(large) == 1 else title(rune)
 
 
 def lower(rune: str) -> str:
-    """unicode.ToLower: one rune for one."""
+    """unicode.ToLower: returns one rune for one."""
     small = rune.lower()
     return small if len(small) == 1 else small[0]
 
 
 def title(rune: str) -> str:
-    """unicode.ToTitle: one rune for one."""
+    """unicode.ToTitle: returns one rune for one."""
     titled = rune.title()
     return titled if len(titled) == 1 else rune
 
@@ -117,7 +117,7 @@ _PIECE = re.compile(
 
 
 class QuotingError(ValueError):
-    """A text that strconv.Unquote refuses; `offset` is where in it the fault lies."""
+    """A text that strconv.Unquote refuses; `offset` is the place of the fault in it."""
 
     def __init__(self, message: str, offset: int) -> None:
         super().__init__(message)
@@ -151,7 +151,7 @@ def _escaped(rune: str, mark: str, *, ascii_only: bool) -> str:
 
 
 def can_backquote(string: bytes) -> bool:
-    """strconv.CanBackquote: whether the string can stand between backticks on one line."""
+    """strconv.CanBackquote: whether the string can be written between backticks on one line."""
     try:
         decoded = string.decode()
     except UnicodeDecodeError:
@@ -168,12 +168,12 @@ def unquote(literal: str) -> bytes:
 
 
 def unquote_char(literal: str) -> int:
-    """The code point of a character literal, quotes included."""
+    """Returns the code point of a character literal, which includes its quotes."""
     pieces = list(_PIECE.finditer(literal[1:-1]))
     if len(pieces) != 1 or len(pieces[0]["text"] or "'") != 1:
         raise QuotingError("a character constant holds one character", 1)
     character = _unescaped(pieces[0], "'")
-    # An escape of a byte is a code point here, even where it is not UTF-8.
+    # An escape of a byte gives the code point of the same value, even if the byte is not UTF-8.
     return character[0] if len(character) == 1 else ord(character.decode())
 
 

@@ -1,4 +1,4 @@
-"""URLs, queries and header fields as Go has them (packages net/url and net/http)."""
+"""URLs, queries and header fields in Go's types (packages net/url and net/http)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _UNRESERVED = (string.ascii_letters + string.digits + "-_.~").encode()
 _HOST = _UNRESERVED + b"!$&'()*+,;=:[]<>\""
 
 PATH = _UNRESERVED + b"$&+,/:;=@"
-"""The bytes that stand in a path as they are; so the other sets for their parts."""
+"""The bytes that are not escaped in a path; the other sets are those of other parts of a URL."""
 FRAGMENT = _UNRESERVED + b"$&+,/:;=?@!()*"
 USER_PASSWORD = _UNRESERVED + b"$&+,;="
 
@@ -51,7 +51,7 @@ class Userinfo:
 
 @dataclass(frozen=True, slots=True)
 class Url:
-    """The parts of a URL, decoded but for the query; the raw ones are hints of how path and fragment were encoded."""
+    """The parts of a URL, decoded except the query; `raw_path` and `raw_fragment` are hints of the encoding."""
 
     scheme: bytes = b""
     opaque: bytes = b""
@@ -67,17 +67,17 @@ class Url:
 
     @property
     def escaped_path(self) -> bytes:
-        """The path encoded: as the hint says where that is its encoding."""
+        """The encoded path; `raw_path` if that is a valid encoding of it."""
         return _encoded(self.path, PATH + b"*" if self.path == b"*" else PATH, self.raw_path)
 
     @property
     def escaped_fragment(self) -> bytes:
-        """The fragment encoded: as the hint says where that is its encoding."""
+        """The encoded fragment; `raw_fragment` if that is a valid encoding of it."""
         return _encoded(self.fragment, FRAGMENT, self.raw_fragment)
 
     @property
     def request_uri(self) -> bytes:
-        """What a request line asks for: path and query."""
+        """The target in a request line: path and query."""
         target = self.opaque or self.escaped_path or b"/"
         if self.opaque.startswith(b"//"):
             target = self.scheme + b":" + target
@@ -101,23 +101,23 @@ class Url:
         if path and not path.startswith(b"/") and self.host:
             start += b"/"
         if not start and b":" in path.partition(b"/")[0]:
-            # Such a segment would be taken for a scheme.
+            # Without `./`, this segment would be read as a scheme.
             start = b"./"
         return start + path
 
 
 def escape(text: bytes, kept: bytes) -> bytes:
-    """The text with every other byte than those kept as `%XX`."""
+    """Escapes all bytes as `%XX` except those to keep."""
     return quote_from_bytes(text, safe=kept).encode()
 
 
 def query_escape(text: bytes) -> bytes:
-    """url.QueryEscape: a space is `+`."""
+    """url.QueryEscape: writes a space as `+`."""
     return quote_plus(text, safe="~").encode()
 
 
 def unescape(text: bytes, *, plus: bool = False) -> bytes:
-    """The text with its escapes decoded, and `+` as a space if that is asked for; raises `UrlError`."""
+    """Decodes the escapes of a text, and with `plus` also `+` to a space; raises `UrlError`."""
     text = text.replace(b"+", b" ") if plus else text
     if b"%" not in text:
         return text
@@ -127,7 +127,7 @@ def unescape(text: bytes, *, plus: bool = False) -> bytes:
 
 
 def parse(text: bytes) -> Url:
-    """The URL, or reference to one, of a text; raises `UrlError`."""
+    """Parses a URL or a relative reference; raises `UrlError`."""
     rest, _, fragment = text.partition(b"#")
     if _CONTROL.search(rest):
         raise UrlError("invalid control character in URL")
@@ -208,7 +208,7 @@ def _check_port(port: bytes) -> None:
 
 
 def _unescape_host(host: bytes, *, zone: bool = False) -> bytes:
-    """Only bytes beyond ASCII are escaped in a host; in a zone also what could stand there, and spaces."""
+    """Decodes a host, where only bytes beyond ASCII are escaped; in a zone also spaces and the bytes of a host."""
     for match in _ESCAPE.finditer(host):
         byte = int(match[1] or b"0", 16)
         if match[0] != b"%25" and not (byte == 0x20 or byte in _HOST if zone else byte >= 0x80):
@@ -219,7 +219,7 @@ def _unescape_host(host: bytes, *, zone: bool = False) -> bytes:
 
 
 def _encoded(decoded: bytes, kept: bytes, hint: bytes) -> bytes:
-    """An encoding: the hint, if that is a valid one."""
+    """Returns the hint if it is a valid encoding of the decoded text, otherwise the usual encoding."""
     if not hint.translate(None, kept + b"!$&'()*+,;=:@[]%"):
         with suppress(UrlError):
             if unescape(hint) == decoded:
@@ -228,7 +228,7 @@ def _encoded(decoded: bytes, kept: bytes, hint: bytes) -> bytes:
 
 
 def split_port(host: bytes) -> tuple[bytes, bytes]:
-    """A host without its port and without brackets, and the port."""
+    """Returns a host without brackets, and its port."""
     name, colon, port = host.rpartition(b":")
     if not colon or not _PORT.fullmatch(colon + port):
         name, port = host, b""
@@ -238,7 +238,7 @@ def split_port(host: bytes) -> tuple[bytes, bytes]:
 
 
 def parse_query(query: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """The pairs of a query in order; those with a semicolon or a bad escape are left out (url.ParseQuery)."""
+    """Yields the pairs of a query in order, except those with a semicolon or a bad escape (url.ParseQuery)."""
     for part in query.split(b"&"):
         name, _, value = part.partition(b"=")
         if not part or b";" in part:
@@ -253,12 +253,12 @@ _TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 
 
 def canonical(name: bytes) -> bytes:
-    """The name with capitals at the start of its words, as Go keeps it (textproto.CanonicalMIMEHeaderKey)."""
+    """Capitalizes the words of a header's name, as Go stores it (textproto.CanonicalMIMEHeaderKey)."""
     return b"-".join(word.capitalize() for word in name.split(b"-")) if _TOKEN.fullmatch(name) else name
 
 
 def first(lists: Map, name: bytes) -> bytes:
-    """The first value of a name, empty without one."""
+    """Returns the first value of a name; empty without one."""
     return next(iter(lists.get(name, ())), b"")
 
 
@@ -274,7 +274,7 @@ def _encode(budget: RenderBudget, values: Map) -> bytes:
 
 
 def copied(budget: RenderBudget, lists: Map) -> Map:
-    """A copy of lists by name; a template may sort them in place."""
+    """Returns a copy of lists by name, because a template may sort them in place."""
     budget.spend(sum(map(len, lists.values())) + len(lists) >> 1)
     return Map({name: string_slice(each) for name, each in lists.items()}, lists.type)
 
@@ -304,7 +304,7 @@ VALUES = Type(
 
 
 def collected(type: Type, pairs: Iterable[tuple[bytes, bytes]]) -> Map:
-    """A map of the pairs' names to the lists of their values, in order."""
+    """Returns a map of the pairs' names to lists of their values, in order."""
     collected = Map((), type)
     for name, value in pairs:
         collected.setdefault(name, string_slice(())).append(value)
@@ -312,6 +312,6 @@ def collected(type: Type, pairs: Iterable[tuple[bytes, bytes]]) -> Map:
 
 
 def header(pairs: Iterable[tuple[str, str]]) -> Map:
-    """The header of a request; the host is not a field of it, as in Go's servers."""
+    """Returns the header of a request, without the field Host, as in Go's servers."""
     encoded = ((canonical(name.encode()), value.encode()) for name, value in pairs)
     return collected(HEADER, ((name, value) for name, value in encoded if name != b"Host"))

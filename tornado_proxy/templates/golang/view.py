@@ -1,4 +1,4 @@
-"""The data of a request as Go programs see it: the fields and methods that templates written for s3-proxy read."""
+"""The data of a request as Go values, with the fields and methods that templates for s3-proxy read."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from tornado_proxy.templates.template import (
 
 @dataclass(slots=True)
 class RequestFacts:
-    """The request in Go's terms; a server's URL has path and query only.
+    """The request as Go sees it; the URL in a server has only path and query.
 
-    Header and query are parsed when they are first read, once a request, and that is charged to the budget.
+    Header and query are parsed when they are first read, once per request; the cost is charged to the budget.
     """
 
     data: RequestData
@@ -57,19 +57,19 @@ class RequestFacts:
 
     @property
     def request_uri(self) -> bytes:
-        """What the request line asks for."""
+        """The target in the request line."""
         if self._request_uri is None:
             self._request_uri = self.encoded(lambda url: url.request_uri)
         return self._request_uri
 
     def encoded(self, read: Callable[[Url], Value]) -> Value:
-        """Something that the URL encodes, charged by its size."""
+        """Reads an encoded part of the URL, and charges for the size of path and query."""
         self.budget.spend(len(self.url.path) + len(self.url.raw_query) >> 3)
         return read(self.url)
 
     @property
     def query(self) -> Map:
-        """The query's values by name."""
+        """The values of the query by name."""
         if self._query is None:
             self.budget.spend((len(self.url.raw_query) >> 4) + self.url.raw_query.count(b"&"))
             self._query = collected(VALUES, urls.parse_query(self.url.raw_query))
@@ -154,13 +154,13 @@ REQUEST = StructType(
 
 
 def request_facts(request: RequestData, budget: RenderBudget) -> RequestFacts:
-    """The facts of a request that came in, charged to a budget."""
+    """Returns the facts of an incoming request; their costs are charged to the budget."""
     url = Url(path=go_string(request.path), raw_query=go_string(request.raw_query))
     return RequestFacts(request, url, go_string(request.host), budget)
 
 
 class AbsentUser(Nil):
-    """The user where nobody is signed in: false and empty, but reading its members fails."""
+    """The user of a request if nobody is signed in: false and empty; reading its members fails."""
 
     __slots__ = ()
 
@@ -174,12 +174,12 @@ class AbsentUser(Nil):
 
 
 class GroupMap(Map):
-    """What the source's groups took, by name and by number; one that does not exist is an error, not empty."""
+    """The texts of the source's groups by number and by name; reading an unknown group is an error, not empty."""
 
     __slots__ = ()
 
     def lookup(self, key: Value) -> Value:
-        """The value of a key."""
+        """Returns the value of a key; raises `ExecutionError` for an unknown group."""
         found = self.get(key, INVALID)
         if found is INVALID:
             raise ExecutionError(f"unknown group `{key.decode('utf-8', 'replace')}`")
@@ -211,7 +211,7 @@ _USER_METHODS = {name: reading(read) for name, read in _USER_ATTRIBUTES.items()}
 
 
 def _user_type(name: str, fields: Mapping[bytes, bytes]) -> StructType:
-    """A kind of user: each field gives what a method gives."""
+    """Returns the type of a kind of user; each field has the value of a method."""
     getters = {field: _USER_ATTRIBUTES[method] for field, method in fields.items()}
     return StructType(name, "ptr", methods=_USER_METHODS, getters=getters)
 
@@ -234,11 +234,11 @@ USERS: Mapping[str, StructType] = {
         },
     ),
 }
-"""The kinds of users; which fields one has depends on how it signed in, all have the same methods."""
+"""The types of users by kind; their fields depend on the way of signing in, all have the same methods."""
 
 
 def user_value(user: User) -> Struct:
-    """The user, as what it is to Go."""
+    """Returns the Go value of a user."""
     return Struct(USERS.get(user.kind, USERS["BASIC"]), user, boxed=True)
 
 
@@ -277,7 +277,7 @@ TARGET = StructType(
 
 @dataclass(slots=True)
 class RootFacts:
-    """What the outermost dot stands for; request and groups are made when they are first read."""
+    """The data of the outermost dot; request and groups are created when they are first read."""
 
     data: TargetKeyRewriteData
     captures: Captures
@@ -287,17 +287,17 @@ class RootFacts:
     made_groups: Map | None = None
 
     def user(self) -> Value:
-        """The user, or what stands for a missing one."""
+        """Returns the user, or the value for a missing one."""
         return self.nobody if self.data.user is None else user_value(self.data.user)
 
     def request(self) -> RequestFacts:
-        """The request, always the same object."""
+        """Returns the request, always the same object."""
         if self.made_request is None:
             self.made_request = request_facts(self.data.request, self.budget)
         return self.made_request
 
     def groups(self) -> Map:
-        """The source's groups, by name and by number."""
+        """Returns the source's groups by number and by name."""
         if self.made_groups is None:
             texts = [go_string(text or "") for text in self.captures.groups]
             self.made_groups = GroupMap({b"%d" % number: text for number, text in enumerate(texts)})
@@ -322,7 +322,7 @@ _NOBODY = AbsentUser()
 
 
 def root(captures: Captures, data: TargetKeyRewriteData, budget: RenderBudget) -> Struct:
-    """The outermost dot of a rule's template; what is made for it is charged to the budget."""
+    """Returns the outermost dot of a rule's template; the cost of its parts is charged to the budget."""
     return Struct(ROOT, RootFacts(data, captures, budget, _NOBODY))
 
 
@@ -335,7 +335,7 @@ _ANY_USER = StructType(
 
 
 def sample(groups: Iterable[str], budget: RenderBudget) -> Struct:
-    """An outermost dot with these groups, an empty request, and a user that has the fields of all kinds."""
+    """Returns an outermost dot with these groups, an empty request, and a user that has the fields of all kinds."""
     user = Struct(_ANY_USER, User(""))
     empty = Map({go_string(name): b"" for name in groups})
     return Struct(ROOT, RootFacts(TargetKeyRewriteData(""), Captures(()), budget, user, None, empty))

@@ -38,7 +38,7 @@ def is_empty(value: Value) -> bool:
 
 
 def forgiving(call: Callable[..., Value], fallback: Callable[..., Value]) -> Callable[..., Value]:
-    """Returns a function that has a fallback for errors, as sprig's functions without `must` have."""
+    """Returns a function with a fallback value for errors, as in sprig's functions without `must`."""
 
     def forgiven(budget: RenderBudget, *arguments: Value) -> Value:
         try:
@@ -218,7 +218,7 @@ def _until(budget: RenderBudget, count: int) -> Slice:
 
 
 def _seq(budget: RenderBudget, *numbers: int) -> bytes:
-    """Returns numbers as the command of that name: `seq LAST`, `seq FIRST LAST` or `seq FIRST STEP LAST`."""
+    """Returns numbers like the command `seq`: `seq LAST`, `seq FIRST LAST` or `seq FIRST STEP LAST`."""
     if not 1 <= len(numbers) <= 3:
         return b""
     start, end = (1, numbers[0]) if len(numbers) == 1 else (numbers[0], numbers[-1])

@@ -196,7 +196,7 @@ def _formatted(budget: RenderBudget, moment: Moment, layout: bytes) -> bytes:
 
 
 def _moment_of(value: Value) -> Moment:
-    """Returns the moment of a time, or of seconds since 1970; for any other value sprig takes the present."""
+    """Returns the moment of a time, or of seconds since 1970; for any other value sprig uses the present."""
     if isinstance(value, Struct) and value.type is TIME:
         moment: Moment = value.source
         return moment
@@ -230,7 +230,7 @@ _date_modify = budgeted(forgiving(_must_date_modify, lambda _text, time: time), 
 
 
 def _duration(value: Value) -> bytes:
-    """Formats seconds: a string or an int64; for any other value sprig takes 0."""
+    """Formats seconds: a string or an int64; for any other value sprig uses 0."""
     seconds = atoi(value) if type(value) is bytes else value if type(value) is Int64 else 0
     return format_duration(wrap_int(seconds * _SECOND)).encode()
 

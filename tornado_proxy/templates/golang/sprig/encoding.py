@@ -112,7 +112,7 @@ class _Writer:
         self.pieces.append(piece)
 
     def value(self, value: Value, depth: int = 0) -> None:
-        """Writes a value; raises `ExecutionError` for one that has no form in JSON."""
+        """Writes a value; raises `ExecutionError` for one that JSON cannot represent."""
         self._budget.spend()
         self._budget.nest(depth)
         if is_nil(value):
@@ -181,7 +181,7 @@ def _number(value: float) -> bytes:
 
 
 def _write(budget: RenderBudget, value: Value, *, html: bool = True, pretty: bool = False) -> bytes:
-    """Returns the JSON text of a value; raises `ExecutionError` if it has none."""
+    """Returns the JSON text of a value; raises `ExecutionError` if JSON cannot represent it."""
     writer = _Writer(budget, html=html, pretty=pretty)
     writer.value(value)
     return b"".join(writer.pieces)
@@ -204,7 +204,7 @@ def _decoded(budget: RenderBudget, text: bytes, number: Callable[[str], float]) 
 
 
 def from_json(value: Any, budget: RenderBudget, depth: int = 0) -> Value:
-    """The Go value of a decoded JSON text: objects are map[string]any, arrays []any, ints are int, floats float64."""
+    """Converts a decoded JSON text to a Go value: map[string]any, []any, int for ints, float64 for floats."""
     budget.nest(depth)
     match value:
         case str():
@@ -261,7 +261,7 @@ _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 
 
 def write_yaml(budget: RenderBudget, value: Value) -> bytes:
-    """Returns the YAML text of a value without its last line end; empty for one that has no form in YAML."""
+    """Returns the YAML text of a value without its last line end; empty if YAML cannot represent it."""
     try:
         written = _write(budget, value, html=False)
     except ExecutionError:

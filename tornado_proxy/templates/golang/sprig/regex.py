@@ -26,12 +26,12 @@ from tornado_proxy.templates.golang.values import STRING_SLICE, ExecutionError, 
 from tornado_proxy.templates.template import LimitError, PlainTemplate, RenderBudget, compile_plain
 
 Span: TypeAlias = tuple[int, int]
-"""Where a group begins and ends, in bytes; (-1, -1) if it took no part."""
+"""The beginning and the end of a group, in bytes; (-1, -1) if it took no part."""
 
 _MEMORY = 2 << 20  # bytes; compiling a larger expression would take too long
 
 LONGEST = 2048
-"""The most bytes of an expression."""
+"""The maximum length of an expression, in bytes."""
 
 
 class CompiledRegex:
@@ -64,12 +64,12 @@ class CompiledRegex:
 
 @lru_cache(maxsize=64)  # at most 128 MiB
 def compile_regex(pattern: bytes) -> CompiledRegex:
-    """Compiles an expression, or finds it: most expressions in templates are constants."""
+    """Compiles an expression, with a cache: most expressions in templates are constants."""
     return CompiledRegex(pattern)
 
 
 def matches(expression: CompiledRegex, text: bytes, budget: RenderBudget, most: int = -1) -> Iterator[Sequence[Span]]:
-    """Yields successive matches (regexp's allMatches), none of them empty right after another; -1 means all."""
+    """Yields successive matches (regexp's allMatches), without empty ones right after another; -1 means all."""
     text, offsets = _readable(text)
     if offsets is not None:
         budget.spend(len(offsets) >> 1)
@@ -102,7 +102,7 @@ def _readable(text: bytes) -> tuple[bytes, list[int] | None]:
             read += written
             offsets += [offset] * len(written)
             offset += len(rune.encode("utf-8", "surrogateescape"))
-        # Index -1, that of a group which took no part, has the last.
+        # The last entry is for index -1, that of a group that took no part.
         return bytes(read), [*offsets, offset, -1]
     return text, None
 
@@ -137,7 +137,7 @@ def _expansion(replacement: bytes) -> PlainTemplate:
 
 
 class _Constant(bytes):
-    """An expression that is a literal of the template, and is compiled with it."""
+    """An expression that is a literal in the template, and is compiled together with it."""
 
     expression: CompiledRegex
 

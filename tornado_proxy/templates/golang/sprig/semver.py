@@ -171,7 +171,7 @@ _WILD = (b"", b"x", b"X", b"*")
 
 @dataclass(frozen=True, slots=True)
 class _Constraint:
-    """An operator and a version, of which the first `given` of three numbers are fixed: `1.x` has one."""
+    """An operator and a version; the first `given` of its three numbers are fixed: one in `1.x`."""
 
     operator: bytes
     version: Version
@@ -179,11 +179,11 @@ class _Constraint:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the whole version counts; of `*`, it is 0.0.0."""
+        """Whether the whole version counts, as in `1.2.3` and `*`; the version of `*` is 0.0.0."""
         return self.given in (0, 3)
 
     def admits(self, version: Version) -> bool:
-        """Returns whether a version fulfils it; a pre-release only if the constraint has one."""
+        """Returns whether a version satisfies it; a pre-release only if the constraint has one."""
         if version.pre and not self.version.pre and (self.operator != b"!=" or self.given < 3):
             return False
         return _OPERATORS[self.operator](self, version)

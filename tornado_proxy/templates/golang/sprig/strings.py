@@ -14,7 +14,7 @@ from tornado_proxy.templates.template import RenderBudget
 
 
 def strings_of(budget: RenderBudget, value: Value) -> list[bytes]:
-    """Returns the elements of a list as strings, without nil ones; any other value is a list of itself."""
+    """Returns the elements of a list as strings, without nil; any other value counts as a list with one element."""
     if isinstance(value, Slice):
         budget.spend(len(value))
         return [shown(element, budget) for element in value if element is not None]
