@@ -1,4 +1,4 @@
-"""Functions, methods and fields as templates use them: what parameters take, and what a name stands for (exec.go)."""
+"""Functions, methods and fields of templates, and the conversion of arguments to parameters (exec.go)."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ from tornado_proxy.templates.template import RenderBudget, TemplateMistake
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parameter:
-    """What a parameter of one Go type takes; `name` is the type's.
+    """A parameter of a Go type, whose name is `name`.
 
-    `convert` gives a value as the function gets it, `literal` a literal's value; both raise `ExecutionError`.
+    `convert` converts a value and `literal` a literal to the value that the function receives; both raise
+    `ExecutionError`.
     """
 
     name: str
@@ -38,11 +39,11 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
-    """A function of templates: its implementation, its parameters, and that of the arguments beyond them.
+    """A function of templates: its implementation, its parameters, and the parameter of any further arguments.
 
-    Arguments are counted and converted before the implementation sees them, which raises `ExecutionError` where Go
-    returns an error or panics. A `budgeted` one gets the `RenderBudget` before its arguments. A `special` one gets the
-    run, dot, and closures of its arguments, which it evaluates when it needs them.
+    The implementation receives the right number of arguments, already converted, and raises `ExecutionError` where Go
+    returns an error or panics. If `budgeted` is set, it receives the `RenderBudget` before its arguments. If `special`
+    is set, it receives the run, dot and a list of closures, and evaluates each argument by calling its closure.
     """
 
     call: Callable[..., Value]
@@ -52,11 +53,11 @@ class Function:
     special: bool = False
 
     def accepts(self, count: int) -> bool:
-        """Whether it can be called with this number of arguments."""
+        """Whether the function can be called with this number of arguments."""
         return count >= len(self.parameters) if self.rest else count == len(self.parameters)
 
     def parameter(self, index: int) -> Parameter:
-        """The parameter of the argument at an index."""
+        """Returns the parameter of the argument at an index."""
         if index < len(self.parameters):
             return self.parameters[index]
         assert self.rest is not None
@@ -64,40 +65,40 @@ class Function:
 
 
 def function(call: Callable[..., Value], *parameters: Parameter, rest: Parameter | None = None) -> Function:
-    """A function whose implementation needs its arguments only."""
+    """Returns a function whose implementation needs only its arguments."""
     return Function(call, parameters, rest)
 
 
 def reading(read: Callable[[Any], Value]) -> Function:
-    """A method without arguments that reads the Python object behind its receiver."""
+    """Returns a method without arguments that reads the Python object behind its receiver."""
     return Function(lambda receiver: read(receiver.source))
 
 
 def budgeted(call: Callable[..., Value], *parameters: Parameter, rest: Parameter | None = None) -> Function:
-    """A function whose implementation accounts for the work it does."""
+    """Returns a function whose implementation charges its work to the budget."""
     return Function(call, parameters, rest, budgeted=True)
 
 
 def special(call: Callable[..., Value], *parameters: Parameter, rest: Parameter | None = None) -> Function:
-    """A function that decides itself which of its arguments are evaluated, or that needs the run."""
+    """Returns a function that decides itself which of its arguments are evaluated, or that needs the run."""
     return Function(call, parameters, rest, special=True)
 
 
 def wrong_type(value: Value, expected: str) -> ExecutionError:
-    """The error for a value that a parameter does not take."""
+    """Returns the error for a value that a parameter does not accept."""
     if value is INVALID:
         return ExecutionError(f"there is no value where a `{expected}` is expected")
     return ExecutionError(f"a `{expected}` is expected, not a `{type_name(value)}`")
 
 
 def wrong_literal(literal: Constant, expected: str) -> ExecutionError:
-    """The error for a literal that a parameter does not take."""
+    """Returns the error for a literal that a parameter does not accept."""
     kinds: dict[type, str] = {bool: "bool", Number: "number", bytes: "string"}
     return ExecutionError(f"a `{expected}` is expected, not a {kinds.get(type(literal.value), 'nil')}")
 
 
 def ideal(literal: Constant) -> Value:
-    """The value of a literal where no type is expected; raises `ExecutionError` for nil."""
+    """Returns the value of a literal where no type is expected; raises `ExecutionError` for nil."""
     number = literal.value
     if number is None:
         raise ExecutionError("`nil` cannot stand alone")
@@ -113,7 +114,10 @@ def ideal(literal: Constant) -> Value:
 
 
 def exactly(cls: type, name: str, form: str = "") -> Parameter:
-    """A parameter that takes values and literals of one Python type, numbers in one of their forms."""
+    """Returns a parameter that accepts values and literals of one Python type.
+
+    `form` is the attribute of `Number` that a literal is read from; without it, the literal's value itself is used.
+    """
 
     def convert(value: Value) -> Value:
         if type(value) is cls:
@@ -130,7 +134,7 @@ def exactly(cls: type, name: str, form: str = "") -> Parameter:
 
 
 def struct_of(name: str) -> Parameter:
-    """A parameter that takes the structs of one type, which no literal is."""
+    """Returns a parameter that accepts the structs of one type, and no literals."""
 
     def convert(value: Value) -> Struct:
         if isinstance(value, Struct) and value.type.name == name:
@@ -144,7 +148,7 @@ def struct_of(name: str) -> Parameter:
 
 
 def _convert_any(value: Value) -> Value:
-    # An interface with methods loses them here, a nil one too; an absent user stays what it is.
+    # Go converts an interface with methods, even a nil one, to an interface{} without any; an absent user is kept.
     if type(value) is Struct and value.boxed:
         return Struct(value.type, value.source)
     return None if value is INVALID or (type(value) is Nil and value.type.kind == "interface") else value
@@ -176,7 +180,10 @@ MAP = Parameter(ANY_MAP.name, _convert_map, _map_literal)
 
 
 def read(receiver: Value, name: bytes, budget: RenderBudget) -> Value:
-    """The field, the key, or the result of the method of that name; what is read from no value is not a value."""
+    """Returns the field, the key's value or the method's result of that name.
+
+    The result for the receiver `INVALID` is `INVALID`.
+    """
     if type(receiver) is Struct:
         getter = receiver.type.getters.get(name)
         if getter is not None:
@@ -194,7 +201,7 @@ def read(receiver: Value, name: bytes, budget: RenderBudget) -> Value:
 
 
 def method_of(receiver: Value, name: bytes) -> Function | None:
-    """The method of that name; None where the receiver's type has none."""
+    """Returns the method of that name, or None if the receiver's type does not have it."""
     if receiver is None or receiver is INVALID:
         return None
     method: Function | None = type_of(receiver).methods.get(name)
@@ -208,7 +215,7 @@ def call_method(
     arguments: Sequence[Callable[[Parameter], Value]],
     budget: RenderBudget,
 ) -> Value:
-    """The method's result for arguments that are asked for as its parameters take them."""
+    """Calls a method with arguments that are evaluated for its parameters."""
     if not method.accepts(len(arguments)):
         raise ExecutionError(f"the method `{name.decode()}` does not take {len(arguments)} arguments")
     values = [argument(method.parameter(index)) for index, argument in enumerate(arguments)]
@@ -219,18 +226,18 @@ def call_method(
     return result
 
 
-_DATA = frozenset(("User", "Request", "Target", "Key", "Groups"))  # what a rule's template reads
+_DATA = frozenset(("User", "Request", "Target", "Key", "Groups"))  # the data that a rule's template can read
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The functions by name, and the names that are known and refused, each with the reason."""
+    """The functions by name, and the names of known but refused functions with the reasons."""
 
     functions: Mapping[str, Function]
     refused: Mapping[str, str] = field(default_factory=dict)
 
     def unknown(self, name: str, start: int) -> TemplateMistake:
-        """What is wrong with a name that no function has."""
+        """Returns the mistake for a name that is not the name of a function."""
         end = start + len(name)
         if name in self.refused:
             return TemplateMistake(f"the function `{name}` is refused: {self.refused[name]}", start, end)
@@ -244,6 +251,6 @@ class Vocabulary:
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str | None:
-    """The help for an unknown name: the one of the known names that resembles it most."""
+    """Returns the help for an unknown name: the known name that is most similar to it."""
     meant = difflib.get_close_matches(name, names, n=1)
     return f"did you mean `{meant[0]}`?" if meant else None

@@ -1,4 +1,4 @@
-"""Values as text: under one verb with its flags, width and precision, or as `print` writes them (package fmt)."""
+"""Formatting of values with a verb, its flags, width and precision, or as `print` writes them (package fmt)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tornado_proxy.templates.golang.values import (
 from tornado_proxy.templates.template import RenderBudget
 
 STRINGER = 16
-"""The steps that a value's own text is charged with: a time takes that long."""
+"""The number of steps charged for a call of a value's String method, which is what a time costs."""
 _INTEGER_BASES = {"v": 10, "d": 10, "b": 2, "o": 8, "O": 8, "x": 16, "X": 16}
 _FLOAT_PRECISIONS = dict.fromkeys("vbgGxX", SHORTEST) | dict.fromkeys("fFeE", 6)
 _FLOAT_VERBS = {"v": "g", "F": "f"}
@@ -39,12 +39,12 @@ _PREFIXES = {2: "0b", 16: "0x"}
 
 
 def printed(value: Value, budget: RenderBudget) -> bytes:
-    """What an action writes for a value; a pointer is followed, unless an interface with methods holds it."""
+    """Returns the output of an action; a pointer is followed unless it is in an interface with methods."""
     return b"<no value>" if value is INVALID else shown(value, budget, follow=True)
 
 
 def shown(value: Value, budget: RenderBudget, *, follow: bool = False) -> bytes:
-    """The value as `%v` shows it."""
+    """Formats a value like `%v`."""
     if type(value) is bytes:
         return value
     printer = Printer(budget)
@@ -53,7 +53,7 @@ def shown(value: Value, budget: RenderBudget, *, follow: bool = False) -> bytes:
 
 
 class Printer:
-    """A buffer that values are written to, each as its kind and a verb want it.
+    """A buffer that values are formatted into by their kind and a verb.
 
     `sharp_v` and `plus_v` are the flags of `%#v` and `%+v`.
     """
@@ -77,13 +77,13 @@ class Printer:
         self.precision: int | None = None
 
     def write(self, text: bytes) -> None:
-        """Adds to the buffer."""
+        """Adds text to the buffer."""
         self.size += len(text)
         self.budget.fit(self.size)
         self.buffer.append(text)
 
     def pad(self, text: bytes, *, zeros: bool = True) -> None:
-        """Adds to the buffer, padded to the width in runes; `zeros` allows padding with zeros."""
+        """Adds text to the buffer, padded to the width in runes; `zeros` allows padding with zeros."""
         missing = (self.width or 0) - len(runes(text))
         if missing <= 0:
             self.write(text)
@@ -95,7 +95,10 @@ class Printer:
             self.write((b"0" if self.zero and zeros else b" ") * missing + text)
 
     def integer(self, value: int, base: int, verb: str, *, sharp: bool) -> None:
-        """An integer in a base; `verb` X and O change the digits and the prefix, which `sharp` demands."""
+        """Writes an integer in a base.
+
+        The verbs X and O change the digits and the prefix; `sharp` demands the prefix.
+        """
         if self.precision == 0 and value == 0:
             self.pad(b"", zeros=False)
             return
@@ -115,7 +118,7 @@ class Printer:
         self.pad((digits.upper() if verb == "X" else digits).encode(), zeros=False)
 
     def unicode(self, value: int) -> None:
-        """An integer as U+0078, and as its character with `#`."""
+        """Writes an integer as U+0078, and adds its character if the flag `#` is set."""
         value &= MAX_UINT
         precision = max(self.precision or 4, 4)
         self.budget.text(precision)
@@ -125,11 +128,11 @@ class Printer:
         self.pad(text.encode(), zeros=False)
 
     def string(self, value: bytes) -> None:
-        """A string as it is, cut to as many runes as the precision says."""
+        """Writes a string, cut to as many runes as the precision allows."""
         self.pad(self._cut(value))
 
     def quoted(self, value: bytes) -> None:
-        """A quoted string: between backticks with `#` where that is possible, in ASCII with `+`."""
+        """Writes a quoted string: between backticks with `#` if that is possible, in ASCII with `+`."""
         value = self._cut(value)
         self.budget.spend(len(value) >> 3)
         if self.sharp and can_backquote(value):
@@ -138,7 +141,10 @@ class Printer:
             self.pad(quote(value, ascii_only=self.plus))
 
     def hexadecimal(self, value: bytes, *, large: bool) -> None:
-        """A string's bytes in hexadecimal; the precision counts bytes, a space parts them, `#` adds 0x."""
+        """Writes a string's bytes in hexadecimal.
+
+        The precision counts bytes, a space flag separates them, and `#` adds 0x.
+        """
         value = value if self.precision is None else value[: self.precision]
         prefix = b"0x" if self.sharp else b""
         digits = value.hex(" ").encode().split(b" ")
@@ -153,7 +159,7 @@ class Printer:
         return value if len(starts) <= self.precision else value[: starts[self.precision]]
 
     def floating(self, value: float, verb: str, precision: int) -> None:
-        """A float64; a precision of -1 asks for the shortest form."""
+        """Writes a float64; a precision of -1 demands the shortest form."""
         precision = precision if self.precision is None else self.precision
         self.budget.text(max(precision, 0))
         number = format_float(value, verb, precision)
@@ -176,7 +182,10 @@ class Printer:
             self.pad((sign + number).encode())
 
     def argument(self, value: Value, verb: str, *, follow: bool = False) -> None:
-        """A value by itself, with the flags that are set; `follow` shows what a pointer points to, without its `&`."""
+        """Writes a value that is not inside another one, with the flags that are set.
+
+        `follow` writes what a pointer points to, without its `&`.
+        """
         if value is None and verb in "Tv":
             self.pad(b"<nil>")
         elif value is None or verb == "w":
@@ -191,7 +200,7 @@ class Printer:
             self._value(value, verb, 0)
 
     def bad_verb(self, value: Value, verb: str) -> None:
-        """What is written for a verb that does not fit the value."""
+        """Writes the error text for a verb that does not fit the value."""
         self._erring = True
         self.write(go_string(f"%!{verb}("))
         if value is None:
@@ -203,7 +212,7 @@ class Printer:
         self._erring = False
 
     def _address(self, value: Value) -> None:
-        type_name(value)  # an absent user has none, and says so
+        type_name(value)  # an absent user has no type name and raises an error here
         if is_nil(value):
             self.integer(0, 16, "v", sharp=not self.sharp)
         elif isinstance(value, Slice | Map | Struct):
@@ -215,7 +224,7 @@ class Printer:
         self.budget.spend()
         self.budget.nest(depth)
         if value is None:
-            # Only within a list or a map: there a nil is shown whatever the verb.
+            # This happens only inside a list or a map, where Go writes a nil in the same way with every verb.
             self.write(b"interface {}(nil)" if self.sharp_v else b"<nil>")
             return
         of = type_of(value)
@@ -225,7 +234,7 @@ class Printer:
         else:
             self._KINDS[of.kind](self, value, verb, depth)
 
-    def _bool(self, value: bool, verb: str, _depth: int) -> None:  # noqa: FBT001 - it is the value to write, no flag
+    def _bool(self, value: bool, verb: str, _depth: int) -> None:  # noqa: FBT001 - the value to write, not a flag
         if verb in "tv":
             self.pad(b"true" if value else b"false")
         else:
@@ -327,7 +336,7 @@ class Printer:
             self._struct(value, verb, depth)
 
     def _nil_pointer(self, value: Value, verb: str) -> None:
-        """A nil pointer, which is the integer 0 under the verbs of integers."""
+        """Writes a nil pointer, which is the integer 0 for the verbs of integers."""
         if verb == "v" and self.sharp_v:
             self.write(f"({type_name(value)})(nil)".encode())
         elif verb == "v":
@@ -355,7 +364,7 @@ class Printer:
 
 
 def _rune(value: int) -> str:
-    """The character of a code; U+FFFD where there is none."""
+    """Returns the character of a code, or U+FFFD if there is no such character."""
     value &= MAX_UINT
     return chr(value) if _is_character(value) else "\ufffd"
 

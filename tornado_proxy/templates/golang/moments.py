@@ -1,4 +1,7 @@
-"""Moments of Go's package time, written and read by layouts: as the time `Mon Jan 2 15:04:05 MST 2006` would be."""
+"""Moments of Go's package time, formatted and parsed by layouts.
+
+A layout shows how the time `Mon Jan 2 15:04:05 MST 2006` would be written.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +24,17 @@ _PARTS = ("year", "month", "day", "hour", "minute", "second", "weekday", "year d
 
 
 def days_since_epoch(year: int, month: int, day: int) -> int:
-    """The days from 1970-01-01 to a date of the Gregorian calendar; years, months and days may be out of range."""
+    """Returns the number of days from 1970-01-01 to a date of the Gregorian calendar.
+
+    Years, months and days may be out of range.
+    """
     years, month = divmod(month - 1, 12)
     era, year_of_era = divmod(year + years - 1, 400)
     return era * _ERA_DAYS + date(year_of_era + 1, month + 1, 1).toordinal() + day - 2 - _EPOCH_DAYS
 
 
 def date_of(days: int) -> tuple[int, int, int]:
-    """Year, month and day of a number of days since 1970-01-01."""
+    """Returns the year, month and day of a number of days since 1970-01-01."""
     era, day_of_era = divmod(days + _EPOCH_DAYS, _ERA_DAYS)
     found = date.fromordinal(day_of_era + 1)
     return era * 400 + found.year, found.month, found.day
@@ -36,7 +42,10 @@ def date_of(days: int) -> tuple[int, int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A moment in a zone; without a name the zone is known by its offset only."""
+    """A moment in a zone.
+
+    `offset` is in seconds east of UTC. A zone with an empty name is known by its offset only.
+    """
 
     seconds: int
     nanosecond: int = 0
@@ -45,7 +54,7 @@ class Moment:
 
     @classmethod
     def of(cls, date: tuple[int, int, int], clock: tuple[int, int, int] = (0, 0, 0), nanosecond: int = 0) -> Moment:
-        """The moment of a date and a time of day in UTC."""
+        """Returns the moment of a date and a time of day in UTC."""
         hour, minute, second = clock
         return cls(days_since_epoch(*date) * DAY + hour * 3600 + minute * 60 + second, nanosecond)
 
@@ -55,27 +64,27 @@ class Moment:
 
     @property
     def date(self) -> tuple[int, int, int]:
-        """Year, month and day."""
+        """The year, month and day."""
         return date_of(self._local // DAY)
 
     @property
     def clock(self) -> tuple[int, int, int]:
-        """Hour, minute and second."""
+        """The hour, minute and second."""
         second = self._local % DAY
         return second // 3600, second // 60 % 60, second % 60
 
     @property
     def weekday(self) -> int:
-        """The day of the week, Sunday being 0."""
+        """The day of the week; Sunday is 0."""
         return (self._local // DAY + 4) % 7
 
     @property
     def year_day(self) -> int:
-        """The day of the year, the first being 1."""
+        """The day of the year; the first is 1."""
         return self._local // DAY - days_since_epoch(self.date[0], 1, 1) + 1
 
     def parts(self) -> Mapping[str, int]:
-        """The numbers that layouts name; weekdays and months count from 1."""
+        """Returns the numbers that layouts refer to by name; weekdays and months count from 1."""
         return dict(zip(_PARTS, (*self.date, *self.clock, self.weekday + 1, self.year_day), strict=True))
 
     @property
@@ -84,19 +93,22 @@ class Moment:
         return self.seconds * 10**9 + self.nanosecond
 
     def plus(self, nanoseconds: int) -> Moment:
-        """The moment some nanoseconds later, in the same zone."""
+        """Returns the moment that is later by a number of nanoseconds, in the same zone."""
         seconds, nanosecond = divmod(self.nanosecond + nanoseconds, 10**9)
         return replace(self, seconds=self.seconds + seconds, nanosecond=nanosecond)
 
     def plus_date(self, years: int, months: int, days: int) -> Moment:
-        """The moment with a later date; days beyond a month's end run into the next month (Time.AddDate)."""
+        """Returns the moment with a later date (Time.AddDate).
+
+        Days beyond the end of a month continue in the next month.
+        """
         year, month, day = self.date
         time_of_day = self._local % DAY
         local = days_since_epoch(year + years, month + months, day + days) * DAY + time_of_day
         return replace(self, seconds=local - self.offset)
 
     def in_utc(self) -> Moment:
-        """The same moment in UTC."""
+        """Returns the same moment in UTC."""
         return Moment(self.seconds, self.nanosecond)
 
 
@@ -111,13 +123,13 @@ _ELEMENT = re.compile(
 
 
 def _elements(layout: str) -> Iterable[tuple[str, str]]:
-    """What stands for itself, and the element after it that stands for a part of a time; empty at the end."""
+    """Splits a layout into pairs of literal text and the element after it, which is empty at the end."""
     pieces = _ELEMENT.split(layout)
     return zip(pieces[::2], [*pieces[1::2], ""], strict=True)
 
 
 def format_moment(moment: Moment, layout: str) -> str:
-    """The moment as a layout says (Time.Format)."""
+    """Formats a moment by a layout (Time.Format)."""
     parts = moment.parts()
     written = ((before, _write(moment, parts, element) if element else "") for before, element in _elements(layout))
     return "".join(before + text for before, text in written)
@@ -131,7 +143,7 @@ _NAMES: Mapping[str, tuple[str, Sequence[str]]] = {
     "Mon": ("weekday", _SHORT_WEEKDAYS),
 }
 _ONE_OR_TWO, _TWO = "[0-9]{1,2}", "[0-9]{2}"
-# What an element stands for, how its number is written, how it is read, and the largest.
+# The part of a time, the format of its number, the pattern to read it, and the largest number.
 _NUMBERS: Mapping[str, tuple[str, str, str, int]] = {
     "2006": ("year", "04d", "[0-9]{4}", 9999),
     "06": ("year", "02d", _TWO, 99),
@@ -194,7 +206,7 @@ _FRACTION = "(?:[.,][0-9]+)?"
 
 
 def parse_moment(layout: str, text: str) -> Moment:
-    """The moment that a text names; raises `ExecutionError`."""
+    """Parses a text by a layout; raises `ExecutionError`."""
     reader = _MomentReader(text)
     parts = list(_elements(layout))
     for index, (before, element) in enumerate(parts):
@@ -205,7 +217,7 @@ def parse_moment(layout: str, text: str) -> Moment:
 
 
 class _MomentReader:
-    """What is left of a text, and what was read of it."""
+    """A reader of a text, with the rest of the text and the parts read so far."""
 
     def __init__(self, text: str) -> None:
         self._text = self._rest = text
@@ -219,7 +231,10 @@ class _MomentReader:
         return ExecutionError(f"`{self._text}` does not match its layout")
 
     def skip(self, literal: str) -> None:
-        """Reads literal text; a run of spaces matches any run, and nothing at the end."""
+        """Reads literal text.
+
+        A run of spaces matches a run of any length, and the empty rest at the end of the text.
+        """
         for index, char in enumerate(literal):
             if char != " ":
                 self._match(re.escape(char))
@@ -229,7 +244,7 @@ class _MomentReader:
                 self._rest = self._rest.lstrip(" ")
 
     def element(self, element: str, following: str) -> None:
-        """Reads an element; a fraction may follow a second even if the layout has none."""
+        """Reads an element; a fraction may follow a second even if it is not in the layout."""
         if element in _NUMBERS:
             name, _form, pattern, most = _NUMBERS[element]
             number = int(self._match(pattern)[0])
@@ -245,7 +260,7 @@ class _MomentReader:
         elif element == "MST":
             self._read_zone()
         elif element[0] in ".,":
-            # `.000` wants as many digits, `.999` takes any number of them, even none.
+            # `.000` demands exactly that many digits; `.999` accepts any number of them, or no fraction at all.
             self._read_fraction(f"[.,][0-9]{{{len(element) - 1}}}" if element[1] == "0" else _FRACTION)
         else:
             self._read_offset(element)
@@ -260,7 +275,7 @@ class _MomentReader:
         return match
 
     def _name(self, names: Sequence[str]) -> int:
-        """The index of the name that comes next, in any case of its letters."""
+        """Reads a name in upper or lower case and returns its index."""
         for index, name in enumerate(names):
             if self._rest[: len(name)].lower() == name.lower() and self._rest[: len(name)].isascii():
                 self._rest = self._rest[len(name) :]
@@ -296,7 +311,7 @@ class _MomentReader:
         self._zone, self._rest = self._rest[:length], self._rest[length:]
 
     def moment(self) -> Moment:
-        """What was read, if nothing is left."""
+        """Returns the moment that was read; raises `ExecutionError` if text is left."""
         if self._rest:
             raise self._fail()
         hour, minute, second = (self._numbers.get(name, 0) for name in ("hour", "minute", "second"))
@@ -324,13 +339,13 @@ class _MomentReader:
             return Moment(read.seconds - self._offset, read.nanosecond, self._offset, zone)
         if not self._zone:
             return read
-        # What Go makes of a zone that it knows by name only: the time as read, and at most GMT's hours shown.
+        # Go keeps the time as read if it knows a zone by name only; only the hours of GMT+N become an offset.
         hours = _hours(self._zone[3:]) if self._zone.startswith("GMT") else 0
         return Moment(read.seconds, read.nanosecond, hours * 3600, self._zone)
 
 
 def _zone_length(text: str) -> int:
-    """The length of the zone name at the start of a text, 0 without one (parseTimeZone)."""
+    """Returns the length of the zone name at the start of a text, 0 without one (parseTimeZone)."""
     if text.startswith(("ChST", "MeST")):
         return 4
     if text.startswith("GMT"):
@@ -345,7 +360,7 @@ def _zone_length(text: str) -> int:
 
 
 def _hours(text: str) -> int:
-    """A sign and a small number, with any zeros between them."""
+    """Parses a sign and a small number, with any number of zeros between them."""
     hours = int(text[1:].lstrip("0") or "0")
     return -hours if text.startswith("-") else hours
 

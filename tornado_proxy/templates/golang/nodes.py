@@ -1,7 +1,7 @@
-"""The syntax tree of a Go template, and how Lark reads an action into it by the grammar `gotemplate.lark`.
+"""The syntax tree of a Go template, and the parser of an action with Lark and the grammar `gotemplate.lark`.
 
-Offsets are code points. Inside an action they count from the action's own text, so that equal actions share one
-parsed tree; `Statement.base` is the offset of that text in the template.
+Offsets are in code points. Inside an action they count from the start of the action's own text, so that equal actions
+share one parsed tree; `Statement.base` is the offset of that text in the template.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tornado_proxy.templates.template import TemplateMistake
 
 @dataclass(frozen=True, slots=True)
 class ExpressionNode:
-    """Something inside an action, with its place in the action's text."""
+    """A part of an action, with its place in the action's text."""
 
     start: int
     end: int
@@ -31,19 +31,22 @@ class ExpressionNode:
 
 @dataclass(frozen=True, slots=True)
 class Dot(ExpressionNode):
-    """The cursor, spelled `.`; without any text in front of the fields that are read from it."""
+    """The cursor, written `.`; its text is empty if fields are read from it, as in `.X`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Constant(ExpressionNode):
-    """A constant: a string, a bool, nil as None, or a number or character, whose type depends on where it stands."""
+    """A constant: a string, a bool, nil as None, or a number or character.
+
+    The type of a number or character depends on where it is used.
+    """
 
     value: bytes | bool | Number | None
 
 
 @dataclass(frozen=True, slots=True)
 class Variable(ExpressionNode):
-    """A variable, `$` among them."""
+    """A variable; `$` is one too."""
 
     name: str
 
@@ -65,7 +68,10 @@ class Chain(ExpressionNode):
 
 @dataclass(frozen=True, slots=True)
 class Pipeline(ExpressionNode):
-    """Commands, each given the result of the one before; `variables` take the last result."""
+    """Commands, each of which receives the result of the one before.
+
+    `variables` are set to the last result. `assigns` means `=` instead of `:=`.
+    """
 
     variables: tuple[str, ...]
     assigns: bool
@@ -79,7 +85,10 @@ Command: TypeAlias = tuple[Operand, ...]
 
 @dataclass(frozen=True, slots=True)
 class ActionNode(ExpressionNode):
-    """What one pair of delimiters holds: a keyword and what follows it; no keyword where the pipeline is printed."""
+    """The content of one pair of delimiters: a keyword and what follows it.
+
+    `keyword` is empty if the pipeline is printed.
+    """
 
     keyword: str = ""
     pipeline: Pipeline | None = None
@@ -89,14 +98,14 @@ class ActionNode(ExpressionNode):
 
 @dataclass(frozen=True, slots=True)
 class TextNode:
-    """Text that is written as it stands."""
+    """Text that is written without changes."""
 
     value: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """An action in its place; `base` is the offset of its text in the template."""
+    """An action at its place; `base` is the offset of its text in the template."""
 
     base: int
 
@@ -110,7 +119,7 @@ class Output(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Branch(Statement):
-    """An `if`, or a `with`, which sets dot as well."""
+    """An `if`, or a `with`, which also sets dot."""
 
     pipeline: Pipeline
     sets_dot: bool
@@ -129,7 +138,7 @@ class Range(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Call(Statement):
-    """The invocation of a template by name; a `block` is one as well."""
+    """The invocation of a template by name; a `block` is an invocation too."""
 
     name: bytes
     pipeline: Pipeline | None
@@ -139,7 +148,7 @@ class Call(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Jump(Statement):
-    """A `break` or a `continue`."""
+    """A `break` or a `continue`; `leaves` means `break`."""
 
     leaves: bool
 
@@ -156,15 +165,15 @@ KEYWORDS = frozenset(
 
 
 class ToAction(Transformer[Token, ActionNode]):
-    """Has a method for each rule of the grammar; an invalid literal raises `TemplateMistake`."""
+    """A transformer with a method for each rule of the grammar; an invalid literal raises `TemplateMistake`."""
 
     def output(self, children: list[Pipeline]) -> ActionNode:
-        """A pipeline to be printed."""
+        """Returns the action that prints a pipeline."""
         (pipeline,) = children
         return ActionNode(pipeline.start, pipeline.end, pipeline=pipeline)
 
     def control(self, children: list[Any]) -> ActionNode:
-        """A keyword, or two after `else`, with the name and the pipeline that follow."""
+        """Returns the action of a keyword, or of two after `else`, with the name and the pipeline that follow."""
         pipeline = children.pop() if isinstance(children[-1], Pipeline) else None
         start, (name_start, end) = _span(children[0])[0], _span(children[-1])
         name = _literal(children.pop()).value if children[-1].type in ("STRING", "RAW") else None
@@ -172,7 +181,7 @@ class ToAction(Transformer[Token, ActionNode]):
         return ActionNode(start, pipeline.end if pipeline else end, " ".join(children), pipeline, name, name_start)
 
     def pipeline(self, children: list[Any]) -> Pipeline:
-        """Commands, after the variables that take their result."""
+        """Returns a pipeline of commands, with the variables before them."""
         if not isinstance(children[0], Pipeline):
             children.insert(0, Pipeline(children[0][0].start, 0, (), False, ()))
         declaration: Pipeline = children[0]
@@ -180,16 +189,16 @@ class ToAction(Transformer[Token, ActionNode]):
         return replace(declaration, end=commands[-1][-1].end, commands=tuple(commands))
 
     def declaration(self, tokens: list[Token]) -> Pipeline:
-        """The variables before `:=` or `=`; a pipeline that has no commands yet."""
+        """Returns the variables before `:=` or `=` as a pipeline without commands."""
         names = tuple(_word(token) for token in tokens if token.type == "DECLARED")
         return Pipeline(*_span(tokens[0]), names, tokens[-1] == "=", ())
 
     def command(self, operands: list[Operand]) -> Command:
-        """An operand and its arguments."""
+        """Returns an operand and its arguments."""
         return tuple(operands)
 
     def operand(self, children: list[Any]) -> Operand:
-        """A term, and the fields that follow it without white space."""
+        """Returns a term with the fields that follow it without white space."""
         first, *fields = children
         start, end = _span(first)
         term: Operand
@@ -214,7 +223,10 @@ def _span(token: Token) -> tuple[int, int]:
 
 
 def _word(token: Token) -> str:
-    """The token's text; of what Python takes for a letter or a digit, Go's names may not hold all."""
+    """Returns the text of a token.
+
+    Raises `TemplateMistake` for a letter or digit that Python allows in a name, but Go does not.
+    """
     for offset, char in enumerate(token, _span(token)[0]):
         if not char.isascii() and not is_letter(char) and not is_digit(char):
             raise TemplateMistake(f"`{char}` cannot stand in a name", offset, offset + 1)
@@ -256,12 +268,12 @@ def _literal(token: Token) -> Constant:
 
 
 _PACKAGE = Path(__file__).parents[2]
-_FOLDERS = (_PACKAGE / "grammar", _PACKAGE.parent / "grammar")  # in the package from a wheel, beside it in a checkout
+_FOLDERS = (_PACKAGE / "grammar", _PACKAGE.parent / "grammar")  # inside the package in a wheel, beside it in a checkout
 
 
 @cache
 def action_parser() -> Lark:
-    """The parser of an action's text; it makes nodes, not Lark's trees."""
+    """Returns the parser of an action's text, which makes nodes instead of Lark's trees."""
     folder = next(filter(Path.is_dir, _FOLDERS))
     text = (folder / "gotemplate.lark").read_text(encoding="utf-8")
     return Lark(text, parser="lalr", maybe_placeholders=False, transformer=ToAction())
@@ -284,7 +296,7 @@ _HELP = {
 
 
 def parse_action(text: str, start: int) -> ActionNode:
-    """The node of an action's text, which begins at an offset of the template; raises `TemplateMistake`."""
+    """Parses an action's text, which begins at an offset of the template; raises `TemplateMistake`."""
     try:
         return _parse(text)
     except TemplateMistake as mistake:
@@ -294,7 +306,7 @@ def parse_action(text: str, start: int) -> ActionNode:
 
 @lru_cache(maxsize=4096)
 def _parse(text: str) -> ActionNode:
-    # A set of rules repeats its actions, `{{ .Key }}` before all: each is parsed once.
+    # A set of rules repeats its actions, above all `{{ .Key }}`, so each is parsed only once.
     try:
         return action_parser().parse(text)  # type: ignore[return-value]
     except UnexpectedToken as error:

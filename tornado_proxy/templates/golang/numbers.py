@@ -1,4 +1,4 @@
-"""Go's numbers as text: constants read, and floats written in every form (package strconv)."""
+"""Go's numbers as text: parsing of constants, and formatting of floats in every form (package strconv)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_INT = 2**63 - 1
 MIN_INT = -(2**63)
 MAX_UINT = 2**64 - 1
 
-# strconv.underscoreOK: an underscore stands between digits, or between a base's prefix and a digit.
+# strconv.underscoreOK: an underscore is allowed between digits, or between a base's prefix and a digit.
 _INTEGER = re.compile(
     r"(?P<sign>[+-]?)(?:0[xX](?P<hex>(?:_?[0-9a-fA-F])+)|0[bB](?P<bin>(?:_?[01])+)"
     r"|0(?:[oO]_?|_?)(?P<oct>[0-7](?:_?[0-7])*)|(?P<dec>0|[1-9](?:_?[0-9])*))"
@@ -29,7 +29,7 @@ _ZERO_DECIMALS = re.compile(r"\.0+\Z")
 
 
 class NumberError(ValueError):
-    """A text that is not a number of the kind asked for; `clamped` is what Go returns beside its error."""
+    """A text that is not a number of the expected kind; `clamped` is what Go returns beside its error."""
 
     def __init__(self, message: str, clamped: int = 0) -> None:
         super().__init__(message)
@@ -37,19 +37,22 @@ class NumberError(ValueError):
 
 
 def wrap_int(number: int) -> int:
-    """The 64 bits of a sum or a product, as a Go int holds them."""
+    """Reduces the result of a sum or a product to 64 bits, like a Go int."""
     return ((number - MIN_INT) & MAX_UINT) + MIN_INT
 
 
 def float_to_int(number: float) -> int:
-    """int64(f) as amd64 does it: what does not fit, or is not a number, is the least int."""
+    """Converts a float like int64(f) on amd64.
+
+    The result is the least int for NaN and for a number that is out of range.
+    """
     if math.isfinite(number) and MIN_INT <= number <= MAX_INT:
         return min(int(number), MAX_INT) if number < 2.0**63 else MIN_INT
     return MIN_INT
 
 
 def parse_int(text: str, base: int = 0) -> int:
-    """strconv.ParseInt in base 0, 8 or 10, with 64 bits; raises `NumberError`."""
+    """Parses an integer like strconv.ParseInt in base 0, 8 or 10 with 64 bits; raises `NumberError`."""
     number = _parse_based(text) if base == 0 else _parse_plain(text, base)
     if not MIN_INT <= number <= MAX_INT:
         raise NumberError(f"`{text}` is out of range", MAX_INT if number > 0 else MIN_INT)
@@ -62,7 +65,7 @@ def _parse_based(text: str) -> int:
         raise NumberError(f"invalid integer `{text}`")
     group = str(match.lastgroup)
     digits = match[group].replace("_", "").lstrip("0") or "0"
-    # Python reads no endless decimal; a longer text than this is out of range in any base.
+    # Python refuses to parse very long decimals; a text longer than this is out of range in any base.
     number = int(digits, _BASES[group]) if len(digits) <= _MOST_DIGITS else MAX_UINT + 1
     return -number if match["sign"] == "-" else number
 
@@ -78,7 +81,10 @@ def _parse_plain(text: str, base: int) -> int:
 
 
 def parse_float(text: str) -> float:
-    """strconv.ParseFloat with 64 bits; raises `NumberError`, for what is too large as well."""
+    """Parses a float like strconv.ParseFloat with 64 bits.
+
+    Raises `NumberError`, also for a number that is too large.
+    """
     if _DECIMAL.fullmatch(text):
         number = float(text.replace("_", ""))
     elif _HEXADECIMAL.fullmatch(text):
@@ -96,13 +102,13 @@ def parse_float(text: str) -> float:
 
 
 def trim_zero_decimals(text: str) -> str:
-    """The text without a closing `.0`, `.00` and so on: what the package cast reads as an integer."""
+    """Removes `.0`, `.00` and so on from the end of a text, as the package cast does to read an integer."""
     return _ZERO_DECIMALS.sub("", text)
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A numeric constant under each type that can hold its value; None where a type cannot."""
+    """The value of a numeric constant in each type that can represent it, and None for the other types."""
 
     text: str
     integer: int | None = None
@@ -111,21 +117,24 @@ class Number:
 
     @property
     def looks_floating(self) -> bool:
-        """Whether its spelling makes it a float64: it has a point or an exponent, and is not a hexadecimal integer."""
+        """Whether the spelling makes the constant a float64.
+
+        It has a point or an exponent, and is not a hexadecimal integer.
+        """
         if self.text[0] == "'" or (self.text[:2].lower() == "0x" and "p" not in self.text.lower()):
             return False
         return any(char in self.text for char in ".eEpP")
 
 
 def number(text: str) -> Number:
-    """The constant of a numeric literal, as text/template/parse reads it; raises `NumberError`."""
+    """Parses a numeric literal like text/template/parse; raises `NumberError`."""
     if text[-1] == "i":
         return _imaginary(text)
     try:
         value = _parse_based(text)
     except NumberError:
         return _floating(text)
-    # A uint64 is a constant too, which no parameter here takes; strconv.ParseUint knows no sign.
+    # A uint64 is a valid constant too, although no parameter accepts it; strconv.ParseUint refuses a sign.
     if not MIN_INT <= value <= (MAX_INT if text[0] in "+-" else MAX_UINT):
         raise NumberError(f"`{text}` overflows an integer")
     return Number(text, value if value <= MAX_INT else None, float(value))
@@ -139,7 +148,7 @@ def _floating(text: str) -> Number:
 
 
 def _whole(value: float) -> int | None:
-    """The value as an int64, where converting there and back leaves it equal."""
+    """Returns the value as an int64, or None if it is not equal after the conversion there and back."""
     return int(value) if value.is_integer() and -(2.0**63) <= value < 2.0**63 else None
 
 
@@ -155,14 +164,14 @@ def _imaginary(text: str) -> Number:
 
 _EXPONENT_BIAS = 1023
 _MANTISSA_BITS = 52
-# The exponents that the shortest %g writes without one.
+# The range of exponents of the numbers that the shortest %g writes without an exponent.
 _LEAST_PLAIN, _MOST_PLAIN = -4, 6
 SHORTEST = -1
-"""The precision that asks for the fewest digits that read back as the same number."""
+"""The precision for the fewest digits that are parsed as the same number again."""
 
 
 def format_float(value: float, verb: str, precision: int = SHORTEST) -> str:
-    """The number in one of Go's forms: b, e, E, f, g, G, x or X."""
+    """Formats a number in one of Go's forms: b, e, E, f, g, G, x or X."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
@@ -185,7 +194,7 @@ def _unsigned(value: float, verb: str, precision: int) -> str:
 
 
 def _shortest(value: float, verb: str) -> str:
-    """The fewest digits that read back as a number that is not negative."""
+    """Formats a number that is not negative with the fewest digits that are parsed as the same number again."""
     _, numerals, power = Decimal(repr(value)).as_tuple()
     all_digits = "".join(map(str, numerals))
     digits = all_digits.rstrip("0")
@@ -208,7 +217,7 @@ def _plain(digits: str, point: int) -> str:
 
 
 def _parts(value: float) -> tuple[int, int]:
-    """The mantissa with its leading bit, and the exponent of that bit."""
+    """Returns the mantissa with its leading bit, and the exponent of that bit."""
     (bits,) = struct.unpack(">Q", struct.pack(">d", value))
     exponent = bits >> _MANTISSA_BITS
     mantissa = bits & ((1 << _MANTISSA_BITS) - 1)
@@ -239,7 +248,10 @@ def _hexadecimal(value: float, precision: int) -> str:
 
 
 def with_zeros(number: str, verb: str, precision: int) -> str:
-    """What `#` adds to a number: the point in any case, and for %g the zeros that it would drop."""
+    """Adds what the flag `#` demands to a number.
+
+    That is the point in any case, and for %g the zeros that it would otherwise omit.
+    """
     digits = 0
     if verb in "gGx":
         digits = 6 if precision == SHORTEST else precision

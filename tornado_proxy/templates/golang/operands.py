@@ -1,4 +1,4 @@
-"""The state of one rendering, and pipelines, commands and operands compiled to closures over it (exec.go)."""
+"""The state of one rendering, and the compilation of pipelines, commands and operands to closures (exec.go)."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ from tornado_proxy.templates.golang.calling import (
 from tornado_proxy.templates.golang.values import INVALID, ExecutionError, Value
 from tornado_proxy.templates.template import RenderBudget, TemplateMistake
 
-_LONG = 255  # a shorter text costs no more than the action that reads, makes or writes it
+_LONG = 255  # a shorter text costs no more than the action that reads, creates or writes it
 
 
 class Leaving(Enum):
-    """How the body of a `range` ended early."""
+    """The statement that ended the body of a `range` early."""
 
     BREAK = "break"
     CONTINUE = "continue"
 
 
 class Run:
-    """One execution of a template and of those that it calls; `helpers` are those defined beside the outermost.
+    """One execution of a template and of those that it calls.
 
-    `values` are the variables of the template that runs, `$` being the first.
+    `helpers` are the templates that are defined beside the outermost one. `values` are the variables of the template
+    that is being executed; the first is `$`.
     """
 
     __slots__ = ("budget", "depth", "helpers", "out", "size", "templates", "values")
@@ -58,7 +59,7 @@ class Run:
         self.out.append(text)
 
     def invoke(self, template: Execute, dot: Value) -> None:
-        """Runs a template, which makes its own variables."""
+        """Runs a template, which creates its own variables."""
         values = self.values
         self.depth += 1
         self.budget.nest(self.depth)
@@ -67,7 +68,7 @@ class Run:
         self.depth -= 1
 
     def capture(self, template: Execute, dot: Value) -> bytes:
-        """Returns what a template writes, instead of writing it."""
+        """Runs a template and returns its output instead of writing it."""
         out, size = self.out, self.size
         self.out, self.size = [], 0
         self.invoke(template, dot)
@@ -77,25 +78,28 @@ class Run:
 
 
 Evaluate: TypeAlias = Callable[..., Value]
-"""A value closure: of the run and dot; that of a command that takes a piped value, also of that."""
+"""A closure that returns a value.
+
+Its arguments are the run and dot; the closure of a command with a piped value receives that value too.
+"""
 
 Execute: TypeAlias = Callable[[Run, Value], "Leaving | None"]
-"""A body closure: writes to the run."""
+"""A closure of a body, which writes to the run."""
 
 UNSET = object()
 """The value of a variable before its declaration is evaluated."""
 HIDDEN = -1
-"""In place of a variable's index: Go's parser knows its name here, but nothing can have set it."""
+"""The index of a variable that Go's parser knows at this place, although nothing can have set it."""
 _UNDECLARED = -2
 
-# In place of a function that does not exist: its arguments are still looked at for mistakes.
+# Replaces a function that does not exist, so that its arguments are still checked for mistakes.
 _UNKNOWN = special(lambda _run, _dot, _arguments: INVALID, rest=ANY)
 
 
 class Operands:
-    """Compiles what stands inside the actions of one template and of those defined in it, action after action.
+    """A compiler of the actions of one template and of the templates defined in it, one after the other.
 
-    `mistakes` collects what Go refuses when it parses, `certain` what is sure to fail once it is evaluated. `base` is
+    `mistakes` collects what Go refuses when it parses, `certain` what is sure to fail when it is evaluated. `base` is
     the offset of the action that is being compiled, `scope` the variables known there with their indexes, `variables`
     their number in the whole template, `weight` the number of operands and fields so far.
     """
@@ -114,14 +118,14 @@ class Operands:
         self.variables = 1
 
     def pipeline(self, pipeline: nodes.Pipeline, most_variables: int = 1) -> Evaluate:
-        """Compiles a pipeline to the value of its last command, which variables may take; nil becomes no value.
+        """Compiles a pipeline to the value of its last command, which is also assigned to its variables.
 
-        A failure names the innermost pipeline that failed.
+        Nil becomes `INVALID`. An error names the innermost pipeline that failed.
         """
         names = pipeline.variables
         if len(names) > most_variables:
             self._mistake("two variables are declared by a `range` only", pipeline)
-        # Go's parser knows the variables from here on, though they are set last.
+        # Go's parser knows the variables from here on, although they are set at the end.
         self.scope += [(name, HIDDEN) for name in names]
         first, *others = (self._command(each, piped=number > 0) for number, each in enumerate(pipeline.commands))
         if not pipeline.assigns:
@@ -149,7 +153,10 @@ class Operands:
         return evaluate
 
     def index(self, name: str) -> int:
-        """The index of the variable of that name that was declared last, or a negative number."""
+        """Returns the index of the variable of that name that was declared last.
+
+        The index is negative for an unknown variable and for one that cannot be set here.
+        """
         return max((index for known, index in self.scope if known == name), default=_UNDECLARED)
 
     def _command(self, command: nodes.Command, *, piped: bool) -> Evaluate:
@@ -167,7 +174,7 @@ class Operands:
         return self.failing("only a function takes arguments", first.start, command[-1].end)
 
     def _operand(self, operand: nodes.Operand, literal: Callable[[nodes.Constant], Value] = ideal) -> Evaluate:
-        """An operand by itself; `literal` makes a value of a constant."""
+        """Compiles an operand without arguments; `literal` converts a constant to a value."""
         match operand:
             case nodes.Pipeline():
                 return self.pipeline(operand)
@@ -208,7 +215,7 @@ class Operands:
     def _call(
         self, identifier: nodes.Identifier, operands: list[nodes.Operand], command: nodes.Command, *, piped: bool
     ) -> Evaluate:
-        """A function's result for the arguments, the piped value last."""
+        """Compiles the call of a function; the piped value is its last argument."""
         self.weight += 1
         name, count = identifier.name, len(operands) + piped
         function, fail = self._vocabulary.functions.get(name), None
@@ -225,12 +232,12 @@ class Operands:
         return (_special_call if function.special else _plain_call)(function, arguments, convert)
 
     def _argument(self, operand: nodes.Operand, parameter: Parameter) -> Evaluate:
-        """An operand as a parameter takes it."""
+        """Compiles an operand and its conversion for a parameter."""
         evaluate, convert = self._operand(operand, parameter.literal), parameter.convert
         return evaluate if isinstance(operand, nodes.Constant) else lambda run, dot: convert(evaluate(run, dot))
 
     def _fields(self, chain: nodes.Chain) -> Evaluate:
-        """What fields, keys and methods without arguments lead to."""
+        """Compiles the reading of fields, keys and methods without arguments."""
         names = [name.encode() for name in chain.fields]
         self.weight += len(names)
         if not isinstance(chain.operand, nodes.Dot):
@@ -241,7 +248,10 @@ class Operands:
         return lambda run, dot: read(dot, name, run.budget)
 
     def _method(self, chain: nodes.Chain, operands: list[nodes.Operand], *, piped: bool) -> Evaluate:
-        """A method's result for the arguments, the piped value last; fields, keys and methods lead to its receiver."""
+        """Compiles the call of a method; the piped value is its last argument.
+
+        The fields, keys and methods before the last name are read to get its receiver.
+        """
         *path, last = (name.encode() for name in chain.fields)
         self.weight += len(chain.fields)
         receiver = _path(self._operand(chain.operand), path)
@@ -263,7 +273,10 @@ class Operands:
         return call
 
     def _method_argument(self, operand: nodes.Operand) -> Evaluate:
-        """An argument whose parameter depends on the method, which depends on the receiver: it comes third."""
+        """Compiles an argument of a method to a closure whose third argument is the parameter.
+
+        The parameter depends on the method, and the method on the receiver, so it is not known before the evaluation.
+        """
         evaluate = self._operand(operand, lambda literal: literal)
         if isinstance(operand, nodes.Constant):
             return lambda _run, _dot, parameter: parameter.literal(operand)
@@ -273,7 +286,10 @@ class Operands:
         self.mistakes.append(TemplateMistake(message, self.base + place.start, self.base + place.end))
 
     def failing(self, message: str, start: int, end: int) -> Evaluate:
-        """Compiles something that always fails, so that a load may refuse it."""
+        """Compiles something that always fails.
+
+        Adds the error to `certain`, so that the template can be refused when it is loaded.
+        """
         start, end = self.base + start, self.base + end
         context = self._text[start:end]
         self.certain.append(TemplateMistake(message, start, end))
@@ -287,7 +303,7 @@ class Operands:
 
 
 def _path(receiver: Evaluate | None, names: list[bytes]) -> Evaluate:
-    """What names lead to, one after the other, from a receiver or from dot."""
+    """Returns a closure that reads names, one after the other, from a receiver or from dot."""
 
     def evaluate(run: Run, dot: Value) -> Value:
         value = dot if receiver is None else receiver(run, dot)

@@ -1,8 +1,8 @@
-"""Go's values in Python: what each type is called, what kind it is, and what is true, nil or empty.
+"""Go's values in Python: their types, names and kinds, comparison, and the rules for true, nil and empty.
 
 A Go string is `bytes`, an int is `int`, a float64 is `float`, a bool is `bool`, a complex128 is `complex`; other
-integer types are subclasses of `int`. A nil interface is None. Slices, maps and structs know their type. `INVALID`
-is reflect's zero Value: what a missing map key gives, printed as `<no value>`.
+integer types are subclasses of `int`. A nil interface is None. Slices, maps and structs know their type. `INVALID` is
+reflect's zero Value: the result of reading a missing map key, printed as `<no value>`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ Value: TypeAlias = Any
 
 
 class ExecutionError(RenderError):
-    """What Go's Execute returns as an error; `context` is the part of the template that failed, once it is known."""
+    """The error that Go's Execute returns.
+
+    `context` is the part of the template that failed, and None until it is known.
+    """
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -31,7 +34,10 @@ class ExecutionError(RenderError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Type:
-    """A Go type: its name as `%T` prints it, its kind as package reflect names it, what a container of it holds."""
+    """A Go type: its name as `%T` prints it, its kind as package reflect names it, and the type of its elements.
+
+    Only containers have an element type.
+    """
 
     name: str
     kind: str
@@ -39,7 +45,7 @@ class Type:
     zero: Value = None
     stringer: Callable[[Value], bytes] | None = field(default=None, repr=False)
     methods: Mapping[bytes, Any] = field(default_factory=dict, repr=False)
-    """Each a `calling.Function` whose implementation takes the receiver before its arguments."""
+    """The methods by name: instances of `calling.Function` whose first argument is the receiver."""
 
 
 BOOL = Type("bool", "bool", zero=False)
@@ -60,7 +66,7 @@ class Int64(int):
 
 
 class Uint8(int):
-    """A uint8, which is what indexing a string gives."""
+    """A uint8, the result of indexing a string."""
 
     __slots__ = ()
 
@@ -75,7 +81,7 @@ INVALID: Any = object()
 
 
 class Slice(list[Value]):
-    """A Go slice; `nil` marks an unmade one, which differs from an empty one."""
+    """A Go slice; `nil` marks a nil slice, which differs from an empty one."""
 
     __slots__ = ("nil", "type")
 
@@ -86,7 +92,7 @@ class Slice(list[Value]):
 
 
 class Map(dict[Value, Value]):
-    """A Go map; `nil` marks an unmade one, which cannot be written to."""
+    """A Go map; `nil` marks a nil map, which cannot be written to."""
 
     __slots__ = ("nil", "type")
 
@@ -102,12 +108,12 @@ class Map(dict[Value, Value]):
         self.nil = nil
 
     def lookup(self, key: Value) -> Value:
-        """The value of a key; `INVALID` where there is none."""
+        """Returns the value of a key, or `INVALID` without one."""
         return self.get(key, INVALID)
 
 
 class Nil:
-    """A nil pointer, or a nil interface that has methods: it knows its type, unlike None."""
+    """A nil pointer, or a nil interface with methods; unlike None, it has a type."""
 
     __slots__ = ("type",)
 
@@ -117,19 +123,23 @@ class Nil:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StructType(Type):
-    """A struct, or a pointer to one: `getters` read its fields from the Python object behind it, in Go's order."""
+    """A struct type, or the type of a pointer to a struct.
+
+    `getters` read its fields from the Python object behind it, in Go's order.
+    """
 
     getters: Mapping[bytes, Callable[[Any], Value]] = field(default_factory=dict, repr=False)
     json: Callable[[Any], bytes] | None = field(default=None, repr=False)
-    """Its form in JSON, if that is a string."""
+    """Returns the text of a value whose JSON is a string; None for other types."""
     opaque: bool = False
-    """Whether it has fields in Go that no getter reads, so that it cannot be written as a whole."""
+    """Whether the type has fields in Go that no getter reads, so that a value cannot be written as a whole."""
 
 
 class Struct:
-    """A value of a struct type, or what a pointer to one points to; two are one value if their source is one.
+    """A value of a struct type, or what a pointer to one points to.
 
-    `boxed` says that an interface with methods holds it: an action then prints a pointer as such.
+    Two structs with the same source are the same value. `boxed` means that the value is in an interface with methods:
+    an action then prints a pointer as a pointer.
     """
 
     __slots__ = ("boxed", "source", "type")
@@ -165,18 +175,18 @@ def named_integer(cls: type[int], of: Type) -> None:
 
 
 def type_of(value: Value) -> Type:
-    """The type of a value that is neither None nor `INVALID`."""
+    """Returns the type of a value that is neither None nor `INVALID`."""
     plain = _PLAIN_TYPES.get(type(value))
     return value.type if plain is None else plain
 
 
 def kind_of(value: Value) -> str:
-    """The kind of a value, `invalid` for None and `INVALID`."""
+    """Returns the kind of a value, `invalid` for None and `INVALID`."""
     return "invalid" if value is None or value is INVALID else type_of(value).kind
 
 
 def type_name(value: Value) -> str:
-    """The type's name as `%T` prints it."""
+    """Returns the name of a value's type as `%T` prints it."""
     return "<nil>" if value is None or value is INVALID else type_of(value).name
 
 
@@ -186,12 +196,12 @@ def is_nil(value: Value) -> bool:
 
 
 def is_true(value: Value) -> bool:
-    """Truth as `if` sees it: what is zero, nil or empty is false; a struct is true."""
+    """Whether `if` treats a value as true: zero, nil and empty values are false, a struct is true."""
     return False if value is INVALID or isinstance(value, Nil) else isinstance(value, Struct) or bool(value)
 
 
 def zero(element: Type | None) -> Value:
-    """The zero value of a container's element type."""
+    """Returns the zero value of a container's element type."""
     if element is None or element.kind == "interface":
         return None
     if element.kind == "slice":
@@ -200,12 +210,12 @@ def zero(element: Type | None) -> Value:
 
 
 def is_string_map(value: Value) -> bool:
-    """Whether a value is a map[string]interface{}, which is what most dict functions take."""
+    """Whether a value is a map[string]interface{}, which most dict functions accept."""
     return isinstance(value, Map) and value.type is ANY_MAP
 
 
 def string_slice(strings: Iterable[bytes]) -> Slice:
-    """A []string."""
+    """Returns a []string."""
     return Slice(strings, STRING_SLICE)
 
 
@@ -213,7 +223,10 @@ _BASIC = frozenset(("bool", "int", "float", "complex", "string"))
 
 
 def _basic(value: Value) -> str | None:
-    """The kind of a value that can be compared; integers compare whatever their sign and size, as in Go since 1.18."""
+    """Returns the kind of a value that can be compared, without its sign and size, or None.
+
+    Integers of every sign and size can be compared with each other, as in Go since 1.18.
+    """
     kind = "" if is_nil(value) else type_of(value).kind.strip("u0123456789")
     return kind if kind in _BASIC else None
 
@@ -231,10 +244,10 @@ def equal(first: Value, other: Value) -> bool:
 
 
 def _same(first: Value, other: Value) -> bool:
-    """Equality where neither is a number, a string or a bool."""
+    """Whether two values are equal if neither of them is a number, a string or a bool."""
     nils = is_nil(first), is_nil(other)
     if _no_value(first) or _no_value(other):
-        # Whether there is a user is a question that reads nothing from the user.
+        # A comparison with nil asks only whether there is a user, so it must not read anything from the user.
         return all(nils)
     if not _invalid(first) and not _invalid(other) and kind_of(first) != kind_of(other):
         raise ExecutionError(f"a `{type_name(first)}` cannot be compared with a `{type_name(other)}`")
@@ -252,7 +265,7 @@ def _no_value(value: Value) -> bool:
 
 
 def _invalid(value: Value) -> bool:
-    """Whether reflection sees no value, nil interfaces among them."""
+    """Whether reflection sees no value, which includes nil interfaces."""
     return _no_value(value) or (isinstance(value, Nil) and value.type.kind == "interface")
 
 
@@ -267,11 +280,14 @@ def less(first: Value, other: Value) -> bool:
 
 
 def deep_equal(budget: RenderBudget, first: Value, other: Value, depth: int = 0) -> bool:
-    """reflect.DeepEqual: equal in type and, however deep, in content; an unmade list is not an empty one."""
+    """Whether two values are equal in type and, at every depth, in content, like reflect.DeepEqual.
+
+    A nil list is not equal to an empty one.
+    """
     budget.spend()
     budget.nest(depth)
     if first is None or other is None:
-        # An absent user is not the nil that nobody asked about: asking for its name says so.
+        # type_name raises an error for an absent user, which must not be equal to a nil silently.
         return type_name(first) == type_name(other)
     if type_of(first) is not type_of(other):
         return False
