@@ -95,7 +95,7 @@ def test_empty_text_is_no_fault(text):
         ("? \n: 1", "a key is missing here", ""),
         ("<<: 1", "`<<` takes a mapping or a list of mappings", "<<"),
         ("<<: [{}, 1]", "`<<` takes a mapping or a list of mappings", "<<"),
-        ("a: &b [*b]", "the anchor of this stands inside what it names", "&b [*b]"),
+        ("a: &b [*b]", "the alias refers to the collection that contains it", "&b [*b]"),
         ("a: 1\n---\nb: 2", "a second document begins here", "b: 2"),
         ("a: !x b", "a tag has no meaning here", "!x b"),
         ("a: !x {b: c}", "a tag has no meaning here", "!x {b: c}"),
@@ -144,7 +144,7 @@ def test_tab_that_indents_is_named(text):
 
 def test_character_that_yaml_has_not_is_told():
     """A control character is named by its number, since it cannot be seen."""
-    assert _faults("a: b\x00") == [("yaml-syntax", "the character U+0000 cannot stand in YAML", "\x00")]
+    assert _faults("a: b\x00") == [("yaml-syntax", "the character U+0000 is not allowed in YAML", "\x00")]
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "{a: " * 100_000, "- " * 100_000, "? " * 100_000])
@@ -204,11 +204,11 @@ def test_composing_reads_what_pyyaml_writes(data, flow):
     ("text", "message"),
     [
         ("a: `x`", "a value cannot begin with this character"),
-        ("a: b: c", "a `:` cannot stand here"),
+        ("a: b: c", "a `:` is not allowed here"),
         ("a:\n  b\nc", "this is neither `key: value` nor part of the value above"),
-        ("a:\n  - b\n c: d", "this does not fit the mapping or list that it stands in"),
-        ("- a\nb: c", "this does not fit the mapping or list that it stands in"),
-        ("a: - b", "a `- ` cannot stand here"),
+        ("a:\n  - b\n c: d", "this does not fit the mapping or list that contains it"),
+        ("- a\nb: c", "this does not fit the mapping or list that contains it"),
+        ("a: - b", "a `- ` is not allowed here"),
         ("a: [b", "a `,` or the closing `]` is missing"),
         ("a: {b", "a `,` or the closing `}` is missing"),
         ("a: 'b", "a quoted string never ends"),

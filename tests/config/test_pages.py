@@ -90,7 +90,7 @@ def test_the_look_of_a_target():
         ("css: a.svg", "`css` cannot be `a.svg`"),
         ("css: 'ftp://a/b.css'", "`css` is not a URL"),
         ('logo: "https://a;script-src *.example/b.png"', "`logo` is not a URL"),
-        ('logo: "https://a;b/c.png"', "`logo` has a character that no policy can hold"),
+        ('logo: "https://a;b/c.png"', "`logo` has a character that no policy can contain"),
         ("logo: ''", "`logo` is empty"),
     ],
 )

@@ -237,7 +237,7 @@ def test_secret_in_the_file_is_warned_of():
     """`value` is allowed, and told to be what it is."""
     loaded = compiled(_with_password("{value: hunter2}"))
     (told,) = loaded.diagnostics
-    assert (told.code, told.message) == ("plain-secret", "a secret stands in the configuration file itself")
+    assert (told.code, told.message) == ("plain-secret", "a secret is in the configuration file itself")
     assert told.span.text == "value"
     assert loaded.settings.targets[0].resources[0].users[0].password.reveal() == "hunter2"
 

@@ -193,3 +193,11 @@ def test_no_secret_is_shown():
     shown = json.dumps(show(settings(TEXT)))
     assert '{"secret": "the environment variable `ANN`"}' in shown
     assert not any(secret in shown for secret in ("her password", '"secret"}', '"access"}'))
+
+
+def test_a_password_in_a_url_is_not_shown():
+    """A webhook or a provider may have one."""
+    hook = "{method: POST, url: 'https://me:hush@example.org/hook'}"
+    shown = show(settings(_target(f"actions: {{GET: {{config: {{webhooks: [{hook}]}}}}}}")))
+    assert "hush" not in json.dumps(shown)
+    assert "https://…@example.org/hook" in json.dumps(shown, ensure_ascii=False)

@@ -9,6 +9,7 @@ import re
 import signal
 import socket
 import threading
+import time
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,8 @@ from pathlib import Path
 import pytest
 from administering import RULES, Admin, eventually, service
 from running import START_LIMIT
+
+from tornado_proxy.service import supervisor
 
 SIZE = 16 << 20
 CLIENTS = 4
@@ -259,6 +262,19 @@ def test_the_end_finishes_what_runs(doomed):
         admin.wait(lambda status: sum(worker["inFlight"] for worker in status["workers"]) == 1)
         proxy.process.terminate()
         eventually(lambda: _refuses(proxy.address))
+        assert _is_whole(download)
+    assert proxy.process.wait(timeout=START_LIMIT) == 0
+
+
+@pytest.mark.integration
+def test_a_download_that_outlasts_the_silence_of_a_stuck_worker_ends_whole(doomed):
+    """A worker that drains is not taken for a stuck one, so it has the whole grace period."""
+    proxy, admin = doomed
+    with ExitStack() as stack:
+        download = _begin_download(proxy.address, stack)
+        admin.wait(lambda status: sum(worker["inFlight"] for worker in status["workers"]) == 1)
+        proxy.process.terminate()
+        time.sleep(supervisor.STUCK * supervisor.TICK + 3)
         assert _is_whole(download)
     assert proxy.process.wait(timeout=START_LIMIT) == 0
 

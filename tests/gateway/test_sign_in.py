@@ -56,7 +56,7 @@ async def test_a_challenge_becomes_an_answer(challenge, status, header, sent):
         (SignIn(ANN), "ok"),
         (Challenge(307, "nobody", location="/auth/id"), "refused"),
         (Challenge(401, "wrong"), "refused"),
-        (Challenge(503, "the provider cannot be asked"), "failed"),
+        (Challenge(503, "the provider cannot be reached"), "failed"),
     ],
 )
 async def test_each_sign_in_is_reported_with_its_outcome(answer, outcome):

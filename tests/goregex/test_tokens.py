@@ -92,7 +92,7 @@ def test_a_refused_escape_says_what_to_write_instead(text, message, end, help):
     ("text", "message", "help"),
     [
         (r"\b", r"invalid escape `\b` in a class", r"write `\x08` for a backspace"),
-        (r"\A", r"invalid escape `\A` in a class", "an assertion cannot stand in a class"),
+        (r"\A", r"invalid escape `\A` in a class", "an assertion is not allowed in a class"),
         (r"\Q", r"invalid escape `\Q` in a class", "escape each character with a backslash"),
         (r"\d", r"invalid range end `\d`", r"write `\-` for the hyphen"),
         (r"\8", r"invalid escape `\8`", None),

@@ -88,8 +88,8 @@ def test_bad_escape_is_named(written, message, place):
 @pytest.mark.parametrize(
     ("written", "help"),
     [
-        (r'"^/a\.b"', r"write the string between backticks, where a backslash stands for itself: `^/a\.b`"),
-        (r'"\"\d"', r'write the string between backticks, where a backslash stands for itself: `"\d`'),
+        (r'"^/a\.b"', r"write the string between backticks, where a backslash is literal: `^/a\.b`"),
+        (r'"\"\d"', r'write the string between backticks, where a backslash is literal: `"\d`'),
         (r'"`\d"', r"write `\\d`; a string knows `\\`, `\"`, `\n`, `\t` and `\uXXXX`"),
         (r'"\u"', r"write the character itself, or `\uXXXX`; above U+FFFF it takes a pair, as in `\uD83D\uDE00`"),
     ],

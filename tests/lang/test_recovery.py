@@ -65,7 +65,7 @@ def test_braces_within_what_is_skipped_are_not_missed_later():
     ]
 
 
-_FIRST_LINE = "a block begins with `target NAME {`; a name of several words stands between quotes"
+_FIRST_LINE = "a block begins with `target NAME {`; put a name of several words between quotes"
 
 
 def _blocks(text):

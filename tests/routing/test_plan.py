@@ -137,8 +137,8 @@ def test_the_slash_redirect_comes_after_the_rewrite(planned, site):
 )
 def test_a_slash_redirect_stays_on_this_host(planned, site, request_line, location):
     """A redirect is an absolute path, percent-encoded, that no browser reads as another host's; the query is kept."""
-    as_tornado_hands_it = request_line.encode().decode("latin-1")
-    redirect = planned(site(actions=SLASHES), as_tornado_hands_it)[1]
+    as_the_gateway_reads_it = request_line.encode().decode("latin-1")
+    redirect = planned(site(actions=SLASHES), as_the_gateway_reads_it)[1]
     assert redirect.location == location
 
 

@@ -47,7 +47,7 @@ def test_another_configuration_has_no_copy_there(files, snapshot, tmp_path):
     """A copy belongs to one configuration file."""
     kept = LastGood(tmp_path / "kept")
     kept.keep(snapshot)
-    with pytest.raises(NoLastGood, match="holds the copy of"):
+    with pytest.raises(NoLastGood, match="has the copy of"):
         kept.read(tmp_path / "other.yaml", ENVIRONMENT)
 
 
@@ -68,7 +68,7 @@ def test_a_damaged_copy_is_none(files, snapshot, tmp_path, copy):
     kept = LastGood(tmp_path / "kept")
     kept.keep(snapshot)
     (tmp_path / "kept" / "snapshot.json").write_bytes(copy)
-    with pytest.raises(NoLastGood, match="holds no copy"):
+    with pytest.raises(NoLastGood, match="has no copy"):
         kept.read(files.configuration, ENVIRONMENT)
 
 
@@ -96,7 +96,7 @@ def test_the_copy_of_another_configuration_is_left_alone(files, snapshot, tmp_pa
     kept = LastGood(tmp_path / "kept")
     kept.keep(read_snapshot(other, ENVIRONMENT))
     assert kept.trouble == (
-        f"`{tmp_path}/kept` holds the copy of `{files.configuration}`; each configuration needs a directory of its own"
+        f"`{tmp_path}/kept` has the copy of `{files.configuration}`; each configuration needs a directory of its own"
     )
     assert kept.read(files.configuration, ENVIRONMENT).digest == snapshot.digest
 

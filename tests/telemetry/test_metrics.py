@@ -113,7 +113,7 @@ def test_the_times_of_calls_are_told_apart_by_class(registry, requests, outcome,
 
 def test_every_refusal_of_a_store_is_known():
     """Each is the name of a storage error."""
-    assert all(hasattr(errors, name) for name in metrics._REFUSALS)
+    assert all(hasattr(errors, name) for name in metrics._CAUSED_BY_CLIENTS)
 
 
 def test_defects_and_requests_in_flight_are_shown(registry, requests):

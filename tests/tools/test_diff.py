@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from rule_sites import log_of, requests, site
 
+from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.templates.template import User
 from tornado_proxy.tools.diff import Cause, Comparer, outcome, to_json, to_markdown, to_text
 from tornado_proxy.tools.simulator import LoggedRequest, RequestDefaults, SimulatedAnswer, Simulator
@@ -26,7 +27,7 @@ NEW = r"""
 
 def _comparer(old, new, examples=5):
     someone = RequestDefaults(User("ann"))
-    return Comparer(Simulator([site(old)], someone), Simulator([site(new)], someone), examples)
+    return Comparer(Simulator(Mounts([site(old)]), someone), Simulator(Mounts([site(new)]), someone), examples)
 
 
 def _compared(old, new, *addresses, examples=5):
@@ -104,7 +105,7 @@ _statements = st.lists(
 def test_a_change_is_exactly_what_asking_both_would_show(old, new, key):
     """A request that is skipped, because the same rewrite takes its key on both sides, has the same key."""
     comparer, request = _comparer(old, new), LoggedRequest(key)
-    before, now = (Simulator([site(each)], RequestDefaults(User("ann"))).ask(request) for each in (old, new))
+    before, now = (Simulator(Mounts([site(each)]), RequestDefaults(User("ann"))).ask(request) for each in (old, new))
     differs = before.key != now.key or (before.key is None and before.status != now.status)
     assert (comparer.change(request, 1) is not None) == differs
 
@@ -119,7 +120,7 @@ def _report(*addresses, old=SHOWN_OLD, new=SHOWN_NEW, examples=5, **lines):
     before, now, log = site(old), site(new), requests(*addresses)
     log.requests.update(lines.get("more", {}))
     log.strange, log.first_strange = lines.get("strange", 0), 1
-    simulators = (Simulator([before], RequestDefaults()), Simulator([now], RequestDefaults()))
+    simulators = (Simulator(Mounts([before]), RequestDefaults()), Simulator(Mounts([now]), RequestDefaults()))
     return Comparer(*simulators, examples).compare(log, lambda part: None)
 
 

@@ -13,6 +13,7 @@ from rule_sites import EVERYTHING, log_of, site
 from tornado_proxy.config.model import Mount
 from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
+from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.request import BadAddress, parse_request_path
 from tornado_proxy.telemetry.events import Refused, RequestRecord, Served
 from tornado_proxy.telemetry.log import access_log
@@ -171,7 +172,9 @@ STAFF = (Resource("/**", ("GET", "PUT"), provider="staff", users=(ANN,)),)
 
 
 def _answer(address, method="GET", user="", given=None, **target):
-    return Simulator([site(RULES, **target)], given or RequestDefaults()).ask(LoggedRequest(address, method, user=user))
+    return Simulator(Mounts([site(RULES, **target)]), given or RequestDefaults()).ask(
+        LoggedRequest(address, method, user=user)
+    )
 
 
 def test_an_answer_has_the_key_and_the_rewrite():
@@ -198,9 +201,8 @@ def test_where_no_target_is_mounted_there_is_none():
 
 def test_the_host_may_stand_in_the_line_the_address_or_the_command():
     """The address's own host wins, then the line's, then the one that was given for all."""
-    simulator = Simulator(
-        [site(RULES, mount=Mount("www.example.com", ("/",)))], RequestDefaults(host="www.example.com")
-    )
+    mounts = Mounts([site(RULES, mount=Mount("www.example.com", ("/",)))])
+    simulator = Simulator(mounts, RequestDefaults(host="www.example.com"))
     assert simulator.ask(LoggedRequest("/else")).target == "site"
     assert simulator.ask(LoggedRequest("/else", host="other")).target is None
     assert simulator.ask(LoggedRequest("http://WWW.example.com:80/else", host="other")).target == "site"

@@ -5,6 +5,7 @@ from textwrap import dedent
 from jsonschema import Draft202012Validator
 from rule_sites import log_of, requests, site
 
+from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.tools.simulator import LoggedRequest, RequestDefaults, Simulator
 from tornado_proxy.tools.usage import Usage, UsageReport, count_usage, to_json, to_text
 
@@ -15,7 +16,7 @@ COUNTED = r"""
 
 
 def _usage(*addresses):
-    return count_usage(Simulator([site(COUNTED)], RequestDefaults()), requests(*addresses), lambda part: None)
+    return count_usage(Simulator(Mounts([site(COUNTED)]), RequestDefaults()), requests(*addresses), lambda part: None)
 
 
 def test_requests_are_counted_by_their_rewrites():
@@ -38,7 +39,7 @@ def test_a_path_that_our_own_log_could_not_decode_is_refused(tmp_path):
     """It had no target, and has no target when it is simulated."""
     log = tmp_path / "access.log"
     log.write_text("method=GET path=/%zz status=400 sent=9\nmethod=GET path=/a%0ab status=400 sent=9\n")
-    usage = count_usage(Simulator([site(COUNTED)], RequestDefaults()), log_of(log), lambda part: None)
+    usage = count_usage(Simulator(Mounts([site(COUNTED)]), RequestDefaults()), log_of(log), lambda part: None)
     assert usage.rewrites == {}
     assert [status for status, _ in usage.refused] == [400, 400]
 
@@ -47,7 +48,7 @@ def test_uploads_are_left_out_and_counted():
     """Their keys are unknown."""
     log = requests()
     log.requests[LoggedRequest("/a/", "PUT")] = 3
-    usage = count_usage(Simulator([site(COUNTED)], RequestDefaults()), log, lambda part: None)
+    usage = count_usage(Simulator(Mounts([site(COUNTED)]), RequestDefaults()), log, lambda part: None)
     assert (usage.left_out, usage.rewrites) == (3, {})
 
 
@@ -75,7 +76,9 @@ def _report(*addresses, top=10, strange=0):
     where, log = [site(RULES)], requests(*addresses)
     log.requests.update({LoggedRequest("/up/", "PUT"): 2} if strange else {})
     log.strange, log.first_strange = strange, 7 if strange else None
-    return UsageReport(where, log, count_usage(Simulator(where, RequestDefaults()), log, lambda part: None), top)
+    return UsageReport(
+        where, log, count_usage(Simulator(Mounts(where), RequestDefaults()), log, lambda part: None), top
+    )
 
 
 def test_a_rewrite_that_is_never_taken_is_shown():
@@ -113,7 +116,7 @@ def test_lines_without_a_request_and_uploads_are_told():
     assert told == dedent("""\
         requests    3, 2 distinct
                     2 lines without a request; the first is line 7
-                    2 left out: a log does not hold the name of an upload's file""")
+                    2 left out: a log does not contain the name of an uploaded file""")
 
 
 def test_a_log_without_requests_has_no_shares():

@@ -93,7 +93,7 @@ class OidcAuthenticator:
         except TokenError as error:
             return Challenge(401, f"the token is not accepted: {error}", 'Bearer error="invalid_token"')
         except ProviderError as error:
-            return Challenge(503, f"the provider cannot be asked: {error}")
+            return Challenge(503, f"the provider cannot be reached: {error}")
 
     def _challenge(self, request: Request) -> Challenge:
         reason = f"nobody is signed in with `{self.settings.name}`"
@@ -128,7 +128,7 @@ class OidcAuthenticator:
         try:
             metadata = await self._provider.metadata()
         except ProviderError as error:
-            return ProviderAnswer(502, reason=f"the provider cannot be asked: {error}")
+            return ProviderAnswer(502, reason=f"the provider cannot be reached: {error}")
         login = {"state": secrets.token_urlsafe(24), "nonce": secrets.token_urlsafe(24)}
         login |= {"verifier": secrets.token_urlsafe(48), "return_to": return_to}
         parameters = {
@@ -164,7 +164,7 @@ class OidcAuthenticator:
         except (GrantRefused, TokenError) as error:
             return ProviderAnswer(401, reason=f"the login is not accepted: {error}", cookies=used)
         except ProviderError as error:
-            return ProviderAnswer(502, reason=f"the provider cannot be asked: {error}", cookies=used)
+            return ProviderAnswer(502, reason=f"the provider cannot be reached: {error}", cookies=used)
         return ProviderAnswer(307, login["return_to"] or "/", (*used, *begun))
 
     async def _accept(self, code: str, login: Mapping[str, str], request: Request) -> list[str]:

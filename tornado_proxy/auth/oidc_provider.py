@@ -149,7 +149,7 @@ class Provider:
         document = _document(answer, "the provider's answer with tokens")
         id_token, refresh_token = document.get("id_token"), document.get("refresh_token")
         if not isinstance(id_token, str):
-            raise ProviderError("the provider's answer holds no ID token")
+            raise ProviderError("the provider's answer has no ID token")
         return Tokens(id_token, refresh_token if isinstance(refresh_token, str) else "")
 
     async def _answer(self, wanted: Fetch) -> Fetched:
@@ -203,7 +203,7 @@ def read_keys(document: Mapping[str, Any]) -> KeySet:
     keys = document.get("keys")
     usable = [key for each in keys for key in _read_key(each)] if isinstance(keys, list) else []
     if not usable:
-        raise TokenError("the key set holds no key for signatures")
+        raise TokenError("the key set has no key for signatures")
     return KeySet(usable)
 
 

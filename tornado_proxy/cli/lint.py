@@ -50,7 +50,7 @@ def lint_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--config", type=Path, metavar="FILE", help="a configuration, which some checks need")
     parser.add_argument(
-        "--stdin-filename", default="<stdin>", metavar="NAME", help="the file that standard input stands for"
+        "--stdin-filename", default="<stdin>", metavar="NAME", help="the file name to show for standard input"
     )
     _add_selection(parser.add_argument_group("checks"))
     _add_fixes(parser.add_argument_group("fixes"))

@@ -63,28 +63,28 @@ def run_explain(arguments: argparse.Namespace) -> int:
     """Explains; returns 0 whatever the answer would be."""
     if (arguments.path is None) == (arguments.requests is None):
         raise CommandError("give either a PATH or `--requests`")
-    found = _configured_sites(arguments) if arguments.config else _bare_sites(arguments)
+    found = _configured_mounts(arguments) if arguments.config else Mounts(_bare_sites(arguments))
     print(_explanation(found, arguments) if arguments.path is not None else _usage(found, arguments), end="")
     return ExitStatus.CLEAN
 
 
-def _explanation(found: Sequence[Site], arguments: argparse.Namespace) -> str:
+def _explanation(mounts: Mounts, arguments: argparse.Namespace) -> str:
     user = signed_in_user(arguments)
     headers = tuple(arguments.header)
     asked = explain.ExplainedRequest(
         arguments.path, arguments.method, arguments.host, user, headers, arguments.file_name
     )
-    shown = explain.explain(Mounts(found), asked)
+    shown = explain.explain(mounts, asked)
     if arguments.format == "json":
         return f"{json.dumps(explain.to_json(shown), indent=2)}\n"
     return explain.to_text(shown, configured=arguments.config is not None, given=user)
 
 
-def _usage(found: Sequence[Site], arguments: argparse.Namespace) -> str:
-    log = requests_of(arguments.requests, [each.rules for each in found])
+def _usage(mounts: Mounts, arguments: argparse.Namespace) -> str:
+    log = requests_of(arguments.requests, [each.rules for each in mounts.sites])
     with progress("simulating") as show:
-        counts = usage.count_usage(Simulator(found, request_defaults(arguments)), log, show)
-    report = usage.UsageReport(found, log, counts, arguments.top)
+        counts = usage.count_usage(Simulator(mounts, request_defaults(arguments)), log, show)
+    report = usage.UsageReport(mounts.sites, log, counts, arguments.top)
     if arguments.format == "json":
         return f"{json.dumps(usage.to_json(report), indent=2)}\n"
     return usage.to_text(report)
@@ -99,13 +99,14 @@ def _bare_sites(arguments: argparse.Namespace) -> Sequence[Site]:
     return [bare_site(name, rule_sets[name], arguments.user, arguments.prefix or "")]
 
 
-def _configured_sites(arguments: argparse.Namespace) -> Sequence[Site]:
-    """Returns the configuration's targets, or the chosen one."""
+def _configured_mounts(arguments: argparse.Namespace) -> Mounts:
+    """Returns the configuration's targets and pages of its own, or only the chosen target."""
     if arguments.prefix is not None:
         raise CommandError("`--prefix` cannot be used with `--config`")
     settings = load_settings(arguments.config)
     loaded = load_rules(arguments.rules or settings.rules, settings)
-    return configured_sites(settings, loaded, arguments.target)
+    found = configured_sites(settings, loaded, arguments.target)
+    return Mounts(found) if arguments.target else Mounts(found, settings.oidc_providers, settings.list_targets)
 
 
 def diff_arguments(parser: argparse.ArgumentParser) -> None:
@@ -151,7 +152,7 @@ def _diff_report(arguments: argparse.Namespace) -> DiffReport:
         # The target has no rules on a side that lacks it.
         rule_sets = [each.rule_sets.get(name, RuleSet(name)) for each in loaded]
         sides = [[bare_site(name, rules, arguments.user)] for rules in rule_sets]
-    old, new = (Simulator(each, request_defaults(arguments)) for each in sides)
+    old, new = (Simulator(Mounts(each), request_defaults(arguments)) for each in sides)
     log = requests_of(arguments.requests, [rules for each in loaded for rules in each.rule_sets.values()])
     with progress("comparing") as show:
         return Comparer(old, new, arguments.examples).compare(log, show)

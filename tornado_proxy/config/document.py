@@ -30,7 +30,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _LONGEST = 60  # characters of a value that messages quote
 _TAG = "tag:yaml.org,2002:"
 _DECIMALS = {"int": re.compile(r"-?(?:0|[1-9][0-9]{0,17})"), "float": re.compile(r"-?[0-9]{1,15}\.[0-9]{1,9}")}
-_TOO_MUCH = f"with aliases followed, this nests deeper than {DEEPEST} levels or holds more than {LARGEST} values"
+_TOO_MUCH = f"with aliases followed, this nests deeper than {DEEPEST} levels or has more than {LARGEST} values"
 
 
 class ScalarKind(Enum):
@@ -175,7 +175,7 @@ class Composed:
 def compose(text: str) -> Composed:
     """The nodes of a YAML text; never raises."""
     if found := _UNPRINTABLE.search(text):
-        message = f"the character U+{ord(found.group()):04X} cannot stand in YAML"
+        message = f"the character U+{ord(found.group()):04X} is not allowed in YAML"
         fault = Fault("yaml-syntax", message, *found.span(), 'write it as an escape within "…"')
         return Composed((), (fault,), whole=False)
     if conflicts := tuple(_CONFLICT.finditer(text)):
@@ -245,7 +245,7 @@ class _NodeBuilder:
         """Converts a node of PyYAML."""
         part = self._built.get(id(raw))
         if part is None and id(raw) in self._begun:
-            self._fault(raw, "the anchor of this stands inside what it names")
+            self._fault(raw, "the alias refers to the collection that contains it")
             return _BuiltNode(ScalarNode(*_place(raw), ScalarKind.BROKEN, ""))
         if part is None:
             self._begun.add(id(raw))
@@ -322,7 +322,7 @@ def _faults_of_key(entry: MappingEntry, key: ScalarNode) -> Iterator[Fault]:
 
 
 _SAME_COLUMN = "the lines of one mapping or list begin in the same column, with spaces and no tabs"
-_MISFIT = ("this does not fit the mapping or list that it stands in", _SAME_COLUMN)
+_MISFIT = ("this does not fit the mapping or list that contains it", _SAME_COLUMN)
 _ESCAPE = ("no such escape in a string between double quotes", "double the backslash, or use single quotes")
 
 # The first fragment that the parser's words contain decides; PyYAML's two parsers word some mistakes differently. None
@@ -331,7 +331,7 @@ _COMPLAINTS: tuple[tuple[str, tuple[str, str | None]], ...] = (
     ("cannot start any token", ("a value cannot begin with this character", "quote the value")),
     (
         "mapping values are not allowed",
-        ("a `:` cannot stand here", "begin a nested mapping on its own line; quote a value that contains `: `"),
+        ("a `:` is not allowed here", "begin a nested mapping on its own line; quote a value that contains `: `"),
     ),
     (
         "could not find expected ':'",
@@ -340,7 +340,7 @@ _COMPLAINTS: tuple[tuple[str, tuple[str, str | None]], ...] = (
     ("did not find expected key", _MISFIT),
     ("did not find expected '-' indicator", _MISFIT),
     ("expected <block end>", _MISFIT),
-    ("sequence entries are not allowed", ("a `- ` cannot stand here", "begin the list on its own line")),
+    ("sequence entries are not allowed", ("a `- ` is not allowed here", "begin the list on its own line")),
     ("',' or ']'", ("a `,` or the closing `]` is missing", None)),
     ("',' or '}'", ("a `,` or the closing `}` is missing", None)),
     ("unexpected end of stream", ("a quoted string never ends", None)),

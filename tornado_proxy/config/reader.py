@@ -233,7 +233,7 @@ class _DocumentReader:
         key, value = place.mapping(Reference).fields[reference.kind]
         is_hash = Mark.MAY_BE_HASHED in kind.marks and reference.text.startswith(HASHES)
         if reference.value is not None and not is_hash:
-            message = "a secret stands in the configuration file itself"
+            message = "a secret is in the configuration file itself"
             span = span_of(key, self._shown)
             self.diagnostics.append(Diagnostic("plain-secret", message, span, Reference.shape, (), Severity.WARNING))
         try:
@@ -316,7 +316,7 @@ def _instead_of(name: str, names: tuple[str, ...]) -> str:
 
 
 _LAYOUTS = {
-    "a mapping": "each option stands on a line of its own, as `name: value`",
+    "a mapping": "write each option on its own line, as `name: value`",
     "a list": "each item begins with `- ` on a line of its own",
 }
 _WHOLE_NUMBER, _TRUTH = "a whole number", "`true` or `false`"

@@ -30,6 +30,9 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 _TYPES = {bool: "boolean", int: "integer", str: "string", Path: "string"}
 
+# User name and password in a URL.
+_USER_INFORMATION = re.compile(r"(?<=//)[^/\s]*@")
+
 
 def json_schema() -> dict[str, Any]:
     """The schema of a configuration file."""
@@ -123,6 +126,6 @@ def _value(value: Any, kind: OptionType) -> Any:
         if Mark.BY_NAME in kind.marks:
             return {each.name: _value(each, kind.item) for each in value}
         return [_value(each, kind.item) for each in value]
-    if isinstance(value, Path):
-        return str(value)
+    if isinstance(value, Path | str):
+        return _USER_INFORMATION.sub("…@", str(value))
     return _section(value) if value is not None and kind.section and fields(value) else value

@@ -288,7 +288,7 @@ def _asset_place(text: str, endings: tuple[str, ...]) -> str:
     if "://" in line(text):
         # Its origin goes into a policy, where these would begin something else.
         if re.search(r"[;,'\s]", http_url(text).partition("?")[0]):
-            raise InvalidValue("has a character that no policy can hold", "percent-encode `;`, `,` and `'`")
+            raise InvalidValue("has a character that no policy can contain", "percent-encode `;`, `,` and `'`")
     elif not text.lower().endswith(endings):
         raise InvalidValue(
             f"cannot be `{text}`", f"a URL, or a file that ends in {', '.join(map('`{}`'.format, endings))}"

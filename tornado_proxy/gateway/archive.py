@@ -129,7 +129,7 @@ class _DirectoryWalk:
             entries += page.entries
             self._seen += len(page.entries)
             if self._seen > self._limits.max_files:
-                raise ArchiveTooLarge(f"the directory holds more than {self._limits.max_files} files and directories")
+                raise ArchiveTooLarge(f"the directory has more than {self._limits.max_files} files and directories")
             token = page.next_token
             if token is None:
                 break

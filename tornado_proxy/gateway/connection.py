@@ -154,7 +154,7 @@ class Connection(asyncio.BufferedProtocol):
             self._deadline = _NEVER
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
-        """Wakes all waiters."""
+        """Breaks off the current request, and tells the server."""
         self._transport = None
         if self._timer is not None:
             self._timer.cancel()

@@ -211,7 +211,7 @@ class Exchange:
         """
         head, policy = self._incoming.head, self._parts.policy_headers
         if is_cross_origin(head.value, authority) and not (policy and policy.lets(head)):
-            raise CrossOrigin("a page of another origin asked for it, and `server.cors` does not allow that")
+            raise CrossOrigin("a page of another origin sent the request, and `server.cors` does not allow that")
 
     async def _answer(self, question: Question) -> User | Refuse | bool | str:
         """Answers a question of the decision; raises `AuthBusy` and the errors of forms."""

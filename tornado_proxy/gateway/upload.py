@@ -244,7 +244,7 @@ class MultipartForm:
         self._parse(chunk[at:])
         self._overhead += len(chunk) - sum(map(len, self._pieces))
         if self._overhead > self._limit:
-            raise FormTooLarge(f"the form holds more than {self._limit} bytes besides its file")
+            raise FormTooLarge(f"the form has more than {self._limit} bytes besides its file")
 
     def _parse(self, data: bytes) -> None:
         try:

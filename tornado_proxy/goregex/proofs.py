@@ -91,7 +91,7 @@ def _answer(question: Callable[[], str | None]) -> Proof:
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """Earlier sources take every valid key that the source matches; `by` has their indices, all of them necessary."""
+    """Earlier sources take every valid key that the source matches; `by` has the indices of as few as were found."""
 
     by: tuple[int, ...]
 

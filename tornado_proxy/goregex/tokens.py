@@ -57,9 +57,9 @@ _ESCAPES = {
 
 _ESCAPES_IN_CLASS = {
     "b": "write `\\x08` for a backspace",
-    "B": "an assertion cannot stand in a class",
-    "A": "an assertion cannot stand in a class",
-    "z": "an assertion cannot stand in a class",
+    "B": "an assertion is not allowed in a class",
+    "A": "an assertion is not allowed in a class",
+    "z": "an assertion is not allowed in a class",
     "Q": "escape each character with a backslash",
 }
 

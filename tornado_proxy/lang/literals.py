@@ -76,7 +76,7 @@ def _bad_escape(inner: str, span: Span) -> Diagnostic | None:
         advice = f'write `\\{escape}`; a string knows `\\\\`, `\\"`, `\\n`, `\\t` and `\\uXXXX`'
     else:
         intended = inner.replace('\\"', '"')
-        advice = f"write the string between backticks, where a backslash stands for itself: `{intended}`"
+        advice = f"write the string between backticks, where a backslash is literal: `{intended}`"
     return Diagnostic("bad-escape", message, span.part(1 + found.start(), 1 + found.end()), advice)
 
 

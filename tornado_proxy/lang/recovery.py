@@ -275,7 +275,7 @@ def _header(unexpected: _Unexpected) -> bool:
     reading, token = unexpected.reading, unexpected.token
     if unexpected.where is not Where.HEADER or (_is_text(token) and "STRING" in unexpected.accepts):
         return False
-    unexpected.report("a block begins with `target NAME {`; a name of several words stands between quotes")
+    unexpected.report("a block begins with `target NAME {`; put a name of several words between quotes")
     _complete_header(unexpected)
     rest = _TO_BRACE.match(reading.text, unexpected.start)
     again = unexpected.breaks_off or token.type == "RBRACE" or token in STATEMENT_WORDS

@@ -18,7 +18,7 @@ RequestPath = NewType("RequestPath", str)
 """What the client asked for, percent-decoded exactly once; routing, access, rules and logs read this value."""
 
 ObjectKey = NewType("ObjectKey", str)
-"""Bucket prefix and key: what S3 sees; only `object_key` makes one."""
+"""Bucket prefix and key: what S3 sees; `object_key` makes all that depend on a request."""
 
 ASSETS_AT = ".tornado-proxy/"
 """Where the assets of pages are found, below any directory: no mount hides them; a proxy that knows one knows all."""

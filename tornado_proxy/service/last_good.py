@@ -73,7 +73,7 @@ class LastGood:
             owner = config
         if owner != config:
             advice = "each configuration needs a directory of its own"
-            self.trouble = f"`{self.directory}` holds the copy of `{owner}`; {advice}"
+            self.trouble = f"`{self.directory}` has the copy of `{owner}`; {advice}"
             return
         try:
             self._write(copy)
@@ -86,7 +86,7 @@ class LastGood:
         """Reads the copy for a configuration file, and its secrets anew; raises `NoLastGood`."""
         owner, text, kept = self._read()
         if owner != _name_of(config):
-            raise NoLastGood(f"`{self.directory}` holds the copy of `{owner}`")
+            raise NoLastGood(f"`{self.directory}` has the copy of `{owner}`")
         return compile_text(SourceFile(str(config), text), environment, kept)
 
     def _read(self) -> tuple[str, str, tuple[Read, Read]]:
@@ -97,7 +97,7 @@ class LastGood:
             return str(copy["configuration"]), str(copy["text"]), (files[0], files[1])
         # The file may have been edited.
         except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
-            raise NoLastGood(f"`{self.directory}` holds no copy: {error}") from error
+            raise NoLastGood(f"`{self.directory}` has no copy: {error}") from error
 
     def _write(self, copy: bytes) -> None:
         """Writes the copy aside and renames it, so that a full disk or a power failure leaves the one before it."""

@@ -27,7 +27,7 @@ from tornado_proxy.service.certificates import FetchedDocuments, find_certificat
 SETTLED_AFTER = 0.02  # seconds between two readings that must agree
 # Readings that must agree after a file became empty or unreadable: an edit may be half done. It does not apply to a
 # rule file that is deleted beside others.
-HALFWAY_AFTER = 50
+READINGS_IF_HALFWAY = 50
 MOST_READINGS = 75
 _OF_MISSING_FILES = ("unreadable-file", "no-rule-files", "missing-secret", "missing-certificate")
 
@@ -165,7 +165,7 @@ class SnapshotReader:
             now = read_snapshot(self._config, self._environment, last)
             agreed = agreed + 1 if now.is_as(last) else 0
             last = now
-            if now.is_as(before) or agreed >= (HALFWAY_AFTER if _may_be_halfway(before, now) else 1):
+            if now.is_as(before) or agreed >= (READINGS_IF_HALFWAY if _may_be_halfway(before, now) else 1):
                 break
         else:
             last = replace(now, settled=False)

@@ -178,9 +178,11 @@ class _Worker:
         ended = loop.create_task(self._terminated.wait())
         await asyncio.wait({obeying, ended}, return_when=asyncio.FIRST_COMPLETED)
         grace, is_last = obeying.result() if obeying.done() else (self._grace, False)
-        for task in (beating, obeying, ended):
-            task.cancel()
+        obeying.cancel()
+        ended.cancel()
+        # Heartbeats continue, because a silent worker counts as stuck and would be killed with its downloads.
         await self._serving.wind_down(grace, leave_queue=self._inherited or not is_last)
+        beating.cancel()
         await self._channel.send(await self._serving.report())
 
     @property

@@ -1,4 +1,4 @@
-"""The errors of a store; `gateway.answer` turns each into an answer.
+"""The errors of a store; `STATUSES` in `routing.request` decides their statuses, which are repeated here.
 
 StorageError
 ├── ObjectMissing        no such key                                          → 404

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 CACHE_RESULTS = ("hit", "miss", "revalidated")
 OTHER = "other"
-_REFUSALS = (
+_CAUSED_BY_CLIENTS = (
     "AccessDenied",
     "NotModified",
     "ObjectExists",
@@ -32,7 +32,7 @@ _REFUSALS = (
     "RangeUnsatisfiable",
     "TooLarge",
 )
-_S3_CLASSES = {"ok": "ok", "cancelled": "cancelled"} | dict.fromkeys(_REFUSALS, "refused")
+_S3_CLASSES = {"ok": "ok", "cancelled": "cancelled"} | dict.fromkeys(_CAUSED_BY_CLIENTS, "refused")
 
 MOST_RULES = 1000
 """Rewrites with a series of their own in Prometheus; hits of any more are counted as `other`."""

@@ -22,7 +22,7 @@ from typing import IO, Any, NamedTuple, TypeVar, cast
 from urllib.parse import quote
 
 from tornado_proxy.routing.decide import Decision, simulate
-from tornado_proxy.routing.mounts import Mounts, Site
+from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import ReadForm, Refuse
 from tornado_proxy.routing.request import Request, RequestError, read_request, status_of
 from tornado_proxy.templates.template import User
@@ -152,7 +152,7 @@ def _text(sent: str) -> str:
     return sent.encode("latin-1").decode(errors="replace")
 
 
-UPLOAD = "a log does not hold the name of an upload's file"
+UPLOAD = "a log does not contain the name of an uploaded file"
 """The reason of an upload whose key is unknown."""
 
 
@@ -182,11 +182,11 @@ class RequestDefaults:
 
 
 class Simulator:
-    """Decides about logged requests as a server with these sites would."""
+    """Decides about logged requests as a server with these mounts would."""
 
-    def __init__(self, sites: Sequence[Site], defaults: RequestDefaults) -> None:
-        self.sites = {each.target.name: each for each in sites}
-        self.mounts = Mounts(sites)
+    def __init__(self, mounts: Mounts, defaults: RequestDefaults) -> None:
+        self.sites = {each.target.name: each for each in mounts.sites}
+        self.mounts = mounts
         self._defaults = defaults
 
     def read(self, logged: LoggedRequest) -> Request:

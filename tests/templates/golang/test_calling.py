@@ -142,7 +142,7 @@ def test_a_literal_that_cannot_be_it_is_refused(parameter, literal, message):
 
 def test_nil_has_no_type_of_its_own():
     """Nothing says what it is the nil of."""
-    with pytest.raises(ExecutionError, match="`nil` cannot stand alone"):
+    with pytest.raises(ExecutionError, match="`nil` is not a command"):
         ideal(NIL)
 
 
@@ -224,7 +224,7 @@ DOT = "data is read with a dot before its name"
         ("User", "unknown function `User`", f"did you mean `.User`? {DOT}"),
         ("key", "unknown function `key`", f"did you mean `.Key`? {DOT}"),
         ("qqqqq", "unknown function `qqqqq`", None),
-        ("if", "the keyword `if` cannot stand here", None),
+        ("if", "the keyword `if` is not allowed here", None),
     ],
 )
 def test_a_name_that_is_none_is_told_why(name, message, help):

@@ -336,7 +336,7 @@ def test_groups_are_known_where_they_stand_literally(text, names):
         ("{{.Target.Bucket.Name.x}}", "`Name` has no fields", 22, None),
         ("{{.User.GetUsername.x}}", "`GetUsername` has no fields", 20, None),
         ("{{.Groups.one.x}}", "`one` has no fields", 14, None),
-        ("{{index .Groups 1}}", "a group is asked for by a text", 16, 'write `"1"`'),
+        ("{{index .Groups 1}}", "a group is named by a string", 16, 'write `"1"`'),
         ("{{with .Key}}{{$.Nope}}{{end}}", "the data of a request has no field `Nope`", 17, None),
     ],
 )

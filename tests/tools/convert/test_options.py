@@ -109,7 +109,7 @@ def test_what_is_not_there_is_refused(tmp_path):
     (tmp_path / "empty").mkdir()
     for name, message in (
         ("missing", "cannot be read: No such file"),
-        ("empty", "holds no configuration file"),
+        ("empty", "has no configuration file"),
         ("latin", "is not UTF-8: the byte 0xE9 at offset 3"),
     ):
         with pytest.raises(Unreadable, match=message):

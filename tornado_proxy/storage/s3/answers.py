@@ -88,7 +88,7 @@ def content_range(status: int, headers: Headers, asked: ByteRange | None) -> Con
         raise ValueError(f"an answer {status} has{' no' if header is None else ' a'} Content-Range")
     part = ContentRange.from_header(header.decode("latin-1"))
     if part.size is None or part != asked.resolve(part.size) or part.length != content_length(headers):
-        raise ValueError(f"the part `{header.decode('latin-1')}` is not the one that was asked for")
+        raise ValueError(f"the part `{header.decode('latin-1')}` is not the requested one")
     return part
 
 

@@ -97,7 +97,7 @@ class PartBody:
         return self._length
 
     async def append(self, data: memoryview, capacity: int) -> None:
-        """Appends bytes; waits for the memory of a whole part once there are more than a few."""
+        """Appends bytes; beyond 64 KiB it waits for the shared memory of a whole part."""
         end = self._length + len(data)
         if isinstance(self._bytes, bytearray):
             if end <= min(_FREE, capacity):

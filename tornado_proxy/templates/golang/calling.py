@@ -101,7 +101,7 @@ def ideal(literal: Constant) -> Value:
     """Returns the value of a literal where no type is expected; raises `ExecutionError` for nil."""
     number = literal.value
     if number is None:
-        raise ExecutionError("`nil` cannot stand alone")
+        raise ExecutionError("`nil` is not a command")
     if not isinstance(number, Number):
         return number
     if number.complex is not None:
@@ -242,7 +242,7 @@ class Vocabulary:
         if name in self.refused:
             return TemplateMistake(f"the function `{name}` is refused: {self.refused[name]}", start, end)
         if name in KEYWORDS:
-            return TemplateMistake(f"the keyword `{name}` cannot stand here", start, end)
+            return TemplateMistake(f"the keyword `{name}` is not allowed here", start, end)
         message = f"unknown function `{name}`"
         if name.capitalize() in _DATA:
             advice = f"did you mean `.{name.capitalize()}`? data is read with a dot before its name"

@@ -229,7 +229,7 @@ def _word(token: Token) -> str:
     """
     for offset, char in enumerate(token, _span(token)[0]):
         if not char.isascii() and not is_letter(char) and not is_digit(char):
-            raise TemplateMistake(f"`{char}` cannot stand in a name", offset, offset + 1)
+            raise TemplateMistake(f"`{char}` is not allowed in a name", offset, offset + 1)
     return str(token)
 
 
@@ -291,7 +291,7 @@ _HELP = {
     "[": 'elements are read by a function: `index .List 0`, `index .Map "key"`',
     "(": "arguments follow their function after white space, without parentheses: `print 1 2`",
     ",": "arguments are parted by white space",
-    "{": "an action cannot stand in an action",
+    "{": "an action cannot contain another action",
 }
 
 
@@ -325,7 +325,7 @@ def _unexpected_token(text: str, error: UnexpectedToken) -> TemplateMistake:
     start = error.token.start_pos or 0
     found = str(error.token).strip() or "white space"
     advice = f'write `index .Groups "{found[1:]}"`' if text[:start].endswith(".Groups") else _HELP.get(found)
-    return TemplateMistake(f"`{found}` cannot stand here", start, start + len(found), advice)
+    return TemplateMistake(f"`{found}` is not allowed here", start, start + len(found), advice)
 
 
 def _unexpected_character(text: str, position: int) -> TemplateMistake:
@@ -333,7 +333,7 @@ def _unexpected_character(text: str, position: int) -> TemplateMistake:
     at = position if word is None else word.start("next")
     char = text[at]
     if word is None:
-        return TemplateMistake(f"`{char}` cannot stand here", at, at + 1, _HELP.get(char))
+        return TemplateMistake(f"`{char}` is not allowed here", at, at + 1, _HELP.get(char))
     header = next((found for found in _HEADER.finditer(text) if found.start() < at < found.end()), None)
     advice = f'write `.Request.Header.Get "{header["name"]}"`' if header else _HELP.get(char)
     return TemplateMistake(f"`{char}` cannot follow `{text[position:at]}` without white space", at, at + 1, advice)

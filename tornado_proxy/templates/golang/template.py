@@ -157,7 +157,7 @@ class TemplateCheck:
                 self._group(runes(name), start, end)
             case nodes.Constant(value=Number() as number):
                 self.mistakes.append(
-                    TemplateMistake("a group is asked for by a text", start, end, f'write `"{number.text}"`')
+                    TemplateMistake("a group is named by a string", start, end, f'write `"{number.text}"`')
                 )
 
     def _path(self, names: tuple[str, ...], start: int, place: _CheckPlace, *, asked: bool) -> None:

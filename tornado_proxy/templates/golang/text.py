@@ -171,7 +171,7 @@ def unquote_char(literal: str) -> int:
     """Returns the code point of a character literal, which includes its quotes."""
     pieces = list(_PIECE.finditer(literal[1:-1]))
     if len(pieces) != 1 or len(pieces[0]["text"] or "'") != 1:
-        raise QuotingError("a character constant holds one character", 1)
+        raise QuotingError("a character constant has one character", 1)
     character = _unescaped(pieces[0], "'")
     # An escape of a byte gives the code point of the same value, even if the byte is not UTF-8.
     return character[0] if len(character) == 1 else ord(character.decode())

@@ -66,7 +66,7 @@ def read(places: Sequence[Path]) -> Options:
         message = f"`{error.filename}` cannot be read: {error.strerror}"
         raise Unreadable(Diagnostic("unreadable-file", message)) from None
     if not sources:
-        raise Unreadable(Diagnostic("no-files", f"`{places[0]}` holds no configuration file"))
+        raise Unreadable(Diagnostic("no-files", f"`{places[0]}` has no configuration file"))
     return together(sources)
 
 
