@@ -68,7 +68,7 @@ def admin_url(text: str) -> SplitResult:
 
 @dataclass(frozen=True, slots=True)
 class AdminListener:
-    """The admin listener of a service; `context` is None where there is no TLS."""
+    """The admin listener of a service; `context` is None without TLS."""
 
     url: SplitResult
     context: ssl.SSLContext | None = None
@@ -131,7 +131,7 @@ def _context(host: str, tls: argparse.Namespace) -> ssl.SSLContext:
             context.load_cert_chain(tls.cert, tls.key, bytes)
     except OSError as error:
         listed = ", ".join(f"`{each}`" for each in (tls.cert, tls.key, tls.ca) if each)
-        # OpenSSL gives no reason for a file that is not PEM.
+        # OpenSSL gives no reason if a file is not PEM.
         is_pem = not isinstance(error, ssl.SSLError) or error.reason
         reason = _reason(error) if is_pem else "it needs a certificate and its private key, in PEM"
         raise CommandError(f"{listed} cannot be used for TLS: {reason}") from error
@@ -305,7 +305,7 @@ def most_common(members: Sequence[Member]) -> str:
 
 
 def compared(members: Sequence[Member], expected: str) -> list[Member]:
-    """Returns the members; each that has another digest than the expected one gets a trouble."""
+    """Returns the members; each with another digest than the expected one gets a trouble."""
     return [
         replace(each, trouble=f"differs from {expected[:_SHORT]}")
         if each.digest and not each.trouble and not each.digest.startswith(expected)

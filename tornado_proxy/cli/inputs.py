@@ -1,4 +1,4 @@
-"""What several commands read: arguments, a configuration, rules, and the sites that both make."""
+"""Inputs that several commands share: arguments, a configuration, rules, and the sites that consist of both."""
 
 from __future__ import annotations
 
@@ -73,18 +73,18 @@ def configured_sites(settings: Settings, loaded: LoadedRules, only: str | None =
 
 
 def require_target(name: str, names: Sequence[str]) -> None:
-    """Raises `CommandError` if there is no such target."""
+    """Raises `CommandError` if a target does not exist."""
     if name not in names:
         raise CommandError(f"unknown target `{name}`{suggestion(name, names)}")
 
 
 def add_format(parser: argparse.ArgumentParser | argparse._ArgumentGroup, *formats: str) -> None:
-    """Declares the form of the output; the first is the default."""
+    """Declares the argument for the format of the output; the first format is the default."""
     parser.add_argument("--format", "--output-format", dest="format", choices=formats, default=formats[0])
 
 
 def add_timeout(parser: argparse.ArgumentParser, seconds: float, what: str) -> None:
-    """Declares how long something may take."""
+    """Declares the argument for a time limit."""
     text = f"how long {what} (default: {seconds:g})"
     kind = number(float, 0.001, 3600)
     parser.add_argument("--timeout", type=kind, default=seconds, metavar="SECONDS", help=text)

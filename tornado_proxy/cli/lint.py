@@ -97,7 +97,7 @@ def run_lint(arguments: argparse.Namespace) -> int:
     """Lints; returns 1 if a finding fails the run or `--diff` has something to show."""
     if arguments.list:
         return _list()
-    # All trees live to the end, and scanning thousands of them costs a third of the time.
+    # All trees are used to the end, and the collector's scans of thousands of them take a third of the time.
     gc.disable()
     try:
         return _explain(arguments.explain) if arguments.explain is not None else _linted(arguments)
@@ -127,7 +127,7 @@ def _explain(name: str) -> ExitStatus:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """What a command line asks for: the files, the configuration, the checks and the fixes."""
+    """The work of a command line: the files, the configuration, the checks and the fixes."""
 
     files: tuple[RuleFile, ...]
     settings: Settings | None

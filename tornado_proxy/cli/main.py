@@ -32,7 +32,7 @@ COMMANDS = {
     "lsp": "serve editors: diagnostics, help and completion for rule files",
     "completion": "print a script that completes command lines in a shell",
 }
-"""The commands, and what each does."""
+"""The commands with their descriptions."""
 
 _MODULES = {
     **dict.fromkeys(("serve", "demo"), "serve"),
@@ -42,7 +42,7 @@ _MODULES = {
     **dict.fromkeys(("config", "convert"), "configuration"),
     "completion": "main",
 }
-"""The modules of the commands; the others are in modules of their names."""
+"""The modules of commands; other commands are in modules of their own names."""
 
 _DAEMONS = {"serve", "demo"}
 _UNKNOWN_OPTION = re.compile(r"unrecognized arguments: (--[\w-]+)")

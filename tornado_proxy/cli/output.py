@@ -1,4 +1,4 @@
-"""What commands share: exit statuses, the error that ends a command, the standard streams, colours and progress."""
+"""Output that commands share: exit statuses, the error that ends a command, standard streams, colours, progress."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _RESET = "\x1b[0m"
 
 
 class ExitStatus(IntEnum):
-    """The exit statuses: a contract that CI builds on, the same for every subcommand."""
+    """The exit statuses: a contract with CI, the same for every subcommand."""
 
     CLEAN = 0
     FINDINGS = 1  # the files are wrong: diagnostics, failed tests, differences
@@ -33,7 +33,7 @@ class ExitStatus(IntEnum):
 
 
 class CommandError(Exception):
-    """A command cannot continue: the lines of the reason, the exit status, and diagnostics of files."""
+    """A reason to end a command: the lines of its text, the exit status, and diagnostics of files."""
 
     def __init__(
         self, reason: str = "", status: ExitStatus = ExitStatus.FAILED, diagnostics: Sequence[Diagnostic] = ()
@@ -51,7 +51,7 @@ class CommandError(Exception):
 
 
 def suggestion(word: str, candidates: Iterable[str]) -> str:
-    """Returns the end of a message about an unknown word: the candidate that was probably meant, if there is one."""
+    """Returns the end of a message about an unknown word: the most similar candidate, if there is one."""
     meant = did_you_mean(word, candidates)
     return f"; did you mean `{meant}`?" if meant else ""
 
@@ -81,7 +81,7 @@ def fill_streams() -> None:
 
 
 def prepare_streams() -> str | None:
-    """Makes the streams usable; returns why that is impossible, or None."""
+    """Makes the streams usable; returns the reason if that is impossible, else None."""
     if sys.stderr is None:
         # Python would print errors to standard output.
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - to the end of the process
@@ -97,7 +97,7 @@ def prepare_streams() -> str | None:
 
 
 def is_stream_error(error: OSError) -> bool:
-    """Returns whether a standard stream failed: the error of a file names the file."""
+    """Returns whether a standard stream failed; the error of a file has a file name."""
     return error.filename is None and error.errno in _OF_STREAMS
 
 

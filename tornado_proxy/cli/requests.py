@@ -60,7 +60,7 @@ def explain_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_explain(arguments: argparse.Namespace) -> int:
-    """Explains; returns 0 whatever the answer would be."""
+    """Explains; returns 0 for any answer."""
     if (arguments.path is None) == (arguments.requests is None):
         raise CommandError("give either a PATH or `--requests`")
     found = _configured_mounts(arguments) if arguments.config else Mounts(_bare_sites(arguments))
@@ -167,7 +167,7 @@ def bare_site(name: str, rules: RuleSet, user: str | None = None, prefix: str = 
 
 
 def chosen_target(name: str | None, names: Sequence[str]) -> str:
-    """Returns the name that was given, or that of the only target; raises `CommandError`."""
+    """Returns the given name, or that of the only target; raises `CommandError`."""
     if name is not None:
         require_target(name, names)
         return name
@@ -224,7 +224,7 @@ def request_defaults(arguments: argparse.Namespace) -> RequestDefaults:
 
 
 def requests_of(path: Path, rule_sets: Iterable[RuleSet]) -> RequestLog:
-    """Reads the requests of a log; counts those together that are equal for the rules. Raises `CommandError`."""
+    """Reads the requests of a log, and counts together those that are equal for the rules. Raises `CommandError`."""
     queries = any(_may_read_query(each) for rule_set in rule_sets for each in rule_set.rewrites)
     try:
         with progress("reading") as show:
@@ -253,7 +253,7 @@ def _header(text: str) -> tuple[str, str]:
 
 
 def _valid(kind: str, objection: Callable[[str], str | None]) -> Callable[[str], str]:
-    """Returns the type of an argument that the service must not object to."""
+    """Returns the type of an argument that must be valid for the service."""
 
     def converted(text: str) -> str:
         found = objection(text)

@@ -130,7 +130,7 @@ def _checked(loaded: CompiledSnapshot, arguments: argparse.Namespace) -> int:
 
 
 def _starts(arguments: argparse.Namespace, reader: SnapshotReader) -> Iterator[_Start]:
-    """Yields the snapshots to try: the files, the last good copy, the files in spite of failing tests."""
+    """Yields the snapshots to try: the files, the last good copy, then the files in spite of failing tests."""
     snapshot = read_to_check(arguments.config, dict(os.environ)) if arguments.check else reader()
     first = _Start(run_rule_tests(compile_snapshot(snapshot)))
     yield first
@@ -187,8 +187,8 @@ async def _serve(
 
 
 def explained(mounts: Mounts, asked: Mapping[str, str]) -> Explanation:
-    """Explains a request for the status page; `asked` are the fields of its form."""
-    from tornado_proxy.tools import explain  # noqa: PLC0415 - most processes are never asked
+    """Explains a request for the status page; `asked` contains the fields of its form."""
+    from tornado_proxy.tools import explain  # noqa: PLC0415 - most processes never explain a request
 
     user = User(asked["user"]) if asked.get("user") else None
     method, host = asked.get("method", "GET"), asked.get("host", "")

@@ -1,4 +1,4 @@
-"""Checks of who may do what: providers and resources that contradict themselves, never decide, or leave a door open."""
+"""Checks of access: providers and resources that contradict themselves, have no effect, or admit too many."""
 
 from __future__ import annotations
 

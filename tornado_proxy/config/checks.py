@@ -84,14 +84,14 @@ class ValidationContext:
     def error(
         self, code: str, message: str, node: Node, help: str | None = None, note: tuple[str, Node] | None = None
     ) -> Diagnostic:
-        """A mistake at a node that makes the configuration unusable; `note` explains a second node."""
+        """Returns an error at a node, which makes the configuration unusable; `note` explains a second node."""
         notes = (Note(note[0], span_of(note[1], self.shown)),) if note else ()
         return Diagnostic(code, message, span_of(node, self.shown), help, notes)
 
     def warning(
         self, code: str, message: str, node: Node, help: str | None = None, note: tuple[str, Node] | None = None
     ) -> Diagnostic:
-        """A mistake at a node that does not make it unusable."""
+        """Returns a warning at a node, which leaves the configuration usable."""
         return replace(self.error(code, message, node, help, note), severity=Severity.WARNING)
 
 
@@ -182,7 +182,7 @@ def _cors(context: ValidationContext) -> Iterator[Diagnostic]:
 
 
 def _open_secrets(context: ValidationContext) -> Iterator[Diagnostic]:
-    """Secret headers of webhooks and traces that go over the network unencrypted."""
+    """Reports secret headers of webhooks and traces that are sent over the network unencrypted."""
     hooks = [(each, "url", each.url) for each in context.sections(Webhook) if each.secret_headers]
     traces = [(each, "endpoint", each.endpoint) for each in context.sections(Tracing) if each.secret_headers]
     for section, option, url in (*hooks, *traces):

@@ -1,7 +1,8 @@
-"""A YAML text as a tree of nodes that know their place, with every fault that the text has before its meaning.
+"""A YAML text as a tree of nodes with their places, and all faults of the text itself.
 
-PyYAML composes the nodes. No tag is obeyed, and what aliases stand for is bounded. So is the depth, before a composer
-sees the text: libyaml's recurses, and a file of nothing but `[` would overflow the stack and end the process.
+PyYAML composes the nodes. Tags are ignored, and the number of nodes after the expansion of aliases is limited. The
+depth is checked before a composer reads the text: libyaml's is recursive, and a file of nothing but `[` would overflow
+the stack and end the process.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ import yaml
 from tornado_proxy.lang.diagnostic import SourceFile, Span
 
 DEEPEST = 64
-"""How deep collections may nest, aliases followed."""
+"""The deepest nesting of collections, aliases expanded."""
 
 LARGEST = 200_000
-"""How many nodes a document may have, aliases followed: a few lines of aliases can expand to billions."""
+"""The most nodes of a document, aliases expanded: a few lines of aliases can expand to billions."""
 
 # The characters that YAML 1.1, 5.1 does not allow. PyYAML's two parsers report different places for them.
 _CONFLICT = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?=[ \r\n]|\Z)", re.MULTILINE)
@@ -113,7 +114,7 @@ def merged(entry: MappingEntry) -> tuple[MappingNode, ...]:
 
 
 def span_of(node: Node, shown: SourceFile) -> Span:
-    """The place of a node in a file; of one that runs over several lines, the first."""
+    """The place of a node in a file; only the first line of a node with several lines."""
     line_end = shown.text.find("\n", node.start)
     end = node.end if line_end < 0 else min(node.end, line_end)
     return Span(shown, node.start, max(node.start, end))
@@ -160,7 +161,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """The documents of a text and their faults; `whole` unless the text could not be read to its end."""
+    """The documents of a text and their faults; `whole` is False if the text could not be read to its end."""
 
     documents: tuple[Node, ...] = ()
     faults: tuple[Fault, ...] = ()
@@ -226,7 +227,7 @@ def _check_depth(text: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _BuiltNode:
-    """A node, how many it is once its aliases are expanded, and how many levels it has."""
+    """A node, the number of its nodes once its aliases are expanded, and the number of its levels."""
 
     node: Node
     size: int = 1
@@ -281,7 +282,7 @@ class _NodeBuilder:
         if size > LARGEST or height > DEEPEST:
             raise _TooLarge((start, end))
         nodes = [each.node for each in parts]
-        if not raw.flow_style:  # its mark is drawn to the next token, over empty lines and comments
+        if not raw.flow_style:  # its mark extends to the next token, over empty lines and comments
             end = max((start, *(each.end for each in nodes)))
         if not is_mapping:
             return _BuiltNode(SequenceNode(start, end, tuple(nodes)), size, height)
@@ -325,8 +326,8 @@ _SAME_COLUMN = "the lines of one mapping or list begin in the same column, with 
 _MISFIT = ("this does not fit the mapping or list that contains it", _SAME_COLUMN)
 _ESCAPE = ("no such escape in a string between double quotes", "double the backslash, or use single quotes")
 
-# The first fragment that the parser's words contain decides; PyYAML's two parsers word some mistakes differently. None
-# of our words quotes the file, so that none can quote a secret.
+# The first fragment that a message of PyYAML contains decides; its two parsers word some mistakes differently. Our
+# messages never quote the file, which could reveal a secret.
 _COMPLAINTS: tuple[tuple[str, tuple[str, str | None]], ...] = (
     ("cannot start any token", ("a value cannot begin with this character", "quote the value")),
     (
@@ -351,7 +352,7 @@ _COMPLAINTS: tuple[tuple[str, tuple[str, str | None]], ...] = (
 
 
 def _syntax_fault(error: yaml.MarkedYAMLError, text: str) -> Fault:
-    """A mistake that PyYAML found, in our words."""
+    """A mistake that PyYAML found, described in our words."""
     start, end = _point(error.problem_mark, text)
     known = (words for fragment, words in _COMPLAINTS if fragment in (error.problem or ""))
     message, advice = next(known, ("from here on the text cannot be read as YAML", _SAME_COLUMN))

@@ -1,7 +1,7 @@
-"""From a configuration file to settings and diagnostics, which quote only a redacted copy of the file.
+"""Converts a configuration file to settings and diagnostics, which quote only a redacted copy of the file.
 
 The copy is of equal length, with a dot for each character that may belong to a secret. The value of a known option is
-shown unless the option is a secret's. Comments are hidden, and so are the values of unknown options, which may be a
+shown unless the option is a secret. Comments are hidden, and so are the values of unknown options, which may be a
 misspelt `password`. A text that is not YAML is hidden completely.
 """
 
@@ -52,10 +52,10 @@ _NAMES = {  # the forms of names; a secret that was put there by mistake rarely 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The settings of a configuration file, or why it cannot be used.
+    """The settings of a configuration file, or the reasons why it cannot be used.
 
-    `settings` is None where a diagnostic is an error. `source` is the file as it may be shown, without its secrets;
-    None where nothing could be read.
+    `settings` is None if a diagnostic is an error. `source` is the file with its secrets redacted; None if the file
+    could not be read.
     """
 
     settings: Settings | None
@@ -64,10 +64,10 @@ class Loaded:
 
 
 def load(path: Path | str, env: Mapping[str, str], secrets: Resolver | None = None) -> Loaded:
-    """Load a configuration file; never raises for its content or absence.
+    """Loads a configuration file; never raises for its content or absence.
 
-    Secrets come from `env` and from files relative to the file, unless another resolver is given: `secrets.unresolved`
-    for tools that need none.
+    Secrets come from `env` and from files relative to the configuration file, unless another resolver is given:
+    `secrets.unresolved` is for tools that need no secrets.
     """
     place, source = Path(path), read(path)
     if isinstance(source, Loaded):
@@ -76,7 +76,7 @@ def load(path: Path | str, env: Mapping[str, str], secrets: Resolver | None = No
 
 
 def read(path: Path | str, *, again: bool = False) -> SourceFile | Loaded:
-    """The text of a configuration file with its secrets, or a diagnostic why it cannot be read.
+    """Returns the text of a configuration file with its secrets, or a diagnostic of why it cannot be read.
 
     The file may be a pipe, unless it will be read `again`.
     """
@@ -99,7 +99,7 @@ def _not_utf8(name: str, content: bytes, start: int) -> Loaded:
 
 
 def compile_configuration(source: SourceFile, directory: Path, secrets: Resolver) -> Loaded:
-    """Compile a configuration; relative paths start from `directory`. Never raises for its content."""
+    """Compiles a configuration; relative paths start from `directory`. Never raises for its content."""
     source = SourceFile(source.name, source.text.removeprefix("\ufeff"))
     composed = compose(source.text)
     shown = redacted(source, composed)
@@ -187,7 +187,7 @@ class _Redactor:
                 assert_never(node)
 
     def section(self, section: type[Any], node: Node, group: str | None = None) -> None:
-        """Hides what may be a secret in a section, or in a group of its options."""
+        """Hides possible secrets in a section, or in a group of its options."""
         if not isinstance(node, MappingNode):
             self._value_of(node, may_hold_secrets=section is Reference or holds_secrets(section))
             return
@@ -235,7 +235,7 @@ class _Redactor:
             self._value_of(node, may_hold_secrets=kind.is_list and kind.item.section is not None)
 
     def _value_of(self, node: Node, *, may_hold_secrets: bool) -> None:
-        """Shows a scalar where no secret can be; hides anything else."""
+        """Shows a scalar if it cannot be a secret; hides any other node."""
         if isinstance(node, ScalarNode) and not may_hold_secrets:
             self._scalar(node, hidden=False)
         else:

@@ -1,7 +1,7 @@
 """The settings: each field made by `option` is an option of the configuration file, with its type, default and meaning.
 
-To add an option, add a field here, its row in docs/configuration.md (a test prints it) and a test of what it does.
-Values that the checks of `values` bring into one form stand here in that form; defaults are filled in.
+To add an option, add a field here, its row in docs/configuration.md (a test prints it) and a test of its effect.
+Defaults are filled in, and values are in the form that the checks of `values` return.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Mount:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """A bucket and how to reach it. Equal buckets share a client."""
+    """A bucket with its address and credentials. Equal buckets share a client."""
 
     shape: ClassVar[str] = "such as `{name: my-bucket, region: eu-west-1}`"
 
@@ -224,7 +224,7 @@ class ListingOptions:
 
 @dataclass(frozen=True, slots=True)
 class ThemeOptions:
-    """How the service's own pages look."""
+    """The look of the service's own pages."""
 
     title: Line | None = option(
         "The name that pages show instead of the mount's path, and that ends their titles.", default=None
@@ -247,7 +247,7 @@ class ThemeOptions:
 
 
 PAGES = tuple(each.name for each in fields(Templates) if each.name not in ("helpers", "helpers_span"))
-"""The pages that a configuration can replace, by their attributes."""
+"""The pages that a configuration can replace, by the names of their attributes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""How an option of the configuration is declared: one field of a frozen dataclass, with its type, default and meaning.
+"""Declares options of the configuration: each is a field of a frozen dataclass with its type, default and meaning.
 
     @dataclass(frozen=True, slots=True)
     class Log:
@@ -6,7 +6,7 @@
 
         level: Literal["debug", "info"] = option("The least severe level that is logged.", default="info")
 
-The reader, the redaction, the JSON Schema and the tables of docs/configuration.md derive everything from these fields.
+The reader, the redaction, the JSON Schema and the tables of docs/configuration.md are derived from these fields.
 An option is written in camelCase in the file. Fields that are not made by `option` are not read from the file.
 """
 
@@ -164,7 +164,7 @@ class OptionType(NamedTuple):
 
     @property
     def is_secret(self) -> bool:
-        """Whether the file has a reference where the value is a secret."""
+        """Whether the value is a secret, for which the file has a reference."""
         return hasattr(self.base, "written_as")
 
     @property
@@ -230,10 +230,10 @@ def option(  # noqa: PLR0913 - an option has many properties
     required: bool = False,
     show: bool = True,
 ) -> Any:
-    """A field of a dataclass that is an option.
+    """Returns a field of a dataclass that is an option.
 
-    An option without a default is required; `required` is for an option that only the file must have. `name` is what
-    the file calls it if that is not the attribute in camelCase. `show` is whether the `repr` has the value.
+    An option without a default is required; `required` is for an option that only the file must have. `name` is its
+    name in the file if that is not the attribute in camelCase. `show` is whether the `repr` shows the value.
     """
     is_required = required or default is MISSING
     metadata = {"description": description, "name": name, "group": group, "is_required": is_required}
@@ -241,7 +241,7 @@ def option(  # noqa: PLR0913 - an option has many properties
 
 
 def place_of(name: str) -> Any:
-    """A field that is not an option: the place in the file where the option `name` is named."""
+    """Returns a field that is not an option: the place of the name of the option `name` in the file."""
     return field(default=None, repr=False, compare=False, metadata={"place_of": name})
 
 
@@ -266,7 +266,7 @@ def options_of(section: type[Any]) -> tuple[Option, ...]:
 
 
 def camel_case(name: str) -> str:
-    """A name as the file writes it: `max_size` becomes `maxSize`."""
+    """Converts the name of an attribute to its form in the file: `max_size` becomes `maxSize`."""
     first, *others = name.split("_")
     return first + "".join(map(str.capitalize, others))
 
@@ -279,7 +279,7 @@ class OptionPath(NamedTuple):
 
     @property
     def dotted(self) -> str:
-        """The path as people write it: `targets.*.bucket.name`."""
+        """The path in the form for people: `targets.*.bucket.name`."""
         return ".".join(self.path)
 
 

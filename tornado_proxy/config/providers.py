@@ -1,4 +1,4 @@
-"""The ways to sign in, and the resources that say who may do what: sections of the configuration."""
+"""The ways to sign in, and the resources that grant access: sections of the configuration."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Glob = Annotated[str, Constraint(values.glob, (("pattern", values.ROOTED),))]
 Method = Literal["GET", "HEAD", "PUT", "DELETE"]
 
 SHORTEST_KEY = 16
-"""Characters that a secret must have to encrypt sessions: fewer could be found by trying."""
+"""The fewest characters of a secret that encrypts sessions; a shorter one could be guessed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
-"""From YAML nodes to settings: each value by its option's type, with a diagnostic for each mistake in one run.
+"""Converts YAML nodes to settings: each value by its option's type, with a diagnostic for each mistake in one run.
 
-A mistake in one place hides none in another. Settings come only of a document without mistakes, together with the
+A mistake in one place does not hide another. Settings are made only from a document without mistakes, together with the
 places of their sections: checks compare options with one another, and point at them.
 """
 
@@ -55,7 +55,7 @@ class SectionPlace(NamedTuple):
 def read(
     root: Node, shown: SourceFile, directory: Path, resolve: Resolver
 ) -> tuple[Settings | None, dict[int, SectionPlace], list[Diagnostic]]:
-    """Read a document as settings; None where an option is wrong, unknown or missing.
+    """Reads a document as settings; returns None if an option is wrong, unknown or missing.
 
     The places are those of the sections that the document has, by the `id` of the section. Paths start from
     `directory`; messages quote only `shown`.
@@ -95,7 +95,7 @@ class _NamedNode:
 
     @property
     def span(self) -> Span:
-        """The value if it is a scalar with a text or an item; else its key."""
+        """The value if it is an item or a scalar with a text; otherwise the key."""
         if self.key is None:
             return Span(self.shown, self.node.start, self.node.start)
         shows_itself = isinstance(self.node, ScalarNode) and self.node.end > self.node.start
@@ -103,11 +103,11 @@ class _NamedNode:
 
     @property
     def key_span(self) -> Span:
-        """The key, or the value where there is no key for it alone."""
+        """The key, or the value if it has no key of its own."""
         return self.span if self.key is None or self.is_item else span_of(self.key, self.shown)
 
     def mapping(self, owner: type[Any] | OptionGroup) -> MappingNode:
-        """The node as the mapping that a section or a group is; raises `InvalidValue` for any other node."""
+        """Returns the node as the mapping of a section or a group; raises `InvalidValue` for any other node."""
         if not isinstance(self.node, MappingNode):
             raise _wrong_type("a mapping", self, _shape(owner))
         return self.node
@@ -190,7 +190,7 @@ class _DocumentReader:
         return found
 
     def _unknown(self, node: MappingNode, names: tuple[str, ...]) -> set[str | None]:
-        """Report unknown names; return the options that they probably mean."""
+        """Reports unknown names, and returns the options that they probably mean."""
         unknown = node.fields.keys() - set(names)
         for name in unknown:
             key = node.fields[name].key

@@ -2,7 +2,7 @@
 
 A reference is of one of four kinds: the name of an environment variable, a file (relative to the configuration file),
 the name of a systemd credential, or the value itself. Tools that need no secret use `unresolved`. Certificates and
-their keys can also stand elsewhere: on a web server, in S3, in AWS Secrets Manager or in its Parameter Store.
+their keys can also be elsewhere: on a web server, in S3, in AWS Secrets Manager or in its Parameter Store.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from tornado_proxy.config.options import Constraint, OptionType, option, options
 from tornado_proxy.lang.diagnostic import read_file
 
 LARGEST = 64 * 1024
-"""The most bytes that a secret's file may have: whatever is larger was not meant."""
+"""The most bytes of a secret's file; a larger file is probably a mistake."""
 
 HASHES = ("$2a$", "$2b$", "$2y$", "$argon2")
-"""How the hashes of passwords begin: those of bcrypt and argon2."""
+"""The beginnings of the hashes of passwords: those of bcrypt and argon2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ _ORIGINS = {
 
 
 class SecretMissing(Exception):
-    """A reference that leads to no secret: `message` is the fact, without any value."""
+    """A reference without a secret; `message` states the fact without any value."""
 
     def __init__(self, message: str, help: str | None = None) -> None:
         super().__init__(message)
@@ -198,7 +198,7 @@ class Location:
 
     @classmethod
     def of(cls, text: str) -> Location:
-        """The location that a text names; raises `ValueError` if nothing can be fetched from there."""
+        """Returns the location that a text names; raises `ValueError` if nothing can be fetched from it."""
         scheme = _SCHEME.match(text)
         if scheme is None and not text.startswith(":"):
             return cls("file", path=text)

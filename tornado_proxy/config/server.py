@@ -31,7 +31,7 @@ CIPHER_SUITES = {
 """OpenSSL's names of the suites of TLS 1.2 and earlier, by the names of IANA and of Go's crypto/tls."""
 
 SUITES_OF_TLS13 = ("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256")
-"""Always offered: neither Go nor Python lets a program choose among them."""
+"""The suites of TLS 1.3, which are always offered: neither Go nor Python lets a program choose among them."""
 
 _VERSION = re.compile(r"(?:tlsv|tls[-_ ]?)?1[._-]([0-3])", re.IGNORECASE)
 
@@ -67,7 +67,7 @@ CipherSuite = Annotated[str, Constraint(cipher_suite)]
 
 @dataclass(frozen=True, slots=True)
 class UrlConfig:
-    """How a certificate or key is fetched."""
+    """The options for fetching a certificate or key."""
 
     http_timeout: Annotated[float, Duration(0.001, 300)] = option("How long fetching may take.", default=5.0)
     aws_region: Annotated[str, Constraint(values.region)] | None = option(
@@ -219,7 +219,7 @@ class Compress:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Where a server listens."""
+    """The address and the port of a server, and its TLS."""
 
     address: Address = option(
         "The address. An empty string listens on every interface.", default="127.0.0.1", name="listenAddr"
@@ -267,7 +267,7 @@ class InternalServer(Listener):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds on everything that a client can make large or slow."""
+    """Limits on everything that a client can make large or slow."""
 
     max_header_size: Annotated[int, Size(KIB, 16 * MIB)] = option(
         "The largest size of the request line and headers together.", default=64 * KIB
@@ -283,7 +283,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class S3Pool:
-    """How the bucket of a target is called."""
+    """Options for calls to a target's bucket."""
 
     threads: Annotated[int, Bounds(1, 1024)] = option(
         "How many calls of boto3 run at once for a target; each has a thread and a connection.", default=32
@@ -313,7 +313,7 @@ class S3Pool:
 
 @dataclass(frozen=True, slots=True)
 class Reload:
-    """How an edit is tested before it is put in force."""
+    """The rule tests that run before an edit is put in force."""
 
     tests: Literal["refuse", "warn", "off"] = option(
         "What happens if a rule test of a changed target fails: the edit is refused, or a warning is logged. `off` "

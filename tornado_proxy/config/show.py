@@ -1,7 +1,7 @@
-"""The options as JSON Schema, and a configuration as plain data with every default filled in and no secret.
+"""Returns the options as JSON Schema, and a configuration as plain data with all defaults and without secrets.
 
-An editor that knows the schema, `docs/configuration.schema.json`, checks and completes while one types:
-`# yaml-language-server: $schema=configuration.schema.json`.
+An editor that knows the schema, `docs/configuration.schema.json`, checks and completes while the user types: `#
+yaml-language-server: $schema=configuration.schema.json`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def published() -> str:
-    """The schema as it is published."""
+    """The text of the published schema."""
     return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
 
 

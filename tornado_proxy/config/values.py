@@ -1,4 +1,4 @@
-"""Single values of the configuration: each function returns the value in its one form, or raises `InvalidValue`."""
+"""Checks single values of the configuration: each function returns the final value, or raises `InvalidValue`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class InvalidValue(ValueError):
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _HOST_LABELS = r"[A-Za-z0-9*](?:[A-Za-z0-9*_.-]*[A-Za-z0-9*])?"
 
-# For JSON Schema too, whose patterns are not anchored by themselves.
+# Anchored for JSON Schema too, whose patterns match anywhere.
 HOST = rf"^(?:{_HOST_LABELS}|\[?[0-9A-Fa-f]*:[0-9A-Fa-f]*:[0-9A-Fa-f:.]*\]?)?$"
 ROOTED = r"^/"
 HTTP_URL = r"^https?://"
@@ -69,7 +69,7 @@ bucket_name = TextPattern(
     "is not a bucket's name",
     "letters, digits, `.`, `-` and `_`; a folder belongs in `prefix`",
 )
-"""A bucket's name, or an access point's ARN, that an S3 client can send at all."""
+"""A bucket's name, or an access point's ARN, that an S3 client can send."""
 
 region = TextPattern(
     r"^(?!-)[A-Za-z0-9-]{1,63}(?<!-)$", "is not a region", "letters, digits and `-`, such as `eu-west-1`"
@@ -145,7 +145,7 @@ def host(text: str) -> str:
 
 
 def aws_objection(name: str) -> str | None:
-    """Returns the rules of AWS for a bucket name that does not follow them, or None."""
+    """Returns the rules of AWS for bucket names if a name violates them; None otherwise."""
     if name.startswith("arn:") or (_AWS_BUCKET.fullmatch(name) and not _FOUR_NUMBERS.fullmatch(name)):
         return None
     return "AWS takes 3 to 63 lower-case letters, digits, `.` and `-`, and no IP address"
@@ -225,7 +225,7 @@ def header_pairs(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], .
 
 
 def header_templates(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """Headers with their templates: none is one that delimits a message."""
+    """Headers with their templates; headers that delimit a message are refused."""
     for name, _ in pairs:
         if name.lower() in _SET_BY_THE_SERVER:
             raise InvalidValue(f"cannot have `{name}`", "that header is set by the server")
@@ -233,7 +233,7 @@ def header_templates(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str
 
 
 def header_values(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """Headers with values that are sent as they are."""
+    """Headers with values that are sent unchanged."""
     if any(_CONTROL.search(value) for _, value in pairs):
         raise InvalidValue("contains a control character")
     return header_pairs(pairs)
@@ -286,7 +286,7 @@ def sheet_place(text: str) -> str:
 
 def _asset_place(text: str, endings: tuple[str, ...]) -> str:
     if "://" in line(text):
-        # Its origin goes into a policy, where these would begin something else.
+        # Its origin becomes part of a policy, in which these characters are delimiters.
         if re.search(r"[;,'\s]", http_url(text).partition("?")[0]):
             raise InvalidValue("has a character that no policy can contain", "percent-encode `;`, `,` and `'`")
     elif not text.lower().endswith(endings):

@@ -1,6 +1,6 @@
 """The rule language: a source file is parsed into a document of statements, with a diagnostic for each mistake.
 
 A *span* is a place in a *source file*, a *document* is the frozen syntax tree of one file with its comments, and the
-*printer* turns a document into text again. `reading` is a file on its way through the parser; `recovery` steps in at
-each mistake.
+*printer* turns a document into text again. `reading` has the state of the parser within a file; `recovery` continues
+after each mistake.
 """

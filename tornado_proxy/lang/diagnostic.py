@@ -17,7 +17,7 @@ _LINE_END = re.compile("\n")
 
 
 class Position(NamedTuple):
-    """A place as people count it: line and column from 1, columns in code points."""
+    """A place as people count: line and column from 1, columns in code points."""
 
     line: int
     column: int
@@ -103,9 +103,9 @@ class Note:
 class Safety(Enum):
     """The promise of a fix."""
 
-    SAFE = "safe"  # every key is rewritten as before, and nothing that still means something is lost
-    UNSAFE = "unsafe"  # what was probably meant: some keys may be rewritten otherwise, or words of the author go
-    DISPLAY = "display"  # one way out of several: shown, and never applied to many places at once
+    SAFE = "safe"  # every key is rewritten as before, and nothing with a meaning is lost
+    UNSAFE = "unsafe"  # probably meant: some keys may be rewritten differently, or words of the author are removed
+    DISPLAY = "display"  # one of several solutions: shown, and never applied to many places at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """A mistake or a finding: what is wrong in `message` (names in backticks, no full stop), what to do in `help`."""
+    """A mistake or a finding: `message` states it (names in backticks, no full stop), `help` advises."""
 
     code: str
     message: str
@@ -154,7 +154,7 @@ def errors(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     return tuple(each for each in diagnostics if each.severity is Severity.ERROR)
 
 
-# Nobody mistypes a keyword of this length; difflib's time grows with it.
+# A longer word is not a misspelt keyword, and difflib's time grows with the length.
 _LONGEST = 64
 _CLOSE_ENOUGH = 0.65
 
@@ -183,7 +183,7 @@ _SHOWN = 200  # bytes after one that cannot be decoded
 
 
 def read_file(path: Path, largest: int, *, regular: bool) -> bytes:
-    """The bytes of a file; raises `OSError`, and `FileTooLargeError` where there are more than `largest`.
+    """Reads the bytes of a file; raises `OSError`, and `FileTooLargeError` for more than `largest` bytes.
 
     With `regular` it must be a regular file, which can be read again. A pipe would block the reader.
     """
@@ -202,7 +202,7 @@ def _at_once(path: str, flags: int) -> int:
 
 
 def decode(name: str, data: bytes) -> tuple[SourceFile | None, Diagnostic | None]:
-    """The text of a file without its byte order mark, or a diagnostic of what is wrong: exactly one of the two."""
+    """Returns the text of a file without its byte order mark, or a diagnostic: exactly one of the two."""
     mark = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
     nul = data.find(b"\0")
     try:
@@ -214,7 +214,7 @@ def decode(name: str, data: bytes) -> tuple[SourceFile | None, Diagnostic | None
 
 
 def _undecodable(name: str, data: bytes, offset: int) -> Diagnostic:
-    """Returns the diagnostic of the first byte that text in UTF-8 cannot have."""
+    """Returns the diagnostic of the first byte that is not UTF-8."""
     readable = data[:offset].decode("utf-8-sig")
     # The rest of a binary file may be one line of megabytes, which would fill the screen.
     source = SourceFile(name, readable + data[offset : offset + _SHOWN].decode(errors="replace"))

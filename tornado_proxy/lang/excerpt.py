@@ -21,13 +21,13 @@ _SEVERITY_COLORS = {Severity.ERROR: "\x1b[1;31m", Severity.WARNING: "\x1b[1;33m"
 # A terminal obeys control characters; bidirectional controls make a line look like another one (Unicode TR 36).
 _CONTROLS = (*range(0x7F, 0xA0), 0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
 _SURROGATES = range(0xD800, 0xE000)
-_NONCHARACTERS = (0xFFFE, 0xFFFF)  # XML 1.0 cannot hold them (section 2.2, Char)
+_NONCHARACTERS = (0xFFFE, 0xFFFF)  # XML 1.0 does not allow them (section 2.2, Char)
 _PICTURES = {code: chr(0x2400 + code) for code in range(0x20)}
 _STAND_INS = _PICTURES | dict.fromkeys((*_CONTROLS, *_SURROGATES, *_NONCHARACTERS), "\N{REPLACEMENT CHARACTER}")
 
 
 def render(diagnostic: Diagnostic, *, color: bool = False) -> str:
-    """The full form, ending without a line end; lines stay harmless to a terminal whatever the file holds."""
+    """Returns the full form without a line end; it is harmless to a terminal for any content of the file."""
     paint = _Paint(color, _SEVERITY_COLORS[diagnostic.severity])
     return "\n".join(_report(diagnostic, paint))
 
@@ -77,7 +77,7 @@ def _note(note: Note, gutter: int, paint: _Paint) -> Iterator[str]:
 
 
 def _excerpt(span: Span, gutter: int, paint: _Paint) -> Iterator[str]:
-    """Yields the place of a span and its first line, with carets under what the line has of it."""
+    """Yields the place of a span and its first line, with carets under the part of the span on that line."""
     bar = paint(_BLUE, "|")
     margin = " " * gutter
     before, inside, after = _pieces(span)
@@ -89,7 +89,7 @@ def _excerpt(span: Span, gutter: int, paint: _Paint) -> Iterator[str]:
 
 
 def _pieces(span: Span) -> tuple[str, str, str]:
-    """Returns the first line of a span as it is shown: what stands before the span, in it, and behind it."""
+    """Returns the first line of a span as it is shown: the text before the span, in it, and after it."""
     first, last = span.first, span.last
     line = span.source.line(first.line)
     before = line[: first.column - 1].expandtabs(_TAB)
@@ -105,12 +105,12 @@ def _pieces(span: Span) -> tuple[str, str, str]:
 
 
 def width(text: str) -> int:
-    """The columns that a text takes."""
+    """The number of columns that a text takes."""
     return len(text) if text.isascii() else sum(map(_character_width, text))
 
 
 def padded(text: str, columns: int) -> str:
-    """A text with spaces behind it up to a number of columns."""
+    """Returns a text with spaces after it, up to a number of columns."""
     return text + " " * (columns - width(text))
 
 

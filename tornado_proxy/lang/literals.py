@@ -1,4 +1,4 @@
-"""Names and strings: from the token as written to the text that is meant, and back."""
+"""Names and strings: converts tokens to the texts that they mean, and texts back to tokens."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def literal(source: SourceFile, token: Token) -> tuple[Literal, Diagnostic | Non
 
 
 def _without_carriage_returns(inner: str, span: Span) -> Literal:
-    """The same value whether the file has LF or CR LF ends, as Go's raw strings have it."""
+    """Removes carriage returns, as in Go's raw strings: the value does not depend on the file's line ends."""
     kept = [index for index, character in enumerate(inner) if inner[index : index + 2] != "\r\n"]
     offsets = (*(span.start + 1 + index for index in kept), span.end - 1)
     return Literal("".join(inner[index] for index in kept), span, raw=True, offsets=offsets)
 
 
 def _unescaped(inner: str, span: Span) -> Literal:
-    """The value of a string with escapes; an invalid one stays as it is."""
+    """Returns the value of a string with escapes; an invalid escape is kept."""
     value: list[str] = []
     offsets: list[int] = []
     end = 0
@@ -90,12 +90,12 @@ _NOT_RAW = re.compile(r"[`\r]")
 
 
 def name_text(name: Literal) -> str:
-    """A name, bare or else quoted."""
+    """Returns a name as it is printed: without quotes if possible."""
     return name.value if _NAME.fullmatch(name.value) else _quoted(name.value)
 
 
 def string_text(string: Literal) -> str:
-    """A string, between backticks or quotes."""
+    """Returns a string as it is printed: between backticks or quotes."""
     return f"`{string.value}`" if _is_raw(string) else _quoted(string.value)
 
 
@@ -115,13 +115,13 @@ def _unicode_escape(found: re.Match[str]) -> str:
     return f"\\u{ord(found.group()):04x}"
 
 
-# One that begins otherwise may be meant as it stands: `/a/`.
+# A pattern that begins differently may be meant literally: `/a/`.
 _DELIMITED = re.compile(r"/(?P<body>(?:\^|\\/).*)/(?P<flags>[dgimsuvy]*)", re.DOTALL)
-_MEANT = "ims"  # the others say how often to search, and how
+_MEANT = "ims"  # the other flags are about the search, not the pattern
 
 
 def undelimited(text: str) -> str | None:
-    """The same pattern as it is written here; None where there is nothing around it."""
+    """Returns a pattern without the delimiters of other languages; None if it has no delimiters."""
     found = _DELIMITED.fullmatch(text)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""The parser: any text becomes a document with its comments, and diagnostics."""
+"""The parser: converts any text to a document with its comments, and diagnostics."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CONTENT = {"NAME", "STRING", "RAW"}
 
 
 _Setting = tuple[Span, tuple[Comment, ...], Comment | None, bool]
-"""The last fields of every statement: its span, the comments above and behind it, whether a blank line is above."""
+"""The last fields of every statement: its span, its comments (above and at its end), whether a blank line is above."""
 
 
 @dataclass(slots=True)
@@ -82,7 +82,7 @@ class Builder:
         start, end = _start(first), _end(last)
         above = self.comments.before(start)
         blank = self.comments.blank_above(start)
-        above += self.comments.before(end)  # those between its tokens have no better place
+        above += self.comments.before(end)  # comments between its tokens have no better place
         trailing = self.comments.behind(end)
         return Span(self.source, start, end), above, trailing, blank
 
@@ -152,7 +152,7 @@ class Comments:
         return tuple(self._until(offset))
 
     def behind(self, end: int) -> Comment | None:
-        """Takes the comment at the end of the line on which a node ends, if nothing else stands between them."""
+        """Takes the comment at the end of the line on which a node ends, if nothing else is between them."""
         self._end = end
         if self._next == len(self.tokens):
             return None
@@ -225,7 +225,7 @@ def _recover(reading: Reading, token: Token) -> None:
 
 
 def _unfit_characters(reading: Reading) -> Iterator[Diagnostic]:
-    """Yields the invisible characters in comments, which the grammar passes over."""
+    """Yields the invisible characters in comments, which the grammar ignores."""
     for comment in reading.comments:
         invisible = _CONTROL.search(comment.rstrip())
         if invisible:
@@ -245,8 +245,8 @@ _OPEN = frozenset({"OPEN_STRING", "OPEN_RAW"})
 class Unfinished:
     """The state of the parser at the end of a text.
 
-    `open` is the string or comment that the text breaks off in; `begun` are the tokens of the statement or first line
-    before it, without those of finished clauses; `accepts` names the terminals that would fit.
+    `open` is the string or comment in which the text ends; `begun` are the tokens of the statement or first line before
+    it, without those of finished clauses; `accepts` names the terminals that would fit.
     """
 
     where: Where
@@ -256,7 +256,7 @@ class Unfinished:
 
 
 def unfinished(source: SourceFile, end: int) -> Unfinished:
-    """Returns what a file leaves open at an offset, as if it ended there; mistakes before it are passed over."""
+    """Returns the state of the parser at an offset, as if the file ended there; mistakes before it are ignored."""
     text = source.text[:end].encode(errors="replace").decode()
     reading = Reading(source, text)
     opened = _read(reading)
@@ -265,7 +265,7 @@ def unfinished(source: SourceFile, end: int) -> Unfinished:
 
 
 def _read(reading: Reading) -> Token | None:
-    """Reads to the end, and returns the string or comment in which the text breaks off."""
+    """Reads to the end, and returns the string or comment in which the text ends."""
     while len(reading.diagnostics) < MOST_MISTAKES:
         try:
             reading.feed_all()

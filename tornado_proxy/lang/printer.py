@@ -1,8 +1,8 @@
-"""A document becomes text in the one canonical layout.
+"""Prints a document in the one canonical layout.
 
-Statements stand on lines of their own, four spaces in; in a *group* (statements of one kind, one after the other, with
-neither a blank line nor a comment between) the arrows stand below one another, and so do names and dialects. Blank
-lines between statements stay, one at most; one stands between blocks. How strings are written: `writing`.
+Each statement is on a line of its own, indented by four spaces. In a *group* (consecutive statements of one kind,
+without a blank line or a comment between them) the arrows are aligned, and so are names and dialects. Blank lines
+between statements are kept, one at most; one separates blocks. `literals` decides the form of names and strings.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _INDENT = " " * 4
 
 
 def print_document(document: Document) -> str:
-    """The text of a document. Parsing it gives an equal document, and printing it again the same text."""
+    """Returns the text of a document; it parses to an equal document, which is printed as the same text."""
     return "".join(f"{line}\n" for line in _document_lines(document))
 
 
@@ -74,7 +74,7 @@ def _groups(statements: Iterable[Statement]) -> Iterator[list[Statement]]:
 
 
 def _above(node: Statement | TargetBlock, indent: str, *, first: bool) -> Iterator[str]:
-    """The comments and blank lines above a node; nothing begins with a blank line."""
+    """Yields the comments and blank lines above a node; a file or block never begins with a blank line."""
     yield from _comment_lines(node.comments, indent, first=first)
     if node.blank_before and (node.comments or not first):
         yield ""
@@ -91,7 +91,7 @@ def _with_comment(text: str, comment: Comment | None) -> str:
     return f"{text}  {comment.text}" if comment else text
 
 
-# What is wider has its arrow right behind it, and does not push away the arrows of its neighbours.
+# The arrow of a wider statement follows it directly, and does not move the arrows of its neighbours.
 _WIDEST_HEAD = 80
 
 
@@ -100,7 +100,7 @@ class _Cells(NamedTuple):
 
     keyword: str
     name: str
-    request: str  # what stands before the arrow
+    request: str  # the text before the arrow
     dialect: str
     result: str
 
@@ -149,7 +149,7 @@ def _widest(texts: Iterable[str]) -> int:
 
 
 def _column(text: str, columns: int) -> str:
-    """A cell of a column that may be missing altogether, with the space behind it."""
+    """Returns a cell of a column with the space after it; the column may be absent."""
     return f"{padded(text, columns)} " if columns else ""
 
 

@@ -1,4 +1,4 @@
-"""A file being read: the parser, its stacks, the lexer's place, comments and diagnostics."""
+"""The state of reading a file: the parser, its stacks, the lexer's place, comments and diagnostics."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ INVISIBLE.-1   : /(?:[\x00-\x1f\x7f\xad\u200b-\u200f\u202a-\u202e\u2060-\u2069\u
 BARE.-2        : /[^\s\x00-\x1f\x7f"`{}#;]++/
 """
 
-# Known to the lexer in every context: a keyword is then never cut off the front of a longer word, and every mistake
-# is a token that does not fit.
+# The lexer knows these in every context, so that it never splits a keyword from a longer word, and every mistake is
+# a token that does not fit.
 _EVERYWHERE = (
     *("NAME", "STRING", "RAW", "ARROW", "LBRACE", "RBRACE"),
     *("OPEN_STRING", "OPEN_RAW", "QUOTED", "SEMICOLON", "INVISIBLE", "BARE"),
@@ -52,7 +52,7 @@ def _keep_comment(token: Token) -> Token:
 
 @functools.cache
 def rules_parser() -> Lark:
-    """Returns the parser of rule files, made at its first use; it holds nothing of the files that it reads."""
+    """Returns the parser of rule files, made at its first use; it keeps nothing of the files that it reads."""
     grammar = next(path for path in _GRAMMARS if path.is_file())
     return Lark(
         grammar.read_text(encoding="utf-8") + _MISTAKES,
@@ -68,7 +68,7 @@ def rules_parser() -> Lark:
 
 
 class Where(Enum):
-    """What the parser is in the middle of."""
+    """The part of a file that the parser is within."""
 
     FILE = "between blocks"
     HEADER = "a block's first line"
@@ -87,20 +87,20 @@ _OPENERS = {
 
 
 class Reading:
-    """A file on its way through the parser: tokens are fed one by one, and recovery may step in between."""
+    """A file that is being parsed: tokens are fed one by one, and recovery may change the state between two of them."""
 
     def __init__(self, source: SourceFile, text: str) -> None:
         self.source = source
         self.text = text
         self.diagnostics: list[Diagnostic] = []
         self.comments: list[Token] = []
-        self.last: Token | None = None  # what was fed last
-        self.owed_braces = 0  # closing ones whose blocks recovery has closed or never opened
+        self.last: Token | None = None  # the last token that was fed
+        self.owed_braces = 0  # closing braces whose blocks recovery has closed or never opened
         _comments.set(self.comments)
         self._parser: InteractiveParser = rules_parser().parse_interactive(text)
 
     def tokens(self) -> Iterator[Token]:
-        """Returns the tokens from the lexer's place on; what a word is depends on what was fed before it."""
+        """Returns the tokens from the lexer's place on; the terminal of a word depends on the tokens before it."""
         tokens: Iterator[Token] = self._parser.lexer_thread.lex(self._parser.parser_state)  # type: ignore[no-untyped-call] # Lark says no type
         return tokens
 
@@ -124,7 +124,7 @@ class Reading:
 
     @property
     def last_end(self) -> int:
-        """Where the token that was fed last ends."""
+        """The offset at which the last token that was fed ends."""
         return 0 if self.last is None else self.last.end_pos or 0
 
     def accepts(self) -> frozenset[str]:
@@ -132,7 +132,7 @@ class Reading:
         return frozenset(self._parser.accepts())  # type: ignore[no-untyped-call] # Lark says no type
 
     def where(self, accepts: frozenset[str]) -> Where:
-        """Returns what the parser is in the middle of; a statement that may end here is complete."""
+        """Returns the part of a file that the parser is within; a statement that may end here is complete."""
         opener = self._opener()
         where = Where.FILE if opener is None else _OPENERS[self._values[opener].type]
         return Where.BLOCK if where in {Where.REWRITE, Where.TEST} and "RBRACE" in accepts else where
@@ -155,7 +155,7 @@ class Reading:
             del self._parser.parser_state.state_stack[opener + 1 :]
 
     def move_to(self, offset: int) -> None:
-        """Lets the lexer go on from an offset, and forgets the comments that it will read again."""
+        """Moves the lexer to an offset, and forgets the comments that it will read again."""
         state = self._parser.lexer_thread.state
         assert state is not None
         state.line_ctr.char_pos = offset
@@ -168,7 +168,7 @@ class Reading:
         self.feed(Token(terminal, "", start_pos=start, end_pos=start))
 
     def give_back(self) -> None:
-        """Forgets the name that was fed last, so that it can be fed as something else."""
+        """Forgets the name that was fed last, so that it can be fed as another token."""
         self._values.pop()
         self._parser.parser_state.state_stack.pop()
         self.last = next((value for value in reversed(self._values) if isinstance(value, Token)), None)

@@ -1,7 +1,7 @@
-"""How reading goes on after a mistake, so that one run reports every mistake of a file and invents none.
+"""Continues reading after a mistake, so that one run reports every mistake of a file and invents no other.
 
-A *strategy* recognises one kind of mistake, reports it, and brings parser and lexer to where reading can go on. Where
-no strategy applies, the statement is left out, and reading goes on at the next keyword.
+A *strategy* recognises one kind of mistake, reports it, and brings parser and lexer to a place where reading can
+continue. If no strategy applies, the statement is left out, and reading continues at the next keyword.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tornado_proxy.lang.reading import CLAUSES, INNER_WORDS, KEYWORDS, STATEMENT
 
 
 def recover(reading: Reading, token: Token) -> None:
-    """Reports a token that does not fit, and lets reading go on after it or, with the parser changed, at it."""
+    """Reports a token that does not fit, and continues after it or, with the parser changed, at it."""
     unexpected = _Unexpected(reading, _misread(reading, token))
     if not any(strategy(unexpected) for strategy in _STRATEGIES):
         _resynchronise(unexpected)
@@ -41,7 +41,7 @@ def _misread(reading: Reading, token: Token) -> Token:
 
 
 def _is_text(token: Token) -> bool:
-    """Returns whether a token is text without quotes, more than punctuation."""
+    """Returns whether a token is text without quotes, and not only punctuation."""
     return token.type == "BARE" and any(map(str.isalnum, token))
 
 
@@ -64,7 +64,7 @@ _IN_LINE = re.compile(r'[^\n#{}]*?(?P<at>\b(?:rewrite|test)[ \t]+(?:[\w.-]+[ \t]
 
 
 def _next_statement(text: str, offset: int) -> int:
-    """Returns where reading can go on: at a statement or brace in the rest of the line or below, or at the end."""
+    """Returns where reading can continue: at a statement or brace in the rest of the line or below, or at the end."""
     found = _IN_LINE.match(text, offset) or _LINE.search(text, offset + 1)  # not the line that begins here
     return found.start("at") if found else len(text)
 
@@ -77,7 +77,7 @@ _LONGEST = 40
 
 
 class _Unexpected:
-    """A token that does not fit, the terminals that would, and what the parser is in the middle of."""
+    """A token that does not fit, the terminals that would fit, and the part of the file that the parser is within."""
 
     def __init__(self, reading: Reading, token: Token) -> None:
         self.reading, self.token = reading, token
@@ -89,7 +89,7 @@ class _Unexpected:
 
     @property
     def is_surplus(self) -> bool:
-        """Whether the token stands on one line with a statement that is complete."""
+        """Whether the token is on the same line as a statement that is complete."""
         last = self.reading.last
         return self.where is Where.BLOCK and not self.first_on_line and last is not None and last.type != "LBRACE"
 
@@ -107,21 +107,21 @@ class _Unexpected:
         return self.reading.text[self.end : self.end + 200].lstrip(" \t")[:length]
 
     def report(self, help: str | None = None, *, end: int | None = None) -> None:
-        """Reports what was expected, and what is there: the token, or the text from it to an offset."""
+        """Reports what was expected and what was found: the token, or the text from it to an offset."""
         place = (self.start, end or self.end)
         text = self.reading.text[slice(*place)]
         found = _WORDS[self.token.type] if self.token.type in _STRINGS else _shown(text)
         if self.breaks_off:
             place = (self.reading.last_end, self.reading.last_end)
             found = f"the end of the {'file' if self.token.type == '$END' else 'line'}"
-        # A string before an arrow could also be a rewrite's name, which is hardly what was meant.
+        # A string before an arrow could also be a rewrite's name, which is unlikely.
         fitting = self.accepts - _STRINGS if "ARROW" in self.accepts else self.accepts
         *words, last = (word for terminal, word in _WORDS.items() if terminal in fitting)
         expected = f"{', '.join(words)} or {last}" if words else last
         self.reading.report("syntax-error", f"expected {expected}, found {found}", place, help)
 
     def insert(self, *terminals: str) -> None:
-        """Reads on as if tokens that are missing stood before this one, which is then read again."""
+        """Reads tokens that are missing as if they were before this one, which is then read again."""
         for terminal in terminals:
             self.reading.insert(terminal)
         self.reading.move_to(self.start)
@@ -131,7 +131,7 @@ class _Unexpected:
         self.reading.feed(Token.new_borrow_pos(terminal, str(self.token), self.token))
 
     def pass_over(self, end: int) -> None:
-        """Goes on at an offset; braces that are passed over need not close."""
+        """Continues at an offset; the braces before it need not be closed."""
         passed = self.reading.text[self.start : end]
         self.reading.owed_braces += max(0, passed.count("{") - passed.count("}"))
         self.reading.move_to(end)
@@ -161,14 +161,14 @@ _FOREIGN_LINES = (
     (r"(?P<what>http|server|location)\b[^\n{};\"`]*\{", "nginx directive `{} {{` in a rule file", _SAME),
     (rf"(?:-[ \t]+)?(?P<what>{_YAML_KEYS})[ \t]*:(?:[ \t][^\n]*)?$", "YAML key `{}:` in a rule file", _CONVERT),
     (r"(?P<what><{7}|\|{7}|={7}|>{7})(?:[ \r][^\n]*)?$", "merge conflict marker `{}`", _RESOLVE),
-    # The end of a comment that is further away belongs to something else.
+    # A more distant end of a comment belongs to another comment.
     (r"(?P<what>//|--|/\*)(?:(?<=\*)[\s\S]{0,10000}?\*/|[^\n]*)", "`{}` does not begin a comment", _COMMENT),
 )
-"""Lines of other programs, what they are, and what to do about them."""
+"""Lines of other programs, with their description and advice."""
 
 
 def _foreign_line(unexpected: _Unexpected) -> bool:
-    """A line of another program; outside of blocks, the rest of the file is taken for another program's too."""
+    """Handles a line of another program; outside of blocks, the rest of the file is treated in the same way."""
     reading, start = unexpected.reading, unexpected.start
     for line, message, advice in _FOREIGN_LINES:
         match = re.compile(rf"[ \t]*{line}", re.MULTILINE).match(reading.text, _line_start(reading.text, start))
@@ -190,7 +190,7 @@ _ODD_TOKENS = {
 
 
 def _odd_token(unexpected: _Unexpected) -> bool:
-    """A token that the language does not have; a text in wrong quotes is read as a string."""
+    """Handles a token that the language does not have; a text in wrong quotes is read as a string."""
     if unexpected.token.type not in _ODD_TOKENS:
         return False
     message, advice = _ODD_TOKENS[unexpected.token.type]
@@ -204,7 +204,7 @@ def _odd_token(unexpected: _Unexpected) -> bool:
 
 
 def _open_string(unexpected: _Unexpected) -> bool:
-    """A string that ends too late or too early: nothing is reported about the rest of its line."""
+    """Handles a string that ends too late or too early; no other mistake is reported on the rest of its line."""
     reading, token, last = unexpected.reading, unexpected.token, unexpected.reading.last
     is_open = token.type in {"OPEN_STRING", "OPEN_RAW"}
     string = token if is_open else last
@@ -235,7 +235,7 @@ def _open_string(unexpected: _Unexpected) -> bool:
 
 
 def _unclosed_block(unexpected: _Unexpected) -> bool:
-    """A block's end is missing before the next block or the end of the file."""
+    """Handles a block that is not closed before the next block or the end of the file."""
     reading, at_end = unexpected.reading, unexpected.token.type == "$END"
     if unexpected.where is not Where.BLOCK or not (at_end or unexpected.token == "target"):  # noqa: S105 - a word
         return False
@@ -251,7 +251,7 @@ def _unclosed_block(unexpected: _Unexpected) -> bool:
 
 
 def _outside_block(unexpected: _Unexpected) -> bool:
-    """A brace or a statement outside of a block; the statement is read as if it stood in one."""
+    """Handles a brace or a statement outside of a block; the statement is read as if it were in a block."""
     reading, token, place = unexpected.reading, unexpected.token, (unexpected.start, unexpected.end)
     if unexpected.where is not Where.FILE:
         return False
@@ -271,7 +271,7 @@ _TO_BRACE = re.compile(r"[^\n#{]*+\{?")
 
 
 def _header(unexpected: _Unexpected) -> bool:
-    """A block's first line without a name or a brace, or with something more."""
+    """Handles the first line of a block that lacks a name or a brace, or has something more."""
     reading, token = unexpected.reading, unexpected.token
     if unexpected.where is not Where.HEADER or (_is_text(token) and "STRING" in unexpected.accepts):
         return False
@@ -289,7 +289,7 @@ def _complete_header(unexpected: _Unexpected) -> None:
 
 
 def _broken_off(unexpected: _Unexpected) -> bool:
-    """A statement that ends too early: it is left out, and the token is read again."""
+    """Handles a statement that ends too early: it is left out, and the token is read again."""
     if not unexpected.in_statement or not (unexpected.breaks_off or unexpected.token.type == "RBRACE"):
         return False
     strings = [token.type for token in unexpected.reading.begun()[1:]]
@@ -306,7 +306,7 @@ _QUOTES = {'"', "`"}
 
 
 def _repaired(unexpected: _Unexpected) -> bool:
-    """A misspelt keyword, a misspelt or missing arrow, or a block without its word: read as what was meant."""
+    """Handles a misspelt keyword, a misspelt or missing arrow, or a block without its word: reads it as corrected."""
     token, accepts, is_string = unexpected.token, unexpected.accepts, unexpected.token.type in _STRINGS
     keywords = {word: terminal for terminal, word in KEYWORDS.items() if terminal in accepts}
     surplus = unexpected.is_surplus and unexpected.follows() not in _QUOTES
@@ -333,7 +333,7 @@ _CHUNK = re.compile(r"(?:\{\{[^\n]*?\}\}|(?!->)\S)+")  # what would be a string,
 
 
 def _bare_text(unexpected: _Unexpected) -> bool:
-    """A pattern, a template, a key or a value without quotes."""
+    """Handles a pattern, a template, a key or a value without quotes."""
     reading, token = unexpected.reading, unexpected.token
     word = token.type == "NAME" and unexpected.follows() not in _QUOTES
     action = token.type == "LBRACE" and unexpected.follows() == "{"
@@ -350,7 +350,7 @@ def _bare_text(unexpected: _Unexpected) -> bool:
     return True
 
 
-# In order: what spoils the text after it, then blocks and statements, then words.
+# In order: mistakes that affect the text after them, then blocks and statements, then words.
 _STRATEGIES = (
     *(_foreign_line, _odd_token, _open_string),
     *(_unclosed_block, _outside_block, _header, _broken_off),
@@ -359,7 +359,7 @@ _STRATEGIES = (
 
 
 def _resynchronise(unexpected: _Unexpected) -> None:
-    """Leaves the statement out, and goes on at the next one."""
+    """Leaves the statement out, and continues at the next one."""
     is_named = [each.type for each in unexpected.reading.begun()] == ["REWRITE", "NAME"]
     table = (
         (is_named, f"`{unexpected.reading.last}` is read as the rewrite's name"),

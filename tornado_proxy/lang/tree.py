@@ -1,8 +1,7 @@
-"""The frozen syntax tree of one rule file, comments kept.
+"""The frozen syntax tree of one rule file, with its comments.
 
-Spans, the form of strings and blank lines are part of the nodes and never take part in comparison: two documents
-are equal if they mean the same. `blank_before` is whether a blank line is directly above; comments
-stand above their node.
+Spans, the form of strings and blank lines are parts of the nodes that are never compared: two documents are equal if
+they have the same meaning. `blank_before` is whether a blank line is directly above; comments are above their node.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from tornado_proxy.lang.diagnostic import SourceFile, Span
 
 
 class Dialect(Enum):
-    """How a template is written."""
+    """The language of a template."""
 
     PLAIN = "plain"
     JINJA = "jinja"
@@ -23,7 +22,7 @@ class Dialect(Enum):
 
 
 class Verdict(Enum):
-    """What a test may expect instead of a key."""
+    """An expectation of a test other than a key."""
 
     UNCHANGED = "unchanged"
     ERROR = "error"
@@ -40,10 +39,10 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A name or a string as written and as meant.
+    """A name or a string, as written and as meant.
 
-    `offsets[i]` is the offset in the source file of the i-th code point of `value`, so that a mistake inside a
-    pattern or a template has its place in the file; it has one more entry than `value` has code points.
+    `offsets[i]` is the offset in the source file of the i-th code point of `value`, so that a mistake inside a pattern
+    or a template has its place in the file; it has one more entry than `value` has code points.
     """
 
     value: str

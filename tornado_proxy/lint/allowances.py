@@ -1,8 +1,9 @@
-"""What comments allow: `# allow: a-check, another (reason)` at a statement or block, `# allow-file: a-check` anywhere.
+"""Reads the comments that allow findings: `# allow: a-check, another (reason)`, and `# allow-file: a-check`.
 
 A reason may also follow a dash: `# allow: a-check - reason`.
-A comment counts for the statement or block below it or on its line. Mistakes that the parser or the compiler finds
-cannot be allowed, nor can findings about allowances.
+
+The first form is for the statement or block below the comment or on its line, the second for the whole file. Mistakes
+that the parser or the compiler finds cannot be allowed, nor can findings about allowances.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _NAME = re.compile(r"[^\s,]+")
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """One name in a comment; `covers` is where it counts, None if no statement or block follows."""
+    """A name in a comment; `covers` is the span in which it applies, None if no statement or block follows."""
 
     name: str
     span: Span
@@ -123,7 +124,7 @@ def _file(source: SourceFile) -> Span:
 
 
 def _comments(document: Document) -> Iterator[tuple[Comment, Span | None]]:
-    """Yields every comment with the span that it counts for."""
+    """Yields every comment with the span to which it applies."""
     for block in document.blocks:
         yield from _block_comments(block)
     yield from ((comment, None) for comment in document.closing)

@@ -1,4 +1,4 @@
-"""What a check is and what it finds, with the words and the edits that findings are made of."""
+"""The base class of checks, their findings, and functions for the words and edits of findings."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _LONGEST = 80
 
 
 class Category(Enum):
-    """What the findings of a check have in common; the name of a category selects all its checks."""
+    """The common property of the findings of some checks; the name of a category selects all its checks."""
 
-    MISTAKES = "mistakes"  # cannot be meant
-    DOUBTS = "doubts"  # may be meant, and often is not
-    SECURITY = "security"  # gives clients more, or less, than the author thought of
-    TESTS = "tests"  # what the tests beside the rules say, or fail to say
-    UPKEEP = "upkeep"  # was useful once
+    MISTAKES = "mistakes"  # certainly a mistake
+    DOUBTS = "doubts"  # possibly meant, and often a mistake
+    SECURITY = "security"  # gives clients more, or less, than the author expects
+    TESTS = "tests"  # failing or missing tests of the rules
+    UPKEEP = "upkeep"  # no longer of use
 
 
 @dataclass(frozen=True, slots=True)
 class LintFinding:
-    """What a check finds: a fact about a place, and what to do about it."""
+    """A finding of a check: a fact about a place, and advice."""
 
     message: str
     span: Span | None
@@ -42,11 +42,11 @@ class LintFinding:
 
 
 class Check(ABC):
-    """Something that the linter looks for: a class whose docstring is its manual page.
+    """A kind of problem that the linter reports; the docstring of the class is its manual page.
 
-    The name of the check is that of the class, unless it sets another: `UnescapedDot` is `unescaped-dot`. It reads well
-    after "allow".
-    A check that needs a configuration finds nothing without one, and its allowances then do not count as unused.
+    The name of the check is that of the class, unless it sets another: `UnescapedDot` is `unescaped-dot`. It should
+    read well after "allow". A check that needs a configuration finds nothing without one, and its allowances are then
+    not reported as unused.
     """
 
     name: ClassVar[str]
@@ -60,7 +60,7 @@ class Check(ABC):
 
     @abstractmethod
     def find(self, subject: Subject) -> Iterator[LintFinding]:
-        """Yields what is to be reported."""
+        """Yields the findings."""
 
     @property
     def manual(self) -> str:
@@ -79,7 +79,7 @@ class Check(ABC):
 
 
 def offer(title: str, edits: tuple[Edit, ...], safety: Safety = Safety.UNSAFE) -> tuple[Fix, ...]:
-    """Returns a fix for a finding; nothing where there are no edits, because they cannot be written."""
+    """Returns a fix for a finding; empty if there are no edits, because they cannot be written."""
     return (Fix(title, edits, safety),) if edits else ()
 
 
@@ -100,7 +100,7 @@ def listed(words: Iterable[str]) -> str:
 
 
 def reworded(literal: Literal, start: int, end: int, text: str) -> tuple[Edit, ...]:
-    """Returns the edit that replaces a part of a string's value; nothing where the string cannot hold the text."""
+    """Returns the edit that replaces a part of a string's value; empty if the string cannot contain the text."""
     written = _written(literal, text)
     if not literal.offsets or written is None:
         return ()
@@ -108,7 +108,7 @@ def reworded(literal: Literal, start: int, end: int, text: str) -> tuple[Edit, .
 
 
 def inserted(literal: Literal, at: int, text: str) -> tuple[Edit, ...]:
-    """Returns the edit that puts a text before a code point of a string's value; nothing where that is impossible."""
+    """Returns the edit that inserts a text before a code point of a string's value; empty if that is impossible."""
     return reworded(literal, at, at, text)
 
 
@@ -128,7 +128,7 @@ def removed(statement: Statement) -> tuple[Edit, ...]:
 def moved(statement: Statement, above: Statement) -> tuple[Edit, ...]:
     """Returns the edits that move a statement with its comments above another one in the same file.
 
-    Nothing where one of the two shares a line with something else.
+    Empty if one of the two shares a line with something else.
     """
     lines, there = whole_lines(_with_comments(statement)), whole_lines(_with_comments(above))
     if lines.source is not there.source or not (lines.text.endswith("\n") and there.text.endswith("\n")):

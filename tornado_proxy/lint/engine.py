@@ -20,7 +20,7 @@ _WEIGHTS = {Severity.INFO: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 
 @dataclass(frozen=True, slots=True)
 class LintReport:
-    """The findings, in the order of the files, and what was linted.
+    """The findings in the order of the files, and the files and checks of the run.
 
     `judged` names the checks that ran; other codes come from the parser, the compiler or the configuration.
     """
@@ -62,7 +62,7 @@ def lint(subject: Subject, checks: Sequence[Check], selection: Selection | None 
 
 
 def _looked(check: Check, subject: Subject) -> Iterator[Diagnostic]:
-    """Yields what a check finds, and its exception if it raises one."""
+    """Yields the findings of a check, and its exception if it raises one."""
     try:
         yield from map(check.diagnostic, check.find(subject))
     except Exception as error:  # noqa: BLE001 - one check's defect must not hide what the others find
@@ -71,7 +71,7 @@ def _looked(check: Check, subject: Subject) -> Iterator[Diagnostic]:
 
 
 def _in_order(found: Iterable[Diagnostic], names: Sequence[str]) -> list[Diagnostic]:
-    """Sorts by file, in the order of reading, then by place; what has no place comes first."""
+    """Sorts by file, in the order of reading, then by place; findings without a place come first."""
     order = {name: number for number, name in enumerate(names)}
 
     def key(diagnostic: Diagnostic) -> tuple[int, str, int]:
@@ -84,7 +84,7 @@ def _in_order(found: Iterable[Diagnostic], names: Sequence[str]) -> list[Diagnos
 
 
 ROUNDS = 20
-"""How often fixes are applied: one may lead to another."""
+"""The most rounds of fixes: one fix may make another one possible."""
 
 Look = Callable[[Sequence[RuleFile]], LintReport]
 """Lints some state of the files."""
@@ -131,7 +131,7 @@ def _after(fixed: Fixed, fixes: Sequence[Fix], look: Look) -> Fixed | None:
 
 
 def _bearable(fixed: Fixed, fixes: Sequence[Fix], look: Look) -> Sequence[Fix]:
-    """Returns the fixes that do not break a file, of some that together do: halves are tried."""
+    """Returns those of some fixes that do not break a file, if all together do: halves are tried."""
     if len(fixes) < 2:
         return ()
     middle = len(fixes) // 2

@@ -1,7 +1,7 @@
-"""Which checks run for which files, and what counts as failure: the settings of the linter.
+"""The settings of the linter: the checks that run for each file, and the findings that fail a run.
 
-The name of a check beats its category, and of two equal words the one that turns off wins: `--select tests --ignore
-failing-test` leaves one test check out, `--ignore tests --select failing-test` leaves it in.
+The name of a check takes precedence over its category, and of two equal words the one that turns off: `--select tests
+--ignore failing-test` leaves one test check out, `--ignore tests --select failing-test` leaves it in.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class SettingsMistake(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LintSettings:
-    """The settings of a file, with defaults for what it leaves out."""
+    """The settings of a file, with defaults for those that it leaves out."""
 
     selection: Selection = field(default_factory=Selection)
     fail_level: Severity = Severity.WARNING
@@ -102,7 +102,7 @@ def find_settings(start: Path, checks: Collection[Check]) -> LintSettings:
 
 
 def _table(file: Path, keys: tuple[str, ...]) -> Mapping[str, Any] | None:
-    """Returns the table of a file; None where the file or the table does not exist."""
+    """Returns the table of a file; None if the file or the table does not exist."""
     try:
         text = file.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):
@@ -138,7 +138,7 @@ def _descended(table: Any, keys: tuple[str, ...], file: Path) -> Mapping[str, An
 
 
 def _refuse_strange(table: Mapping[str, Any], known: str, file: Path) -> None:
-    """Refuses other tables beside the linter's: a misspelt one would be ignored without a word."""
+    """Refuses unknown tables beside the linter's: a misspelt one would be ignored silently."""
     strange = [key for key in table if key != known]
     if strange:
         raise SettingsMistake(file, *(f": unknown table `{key}`; the only one is `{known}`" for key in strange))

@@ -1,4 +1,4 @@
-r"""What sources and templates show without being run: anchors, beginnings and ends of results, groups.
+r"""Properties of sources and templates that are known without running them: anchors, ends of results, groups.
 
 A slip is text that was meant as a reference to a group, such as `\1` or `${page` without its closing brace.
 """
@@ -56,7 +56,7 @@ def _anchored(node: syntax.Node, kinds: frozenset[syntax.AssertionKind], *, last
 
 
 def edge_of(node: syntax.Sequence, *, last: bool) -> list[syntax.Node]:
-    """The first parts of a sequence, or from the end the last ones, up to and with one that reads a character."""
+    """Returns the first parts of a sequence, or the last in reverse order, up to the one that reads a character."""
     found: list[syntax.Node] = []
     for part in reversed(node.parts) if last else node.parts:
         found.append(part)
@@ -83,14 +83,14 @@ def edge_part(tree: syntax.Node, *, last: bool) -> syntax.Node | None:
 
 
 def open_start(tree: syntax.Node) -> bool:
-    """Returns whether a source is found at any depth, and does not seem to mean it."""
+    """Returns whether a source matches at any depth, probably by mistake."""
     first = edge_part(tree, last=False)
     of_a_name = isinstance(first, syntax.Text) and first.characters.startswith(".") and ends_anchored(tree)
     return not (starts_anchored(tree) or takes_anything(first) or of_a_name)
 
 
 def open_end(tree: syntax.Node) -> bool:
-    """Returns whether keys may go on behind what a source speaks of, and it does not seem to mean it."""
+    """Returns whether a source matches keys that continue after it, probably by mistake."""
     return not ends_anchored(tree) and _goes_on(edge_part(tree, last=True))
 
 
@@ -102,7 +102,7 @@ def _goes_on(last: syntax.Node | None) -> bool:
 
 
 def takes_anything(node: syntax.Node | None) -> bool:
-    """Returns whether a part is `.*` or the like: whatever the rest of a key is, it may take it."""
+    """Returns whether a part is `.*` or the like, which may match any rest of a key."""
     return isinstance(node, syntax.Repeat) and node.most is None and isinstance(bare(node.body), syntax.AnyCharacter)
 
 
@@ -145,7 +145,7 @@ def constant(rewrite: Rewrite) -> str | None:
 
 
 def is_address(text: str) -> bool:
-    """Returns whether a text begins as the address of a page does, and not as a key."""
+    """Returns whether a text begins like the address of a page, and not like a key."""
     return _ADDRESS.match(text) is not None
 
 
@@ -155,12 +155,12 @@ def has_group(pattern: Pattern, reference: str) -> bool:
     return reference in pattern.names if number is None else number <= pattern.group_count
 
 
-# What cannot be meant otherwise, then what only is a slip where there is such a group; `$$` stands for a dollar.
+# Unambiguous slips first, then text that is a slip only if there is such a group; `$$` is a dollar.
 _IN_PLAIN = re.compile(
     r"\$\$|\\(?:([0-9])|[gk]<(\w+)>)|\$\{(\w+)(?![\w}])|\$(&)"
     r"|\$\((?P<round>\w+)\)|\{(?<![{$]\{)(?P<curly>\w+)\}(?!\})|%(?P<percent>[1-9])(?![0-9A-Fa-f])"
 )
-# In another dialect plain ones are slips; those within braces are its own variables, and texts.
+# In other dialects plain references are slips; those within braces are variables of the dialect, or text.
 _IN_OTHERS = re.compile(
     r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|\$\$"
     r"|\\(?:(?P<number>[1-9])|[gk]<(?P<called>\w+)>)|\$\{(?P<braced>\w+)\}|\$(?P<bare>\w+)",
@@ -172,7 +172,7 @@ _REFERENCES = {
     Dialect.JINJA: ("{{{{ groups[{}] }}}}", "{{{{ groups.{} }}}}"),
     Dialect.GO: ('{{{{ index .Groups "{}" }}}}', "{{{{ .Groups.{} }}}}"),
 }
-"""How each dialect refers to a group: by its number, and by its name."""
+"""The forms in which each dialect refers to a group: by its number, and by its name."""
 
 
 class Slip(NamedTuple):
@@ -184,7 +184,7 @@ class Slip(NamedTuple):
 
 
 def slips(rewrite: Rewrite) -> Iterator[Slip]:
-    """Text of a template that looks like a reference but is not; if it may be meant, only to groups that exist."""
+    """Yields texts that look like references but are not; ambiguous ones only if the group exists."""
     expression = _IN_PLAIN if rewrite.dialect is Dialect.PLAIN else _IN_OTHERS
     for found in expression.finditer(rewrite.template.text):
         if found.lastindex is not None:
@@ -194,6 +194,6 @@ def slips(rewrite: Rewrite) -> Iterator[Slip]:
 
 
 def reference(group: str, dialect: Dialect) -> str:
-    """How a dialect refers to a group."""
+    """Returns a reference to a group, as a dialect writes it."""
     by_number, by_name = _REFERENCES[dialect]
     return (by_name if group_number(group) is None else by_number).format(group)

@@ -1,4 +1,4 @@
-"""What checks look at: all rule files, what the compiler made of them, and the configuration if there is one."""
+"""The subject of checks: all rule files, their compiled rules, and the configuration if there is one."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _REACH_STEPS = 1_000_000  # for each target
 _CONFLICT = frozenset(mark * 7 for mark in "<|=>")
 
 
-@dataclass(frozen=True)  # no slots: what most checks do not need is made when first asked for
+@dataclass(frozen=True)  # no slots: cached properties are computed at first use, because most checks do not need them
 class TargetRules:
-    """The rules of one target, with what several checks need, computed when first used.
+    """The rules of one target, and properties that several checks need, computed at first use.
 
-    `configured` is the target in the configuration, if there is one. Rules are `disputed` where a file has the marks of
-    a merge conflict, and so the rewrites of both sides.
+    `configured` is the target in the configuration, if there is one. Rules are `disputed` if a file has the marks of a
+    merge conflict, and so the rewrites of both sides.
     """
 
     blocks: tuple[TargetBlock, ...]
@@ -80,7 +80,7 @@ class TargetRules:
 
     @cached_property
     def data(self) -> TargetData:
-        """The target as templates see it."""
+        """The data of the target for templates."""
         if self.configured is None:
             return TargetData(name=self.name)
         from tornado_proxy.routing.mounts import target_data  # noqa: PLC0415 - for a configuration only
@@ -98,7 +98,7 @@ class TargetRules:
         return reach.key if isinstance(reach, Example) else None
 
     def result(self, key: str, request: RequestData | None = None, user: User | None = None) -> Key | None:
-        """Returns what a key becomes, by default when nobody is signed in; None where that fails."""
+        """Returns the rewritten key, by default without a user; None if that fails."""
         try:
             data = TargetKeyRewriteData(key, user, request or RequestData(path=key), self.data)
             return self.rule_set.apply(data).key
@@ -121,7 +121,7 @@ class Subject:
 
     @property
     def whole(self) -> bool:
-        """Whether the rules are complete: no mistake has left anything out."""
+        """Whether the rules are complete: nothing was left out because of a mistake."""
         return not errors(self.mistakes)
 
     @property

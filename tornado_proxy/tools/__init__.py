@@ -1,1 +1,1 @@
-"""Tools for the author of rules: tests, diff, conversion; neither S3 nor network nor Tornado."""
+"""Tools for the author of rules: tests, diff, conversion; they use neither S3 nor network nor Tornado."""

@@ -19,7 +19,7 @@ from tornado_proxy.tools.simulator import LoggedRequest, RequestLog, SimulatedAn
 
 
 class Cause(NamedTuple):
-    """The numbers of the rewrites that took a key before and after the edit; None where no rewrite did."""
+    """The numbers of the rewrites that took a key before and after the edit; None if no rewrite did."""
 
     target: str
     old: int | None
@@ -100,7 +100,7 @@ class Comparer:
         return DiffReport(self._old.sites, self._new.sites, log, groups)
 
     def change(self, request: LoggedRequest, times: int) -> Change | None:
-        """Returns what changes for a request; None where its key, or the status that refuses it, stays the same."""
+        """Returns the change of a request; None if its key, or the status that refuses it, stays the same."""
         try:
             asked = self._old.read(request)
         except RequestError:
@@ -108,7 +108,7 @@ class Comparer:
         match = self._old.mounts.find(asked.host, asked.path)
         if match is None:
             return None
-        # Most requests are taken by a rewrite that is in both sets, or by none: no template has to run.
+        # Most requests are taken by a rewrite of both sets, or by no rewrite: then no template has to run.
         before, now = self._pairs[match.site.target.name]
         if before.taken_by(match.key) == now.taken_by(match.key):
             return None
@@ -172,7 +172,7 @@ def _placed(rewrite: Rewrite | None) -> str:
 
 
 def _asked(change: Change) -> str:
-    """Returns the request of a change: its path, method, query and user, as far as they are not the usual ones."""
+    """Returns the request of a change: its path, method, query and user, without usual values."""
     request = change.request
     query = f"?{found}" if (found := request.address.partition("?")[2]) else ""
     method = "" if request.method == "GET" else f"{request.method} "
@@ -182,7 +182,7 @@ def _asked(change: Change) -> str:
 
 
 def outcome(answer: SimulatedAnswer) -> str:
-    """Returns the key of a request, or why it has none."""
+    """Returns the key of a request, or the reason why it has no key."""
     if answer.key is not None:
         return answer.key
     return f"({answer.status}: {answer.reason})" if answer.status else f"({answer.reason or 'redirected'})"

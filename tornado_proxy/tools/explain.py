@@ -35,7 +35,7 @@ _LONGEST = 40  # characters of a text that a near miss shows
 
 @dataclass(frozen=True, slots=True)
 class ExplainedRequest:
-    """A request to explain: `address` is its percent-encoded path with its query, `user` who signs in if asked to."""
+    """A request to explain: `address` is its percent-encoded path with query, `user` signs in if that is required."""
 
     address: str
     method: str = "GET"
@@ -59,7 +59,7 @@ def explain(mounts: Mounts, asked: ExplainedRequest) -> Decision:
 
 
 def heading(found: Decision) -> str:
-    """Returns what was asked, in a line."""
+    """Returns the request in one line."""
     request, user = found.request, found.user
     return f"{request.method} {request.path}" + (f" as {user.username}" if user else "")
 
@@ -67,7 +67,7 @@ def heading(found: Decision) -> str:
 def to_text(found: Decision, *, configured: bool, given: User | None = None) -> str:
     """Returns text for people: a heading, then the result of each step; mounts and access if there is a configuration.
 
-    `given` is who would sign in if asked to.
+    `given` is the user who signs in if that is required.
     """
     lines = [visible(heading(found)), ""]
     for title, rows in sections(found, given, configured=configured):
@@ -80,7 +80,7 @@ def to_text(found: Decision, *, configured: bool, given: User | None = None) -> 
 def sections(
     found: Decision, given: User | None = None, *, configured: bool = True, most: int = sys.maxsize
 ) -> Iterator[tuple[str, Rows]]:
-    """Yields the titles of the text with their rows; of the rewrites that were tried the last, at most `most`."""
+    """Yields titles with their rows; of the rewrites that were tried, at most the last `most`."""
     asset, match, rewriting = _asset(found), found.match, trace(found)
     if asset is not None:
         yield "service", [(f"answers this itself if `{asset}` is a file of its pages; the rest is for other names",)]
@@ -203,7 +203,7 @@ def _words(attempt: plan.Attempt) -> str:
 
 
 def to_json(found: Decision) -> dict[str, Any]:
-    """Returns everything that is known for programs; a version only adds fields."""
+    """Returns all data for programs; a version only adds fields."""
     request, user, match, rewriting = found.request, found.user, found.match, trace(found)
     return {
         "version": JSON_VERSION,
@@ -226,7 +226,7 @@ def to_json(found: Decision) -> dict[str, Any]:
 def _attempt_json(attempt: plan.Attempt) -> dict[str, Any]:
     fields = asdict(attempt)
     for name in ("challenge", "location", "message") if isinstance(attempt, plan.Refuse) else ():
-        fields.pop(name)  # what only a client is sent
+        fields.pop(name)  # data that is only sent to a client
     return {"attempt": _name(attempt), **fields}
 
 
@@ -263,9 +263,9 @@ def _rule_json(rewrite: Rewrite, rewriting: RewriteTrace) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class NearMiss:
-    """How far into a source a key matches: `part` of the source matches, at the latest in the key's beginning `taken`.
+    """The extent of a failed match: `part` of the source matches, at the latest in the key's beginning `taken`.
 
-    `stopped` is the part of the source that comes next and does not match; `rest` is what it meets in the key.
+    `stopped` is the next part of the source, which does not match; `rest` is the text of the key at that place.
     """
 
     part: str
@@ -275,7 +275,7 @@ class NearMiss:
 
 
 def near_miss(source: str, key: str) -> NearMiss | None:
-    """Returns how far a source matches a key that it does not match; None where that is not known exactly."""
+    """Returns the extent to which a source matches a key that it does not match; None if it is not known exactly."""
     progress = longest_matching_part(language(source), key)
     if progress is None or progress.failing is None:
         return None

@@ -1,4 +1,4 @@
-"""Rule files as tools need them: in their canonical layout, replaced safely, and read from a Git revision."""
+"""Rule files for tools: in their canonical layout, replaced safely, and read from a Git revision."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class _GitFailed(Exception):
 def read_rules(place: str) -> Read:
     """Reads the rule files of a file, a directory, or a place in a revision, such as `main:rules/`.
 
-    What exists in the file system is never taken for a revision. In a revision a path counts from the root of the
+    A path that exists in the file system is never read as a revision. In a revision a path starts from the root of the
     repository, or from the current directory if it begins with `./`.
     """
     if os.path.lexists(place):
@@ -111,7 +111,7 @@ def _from_git(place: str) -> Read:
     revision, _, path = place.partition(":")
     if revision.startswith("-"):
         raise _GitFailed("a revision does not begin with `-`")
-    # To Git a lone `.` is the name of a file.
+    # Git takes a lone `.` for the name of a file.
     name = f"{revision}:{'./' if path == '.' else path}"
     if _git("cat-file", "-t", name).strip() == b"blob":
         return Read((RuleFile(place, _git("cat-file", "blob", name)),))

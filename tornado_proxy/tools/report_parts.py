@@ -59,7 +59,7 @@ def rewrite_json(rewrite: Rewrite) -> dict[str, Any]:
 
 
 def strange_lines(log: RequestLog) -> str:
-    """Returns the number of lines of a log that hold no request, in words."""
+    """Returns the number of lines of a log without a request, in words."""
     if log.strange == 1:
         return f"1 line without a request: line {log.first_strange}"
     return f"{log.strange:,} lines without a request; the first is line {log.first_strange}"

@@ -39,14 +39,14 @@ class TargetRun:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The number of rewrites, and those that no test reaches."""
+    """The number of rewrites, and the rewrites that no test reaches."""
 
     rewrites: int
     missed: tuple[Rewrite, ...] = ()
 
     @property
     def percent(self) -> float:
-        """The part that is reached, in percent; 100 where there are no rewrites."""
+        """The part that is reached, in percent; 100 if there are no rewrites."""
         return 100 * (self.rewrites - len(self.missed)) / self.rewrites if self.rewrites else 100.0
 
 
@@ -76,7 +76,7 @@ class TestRun:
 
 
 def run_tests(rule_sets: Iterable[RuleSet], known: Mapping[str, TargetData], chosen: Pattern | None = None) -> TestRun:
-    """Runs the tests of rule sets; `known` is the targets' data from a configuration.
+    """Runs the tests of rule sets; `known` is the data of the targets from a configuration.
 
     With `chosen`, it runs only the tests whose target, key or place the pattern matches.
     """

@@ -52,7 +52,7 @@ class UnreadableLog(Exception):
 
 @dataclass(slots=True)
 class RequestLog:
-    """Distinct requests with their counts; `strange` lines hold no request, `first_strange` is the first of them."""
+    """Distinct requests with their counts; `strange` lines have no request, `first_strange` is the first of them."""
 
     requests: Counter[LoggedRequest] = field(default_factory=Counter)
     strange: int = 0
@@ -64,7 +64,7 @@ class RequestLog:
         return self.requests.total()
 
     def add(self, line: str, number: int, *, queries: bool) -> None:
-        """Counts the request of a line; an empty line and a comment count nowhere."""
+        """Counts the request of a line; an empty line and a comment are not counted."""
         request = read_line(line)
         if request is not None:
             if not queries and "?" in request.address:
@@ -79,7 +79,7 @@ def read_log(path: Path, progress: Callable[[float], None], *, queries: bool = T
     """Reads a log, or standard input for `-`; raises `UnreadableLog`.
 
     `progress` is called with the part of the file that was read, from 0 to 1. Without `queries`, requests that differ
-    by their query alone count as one.
+    only by their query count as one.
     """
     log = RequestLog()
     standard = sys.stdin.buffer if path == Path("-") else None
@@ -105,7 +105,7 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def read_line(line: str) -> LoggedRequest | None:
-    """Reads the request of a line, whose bytes are characters (latin-1); None where it holds no request."""
+    """Reads the request of a line, whose bytes are characters (latin-1); None if it has no request."""
     if line.startswith("{"):
         return _from_fields(_json_fields(line))
     common = _COMMON.match(line)
@@ -159,7 +159,7 @@ UPLOAD = "a log does not contain the name of an uploaded file"
 class SimulatedAnswer(NamedTuple):
     """The result of a request, without the decision itself: many are kept and sent between processes.
 
-    `reached` says whether it reached the rules of its target; `number` is that of the rewrite that took its key. A
+    `reached` is whether it reached the rules of its target; `number` is that of the rewrite that took its key. A
     request without a key, or with one that cannot be served, has a status and a reason.
     """
 
@@ -236,7 +236,7 @@ def in_portions(
 ) -> Iterator[Result]:
     """Yields the result of `work` for each portion of the items, in order; `progress` is called with the part done.
 
-    `workers` is their number; by default one for each processor, and none for few items.
+    `workers` is their number; by default there is one for each processor, and no worker for few items.
     """
     starts = range(0, len(items), _PORTION)
     if workers is None:
@@ -253,7 +253,7 @@ def _forked(
     import multiprocessing  # noqa: PLC0415 - 20 ms that few items need not wait for
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - the same
 
-    global _inherited  # noqa: PLW0603 - what forked workers share has to stand where they find it
+    global _inherited  # noqa: PLW0603 - forked workers share it as a global
     context = multiprocessing.get_context("fork")
     _inherited = (work, items)
     try:
@@ -264,7 +264,7 @@ def _forked(
 
 
 def _leave_interrupts() -> None:
-    """Ignores Ctrl-C, which reaches every process of a terminal: the process that forked the others ends them."""
+    """Ignores Ctrl-C, which reaches every process of a terminal: the parent process ends its workers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

@@ -1,4 +1,4 @@
-"""Prints how often each rewrite takes the key of a request, which keys none takes, and which requests are refused."""
+"""Prints how often each rewrite takes a key, the keys that no rewrite takes, and the requests that are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All that the linter looks for: a class for each check, in a module for each topic, listed once, here."""
+"""All checks of the linter: a class for each check, in a module for each topic, in a single list."""
 
 from tornado_proxy.lint.check import Check
 from tornado_proxy.lint.checks.groups import UnknownGroup, UnusedGroup
@@ -33,6 +33,6 @@ CHECKS: tuple[Check, ...] = (
     UnsafeInsertion(),
     MissingUser(),
     UntestedRewrite(),
-    UnusedAllowance(),  # last: it asks what the others found
+    UnusedAllowance(),  # last: it uses the findings of the others
 )
 """All checks, in the order in which they run and are listed."""

@@ -1,4 +1,4 @@
-"""Groups that a template refers to and the source does not have, or the other way round."""
+"""Checks of groups: those that a template uses but the source lacks, and the reverse."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.templates.template import group_number
 
-# Where a template may use groups, named by a literal or not; in a plain one, where its author assumes another dialect.
+# Places where a template may use groups, named by a literal or not; in a plain one, those of another dialect.
 _MENTIONS = {
     Dialect.PLAIN: re.compile(r"\{\{"),
     Dialect.JINJA: re.compile(r"\bgroups\b"),
     Dialect.GO: re.compile(r"\.Groups\b|\{\{-?\s*(?:\$|\.)\s*-?\}\}"),
 }
 
-# Where a template uses the whole key, and so all that the groups capture, or the path that contains it.
+# Places where a template uses the whole key, which has all captured text, or the path that contains it.
 _WHOLE = {
     Dialect.JINJA: re.compile(r"\{[{%][^}]*?(?<![.\w])(?:key|request\s*\.\s*path)\b"),
     Dialect.GO: re.compile(r"\{\{[^}]*?\.(?:Key|Path|EscapedPath|RequestURI)\b"),

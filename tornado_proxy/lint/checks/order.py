@@ -1,4 +1,4 @@
-"""Rewrites that act on one another: overlapping ones, chains of them, and ones without effect."""
+"""Checks of rewrites that affect one another: overlapping ones, chains of them, and ones without effect."""
 
 from __future__ import annotations
 

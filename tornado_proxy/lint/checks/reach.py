@@ -1,4 +1,4 @@
-"""Rewrites that take no key: none matches the source, or earlier rewrites take every key that does."""
+"""Checks of rewrites that take no key: no key matches the source, or earlier rewrites take every key that does."""
 
 from __future__ import annotations
 

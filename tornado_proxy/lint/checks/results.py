@@ -1,4 +1,4 @@
-"""Results that are always refused, that lack their leading slash, or that are of the wrong kind."""
+"""Checks of results that are always refused, lack their leading slash, or are of the wrong kind."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class UnusableResult(Check):
     ```
     """
 
-    name = "refused-result"  # `RefusedResult` is what it prevents, in rules.model
+    name = "refused-result"  # `RefusedResult` in rules.model is the error that it prevents
     category = Category.MISTAKES
     severity = Severity.ERROR
 
@@ -70,7 +70,7 @@ class UnusableResult(Check):
 
 
 def _refusal(rewrite: Rewrite) -> str | None:
-    """Returns why no result of a rewrite can be a key; None where one may be."""
+    """Returns why no result of a rewrite can be a key; None if a result may be one."""
     text = constant(rewrite)
     if text is not None:
         return objection(text if text.startswith("/") else f"/{text}") if text else "is empty"
@@ -78,7 +78,7 @@ def _refusal(rewrite: Rewrite) -> str | None:
 
 
 def _filled(rewrite: Rewrite) -> str:
-    """Returns a plain template with `x` for each group: what is wrong with that is wrong with every result."""
+    """Returns a plain template with `x` for each group; a fault of this text is a fault of every result."""
     text = "/"
     end = 0
     for _, start, following in rewrite.template.group_references:

@@ -1,4 +1,4 @@
-"""What the linter prints: a function for each format, from a report to text that ends with a line end.
+"""The formats of the linter's output: for each, a function from a report to text that ends with a line end.
 
 Lines and columns count from 1 in every format, columns in code points; an end is the place after the last character.
 """
@@ -19,7 +19,7 @@ FORMATS = ("full", "concise", *_MODULES)
 
 
 def reporter(name: str) -> Callable[[LintReport], str]:
-    """Returns the function that renders a format; its module is imported when it is asked for."""
+    """Returns the function that renders a format; its module is imported here."""
     if name in _MODULES:
         module = importlib.import_module(f"{__name__}.{_MODULES[name]}")
         return cast("Callable[[LintReport], str]", getattr(module, f"render_{name}"))
@@ -44,7 +44,7 @@ def render_concise(report: LintReport) -> str:
 
 
 def summary(report: LintReport) -> str:
-    """Returns the numbers of findings and fixes in a line; it says what the exit status says."""
+    """Returns the numbers of findings and fixes in a line, in agreement with the exit status."""
     files = counted(len(report.files), "file")
     if not report.diagnostics:
         return f"all clean: {counted(report.rewrite_count, 'rewrite')} in {files}"

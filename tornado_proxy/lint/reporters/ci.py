@@ -56,7 +56,7 @@ def _properties(diagnostic: Diagnostic) -> dict[str, str]:
 def render_gitlab(report: LintReport) -> str:
     """Returns a code quality report, in JSON."""
     seen: Counter[str] = Counter()
-    # An entry needs a path: what belongs to no file is shown at the first one.
+    # An entry needs a path: a diagnostic without a file is shown at the first one.
     first = next(iter(report.files), _NO_FILE)
     return json.dumps([_entry(each, first, seen) for each in report.diagnostics], indent=2) + "\n"
 

@@ -1,6 +1,7 @@
 """Reports for programs: our own JSON and SARIF 2.1.0, which code scanning services read.
 
-docs/schemas/lint.json describes our own: fields may be added within a version, none is removed.
+docs/schemas/lint.json describes our own format: fields may be added within a version, and are never removed.
+
 https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 """
 

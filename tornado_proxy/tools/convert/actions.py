@@ -1,4 +1,4 @@
-"""Converts what a target does and shows: its actions with uploads and webhooks, and the templates of pages."""
+"""Converts the actions of a target with uploads and webhooks, and the templates of pages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tornado_proxy.templates.template import TemplateMistake
 from tornado_proxy.tools.convert.options import OptionOutcome, Section, Setting, reference
 
 METHODS = ("GET", "HEAD", "PUT", "DELETE")
-_HELPERS = "templates/_helpers.tpl"  # the default of s3-proxy, whose helpers are built in here
+_HELPERS = "templates/_helpers.tpl"  # s3-proxy's default; its helpers are built in here
 PAGES = (
     "folderList",
     "targetList",
@@ -121,7 +121,7 @@ class PageConversion:
         return None if path == _HELPERS and self.read(path) is None else self._file(path, section)
 
     def _file(self, path: str, section: Section | None) -> str:
-        """Returns where a template is read from now on; its text is written there if it was found."""
+        """Returns the new place of a template; its text is written there if it was found."""
         text, parts = self.read(path), PurePosixPath(path)
         if text is None:
             text = default_page(path)

@@ -34,7 +34,7 @@ _OPENING = """\
 
 @dataclass(frozen=True, slots=True)
 class ConversionReport:
-    """All remarks in the order of their places, how keys were read, and the targets that nobody may use."""
+    """All remarks in the order of their places, the reading of keys, and the targets that nobody may use."""
 
     keys_as: KeysAs
     remarks: tuple[Remark, ...]
@@ -83,7 +83,7 @@ def convert(
         settings["templates"] = templates
     files |= _rule_files(targets)
     if rules := [name for name in files if name.startswith("rules/")]:
-        # One by one, because the directory may hold what an earlier conversion left.
+        # One by one, because the directory may contain files of an earlier conversion.
         settings["rules"] = rules
     for path, place in root.leftovers():
         outcome, message = fate(path)
@@ -145,7 +145,7 @@ def _rule_files(targets: Sequence[ConvertedTarget]) -> dict[str, str]:
 def _configuration(
     settings: Mapping[str, Setting], targets: Sequence[ConvertedTarget], report: ConversionReport
 ) -> str:
-    # Listeners are on one line each, so that a script finds the address and the port that it may want to replace.
+    # Each listener is on one line, so that a script can find and replace its address and port.
     listeners = ("server", "internalServer")
     lines = [f"{name}: {_one_line(settings[name])}\n" for name in listeners]
     lines.append(yaml_text({name: each for name, each in settings.items() if name not in listeners}))
@@ -165,7 +165,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def yaml_text(settings: Mapping[str, Setting]) -> str:
-    """Returns settings as YAML; collections of scalars stand on one line."""
+    """Returns settings as YAML; a collection of scalars is on one line."""
     return str(
         yaml.dump(settings, Dumper=_Dumper, default_flow_style=None, sort_keys=False, allow_unicode=True, width=120)
     )
@@ -177,7 +177,7 @@ def _one_line(setting: Setting) -> str:
 
 
 def _notes(each: ConvertedTarget, report: ConversionReport) -> Iterator[str]:
-    """Yields what to review in a target; remarks on its rewrites stand in its rule file."""
+    """Yields the review points of a target; remarks on its rewrites are in its rule file."""
     subject = f"targets.{each.name}"
     for remark in report.of(*_TO_REVIEW):
         about = remark.subject.lower()
@@ -197,7 +197,7 @@ READINGS: Mapping[KeysAs, str] = {
         " keep what runs today, convert with `--keys-as actual`."
     ),
 }
-"""How keys were read, and why."""
+"""The ways to read keys, with their reasons."""
 
 _TITLES: Mapping[OptionOutcome, tuple[str, str]] = {
     OptionOutcome.CLOSED: (
@@ -213,7 +213,7 @@ _TO_REVIEW = (OptionOutcome.CLOSED, OptionOutcome.CHANGED, OptionOutcome.LEFT_OU
 
 
 def to_markdown(report: ConversionReport) -> str:
-    """Returns the report as Markdown; what needs a review comes first."""
+    """Returns the report as Markdown, beginning with the points that need a review."""
     lines = ["# From s3-proxy to tornado-proxy", "", READINGS[report.keys_as], ""]
     if report.closed_targets:
         names = ", ".join(f"`{name}`" for name in report.closed_targets)
@@ -224,7 +224,7 @@ def to_markdown(report: ConversionReport) -> str:
 
 
 def to_text(report: ConversionReport, files: Sequence[str]) -> str:
-    """Returns the report for a terminal: what needs a review, and a count of the rest."""
+    """Returns the report for a terminal: the points that need a review, and a count of the others."""
     lines = [READINGS[report.keys_as], ""]
     for outcome in _TO_REVIEW:
         lines += _paragraphs(report, outcome)
@@ -267,13 +267,13 @@ def to_json(report: ConversionReport, files: Sequence[str]) -> dict[str, Any]:
 
 
 class Unsaved(Exception):
-    """Files that were not written; the text says why."""
+    """Files that were not written; the text is the reason."""
 
 
 def save(files: Mapping[str, str], directory: Path, *, force: bool = False) -> None:
     """Writes files by their relative names; raises `Unsaved`.
 
-    They may hold secrets, so only their owner may read them.
+    The files may contain secrets, so only their owner may read them.
     """
     places = {directory / name: text for name, text in files.items()}
     present = [place for place in places if os.path.lexists(place)]
@@ -282,7 +282,7 @@ def save(files: Mapping[str, str], directory: Path, *, force: bool = False) -> N
     try:
         for place, text in places.items():
             place.parent.mkdir(parents=True, exist_ok=True)
-            place.unlink(missing_ok=True)  # a file that is there may be readable by others, or be a link
+            place.unlink(missing_ok=True)  # an existing file may be readable by others, or be a link
             place.touch(0o600)
             place.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:

@@ -1,8 +1,8 @@
 """Converts a target of the type TEMPLATE, if it is proved to make the same key.
 
-Proved are two things: all data that the template reads is the same here or is replaced, and no slashes meet in what it
-prints. If a function makes a printed text, several slashes in it are joined, as s3-proxy's SDK does. Conditions may be
-anything that reads such data. Helper templates that it calls must read no key and no prefix.
+Two things are proved: all data that the template reads is the same here or is replaced, and the result has no adjacent
+slashes. If a function makes a printed text, several slashes in it are joined, as s3-proxy's SDK does. A condition
+may be any expression on such data. Helper templates that it calls must not read the key or the prefix.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _SAME = (
 """Data that is the same here, with all below it."""
 
 _IMPERSONAL = (("Key",), ("Target",), ("Request", "Method"), ("Request", "URL", "Path"))
-"""Data that does not depend on who asks, with all below it."""
+"""Data that does not depend on the client, with all below it."""
 
 # Functions that always return a text.
 _MAKE_TEXT = frozenset(
@@ -64,11 +64,11 @@ _MAKE_TEXT = frozenset(
 _LINE_END = re.compile(r"\r?\n")
 _ONE_SLASH = r'regexReplaceAll "/(?:\\r?\\n|/)+"'  # line ends are removed from a result
 _MOST_WAYS = 64
-"""Through the conditions of a template."""
+"""The most combinations of branches of a template that are examined."""
 
 
 class Surroundings(NamedTuple):
-    """What a template knows of its target: the prefix as configured, and as s3-proxy puts it in front of keys."""
+    """The target of a template: its prefix as configured, and as s3-proxy prepends it to keys."""
 
     configured: str
     prefix: str
@@ -141,7 +141,7 @@ def _helpers(texts: tuple[str, ...]) -> Mapping[bytes, nodes.Body]:
 
 
 class _TemplateRewriter:
-    """Walks through all that a template reads, and collects the edits that make it the same data."""
+    """Visits all data that a template reads, and collects the edits that make it the same data."""
 
     def __init__(self, text: str, surroundings: Surroundings) -> None:
         self._surroundings = surroundings
@@ -149,7 +149,7 @@ class _TemplateRewriter:
         self._edits: dict[int, tuple[int, str]] = {}  # by start: the end, and the replacement
 
     def body(self, body: nodes.Body) -> None:
-        """Walks through nodes; raises `NotConvertible` for those that no proof covers."""
+        """Visits nodes; raises `NotConvertible` for those that no proof covers."""
         for node in body:
             match node:
                 case nodes.TextNode():
@@ -166,7 +166,7 @@ class _TemplateRewriter:
                     raise NotConvertible("it has a `with`, a `range` or a call that is not of a helper with all data")
 
     def check(self, body: nodes.Body) -> None:
-        """Raises `NotConvertible` if a result may have an empty segment; joins slashes in what functions make."""
+        """Raises `NotConvertible` if a result may have an empty segment; joins slashes in the results of functions."""
         for way in self._ways(body):
             texts = (_text(node) if isinstance(node, nodes.TextNode) else "\n" for node in way)
             check_slashes("".join(texts), [self._piece(node) for node in way])
@@ -245,7 +245,7 @@ class _TemplateRewriter:
             raise NotConvertible(f"`.{'.'.join(path)}` is not the same here")
 
     def _ways(self, body: nodes.Body) -> list[tuple[nodes.TextNode | nodes.Output, ...]]:
-        """Returns what a template may print, one node after another, whatever its conditions decide."""
+        """Returns the possible outputs of a template as lists of nodes, for all outcomes of its conditions."""
         ways: list[tuple[nodes.TextNode | nodes.Output, ...]] = [()]
         for node in body:
             match node:
@@ -315,14 +315,14 @@ def _path_of(operand: nodes.Operand | None) -> tuple[str, ...]:
 
 
 def _text(node: nodes.TextNode) -> str:
-    """Returns what a text adds to a key: line ends are removed."""
+    """Returns the text as part of a key: line ends are removed."""
     return _LINE_END.sub("", node.value.decode())
 
 
 def _printed(pipeline: nodes.Pipeline) -> tuple[nodes.Operand | None, bool]:
     """Returns the operand that is printed, and whether directories at its start may be removed.
 
-    It may be put in another case, and a prefix that ends in a slash may be trimmed; None if more is done to it.
+    Its case may be changed, and a prefix that ends in a slash may be trimmed; None if it is changed in another way.
     """
     printed: list[nodes.Operand] = []
     trimmed = False

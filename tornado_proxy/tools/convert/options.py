@@ -153,7 +153,7 @@ def _value(node: Node, source: SourceFile) -> Value:
 
 
 def _entries(node: MappingNode, source: SourceFile) -> Iterator[tuple[str, SourceOption]]:
-    """Yields the entries by name in lower case; of equal names the last counts, so what `<<` brings in comes first."""
+    """Yields the entries by name in lower case; of equal names the last counts, so entries of `<<` are first."""
     for entry in node.entries:
         for mapping in reversed(document.merged(entry)):
             yield from _entries(mapping, source)
@@ -164,18 +164,18 @@ def _entries(node: MappingNode, source: SourceFile) -> Iterator[tuple[str, Sourc
 
 
 class OptionOutcome(Enum):
-    """What became of an option."""
+    """The outcome of the conversion of an option."""
 
     CARRIED = "carried"  # the same here
     ADAPTED = "adapted"  # written differently, with the same effect
     CHANGED = "changed"  # here, with a different effect
     LEFT_OUT = "left-out"  # not here
-    CLOSED = "closed"  # not here, and what it covered is closed to everyone
+    CLOSED = "closed"  # not here, and the paths that it covered are closed to everyone
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What became of one option: its path in s3-proxy's files, a fact without a full stop, and what to do about it."""
+    """The outcome for one option: its path in s3-proxy's files, a fact without a full stop, and advice."""
 
     outcome: OptionOutcome
     subject: str
@@ -198,7 +198,7 @@ _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False", ""})
 
 
 class Section:
-    """One mapping, named by its path from the root; names are asked for as s3-proxy documents them."""
+    """A mapping, named by its path from the root; its options have the names of s3-proxy's documentation."""
 
     def __init__(self, options: Options, path: str = "", remarks: list[Remark] | None = None) -> None:
         self.path = path
@@ -317,7 +317,7 @@ class Section:
         self._is_settled = True
 
     def leftovers(self) -> Iterator[tuple[str, Span]]:
-        """Yields the paths and places of the options that nobody has read, here and below."""
+        """Yields the paths and places of the options that were not read, here and below."""
         if self._is_settled:
             return
         for name, option in self._options.entries.items():
@@ -356,7 +356,7 @@ class Section:
 
 
 def _is_off(value: Value) -> bool:
-    """Returns whether an option asks for nothing: `false`, an empty value, or a section that is not enabled."""
+    """Returns whether an option has no effect: `false`, an empty value, or a section that is not enabled."""
     if isinstance(value, Options):
         enabled = value.entries.get("enabled")
         return (enabled and _is_off(enabled.value)) or all(_is_off(each.value) for each in value.entries.values())
@@ -366,7 +366,7 @@ def _is_off(value: Value) -> bool:
 
 
 def remark_on_relative(section: Section, name: str) -> None:
-    """Points out a file whose path is relative: it starts from another directory here."""
+    """Adds a remark on a file whose path is relative: it starts from another directory here."""
     path = section.text(name)
     if path and "://" not in path and not path.startswith("arn:") and not PurePosixPath(path).is_absolute():
         message = f"`{path}` is relative to the configuration file here, not to the working directory"

@@ -42,7 +42,7 @@ def disjoint(one: Language, other: Language) -> bool:
 
 
 class PossibleCaptures:
-    """What the groups of a source may capture, as far as slashes matter; what is not proved to be impossible may be."""
+    """The possible captures of the groups of a source, with regard to slashes; possible unless proved impossible."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -99,11 +99,11 @@ def _single(tree: syntax.Node, *, sure: bool = True) -> Iterator[tuple[syntax.Gr
 _STARTS = (syntax.AssertionKind.TEXT_START, syntax.AssertionKind.LINE_START)
 _WORDS = (syntax.AssertionKind.WORD_BOUNDARY, syntax.AssertionKind.NO_WORD_BOUNDARY)
 _LONGEST_PREFIX = 200
-"""In characters: each is a proof where a source is not anchored."""
+"""Characters of the longest prefix: each needs a proof if a source is not anchored."""
 
 
 class NotConvertible(Exception):
-    """What is not proved to have the same effect here; the text is the reason."""
+    """A source or target that is not proved to have the same effect here; the text is the reason."""
 
     def __init__(self, reason: str, help: str | None = None) -> None:
         super().__init__(reason)
@@ -157,7 +157,7 @@ def _anchored(text: str, starts: list[syntax.Assertion], tree: syntax.Node, pref
         rest = part.extent.end
     if prefix and r"\Q" in text:
         raise NotConvertible(r"its quotation, `\Q`, hides where the prefix ends")
-    # If it ends before the prefix does, it finds every key.
+    # If it ends before the end of the prefix, it finds every key.
     return Here(f"{text[: first.extent.end]}/{text[rest:]}", whole=False)
 
 
@@ -166,7 +166,7 @@ def _reads(node: syntax.Text, character: str) -> bool:
 
 
 def _floating(text: str, tree: syntax.Node, prefix: str) -> Here:
-    """Converts a source that may match anywhere: not the leading slash here, nor within the prefix there."""
+    """Converts a source that may match anywhere, except the leading slash here and the prefix in s3-proxy."""
     if prefix:
         _check_beyond(text, tree, prefix)
     if never_begins(text):
@@ -181,14 +181,14 @@ def _check_beyond(text: str, tree: syntax.Node, prefix: str) -> None:
     rests = tuple(f"/{prefix[start:]}" for start in range(len(prefix)))
     if len(prefix) > _LONGEST_PREFIX or any(path_objection(rest) for rest in rests):
         raise NotConvertible(f"nothing proves that it never matches within the prefix `{prefix}`")
-    # After the slash it reads what s3-proxy's source would read from that place on.
+    # After the slash it reads the same text as s3-proxy's source does from that place.
     if not all(never_begins(f"/(?:{text})", rest) for rest in rests):
         raise NotConvertible(f"it may match within the prefix `{prefix}`", f"begin it with `^{prefix}`")
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a result: its name in messages, and what it may be."""
+    """A part of a result: its name in messages, and its possible texts."""
 
     name: str
     begins_with_slash: bool
@@ -202,10 +202,10 @@ def literal(text: str) -> Piece:
 
 
 def check_slashes(text: str, pieces: Iterable[Piece]) -> None:
-    """Raises `NotConvertible` if a result may have an empty segment; `text` is what it certainly has."""
+    """Raises `NotConvertible` if a result may have an empty segment; `text` is its certain part."""
     if "//" in text:
         raise NotConvertible("it has an empty segment, `//`, which s3-proxy's SDK removes", "write a single `/`")
-    before: list[Piece] = []  # what the next piece may directly follow
+    before: list[Piece] = []  # the possible texts directly before the next piece
     for piece in pieces:
         meeting = next((each for each in before if each.ends_with_slash and piece.begins_with_slash), None)
         if meeting is not None:
@@ -217,7 +217,7 @@ def check_slashes(text: str, pieces: Iterable[Piece]) -> None:
 
 
 def directory_of(prefix: str) -> str:
-    """Returns a prefix as S3 gets it, without the leading slash that s3-proxy's SDK removes."""
+    """Returns a prefix as it is sent to S3, without the leading slash, which s3-proxy's SDK removes."""
     bare = prefix.strip("/")
     return f"{bare}/" if bare else ""
 
@@ -269,7 +269,7 @@ def _pieces(text: str, references: tuple[Reference, ...], source: Here) -> Itera
 
 
 def _numbers(name: str, groups: tuple[str, ...]) -> list[int]:
-    """Returns the groups that a reference may mean: several may share a name, and there may be none."""
+    """Returns the groups that a reference may name: several may share a name, and the list may be empty."""
     number = group_number(name)
     if number is None:
         return [each for each, known in enumerate(groups, start=1) if known == name]

@@ -20,10 +20,10 @@ from tornado_proxy.goregex.syntax import PatternError
 from tornado_proxy.tools.convert.options import OptionOutcome, Section, Setting, reference
 
 KINDS = ("oidc", "header", "basic")
-"""The kinds of providers, in the order in which s3-proxy takes what a resource demands."""
+"""The kinds of providers, in the order in which s3-proxy uses those of a resource."""
 
 PRIVATE_NETWORKS = ("127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
-"""Networks from which nothing arrives from the Internet (RFC 1918, RFC 4193); most proxies in front are there."""
+"""Networks without traffic from the Internet (RFC 1918, RFC 4193); most proxies in front are in one of them."""
 
 _LIKE_A_HASH = re.compile(r"\$(?:2[abxy]?|argon2(?:id|i|d))\$")
 
@@ -90,7 +90,10 @@ def _pages(name: str, section: Section) -> dict[str, Setting]:
 
 
 def trusted_proxies(given: Providers, root: Section) -> dict[str, Setting]:
-    """Returns whose headers about the client are believed; s3-proxy believes everyone's host, scheme and user."""
+    """Returns the proxies whose headers about the client are believed.
+
+    s3-proxy believes the host, scheme and user of everyone.
+    """
     section = root.section("authProviders")
     if section and "header" in given.settings:
         networks = ", ".join(PRIVATE_NETWORKS)
@@ -114,7 +117,7 @@ def glob_here(glob: str) -> str | None:
 
 
 def apart(one: str, other: str) -> bool:
-    """Returns whether two globs of s3-proxy certainly cover no path together, because they begin differently."""
+    """Returns whether two globs of s3-proxy certainly have no path in common, because their beginnings differ."""
     first, second = (re.match(r"[A-Za-z0-9._~/-]*", glob) for glob in (one, other))
     assert first
     assert second
@@ -161,7 +164,7 @@ def resources(target: Section, providers: Providers, *, head: bool) -> tuple[boo
 
 
 def _check_apart(glob: str, methods: Sequence[str], missing: Sequence[_LeftOut]) -> None:
-    """Raises `_Inexpressible` if a resource may decide where an earlier one, which is left out, did."""
+    """Raises `_Inexpressible` if a resource may decide for paths of an earlier one, which is left out."""
     if any(not each.methods.isdisjoint(methods) and not apart(each.glob, glob) for each in missing):
         raise _Inexpressible("it may cover requests of an earlier one that is left out")
 
@@ -199,7 +202,10 @@ def _resource(section: Section, providers: Providers) -> Resource:
 
 
 def _who(section: Section, providers: Providers) -> Resource:
-    """Converts who may; of several ways s3-proxy takes OIDC, then headers, then basic authentication, then anyone."""
+    """Converts the access of a resource.
+
+    Of several ways, s3-proxy uses OIDC, then headers, then basic authentication, then anyone.
+    """
     demands = next(((kind, found) for kind in KINDS if (found := section.section(kind))), None)
     if demands is None:
         return {"whiteList": section.flag("whiteList")}
@@ -214,7 +220,7 @@ def _who(section: Section, providers: Providers) -> Resource:
 
 
 def _authorization(section: Section) -> dict[str, Setting]:
-    """Converts who may pass of those who signed in; the result is empty if everyone may."""
+    """Converts the rules for users who signed in; the result is empty if everyone may pass."""
     settings: dict[str, Setting] = {}
     if rules := [rule for each in section.sections("authorizationAccesses") for rule in _rules(each)]:
         settings["authorizationAccesses"] = rules

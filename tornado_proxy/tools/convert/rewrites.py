@@ -33,7 +33,7 @@ from tornado_proxy.tools.convert.patterns import (
 
 
 class KeysAs(Enum):
-    """Which keys the sources and targets of a `keyRewriteList` are meant for."""
+    """The form of keys that the sources and targets of a `keyRewriteList` were written for."""
 
     ACTUAL = "actual"  # with the prefix and without a leading slash: s3-proxy's code
     DOCUMENTED = "documented"  # without the prefix and with a leading slash: s3-proxy's documentation, and here
@@ -58,7 +58,7 @@ class Written(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """Why there is no rewrite, and the advice; `keys` are those that its source finds, None if that is not known."""
+    """A rewrite that is left out: the reason and the advice; `keys` are those of its source, None if unknown."""
 
     reason: str
     help: str | None
@@ -66,14 +66,14 @@ class LeftOut(NamedTuple):
 
 
 class Never(NamedTuple):
-    """Why no rewrite is needed: s3-proxy never applies this one."""
+    """A rewrite that is not needed, because s3-proxy never applies it; the reason."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class ConvertedRewrite:
-    """An entry and what became of it."""
+    """An entry and the result of its conversion."""
 
     given: Given
     result: Written | LeftOut | Never
@@ -98,7 +98,7 @@ def _given(section: Section) -> Given:
 
 
 def converted(entries: Sequence[Given], surroundings: Surroundings, keys_as: KeysAs) -> list[ConvertedRewrite]:
-    """Returns what becomes of each entry of a list."""
+    """Returns the result of the conversion of each entry of a list."""
     done: list[ConvertedRewrite] = []
     missing: list[tuple[Given, Language | None]] = []
     for given in entries:
@@ -178,7 +178,7 @@ _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff
 
 
 def rule_text(target: str, entries: Sequence[ConvertedRewrite]) -> str:
-    """Returns the text of a rule file in its canonical layout; what is left out stands in comments."""
+    """Returns the text of a rule file in its canonical layout; rewrites that are left out are in comments."""
     statements: list[RewriteStatement] = []
     waiting: list[Comment] = []
     for entry in entries:

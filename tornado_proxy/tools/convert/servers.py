@@ -1,6 +1,6 @@
-"""Converts what concerns the whole service: listeners with TLS and answer headers, limits, the log, and the rest.
+"""Converts the options of the whole service: listeners with TLS and answer headers, limits, the log, and the rest.
 
-The rest are options that are done differently here or not at all: a table has what to say of each.
+The rest are options that work differently here or do not exist: a table has the remark on each.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def _compression(server: Section) -> Mapping[str, Setting]:
     return found | ({"types": types} if types else {})
 
 
-# s3-proxy's time-outs: our names, and in what ours differ.
+# s3-proxy's time-outs: our names, and the differences of ours.
 _TIMEOUTS = {
     "idleTimeout": ("idleTimeout", ""),
     "readHeaderTimeout": ("headerTimeout", ""),
@@ -215,6 +215,6 @@ UNKNOWN = "this is not a known option of s3-proxy"
 
 
 def fate(path: str) -> tuple[OptionOutcome, str]:
-    """Returns what becomes of an option that no other part converts, and why."""
+    """Returns the outcome for an option that no other part converts, and the reason."""
     found = ((outcome, message) for pattern, outcome, message in _FATES if pattern.fullmatch(path))
     return next(found, (OptionOutcome.LEFT_OUT, UNKNOWN))

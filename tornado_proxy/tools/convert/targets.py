@@ -1,4 +1,4 @@
-"""Converts an s3-proxy target: its mount and bucket here, its other parts elsewhere; closes it where it must."""
+"""Converts an s3-proxy target: its mount and bucket here, its other parts elsewhere; closes it if necessary."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ConvertedTarget:
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What is the same for all targets."""
+    """Data that is the same for all targets."""
 
     providers: Providers
     keys_as: KeysAs
@@ -159,7 +159,7 @@ def _rewrites(section: Section, helpers: tuple[str, ...], conversion: Conversion
 
 
 def _why_closed(entries: Sequence[ConvertedRewrite], *, emptied: bool) -> str | None:
-    """Returns why nobody may use a target; None if somebody may."""
+    """Returns the reason why nobody may use a target; None if somebody may."""
     if emptied:
         return "none of its resources could be converted"
     if any(_may_separate_users(each) for each in entries):

@@ -41,7 +41,7 @@ _NOTHING: tuple[str, _Items] = ("", [])
 
 
 def _template_items(dialect: Dialect, text: str, names: Sequence[str]) -> tuple[str, _Items]:
-    """Returns the unfinished word at the end of a template's text, and what may replace it.
+    """Returns the unfinished word at the end of a template's text, and its possible replacements.
 
     `names` are the groups of the source.
     """
@@ -182,7 +182,7 @@ def _in_comment(source: SourceFile, comment: Token, offset: int) -> Iterator[Com
 
 
 def _in_string(source: SourceFile, found: Unfinished, offset: int) -> Iterator[Completion]:
-    """Yields completions within a template; other strings have none."""
+    """Yields completions within a template; other strings have no completions."""
     kinds = [token.type for token in found.begun]
     if found.where is not Where.REWRITE or "ARROW" not in kinds or found.open is None:
         return
@@ -207,7 +207,7 @@ def group_names(source: str) -> Sequence[str]:
     try:
         names = parse(source).names
     except PatternError:
-        # Of an unfinished source, only these are certain.
+        # Only these are certain in an unfinished source.
         return list(dict.fromkeys(_NAMED.findall(source)))
     return list(dict.fromkeys(name or str(number) for number, name in enumerate(names, start=1)))
 

@@ -66,7 +66,7 @@ _Piece = syntax.Text | syntax.AnyOf | syntax.Assertion | syntax.FlagChange | _Br
 
 
 def outline(node: syntax.Node, depth: int = 0) -> Iterator[OutlineItem]:
-    """Yields the parts of an expression in their order; what fits on one line is one part."""
+    """Yields the parts of an expression in their order; a part that fits on one line is not divided."""
     for piece in _pieces(node):
         if _is_simple(piece):
             yield OutlineItem(piece.extent, depth, _phrase(piece))

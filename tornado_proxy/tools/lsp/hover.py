@@ -32,7 +32,7 @@ _REACH = {  # by whether the expression is anchored to the start and to the end
 
 
 def hover_at(analysis: Analysis, name: str, offset: int) -> tuple[str, Span] | None:
-    """Returns Markdown about a place of a file, and the span that it is about; None where there is nothing."""
+    """Returns Markdown about a place of a file, with its span; None if there is nothing to show."""
     document = analysis.document(name)
     if document is None:
         return None
@@ -223,7 +223,7 @@ def _references(dialect: Dialect, text: str) -> Iterator[TemplateReference]:
 
 
 def definitions(analysis: Analysis, name: str, offset: int) -> Iterator[Span]:
-    """Yields the places that define what stands at a place of a file."""
+    """Yields the places of the definitions for a place of a file."""
     document = analysis.document(name)
     match statement_at(document, offset) if document else None:
         case block, None if offset <= block.name.span.end:
@@ -251,7 +251,7 @@ def _group_places(statement: RewriteStatement, at: int) -> Iterator[Span]:
 
 
 def _head(statement: RewriteStatement) -> Span:
-    """Returns the place of a rewrite's name, or of its source if it has none."""
+    """Returns the place of a rewrite's name, or of its source if it has no name."""
     return statement.name.span if statement.name else statement.source.span
 
 
@@ -260,7 +260,7 @@ _UNNAMED = "(no name)"
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A target, or a rewrite below it; `name_span` is the place to go to."""
+    """A target, or a rewrite below it; `name_span` is the place that an editor jumps to."""
 
     name: str
     detail: str
@@ -293,7 +293,7 @@ class Lens:
 
 
 def lenses(analysis: Analysis, name: str) -> Iterator[Lens]:
-    """Yields the lenses of a file; none while the rules have a mistake."""
+    """Yields the lenses of a file; empty while the rules have a mistake."""
     document = analysis.document(name)
     if document is None or not analysis.subject.whole:
         return

@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 
 
 PAUSE = 0.15
-"""Seconds without a key press before the files are analysed for diagnostics; requests do not wait for that."""
+"""Seconds without a key press before the files are analysed for diagnostics; requests do not wait for it."""
 
 PATIENCE = 5.0
-"""Seconds that a request waits for an analysis; then its answer is empty."""
+"""Seconds that a request waits for an analysis; its answer is then empty."""
 
 _log = logging.getLogger(__name__)
 
@@ -103,7 +103,7 @@ class RulesServer(LanguageServer):
         if Path(name).is_file():
             self.look_soon(name)
         else:
-            # It was never saved, so nothing is known of it any more.
+            # It was never saved, so it does not exist any more.
             self._stop_waiting(name)
             self._publish_for(name, [])
         self.translation.open.pop(name, None)
@@ -126,7 +126,7 @@ class RulesServer(LanguageServer):
         return sorted({*configured, *found})
 
     async def analysis(self, uri: str) -> Analysis | None:
-        """Returns the analysis of a file and those that belong to it, as they are now; None if it takes too long."""
+        """Returns the current analysis of a file and those that belong to it; None if it takes too long."""
         analysed = asyncio.wrap_future(self._analyst.submit(self._analyse, self.name_of(uri)))
         try:
             async with asyncio.timeout(PATIENCE):

@@ -68,7 +68,7 @@ def uri_of(name: str) -> str:
 
 @dataclass(slots=True)
 class Translation:
-    """Converts for one client: its units, its capabilities, and its URIs of open files."""
+    """A converter for one client: its units, its capabilities, and its URIs of open files."""
 
     codec: PositionCodec = field(default_factory=PositionCodec)
     markdown: bool = True
@@ -146,7 +146,7 @@ class Translation:
         return types.WorkspaceEdit({self.uri(name): self.edits(found) for name, found in by_name.items()})
 
     def action(self, finding: Diagnostic, fix: Fix) -> types.CodeAction:
-        """Converts a fix of a finding; only a safe one may be bound to a key."""
+        """Converts a fix of a finding; only a safe one can be bound to a key."""
         span = finding.span
         return types.CodeAction(
             title=fix.message,

@@ -25,17 +25,17 @@ from tornado_proxy.rules.loading import Read, read_rule_files, rule_files_by_fol
 from tornado_proxy.rules.model import LoadedRules, Rewrite, TestOutcome
 
 LARGEST = 4 * 1024 * 1024
-"""The limit of bytes that are read together: about 30,000 rewrites, which take ten seconds at first."""
+"""The most bytes that are read together: about 30,000 rewrites, whose first analysis takes ten seconds."""
 
 MOST_FILES = 2_000
-"""The limit of files that are read together."""
+"""The most files that are read together."""
 
 MOST_FOLDERS = 10_000
-"""The limit of directories that are searched for rule files."""
+"""The most directories that are searched for rule files."""
 
 
 class _TooMuch(Exception):
-    """More files than an editor can wait for; the text names the limit."""
+    """More files than can be analysed in time for an editor; the text names the limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Workspace:
 
     The name of a file is its path with all links resolved, or its URI if it has no path. Without `places`, the files
     below one directory belong together: the highest ancestor of the file, within the folder of the client, that
-    contains a rule file. A file outside of the folders stands alone.
+    contains a rule file. A file outside of the folders is read alone.
     """
 
     folders: tuple[Path, ...] = ()
@@ -68,7 +68,7 @@ class Workspace:
         return replace(self, texts={each: text for each, text in self.texts.items() if each != name})
 
     def together_with(self, name: str) -> tuple[Path, ...]:
-        """Returns the places that a file belongs to; none if it stands alone."""
+        """Returns the places that a file belongs to; empty if it is read alone."""
         path = Path(name)
         if not path.is_absolute():
             return ()
@@ -297,7 +297,7 @@ def _last_allowance(document: Document, node: Statement | TargetBlock) -> Allowa
 
 
 def _comment(document: Document, node: Statement | TargetBlock, comment: str) -> Edit | None:
-    """Returns the edit that puts a comment above a node, or behind it if it shares its line."""
+    """Returns the edit that inserts a comment above a node, or behind it if it shares its line."""
     text = document.source.text
     start = node.span.start
     indent = text[text.rfind("\n", 0, start) + 1 : start]
@@ -313,7 +313,7 @@ _MOST_LINES = 2000
 
 
 def layout_edits(parsed: Parsed) -> Sequence[Edit]:
-    """Returns the edits that format a file; none if it has a syntax error."""
+    """Returns the edits that format a file; empty if it has a syntax error."""
     source = parsed.document.source
     if parsed.diagnostics:
         return ()
