@@ -103,14 +103,15 @@ class Editor:
         self.one("lost").symlink_to("nowhere")
 
     def all_gone(self) -> None:
-        """No rule file at all."""
-        for path in self.folder.rglob("*.rules"):
-            path.unlink()
+        """No rule file at all, from one moment to the next: one gone after the other would be two good sets."""
+        self.folder.rename(self.folder.with_name("away"))
 
     bad = (syntax_error, dangling, all_gone)
 
     def repair(self) -> None:
         """After a bad edit: good files again."""
+        if not self.folder.exists():
+            self.folder.with_name("away").rename(self.folder)
         self.one("lost").unlink(missing_ok=True)
         self.in_place()
 
