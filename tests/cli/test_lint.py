@@ -211,6 +211,15 @@ def test_a_configuration_among_the_paths_is_linted_with_its_rules(command):
     assert "more/site.rules:1:8: error[unknown-target]" in done.out
 
 
+def test_a_configuration_with_mistakes_brings_no_other_rules(command):
+    """Which files it names is unknown, and the files of the directory may belong to another service."""
+    _write("proxy.yaml", "targets: {site: {bucket: {name: my-bucket, prefx: a}}}\nrules: [site.rules]\n")
+    _write("stray.rules", 'target site { rewrite `^/(` -> "/b" }\n')
+    done = command("lint", "proxy.yaml")
+    assert "unknown option `prefx`" in done.out
+    assert "stray.rules" not in done.out
+
+
 def test_the_rules_of_a_configuration_among_the_paths_may_be_others(command):
     """With paths of rules beside it, those are linted, and its own are not."""
     _write("proxy.yaml", CONFIGURATION)

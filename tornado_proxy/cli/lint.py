@@ -170,6 +170,8 @@ def _job(arguments: argparse.Namespace) -> _Job:
     given = Severity(arguments.fail_level) if arguments.fail_level else None
     level = None if arguments.exit_zero else given or found.fail_level
     usual = settings.rules if settings else [_DEFAULT if _DEFAULT.is_dir() else Path()]
+    if config is not None and settings is None:
+        usual = ()  # which files it names is not known while it has mistakes
     files = _files(paths or list(map(str, usual)), arguments.stdin_filename)
     selection = _selection(arguments, found)
     if ALL not in selection.select - selection.ignore:

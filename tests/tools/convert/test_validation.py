@@ -14,9 +14,9 @@ PROVIDERS = "basic: {staff: {realm: Staff}}, oidc: {company: {issuerUrl: https:/
 NEEDED = "issuerUrl: https://id.example/, clientID: me, state: s"
 
 REFUSED = {
-    "targets: {site: {mount: {path: [files/]}, bucket: {name: b}}}": "the mount path `files/` does not begin and end",
-    "targets: {site: {mount: {path: [/files]}, bucket: {name: b}}}": "the mount path `/files` does not begin and end",
-    f"{TARGET}\nlistTargets: {{enabled: true, mount: {{path: [/list]}}}}": "the mount path `/list` does not begin",
+    "targets: {site: {mount: {path: [files/]}, bucket: {name: b}}}": "the mount path `files/` is not of the form `/…/`",
+    "targets: {site: {mount: {path: [/files]}, bucket: {name: b}}}": "the mount path `/files` is not of the form `/…/`",
+    f"{TARGET}\nlistTargets: {{enabled: true, mount: {{path: [/list]}}}}": "the mount path `/list` is not of the form",
     f"{TARGET}\nlistTargets: {{enabled: true}}": "`listTargets` has no `mount`",
     "targets: {site: {mount: {path: [/]}, bucket: {name: b}, actions: {GET: {enabled: false}}}}": (
         "`targets.site.actions` enables no action"
@@ -66,7 +66,7 @@ RESOURCES = {
     "basic: {realm: x}": "has no `provider`",
     "provider: nobody, basic: {credentials: []}": "has the provider `nobody`, which is not one of `authProviders`",
     "provider: staff, oidc: {a: b}": "has the provider `staff`, which is not one of `authProviders.oidc`",
-    "whiteList: true, path: a": "does not begin with a path of the mount",
+    "whiteList: true, path: a": "has the path `a`, which is not below a mount path",
     "provider: company, oidc: {authorizationAccesses: [{regexp: true}]}": "has neither `group` nor `email`",
     "provider: company, oidc: {authorizationAccesses: [{group: a}], authorizationOPAServer: {url: 'http://o/'}}": (
         "has both rules and a policy server"

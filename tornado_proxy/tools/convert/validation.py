@@ -138,7 +138,7 @@ def _mounted(section: Section, single: Section | None, declared: set[tuple[str, 
     paths = mount.texts("path") if mount else []
     for path in paths:
         if mount and not (path.startswith("/") and path.endswith("/")):
-            yield _Mistake(mount, "path", f"the mount path `{path}` does not begin and end with a slash")
+            yield _Mistake(mount, "path", f"the mount path `{path}` is not of the form `/…/`")
     for resource in [single] if single else section.sections("resources"):
         yield from _resource(resource, paths, declared)
 
@@ -156,7 +156,9 @@ def _resource(section: Section, mounts: Sequence[str], declared: set[tuple[str, 
             name and name not in {each for _, each in declared}
         ),
         f"has the provider `{name}`, which is not one of `authProviders.{''.join(undeclared[:1])}`": undeclared,
-        "does not begin with a path of the mount": not section.text("path").startswith(tuple(mounts)),
+        f"has the path `{section.text('path')}`, which is not below a mount path": (
+            not section.text("path").startswith(tuple(mounts))
+        ),
     }
     for text in [text for text, holds in objections.items() if holds][:1]:
         yield _Mistake(section, "", f"`{section.path}` {text}")
