@@ -241,3 +241,17 @@ def test_diagnostic_of_a_binary_file_is_small():
     """Only what stands around the first wrong byte is kept."""
     _, diagnostic = decode("a.rules", b"ab" + b"\0" * 5_000_000)
     assert len(diagnostic.span.source.text) < 300
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end", "covered"),
+    [
+        ("a\n  b\nc", 4, 5, "  b\n"),  # the indentation and the line end
+        ("a\n  b", 4, 5, "  b"),  # the last line has no end
+        ("a b\n", 2, 3, "b"),  # not alone on its line
+        ("a", 1, 1, ""),
+    ],
+)
+def test_whole_lines_are_those_with_nothing_else(text, start, end, covered):
+    """What is removed or moved takes its lines along."""
+    assert Span(SourceFile("x", text), start, end).whole_lines().text == covered

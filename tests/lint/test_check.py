@@ -12,7 +12,6 @@ from tornado_proxy.lint.check import (
     removed,
     reworded,
     shown,
-    whole_lines,
 )
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.checks.security import MissingUser
@@ -114,13 +113,3 @@ def test_a_statement_is_moved():
     text = "rewrite `^/$` -> `/`\nrewrite `^/a$` -> `/`"
     first, second = _statements(text)
     assert edited(block(text), moved(second, first)) == block("rewrite `^/a$` -> `/`\nrewrite `^/$` -> `/`")
-
-
-def test_a_line_without_an_end():
-    """The last line of a file is whole, too."""
-    statement = _statements("}\ntarget site {\nrewrite `^/$` -> `/`")[0]
-    source = statement.span.source
-    lines = whole_lines(statement.span)
-    assert source.text[lines.start : lines.end] == "rewrite `^/$` -> `/`\n"
-    end = type(lines)(source, len(source.text), len(source.text))
-    assert whole_lines(end) == end

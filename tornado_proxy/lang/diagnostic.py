@@ -83,6 +83,15 @@ class Span:
         """The span of a part, by offsets within this one."""
         return Span(self.source, self.start + start, self.start + end)
 
+    def whole_lines(self) -> Span:
+        """Returns the span with its indentation and its line end, if nothing else is on its lines."""
+        text = self.source.text
+        start = text.rfind("\n", 0, self.start) + 1
+        end = text.find("\n", self.end)
+        end = len(text) if end < 0 else end + 1
+        alone = not (text[start : self.start] + text[self.end : end]).strip()
+        return Span(self.source, start, end) if alone else self
+
 
 class Severity(Enum):
     """The weight of a diagnostic: an error is certainly wrong; one of parser or compiler keeps files from use."""

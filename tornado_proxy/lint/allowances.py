@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, SourceFile, Span
 from tornado_proxy.lang.tree import Comment, Document, TargetBlock
-from tornado_proxy.lint.check import whole_lines
 
 UNALLOWABLE = "unused-allowance"
 """The check whose findings cannot be allowed."""
@@ -108,7 +107,7 @@ def without(allowance: Allowance) -> Edit:
             start -= len(text[comment.span.start : start]) - len(text[comment.span.start : start].rstrip(", "))
             end = allowance.span.end
         return Edit(Span(comment.span.source, start, end), "")
-    lines = whole_lines(comment.span)
+    lines = comment.span.whole_lines()
     if lines != comment.span:
         return Edit(lines, "")
     before = comment.span.source.text[: comment.span.start]

@@ -122,7 +122,7 @@ def removed(statement: Statement) -> tuple[Edit, ...]:
     """Returns the edit that removes a statement with its comments, and with its lines if nothing else is on them."""
     if not statement.span.text:
         return ()
-    return (Edit(whole_lines(_with_comments(statement)), ""),)
+    return (Edit(_with_comments(statement).whole_lines(), ""),)
 
 
 def moved(statement: Statement, above: Statement) -> tuple[Edit, ...]:
@@ -130,7 +130,7 @@ def moved(statement: Statement, above: Statement) -> tuple[Edit, ...]:
 
     Empty if one of the two shares a line with something else.
     """
-    lines, there = whole_lines(_with_comments(statement)), whole_lines(_with_comments(above))
+    lines, there = _with_comments(statement).whole_lines(), _with_comments(above).whole_lines()
     if lines.source is not there.source or not (lines.text.endswith("\n") and there.text.endswith("\n")):
         return ()
     return Edit(Span(there.source, there.start, there.start), lines.text), Edit(lines, "")
@@ -145,13 +145,3 @@ def _with_comments(statement: Statement) -> Span:
 def comments_of(statement: Statement) -> tuple[Comment, ...]:
     """Returns the comments above a statement, and the one at its end."""
     return (*statement.comments, *((statement.trailing,) if statement.trailing else ()))
-
-
-def whole_lines(span: Span) -> Span:
-    """Returns a span with its indentation and its line end, if nothing else is on its lines."""
-    text = span.source.text
-    start = text.rfind("\n", 0, span.start) + 1
-    end = text.find("\n", span.end)
-    end = len(text) if end < 0 else end + 1
-    alone = not (text[start : span.start] + text[span.end : end]).strip()
-    return Span(span.source, start, end) if alone else span
