@@ -100,7 +100,7 @@ def test_nothing_keeps_anybody_from_using_a_dialog(
         found = violations(browser, axe)
         press(browser, "\ue00c")
         eventually(lambda: not texts(browser, "dialog"))
-        eventually(lambda: button or "skipped" in "".join(texts(browser, "#said")))
+        eventually(lambda: button or "skipped" in "".join(texts(browser, "#announcement")))
         found += violations(browser, axe)
     assert found == []
 
@@ -151,7 +151,7 @@ def test_a_list_is_filtered_and_walked_by_keyboard(browser, demo):
         press(browser, "/")
         press(browser, "anderung")
         assert texts(browser, "tbody bdi") == ["Änderungen.txt"]
-        eventually(lambda: "1 of 6 shown" in texts(browser, "#said"))
+        eventually(lambda: "1 of 6 shown" in texts(browser, "#announcement"))
         press(browser, "\ue00c")  # Escape
         assert len(texts(browser, "tbody bdi")) == 6
         press(browser, "\ue015\ue015\ue013")  # down, down, up
@@ -210,7 +210,7 @@ def test_three_files_are_uploaded_with_progress_a_conflict_and_a_stop(browser, d
             eventually(lambda: 0 < (browser.execute_script(bar) or 0) < 1)
             find(browser, "button[aria-label='Stop large.bin']").click()
             eventually(lambda: "taken.txt" in texts(browser, "tbody bdi") and len(texts(browser, "tbody bdi")) == 2)
-        assert eventually(lambda: texts(browser, "#said")[0]) == "1 uploaded, 1 skipped, 1 stopped"
+        assert eventually(lambda: texts(browser, "#announcement")[0]) == "1 uploaded, 1 skipped, 1 stopped"
     assert files.request("GET", "/team/home/upload/new.txt", user="ann:demo").text == "x" * 10
     assert files.request("GET", "/team/home/upload/taken.txt", user="ann:demo").text == "old"
     assert files.request("GET", "/team/home/upload/large.bin", user="ann:demo").status == 404

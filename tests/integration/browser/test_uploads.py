@@ -83,7 +83,7 @@ def test_a_file_is_replaced_where_that_is_allowed(page, bucket, tmp_path):
     assert bucket.get("new/old.txt") == b"old"
     assert texts(browser, "dialog button") == ["Skip", "Skip all", "Replace", "Replace all"]
     click(browser, "Replace")
-    eventually(lambda: texts(browser, "#said") == ["1 uploaded"])
+    eventually(lambda: texts(browser, "#announcement") == ["1 uploaded"])
     assert bucket.get("new/old.txt") == b"new"
 
 
@@ -94,7 +94,7 @@ def test_what_is_too_large_is_not_sent(page, bucket, tmp_path):
     browser = page("new/")
     chosen = f"{tmp_path / 'large.bin'}\n{tmp_path / 'small.bin'}"
     browser.find_element("css selector", ".upload input.files").send_keys(chosen)
-    eventually(lambda: texts(browser, "#said") == ["1 uploaded, 1 failed"])
+    eventually(lambda: texts(browser, "#announcement") == ["1 uploaded, 1 failed"])
     assert "larger than 1.0 MiB" in texts(browser, ".transfers .failed")
     assert bucket.get("new/small.bin") == b"x"
     assert "new/large.bin" not in bucket.all_keys()
@@ -109,7 +109,7 @@ def test_a_directory_is_dropped_with_all_that_is_in_it(page, bucket, tmp_path):
     data = {"items": [], "files": [str(tmp_path / "photos")], "dragOperationsMask": 1}
     for kind in ("dragEnter", "dragOver", "drop"):
         browser.execute_cdp_cmd("Input.dispatchDragEvent", {"type": kind, "x": 300, "y": 300, "data": data})
-    eventually(lambda: "2 uploaded" in texts(browser, "#said"))
+    eventually(lambda: "2 uploaded" in texts(browser, "#announcement"))
     assert bucket.get("new/photos/a.txt") == b"a"
     assert bucket.get("new/photos/märz/b c.txt") == b"b"
 
