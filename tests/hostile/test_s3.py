@@ -5,6 +5,7 @@ import random
 import time
 
 import pytest
+from administering import eventually
 from faulty_s3 import BODY, FAULTS, faulty_s3
 from stores import body_of, pieces, store_at
 
@@ -92,7 +93,8 @@ async def test_a_healthy_key_is_served_after_a_thousand_clients_left(reads):
             begun = time.monotonic()
             assert await body_of(store, "healthy") == BODY
             assert time.monotonic() - begun < 10
-            assert len(s3.connections) <= 2
+            # On a busy machine the other side notices later.
+            await asyncio.to_thread(eventually, lambda: len(s3.connections) <= 2)
 
 
 @pytest.mark.integration
