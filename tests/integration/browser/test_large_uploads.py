@@ -200,4 +200,4 @@ def test_where_nothing_can_be_changed_nothing_is_offered(page):
     browser = page(quote("parts/.tornado-proxy/"))
     assert texts(browser, "tbody bdi") == ["x.txt"]
     assert texts(browser, ".upload") == []
-    assert "nothing can be uploaded or deleted here" in "".join(texts(browser, ".note"))
+    assert "Nothing can be uploaded or deleted here." in "".join(texts(browser, ".note"))

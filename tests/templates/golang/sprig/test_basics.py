@@ -177,6 +177,7 @@ def test_decimals_are_calculated_exactly(call, result):
         ("ceil -0.5", "-0"),
         ('floor "+inf"', "+Inf"),
         ("round 3.14159 2", "3.14"),
+        ("round 1e-7 175", "9.999999999999998e-08"),  # the last bit of 10**175 is that of Go
         ("round 2.5 0", "3"),
         ("round 2.4 0 0.3", "3"),
         ("round -3.7 0", "-4"),

@@ -195,15 +195,34 @@ def _whole(rounding: Callable[[float], int], number: float) -> float:
 
 def _round(value: Value, places: int, *threshold: float) -> float:
     """Rounds up if the fraction reaches a threshold, one half unless it is given."""
-    try:
-        power = math.pow(10, places)
-    except OverflowError:
-        power = math.inf
+    power = _power_of_ten(places)
     scaled = power * to_float(value)
     fraction = math.modf(scaled)[0] if math.isfinite(scaled) else math.nan
     up = fraction >= (threshold[0] if threshold else 0.5)
     rounded = _whole(math.ceil if up else math.floor, scaled)
     return rounded / power if power else math.nan if rounded == 0 or math.isnan(rounded) else rounded * math.inf
+
+
+def _power_of_ten(places: int) -> float:
+    """Returns math.Pow(10, places) by the squarings of Go, whose last bit may differ from that of C."""
+    mantissa, exponent = 1.0, 0
+    square, shift = math.frexp(10.0)
+    left = abs(places)
+    while left and shift <= 1 << 12:
+        if left & 1:
+            mantissa *= square
+            exponent += shift
+        square *= square
+        shift <<= 1
+        if square < 0.5:
+            square += square
+            shift -= 1
+        left >>= 1
+    exponent += shift if left else 0
+    try:
+        return math.ldexp(mantissa, exponent) if places >= 0 else math.ldexp(1 / mantissa, -exponent)
+    except OverflowError:
+        return math.inf
 
 
 def _until_step(budget: RenderBudget, start: int, stop: int, step: int) -> Slice:
