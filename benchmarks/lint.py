@@ -1,8 +1,8 @@
 """The cost of linting: `python benchmarks/lint.py [REWRITES]` prints a line for each kind of rule file, and the start.
 
 The first lines lint rewrites with a test each, with all checks: in one process, then as the whole command, in
-wall-clock and CPU time. The next ones lint 1,000 rewrites of which many cannot be reached. The last one compares the
-command on a small file with a Python that only imports Lark and google-re2, in alternating runs.
+wall-clock and CPU time. The next ones lint 1,000 rewrites, many of them unreachable. The last one compares the command
+on a small file with a Python that only imports Lark and google-re2, in alternating runs.
 """
 
 from __future__ import annotations

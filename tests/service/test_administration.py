@@ -239,7 +239,7 @@ def test_a_path_is_explained_by_what_is_in_force(now):
 
 
 def test_explanations_are_made_one_at_a_time(now):
-    """They take processor time from requests, so many at once wait for one another."""
+    """They take processor time from requests, so they run one after another."""
     running: list[int] = []
     most: list[int] = []
 

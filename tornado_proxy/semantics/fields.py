@@ -221,7 +221,7 @@ def content_digest(checksums: tuple[Checksum, ...], etag: str | None) -> str | N
 
 
 def _is_digest(value: str, length: int) -> bool:
-    """Returns whether a text is base64 of so many bytes, and therefore safe in a header."""
+    """Returns whether a text encodes `length` bytes in base64, so that it is safe in a header."""
     try:
         return len(b64decode(value, validate=True)) == length
     except ValueError:

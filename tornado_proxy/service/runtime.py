@@ -265,7 +265,7 @@ def _end(work: Callable[..., None], *arguments: object) -> None:
     try:
         work(*arguments)
         status = 0
-    except BaseException:  # noqa: BLE001 - whatever it is, this process ends here
+    except BaseException:  # noqa: BLE001 - the process must not return into the code of its parent
         traceback.print_exc()
     finally:
         sys.stdout.flush()

@@ -95,7 +95,7 @@ async def probe(target: Target, store: Store, within: float = PROBE_WITHIN, *, w
 
 def _steps(target: Target, store: Store, *, write: bool) -> Iterator[tuple[str, Callable[[], Awaitable[object]]]]:
     bucket, actions = target.bucket, target.actions
-    # A random name, so that the key is no object of anyone's, and concurrent probes do not interfere.
+    # A random name: nobody has an object there, and concurrent probes do not interfere.
     key = object_key(bucket, Key(f"/{_NAME}{secrets.token_hex(8)}"))
     yield _LIST, lambda: store.list(object_key(bucket, Key("/")), None, 1)
     if actions.get.enabled:

@@ -68,7 +68,7 @@ class Chain(ExpressionNode):
 
 @dataclass(frozen=True, slots=True)
 class Pipeline(ExpressionNode):
-    """Commands, each of which receives the result of the one before.
+    """Commands in a row; each one receives the result of the previous one.
 
     `variables` are set to the last result. `assigns` means `=` instead of `:=`.
     """

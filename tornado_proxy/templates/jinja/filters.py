@@ -114,7 +114,7 @@ def replaced(text: object, old: object, new: object, count: int | None = None) -
 
 
 def formatted(text: str, values: object) -> int:
-    """Returns the largest size of a text with `%` conversions, of which each may write the longest value."""
+    """Returns the largest size of a text with `%` conversions, if each writes the longest value."""
     if wide := _WIDE.search(text):
         raise LimitError(f"`{wide[0]}` asks for more than 99 characters")
     parts = values.values() if isinstance(values, dict) else values if isinstance(values, tuple) else (values,)
