@@ -157,7 +157,10 @@ class Operands:
 
         The index is negative for an unknown variable and for one that cannot be set here.
         """
-        return max((index for known, index in self.scope if known == name), default=_UNDECLARED)
+        for known, index in reversed(self.scope):
+            if known == name and index >= 0:
+                return index
+        return HIDDEN if (name, HIDDEN) in self.scope else _UNDECLARED
 
     def _command(self, command: nodes.Command, *, piped: bool) -> Evaluate:
         first, *arguments = command
