@@ -6,6 +6,8 @@ Only the module of the command that runs is imported, so that each starts fast.
 from __future__ import annotations
 
 import argparse
+import atexit
+import gc
 import importlib
 import re
 import sys
@@ -57,6 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     name = " ".join(["tornado-proxy", *(word for word in words[:1] if word in COMMANDS)])
     if words and words[0] in _DAEMONS:
         _ready_a_daemon()
+    elif arguments is None:
+        atexit.register(gc.freeze)  # the process is ending: a last search for cycles would free nothing that matters
     obstacle = output.prepare_streams()
     if obstacle is not None:
         print(f"{name}: {obstacle}", file=sys.stderr)
@@ -88,18 +92,18 @@ def _ready_a_daemon() -> None:
 
     A reload requested meanwhile is not lost: the service reads its files again before it is ready.
     """
-    import gc  # noqa: PLC0415 - the tools need neither
-    import signal  # noqa: PLC0415
+    import signal  # noqa: PLC0415 - the tools do not need it
 
-    # Nearly all objects of a start stay. The collector is turned on again when the service is ready.
-    gc.disable()
     output.fill_streams()
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
 def _dispatched(words: Sequence[str]) -> int:
     if words and words[0] in COMMANDS:
+        gc.disable()  # nearly all objects of a start stay
         run, parser = load_command(words[0])
+        if words[0] not in _DAEMONS:
+            gc.enable()  # a service turns it on when it is ready
         try:
             return run(parser.parse_args(words[1:]))
         except CommandError as error:

@@ -176,9 +176,10 @@ class ToAction(Transformer[Token, ActionNode]):
         """Returns the action of a keyword, or of two after `else`, with the name and the pipeline that follow."""
         pipeline = children.pop() if isinstance(children[-1], Pipeline) else None
         start, (name_start, end) = _span(children[0])[0], _span(children[-1])
-        name = _literal(children.pop()).value if children[-1].type in ("STRING", "RAW") else None
+        name = _literal(children.pop()).value if children[-1].type == "STRING" else None
         assert not isinstance(name, bool | Number)
-        return ActionNode(start, pipeline.end if pipeline else end, " ".join(children), pipeline, name, name_start)
+        keyword = " ".join(children[0].split())
+        return ActionNode(start, pipeline.end if pipeline else end, keyword, pipeline, name, name_start)
 
     def pipeline(self, children: list[Any]) -> Pipeline:
         """Returns a pipeline of commands, with the variables before them."""
@@ -191,7 +192,7 @@ class ToAction(Transformer[Token, ActionNode]):
     def declaration(self, tokens: list[Token]) -> Pipeline:
         """Returns the variables before `:=` or `=` as a pipeline without commands."""
         names = tuple(_word(token) for token in tokens if token.type == "DECLARED")
-        return Pipeline(*_span(tokens[0]), names, tokens[-1] == "=", ())
+        return Pipeline(*_span(tokens[0]), names, tokens[-1].startswith("="), ())
 
     def command(self, operands: list[Operand]) -> Command:
         """Returns an operand and its arguments."""
@@ -218,8 +219,9 @@ class ToAction(Transformer[Token, ActionNode]):
 
 
 def _span(token: Token) -> tuple[int, int]:
+    """Returns where a token begins and ends, without the white space that belongs to it."""
     start = token.start_pos or 0
-    return start, start + len(token)
+    return start, start + len(token.rstrip())
 
 
 def _word(token: Token) -> str:
@@ -227,10 +229,10 @@ def _word(token: Token) -> str:
 
     Raises `TemplateMistake` for a letter or digit that Python allows in a name, but Go does not.
     """
-    for offset, char in enumerate(token, _span(token)[0]):
+    for offset, char in enumerate(token.rstrip(), _span(token)[0]):
         if not char.isascii() and not is_letter(char) and not is_digit(char):
             raise TemplateMistake(f"`{char}` is not allowed in a name", offset, offset + 1)
-    return str(token)
+    return token.rstrip()
 
 
 def _term(token: Token) -> Dot | Variable | Identifier | Constant:
@@ -245,13 +247,10 @@ def _term(token: Token) -> Dot | Variable | Identifier | Constant:
 
 
 _READERS: dict[str, Callable[[str], bytes | bool | Number | None]] = {
-    "NIL": lambda _text: None,
-    "TRUE": lambda _text: True,
-    "FALSE": lambda _text: False,
+    "CONSTANT": {"nil": None, "true": True, "false": False}.__getitem__,
     "NUMBER": number,
     "CHARACTER": lambda text: Number(text, unquote_char(text), float(unquote_char(text))),
     "STRING": unquote,
-    "RAW": unquote,
 }
 
 
@@ -261,7 +260,7 @@ def _literal(token: Token) -> Constant:
         return Constant(start, end, _READERS[token.type](str(token)))
     except QuotingError as error:
         at = start + error.offset
-        advice = "backticks enclose a string without escapes" if token.type == "STRING" else None
+        advice = "backticks enclose a string without escapes" if token.startswith('"') else None
         raise TemplateMistake(str(error), at, at + 2, advice) from None
     except NumberError as error:
         raise TemplateMistake(str(error), start, end) from None
