@@ -9,12 +9,35 @@ import pytest
 from files import Files
 
 PROGRAM = """
-import asyncio, os, signal, sys
+import asyncio, os, signal, sys, time
 from dataclasses import replace
 from pathlib import Path
 from tornado_proxy.service.sockets import open_sockets
 from tornado_proxy.service.snapshot import compile_snapshot, read_snapshot
 from tornado_proxy.service import supervisor as module
+
+class HangsOnce:
+    # Rule files whose first reader never ends.
+
+    def __init__(self, rules, mark):
+        self.rules, self.mark = rules, mark
+
+    @property
+    def files(self):
+        try:
+            with open(self.mark, "x") as mark:
+                mark.write(str(os.getpid()))
+        except FileExistsError:
+            return self.rules.files
+        time.sleep(3600)
+
+    @property
+    def diagnostics(self):
+        return ()
+
+def hanging():
+    rules = HangsOnce(loaded.snapshot.rules, sys.argv[1] + ".read")
+    return replace(loaded, snapshot=replace(loaded.snapshot, rules=rules))
 
 async def pids():
     return [each["pid"] for each in supervisor.workers()]
@@ -106,3 +129,35 @@ await until(2)
 print(sorted({each.type for each in supervisor._ended.counts}))
 """)
     assert told == "['counter', 'histogram']\n"
+
+
+def test_a_worker_whose_thread_hangs_does_not_hold_a_reload(run):
+    """It is killed although its event loop turns, and the one in its place serves the new generation."""
+    told = run("""
+module.ACTIVATING = 2
+before = await pids()
+await asyncio.wait_for(supervisor.activate(2, hanging()), 30)
+while not supervisor.is_responsive():
+    await asyncio.sleep(0.01)
+workers = supervisor.workers()
+print(len({each["pid"] for each in workers} & {*before}), [each["generation"] for each in workers])
+""")
+    assert told == "1 [2, 2]\n"
+
+
+def test_a_worker_whose_thread_hangs_ends_when_it_is_asked_to(run):
+    """SIGTERM lets it finish its requests, but not wait for the thread."""
+    told = run("""
+activating = asyncio.create_task(supervisor.activate(2, hanging()))
+mark = Path(sys.argv[1] + ".read")
+while not (mark.exists() and mark.read_text()):
+    await asyncio.sleep(0.01)
+hung = int(mark.read_text())
+os.kill(hung, signal.SIGTERM)
+async with asyncio.timeout(30):
+    await activating
+    while hung in await pids():
+        await asyncio.sleep(0.01)
+print("ended")
+""")
+    assert told == "ended\n"

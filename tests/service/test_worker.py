@@ -56,3 +56,33 @@ async def test_a_worker_that_ends_alone_leaves_its_queue_to_the_others(snapshot,
                 listening.accept()
         else:
             listening.accept()[0].close()
+
+
+async def test_a_worker_that_finishes_its_requests_goes_on_answering_calls(snapshot, monkeypatch):
+    """A reload does not wait for the downloads of a worker that will be replaced."""
+    wind_down, finished = SingleProcess.wind_down, asyncio.Event()
+
+    async def wind_down_late(serving, grace, **options):
+        await finished.wait()
+        await wind_down(serving, grace, **options)
+
+    monkeypatch.setattr(SingleProcess, "wind_down", wind_down_late)
+    ours, theirs = socket.socketpair()
+    listening = socket.create_server(("127.0.0.1", 0))
+    listening.setblocking(False)
+    working = asyncio.get_running_loop().create_task(worker._work(theirs, [listening]))
+    channel = await Channel.over(ours)
+    await channel.send(WorkerCall(1, "start", (Start(1, snapshot),)))
+    broken = replace(snapshot, configuration=replace(snapshot.configuration, settings=None))
+    await channel.send(WorkerCall(2, "activate", (2, broken)))
+    await channel.send(WorkerCall(3, "activate", (3, snapshot)))
+    answered: list[int] = []
+    async with asyncio.timeout(20):
+        while len(answered) < 3:
+            message = await channel.receive()
+            answered += [message.number] if isinstance(message, Result) else []
+    assert answered == [1, 2, 3]
+    assert not working.done()
+    finished.set()
+    await working
+    await channel.close()

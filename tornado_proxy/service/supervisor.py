@@ -21,7 +21,7 @@ from tornado_proxy.gateway.generation import Shared
 from tornado_proxy.service.generations import GenerationBuilder, bare_stores
 from tornado_proxy.service.logs import set_log_level
 from tornado_proxy.service.runtime import CannotServe, ForkedProcess, ForkServer
-from tornado_proxy.service.snapshot import CompiledSnapshot
+from tornado_proxy.service.snapshot import CompiledSnapshot, Snapshot
 from tornado_proxy.service.sockets import Sockets
 from tornado_proxy.service.worker import (
     Channel,
@@ -43,6 +43,7 @@ TICK = 1.0  # seconds
 RESPONSIVE = 5  # ticks without a heartbeat until a worker counts as unresponsive
 STUCK = 15  # ticks until it is killed
 STARTING = 120  # ticks that a worker may take before its first heartbeat
+ACTIVATING = 60  # ticks that it may take to serve another generation; less than `tornado-proxy reload` waits
 PURGED_WITHIN = 5.0  # seconds for a worker to answer; it purges its caches in any case
 COUNTS_WITHIN = 1.0  # seconds after which a worker's earlier counts are used
 AFTER_GRACE = 5.0  # seconds for a worker to end by itself after its grace period
@@ -70,6 +71,7 @@ class WorkerHandle:
         self.report = ProcessReport()
         self._serves = False
         self._silent = 0  # ticks since its last heartbeat
+        self._activating: int | None = None  # ticks since it was sent another generation
         self._gone = False
         loop = asyncio.get_running_loop()
         self._listening = loop.create_task(self._listen())
@@ -94,6 +96,12 @@ class WorkerHandle:
             return None
         finally:
             del self._calls[number]
+
+    async def activate(self, number: int, snapshot: Snapshot) -> None:
+        """Waits until it serves a snapshot, or has ended; it is killed if it takes too long."""
+        self._activating = 0
+        await self.call("activate", number, snapshot)
+        self._activating = None
 
     def post(self, method: Method, *arguments: object) -> None:
         """Calls a method of the worker without waiting."""
@@ -143,7 +151,9 @@ class WorkerHandle:
         while not self._gone:
             await asyncio.sleep(TICK)
             self._silent += 1
-            if self._silent >= (STUCK if self._serves else STARTING):
+            if self._serves and self._activating is not None:
+                self._activating += 1
+            if self._silent >= (STUCK if self._serves else STARTING) or (self._activating or 0) >= ACTIVATING:
                 _LOG.error("worker %d is stuck: killing it", self.pid)
                 self.kill()
                 return
@@ -179,14 +189,14 @@ class Supervisor:
             raise CannotServe("a worker ended before it served")
 
     async def activate(self, number: int, loaded: CompiledSnapshot) -> None:
-        """Sends the snapshot to every worker, and waits until each serves it."""
+        """Sends the snapshot to every worker, and waits until each serves it; one that takes too long is replaced."""
         assert loaded.settings is not None
         before = self._parts
         self._parts = await asyncio.to_thread(self._builder.build, loaded, before)
         await _close_stores({*before.stores.values()} - {*self._parts.stores.values()})
         # Workers that start from here on serve it.
         self._start = replace(self._start, number=number, snapshot=loaded.snapshot)
-        await self._call("activate", number, loaded.snapshot)
+        await asyncio.gather(*(worker.activate(number, loaded.snapshot) for worker in self._workers.values()))
 
     def is_serving(self) -> bool:
         """Whether any worker is responsive."""

@@ -14,12 +14,13 @@ import socket
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from inspect import isawaitable
 from typing import Any, Literal
 
 from tornado_proxy.service.generations import in_background
 from tornado_proxy.service.logs import configure_logging, set_log_level
-from tornado_proxy.service.runtime import end_process, run_event_loop
+from tornado_proxy.service.runtime import DetachedExecutor, end_process, run_event_loop
 from tornado_proxy.service.serving import SingleProcess
 from tornado_proxy.service.snapshot import Snapshot, compile_snapshot
 from tornado_proxy.service.sockets import named
@@ -134,6 +135,8 @@ def work_on(event_loop: Literal["auto", "asyncio", "uvloop"], sockets: Sequence[
 
 async def _work(end: socket.socket, listening: Sequence[socket.socket]) -> None:
     """Serves on sockets until the supervisor calls `stop` or is gone."""
+    # A worker that is ended because a thread hangs does not wait for it.
+    asyncio.get_running_loop().set_default_executor(DetachedExecutor(thread_name_prefix="worker"))
     channel = await Channel.over(end)
     first = await channel.receive()
     if isinstance(first, WorkerCall):
@@ -161,12 +164,14 @@ class _Worker:
             "purge": self._serving.purge,
             "forget": self._serving.forget,
             "set_log_level": set_log_level,
+            "stop": partial(self._end, is_last=True),
         }
 
     async def start(self, listening: Sequence[socket.socket], number: int) -> None:
         """Begins to serve, and answers the call with this number."""
-        self._terminated = asyncio.Event()
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._terminated.set)
+        loop = asyncio.get_running_loop()
+        self._ending: asyncio.Future[tuple[float, bool]] = loop.create_future()  # the arguments of `_end`
+        loop.add_signal_handler(signal.SIGTERM, lambda: self._end(self._grace))
         await self._serving.start(named(listening))
         await self._channel.send(self._heartbeat())
         await self._channel.send(Result(number, value=True))
@@ -174,16 +179,19 @@ class _Worker:
     async def run(self) -> None:
         """Serves until the end."""
         loop = asyncio.get_running_loop()
-        beating, obeying = loop.create_task(self._beat()), loop.create_task(self._obey())
-        ended = loop.create_task(self._terminated.wait())
-        await asyncio.wait({obeying, ended}, return_when=asyncio.FIRST_COMPLETED)
-        grace, is_last = obeying.result() if obeying.done() else (self._grace, False)
-        obeying.cancel()
-        ended.cancel()
-        # Heartbeats continue, because a silent worker counts as stuck and would be killed with its downloads.
+        # Heartbeats continue to the end, because a silent worker counts as stuck and would be killed with its
+        # downloads. So do answers, because a reload waits for every worker.
+        tasks = loop.create_task(self._beat()), loop.create_task(self._obey())
+        grace, is_last = await self._ending
         await self._serving.wind_down(grace, leave_queue=self._inherited or not is_last)
-        beating.cancel()
+        for task in tasks:
+            task.cancel()
         await self._channel.send(await self._serving.report())
+
+    def _end(self, grace: float, *, is_last: bool = False) -> None:
+        """Has it finish its requests; `is_last` is true if all workers end."""
+        if not self._ending.done():
+            self._ending.set_result((grace, is_last))
 
     @property
     def _grace(self) -> float:
@@ -200,20 +208,18 @@ class _Worker:
                 return
             await asyncio.sleep(HEARTBEAT_EVERY)
 
-    async def _obey(self) -> tuple[float, bool]:
-        """Answers calls until it must stop; returns the grace period, and whether all workers stop."""
+    async def _obey(self) -> None:
+        """Answers calls until the supervisor is gone."""
         while isinstance(call := await self._channel.receive(), WorkerCall):
-            if call.method == "stop":
-                (grace,) = call.arguments
-                return grace, True
             try:
-                value = self._methods[call.method](*call.arguments)
-                value = await value if isawaitable(value) else value
+                found = self._methods[call.method](*call.arguments)
+                value = await found if isawaitable(found) else found
             except Exception:  # noqa: BLE001 - a worker that cannot follow would serve something else than the others
                 _LOG.exception("the call `%s` failed: this worker is replaced", call.method)
-                return self._grace, False
+                value = None
+                self._end(self._grace)
             await self._channel.send(Result(call.number, value))
-        return self._grace, True
+        self._end(self._grace, is_last=True)
 
     async def _activate(self, number: int, snapshot: Snapshot) -> None:
         loaded = await in_background(compile_snapshot, snapshot, self._loaded)
