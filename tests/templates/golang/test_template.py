@@ -299,6 +299,7 @@ def _known(text):
         ('{{template "a" $}}{{template "a" .}}{{define "a"}}{{.Groups.one}}{{end}}', ["one"]),
         ('{{template "a" .Key}}{{template "a"}}{{define "a"}}{{.Groups.x}}{{end}}', []),
         ('{{include "a" . | upper}}{{define "a"}}{{.Groups.one}}{{end}}', ["one"]),
+        ('{{include .Key .}}{{define "a"}}{{.Groups.x}}{{end}}', []),
         ('{{. | include "a"}}{{template "nope" .}}{{define "a"}}{{.Groups.x}}{{end}}', []),
         ('{{template "a" . | print}}{{define "a"}}{{.Groups.x}}{{end}}', []),
         ("{{$ := .Key}}{{$.Groups.x}}", []),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import ClassVar
 
+from tornado_proxy.templates.golang import values as go
 from tornado_proxy.templates.golang.numbers import MAX_UINT, SHORTEST, format_float, with_zeros
 from tornado_proxy.templates.golang.text import (
     can_backquote,
@@ -15,17 +16,6 @@ from tornado_proxy.templates.golang.text import (
     quote_rune,
     rune_starts,
     runes,
-)
-from tornado_proxy.templates.golang.values import (
-    INVALID,
-    ExecutionError,
-    Map,
-    Slice,
-    Struct,
-    Value,
-    is_nil,
-    type_name,
-    type_of,
 )
 from tornado_proxy.templates.template import RenderBudget
 
@@ -38,12 +28,12 @@ _BASES = {2: "b", 8: "o", 10: "d", 16: "x"}
 _PREFIXES = {2: "0b", 16: "0x"}
 
 
-def printed(value: Value, budget: RenderBudget) -> bytes:
+def printed(value: go.Value, budget: RenderBudget) -> bytes:
     """Returns the output of an action; a pointer is followed unless it is in an interface with methods."""
-    return b"<no value>" if value is INVALID else shown(value, budget, follow=True)
+    return b"<no value>" if value is go.INVALID else shown(value, budget, follow=True)
 
 
-def shown(value: Value, budget: RenderBudget, *, follow: bool = False) -> bytes:
+def shown(value: go.Value, budget: RenderBudget, *, follow: bool = False) -> bytes:
     """Formats a value like `%v`."""
     if type(value) is bytes:
         return value
@@ -181,7 +171,7 @@ class Printer:
         else:
             self.pad((sign + number).encode())
 
-    def argument(self, value: Value, verb: str, *, follow: bool = False) -> None:
+    def argument(self, value: go.Value, verb: str, *, follow: bool = False) -> None:
         """Writes a value that is not inside another one, with the flags that are set.
 
         `follow` writes what a pointer points to, without its `&`.
@@ -191,43 +181,43 @@ class Printer:
         elif value is None or verb == "w":
             self.bad_verb(value, verb)
         elif verb == "T":
-            self.string(type_name(value).encode())
+            self.string(go.type_name(value).encode())
         elif verb == "p":
             self._address(value)
-        elif follow and type(value) is Struct and value.type.stringer is None and not value.boxed:
+        elif follow and type(value) is go.Struct and value.type.stringer is None and not value.boxed:
             self._struct(value, verb, 0)
         else:
             self._value(value, verb, 0)
 
-    def bad_verb(self, value: Value, verb: str) -> None:
+    def bad_verb(self, value: go.Value, verb: str) -> None:
         """Writes the error text for a verb that does not fit the value."""
         self._erring = True
         self.write(go_string(f"%!{verb}("))
         if value is None:
             self.write(b"<nil>")
         else:
-            self.write(type_name(value).encode() + b"=")
+            self.write(go.type_name(value).encode() + b"=")
             self._value(value, "v", 0)
         self.write(b")")
         self._erring = False
 
-    def _address(self, value: Value) -> None:
-        type_name(value)  # an absent user has no type name and raises an error here
-        if is_nil(value):
+    def _address(self, value: go.Value) -> None:
+        go.type_name(value)  # an absent user has no type name and raises an error here
+        if go.is_nil(value):
             self.integer(0, 16, "v", sharp=not self.sharp)
-        elif isinstance(value, Slice | Map | Struct):
-            raise ExecutionError("an address in memory cannot be printed")
+        elif isinstance(value, go.Slice | go.Map | go.Struct):
+            raise go.ExecutionError("an address in memory cannot be printed")
         else:
             self.bad_verb(value, "p")
 
-    def _value(self, value: Value, verb: str, depth: int) -> None:
+    def _value(self, value: go.Value, verb: str, depth: int) -> None:
         self.budget.spend()
         self.budget.nest(depth)
         if value is None:
             # This happens only inside a list or a map, where Go writes a nil in the same way with every verb.
             self.write(b"interface {}(nil)" if self.sharp_v else b"<nil>")
             return
-        of = type_of(value)
+        of = go.type_of(value)
         if of.stringer is not None and verb in "vsxXq" and not self.sharp_v and not self._erring:
             self.budget.spend(STRINGER)
             self._string(of.stringer(value), verb)
@@ -286,36 +276,29 @@ class Printer:
         else:
             self.bad_verb(value, verb)
 
-    def _slice(self, value: Slice, verb: str, depth: int) -> None:
-        self._container(value, b"[", ((None, element) for element in value), verb, depth)
-
-    def _map(self, value: Map, verb: str, depth: int) -> None:
-        self._container(value, b"map[", sorted(value.items()), verb, depth)
-
-    def _container(
-        self, value: Slice | Map, bracket: bytes, items: Iterable[tuple[Value, Value]], verb: str, depth: int
-    ) -> None:
+    def _container(self, value: go.Slice | go.Map, verb: str, depth: int) -> None:
+        is_map = isinstance(value, go.Map)
         if self.sharp_v:
             self.write(value.type.name.encode())
             if value.nil:
                 self.write(b"(nil)")
                 return
-        self.write(b"{" if self.sharp_v else bracket)
-        for number, (key, element) in enumerate(items):
+        self.write(b"{" if self.sharp_v else b"map[" if is_map else b"[")
+        for number, item in enumerate(sorted(value) if is_map else value):
             self._separate(number)
-            if key is not None:
-                self._value(key, verb, depth + 1)
+            if is_map:
+                self._value(item, verb, depth + 1)
                 self.write(b":")
-            self._value(element, verb, depth + 1)
+            self._value(value[item] if is_map else item, verb, depth + 1)
         self.write(b"}" if self.sharp_v else b"]")
 
     def _separate(self, number: int) -> None:
         if number:
             self.write(b", " if self.sharp_v else b" ")
 
-    def _struct(self, value: Struct, verb: str, depth: int) -> None:
+    def _struct(self, value: go.Struct, verb: str, depth: int) -> None:
         if value.type.opaque:
-            raise ExecutionError(f"a `{value.type.name}` cannot be written as a whole")
+            raise go.ExecutionError(f"a `{value.type.name}` cannot be written as a whole")
         if self.sharp_v:
             self.write(value.type.name.removeprefix("*").encode())
         self.write(b"{")
@@ -326,19 +309,21 @@ class Printer:
             self._value(getter(value.source), verb, depth + 1)
         self.write(b"}")
 
-    def _pointer(self, value: Value, verb: str, depth: int) -> None:
-        if is_nil(value):
+    def _pointer(self, value: go.Value, verb: str, depth: int) -> None:
+        if go.is_nil(value):
             self._nil_pointer(value, verb)
         elif depth:
-            raise ExecutionError(f"a `{value.type.name}` within another value is an address, which cannot be printed")
+            raise go.ExecutionError(
+                f"a `{value.type.name}` within another value is an address, which cannot be printed"
+            )
         else:
             self.write(b"&")
             self._struct(value, verb, depth)
 
-    def _nil_pointer(self, value: Value, verb: str) -> None:
+    def _nil_pointer(self, value: go.Value, verb: str) -> None:
         """Writes a nil pointer, which is the integer 0 for the verbs of integers."""
         if verb == "v" and self.sharp_v:
-            self.write(f"({type_name(value)})(nil)".encode())
+            self.write(f"({go.type_name(value)})(nil)".encode())
         elif verb == "v":
             self.pad(b"<nil>")
         elif verb in "bdoxX":
@@ -346,7 +331,7 @@ class Printer:
         else:
             self.bad_verb(value, verb)
 
-    _KINDS: ClassVar[dict[str, Callable[[Printer, Value, str, int], None]]] = {
+    _KINDS: ClassVar[dict[str, Callable[[Printer, go.Value, str, int], None]]] = {
         "bool": _bool,
         "int": _signed,
         "int64": _signed,
@@ -355,8 +340,8 @@ class Printer:
         "float64": _float,
         "complex128": _complex,
         "string": _string,
-        "slice": _slice,
-        "map": _map,
+        "slice": _container,
+        "map": _container,
         "struct": _struct,
         "ptr": _pointer,
         "interface": _pointer,

@@ -23,6 +23,7 @@ from functools import cache
 from operator import attrgetter
 from typing import Any
 
+from tornado_proxy.templates.golang import values as go
 from tornado_proxy.templates.golang.calling import (
     ANY,
     INT,
@@ -46,16 +47,6 @@ from tornado_proxy.templates.golang.sprig.encoding import write_yaml
 from tornado_proxy.templates.golang.standard import STANDARD
 from tornado_proxy.templates.golang.text import go_string, runes
 from tornado_proxy.templates.golang.urls import canonical, header
-from tornado_proxy.templates.golang.values import (
-    INVALID,
-    STRING_MAP,
-    ExecutionError,
-    Map,
-    Slice,
-    Struct,
-    StructType,
-    Value,
-)
 from tornado_proxy.templates.golang.view import REQUEST, TARGET, request_facts, user_value
 from tornado_proxy.templates.template import (
     HeaderFields,
@@ -114,7 +105,7 @@ def compile_page(text: str, helpers: Sequence[str] = ()) -> PageTemplate:
     return PageTemplate(text, program)
 
 
-def value_of(value: Any, budget: RenderBudget) -> Value:
+def value_of(value: Any, budget: RenderBudget) -> go.Value:
     """Converts a Python value to a Go value; raises `ExecutionError` for one of another type."""
     maker = _MAKERS.get(type(value))
     if maker is not None:
@@ -123,38 +114,38 @@ def value_of(value: Any, budget: RenderBudget) -> Value:
         facts = request_facts(value, budget)
         # A link needs the port, which `host` lacks because hosts are compared without it.
         facts.host = go_string(getattr(value, "authority", "")) or facts.host
-        return Struct(REQUEST, facts)
+        return go.Struct(REQUEST, facts)
     if isinstance(value, Mapping):
-        return Map({go_string(str(key)): value_of(item, budget) for key, item in value.items()})
+        return go.Map({go_string(str(key)): value_of(item, budget) for key, item in value.items()})
     if isinstance(value, BaseException):
-        return Struct(ERROR, value)
+        return go.Struct(ERROR, value)
     if is_dataclass(value) and not isinstance(value, type):
-        return Struct(_struct_type(type(value)), (value, budget))
-    raise ExecutionError(f"a `{type(value).__name__}` is not a value of a template")
+        return go.Struct(_struct_type(type(value)), (value, budget))
+    raise go.ExecutionError(f"a `{type(value).__name__}` is not a value of a template")
 
 
-def _slice(value: Sequence[Any], budget: RenderBudget) -> Slice:
-    return Slice([value_of(item, budget) for item in value])
+def _slice(value: Sequence[Any], budget: RenderBudget) -> go.Slice:
+    return go.Slice([value_of(item, budget) for item in value])
 
 
-def _header(value: HeaderFields, budget: RenderBudget) -> Map:
+def _header(value: HeaderFields, budget: RenderBudget) -> go.Map:
     budget.spend(len(value.pairs))
     return header(value.pairs)
 
 
-def _metadata(value: ObjectMetadata, budget: RenderBudget) -> Map:
+def _metadata(value: ObjectMetadata, budget: RenderBudget) -> go.Map:
     budget.spend(len(value.pairs))
-    return Map({canonical(name.encode()): go_string(text) for name, text in value.pairs}, STRING_MAP)
+    return go.Map({canonical(name.encode()): go_string(text) for name, text in value.pairs}, go.STRING_MAP)
 
 
-def _time(value: datetime, _budget: RenderBudget) -> Struct:
+def _time(value: datetime, _budget: RenderBudget) -> go.Struct:
     offset = value.utcoffset()
     seconds = int(offset.total_seconds()) if offset else 0
     zone = "" if seconds else "UTC"
-    return Struct(TIME, Moment(calendar.timegm(value.utctimetuple()), value.microsecond * 1000, seconds, zone))
+    return go.Struct(TIME, Moment(calendar.timegm(value.utctimetuple()), value.microsecond * 1000, seconds, zone))
 
 
-ERROR = StructType(
+ERROR = go.StructType(
     "*errors.errorString",
     "ptr",
     opaque=True,
@@ -162,7 +153,7 @@ ERROR = StructType(
     methods={b"Error": function(lambda receiver: go_string(str(receiver.source)))},
 )
 
-_MAKERS: Mapping[type, Callable[[Any, RenderBudget], Value]] = {
+_MAKERS: Mapping[type, Callable[[Any, RenderBudget], go.Value]] = {
     **dict.fromkeys((type(None), bool, int, float, bytes), lambda value, _budget: value),
     str: lambda value, _budget: go_string(value),
     list: _slice,
@@ -171,18 +162,18 @@ _MAKERS: Mapping[type, Callable[[Any, RenderBudget], Value]] = {
     User: lambda value, _budget: user_value(value),
     HeaderFields: _header,
     ObjectMetadata: _metadata,
-    TargetData: lambda value, _budget: Struct(TARGET, value),
+    TargetData: lambda value, _budget: go.Struct(TARGET, value),
 }
 
 
 @cache
-def _struct_type(cls: type) -> StructType:
+def _struct_type(cls: type) -> go.StructType:
     """Returns the struct type of a dataclass; its fields are converted when they are read."""
     names = {each.metadata.get("go") or _capitalized(each.name): each.name for each in fields(cls)}
-    return StructType(cls.__name__, "struct", getters={go.encode(): _reading(name) for go, name in names.items()})
+    return go.StructType(cls.__name__, "struct", getters={go.encode(): _reading(name) for go, name in names.items()})
 
 
-def _reading(name: str) -> Callable[[tuple[Any, RenderBudget]], Value]:
+def _reading(name: str) -> Callable[[tuple[Any, RenderBudget]], go.Value]:
     get = attrgetter(name)
     return lambda source: value_of(get(source[0]), source[1])
 
@@ -201,7 +192,7 @@ def _human_size(size: int) -> bytes:
     return f"{value:.{0 if value >= 10 else 1}f} {_SIZES[power]}".encode()
 
 
-def _convert_size(value: Value) -> int:
+def _convert_size(value: go.Value) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return int(value)
     raise wrong_type(value, "int64")
@@ -211,11 +202,11 @@ _SIZE = Parameter("int64", _convert_size, INT.literal)
 _REQUEST = struct_of(REQUEST.name)
 
 
-def _scheme(request: Struct) -> bytes:
+def _scheme(request: go.Struct) -> bytes:
     return go_string(request.source.data.scheme)
 
 
-def _template_of_text(run: Run, dot: Value, arguments: Sequence[Evaluate]) -> Value:
+def _template_of_text(run: Run, dot: go.Value, arguments: Sequence[Evaluate]) -> go.Value:
     """Renders a text as a template, within the budget of the calling template."""
     text, data = [evaluate(run, dot) for evaluate in arguments]
     run.budget.spend(10 + len(text))  # it is parsed while it runs
@@ -223,16 +214,16 @@ def _template_of_text(run: Run, dot: Value, arguments: Sequence[Evaluate]) -> Va
         program = Program(runes(text), vocabulary())
         refuse(program.mistakes)
     except TemplateMistake as mistake:
-        raise ExecutionError(str(mistake)) from mistake
+        raise go.ExecutionError(str(mistake)) from mistake
     within = Run(program.templates, run.budget)
     within.helpers, within.depth = run.helpers, run.depth
-    within.invoke(program.templates[ROOT], INVALID if data is None else data)
+    within.invoke(program.templates[ROOT], go.INVALID if data is None else data)
     return b"".join(within.out)
 
 
 PAGE_FUNCTIONS: Mapping[str, Function] = {
     "humanSize": function(_human_size, _SIZE),
-    "now": function(lambda: Struct(TIME, Moment(0).plus(time.time_ns()))),
+    "now": function(lambda: go.Struct(TIME, Moment(0).plus(time.time_ns()))),
     "requestHost": function(lambda request: request.source.host, _REQUEST),
     "requestScheme": function(_scheme, _REQUEST),
     "requestURI": function(

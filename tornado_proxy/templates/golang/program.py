@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
 
 from tornado_proxy.templates.golang import nodes
 from tornado_proxy.templates.golang.calling import Vocabulary
@@ -181,16 +180,14 @@ class Program:
         return b"".join(run.out)
 
 
-BUILT_IN: Mapping[str, str] = MappingProxyType(
-    {
-        "main.userIdentifier": "{{ if .User }}{{ .User.GetIdentifier }}{{ end }}",
-        "main.headers.contentType": (
-            '{{ if contains "application/json" (.Request.Header.Get "Accept") }}application/json{{ else }}text/html'
-            "{{ end }}; charset=utf-8"
-        ),
-        "main.body.errorJsonBody": '{"error": {{ toJson .Error.Error }}}',
-    }
-)
+BUILT_IN: Mapping[str, str] = {
+    "main.userIdentifier": "{{ if .User }}{{ .User.GetIdentifier }}{{ end }}",
+    "main.headers.contentType": (
+        '{{ if contains "application/json" (.Request.Header.Get "Accept") }}application/json{{ else }}text/html'
+        "{{ end }}; charset=utf-8"
+    ),
+    "main.body.errorJsonBody": '{"error": {{ toJson .Error.Error }}}',
+}
 """The bodies of the helpers in s3-proxy's own file of helpers, by name."""
 
 _CALLS = re.compile(r"\{\{.*(?:template|include|block)\b", re.DOTALL)

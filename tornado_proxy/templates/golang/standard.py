@@ -6,26 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
 
+from tornado_proxy.templates.golang import values as go
 from tornado_proxy.templates.golang.calling import ANY, REFLECTED, STRING, Function, budgeted, function, special
 from tornado_proxy.templates.golang.formatting import Printer
 from tornado_proxy.templates.golang.operands import Evaluate, Run
 from tornado_proxy.templates.golang.text import go_string, is_print, runes
 from tornado_proxy.templates.golang.urls import query_escape
-from tornado_proxy.templates.golang.values import (
-    INVALID,
-    ExecutionError,
-    Map,
-    Slice,
-    Uint8,
-    Value,
-    equal,
-    is_true,
-    less,
-    type_name,
-    zero,
-)
 from tornado_proxy.templates.template import RenderBudget
 
 _LARGEST = 1_000_000
@@ -34,7 +21,7 @@ _FLAGS = {"#": "sharp", "0": "zero", "+": "plus", "-": "minus", " ": "space"}
 _DIGITS = re.compile("[0-9]*")
 
 
-def sprint(budget: RenderBudget, *values: Value, follow: bool = False) -> bytes:
+def sprint(budget: RenderBudget, *values: go.Value, follow: bool = False) -> bytes:
     """fmt.Sprint: writes a space between two operands if neither is a string."""
     printer = Printer(budget)
     after_string = True
@@ -47,7 +34,7 @@ def sprint(budget: RenderBudget, *values: Value, follow: bool = False) -> bytes:
     return b"".join(printer.buffer)
 
 
-def sprintln(budget: RenderBudget, *values: Value) -> bytes:
+def sprintln(budget: RenderBudget, *values: go.Value) -> bytes:
     """fmt.Sprintln: writes a space between any two operands, and a line feed at the end."""
     printer = Printer(budget)
     for number, value in enumerate(values):
@@ -58,7 +45,7 @@ def sprintln(budget: RenderBudget, *values: Value) -> bytes:
     return b"".join(printer.buffer)
 
 
-def sprintf(budget: RenderBudget, format: bytes, *values: Value) -> bytes:
+def sprintf(budget: RenderBudget, format: bytes, *values: go.Value) -> bytes:
     """fmt.Sprintf: replaces each verb of the format by its argument."""
     printer = Printer(budget)
     _Formatting(format.decode("utf-8", "surrogateescape"), values, printer).run()
@@ -70,7 +57,7 @@ class _Formatting:
     """One pass over a format; `next` is the index of the next verb's argument."""
 
     format: str
-    values: Sequence[Value]
+    values: Sequence[go.Value]
     printer: Printer
     position: int = 0
     next: int = 0
@@ -207,7 +194,7 @@ class _Formatting:
         for number, value in enumerate(self.values[self.next :]):
             if number:
                 printer.write(b", ")
-            printer.write(go_string(type_name(value)))
+            printer.write(go_string(go.type_name(value)))
             if value is not None:
                 printer.write(b"=")
                 printer.argument(value, "v")
@@ -223,26 +210,19 @@ def _number(digits: str) -> int | None:
     return number if number // 10 <= _LARGEST else None
 
 
-_HTML = {
-    b"\0": "\ufffd".encode(),
-    b'"': b"&#34;",
-    b"'": b"&#39;",
-    b"&": b"&amp;",
-    b"<": b"&lt;",
-    b">": b"&gt;",
-}
+_HTML = {b"\0": b"\xef\xbf\xbd", b'"': b"&#34;", b"'": b"&#39;", b"&": b"&amp;", b"<": b"&lt;", b">": b"&gt;"}
 _HTML_SPECIAL = re.compile(b"[\\0\"'&<>]")
 _JS = {"\\": "\\\\", "'": "\\'", '"': '\\"', "<": "\\u003C", ">": "\\u003E", "&": "\\u0026", "=": "\\u003D"}
 
 
-def _escape_html(budget: RenderBudget, *values: Value) -> bytes:
+def _escape_html(budget: RenderBudget, *values: go.Value) -> bytes:
     """template.HTMLEscaper."""
-    return _HTML_SPECIAL.sub(lambda match: _HTML[match[0]], _text(values, budget))
+    return _HTML_SPECIAL.sub(lambda match: _HTML[match[0]], _text(budget, *values))
 
 
-def _escape_js(budget: RenderBudget, *values: Value) -> bytes:
+def _escape_js(budget: RenderBudget, *values: go.Value) -> bytes:
     """template.JSEscaper."""
-    text = _text(values, budget).decode("utf-8", "surrogateescape")
+    text = _text(budget, *values).decode("utf-8", "surrogateescape")
     return "".join(map(_js_rune, text)).encode("utf-8", "surrogateescape")
 
 
@@ -257,89 +237,93 @@ def _js_rune(rune: str) -> str:
     return f"\\u{ord(rune):04X}"
 
 
-def _eq(first: Value, *others: Value) -> bool:
+def _eq(first: go.Value, *others: go.Value) -> bool:
     """Returns whether the first argument equals one of the others."""
     if not others:
-        raise ExecutionError("there is nothing to compare with")
-    return any(equal(first, other) for other in others)
+        raise go.ExecutionError("there is nothing to compare with")
+    return any(go.equal(first, other) for other in others)
 
 
-def _index(item: Value, *indexes: Value) -> Value:
+def _less_or_equal(first: go.Value, other: go.Value) -> bool:
+    return go.less(first, other) or go.equal(first, other)
+
+
+def _index(item: go.Value, *indexes: go.Value) -> go.Value:
     """Returns the element of a list, a string or a map at an index; further indexes apply to that element."""
-    if item is None or item is INVALID:
-        raise ExecutionError("there is no value to index")
+    if item is None or item is go.INVALID:
+        raise go.ExecutionError("there is no value to index")
     for each in indexes:
-        if isinstance(item, Map):
+        if isinstance(item, go.Map):
             if type(each) is not bytes:
-                raise ExecutionError(f"a map's key is a string, not a `{type_name(each)}`")
+                raise go.ExecutionError(f"a map's key is a string, not a `{go.type_name(each)}`")
             found = item.lookup(each)
-            item = zero(item.type.element) if found is INVALID else found
-        elif isinstance(item, Slice | bytes):
+            item = go.zero(item.type.element) if found is go.INVALID else found
+        elif isinstance(item, go.Slice | bytes):
             element = item[_position(each, len(item) - 1)]
-            item = Uint8(element) if isinstance(item, bytes) else element
+            item = go.Uint8(element) if isinstance(item, bytes) else element
         else:
-            raise ExecutionError(f"a `{type_name(item)}` cannot be indexed")
+            raise go.ExecutionError(f"a `{go.type_name(item)}` cannot be indexed")
     return item
 
 
-def _position(each: Value, last: int) -> int:
+def _position(each: go.Value, last: int) -> int:
     if not isinstance(each, int) or isinstance(each, bool):
-        raise ExecutionError(f"an index is an integer, not a `{type_name(each)}`")
+        raise go.ExecutionError(f"an index is an integer, not a `{go.type_name(each)}`")
     if not 0 <= each <= last:
-        raise ExecutionError(f"the index {each} is out of range")
+        raise go.ExecutionError(f"the index {each} is out of range")
     return int(each)
 
 
-def _slice(item: Value, *indexes: Value) -> Value:
+def _slice(item: go.Value, *indexes: go.Value) -> go.Value:
     """Returns the part of a list or a string between two indexes; a third one, a list's capacity, is only checked."""
-    if not isinstance(item, Slice | bytes):
-        raise ExecutionError(f"a `{type_name(item)}` cannot be sliced")
+    if not isinstance(item, go.Slice | bytes):
+        raise go.ExecutionError(f"a `{go.type_name(item)}` cannot be sliced")
     if len(indexes) > (2 if isinstance(item, bytes) else 3):
-        raise ExecutionError(f"{len(indexes)} indexes are too many")
+        raise go.ExecutionError(f"{len(indexes)} indexes are too many")
     positions = [_position(each, len(item)) for each in indexes]
     start, end, *rest = [*positions, *(0, len(item))[len(positions) :]]
     if [start, end, *rest] != sorted([start, end, *rest]):
-        raise ExecutionError("the indexes of a slice must not fall")
-    return item[start:end] if isinstance(item, bytes) else Slice(item[start:end], item.type, nil=item.nil)
+        raise go.ExecutionError("the indexes of a slice must not fall")
+    return item[start:end] if isinstance(item, bytes) else go.Slice(item[start:end], item.type, nil=item.nil)
 
 
-def _length(item: Value) -> int:
-    if isinstance(item, Slice | Map | bytes):
+def _length(item: go.Value) -> int:
+    if isinstance(item, go.Slice | go.Map | bytes):
         return len(item)
-    raise ExecutionError(f"a `{type_name(item)}` has no length")
+    raise go.ExecutionError(f"a `{go.type_name(item)}` has no length")
 
 
-def _call(item: Value, *_arguments: Value) -> Value:
+def _call(item: go.Value, *_arguments: go.Value) -> go.Value:
     """Raises `ExecutionError`: Go calls a function that is a value, and no value in a template is a function."""
-    raise ExecutionError(f"a `{type_name(item)}` is not a function")
+    raise go.ExecutionError(f"a `{go.type_name(item)}` is not a function")
 
 
-def _text(values: tuple[Value, ...], budget: RenderBudget) -> bytes:
+def _text(budget: RenderBudget, *values: go.Value) -> bytes:
     """Formats the arguments as an action does."""
     text = sprint(budget, *(b"<no value>" if value is None else value for value in values), follow=True)
     budget.spend(len(text) >> 2)  # each character may be escaped separately
     return text
 
 
-def _until(run: Run, dot: Value, arguments: Sequence[Evaluate], *, truth: bool) -> Value:
+def _until(run: Run, dot: go.Value, arguments: Sequence[Evaluate], *, truth: bool) -> go.Value:
     """Returns the first argument with this truth, or the last one; the arguments after it are not evaluated."""
-    value: Value = INVALID
+    value: go.Value = go.INVALID
     for evaluate in arguments:
         value = evaluate(run, dot)
-        if is_true(value) is truth:
+        if go.is_true(value) is truth:
             break
     return value
 
 
-def _include(run: Run, dot: Value, arguments: Sequence[Evaluate]) -> Value:
+def _include(run: Run, dot: go.Value, arguments: Sequence[Evaluate]) -> go.Value:
     """Returns the output of a template that is defined beside the outermost one."""
     name, data = [evaluate(run, dot) for evaluate in arguments]
     body = run.helpers.get(name)
     if body is None:
-        raise ExecutionError(f"unknown template `{runes(name)}`")
+        raise go.ExecutionError(f"unknown template `{runes(name)}`")
     templates = run.templates
     run.templates = run.helpers
-    text = run.capture(body, INVALID if data is None else data)
+    text = run.capture(body, go.INVALID if data is None else data)
     run.templates = templates
     return text
 
@@ -348,27 +332,25 @@ INCLUDE = special(_include, STRING, ANY)
 """The function that Helm adds to sprig: the output of a template as a value."""
 
 
-STANDARD: Mapping[str, Function] = MappingProxyType(
-    {
-        "and": special(partial(_until, truth=False), REFLECTED, rest=REFLECTED),
-        "call": function(_call, REFLECTED, rest=REFLECTED),
-        "eq": function(_eq, REFLECTED, rest=REFLECTED),
-        "ge": function(lambda first, other: not less(first, other), REFLECTED, REFLECTED),
-        "gt": function(lambda first, other: not (less(first, other) or equal(first, other)), REFLECTED, REFLECTED),
-        "html": budgeted(_escape_html, rest=ANY),
-        "index": function(_index, REFLECTED, rest=REFLECTED),
-        "js": budgeted(_escape_js, rest=ANY),
-        "le": function(lambda first, other: less(first, other) or equal(first, other), REFLECTED, REFLECTED),
-        "len": function(_length, REFLECTED),
-        "lt": function(less, REFLECTED, REFLECTED),
-        "ne": function(lambda first, other: not equal(first, other), REFLECTED, REFLECTED),
-        "not": function(lambda value: not is_true(value), REFLECTED),
-        "or": special(partial(_until, truth=True), REFLECTED, rest=REFLECTED),
-        "print": budgeted(sprint, rest=ANY),
-        "printf": budgeted(sprintf, STRING, rest=ANY),
-        "println": budgeted(sprintln, rest=ANY),
-        "slice": function(_slice, REFLECTED, rest=REFLECTED),
-        "urlquery": budgeted(lambda budget, *values: query_escape(_text(values, budget)), rest=ANY),
-    }
-)
+STANDARD: Mapping[str, Function] = {
+    "and": special(partial(_until, truth=False), REFLECTED, rest=REFLECTED),
+    "call": function(_call, REFLECTED, rest=REFLECTED),
+    "eq": function(_eq, REFLECTED, rest=REFLECTED),
+    "ge": function(lambda first, other: not go.less(first, other), REFLECTED, REFLECTED),
+    "gt": function(lambda first, other: not _less_or_equal(first, other), REFLECTED, REFLECTED),
+    "html": budgeted(_escape_html, rest=ANY),
+    "index": function(_index, REFLECTED, rest=REFLECTED),
+    "js": budgeted(_escape_js, rest=ANY),
+    "le": function(_less_or_equal, REFLECTED, REFLECTED),
+    "len": function(_length, REFLECTED),
+    "lt": function(go.less, REFLECTED, REFLECTED),
+    "ne": function(lambda first, other: not go.equal(first, other), REFLECTED, REFLECTED),
+    "not": function(lambda value: not go.is_true(value), REFLECTED),
+    "or": special(partial(_until, truth=True), REFLECTED, rest=REFLECTED),
+    "print": budgeted(sprint, rest=ANY),
+    "printf": budgeted(sprintf, STRING, rest=ANY),
+    "println": budgeted(sprintln, rest=ANY),
+    "slice": function(_slice, REFLECTED, rest=REFLECTED),
+    "urlquery": budgeted(lambda budget, *values: query_escape(_text(budget, *values)), rest=ANY),
+}
 """The functions by name."""

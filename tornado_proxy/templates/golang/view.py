@@ -4,32 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import NoReturn
 
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.templates.golang import urls
+from tornado_proxy.templates.golang import values as go
 from tornado_proxy.templates.golang.calling import INT, STRING, Function, budgeted, function, reading
 from tornado_proxy.templates.golang.text import go_string
 from tornado_proxy.templates.golang.urls import VALUES, Url, collected, copied, first, header
-from tornado_proxy.templates.golang.values import (
-    INVALID,
-    STRING_SLICE,
-    ExecutionError,
-    Int64,
-    Map,
-    Nil,
-    Slice,
-    Struct,
-    StructType,
-    Value,
-)
-from tornado_proxy.templates.template import (
-    MissingUserError,
-    RenderBudget,
-    RequestData,
-    TargetKeyRewriteData,
-    User,
-)
+from tornado_proxy.templates.template import MissingUserError, RenderBudget, RequestData, TargetKeyRewriteData, User
 
 
 @dataclass(slots=True)
@@ -44,11 +28,11 @@ class RequestFacts:
     host: bytes
     budget: RenderBudget
     _request_uri: bytes | None = None
-    _header: Map | None = None
-    _query: Map | None = None
+    _header: go.Map | None = None
+    _query: go.Map | None = None
 
     @property
-    def header(self) -> Map:
+    def header(self) -> go.Map:
         """The header fields, by canonical name."""
         if self._header is None:
             self.budget.spend(len(self.data.headers))
@@ -62,13 +46,13 @@ class RequestFacts:
             self._request_uri = self.encoded(lambda url: url.request_uri)
         return self._request_uri
 
-    def encoded(self, read: Callable[[Url], Value]) -> Value:
+    def encoded(self, read: Callable[[Url], go.Value]) -> go.Value:
         """Reads an encoded part of the URL, and charges for the size of path and query."""
         self.budget.spend(len(self.url.path) + len(self.url.raw_query) >> 3)
         return read(self.url)
 
     @property
-    def query(self) -> Map:
+    def query(self) -> go.Map:
         """The values of the query by name."""
         if self._query is None:
             self.budget.spend((len(self.url.raw_query) >> 4) + self.url.raw_query.count(b"&"))
@@ -76,27 +60,27 @@ class RequestFacts:
         return self._query
 
 
-def _userinfo(value: Struct | Nil) -> bytes:
-    return b"" if isinstance(value, Nil) else bytes(value.source)
+def _userinfo(value: go.Struct | go.Nil) -> bytes:
+    return b"" if isinstance(value, go.Nil) else bytes(value.source)
 
 
-USERINFO = StructType(
+USERINFO = go.StructType(
     "*url.Userinfo",
     "ptr",
     opaque=True,
     stringer=_userinfo,
     methods={
         b"String": function(_userinfo),
-        b"Username": function(lambda receiver: b"" if isinstance(receiver, Nil) else receiver.source.name),
+        b"Username": function(lambda receiver: b"" if isinstance(receiver, go.Nil) else receiver.source.name),
     },
 )
 
 
-def _of_url(read: Callable[[Url], Value]) -> Function:
+def _of_url(read: Callable[[Url], go.Value]) -> Function:
     return function(lambda receiver: receiver.source.encoded(read))
 
 
-URL = StructType(
+URL = go.StructType(
     "*url.URL",
     "ptr",
     stringer=lambda value: value.source.encoded(bytes),
@@ -111,24 +95,24 @@ URL = StructType(
         b"String": _of_url(bytes),
     },
     getters={
-        b"Scheme": lambda request: request.url.scheme,
-        b"Opaque": lambda request: request.url.opaque,
-        b"User": lambda request: Nil(USERINFO) if request.url.user is None else Struct(USERINFO, request.url.user),
-        b"Host": lambda request: request.url.host,
-        b"Path": lambda request: request.url.path,
-        b"Fragment": lambda request: request.url.fragment,
-        b"RawQuery": lambda request: request.url.raw_query,
-        b"RawPath": lambda request: request.url.raw_path,
-        b"RawFragment": lambda request: request.url.raw_fragment,
-        b"ForceQuery": lambda request: request.url.force_query,
-        b"OmitHost": lambda request: request.url.omit_host,
+        b"Scheme": attrgetter("url.scheme"),
+        b"Opaque": attrgetter("url.opaque"),
+        b"User": lambda request: go.Struct(USERINFO, request.url.user) if request.url.user else go.Nil(USERINFO),
+        b"Host": attrgetter("url.host"),
+        b"Path": attrgetter("url.path"),
+        b"Fragment": attrgetter("url.fragment"),
+        b"RawQuery": attrgetter("url.raw_query"),
+        b"RawPath": attrgetter("url.raw_path"),
+        b"RawFragment": attrgetter("url.raw_fragment"),
+        b"ForceQuery": attrgetter("url.force_query"),
+        b"OmitHost": attrgetter("url.omit_host"),
     },
 )
 
-_TLS = StructType("*tls.ConnectionState", "ptr", opaque=True)
+_TLS = go.StructType("*tls.ConnectionState", "ptr", opaque=True)
 
 
-REQUEST = StructType(
+REQUEST = go.StructType(
     "*http.Request",
     "ptr",
     opaque=True,
@@ -140,7 +124,7 @@ REQUEST = StructType(
     },
     getters={
         b"Method": lambda request: go_string(request.data.method),
-        b"URL": lambda request: Struct(URL, request),
+        b"URL": lambda request: go.Struct(URL, request),
         b"Proto": lambda _request: b"HTTP/1.1",
         b"ProtoMajor": lambda _request: 1,
         b"ProtoMinor": lambda _request: 1,
@@ -148,7 +132,7 @@ REQUEST = StructType(
         b"Host": lambda request: request.host,
         b"RemoteAddr": lambda request: go_string(request.data.remote_address),
         b"RequestURI": lambda request: request.request_uri,
-        b"TLS": lambda request: Struct(_TLS, request) if request.data.scheme == "https" else Nil(_TLS),
+        b"TLS": lambda request: go.Struct(_TLS, request) if request.data.scheme == "https" else go.Nil(_TLS),
     },
 )
 
@@ -159,7 +143,7 @@ def request_facts(request: RequestData, budget: RenderBudget) -> RequestFacts:
     return RequestFacts(request, url, go_string(request.host), budget)
 
 
-class AbsentUser(Nil):
+class AbsentUser(go.Nil):
     """The user of a request if nobody is signed in: false and empty; reading its members fails."""
 
     __slots__ = ()
@@ -173,51 +157,51 @@ class AbsentUser(Nil):
         raise MissingUserError("the template reads from the user, but nobody is signed in")
 
 
-class GroupMap(Map):
+class GroupMap(go.Map):
     """The texts of the source's groups by number and by name; reading an unknown group is an error, not empty."""
 
     __slots__ = ()
 
-    def lookup(self, key: Value) -> Value:
+    def lookup(self, key: go.Value) -> go.Value:
         """Returns the value of a key; raises `ExecutionError` for an unknown group."""
-        found = self.get(key, INVALID)
-        if found is INVALID:
-            raise ExecutionError(f"unknown group `{key.decode('utf-8', 'replace')}`")
+        found = self.get(key, go.INVALID)
+        if found is go.INVALID:
+            raise go.ExecutionError(f"unknown group `{key.decode('utf-8', 'replace')}`")
         return found
 
 
-def _strings(texts: tuple[str, ...]) -> Slice:
-    return Slice(map(go_string, texts), STRING_SLICE, nil=not texts)
+def _strings(texts: tuple[str, ...]) -> go.Slice:
+    return go.Slice(map(go_string, texts), go.STRING_SLICE, nil=not texts)
 
 
-def _reading(attribute: Callable[[User], str]) -> Callable[[User], bytes]:
-    return lambda user: go_string(attribute(user))
+def _text(attribute: str) -> Callable[[object], bytes]:
+    """Returns a getter of an attribute as a Go string."""
+    get = attrgetter(attribute)
+    return lambda source: go_string(get(source))
 
 
-_USER_ATTRIBUTES: Mapping[bytes, Callable[[User], Value]] = {
-    b"GetEmail": _reading(lambda user: user.email),
-    b"GetFamilyName": _reading(lambda user: user.family_name),
-    b"GetGivenName": _reading(lambda user: user.given_name),
+_USER_ATTRIBUTES: Mapping[bytes, Callable[[User], go.Value]] = {
+    b"GetEmail": _text("email"),
+    b"GetFamilyName": _text("family_name"),
+    b"GetGivenName": _text("given_name"),
     b"GetGroups": lambda user: _strings(user.groups),
-    b"GetIdentifier": _reading(lambda user: user.username or user.email),
-    b"GetName": _reading(lambda user: user.name),
-    b"GetType": _reading(lambda user: user.kind),
-    b"GetUsername": _reading(lambda user: user.username),
-    b"IsEmailVerified": lambda user: user.email_verified,
+    b"GetIdentifier": _text("identifier"),
+    b"GetName": _text("name"),
+    b"GetType": _text("kind"),
+    b"GetUsername": _text("username"),
+    b"IsEmailVerified": attrgetter("email_verified"),
 }
-
-
 _USER_METHODS = {name: reading(read) for name, read in _USER_ATTRIBUTES.items()}
 
 
-def _user_type(name: str, fields: Mapping[bytes, bytes]) -> StructType:
+def _user_type(name: str, fields: Mapping[bytes, bytes]) -> go.StructType:
     """Returns the type of a kind of user; each field has the value of a method."""
     getters = {field: _USER_ATTRIBUTES[method] for field, method in fields.items()}
-    return StructType(name, "ptr", methods=_USER_METHODS, getters=getters)
+    return go.StructType(name, "ptr", methods=_USER_METHODS, getters=getters)
 
 
 _NAMED_BY_OTHERS = {b"Username": b"GetUsername", b"Email": b"GetEmail", b"Groups": b"GetGroups"}
-USERS: Mapping[str, StructType] = {
+USERS: Mapping[str, go.StructType] = {
     "BASIC": _user_type("*models.BasicAuthUser", {b"Username": b"GetUsername"}),
     "HEADER": _user_type("*models.HeaderUser", _NAMED_BY_OTHERS),
     "CERTIFICATE": _user_type("*models.HeaderUser", _NAMED_BY_OTHERS),
@@ -237,40 +221,37 @@ USERS: Mapping[str, StructType] = {
 """The types of users by kind; their fields depend on the way of signing in, all have the same methods."""
 
 
-def user_value(user: User) -> Struct:
+def user_value(user: User) -> go.Struct:
     """Returns the Go value of a user."""
-    return Struct(USERS.get(user.kind, USERS["BASIC"]), user, boxed=True)
+    return go.Struct(USERS.get(user.kind, USERS["BASIC"]), user, boxed=True)
 
 
-BUCKET = StructType(
+BUCKET = go.StructType(
     "*config.BucketConfig",
     "ptr",
     getters={
-        b"Name": lambda target: go_string(target.bucket_name),
-        b"Prefix": lambda target: go_string(target.bucket_prefix),
-        b"Region": lambda target: go_string(target.bucket_region),
-        b"S3Endpoint": lambda target: go_string(target.bucket_s3_endpoint),
-        b"S3ListMaxKeys": lambda target: Int64(target.bucket_list_max_keys),
-        b"DisableSSL": lambda target: target.bucket_disable_ssl,
+        b"Name": _text("bucket_name"),
+        b"Prefix": _text("bucket_prefix"),
+        b"Region": _text("bucket_region"),
+        b"S3Endpoint": _text("bucket_s3_endpoint"),
+        b"S3ListMaxKeys": lambda target: go.Int64(target.bucket_list_max_keys),
+        b"DisableSSL": attrgetter("bucket_disable_ssl"),
     },
 )
 
-MOUNT = StructType(
+MOUNT = go.StructType(
     "*config.MountConfig",
     "ptr",
-    getters={
-        b"Host": lambda target: go_string(target.mount_host),
-        b"Path": lambda target: _strings(target.mount_paths),
-    },
+    getters={b"Host": _text("mount_host"), b"Path": lambda target: _strings(target.mount_paths)},
 )
 
-TARGET = StructType(
+TARGET = go.StructType(
     "*config.TargetConfig",
     "ptr",
     getters={
-        b"Name": lambda target: go_string(target.name),
-        b"Bucket": lambda target: Struct(BUCKET, target),
-        b"Mount": lambda target: Struct(MOUNT, target),
+        b"Name": _text("name"),
+        b"Bucket": lambda target: go.Struct(BUCKET, target),
+        b"Mount": lambda target: go.Struct(MOUNT, target),
     },
 )
 
@@ -282,11 +263,11 @@ class RootFacts:
     data: TargetKeyRewriteData
     captures: Captures
     budget: RenderBudget
-    nobody: Value
+    nobody: go.Value
     made_request: RequestFacts | None = None
-    made_groups: Map | None = None
+    made_groups: go.Map | None = None
 
-    def user(self) -> Value:
+    def user(self) -> go.Value:
         """Returns the user, or the value for a missing one."""
         return self.nobody if self.data.user is None else user_value(self.data.user)
 
@@ -296,7 +277,7 @@ class RootFacts:
             self.made_request = request_facts(self.data.request, self.budget)
         return self.made_request
 
-    def groups(self) -> Map:
+    def groups(self) -> go.Map:
         """Returns the source's groups by number and by name."""
         if self.made_groups is None:
             texts = [go_string(text or "") for text in self.captures.groups]
@@ -305,14 +286,14 @@ class RootFacts:
         return self.made_groups
 
 
-ROOT = StructType(
+ROOT = go.StructType(
     "*bucket.targetKeyRewriteData",
     "ptr",
     opaque=True,
     getters={
-        b"Request": lambda facts: Struct(REQUEST, facts.request()),
+        b"Request": lambda facts: go.Struct(REQUEST, facts.request()),
         b"User": RootFacts.user,
-        b"Target": lambda facts: Struct(TARGET, facts.data.target),
+        b"Target": lambda facts: go.Struct(TARGET, facts.data.target),
         b"Key": lambda facts: go_string(facts.data.key),
         b"Groups": RootFacts.groups,
     },
@@ -321,12 +302,12 @@ ROOT = StructType(
 _NOBODY = AbsentUser()
 
 
-def root(captures: Captures, data: TargetKeyRewriteData, budget: RenderBudget) -> Struct:
+def root(captures: Captures, data: TargetKeyRewriteData, budget: RenderBudget) -> go.Struct:
     """Returns the outermost dot of a rule's template; the cost of its parts is charged to the budget."""
-    return Struct(ROOT, RootFacts(data, captures, budget, _NOBODY))
+    return go.Struct(ROOT, RootFacts(data, captures, budget, _NOBODY))
 
 
-_ANY_USER = StructType(
+_ANY_USER = go.StructType(
     "models.GenericUser",
     "ptr",
     methods=_USER_METHODS,
@@ -334,8 +315,8 @@ _ANY_USER = StructType(
 )
 
 
-def sample(groups: Iterable[str], budget: RenderBudget) -> Struct:
+def sample(groups: Iterable[str], budget: RenderBudget) -> go.Struct:
     """Returns an outermost dot with these groups, an empty request, and a user that has the fields of all kinds."""
-    user = Struct(_ANY_USER, User(""))
-    empty = Map({go_string(name): b"" for name in groups})
-    return Struct(ROOT, RootFacts(TargetKeyRewriteData(""), Captures(()), budget, user, None, empty))
+    user = go.Struct(_ANY_USER, User(""))
+    empty = go.Map({go_string(name): b"" for name in groups})
+    return go.Struct(ROOT, RootFacts(TargetKeyRewriteData(""), Captures(()), budget, user, None, empty))

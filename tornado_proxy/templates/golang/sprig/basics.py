@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
+from tornado_proxy.templates.golang import values as go
 from tornado_proxy.templates.golang.calling import ANY, BOOL, FLOAT, INT, STRING, Function, budgeted, function
 from tornado_proxy.templates.golang.formatting import shown
 from tornado_proxy.templates.golang.numbers import (
@@ -18,50 +19,30 @@ from tornado_proxy.templates.golang.numbers import (
     wrap_int,
 )
 from tornado_proxy.templates.golang.text import runes
-from tornado_proxy.templates.golang.values import (
-    INT_SLICE,
-    ExecutionError,
-    Int64,
-    Slice,
-    Value,
-    deep_equal,
-    is_true,
-    kind_of,
-    type_name,
-)
 from tornado_proxy.templates.template import RenderBudget
 
 
-def is_empty(value: Value) -> bool:
-    """Returns whether a value is nil, zero, false or without elements; a struct never is."""
-    return not is_true(value)
-
-
-def forgiving(call: Callable[..., Value], fallback: Callable[..., Value]) -> Callable[..., Value]:
+def forgiving(call: Callable[..., go.Value], fallback: Callable[..., go.Value]) -> Callable[..., go.Value]:
     """Returns a function with a fallback value for errors, as in sprig's functions without `must`."""
 
-    def forgiven(budget: RenderBudget, *arguments: Value) -> Value:
+    def forgiven(budget: RenderBudget, *arguments: go.Value) -> go.Value:
         try:
             return call(budget, *arguments)
-        except ExecutionError:
+        except go.ExecutionError:
             return fallback(*arguments)
 
     return forgiven
 
 
-def _default(fallback: Value, *given: Value) -> Value:
-    return fallback if not given or is_empty(given[0]) else given[0]
+def _coalesce(*values: go.Value) -> go.Value:
+    return next(filter(go.is_true, values), None)
 
 
-def _coalesce(*values: Value) -> Value:
-    return next((value for value in values if not is_empty(value)), None)
+def _fail(message: bytes) -> go.Value:
+    raise go.ExecutionError(runes(message))
 
 
-def _fail(message: bytes) -> Value:
-    raise ExecutionError(runes(message))
-
-
-def to_int(value: Value) -> int:
+def to_int(value: go.Value) -> int:
     """cast.ToInt: truncates floats, reads strings as Go's integer literals; any other value is 0."""
     if isinstance(value, float):
         return float_to_int(value)
@@ -70,7 +51,7 @@ def to_int(value: Value) -> int:
     return wrap_int(int(value)) if isinstance(value, int) else 0
 
 
-def to_float(value: Value) -> float:
+def to_float(value: go.Value) -> float:
     """cast.ToFloat64: reads strings as Go's floating-point literals; any other value is 0."""
     if isinstance(value, bytes):
         try:
@@ -95,62 +76,49 @@ def atoi(text: bytes) -> int:
         return error.clamped
 
 
-def _to_decimal(budget: RenderBudget, value: Value) -> Int64:
-    """Returns the octal number in a value's text."""
-    return Int64(_read_int(runes(shown(value, budget)), 8))
+def _type_of(value: go.Value) -> bytes:
+    return go.type_name(value).encode()
 
 
-def _type_of(value: Value) -> bytes:
-    return type_name(value).encode()
-
-
-def _kind_of(value: Value) -> bytes:
-    return kind_of(value).encode()
-
-
-def _type_is_like(name: bytes, value: Value) -> bool:
-    return _type_of(value) in (name, b"*" + name)
+def _kind_of(value: go.Value) -> bytes:
+    return go.kind_of(value).encode()
 
 
 _COST = 4  # steps; exact decimals are slow
 _DIVISION_PLACES = 16  # decimal.DivisionPrecision
 
 
-def _wrapping(operation: Callable[[int, int], int]) -> Callable[..., Int64]:
+def _wrapping(operation: Callable[[int, int], int]) -> Callable[..., go.Int64]:
     """Returns the operation over all arguments; each result wraps to 64 bits."""
 
-    def calculate(first: Value, *others: Value) -> Int64:
+    def calculate(first: go.Value, *others: go.Value) -> go.Int64:
         result = to_int(first)
         for other in others:
             result = wrap_int(operation(result, to_int(other)))
-        return Int64(result)
+        return go.Int64(result)
 
     return calculate
 
 
 def _quotient(dividend: int, divisor: int) -> int:
     if divisor == 0:
-        raise ExecutionError("division by zero")
+        raise go.ExecutionError("division by zero")
     quotient = abs(dividend) // abs(divisor)
     return quotient if (dividend < 0) == (divisor < 0) else -quotient
 
 
-def _remainder(dividend: int, divisor: int) -> int:
-    return dividend - divisor * _quotient(dividend, divisor)
-
-
-def _fraction(value: Value) -> Fraction:
+def _fraction(value: go.Value) -> Fraction:
     """Returns the exact decimal of a float's shortest form."""
     number = to_float(value)
     if not math.isfinite(number):
-        raise ExecutionError(f"`{number}` is not a decimal")
+        raise go.ExecutionError(f"`{number}` is not a decimal")
     return Fraction(repr(number))
 
 
 def _decimal(operation: Callable[[Fraction, Fraction], Fraction]) -> Callable[..., float]:
     """Returns the operation over all arguments in exact decimals; the result is a float."""
 
-    def calculate(budget: RenderBudget, first: Value, *others: Value) -> float:
+    def calculate(budget: RenderBudget, first: go.Value, *others: go.Value) -> float:
         budget.spend(_COST)
         result = _fraction(first)
         for other in others:
@@ -172,7 +140,7 @@ def _float(number: Fraction) -> float:
 def _divide(dividend: Fraction, divisor: Fraction) -> Fraction:
     """decimal.DivRound: rounds to 16 places, half away from zero."""
     if divisor == 0:
-        raise ExecutionError("division by zero")
+        raise go.ExecutionError("division by zero")
     scaled = abs(dividend / divisor) * 10**_DIVISION_PLACES
     rounded = Fraction(math.floor(scaled + Fraction(1, 2)), 10**_DIVISION_PLACES)
     return rounded if (dividend < 0) == (divisor < 0) else -rounded
@@ -193,7 +161,7 @@ def _whole(rounding: Callable[[float], int], number: float) -> float:
     return math.copysign(float(rounding(number)), number) if math.isfinite(number) else number
 
 
-def _round(value: Value, places: int, *threshold: float) -> float:
+def _round(value: go.Value, places: int, *threshold: float) -> float:
     """Rounds up if the fraction reaches a threshold, one half unless it is given."""
     power = _power_of_ten(places)
     scaled = power * to_float(value)
@@ -225,15 +193,11 @@ def _power_of_ten(places: int) -> float:
         return math.inf
 
 
-def _until_step(budget: RenderBudget, start: int, stop: int, step: int) -> Slice:
+def _until_step(budget: RenderBudget, start: int, stop: int, step: int) -> go.Slice:
     if step == 0 or (step > 0) != (start <= stop):
-        return Slice((), INT_SLICE)
+        return go.Slice((), go.INT_SLICE)
     budget.items(-((start - stop) // step))
-    return Slice(range(start, stop, step), INT_SLICE)
-
-
-def _until(budget: RenderBudget, count: int) -> Slice:
-    return _until_step(budget, 0, count, -1 if count < 0 else 1)
+    return go.Slice(range(start, stop, step), go.INT_SLICE)
 
 
 def _seq(budget: RenderBudget, *numbers: int) -> bytes:
@@ -247,23 +211,24 @@ def _seq(budget: RenderBudget, *numbers: int) -> bytes:
 
 
 FUNCTIONS: Mapping[str, Function] = {
-    "all": function(lambda *values: not any(map(is_empty, values)), rest=ANY),
-    "any": function(lambda *values: not all(map(is_empty, values)), rest=ANY),
+    "all": function(lambda *values: all(map(go.is_true, values)), rest=ANY),
+    "any": function(lambda *values: any(map(go.is_true, values)), rest=ANY),
     "coalesce": function(_coalesce, rest=ANY),
-    "default": function(_default, ANY, rest=ANY),
-    "empty": function(is_empty, ANY),
+    "default": function(lambda other, *given: given[0] if given and go.is_true(given[0]) else other, ANY, rest=ANY),
+    "empty": function(lambda value: not go.is_true(value), ANY),
     "fail": function(_fail, STRING),
     "ternary": function(lambda yes, no, condition: yes if condition else no, ANY, ANY, BOOL),
     "atoi": function(atoi, STRING),
     "float64": function(to_float, ANY),
     "int": function(to_int, ANY),
-    "int64": function(lambda value: Int64(to_int(value)), ANY),
-    "toDecimal": budgeted(_to_decimal, ANY),
-    "deepEqual": budgeted(deep_equal, ANY, ANY),
+    "int64": function(lambda value: go.Int64(to_int(value)), ANY),
+    # The number in a value's text is octal.
+    "toDecimal": budgeted(lambda budget, value: go.Int64(_read_int(runes(shown(value, budget)), 8)), ANY),
+    "deepEqual": budgeted(go.deep_equal, ANY, ANY),
     "kindIs": function(lambda name, value: name == _kind_of(value), STRING, ANY),
     "kindOf": function(_kind_of, ANY),
     "typeIs": function(lambda name, value: name == _type_of(value), STRING, ANY),
-    "typeIsLike": function(_type_is_like, STRING, ANY),
+    "typeIsLike": function(lambda name, value: _type_of(value) in (name, b"*" + name), STRING, ANY),
     "typeOf": function(_type_of, ANY),
     "add": function(lambda *values: _wrapping(operator.add)(0, *values), rest=ANY),
     "add1": function(lambda value: _wrapping(operator.add)(value, 1), ANY),
@@ -278,13 +243,13 @@ FUNCTIONS: Mapping[str, Function] = {
     "maxf": function(_extreme(1), ANY, rest=ANY),
     "min": function(_wrapping(min), ANY, rest=ANY),
     "minf": function(_extreme(-1), ANY, rest=ANY),
-    "mod": function(_wrapping(_remainder), ANY, ANY),
+    "mod": function(_wrapping(lambda one, other: one - other * _quotient(one, other)), ANY, ANY),
     "mul": function(_wrapping(operator.mul), ANY, rest=ANY),
     "mulf": budgeted(_decimal(operator.mul), ANY, rest=ANY),
     "round": function(_round, ANY, INT, rest=FLOAT),
     "seq": budgeted(_seq, rest=INT),
     "sub": function(_wrapping(operator.sub), ANY, ANY),
     "subf": budgeted(_decimal(operator.sub), ANY, rest=ANY),
-    "until": budgeted(_until, INT),
+    "until": budgeted(lambda budget, count: _until_step(budget, 0, count, -1 if count < 0 else 1), INT),
     "untilStep": budgeted(_until_step, INT, INT, INT),
 }

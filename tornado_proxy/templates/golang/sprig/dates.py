@@ -5,24 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from tornado_proxy.templates.golang.calling import (
-    ANY,
-    INT,
-    STRING,
-    Function,
-    budgeted,
-    function,
-    reading,
-    struct_of,
-)
-from tornado_proxy.templates.golang.moments import (
-    MONTHS,
-    WEEKDAYS,
-    ZERO,
-    Moment,
-    format_moment,
-    parse_moment,
-)
+from tornado_proxy.templates.golang.calling import ANY, INT, STRING, Function, budgeted, function, reading, struct_of
+from tornado_proxy.templates.golang.moments import MONTHS, WEEKDAYS, ZERO, Moment, format_moment, parse_moment
 from tornado_proxy.templates.golang.numbers import MAX_INT, MIN_INT, wrap_int
 from tornado_proxy.templates.golang.sprig.basics import atoi, forgiving
 from tornado_proxy.templates.golang.text import go_string, runes

@@ -12,20 +12,12 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NoReturn
 
+from tornado_proxy.templates.golang import values as go
 from tornado_proxy.templates.golang.calling import ANY, STRING, Function, budgeted, function
 from tornado_proxy.templates.golang.formatting import STRINGER
 from tornado_proxy.templates.golang.numbers import format_float
 from tornado_proxy.templates.golang.sprig.basics import forgiving
 from tornado_proxy.templates.golang.text import go_string, runes
-from tornado_proxy.templates.golang.values import (
-    ExecutionError,
-    Map,
-    Slice,
-    Struct,
-    Value,
-    is_nil,
-    type_name,
-)
 from tornado_proxy.templates.template import LimitError, RenderBudget
 
 _BASE64_CHARS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/\r\n"
@@ -111,12 +103,12 @@ class _Writer:
         self._budget.fit(self._size)
         self.pieces.append(piece)
 
-    def value(self, value: Value, depth: int = 0) -> None:
+    def value(self, value: go.Value, depth: int = 0) -> None:
         """Writes a value; raises `ExecutionError` for one that JSON cannot represent."""
         self._budget.spend()
         self._budget.nest(depth)
-        if is_nil(value):
-            type_name(value)  # raises for an absent user
+        if go.is_nil(value):
+            go.type_name(value)  # raises for an absent user
             self._write(b"null")
         elif isinstance(value, bool):
             self._write(b"true" if value else b"false")
@@ -126,10 +118,10 @@ class _Writer:
             self._write(_number(value))
         elif isinstance(value, bytes):
             self._string(value)
-        elif isinstance(value, Struct) and value.type.json is not None:
+        elif isinstance(value, go.Struct) and value.type.json is not None:
             self._budget.spend(STRINGER)
             self._string(value.type.json(value))
-        elif isinstance(value, Slice):
+        elif isinstance(value, go.Slice):
             self._items([(b"", element) for element in value], b"[", b"]", depth)
         else:
             self._items(_members(value), b"{", b"}", depth)
@@ -138,7 +130,7 @@ class _Writer:
         text = self._special.sub(_escaped, value.decode("utf-8", "surrogateescape"))
         self._write(b'"' + text.encode() + b'"')
 
-    def _items(self, items: list[tuple[bytes, Value]], opening: bytes, closing: bytes, depth: int) -> None:
+    def _items(self, items: list[tuple[bytes, go.Value]], opening: bytes, closing: bytes, depth: int) -> None:
         self._write(opening)
         for number, (name, item) in enumerate(items):
             self._write(b"," if number else b"")
@@ -162,25 +154,25 @@ def _escaped(match: re.Match[str]) -> str:
     return _ESCAPES.get(char) or ("\ufffd" if char >= "\udc80" else f"\\u{ord(char):04x}")
 
 
-def _members(value: Value) -> list[tuple[bytes, Value]]:
+def _members(value: go.Value) -> list[tuple[bytes, go.Value]]:
     """Returns the members of an object in Go's order."""
-    if isinstance(value, Map):
+    if isinstance(value, go.Map):
         return sorted(value.items())
-    if isinstance(value, Struct) and not value.type.opaque:
+    if isinstance(value, go.Struct) and not value.type.opaque:
         return [(name, getter(value.source)) for name, getter in value.type.getters.items()]
-    raise ExecutionError(f"a `{type_name(value)}` has no form in JSON")
+    raise go.ExecutionError(f"a `{go.type_name(value)}` has no form in JSON")
 
 
 def _number(value: float) -> bytes:
     """Formats a float as ECMAScript does: without exponent from 1e-6 to 1e21."""
     if not math.isfinite(value):
-        raise ExecutionError(f"`{value}` has no form in JSON")
+        raise go.ExecutionError(f"`{value}` has no form in JSON")
     plain = value == 0 or 1e-6 <= abs(value) < 1e21
     text = format_float(value, "f" if plain else "e")
     return re.sub("e-0", "e-", text).encode()
 
 
-def _write(budget: RenderBudget, value: Value, *, html: bool = True, pretty: bool = False) -> bytes:
+def _write(budget: RenderBudget, value: go.Value, *, html: bool = True, pretty: bool = False) -> bytes:
     """Returns the JSON text of a value; raises `ExecutionError` if JSON cannot represent it."""
     writer = _Writer(budget, html=html, pretty=pretty)
     writer.value(value)
@@ -191,19 +183,19 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(constant)
 
 
-def _decoded(budget: RenderBudget, text: bytes, number: Callable[[str], float]) -> Value:
+def _decoded(budget: RenderBudget, text: bytes, number: Callable[[str], float]) -> go.Value:
     """Parses a JSON text; `number` parses each number, which is a float64 in Go."""
     budget.spend(len(text) >> 4)
     try:
         decoded = json.loads(runes(text), parse_int=number, parse_float=number, parse_constant=_refuse)
     except ValueError as error:
-        raise ExecutionError(f"invalid JSON: {error}") from None
+        raise go.ExecutionError(f"invalid JSON: {error}") from None
     except RecursionError:
         raise LimitError("the JSON text nests too deeply") from None
     return from_json(decoded, budget)
 
 
-def from_json(value: Any, budget: RenderBudget, depth: int = 0) -> Value:
+def from_json(value: Any, budget: RenderBudget, depth: int = 0) -> go.Value:
     """Converts a decoded JSON text to a Go value: map[string]any, []any, int for ints, float64 for floats."""
     budget.nest(depth)
     match value:
@@ -211,10 +203,10 @@ def from_json(value: Any, budget: RenderBudget, depth: int = 0) -> Value:
             return go_string(value)
         case dict():
             budget.items(len(value))
-            return Map({go_string(str(key)): from_json(item, budget, depth + 1) for key, item in value.items()})
+            return go.Map({go_string(str(key)): from_json(item, budget, depth + 1) for key, item in value.items()})
         case list():
             budget.items(len(value))
-            return Slice([from_json(item, budget, depth + 1) for item in value])
+            return go.Slice([from_json(item, budget, depth + 1) for item in value])
     return value
 
 
@@ -260,11 +252,11 @@ _PLAIN = re.compile(r"[A-Za-z/][\w./@+-]*(?: [\w./@+-]+)*", re.ASCII)
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 
 
-def write_yaml(budget: RenderBudget, value: Value) -> bytes:
+def write_yaml(budget: RenderBudget, value: go.Value) -> bytes:
     """Returns the YAML text of a value without its last line end; empty if YAML cannot represent it."""
     try:
         written = _write(budget, value, html=False)
-    except ExecutionError:
+    except go.ExecutionError:
         return b""
     lines = list(_yaml_lines(json.loads(written), ""))
     size = sum(len(line) + 1 for line in lines)

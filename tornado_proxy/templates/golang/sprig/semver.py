@@ -8,14 +8,7 @@ from typing import Any
 
 import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 
-from tornado_proxy.templates.golang.calling import (
-    STRING,
-    Function,
-    budgeted,
-    function,
-    reading,
-    struct_of,
-)
+from tornado_proxy.templates.golang.calling import STRING, Function, budgeted, function, reading, struct_of
 from tornado_proxy.templates.golang.numbers import MAX_UINT
 from tornado_proxy.templates.golang.text import runes
 from tornado_proxy.templates.golang.values import ExecutionError, Struct, StructType, Uint64
