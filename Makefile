@@ -10,6 +10,9 @@ PURE := goregex semantics templates lang rules config routing
 # Many of the other tests wait for a process or a time-out: more workers than processors keep these busy.
 WORKERS := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) * 2)))
 
+# Hundreds of processes are started: without bytecode each would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo test test-others $(PURE:%=test-%) check integration screenshots dist deb man transcripts clean
 .DEFAULT_GOAL := help
 
@@ -48,6 +51,7 @@ check: $(STAMP)  ## Format, lint, types, architecture
 integration: $(STAMP)  ## Install a browser, systemd and radosgw, and run the tests that need them
 	tests/integration/install
 	$(BIN)/python -m pytest -m integration
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q -n $(WORKERS) -m 'hypothesis and not integration'
 
 # Archives of one commit are the same, whenever they are made.
 dist deb: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date +%s)

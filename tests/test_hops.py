@@ -9,6 +9,7 @@ import threading
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from files import ENVIRONMENT, Files
 from serving import serve
 
@@ -19,6 +20,13 @@ from tornado_proxy.service.serving import SingleProcess
 from tornado_proxy.service.snapshot import SnapshotReader, compile_snapshot
 from tornado_proxy.telemetry.events import Bus, ReloadOutcome
 from tornado_proxy.telemetry.log import log_service_events
+
+
+@pytest.fixture(autouse=True)
+def nothing_left():
+    """What earlier tests left must not be finalized while we count."""
+    gc.collect()
+
 
 PACKAGE = f"{Path(__file__).parent.parent / 'tornado_proxy'}/"
 
@@ -33,7 +41,6 @@ def hops():
         if event == "call" and code.co_filename.startswith(PACKAGE):
             passed.add((code.co_filename.removeprefix(PACKAGE), code.co_firstlineno))
 
-    gc.collect()  # what earlier tests left must not be finalized while we count
     before = sys.getprofile()
     sys.setprofile(note)
     threading.setprofile(note)

@@ -17,22 +17,15 @@ from urllib.parse import urljoin
 import pytest
 from running import START_LIMIT, start_demo
 
-READY_WITHIN = 10  # seconds of processor time: other processes take none of it
+READY_WITHIN = 20  # seconds of processor time, with the commands that it prints: other processes take none of it
 
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory):
-    """What a running demo printed."""
+    """What a running demo printed, which ends without a word, and takes few seconds of a processor."""
+    before = _spent_by_children()
     with start_demo(tmp_path_factory.mktemp("demo")) as text:
         yield text
-
-
-def test_it_is_ready_soon_and_ends_without_a_word(tmp_path):
-    """Ten seconds after it was started, the first URL that it prints is a page of the demo site."""
-    before = _spent_by_children()
-    with start_demo(tmp_path) as text:
-        page = urllib.request.urlopen(re.search(r"http://\S+", text)[0]).read().decode()
-        assert "The demo site" in page
     assert _spent_by_children() - before < READY_WITHIN
 
 
@@ -40,6 +33,12 @@ def _spent_by_children():
     """Seconds of a processor that processes which have ended took."""
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
     return spent.ru_utime + spent.ru_stime
+
+
+def test_the_first_address_is_a_page(printed):
+    """The first URL that it prints is a page of the demo site."""
+    page = urllib.request.urlopen(re.search(r"http://\S+", printed)[0]).read().decode()
+    assert "The demo site" in page
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")

@@ -345,7 +345,7 @@ PIECES = st.one_of(
 
 
 @given(pieces=st.lists(PIECES, min_size=1, max_size=12))
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_bytes_break_the_server(pieces, caplog):
     """Arbitrary bytes of one client neither disturb the next one nor log an error."""
 

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 from fakes import Counting, Failing
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from memory_store import MemoryStore
 from serving import BOUNDARY, FORM_TYPE, form, head, part, serve
@@ -76,7 +76,6 @@ def test_chunks_may_break_anywhere(size):
 
 
 @given(content=st.binary(max_size=300), size=st.integers(1, 400))
-@settings(max_examples=60)
 def test_any_content_survives(content, size):
     """Whatever the file holds, short of the boundary, comes out as it went in."""
     if b"\r\n--b" not in b"\r\n" + content:

@@ -2,7 +2,7 @@ from contextlib import suppress
 from functools import cache
 from itertools import product
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from proving import covered, is_treatable
 
@@ -64,7 +64,6 @@ _pattern = cache(compile_pattern)
 
 
 @given(SOURCES, st.lists(TEXTS, min_size=1, max_size=8))
-@settings(max_examples=150)
 def test_an_automaton_finds_what_the_matcher_finds(source, texts):
     """Of any expression and any text, automaton and matcher say the same."""
     found = language(source)
@@ -73,7 +72,6 @@ def test_an_automaton_finds_what_the_matcher_finds(source, texts):
 
 
 @given(st.text(st.sampled_from(r"ab/^$.*+?{}[]()|\dQEpLx1,-:<>P!i" + "é\n"), max_size=12))
-@settings(max_examples=150)
 def test_what_the_matcher_accepts_is_read_alike_or_not_at_all(source):
     """A text is a tree that means what the matcher means, is unsupported, or is not an expression; nothing else happens."""
     found = language(source)
@@ -93,7 +91,6 @@ def test_parsing_any_text_ends_in_a_tree_or_in_a_mistake(text):
 
 
 @given(LANGUAGES)
-@settings(max_examples=150)
 def test_a_shortest_key_is_real_and_matched(found):
     """The example of an expression is a real key that the matcher finds, and no shorter key is."""
     match shortest_key(found):
@@ -107,7 +104,6 @@ def test_a_shortest_key_is_real_and_matched(found):
 
 
 @given(LANGUAGES, LANGUAGES, st.lists(KEYS, max_size=8))
-@settings(max_examples=150)
 def test_an_overlap_is_a_key_of_both(one, other, keys):
     """The key of an overlap belongs to both; where there is none, no key does."""
     match overlap(one, other):
@@ -121,7 +117,6 @@ def test_an_overlap_is_a_key_of_both(one, other, keys):
 
 
 @given(LANGUAGES, LANGUAGES, st.lists(KEYS, max_size=8))
-@settings(max_examples=150)
 def test_a_difference_is_a_key_of_the_one_alone(one, other, keys):
     """The key of a difference belongs to the one only; where there is none, all keys of the one are the other's."""
     match difference(one, other):
@@ -135,7 +130,6 @@ def test_a_difference_is_a_key_of_the_one_alone(one, other, keys):
 
 
 @given(st.lists(LANGUAGES, max_size=4), LANGUAGES, st.lists(KEYS, max_size=8))
-@settings(max_examples=150)
 def test_a_covered_source_is_never_reached(earlier, later, keys):
     """No key escapes those that are said to cover a source, and the key of one that is free escapes all."""
     match covered(earlier, later):
@@ -152,7 +146,6 @@ def test_a_covered_source_is_never_reached(earlier, later, keys):
 
 
 @given(st.lists(LANGUAGES, max_size=6))
-@settings(max_examples=100)
 def test_a_list_is_judged_as_its_members_are(languages):
     """The reachability of a list says of each member what its own question would, whichever key shows it."""
     first = FirstMatch([compile_pattern(each.text) for each in languages])
@@ -163,7 +156,6 @@ def test_a_list_is_judged_as_its_members_are(languages):
 
 
 @given(st.lists(LANGUAGES, max_size=5))
-@settings(max_examples=100)
 def test_pairs_are_those_that_overlap(languages):
     """The pairs of a list are exactly those of which a key can be found, and their keys belong to both."""
     found = {
@@ -177,7 +169,6 @@ def test_pairs_are_those_that_overlap(languages):
 
 
 @given(LANGUAGES, KEYS)
-@settings(max_examples=150)
 def test_an_opening_and_a_closing_are_those_of_every_key(found, key):
     """What a source's keys are said to begin and end with, they do."""
     assume(_matches(found, key))
@@ -186,7 +177,6 @@ def test_an_opening_and_a_closing_are_those_of_every_key(found, key):
 
 
 @given(LANGUAGES, TEXTS)
-@settings(max_examples=150)
 def test_progress_is_whole_where_the_source_matches(found, key):
     """Nothing fails where the matcher finds the source, and something does where it does not."""
     progress = longest_matching_part(found, key)
@@ -194,7 +184,6 @@ def test_progress_is_whole_where_the_source_matches(found, key):
 
 
 @given(st.lists(st.sampled_from(PIECES).filter(lambda piece: "(?" not in piece), max_size=5), TEXTS)
-@settings(max_examples=150)
 def test_the_longest_part_matches_and_the_next_does_not(pieces, key):
     """A source cut after its longest matching part is found in the key; cut one part later, it is not."""
     source = "".join(pieces)

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tornado_proxy.goregex.matching import FirstMatch, Pattern, compile_pattern, compile_source, encoded
@@ -189,6 +189,7 @@ def _one_by_one(patterns, key):
 
 
 @given(st.lists(st.sampled_from(SOURCES), max_size=8), KEYS)
+@example(SOURCES, "/é/x12y")
 def test_one_set_several_sets_and_no_set_agree_with_the_naive_loop(sources, key):
     """However the patterns are spread, the first that matches is found with the same captures."""
     patterns = [compile_pattern(source) for source in sources]
@@ -198,12 +199,12 @@ def test_one_set_several_sets_and_no_set_agree_with_the_naive_loop(sources, key)
     assert FirstMatch(patterns, memory=1).find(key) == expected
 
 
-def test_ten_thousand_patterns_are_searched_at_once():
-    """The first of ten thousand that matches is found, and nothing where none does."""
-    first_match = FirstMatch([compile_pattern(f"^/old/{number}/(.*)$") for number in range(10_000)])
-    found = first_match.find("/old/9999/page.html")
+def test_thousands_of_patterns_are_searched_at_once():
+    """The first of three thousand that matches is found, and nothing where none does."""
+    first_match = FirstMatch([compile_pattern(f"^/old/{number}/(.*)$") for number in range(3000)])
+    found = first_match.find("/old/2999/page.html")
     assert found is not None
-    assert (found[0], found[1].groups[1]) == (9999, "page.html")
+    assert (found[0], found[1].groups[1]) == (2999, "page.html")
     assert first_match.find("/new/1/page.html") is None
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 from documents import comment_texts, documents, scattered_texts
-from hypothesis import given, settings
+from hypothesis import given
 from rule_texts import document, parsed
 
 from tornado_proxy.lang.printer import group_lines, print_document
@@ -100,7 +100,6 @@ target site {
 
 
 @given(documents)
-@settings(max_examples=50, deadline=None)
 def test_printing_what_was_printed_changes_nothing(document):
     """The layout is a fixed point, blank lines included."""
     text = print_document(document)
@@ -108,14 +107,12 @@ def test_printing_what_was_printed_changes_nothing(document):
 
 
 @given(documents)
-@settings(max_examples=50, deadline=None)
 def test_every_comment_is_printed_once(document):
     """No comment is lost, doubled or moved past another one."""
     assert comment_texts(parsed(print_document(document)).document) == comment_texts(document)
 
 
 @given(scattered_texts())
-@settings(max_examples=30, deadline=None)
 def test_formatting_keeps_what_a_file_says(text_and_comments):
     """A file laid out in any way says the same when formatted, and formatting it again changes nothing."""
     before = document(text_and_comments[0])

@@ -21,7 +21,7 @@ from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 from tornado_proxy.rules.model import LoadedRules
 
-slow = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60)
+slow = settings(suppress_health_check=[HealthCheck.too_slow])
 
 OPEN = configured("targets: {site: {mount: {path: [/]}, bucket: {name: files, region: eu-west-1}}}")
 KEYS = ["".join(parts) for length in range(5) for parts in product("/ab.", repeat=length)]
@@ -210,7 +210,7 @@ def test_what_is_called_unreachable_is(sources):
 
 @pytest.mark.parametrize("name", FORMATS)
 @given(text=blocks | st.text(max_size=30), file=st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=8))
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 def test_every_format_prints_everything(name, text, file):
     """No file and no name of one is too odd for a reporter."""
     report = _linted([RuleFile(file, text.encode(errors="replace"))])

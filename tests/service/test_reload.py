@@ -348,7 +348,7 @@ def test_two_reloads_at_once_take_turns(scene):
 STEPS = st.lists(st.sampled_from(["good", "better", "bad", "worse", "gone", "defect", "unsettled", "look"]), max_size=8)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 def test_status_metrics_and_log_agree(steps, tmp_path_factory, caplog):
     """After any edits, status, metrics and log agree whether the files on disk are in force."""

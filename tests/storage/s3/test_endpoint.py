@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from botocore.httpsession import get_cert_path
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tornado_proxy.config.model import Bucket, Credentials
@@ -41,7 +41,6 @@ def _asked(bucket: Bucket):
         client.close()
 
 
-@settings(max_examples=60, deadline=None)
 @given(NAMES, REGIONS, URLS, st.booleans(), st.booleans())
 def test_a_plain_endpoint_is_the_one_that_boto3_finds(name, region, url, in_path, without_tls):
     """Host, port, paths and scope are the same, whatever is configured; where in doubt, boto3 is asked."""

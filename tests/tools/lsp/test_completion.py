@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 from editing import after, pointed, site
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tornado_proxy.lang.diagnostic import Edit
@@ -175,7 +175,6 @@ def test_of_a_source_with_a_mistake_the_named_groups_are_known():
     assert _labels('target site { rewrite `^/(?P<page>[^/` -> "/$‸') == ["page"]
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.text(
         alphabet=st.one_of(st.sampled_from("target{}rewrite`\"->#$.|: \njinjago(?P<a>)'["), st.characters()),

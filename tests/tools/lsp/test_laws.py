@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from editing import NAME, after, analysed
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol.types import PositionEncodingKind
 from pygls.workspace import PositionCodec
@@ -44,7 +44,6 @@ TEXTS = st.one_of(st.lists(_PIECES, max_size=25).map(" ".join), st.text(max_size
 )
 
 
-@settings(max_examples=100, deadline=None)
 @given(TEXTS, st.sampled_from(PositionEncodingKind), st.data())
 def test_every_feature_answers_whatever_stands_in_the_file(text, encoding, data):
     """None fails, and what each says has a place in the file."""
@@ -69,7 +68,6 @@ def test_every_feature_answers_whatever_stands_in_the_file(text, encoding, data)
     assert all(0 <= span.start <= span.end <= len(text) for span in spans)
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(_PIECES, max_size=25).map(" ".join))
 def test_all_safe_fixes_together_break_nothing(text):
     """Applied at once they leave no mistake that was not there."""

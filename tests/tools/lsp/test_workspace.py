@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from editing import NAME, after, analysed, site
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rule_texts import parsed
 
@@ -319,7 +319,6 @@ _STATEMENTS = st.lists(
 )
 
 
-@settings(max_examples=30, deadline=None)
 @given(_STATEMENTS)
 def test_what_is_allowed_is_not_found_again(statements):
     """Every such action does what it says, wherever it is offered."""
