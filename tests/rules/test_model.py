@@ -380,6 +380,10 @@ def test_a_user_has_what_the_clauses_give(clauses, user):
             [("the key of a `PUT` ends with the name of a file, not with `/`", '"/a/"', "add the name of the file")],
         ),
         (
+            'test "/a/" method DELETE -> "/b"',
+            [("the key of a `DELETE` ends with the name of a file, not with `/`", '"/a/"', "add the name of the file")],
+        ),
+        (
             'test "/a" user-groups "x" email "e" -> "/b"',
             [
                 (

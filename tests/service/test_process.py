@@ -7,13 +7,14 @@ import os
 import signal
 import socket
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pytest
 from files import Files
 from tornado.httpclient import AsyncHTTPClient
 
 from tornado_proxy.config.server import Listener
+from tornado_proxy.service import process
 from tornado_proxy.service.process import Launch, Process
 from tornado_proxy.service.sockets import Notifier, open_sockets
 from tornado_proxy.telemetry.metrics import ProcessReport
@@ -25,6 +26,10 @@ class _Workers:
 
     serves: bool = True
     responds: bool = True
+    may_end: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.may_end.set()
 
     async def start(self, _sockets) -> None:
         """Serve."""
@@ -37,6 +42,9 @@ class _Workers:
         """Whether none is stuck."""
         return self.responds
 
+    async def activate(self, _number, _loaded) -> None:
+        """Serves another generation."""
+
     async def probe(self) -> list[object]:
         """Probe no bucket."""
         return []
@@ -46,13 +54,42 @@ class _Workers:
         return ProcessReport()
 
     async def wind_down(self, _grace) -> None:
-        """End."""
+        """Ends when the last request may."""
+        await self.may_end.wait()
 
 
 @pytest.fixture
 def files(tmp_path):
     """The files of a service."""
     return Files.create(tmp_path)
+
+
+@dataclass
+class _Manager:
+    """A service manager's end of NOTIFY_SOCKET."""
+
+    socket: socket.socket
+
+    @property
+    def notifier(self) -> Notifier:
+        """What sends to it."""
+        return Notifier(self.socket.getsockname())
+
+    async def hears(self, beginning: str = "") -> list[str]:
+        """Waits for a message with this beginning; returns its lines."""
+        while True:
+            message = (await asyncio.get_running_loop().sock_recv(self.socket, 4096)).decode()
+            if message.startswith(beginning):
+                return message.split("\n")
+
+
+@pytest.fixture
+def manager(tmp_path):
+    """The service manager."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
+        listening.bind(str(tmp_path / "notify"))
+        listening.setblocking(False)
+        yield _Manager(listening)
 
 
 @asynccontextmanager
@@ -67,6 +104,7 @@ async def _running(files: Files, serving: _Workers, notifier: Notifier | None = 
     try:
         yield await begun.get()
     finally:
+        serving.may_end.set()
         signal.raise_signal(signal.SIGTERM)
         await running
         sockets.close()
@@ -84,22 +122,60 @@ async def test_a_process_without_a_worker_is_not_ready(files):
     assert found == [200, 503]
 
 
-async def test_the_watchdog_is_fed_while_all_workers_respond(files, tmp_path, monkeypatch):
-    """Three times in its period; the service manager restarts a service that it hears nothing of."""
-    monkeypatch.setenv("WATCHDOG_USEC", "30000")
-    monkeypatch.setenv("WATCHDOG_PID", str(os.getpid()))
-    serving, loop = _Workers(), asyncio.get_running_loop()
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
-        manager.bind(str(tmp_path / "notify"))
-        manager.setblocking(False)
-        async with _running(files, serving, Notifier(manager.getsockname())), asyncio.timeout(10):
-            while (await loop.sock_recv(manager, 4096)) != b"WATCHDOG=1":
+async def test_a_process_that_finishes_its_requests_is_not_ready(files):
+    """A load balancer sends no more requests, and the admin listener answers until the end."""
+    serving, client = _Workers(), AsyncHTTPClient(force_instance=True)
+    async with _running(files, serving) as admin:
+        serving.may_end.clear()
+        signal.raise_signal(signal.SIGTERM)
+        async with asyncio.timeout(10):
+            while (await client.fetch(f"{admin}/-/ready", raise_error=False)).code == 200:
                 pass
-            assert await loop.sock_recv(manager, 4096) == b"WATCHDOG=1"
-            serving.responds = False
-            with suppress(BlockingIOError):
-                while manager.recv(4096):
-                    pass
-            await asyncio.sleep(0.1)
-            with pytest.raises(BlockingIOError):
-                manager.recv(4096)
+        assert (await client.fetch(f"{admin}/-/healthy")).code == 200
+    client.close()
+
+
+async def test_the_watchdog_is_fed_while_all_workers_respond(files, manager, monkeypatch):
+    """Several times in its period; the service manager restarts a service that it hears nothing of."""
+    monkeypatch.setattr(process, "FEEDS_A_PERIOD", 2000)
+    monkeypatch.setenv("WATCHDOG_USEC", "60000000")
+    monkeypatch.setenv("WATCHDOG_PID", str(os.getpid()))
+    serving = _Workers()
+    async with _running(files, serving, manager.notifier), asyncio.timeout(10):
+        await manager.hears("WATCHDOG=1")
+        assert await manager.hears() == ["WATCHDOG=1"]
+        serving.responds = False
+        with suppress(BlockingIOError):
+            while manager.socket.recv(4096):
+                pass
+        await asyncio.sleep(0.1)
+        with pytest.raises(BlockingIOError):
+            manager.socket.recv(4096)
+
+
+async def test_the_manager_hears_of_the_end_of_a_reload(files, manager):
+    """`systemctl reload` waits from the message that it begins to the message that the service is ready."""
+    async with _running(files, _Workers(), manager.notifier), asyncio.timeout(10):
+        await manager.hears("READY=1")
+        signal.raise_signal(signal.SIGHUP)
+        await manager.hears("RELOADING=1")
+        assert await manager.hears() == ["READY=1", "STATUS=generation 1, 0 rewrites"]
+
+
+async def test_the_manager_shows_a_refused_edit(files, manager):
+    """`systemctl status` has a line with the reason."""
+    async with _running(files, _Workers(), manager.notifier), asyncio.timeout(10):
+        await manager.hears("READY=1")
+        files.write("oops")
+        (status,) = await manager.hears("STATUS=generation 1, 0 rewrites; an edit was refused")
+        assert "site.rules:2:1: " in status
+
+
+async def test_the_manager_waits_longer_than_the_last_request_may_take(files, manager):
+    """It would kill the process with its last requests; the grace period is that of the last edit."""
+    async with _running(files, _Workers(), manager.notifier), asyncio.timeout(10):
+        await manager.hears("READY=1")
+        files.configure(files.configuration.read_text().replace("server: {port: 0}", "server: {gracePeriod: 7s}", 1))
+        await manager.hears("STATUS=generation 2")
+    async with asyncio.timeout(10):
+        assert (await manager.hears("STOPPING=1"))[1] == "EXTEND_TIMEOUT_USEC=17000000"
