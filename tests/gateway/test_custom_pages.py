@@ -209,6 +209,28 @@ async def test_a_template_is_read_once_for_all_who_wait():
     assert (await pages.page("site", RECIPE, store)).body.text == "two"
 
 
+async def test_a_client_that_leaves_does_not_end_the_reading():
+    """The other requests that wait for the page get it."""
+    gate = asyncio.Event()
+
+    class _Gated(MemoryStore):
+        async def open(self, *arguments):
+            await gate.wait()
+            return await super().open(*arguments)
+
+    store = _Gated()
+    store.add("t", b"one")
+    pages = BucketPages(_Clock())
+    async with asyncio.TaskGroup() as group:
+        leaving = group.create_task(pages.page("site", RECIPE, store))
+        waiting = group.create_task(pages.page("site", RECIPE, store))
+        await asyncio.sleep(0)
+        leaving.cancel()
+        await asyncio.sleep(0)
+        gate.set()
+    assert waiting.result().body.text == "one"
+
+
 async def test_a_page_outlives_a_bucket_that_fails():
     """The previous page is used until the bucket answers again."""
     store, clock = MemoryStore(), _Clock()
