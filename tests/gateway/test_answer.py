@@ -222,7 +222,7 @@ async def test_a_client_that_takes_little_is_not_cut():
         await client.send(b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n")
         await client.receive_head()
         began, received, pauses = time.monotonic(), 0, 0
-        while received < len(piece):
+        while received < len(piece) and not client.reader.at_eof():
             received += len(await client.reader.read(2 << 20))
             # By what was taken, not by look: a look takes what has arrived, which may be little.
             if received > pauses << 20:
@@ -231,6 +231,21 @@ async def test_a_client_that_takes_little_is_not_cut():
         event = await site.told()
     assert time.monotonic() - began > 1
     assert event.complete
+
+
+async def test_a_client_is_not_cut_for_a_slow_store():
+    """The send timeout counts only while the client has something to take."""
+    piece = b"x" * (8 << 20)
+
+    class _Slow(ScriptedBody):
+        async def chunks(self):
+            yield piece
+            await asyncio.sleep(0.6)
+            yield b"y"
+
+    async with serve(OneObject(_Slow([], len(piece) + 1)), limits=Limits(send_timeout=0.2)) as site:
+        answer = await site.get("/x")
+    assert answer.complete
 
 
 async def test_a_store_that_breaks_off_cuts_the_answer_short():

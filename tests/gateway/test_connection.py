@@ -10,7 +10,7 @@ import pytest
 from fakes import OneObject, ScriptedBody
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from serving import serve
+from serving import Client, serve
 
 from tornado_proxy.config.server import Limits
 from tornado_proxy.telemetry.events import Failed, Refused
@@ -157,6 +157,13 @@ async def test_an_endless_head_is_cut(caplog):
 async def test_an_idle_connection_is_closed():
     """A client that sends no head within the idle time is disconnected."""
     async with serve({}, limits=Limits(idle_timeout=0.05)) as site, site.connect() as client:
+        assert await client.is_closed()
+
+
+async def test_a_connection_that_is_idle_after_an_answer_is_closed():
+    """The idle time begins again after each answer."""
+    async with serve({"a": b"x"}, limits=Limits(idle_timeout=0.05)) as site, site.connect() as client:
+        assert (await client.request("GET", "/a")).body == b"x"
         assert await client.is_closed()
 
 
@@ -320,6 +327,36 @@ async def test_what_is_done_for_a_client_that_left_is_dropped(version, leave):
         await asyncio.wait_for(store.dropped.wait(), 10)
         event = await site.told()
     assert (event.status, event.reason) == (499, "the client closed the connection")
+
+
+async def _send_ahead(store: _Waiting, client: Client, ahead: bytes) -> None:
+    """Send a request that waits for the store, and more; returns when the server takes nothing any more."""
+    client.writer.write(f"GET /a HTTP/1.1\r\n{HOST}\r\n".encode())
+    await store.asked.wait()
+    client.writer.write(ahead)
+    for _ in range(3000):
+        await asyncio.sleep(0)
+
+
+async def test_what_a_client_sends_ahead_is_bounded():
+    """While a request waits for its answer, little of what follows it is read."""
+    store = _Waiting()
+    async with serve(store) as site, site.connect() as client:
+        await _send_ahead(store, client, b"x" * (32 << 20))
+        unread = client.writer.transport.get_write_buffer_size()
+        client.abort()
+        store.gate.set()
+    assert unread > 16 << 20
+
+
+async def test_all_requests_that_a_client_sends_ahead_are_answered():
+    """Reading goes on after the answer for which it had paused."""
+    store, request = _Waiting(), f"GET /a HTTP/1.1\r\n{HOST}X: {'x' * 5000}\r\n\r\n".encode()
+    async with serve(store) as site, site.connect() as client:
+        await _send_ahead(store, client, request * 50)
+        store.gate.set()
+        answers = [await client.receive() for _ in range(51)]
+    assert {each.body for each in answers} == {b"x"}
 
 
 async def test_a_client_that_leaves_at_once_is_told():
