@@ -203,6 +203,19 @@ async def test_close_may_stand_among_other_options(options):
         assert await client.is_closed()
 
 
+async def test_a_client_that_sends_on_after_its_answer_is_cut(monkeypatch):
+    """The rest of a body that nobody wants is read for a while only, even if it never pauses."""
+    monkeypatch.setattr("tornado_proxy.gateway.connection._LINGER_IDLE", 0.1)
+    monkeypatch.setattr("tornado_proxy.gateway.connection._LINGER_TOTAL", 0.2)
+    async with serve({}) as site, site.connect() as client:
+        await client.send(f"POST / HTTP/1.1\r\n{HOST}Content-Length: 1000000\r\n\r\n".encode())
+        assert (await client.receive()).status == 405
+        with pytest.raises(ConnectionError):
+            while True:
+                await client.send(b"x")
+                await asyncio.sleep(0.01)
+
+
 async def test_pipelined_requests_are_answered_in_order():
     """Requests sent at once are answered one after the other."""
     async with serve({"a": b"1", "b": b"2", "c": b"3"}) as site, site.connect() as client:
