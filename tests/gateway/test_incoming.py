@@ -236,14 +236,23 @@ def test_a_complete_body_cannot_be_broken_off():
     assert asyncio.run(story()) == []
 
 
-def test_a_client_that_stops_sending_is_not_waited_for():
+async def test_a_client_that_stops_sending_is_not_waited_for():
     """The reader gets an error when no byte comes for the idle time."""
-
-    async def story():
+    with pytest.raises(BodyTimeout, match=r"no byte of the body came for 0\.01 seconds"):
         await anext(Body(0.01))
 
-    with pytest.raises(BodyTimeout, match=r"no byte of the body came for 0\.01 seconds"):
-        asyncio.run(story())
+
+@pytest.mark.parametrize("wait", [Body.until_wanted, lambda body: body.deliver(b"b")], ids=["a reader", "room"])
+async def test_who_waits_for_a_body_is_released_when_it_is_discarded(wait):
+    """A discarded body ends the waiting for its reader, and for room."""
+    body = Body(60)
+    body.deliver(b"a")
+    async with asyncio.TaskGroup() as group:
+        waiting = group.create_task(wait(body))
+        await _settle()
+        before = waiting.done()
+        body.discard()
+    assert not before
 
 
 def test_what_is_discarded_holds_nobody_back():
