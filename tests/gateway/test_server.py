@@ -237,6 +237,16 @@ async def test_a_proxy_that_leaves_within_its_header_is_forgotten():
             assert (await client.request("GET", "/a")).status == 200
 
 
+async def test_a_proxy_that_sends_no_header_is_given_up(monkeypatch):
+    """A header that is not complete in time ends the connection."""
+    monkeypatch.setattr("tornado_proxy.gateway.server._OPEN_WITHIN", 0.05)
+    async with serve({"a": b"x"}) as site:
+        site.server.opening = PROXIED
+        async with site.connect() as client:
+            await client.send(b"PROXY TCP4 1")
+            assert await client.is_closed()
+
+
 async def test_a_stranger_needs_no_header_and_is_not_believed():
     """The protocol is for trusted proxies only."""
     async with serve({"a": b"x"}) as site:
