@@ -169,6 +169,23 @@ async def test_too_many_open_files_pause_the_accepting(caplog):
     assert caplog.messages[0] == "connections cannot be accepted: Too many open files"
 
 
+async def test_a_listener_without_descriptors_is_left_alone_for_a_while(caplog):
+    """The server tries again after its pause only, rather than in each turn of its loop."""
+    async with serve({}) as site:
+        with _Exhausted() as listening:
+            listening.failures = 100
+            listening.bind(("127.0.0.1", 0))
+            listening.listen()
+            listening.setblocking(False)
+            site.server.pause = 60
+            site.server.add_sockets([listening])
+            with socket.create_connection(listening.getsockname()):
+                for _ in range(20):
+                    await asyncio.sleep(0)
+                await site.server.shut_down(0)
+    assert len(caplog.messages) == 1
+
+
 async def test_a_defect_in_a_connection_is_logged(caplog):
     """Whatever goes wrong in serving a connection, the others are served, and the log says so."""
 
