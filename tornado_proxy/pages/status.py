@@ -10,7 +10,7 @@ from math import ceil
 
 from markupsafe import Markup, escape
 
-from tornado_proxy.pages.listing import human_size, visible
+from tornado_proxy.pages.listing import human_size, timestamp, visible
 from tornado_proxy.pages.render import Asset, asset
 
 WIDTH, HEIGHT = 300, 72
@@ -204,7 +204,7 @@ class StatusPages:
         environment.filters |= {
             "age": _age,
             "clock": _clock,
-            "moment": _moment,
+            "moment": lambda at: timestamp(datetime.fromtimestamp(at, UTC)),
             "size": human_size,
             "shown": visible,
             "text": _text,
@@ -243,10 +243,6 @@ def _age(seconds: float) -> str:
         if seconds >= length:
             return f"{int(seconds // length)} {unit}"
     return "now"
-
-
-def _moment(at: float) -> str:
-    return f"{datetime.fromtimestamp(at, UTC).isoformat()[:19]}Z"
 
 
 def _clock(at: float) -> str:

@@ -119,6 +119,14 @@ def refuse(mistakes: Iterable[TemplateMistake]) -> None:
         raise first
 
 
+def did_you_mean(name: str, names: Iterable[str]) -> str | None:
+    """Returns the help for an unknown name: the known name that is most similar to it."""
+    from difflib import get_close_matches  # noqa: PLC0415 - a template without mistakes needs no suggestion
+
+    meant = get_close_matches(name, names, n=1)
+    return f"did you mean `{meant[0]}`?" if meant else None
+
+
 class RenderError(TemplateError):
     """A rendering that failed."""
 
@@ -163,10 +171,10 @@ class RenderBudget:
 
     def text(self, size: int) -> None:
         """Charges for a text before it is read or made."""
-        self.fit(size)
+        self.check_size(size)
         self.spend(size >> 4)
 
-    def fit(self, size: int) -> None:
+    def check_size(self, size: int) -> None:
         """Checks the size of a text that is charged for elsewhere."""
         if size > self.limits.text:
             raise LimitError(f"the template makes a text of more than {self.limits.text} {self.limits.unit}")

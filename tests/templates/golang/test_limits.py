@@ -146,7 +146,7 @@ def test_texts_cost_by_their_length():
     left = budget(steps=10, text=100)
     left.text(64)
     assert left.left == 6
-    left.fit(100)
+    left.check_size(100)
     assert left.left == 6
     with pytest.raises(LimitError, match="a text of more than 100 bytes"):
         left.text(101)

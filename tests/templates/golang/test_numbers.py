@@ -12,7 +12,6 @@ from tornado_proxy.templates.golang.numbers import (
     number,
     parse_float,
     parse_int,
-    trim_zero_decimals,
     wrap_int,
 )
 
@@ -109,14 +108,6 @@ def test_sums_keep_64_bits(value, wrapped):
 def test_floats_lose_their_fraction(value, integer):
     """What no int can hold is the least of them, as on amd64."""
     assert float_to_int(value) == integer
-
-
-@pytest.mark.parametrize(
-    ("text", "trimmed"), [("1.00", "1"), ("1.50", "1.50"), ("1.", "1."), ("100", "100"), ("1.0.0", "1.0")]
-)
-def test_zero_decimals_are_no_reason_to_refuse_an_integer(text, trimmed):
-    """Package cast takes them off before it reads."""
-    assert trim_zero_decimals(text) == trimmed
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,12 @@
 import pytest
 
 from tornado_proxy.templates.golang.nodes import Branch, Call, Jump, Output, Range, TextNode
-from tornado_proxy.templates.golang.parser import DEEPEST, Inside, Plain, parse, scan
+from tornado_proxy.templates.golang.parser import DEEPEST, TemplatePiece, parse, scan
 from tornado_proxy.templates.template import TemplateMistake
 
 
 def _shown(text):
-    return [piece.text if isinstance(piece, Plain) else f"<{piece.text}>" for piece in scan(text)]
+    return [f"<{piece.text}>" if piece.is_action else piece.text for piece in scan(text)]
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_comments_are_nothing(text, pieces):
 
 def test_pieces_know_their_places():
     """Offsets are code points of the whole text."""
-    assert list(scan("é{{- .X }}")) == [Plain("é", 0), Inside(" .X ", 4)]
+    assert list(scan("é{{- .X }}")) == [TemplatePiece("é", 0), TemplatePiece(" .X ", 4, is_action=True)]
 
 
 @pytest.mark.parametrize(

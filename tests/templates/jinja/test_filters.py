@@ -10,12 +10,12 @@ from tornado_proxy.templates.jinja.filters import (
     TESTS,
     TEXT_METHODS,
     apply,
+    charge_reading,
+    charge_result,
     described,
     formatted,
     joined,
-    keep,
     padded,
-    read,
     replaced,
     written,
 )
@@ -174,7 +174,7 @@ def test_every_test_is_one_of_jinja():
 def test_reading_is_work_as_deep_as_values_nest(value):
     """Nested values are charged for too."""
     with pytest.raises(LimitError):
-        read(RenderBudget(LIMITS), value)
+        charge_reading(RenderBudget(LIMITS), value)
 
 
 def test_a_list_that_stands_in_several_places_is_read_in_each():
@@ -183,18 +183,18 @@ def test_a_list_that_stands_in_several_places_is_read_in_each():
     for _ in range(60):
         nested = [nested, nested]
     with pytest.raises(LimitError):
-        read(RenderBudget(LIMITS), nested)
+        charge_reading(RenderBudget(LIMITS), nested)
 
 
 def test_values_that_are_made_are_counted():
     """Texts count by characters, lists by items; numbers do not count."""
     budget = RenderBudget(LIMITS)
-    keep(budget, 10**100)
+    charge_result(budget, 10**100)
     assert budget.left == LIMITS.steps
     with pytest.raises(LimitError, match="the template makes a list of more than 65536 elements"):
-        keep(budget, [0] * (LIMITS.items + 1))
+        charge_result(budget, [0] * (LIMITS.items + 1))
     with pytest.raises(LimitError, match="the template makes a text of more than 65536 characters"):
-        keep(budget, "x" * (LIMITS.text + 1))
+        charge_result(budget, "x" * (LIMITS.text + 1))
 
 
 @pytest.mark.parametrize(("value", "text"), [("a", "a"), (1, "1"), (-0.5, "-0.5"), (True, "True"), ("", "")])

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
+from tornado_proxy.templates.golang import values as go
 from tornado_proxy.templates.golang.nodes import KEYWORDS, Constant
 from tornado_proxy.templates.golang.numbers import Number
-from tornado_proxy.templates.golang.values import (
-    ANY_MAP,
-    INVALID,
-    ExecutionError,
-    Map,
-    Nil,
-    Struct,
-    Value,
-    is_string_map,
-    type_name,
-    type_of,
-)
-from tornado_proxy.templates.template import RenderBudget, TemplateMistake
+from tornado_proxy.templates.template import RenderBudget, TemplateMistake, did_you_mean
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,8 +21,8 @@ class Parameter:
     """
 
     name: str
-    convert: Callable[[Value], Value]
-    literal: Callable[[Constant], Value]
+    convert: Callable[[go.Value], go.Value]
+    literal: Callable[[Constant], go.Value]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +34,7 @@ class Function:
     is set, it receives the run, dot and a list of closures, and evaluates each argument by calling its closure.
     """
 
-    call: Callable[..., Value]
+    call: Callable[..., go.Value]
     parameters: tuple[Parameter, ...] = ()
     rest: Parameter | None = None
     budgeted: bool = False
@@ -64,44 +52,44 @@ class Function:
         return self.rest
 
 
-def function(call: Callable[..., Value], *parameters: Parameter, rest: Parameter | None = None) -> Function:
+def function(call: Callable[..., go.Value], *parameters: Parameter, rest: Parameter | None = None) -> Function:
     """Returns a function whose implementation needs only its arguments."""
     return Function(call, parameters, rest)
 
 
-def reading(read: Callable[[Any], Value]) -> Function:
+def reading(read: Callable[[Any], go.Value]) -> Function:
     """Returns a method without arguments that reads the Python object behind its receiver."""
     return Function(lambda receiver: read(receiver.source))
 
 
-def budgeted(call: Callable[..., Value], *parameters: Parameter, rest: Parameter | None = None) -> Function:
+def budgeted(call: Callable[..., go.Value], *parameters: Parameter, rest: Parameter | None = None) -> Function:
     """Returns a function whose implementation charges its work to the budget."""
     return Function(call, parameters, rest, budgeted=True)
 
 
-def special(call: Callable[..., Value], *parameters: Parameter, rest: Parameter | None = None) -> Function:
+def special(call: Callable[..., go.Value], *parameters: Parameter, rest: Parameter | None = None) -> Function:
     """Returns a function that decides itself which of its arguments are evaluated, or that needs the run."""
     return Function(call, parameters, rest, special=True)
 
 
-def wrong_type(value: Value, expected: str) -> ExecutionError:
+def wrong_type(value: go.Value, expected: str) -> go.ExecutionError:
     """Returns the error for a value that a parameter does not accept."""
-    if value is INVALID:
-        return ExecutionError(f"there is no value where a `{expected}` is expected")
-    return ExecutionError(f"a `{expected}` is expected, not a `{type_name(value)}`")
+    if value is go.INVALID:
+        return go.ExecutionError(f"there is no value where a `{expected}` is expected")
+    return go.ExecutionError(f"a `{expected}` is expected, not a `{go.type_name(value)}`")
 
 
-def wrong_literal(literal: Constant, expected: str) -> ExecutionError:
+def wrong_literal(literal: Constant, expected: str) -> go.ExecutionError:
     """Returns the error for a literal that a parameter does not accept."""
     kinds: dict[type, str] = {bool: "bool", Number: "number", bytes: "string"}
-    return ExecutionError(f"a `{expected}` is expected, not a {kinds.get(type(literal.value), 'nil')}")
+    return go.ExecutionError(f"a `{expected}` is expected, not a {kinds.get(type(literal.value), 'nil')}")
 
 
-def ideal(literal: Constant) -> Value:
+def ideal(literal: Constant) -> go.Value:
     """Returns the value of a literal where no type is expected; raises `ExecutionError` for nil."""
     number = literal.value
     if number is None:
-        raise ExecutionError("`nil` is not a command")
+        raise go.ExecutionError("`nil` is not a command")
     if not isinstance(number, Number):
         return number
     if number.complex is not None:
@@ -109,7 +97,7 @@ def ideal(literal: Constant) -> Value:
     if number.looks_floating:
         return number.floating
     if number.integer is None:
-        raise ExecutionError(f"`{number.text}` overflows an int")
+        raise go.ExecutionError(f"`{number.text}` overflows an int")
     return number.integer
 
 
@@ -119,12 +107,12 @@ def exactly(cls: type, name: str, form: str = "") -> Parameter:
     `form` is the attribute of `Number` that a literal is read from; without it, the literal's value itself is used.
     """
 
-    def convert(value: Value) -> Value:
+    def convert(value: go.Value) -> go.Value:
         if type(value) is cls:
             return value
         raise wrong_type(value, name)
 
-    def convert_literal(literal: Constant) -> Value:
+    def convert_literal(literal: Constant) -> go.Value:
         value = getattr(literal.value, form, None) if form else literal.value
         if type(value) is cls:
             return value
@@ -136,8 +124,8 @@ def exactly(cls: type, name: str, form: str = "") -> Parameter:
 def struct_of(name: str) -> Parameter:
     """Returns a parameter that accepts the structs of one type, and no literals."""
 
-    def convert(value: Value) -> Struct:
-        if isinstance(value, Struct) and value.type.name == name:
+    def convert(value: go.Value) -> go.Struct:
+        if isinstance(value, go.Struct) and value.type.name == name:
             return value
         raise wrong_type(value, name)
 
@@ -147,25 +135,25 @@ def struct_of(name: str) -> Parameter:
     return Parameter(name, convert, refuse_literal)
 
 
-def _convert_any(value: Value) -> Value:
+def _convert_any(value: go.Value) -> go.Value:
     # Go converts an interface with methods, even a nil one, to an interface{} without any; an absent user is kept.
-    if type(value) is Struct and value.boxed:
-        return Struct(value.type, value.source)
-    return None if value is INVALID or (type(value) is Nil and value.type.kind == "interface") else value
+    if type(value) is go.Struct and value.boxed:
+        return go.Struct(value.type, value.source)
+    return None if value is go.INVALID or (type(value) is go.Nil and value.type.kind == "interface") else value
 
 
-def _convert_map(value: Value) -> Map:
-    if value is INVALID:
-        return Map((), nil=True)
-    if is_string_map(value):
+def _convert_map(value: go.Value) -> go.Map:
+    if value is go.INVALID:
+        return go.Map((), nil=True)
+    if go.is_string_map(value):
         return value  # type: ignore[no-any-return]
-    raise wrong_type(value, ANY_MAP.name)
+    raise wrong_type(value, go.ANY_MAP.name)
 
 
-def _map_literal(literal: Constant) -> Map:
+def _map_literal(literal: Constant) -> go.Map:
     if literal.value is None:
-        return Map((), nil=True)
-    raise wrong_literal(literal, ANY_MAP.name)
+        return go.Map((), nil=True)
+    raise wrong_literal(literal, go.ANY_MAP.name)
 
 
 STRING = exactly(bytes, "string")
@@ -174,50 +162,50 @@ INT = exactly(int, "int", "integer")
 FLOAT = exactly(float, "float64", "floating")
 ANY = Parameter("interface {}", _convert_any, lambda literal: None if literal.value is None else ideal(literal))
 REFLECTED = Parameter(
-    "reflect.Value", lambda value: value, lambda literal: INVALID if literal.value is None else ideal(literal)
+    "reflect.Value", lambda value: value, lambda literal: go.INVALID if literal.value is None else ideal(literal)
 )
-MAP = Parameter(ANY_MAP.name, _convert_map, _map_literal)
+MAP = Parameter(go.ANY_MAP.name, _convert_map, _map_literal)
 
 
-def read(receiver: Value, name: bytes, budget: RenderBudget) -> Value:
+def read(receiver: go.Value, name: bytes, budget: RenderBudget) -> go.Value:
     """Returns the field, the key's value or the method's result of that name.
 
     The result for the receiver `INVALID` is `INVALID`.
     """
-    if type(receiver) is Struct:
+    if type(receiver) is go.Struct:
         getter = receiver.type.getters.get(name)
         if getter is not None:
             return getter(receiver.source)
-    elif receiver is INVALID:
-        return INVALID
+    elif receiver is go.INVALID:
+        return go.INVALID
     method = method_of(receiver, name)
     if method is not None:
         return call_method(method, receiver, name, (), budget)
-    if receiver is None or isinstance(receiver, Nil):
-        raise ExecutionError(f"`{name.decode()}` is read from nil")
-    if isinstance(receiver, Map):
+    if receiver is None or isinstance(receiver, go.Nil):
+        raise go.ExecutionError(f"`{name.decode()}` is read from nil")
+    if isinstance(receiver, go.Map):
         return receiver.lookup(name)
-    raise ExecutionError(f"a `{type_of(receiver).name}` has no field `{name.decode()}`")
+    raise go.ExecutionError(f"a `{go.type_of(receiver).name}` has no field `{name.decode()}`")
 
 
-def method_of(receiver: Value, name: bytes) -> Function | None:
+def method_of(receiver: go.Value, name: bytes) -> Function | None:
     """Returns the method of that name, or None if the receiver's type does not have it."""
-    if receiver is None or receiver is INVALID:
+    if receiver is None or receiver is go.INVALID:
         return None
-    method: Function | None = type_of(receiver).methods.get(name)
+    method: Function | None = go.type_of(receiver).methods.get(name)
     return method
 
 
 def call_method(
     method: Function,
-    receiver: Value,
+    receiver: go.Value,
     name: bytes,
-    arguments: Sequence[Callable[[Parameter], Value]],
+    arguments: Sequence[Callable[[Parameter], go.Value]],
     budget: RenderBudget,
-) -> Value:
+) -> go.Value:
     """Calls a method with arguments that are evaluated for its parameters."""
     if not method.accepts(len(arguments)):
-        raise ExecutionError(f"the method `{name.decode()}` does not take {len(arguments)} arguments")
+        raise go.ExecutionError(f"the method `{name.decode()}` does not take {len(arguments)} arguments")
     values = [argument(method.parameter(index)) for index, argument in enumerate(arguments)]
     budget.spend(1 + (sum(len(each) for each in values if type(each) is bytes) >> 4))
     result = method.call(budget, receiver, *values) if method.budgeted else method.call(receiver, *values)
@@ -250,7 +238,5 @@ class Vocabulary:
         return TemplateMistake(message, start, end, did_you_mean(name, self.functions))
 
 
-def did_you_mean(name: str, names: Iterable[str]) -> str | None:
-    """Returns the help for an unknown name: the known name that is most similar to it."""
-    meant = difflib.get_close_matches(name, names, n=1)
-    return f"did you mean `{meant[0]}`?" if meant else None
+UNKNOWN = special(lambda _run, _dot, _arguments: go.INVALID, rest=ANY)
+"""Replaces a function that does not exist, so that its arguments are still checked for mistakes."""

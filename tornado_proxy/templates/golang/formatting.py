@@ -69,7 +69,7 @@ class Printer:
     def write(self, text: bytes) -> None:
         """Adds text to the buffer."""
         self.size += len(text)
-        self.budget.fit(self.size)
+        self.budget.check_size(self.size)
         self.buffer.append(text)
 
     def pad(self, text: bytes, *, zeros: bool = True) -> None:

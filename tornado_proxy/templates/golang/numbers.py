@@ -25,7 +25,6 @@ _HEX_DIGITS = r"[0-9a-fA-F](?:_?[0-9a-fA-F])*"
 _HEXADECIMAL = re.compile(rf"[+-]?0[xX](?:_?{_HEX_DIGITS}(?:\.(?:{_HEX_DIGITS})?)?|\.{_HEX_DIGITS})[pP][+-]?{_DIGITS}")
 _SPECIAL = re.compile(r"[+-]?(?:inf|infinity)|nan", re.IGNORECASE)
 _COMPLEX = re.compile(r"(?P<real>.+?(?<![eEpP]))(?P<imaginary>[+-].*)i")
-_ZERO_DECIMALS = re.compile(r"\.0+\Z")
 
 
 class NumberError(ValueError):
@@ -99,11 +98,6 @@ def parse_float(text: str) -> float:
     if math.isinf(number):
         raise NumberError(f"`{text}` is out of range")
     return number
-
-
-def trim_zero_decimals(text: str) -> str:
-    """Removes `.0`, `.00` and so on from the end of a text, as the package cast does to read an integer."""
-    return _ZERO_DECIMALS.sub("", text)
 
 
 @dataclass(frozen=True, slots=True)

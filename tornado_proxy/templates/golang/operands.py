@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from tornado_proxy.templates.golang import nodes
 from tornado_proxy.templates.golang.calling import (
-    ANY,
+    UNKNOWN,
     Function,
     Parameter,
     Vocabulary,
@@ -17,7 +17,6 @@ from tornado_proxy.templates.golang.calling import (
     ideal,
     method_of,
     read,
-    special,
 )
 from tornado_proxy.templates.golang.values import INVALID, ExecutionError, Value
 from tornado_proxy.templates.template import RenderBudget, TemplateMistake
@@ -55,7 +54,7 @@ class Run:
         self.size += size
         if size > _LONG or self.size > self.budget.limits.text:
             self.budget.spend(size >> 4)
-            self.budget.fit(self.size)
+            self.budget.check_size(self.size)
         self.out.append(text)
 
     def invoke(self, template: Execute, dot: Value) -> None:
@@ -91,9 +90,6 @@ UNSET = object()
 HIDDEN = -1
 """The index of a variable that Go's parser knows at this place, although nothing can have set it."""
 _UNDECLARED = -2
-
-# Replaces a function that does not exist, so that its arguments are still checked for mistakes.
-_UNKNOWN = special(lambda _run, _dot, _arguments: INVALID, rest=ANY)
 
 
 class Operands:
@@ -227,7 +223,7 @@ class Operands:
         elif not function.accepts(count):
             fail = self.failing(f"`{name}` does not take {count} arguments", identifier.start, command[-1].end)
         if function is None or fail is not None:
-            function = _UNKNOWN
+            function = UNKNOWN
         arguments = [self._argument(each, function.parameter(index)) for index, each in enumerate(operands)]
         if fail is not None:
             return fail

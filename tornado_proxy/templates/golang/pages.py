@@ -23,23 +23,11 @@ from functools import cache
 from operator import attrgetter
 from typing import Any
 
+from tornado_proxy.templates.golang import calling
 from tornado_proxy.templates.golang import values as go
-from tornado_proxy.templates.golang.calling import (
-    ANY,
-    INT,
-    STRING,
-    Function,
-    Parameter,
-    Vocabulary,
-    budgeted,
-    function,
-    special,
-    struct_of,
-    wrong_type,
-)
 from tornado_proxy.templates.golang.moments import Moment
 from tornado_proxy.templates.golang.operands import Evaluate, Run
-from tornado_proxy.templates.golang.parser import ROOT
+from tornado_proxy.templates.golang.parser import OUTERMOST
 from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.sprig import REFUSED, functions
 from tornado_proxy.templates.golang.sprig.dates import TIME
@@ -150,7 +138,7 @@ ERROR = go.StructType(
     "ptr",
     opaque=True,
     stringer=lambda value: go_string(str(value.source)),
-    methods={b"Error": function(lambda receiver: go_string(str(receiver.source)))},
+    methods={b"Error": calling.function(lambda receiver: go_string(str(receiver.source)))},
 )
 
 _MAKERS: Mapping[type, Callable[[Any, RenderBudget], go.Value]] = {
@@ -195,11 +183,11 @@ def _human_size(size: int) -> bytes:
 def _convert_size(value: go.Value) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return int(value)
-    raise wrong_type(value, "int64")
+    raise calling.wrong_type(value, "int64")
 
 
-_SIZE = Parameter("int64", _convert_size, INT.literal)
-_REQUEST = struct_of(REQUEST.name)
+_SIZE = calling.Parameter("int64", _convert_size, calling.INT.literal)
+_REQUEST = calling.struct_of(REQUEST.name)
 
 
 def _scheme(request: go.Struct) -> bytes:
@@ -217,25 +205,25 @@ def _template_of_text(run: Run, dot: go.Value, arguments: Sequence[Evaluate]) ->
         raise go.ExecutionError(str(mistake)) from mistake
     within = Run(program.templates, run.budget)
     within.helpers, within.depth = run.helpers, run.depth
-    within.invoke(program.templates[ROOT], go.INVALID if data is None else data)
+    within.invoke(program.templates[OUTERMOST], go.INVALID if data is None else data)
     return b"".join(within.out)
 
 
-PAGE_FUNCTIONS: Mapping[str, Function] = {
-    "humanSize": function(_human_size, _SIZE),
-    "now": function(lambda: go.Struct(TIME, Moment(0).plus(time.time_ns()))),
-    "requestHost": function(lambda request: request.source.host, _REQUEST),
-    "requestScheme": function(_scheme, _REQUEST),
-    "requestURI": function(
+PAGE_FUNCTIONS: Mapping[str, calling.Function] = {
+    "humanSize": calling.function(_human_size, _SIZE),
+    "now": calling.function(lambda: go.Struct(TIME, Moment(0).plus(time.time_ns()))),
+    "requestHost": calling.function(lambda request: request.source.host, _REQUEST),
+    "requestScheme": calling.function(_scheme, _REQUEST),
+    "requestURI": calling.function(
         lambda request: b"%b://%b%b" % (_scheme(request), request.source.host, request.source.request_uri), _REQUEST
     ),
-    "toYaml": budgeted(write_yaml, ANY),
-    "tpl": special(_template_of_text, STRING, ANY),
+    "toYaml": calling.budgeted(write_yaml, calling.ANY),
+    "tpl": calling.special(_template_of_text, calling.STRING, calling.ANY),
 }
 """The functions for pages, in addition to those of rules."""
 
 
 @cache
-def vocabulary() -> Vocabulary:
+def vocabulary() -> calling.Vocabulary:
     """Returns the functions that pages may call."""
-    return Vocabulary({**STANDARD, **functions(), **PAGE_FUNCTIONS}, REFUSED)
+    return calling.Vocabulary({**STANDARD, **functions(), **PAGE_FUNCTIONS}, REFUSED)

@@ -11,7 +11,7 @@ from tornado_proxy.templates.golang.nodes import parse_action
 from tornado_proxy.templates.golang.text import go_string, trim_space
 from tornado_proxy.templates.template import TemplateMistake
 
-ROOT = b"template-string-loaded"
+OUTERMOST = b"template-string-loaded"
 """The name of the outermost template in s3-proxy; a template that defines it has no text of its own."""
 MOST_TEMPLATES = 100
 _CLOSERS = ("end", "else", "else if", "else with")
@@ -36,22 +36,15 @@ _SPACE = " \t\r\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
-    """Text that is written unchanged; `start` is its offset in the template."""
+class TemplatePiece:
+    """Text that is written unchanged, or the text of an action without its delimiters; `start` is its offset."""
 
     text: str
     start: int
+    is_action: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Inside:
-    """The text of one action, without delimiters and trim markers; `start` is its offset."""
-
-    text: str
-    start: int
-
-
-def scan(text: str) -> Iterator[Plain | Inside]:
+def scan(text: str) -> Iterator[TemplatePiece]:
     """Yields the pieces of a template in order; raises `TemplateMistake` for one that is not closed."""
     position = 0
     while (left := _LEFT.search(text, position)) is not None:
@@ -59,17 +52,17 @@ def scan(text: str) -> Iterator[Plain | Inside]:
         if left[0].endswith("-"):
             plain = plain.rstrip(_SPACE)
         if plain:
-            yield Plain(plain, position)
+            yield TemplatePiece(plain, position)
         comment = _comment_end(text, left)
         if comment is not None:
             position = comment
             continue
         start = left.end()
         end, close, trims = _action_end(text, start)
-        yield Inside(text[start:end], start)
+        yield TemplatePiece(text[start:end], start, is_action=True)
         position = _after(text, close) if trims else close
     if position < len(text):
-        yield Plain(text[position:], position)
+        yield TemplatePiece(text[position:], position)
 
 
 def _comment_end(text: str, left: re.Match[str]) -> int | None:
@@ -120,18 +113,18 @@ class ParsedTemplate:
     @property
     def callable(self) -> Mapping[bytes, nodes.Body]:
         """The bodies of all templates that can be called by name, including the outermost."""
-        return {**self.templates, ROOT: self.body}
+        return {**self.templates, OUTERMOST: self.body}
 
 
 def parse(text: str) -> ParsedTemplate:
     """Returns the tree of a template; raises `TemplateMistake`, with offsets in code points, for an invalid one."""
     parser = _TemplateParser(scan(text))
     body = parser.top()
-    defined = parser.templates.pop(ROOT, ())
+    defined = parser.templates.pop(OUTERMOST, ())
     if _is_empty(defined):
         return ParsedTemplate(body, parser.templates)
     if not _is_empty(body):
-        message = f"the template `{ROOT.decode()}` is defined twice: the text around its definition is one"
+        message = f"the template `{OUTERMOST.decode()}` is defined twice: the text around its definition is one"
         raise TemplateMistake(message, *parser.root_definition)
     return ParsedTemplate(defined, parser.templates)
 
@@ -158,7 +151,7 @@ class _Found:
 class _TemplateParser:
     """Builds the tree from the pieces of a template; each method consumes the pieces of its part."""
 
-    def __init__(self, pieces: Iterator[Plain | Inside]) -> None:
+    def __init__(self, pieces: Iterator[TemplatePiece]) -> None:
         self._pieces = pieces
         self._depth = 0
         self._ranges = 0
@@ -175,7 +168,7 @@ class _TemplateParser:
     def _pieces_up_to_closer(self, *, outermost: bool = False) -> tuple[nodes.Body, _Found | None]:
         made: list[nodes.Node] = []
         for piece in self._pieces:
-            if isinstance(piece, Plain):
+            if not piece.is_action:
                 made.append(nodes.TextNode(go_string(piece.text)))
                 continue
             found = _Found(parse_action(piece.text, piece.start), piece.start)
@@ -209,7 +202,7 @@ class _TemplateParser:
         self._ranges = ranges
         _must_end(closer, opening)
         name, start = opening.action.name or b"", opening.action.name_start
-        if name == ROOT:
+        if name == OUTERMOST:
             self.root_definition = opening.base + start, opening.base + opening.action.end
         if _is_empty(self.templates.get(name, ())):
             self.templates[name] = body

@@ -9,7 +9,7 @@ from tornado_proxy.templates.golang import nodes
 from tornado_proxy.templates.golang.calling import Vocabulary
 from tornado_proxy.templates.golang.formatting import printed
 from tornado_proxy.templates.golang.operands import HIDDEN, UNSET, Execute, Leaving, Operands, Run
-from tornado_proxy.templates.golang.parser import ROOT, parse
+from tornado_proxy.templates.golang.parser import OUTERMOST, parse
 from tornado_proxy.templates.golang.values import INVALID, ExecutionError, Map, Slice, Value, is_true, type_name
 from tornado_proxy.templates.template import LimitError, RenderBudget, TemplateMistake
 
@@ -174,7 +174,7 @@ class Program:
         """Returns the output of the template for the data; raises `RenderError`."""
         run = Run(self.templates, budget)
         try:
-            run.invoke(self.templates[ROOT], INVALID if data is None else data)
+            run.invoke(self.templates[OUTERMOST], INVALID if data is None else data)
         except RecursionError:
             raise LimitError("the template nests too deep") from None
         return b"".join(run.out)

@@ -13,7 +13,7 @@ from functools import cache
 
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.templates.golang import nodes
-from tornado_proxy.templates.golang.calling import Vocabulary, did_you_mean, read
+from tornado_proxy.templates.golang.calling import Vocabulary, read
 from tornado_proxy.templates.golang.numbers import Number
 from tornado_proxy.templates.golang.parser import ParsedTemplate
 from tornado_proxy.templates.golang.program import Program, calls_helpers, leading
@@ -28,6 +28,7 @@ from tornado_proxy.templates.template import (
     RenderLimits,
     TargetKeyRewriteData,
     TemplateMistake,
+    did_you_mean,
     refuse,
     trimmed,
 )

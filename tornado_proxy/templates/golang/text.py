@@ -63,8 +63,7 @@ def _of_category(prefix: str) -> Callable[[str], bool]:
 
 
 # unicode.IsLetter, and so on; a digit may be of any script.
-is_letter, is_number, is_punct, is_digit = map(_of_category, ("L", "N", "P", "Nd"))
-is_upper, is_lower, is_title = map(_of_category, ("Lu", "Ll", "Lt"))
+is_letter, is_digit, is_upper, is_lower, is_title = map(_of_category, ("L", "Nd", "Lu", "Ll", "Lt"))
 
 
 def is_print(rune: str) -> bool:

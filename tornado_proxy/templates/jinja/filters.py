@@ -25,17 +25,17 @@ LIMITS = RenderLimits(steps=50_000, text=65_536, items=65_536, unit="characters"
 MOST_BITS = 1024
 """The size of the largest integer."""
 
-KEY = " budget"
+BUDGET = " budget"
 """The name of the budget among a template's variables; no template can spell it."""
 
 
 def budget_of(context: Context) -> RenderBudget:
     """Returns the budget of a rendering."""
-    budget: RenderBudget = context.parent[KEY]
+    budget: RenderBudget = context.parent[BUDGET]
     return budget
 
 
-def read(budget: RenderBudget, *values: object) -> None:
+def charge_reading(budget: RenderBudget, *values: object) -> None:
     """Charges for values and all that they hold; a list that stands in several places counts in each."""
     rest: list[Any] = list(values)
     while rest:
@@ -47,7 +47,7 @@ def read(budget: RenderBudget, *values: object) -> None:
             rest.extend(value.values() if isinstance(value, dict) else value)
 
 
-def keep(budget: RenderBudget, value: object) -> None:
+def charge_result(budget: RenderBudget, value: object) -> None:
     """Charges for a result."""
     if isinstance(value, str):
         budget.text(len(value))
@@ -165,7 +165,7 @@ def apply(budget: RenderBudget, operator: str, left: Any, right: Any) -> Any:
         case ("*", list() | tuple() as items, int() as times) | ("*", int() as times, list() | tuple() as items):
             budget.items(len(items) * max(times, 0))
         case "%", str(), _:
-            read(budget, right)
+            charge_reading(budget, right)
             budget.text(formatted(left, right))
         case _:
             raise RenderError(f"`{operator}` cannot be put between {described(left)} and {described(right)}")
@@ -260,11 +260,11 @@ def _paid(function: Filter, size: Size | None = None) -> Filter:
     def filtered(context: Context, value: Any, *args: Any, **kwargs: Any) -> Any:
         budget = budget_of(context)
         budget.spend()
-        read(budget, value, args, kwargs)
+        charge_reading(budget, value, args, kwargs)
         if size is not None:
-            budget.fit(size(value, *args, **kwargs))
+            budget.check_size(size(value, *args, **kwargs))
         result = function(context, value, *args, **kwargs)
-        keep(budget, result)
+        charge_result(budget, result)
         return result
 
     return filtered
@@ -329,7 +329,7 @@ _TESTS = (
 def _paid_test(test: Callable[..., bool]) -> Callable[..., bool]:
     @pass_context
     def tested(context: Context, value: Any, *args: Any) -> bool:
-        read(budget_of(context), value, args)
+        charge_reading(budget_of(context), value, args)
         return test(value, *args)
 
     return tested

@@ -9,7 +9,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from math import isinf
 
 from jinja2 import Environment, TemplateSyntaxError, nodes
@@ -18,7 +17,7 @@ from jinja2.parser import Parser
 
 from tornado_proxy.templates.jinja.filters import FILTERS, GLOBALS, TESTS
 from tornado_proxy.templates.jinja.views import NAMES, RECORDS
-from tornado_proxy.templates.template import Reference, TemplateMistake, group_number, refuse
+from tornado_proxy.templates.template import Reference, TemplateMistake, did_you_mean, group_number, refuse
 
 CLOSED = ("if", "for", "set", "with", "macro", "call", "filter", "raw")
 """The statements that end at an `end…` of their own."""
@@ -148,17 +147,17 @@ class TemplateReading:
             start, message, hint = node.lineno, _refusal(node), None
             match node:
                 case nodes.Filter() if node.name not in FILTERS:
-                    message, hint = f"unknown filter `{node.name}`", _near(node.name, FILTERS)
+                    message, hint = f"unknown filter `{node.name}`", did_you_mean(node.name, FILTERS)
                 case nodes.Test() if node.name not in TESTS:
                     start = self._tokens.after(start)
-                    message, hint = f"unknown test `{node.name}`", _near(node.name, TESTS)
+                    message, hint = f"unknown test `{node.name}`", did_you_mean(node.name, TESTS)
                 case nodes.Name() if node.name not in known_names | _SPECIAL_NAMES:
                     message = f"unknown variable `{node.name}`"
-                    hint = _path_to(node.name, groups) or _near(node.name, known_names)
+                    hint = _path_to(node.name, groups) or did_you_mean(node.name, known_names)
                 case nodes.Getattr() if node.attr not in RECORDS.get(record := self._dotted(node.node), (node.attr,)):
                     start, fields = self._tokens.after(start), RECORDS[record]
                     message = f"`{record}` has no field `{node.attr}`"
-                    hint = _near(node.attr, fields) or "it has " + ", ".join(f"`{field}`" for field in fields)
+                    hint = did_you_mean(node.attr, fields) or "it has " + ", ".join(f"`{field}`" for field in fields)
             if message is not None:
                 yield TemplateMistake(message, start, self._tokens.end(start), hint)
 
@@ -166,7 +165,7 @@ class TemplateReading:
         for name, start, end in self.group_references():
             number = group_number(name)
             if name not in names and (number is None or number > group_count):
-                yield TemplateMistake(f"the source has no group `{name}`", start, end, _near(name, names))
+                yield TemplateMistake(f"the source has no group `{name}`", start, end, did_you_mean(name, names))
 
     def _dotted(self, node: nodes.Node) -> str:
         """Returns a chain of fields, `target.bucket`; it is empty unless it begins with a variable of `NAMES`."""
@@ -207,8 +206,3 @@ def _path_to(name: str, groups: Collection[str]) -> str | None:
     """Returns a hint at the group or the field of that name."""
     record = "groups" if name in groups else next((path for path, fields in RECORDS.items() if name in fields), None)
     return f"did you mean `{record}.{name}`?" if record else None
-
-
-def _near(word: str, words: Collection[str]) -> str | None:
-    near = get_close_matches(word, words, n=1)
-    return f"did you mean `{near[0]}`?" if near else None

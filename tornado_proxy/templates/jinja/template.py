@@ -22,20 +22,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
 
 from tornado_proxy.goregex.matching import Captures
-from tornado_proxy.templates.jinja.filters import (
-    FILTERS,
-    GLOBALS,
-    KEY,
-    LIMITS,
-    TESTS,
-    TEXT_METHODS,
-    apply,
-    budget_of,
-    described,
-    keep,
-    read,
-    written,
-)
+from tornado_proxy.templates.jinja import filters
 from tornado_proxy.templates.jinja.source import TemplateReading, parse, reworded
 from tornado_proxy.templates.jinja.views import Lookup, Record, variables
 from tornado_proxy.templates.template import (
@@ -76,20 +63,20 @@ def _wrapped(name: str, node: nodes.Node, *args: nodes.Expr) -> nodes.Filter:
 def _each(context: Context, value: Any, steps: int) -> Any:
     """Returns the items of a loop after charging for all its rounds."""
     items = value if isinstance(value, (str, list, tuple, dict)) else list(value)
-    budget_of(context).spend(len(items) * steps)
+    filters.budget_of(context).spend(len(items) * steps)
     return items
 
 
 @pass_context
 def _read(context: Context, value: Any) -> Any:
-    read(budget_of(context), value)
+    filters.charge_reading(filters.budget_of(context), value)
     return value
 
 
 @pass_context
 def _concatenated(context: Context, values: list[object]) -> str:
-    texts = [written(value) for value in values]
-    budget_of(context).text(sum(map(len, texts)))
+    texts = [filters.written(value) for value in values]
+    filters.budget_of(context).text(sum(map(len, texts)))
     return "".join(texts)
 
 
@@ -97,7 +84,7 @@ HIDDEN_FILTERS: Mapping[str, Callable[..., Any]] = {" each": _each, " read": _re
 """The filters that only an instrumented tree names."""
 
 _ATTRIBUTES: Mapping[type, Collection[str]] = {
-    str: TEXT_METHODS,
+    str: filters.TEXT_METHODS,
     dict: frozenset({"get", "items", "keys", "values"}),
     LoopContext: frozenset(
         (
@@ -115,17 +102,17 @@ _JINJA_ARGUMENTS = ("_loop_vars", "_block_vars")
 @pass_context
 def _finalize(context: Context, value: object) -> str:
     """Returns the text of an expression between `{{` and `}}`."""
-    text = written(value)
-    budget_of(context).text(len(text))
+    text = filters.written(value)
+    filters.budget_of(context).text(len(text))
     return text
 
 
 def _joined(pieces: Iterable[str]) -> str:
     """Returns the output of a template, or of a part of it."""
-    size, kept, budget = 0, [], RenderBudget(LIMITS)
+    size, kept, budget = 0, [], RenderBudget(filters.LIMITS)
     for piece in pieces:
         size += len(piece)
-        budget.fit(size)
+        budget.check_size(size)
         kept.append(piece)
     return "".join(kept)
 
@@ -144,9 +131,9 @@ class KeyEnvironment(ImmutableSandboxedEnvironment):
             optimized=False,  # constants are evaluated at rendering, where there is a budget to charge
             cache_size=0,
         )
-        self.globals = dict(GLOBALS)
-        self.filters = {**FILTERS, **HIDDEN_FILTERS}
-        self.tests = dict(TESTS)
+        self.globals = dict(filters.GLOBALS)
+        self.filters = {**filters.FILTERS, **HIDDEN_FILTERS}
+        self.tests = dict(filters.TESTS)
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """Returns an attribute of a value, if its type has it in templates."""
@@ -163,7 +150,7 @@ class KeyEnvironment(ImmutableSandboxedEnvironment):
     def getitem(self, obj: Any, argument: Any) -> Any:
         """Returns an item of a text or list by position, of a mapping by key, of anything else as an attribute."""
         if isinstance(obj, Record | Lookup | Namespace):
-            return self.getattr(obj, written(argument))
+            return self.getattr(obj, filters.written(argument))
         # A tuple as a key would be hashed, whatever is nested in it.
         if isinstance(obj, (str, list, tuple, dict)) and not isinstance(argument, tuple):
             with suppress(LookupError, TypeError):
@@ -172,38 +159,38 @@ class KeyEnvironment(ImmutableSandboxedEnvironment):
 
     def call(self, context: Context, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Calls a macro, a function or a method; raises `SecurityError` for anything else."""
-        budget = budget_of(context)
+        budget = filters.budget_of(context)
         budget.spend()
         for name in _JINJA_ARGUMENTS:
             kwargs.pop(name, None)
         if isinstance(obj, Macro):
             return context.call(obj, *args, **kwargs)
-        read(budget, args, kwargs)
+        filters.charge_reading(budget, args, kwargs)
         if isinstance(obj, BuiltinMethodType) and isinstance(obj.__self__, str):
-            size = TEXT_METHODS[obj.__name__]
-            read(budget, obj.__self__)
+            size = filters.TEXT_METHODS[obj.__name__]
+            filters.charge_reading(budget, obj.__self__)
             budget.text(size(obj.__self__, *args, **kwargs) if size else 0)
         elif not _is_callable(obj):
-            raise SecurityError(f"{described(obj)} cannot be called")
+            raise SecurityError(f"{filters.described(obj)} cannot be called")
         result = context.call(obj, *args, **kwargs)
-        keep(budget, result)
+        filters.charge_result(budget, result)
         return result
 
     def _nothing(self, obj: object, name: object) -> Undefined:
         """Returns an undefined value, whose message does not write out the two values: they may be nested."""
-        missing = f"`{name}`" if isinstance(name, (str, int)) else f"item for {described(name)}"
-        return self.undefined(f"{described(obj)} has no {missing}")
+        missing = f"`{name}`" if isinstance(name, (str, int)) else f"item for {filters.described(name)}"
+        return self.undefined(f"{filters.described(obj)} has no {missing}")
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
         """Returns the result of an operator."""
-        return apply(budget_of(context), operator, left, right)
+        return filters.apply(filters.budget_of(context), operator, left, right)
 
 
 def _is_callable(obj: Any) -> bool:
     """Returns whether a template may call something that is not a macro."""
     if isinstance(obj, (BuiltinMethodType, MethodType)):
         return obj.__name__ in _ATTRIBUTES.get(type(obj.__self__), ())
-    return any(obj is function for function in GLOBALS.values())
+    return any(obj is function for function in filters.GLOBALS.values())
 
 
 _ENVIRONMENT = KeyEnvironment()
@@ -221,7 +208,9 @@ class JinjaTemplate:
 
     def render(self, captures: Captures, data: TargetKeyRewriteData) -> str:
         """Returns the output without line ends and outer spaces; raises `RenderError`."""
-        context = self._compiled.new_context({**variables(captures, data), KEY: RenderBudget(LIMITS)})
+        context = self._compiled.new_context(
+            {**variables(captures, data), filters.BUDGET: RenderBudget(filters.LIMITS)}
+        )
         try:
             # Not Template.render: on an error it would rewrite the traceback by line numbers, which here are offsets.
             return trimmed(_joined(self._compiled.root_render_func(context)))

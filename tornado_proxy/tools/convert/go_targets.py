@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.templates.golang import compile_template, nodes
-from tornado_proxy.templates.golang.parser import Plain, parse, scan
+from tornado_proxy.templates.golang.parser import parse, scan
 from tornado_proxy.templates.golang.program import leading
 from tornado_proxy.templates.template import GO_SPACES, TemplateMistake
 from tornado_proxy.tools.convert.patterns import (
@@ -177,7 +177,7 @@ class _TemplateRewriter:
         if not directory:
             return
         for node, piece in zip(body, scan(self._text), strict=False):
-            if isinstance(piece, Plain):
+            if not piece.is_action:
                 if bare := piece.text.lstrip(GO_SPACES + "\r\n"):
                     start = piece.start + len(piece.text) - len(bare)
                     self._edits[start] = (start + below_prefix(bare, directory), "/")

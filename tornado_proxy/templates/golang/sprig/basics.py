@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from tornado_proxy.templates.golang import values as go
 from tornado_proxy.templates.golang.calling import ANY, BOOL, FLOAT, INT, STRING, Function, budgeted, function
 from tornado_proxy.templates.golang.formatting import shown
-from tornado_proxy.templates.golang.numbers import (
-    NumberError,
-    float_to_int,
-    parse_float,
-    parse_int,
-    trim_zero_decimals,
-    wrap_int,
-)
+from tornado_proxy.templates.golang.numbers import NumberError, float_to_int, parse_float, parse_int, wrap_int
 from tornado_proxy.templates.golang.text import runes
 from tornado_proxy.templates.template import RenderBudget
 
@@ -42,12 +36,15 @@ def _fail(message: bytes) -> go.Value:
     raise go.ExecutionError(runes(message))
 
 
+_ZERO_DECIMALS = re.compile(r"\.0+\Z")
+
+
 def to_int(value: go.Value) -> int:
     """cast.ToInt: truncates floats, reads strings as Go's integer literals; any other value is 0."""
     if isinstance(value, float):
         return float_to_int(value)
     if isinstance(value, bytes):
-        return _read_int(trim_zero_decimals(runes(value)), 0)
+        return _read_int(_ZERO_DECIMALS.sub("", runes(value)), 0)
     return wrap_int(int(value)) if isinstance(value, int) else 0
 
 

@@ -100,7 +100,7 @@ class _Writer:
 
     def _write(self, piece: bytes) -> None:
         self._size += len(piece)
-        self._budget.fit(self._size)
+        self._budget.check_size(self._size)
         self.pieces.append(piece)
 
     def value(self, value: go.Value, depth: int = 0) -> None:
@@ -211,15 +211,13 @@ def from_json(value: Any, budget: RenderBudget, depth: int = 0) -> go.Value:
 
 
 def _number_in_range(text: str) -> float:
-    number = float(text)
-    if math.isinf(number):
+    if math.isinf(number := float(text)):
         raise ValueError(f"the number {text} is out of range")
     return number
 
 
 def _number_or_zero(text: str) -> float:
-    number = float(text)
-    return 0.0 if math.isinf(number) else number
+    return 0.0 if math.isinf(number := float(text)) else number
 
 
 _write_pretty = partial(_write, pretty=True)
@@ -260,7 +258,7 @@ def write_yaml(budget: RenderBudget, value: go.Value) -> bytes:
         return b""
     lines = list(_yaml_lines(json.loads(written), ""))
     size = sum(len(line) + 1 for line in lines)
-    budget.fit(size)
+    budget.check_size(size)
     budget.spend(len(lines))
     return "\n".join(lines).encode()
 

@@ -224,7 +224,7 @@ def _replaced(
         start, end = spans[0]
         new = replacement(spans)
         size += len(new)
-        budget.fit(size)
+        budget.check_size(size)
         pieces += [text[last:start], new]
         last = end
     return b"".join([*pieces, text[last:]])

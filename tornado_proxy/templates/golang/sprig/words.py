@@ -4,21 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from unicodedata import category
 
 from tornado_proxy.templates.golang.calling import STRING, Function, budgeted
-from tornado_proxy.templates.golang.text import (
-    is_letter,
-    is_lower,
-    is_number,
-    is_punct,
-    is_space,
-    is_title,
-    is_upper,
-    lower,
-    runes,
-    title,
-    upper,
-)
+from tornado_proxy.templates.golang.text import is_lower, is_space, is_title, is_upper, lower, runes, title, upper
 from tornado_proxy.templates.template import GO_SPACES, RenderBudget
 
 _WORD_START = re.compile(f"(?:^|(?<=[{GO_SPACES}]))[^{GO_SPACES}]")
@@ -96,21 +85,15 @@ def _camelcase(text: bytes) -> bytes:
 # lower case after it. A connector that is not white space belongs to punctuation before it.
 _WORD = re.compile("[cs]+|p[cp]*|U+(?=Ua)|Ua+|U+|a+|n+|o+")
 
+_IDEOGRAPH = re.compile("[\u4e00-\u9fcc\u3400-\u4d85\U00020000-\U0002b81d]")
+
 
 def _kind(rune: str) -> str:
     if _is_connector(rune):
         return "s" if is_space(rune) else "c"
-    if is_punct(rune):
-        return "p"
     if is_upper(rune):
         return "U"
-    if is_letter(rune) and not _is_ideograph(rune):
-        return "a"
-    return "n" if is_number(rune) else "o"
-
-
-def _is_ideograph(rune: str) -> bool:
-    return "\u4e00" <= rune <= "\u9fcc" or "\u3400" <= rune <= "\u4d85" or "\U00020000" <= rune <= "\U0002b81d"
+    return "o" if _IDEOGRAPH.match(rune) else {"P": "p", "L": "a", "N": "n"}.get(category(rune)[0], "o")
 
 
 def _joined(text: bytes, connector: str) -> bytes:
