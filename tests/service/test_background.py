@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import sys
+import threading
 import weakref
 
 import pytest
@@ -24,6 +26,20 @@ async def test_turns_are_as_usual_after_a_failure():
     with pytest.raises(ValueError, match="broken"):
         await in_background(int, "broken")
     assert (sys.getswitchinterval(), gc.isenabled()) == (usual, True)
+
+
+async def test_one_task_works_at_a_time():
+    """Each restores the settings that it found, so two at once would leave those of the first in force."""
+    both = threading.Barrier(2)
+
+    def meet() -> bool:
+        try:
+            both.wait(0.2)
+        except threading.BrokenBarrierError:
+            return False
+        return True
+
+    assert await asyncio.gather(in_background(meet), in_background(meet)) == [False, False]
 
 
 @pytest.fixture(autouse=True)

@@ -12,6 +12,7 @@ from serving import generation
 from tornado_proxy.gateway.generation import Parts, Shared
 from tornado_proxy.service.generations import GenerationBuilder, GenerationHolder, Unbuildable, bare_stores
 from tornado_proxy.service.snapshot import compile_snapshot, read_snapshot
+from tornado_proxy.storage.cache import CachingStore
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.telemetry.events import Retired
 
@@ -128,6 +129,14 @@ def test_the_store_of_an_unchanged_bucket_is_taken_over(builder):
     second = builder.build(CONFIGURED.replace("other-bucket", "another-bucket"))
     assert second.stores["site"] is first.stores["site"]
     assert second.stores["other"] is not first.stores["other"]
+
+
+def test_a_cache_that_is_turned_on_gets_a_store(builder):
+    """The store of the target is made anew, although its bucket is unchanged."""
+    first = builder.build(CONFIGURED)
+    second = builder.build(CONFIGURED.replace("  other:", "    cache: {maxAge: 10s}\n  other:"))
+    assert isinstance(second.stores["site"].store, CachingStore)
+    assert second.stores["other"] is first.stores["other"]
 
 
 def test_a_provider_that_did_not_change_keeps_what_it_knows(builder):

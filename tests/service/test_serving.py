@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import socket
 import sys
@@ -14,7 +15,7 @@ from tornado_proxy.service.generations import Unbuildable
 from tornado_proxy.service.runtime import run_event_loop
 from tornado_proxy.service.serving import SingleProcess
 from tornado_proxy.service.snapshot import SnapshotReader, compile_snapshot
-from tornado_proxy.service.sockets import named
+from tornado_proxy.service.sockets import Sockets, named
 
 
 @pytest.mark.parametrize("choice", ["uvloop", "asyncio"])
@@ -83,6 +84,18 @@ async def test_a_process_leaves_the_queue_of_sockets_that_it_inherited(tmp_path,
                 listening.accept()
 
 
+async def test_a_process_that_serves_collects_garbage(tmp_path):
+    """The collector is off while a command starts."""
+    serving = _single(tmp_path, "targets: {}\n")
+    gc.disable()
+    try:
+        await serving.start(Sockets((), ""))
+        assert gc.isenabled()
+    finally:
+        gc.enable()
+    await serving.wind_down(0.0)
+
+
 async def test_a_process_shows_the_generation_that_it_serves(tmp_path):
     """The number that it was started with, and the next one once that is in force."""
     serving = _single(tmp_path, number=7)
@@ -90,6 +103,21 @@ async def test_a_process_shows_the_generation_that_it_serves(tmp_path):
     assert serving.workers() == [{"pid": os.getpid(), "generation": 7, "inFlight": 0, "retiring": 0}]
     await serving.activate(8, compile_snapshot(snapshot))
     assert serving.workers()[0]["generation"] == 8
+    await serving.wind_down(0.0)
+
+
+async def test_new_limits_are_for_the_next_connection(tmp_path):
+    """A head that is longer than the limit of the last edit is refused."""
+    serving = _single(tmp_path, "targets: {}\n")
+    listening = socket.create_server(("127.0.0.1", 0))
+    listening.setblocking(False)
+    await serving.start(named([listening]))
+    (tmp_path / "config.yaml").write_text("limits: {maxHeaderSize: 1KiB}\ntargets: {}\n")
+    await serving.activate(2, compile_snapshot(SnapshotReader(tmp_path / "config.yaml", {})()))
+    reader, writer = await asyncio.open_connection(*listening.getsockname())
+    writer.write(b"GET / HTTP/1.1\r\nHost: h\r\nX: " + b"x" * 2000 + b"\r\n\r\n")
+    assert (await reader.readline()).startswith(b"HTTP/1.1 431 ")
+    writer.close()
     await serving.wind_down(0.0)
 
 

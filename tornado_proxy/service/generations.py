@@ -70,7 +70,7 @@ async def in_background(work: Callable[Arguments, Result], *args: Arguments.args
             try:
                 return work(*args, **kwargs)
             finally:
-                gc.enable()
+                gc.enable()  # a service starts without it
                 sys.setswitchinterval(usual)
 
     return await asyncio.to_thread(quietly)
@@ -90,14 +90,13 @@ class GcFreezer:
         self._due = 0 if gc.get_freeze_count() else thaw_after
 
     def freeze(self, new_clients: int = 0) -> None:
-        """Freezes all living objects and turns the collector on; each new S3 client brings the next thaw nearer."""
+        """Freezes all living objects; each new S3 client brings the next thaw nearer."""
         self._due += 1 + CLIENT_WEIGHT * new_clients
         if self._due > self._thaw_after:
             self._due = 0
             gc.unfreeze()
             gc.collect()
         gc.freeze()
-        gc.enable()  # a service starts without it
 
 
 class Unbuildable(Exception):
