@@ -6,16 +6,20 @@ import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import boto3
 import pytest
 from botocore.config import Config
-from moto.server import ThreadedMotoServer
+from moto.backends import get_backend
+from moto.core import DEFAULT_ACCOUNT_ID
+from moto.moto_server.werkzeug_app import MotoRequestHandler, create_backend_app
 from running import free_port
+from werkzeug.serving import make_server
 
 from tornado_proxy.config.model import Bucket, Credentials
 from tornado_proxy.config.secrets import Secret
@@ -32,6 +36,7 @@ class Endpoint:
     url: str
     access_key: str = "access"
     secret_key: str = "secret"
+    inside: Any = field(default=None, compare=False)  # moto's objects, without the network
 
     def bucket(self, name: str, **settings: Any) -> Bucket:
         """The configuration of a bucket there; one attempt, so that what fails fails once."""
@@ -54,14 +59,18 @@ class Endpoint:
 @contextmanager
 def moto() -> Iterator[Endpoint]:
     """S3 of moto on a free port, in a thread."""
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
+    # moto's own server looks through all services for each request, which takes as long as the answer.
+    server = make_server("127.0.0.1", 0, create_backend_app("s3"), threaded=True, request_handler=MotoRequestHandler)
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    inside = get_backend("s3")[DEFAULT_ACCOUNT_ID]["aws"]
     try:
-        with closing(Endpoint(f"http://{host}:{port}")) as endpoint:
+        with closing(Endpoint(f"http://127.0.0.1:{server.port}", inside=inside)) as endpoint:
             yield endpoint
     finally:
-        server.stop()
+        server.shutdown()
+        thread.join()
+        server.server_close()
 
 
 @contextmanager

@@ -77,9 +77,6 @@ def bucket(moto_bucket: Bucketful) -> Iterator[Bucketful]:
     moto_bucket.empty()
 
 
-_INTEGRATION = [pytest.param(name, marks=pytest.mark.integration) for name in ("radosgw", "radosgw_executor")]
-
-
 _AROUND_MEMORY: dict[str, Callable[[Store], Store]] = {
     "memory": lambda store: store,
     "measured": lambda store: MeasuredStore(store, "site", lambda _: None),
@@ -89,9 +86,23 @@ _AROUND_MEMORY: dict[str, Callable[[Store], Store]] = {
 }
 
 
-@pytest.fixture(params=["memory", "measured", "cached", "revalidated", "moto", "moto_executor", *_INTEGRATION])
+_STORES = [*_AROUND_MEMORY, "moto", pytest.param("radosgw", marks=pytest.mark.integration)]
+_READ_BY_BOTO3 = ["moto_executor", pytest.param("radosgw_executor", marks=pytest.mark.integration)]
+
+
+@pytest.fixture(params=[*_STORES, *_READ_BY_BOTO3])
 def world(request: pytest.FixtureRequest) -> Iterator[World]:
     """Each store there is, empty."""
+    yield from _world(request)
+
+
+@pytest.fixture(params=_STORES)
+def writable(request: pytest.FixtureRequest) -> Iterator[World]:
+    """Each store that writes in its own way, empty."""
+    yield from _world(request)
+
+
+def _world(request: pytest.FixtureRequest) -> Iterator[World]:
     if request.param in _AROUND_MEMORY:
         made = in_memory()
         yield replace(made, store=_AROUND_MEMORY[request.param](made.store))

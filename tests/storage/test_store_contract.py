@@ -453,36 +453,36 @@ async def test_every_key_is_reached(world, key):
     [[], [0], [1], [10, 0, 10], [5 * MIB], [5 * MIB, 1], [3 * MIB] * 4, [16 * MIB], [65_536] * 81],
     ids=str,
 )
-async def test_chunks_become_an_object(world, sizes):
+async def test_chunks_become_an_object(writable, sizes):
     """An upload is stored whole and in order, however large it is and however it comes."""
     chunks = [bytes([number + 1]) * size for number, size in enumerate(sizes)]
-    stored = await world.store.put("a", pieces(*chunks), Write(content_type="text/x"))
-    info = await world.store.head("a", ANY)
+    stored = await writable.store.put("a", pieces(*chunks), Write(content_type="text/x"))
+    info = await writable.store.head("a", ANY)
     assert (info.size, info.content_type, info.etag) == (sum(sizes), "text/x", stored.etag)
-    assert await body_of(world.store, "a") == b"".join(chunks)
+    assert await body_of(writable.store, "a") == b"".join(chunks)
 
 
-async def test_an_object_is_replaced(world):
+async def test_an_object_is_replaced(writable):
     """A write replaces what is there."""
-    world.add("a", b"old")
-    await world.store.put("a", pieces(b"new"), Write())
-    assert await body_of(world.store, "a") == b"new"
+    writable.add("a", b"old")
+    await writable.store.put("a", pieces(b"new"), Write())
+    assert await body_of(writable.store, "a") == b"new"
 
 
 @pytest.mark.parametrize("size", [3, 6 * MIB])
-async def test_an_object_in_the_way_stays(world, size):
+async def test_an_object_in_the_way_stays(writable, size):
     """A write that may not replace finds out that it would, and leaves what is there."""
-    world.add("a", b"old")
+    writable.add("a", b"old")
     with pytest.raises(ObjectExists):
-        await world.store.put("a", pieces(b"n" * size), Write(replace=False))
-    assert await body_of(world.store, "a") == b"old"
+        await writable.store.put("a", pieces(b"n" * size), Write(replace=False))
+    assert await body_of(writable.store, "a") == b"old"
 
 
 @pytest.mark.parametrize("size", [3, 6 * MIB])
-async def test_a_write_that_may_not_replace_stores_what_is_new(world, size):
+async def test_a_write_that_may_not_replace_stores_what_is_new(writable, size):
     """Where nothing is in the way, a write that may not replace is a write."""
-    await world.store.put("a", pieces(b"n" * size), Write(replace=False))
-    assert (await world.store.head("a", ANY)).size == size
+    await writable.store.put("a", pieces(b"n" * size), Write(replace=False))
+    assert (await writable.store.head("a", ANY)).size == size
 
 
 @pytest.mark.parametrize("replaces", [True, False])
@@ -502,19 +502,19 @@ async def test_a_write_that_may_not_replace_stores_what_is_new(world, size):
         ({"If-Modified-Since": "{after}"}, True),
     ],
 )
-async def test_a_conditional_write_onto_an_object(world, headers, allowed, replaces):
+async def test_a_conditional_write_onto_an_object(writable, headers, allowed, replaces):
     """The client's conditions are decided; the target's rule is told apart from them."""
-    conditions = await _conditions(world, headers)
+    conditions = await _conditions(writable, headers)
     error = None if allowed else PreconditionFailed
     if not replaces and headers != {"If-None-Match": "*"}:
         error = ObjectExists
-    write = world.store.put("a", pieces(b"new"), Write(replace=replaces, conditions=conditions))
+    write = writable.store.put("a", pieces(b"new"), Write(replace=replaces, conditions=conditions))
     if error is None:
         await write
     else:
         with pytest.raises(error):
             await write
-    assert await body_of(world.store, "a") == (b"new" if error is None else DIGITS)
+    assert await body_of(writable.store, "a") == (b"new" if error is None else DIGITS)
 
 
 @pytest.mark.parametrize("replaces", [True, False])
@@ -529,56 +529,56 @@ async def test_a_conditional_write_onto_an_object(world, headers, allowed, repla
         (Conditions(if_unmodified_since=datetime(2000, 1, 1, tzinfo=UTC)), True),
     ],
 )
-async def test_a_conditional_write_where_nothing_is(world, conditions, allowed, replaces):
+async def test_a_conditional_write_where_nothing_is(writable, conditions, allowed, replaces):
     """Where nothing is, no If-Match holds and every If-None-Match does (RFC 9110 13.1)."""
-    write = world.store.put("a", pieces(b"new"), Write(replace=replaces, conditions=conditions))
+    write = writable.store.put("a", pieces(b"new"), Write(replace=replaces, conditions=conditions))
     if allowed:
         await write
-        assert await body_of(world.store, "a") == b"new"
+        assert await body_of(writable.store, "a") == b"new"
     else:
         with pytest.raises(PreconditionFailed):
             await write
-        assert not (await world.store.list("")).exists
+        assert not (await writable.store.list("")).exists
 
 
 @pytest.mark.parametrize("headers", [{"If-Match": '"other"'}, {"If-None-Match": "*"}])
-async def test_a_conditional_write_of_many_parts(world, headers):
+async def test_a_conditional_write_of_many_parts(writable, headers):
     """A condition that does not hold keeps a large upload from replacing anything, too."""
-    if world.name == "moto" and "If-Match" in headers:
+    if writable.name == "moto" and "If-Match" in headers:
         pytest.skip("moto's CompleteMultipartUpload does not look at If-Match")
-    conditions = await _conditions(world, headers)
+    conditions = await _conditions(writable, headers)
     with pytest.raises(PreconditionFailed):
-        await world.store.put("a", pieces(b"n" * 6 * MIB), Write(conditions=conditions))
-    assert await body_of(world.store, "a") == DIGITS
+        await writable.store.put("a", pieces(b"n" * 6 * MIB), Write(conditions=conditions))
+    assert await body_of(writable.store, "a") == DIGITS
 
 
-async def test_of_many_writers_one_wins(world):
+async def test_of_many_writers_one_wins(writable):
     """Of writes at one time that may not replace, one stores and all others find it in the way."""
-    if world.name == "moto":
+    if writable.name == "moto":
         pytest.skip("moto looks, then writes, in threads")
-    writes = [world.store.put("a", pieces(b"%d" % number), Write(replace=False)) for number in range(8)]
+    writes = [writable.store.put("a", pieces(b"%d" % number), Write(replace=False)) for number in range(8)]
     results = await asyncio.gather(*writes, return_exceptions=True)
     assert sorted(type(result).__name__ for result in results) == ["ObjectExists"] * 7 + ["Stored"]
 
 
 @pytest.mark.parametrize("size", [0, 9, 10])
-async def test_a_write_up_to_its_largest_size_is_stored(world, size):
+async def test_a_write_up_to_its_largest_size_is_stored(writable, size):
     """As many bytes as may be stored are stored."""
-    await world.store.put("a", pieces(b"n" * size), Write(max_size=10))
-    assert (await world.store.head("a", ANY)).size == size
+    await writable.store.put("a", pieces(b"n" * size), Write(max_size=10))
+    assert (await writable.store.head("a", ANY)).size == size
 
 
 @pytest.mark.parametrize("chunks", [[b"n" * 11], [b"n" * 10, b"n"], [b"n" * 5 * MIB, b"n" * 5 * MIB]])
-async def test_a_write_past_its_largest_size_stores_nothing(world, chunks):
+async def test_a_write_past_its_largest_size_stores_nothing(writable, chunks):
     """One byte more is too large, and nothing of it is stored."""
     largest = 10 if len(chunks[0]) < MIB else 10 * MIB - 1
     with pytest.raises(TooLarge):
-        await world.store.put("a", pieces(*chunks), Write(max_size=largest))
-    assert not (await world.store.list("")).exists
+        await writable.store.put("a", pieces(*chunks), Write(max_size=largest))
+    assert not (await writable.store.list("")).exists
 
 
 @pytest.mark.parametrize("size", [0, 10, 6 * MIB, 12 * MIB])
-async def test_a_write_that_breaks_off_stores_nothing(world, size):
+async def test_a_write_that_breaks_off_stores_nothing(writable, size):
     """What the chunks raise is raised again as it is, and nothing is stored."""
 
     async def broken():
@@ -586,12 +586,12 @@ async def test_a_write_that_breaks_off_stores_nothing(world, size):
         raise ConnectionResetError("the client has left")
 
     with pytest.raises(ConnectionResetError, match="the client has left"):
-        await world.store.put("a", broken(), Write())
-    assert not (await world.store.list("")).exists
+        await writable.store.put("a", broken(), Write())
+    assert not (await writable.store.list("")).exists
 
 
 @pytest.mark.parametrize("size", [10, 12 * MIB])
-async def test_a_write_that_is_cancelled_stores_nothing(world, size):
+async def test_a_write_that_is_cancelled_stores_nothing(writable, size):
     """A write whose task is cancelled while chunks are missing stores nothing."""
     waiting = asyncio.Event()
 
@@ -600,38 +600,38 @@ async def test_a_write_that_is_cancelled_stores_nothing(world, size):
         waiting.set()
         await asyncio.Event().wait()
 
-    write = asyncio.ensure_future(world.store.put("a", endless(), Write()))
+    write = asyncio.ensure_future(writable.store.put("a", endless(), Write()))
     await waiting.wait()
     write.cancel()
     with pytest.raises(asyncio.CancelledError):
         await write
-    assert not (await world.store.list("")).exists
+    assert not (await writable.store.list("")).exists
 
 
-async def test_an_object_is_removed(world):
+async def test_an_object_is_removed(writable):
     """A removed object is missing; others stay."""
-    world.add("d/a", b"")
-    world.add("d/b", b"")
-    await world.store.remove("d/a")
-    assert [entry.name for entry in (await world.store.list("d/")).entries] == ["b"]
+    writable.add("d/a", b"")
+    writable.add("d/b", b"")
+    await writable.store.remove("d/a")
+    assert [entry.name for entry in (await writable.store.list("d/")).entries] == ["b"]
 
 
-async def test_a_missing_object_is_removed_without_a_word(world):
+async def test_a_missing_object_is_removed_without_a_word(writable):
     """Removing what is not there is no error, as in S3."""
-    await world.store.remove("missing")
-    await world.store.remove("d/")
+    await writable.store.remove("missing")
+    await writable.store.remove("d/")
 
 
-async def test_a_signed_url_names_the_object_and_its_time(world):
+async def test_a_signed_url_names_the_object_and_its_time(writable):
     """A signed URL has the key, percent-encoded, and says for how long it holds."""
-    url = await world.store.presign("a b/é.txt", 300)
+    url = await writable.store.presign("a b/é.txt", 300)
     assert "/a%20b/%C3%A9.txt?" in url
     assert "X-Amz-Expires=300" in url
 
 
-async def test_a_form_has_the_key_and_the_type(world):
+async def test_a_form_has_the_key_and_the_type(writable):
     """The fields stand before the file, and each is bound by the form's policy."""
-    form = await world.store.presign_upload("a b/é.txt", Write("text/plain", max_size=10), 300)
+    form = await writable.store.presign_upload("a b/é.txt", Write("text/plain", max_size=10), 300)
     assert form.url.startswith("http")
     assert (form.fields["key"], form.fields["Content-Type"]) == ("a b/é.txt", "text/plain")
     assert form.fields["policy"] not in repr(form)
@@ -643,35 +643,35 @@ async def test_a_form_has_the_key_and_the_type(world):
 PART = bytes(5 * MIB)  # the smallest that is not the last
 
 
-async def _send(world, key, upload, number, body):
-    await world.store.put_part(key, upload, IncomingPart(number, len(body), pieces(body)))
+async def _send(writable, key, upload, number, body):
+    await writable.store.put_part(key, upload, IncomingPart(number, len(body), pieces(body)))
 
 
-async def test_parts_become_an_object(world):
+async def test_parts_become_an_object(writable):
     """Parts arrive in any order, and one may be sent again."""
     key, properties = "d/ä b.txt", Properties({"by": "ann"}, cache_control="max-age=5")
-    upload = await world.store.begin_upload(key, Write("text/css", properties=properties))
-    await _send(world, key, upload, 2, b"wrong")
-    await _send(world, key, upload, 2, b"end")
-    await _send(world, key, upload, 1, PART)
-    parts = await world.store.list_parts(key, upload)
+    upload = await writable.store.begin_upload(key, Write("text/css", properties=properties))
+    await _send(writable, key, upload, 2, b"wrong")
+    await _send(writable, key, upload, 2, b"end")
+    await _send(writable, key, upload, 1, PART)
+    parts = await writable.store.list_parts(key, upload)
     assert [(each.number, each.size) for each in parts] == [(1, 5 * MIB), (2, 3)]
-    stored = await world.store.complete_upload(key, upload, parts, Write())
-    assert await body_of(world.store, key) == PART + b"end"
-    info = await world.store.head(key, ANY)
+    stored = await writable.store.complete_upload(key, upload, parts, Write())
+    assert await body_of(writable.store, key) == PART + b"end"
+    info = await writable.store.head(key, ANY)
     assert (info.content_type, info.cache_control, info.metadata) == ("text/css", "max-age=5", (("by", "ann"),))
     assert info.etag == stored.etag
 
 
-async def test_an_upload_in_parts_may_have_one(world):
+async def test_an_upload_in_parts_may_have_one(writable):
     """A part may be empty; until the end there is no object."""
-    upload = await world.store.begin_upload("a", Write())
-    assert await world.store.list_parts("a", upload) == ()
-    await _send(world, "a", upload, 1, b"")
+    upload = await writable.store.begin_upload("a", Write())
+    assert await writable.store.list_parts("a", upload) == ()
+    await _send(writable, "a", upload, 1, b"")
     with pytest.raises(ObjectMissing):
-        await world.store.head("a", ANY)
-    await world.store.complete_upload("a", upload, await world.store.list_parts("a", upload), Write())
-    assert (await world.store.head("a", ANY)).size == 0
+        await writable.store.head("a", ANY)
+    await writable.store.complete_upload("a", upload, await writable.store.list_parts("a", upload), Write())
+    assert (await writable.store.head("a", ANY)).size == 0
 
 
 @pytest.mark.parametrize(
@@ -682,53 +682,53 @@ async def test_an_upload_in_parts_may_have_one(world):
         (Write(conditions=Conditions(if_match=('"another"',))), PreconditionFailed),
     ],
 )
-async def test_an_upload_in_parts_is_not_begun_in_vain(world, write, error):
+async def test_an_upload_in_parts_is_not_begun_in_vain(writable, write, error):
     """An object in the way is noticed before any part is sent."""
-    world.add("a", DIGITS)
+    writable.add("a", DIGITS)
     with pytest.raises(error):
-        await world.store.begin_upload("a", write)
+        await writable.store.begin_upload("a", write)
 
 
-async def test_an_upload_in_parts_replaces_nothing_that_came_meanwhile(world):
+async def test_an_upload_in_parts_replaces_nothing_that_came_meanwhile(writable):
     """The conditions are checked again at the end, and the parts stay."""
-    upload = await world.store.begin_upload("a", Write(replace=False))
-    await _send(world, "a", upload, 1, b"new")
-    world.add("a", DIGITS)
-    parts = await world.store.list_parts("a", upload)
+    upload = await writable.store.begin_upload("a", Write(replace=False))
+    await _send(writable, "a", upload, 1, b"new")
+    writable.add("a", DIGITS)
+    parts = await writable.store.list_parts("a", upload)
     with pytest.raises(ObjectExists):
-        await world.store.complete_upload("a", upload, parts, Write(replace=False))
-    assert await body_of(world.store, "a") == DIGITS
-    await world.store.complete_upload("a", upload, parts, Write())
-    assert await body_of(world.store, "a") == b"new"
+        await writable.store.complete_upload("a", upload, parts, Write(replace=False))
+    assert await body_of(writable.store, "a") == DIGITS
+    await writable.store.complete_upload("a", upload, parts, Write())
+    assert await body_of(writable.store, "a") == b"new"
 
 
-async def test_an_upload_in_parts_is_aborted(world):
+async def test_an_upload_in_parts_is_aborted(writable):
     """Afterwards there is neither an upload nor an object."""
-    upload = await world.store.begin_upload("a", Write())
-    await _send(world, "a", upload, 1, b"x")
-    await world.store.abort_upload("a", upload)
+    upload = await writable.store.begin_upload("a", Write())
+    await _send(writable, "a", upload, 1, b"x")
+    await writable.store.abort_upload("a", upload)
     with pytest.raises(UploadMissing):
-        await world.store.list_parts("a", upload)
+        await writable.store.list_parts("a", upload)
     with pytest.raises(ObjectMissing):
-        await world.store.head("a", ANY)
+        await writable.store.head("a", ANY)
 
 
-async def test_a_part_needs_its_upload(world):
+async def test_a_part_needs_its_upload(writable):
     """Nothing is stored for an ID that was invented."""
-    if world.name == "moto":
+    if writable.name == "moto":
         pytest.skip("moto's UploadPart answers 500 to an unknown ID")
     with pytest.raises(UploadMissing):
-        await _send(world, "a", "invented", 1, b"x")
+        await _send(writable, "a", "invented", 1, b"x")
 
 
-async def test_an_upload_belongs_to_its_key(world):
+async def test_an_upload_belongs_to_its_key(writable):
     """An ID says nothing about another key, and an invented one nothing at all."""
-    upload = await world.store.begin_upload("a", Write())
+    upload = await writable.store.begin_upload("a", Write())
     # moto has one list of uploads for all keys.
-    for key, name in (("a", "invented"), *((("b", upload),) if world.name != "moto" else ())):
+    for key, name in (("a", "invented"), *((("b", upload),) if writable.name != "moto" else ())):
         with pytest.raises(UploadMissing):
-            await world.store.list_parts(key, name)
-    await world.store.abort_upload("a", upload)
+            await writable.store.list_parts(key, name)
+    await writable.store.abort_upload("a", upload)
 
 
 async def test_an_open_object_outlives_its_store(world):

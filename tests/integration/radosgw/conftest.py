@@ -22,5 +22,5 @@ def radosgw() -> Iterator[real_s3.Endpoint]:
 @pytest.fixture
 def bucket(radosgw: real_s3.Endpoint) -> Iterator[Bucketful]:
     """A new bucket there."""
-    with a_bucket(radosgw, 16) as made:
+    with a_bucket(radosgw) as made:
         yield made

@@ -267,7 +267,7 @@ async def test_who_waits_when_the_pool_is_closed_is_let_go():
         await asyncio.gather(tasks[0], return_exceptions=True)
 
 
-async def test_nothing_is_left_of_ten_thousand_faults():
+async def test_nothing_is_left_of_thousands_of_faults():
     """Whatever S3 does, each request ends, and no connection, descriptor or waiting task is left over."""
     dice = random.Random(11)
     whole = an_object(b"0123456789" * 50)
@@ -282,7 +282,7 @@ async def test_nothing_is_left_of_ten_thousand_faults():
     results = []
 
     async def ask(pool):
-        for _ in range(200):
+        for _ in range(80):
             try:
                 answer = await pool.request(REQUEST)
                 if dice.random() < 0.1:
@@ -298,7 +298,7 @@ async def test_nothing_is_left_of_ten_thousand_faults():
         pool.close()
         await until(lambda: not s3.open)
         assert descriptors() <= before
-    assert len(results) == 10_000
+    assert len(results) == 4_000
     assert {len(result) for result in results if isinstance(result, bytes)} <= {500, 0, 3}
     assert repr(pool).endswith("0 busy, 0 idle>")
 
