@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from dataclasses import replace
@@ -10,9 +11,9 @@ from html import unescape
 from urllib.parse import quote, urljoin
 
 import pytest
-from fakes import Failing
+from fakes import Failing, OneObject, ScriptedBody
 from memory_store import MemoryStore
-from serving import EVERYTHING, generation, serve
+from serving import EVERYTHING, generation, head, serve
 
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, HeadAction, PutAction, Webhook
 from tornado_proxy.config.model import Bucket, Mount
@@ -24,7 +25,7 @@ from tornado_proxy.routing.request import ObjectKey, Request, RequestPath
 from tornado_proxy.rules.model import Key
 from tornado_proxy.semantics.conditions import UNCONDITIONAL
 from tornado_proxy.semantics.fields import Checksum
-from tornado_proxy.storage.errors import Busy, ObjectMissing
+from tornado_proxy.storage.errors import Busy, ObjectMissing, Unreachable
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ObjectUsed
 
@@ -536,13 +537,45 @@ async def test_conditions_are_told():
         ("GET", "missing", {}),
         ("GET", "dir", {}),
         ("GET", "dir/a.txt", {"If-Match": '"x"'}),
+        ("GET", "dir/a.txt", {"If-None-Match": "*"}),
         ("PUT", "dir/a.txt", {}),
         ("DELETE", "dir/", {}),
     ],
 )
 async def test_a_request_that_does_not_succeed_is_not_told(method, path, headers):
-    """Webhooks are not called for refusals and redirects."""
+    """Webhooks are not called for refusals, redirects and files that have not changed."""
     assert await _used(method, f"/m/{path}", headers) == []
+
+
+async def test_a_file_that_breaks_off_is_not_told():
+    """Webhooks are not called for an answer that the client did not get whole."""
+    async with serve(OneObject(ScriptedBody([b"hello", Unreachable("reset")], 100)), actions=ACTIONS) as site:
+        await site.get("/a")
+        await site.told()
+    assert [each for each in site.events if isinstance(each, ObjectUsed)] == []
+
+
+async def test_an_upload_whose_client_left_is_told():
+    """Webhooks are called for each stored file, even if nobody took the answer."""
+    stored, gate = asyncio.Event(), asyncio.Event()
+
+    class _Slow(MemoryStore):
+        async def put(self, *arguments):
+            found = await super().put(*arguments)
+            stored.set()
+            await gate.wait()
+            return found
+
+    async with serve(_Slow(), actions=ACTIONS) as site:
+        async with site.connect() as client:
+            await client.send(head("PUT", "/b.txt", length=5) + b"hello")
+            await stored.wait()
+            client.abort()
+        await site.server._gone.wait()
+        gate.set()
+        served = await site.told()
+    assert not served.complete
+    assert [each.method for each in site.events if isinstance(each, ObjectUsed)] == ["PUT"]
 
 
 async def test_without_webhooks_nothing_is_told():
