@@ -321,7 +321,8 @@ def test_the_page_of_all_targets_is_in_front_of_what_is_mounted_there(site):
     """The page of all targets is at its own paths only, for reading, with its own resource."""
     page = TargetList(True, Mount("", ("/",)), Resource("/", METHODS, provider="staff", users=(ANN,)))
     mounts = Mounts([site()], target_list=page)
-    assert simulate(mounts, read_request("/", "GET"), User("ann")).plan == (ListTargets(),)
+    for method in ("GET", "HEAD"):
+        assert simulate(mounts, read_request("/", method), User("ann")).plan == (ListTargets(),)
     assert simulate(mounts, read_request("/", "GET"), None).plan[0].status == 401
     assert simulate(mounts, read_request("/a", "GET"), None).plan[0] == Serve("a")
     assert simulate(mounts, read_request("/", "DELETE"), None).plan[0].status == 403
