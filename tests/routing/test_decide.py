@@ -41,6 +41,13 @@ def test_a_driver_answers_one_question_after_the_other(site):
     assert end.value.value.plan == (Receive("d/a.txt", "/d/a.txt"),)
 
 
+@pytest.mark.parametrize(("path", "status"), [("/m/open/**", None), ("/open/**", 403)])
+def test_a_resource_covers_paths_with_their_mount(decided, site, path, status):
+    """Access is checked for the whole path of the request, not for the key below the mount."""
+    found = site(mount="/m/", resources=[Resource(path, ("GET",), white_list=True)])
+    assert getattr(decided(found, "GET /m/open/a").plan[0], "status", None) == status
+
+
 def test_a_driver_may_refuse_with_a_challenge(site):
     """The answer to who makes the request may be a refusal, which becomes the plan as it is."""
     steps = decide(Mounts([site(resources=[STAFF])]), read_request("/a"))
@@ -309,6 +316,13 @@ def test_nobody_is_served_where_users_are_isolated(decided, site):
     assert decided(found, "GET /a").plan == (Refuse(403, "users are isolated, and nobody is signed in"),)
 
 
+@pytest.mark.parametrize("name", ["", ".", "..", "ann/ben", "../ben"])
+def test_a_user_whose_name_is_no_directory_is_refused_where_users_are_isolated(decided, site, signed_in, name):
+    """Names of other providers may be anything; one must not lead to the directory of another user, or of all."""
+    found = site(actions=ISOLATED, resources=signed_in(name))
+    assert decided(found, "GET /a", name).plan == (Refuse(403, "users are isolated, and nobody is signed in"),)
+
+
 def test_rules_see_the_directory_of_an_isolated_user_and_cannot_leave_it(decided, site, signed_in):
     """A rule that does is refused, whoever wrote it."""
     pairs = (("^/ann/old/(.*)$", "/ann/new/$1"), ("^/ann/all/(.*)$", "/shared/$1"))
@@ -395,6 +409,19 @@ def test_the_plan_of_a_path_beside_the_one_that_was_asked(site, path, plan):
     request = read_request("/m/d/?format=zip", "HEAD")
     match = Mounts([found]).find("", request.path)
     assert plan_beside(match, request, path, None) == plan
+
+
+def test_a_path_beside_has_nothing_of_the_query(site, scripted):
+    """A template reads no query there: the one of the request is about its own path."""
+    found = site((".*", scripted(lambda data: f"/{data.request.raw_query}{len(data.request.query)}")))
+    match = Mounts([found]).find("", "/d/")
+    assert plan_beside(match, read_request("/d/?format=zip"), "/d/a", None)[0] == Serve("0")
+
+
+def test_a_path_beside_is_planned_for_the_same_user(site):
+    """An isolated user sees files of their own directory."""
+    match = Mounts([site(actions=ISOLATED)]).find("", "/d/")
+    assert plan_beside(match, read_request("/d/"), "/d/a", User("ann"))[0] == Serve("ann/d/a")
 
 
 OPEN_OF_TRACE = Resource("/open/**", white_list=True)
