@@ -175,6 +175,15 @@ async def test_chunks_become_one_body():
     assert (event.status, event.sent, event.complete) == (200, 270_001, True)
 
 
+async def test_a_body_that_was_sent_is_closed():
+    """What a store holds for an object is free after its last piece."""
+    body = ScriptedBody([b"x"], 1)
+    async with serve(OneObject(body)) as site:
+        await site.get("/x")
+        await site.told()
+    assert body.closed.is_set()
+
+
 async def test_a_client_that_reads_nothing_holds_the_store_back():
     """The store is read no faster than the client reads: of a gibibyte, only the sockets' buffers are filled."""
     body = Endless(GIB)
