@@ -222,6 +222,7 @@ def test_an_endpoint_that_is_not_configured_is_empty():
     ("globs", "hidden", "shown"),
     [
         ((".*",), [".git", "..."], ["a.b", "git"]),
+        (("tmp", "?/"), ["tmp", "tmp/"], ["a/"]),
         (("*.tmp", "?.o"), ["a.tmp", ".tmp", "a.o"], ["a.tmp2", "ab.o", "A.TMP"]),
         (("[a]+",), ["[a]+"], ["a"]),
         (("a*",), ["a\nb"], ["ba"]),
