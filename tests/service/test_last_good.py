@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from files import ENVIRONMENT, Files
 
-from tornado_proxy.service.last_good import LastGood, NoLastGood, keep_each
+from tornado_proxy.service.last_good import COPY, LastGood, NoLastGood, keep_each
 from tornado_proxy.service.snapshot import read_snapshot
 
 
@@ -136,6 +136,38 @@ def test_a_set_that_could_not_be_kept_is_tried_again(snapshot, tmp_path, caplog)
     trouble = f"the last good snapshot is not kept: `{tmp_path / 'kept'}` cannot keep it: File exists"
     assert messages[0] == trouble
     assert messages[1:] in ([], ["the last good snapshot is kept again"])
+
+
+def test_a_set_that_comes_while_another_is_written_is_kept_too(snapshot, tmp_path):
+    """An edit may follow while a slow disk takes the one before."""
+
+    async def story():
+        loop, changed, again, kept = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event(), []
+
+        class Slow(LastGood):
+            """A directory that an edit comes to while it takes the first snapshot."""
+
+            def keep(self, snapshot):
+                kept.append(snapshot)
+                loop.call_soon_threadsafe((changed if len(kept) == 1 else again).set)
+
+        keeping = loop.create_task(keep_each(Slow(tmp_path), lambda: snapshot, changed))
+        await again.wait()
+        keeping.cancel()
+        await asyncio.wait([keeping])
+
+    asyncio.run(asyncio.wait_for(story(), 10))
+
+
+def test_a_copy_that_was_left_half_written_is_replaced(files, snapshot, tmp_path):
+    """A longer one beside it, from a process that was killed, leaves nothing in the next."""
+    kept = LastGood(tmp_path / "kept")
+    kept.keep(snapshot)
+    copy = tmp_path / "kept" / COPY
+    (tmp_path / "kept" / f"{COPY}.new").write_bytes(copy.read_bytes() * 2)
+    files.write('rewrite `^/b$` -> "/c"')
+    kept.keep(read_snapshot(files.configuration, ENVIRONMENT))
+    assert kept.read(files.configuration, ENVIRONMENT).digest == files.read().digest
 
 
 def test_templates_are_kept_too(files, tmp_path):

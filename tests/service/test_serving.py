@@ -121,6 +121,16 @@ async def test_new_limits_are_for_the_next_connection(tmp_path):
     await serving.wind_down(0.0)
 
 
+async def test_a_process_that_winds_down_abandons_what_holds_a_generation(tmp_path, monkeypatch, caplog):
+    """A call to a bucket may never return."""
+    monkeypatch.setattr("tornado_proxy.service.serving._CLOSE_WITHIN", 0.01)
+    serving = _single(tmp_path)
+    with serving._generations.current:
+        async with asyncio.timeout(10):
+            await serving.wind_down(0.0)
+    assert [record.getMessage() for record in caplog.records] == ["abandoned calls to buckets that do not end"]
+
+
 class _Tracer:
     """A tracer that notes its end."""
 

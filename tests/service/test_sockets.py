@@ -32,6 +32,15 @@ def test_an_address_that_is_none_is_said_plainly():
         open_sockets(Listener("no-such-host.invalid", 0))
 
 
+def test_all_addresses_of_a_name_have_one_port(monkeypatch):
+    """The free port that the first address gets is that of the others."""
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 0, "", (address, 0)) for address in ("127.0.0.1", "127.0.0.2")]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments, **_options: found)
+    sockets = open_sockets(Listener("localhost", 0))
+    assert len({each.getsockname()[1] for each in sockets.sockets}) == 1
+    sockets.close()
+
+
 def test_sockets_do_not_block():
     """An accept without a client returns at once."""
     sockets = open_sockets(Listener("127.0.0.1", 0))

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -75,6 +76,15 @@ def test_without_a_manager_nothing_happens():
     Notifier().ready("quiet")
 
 
+def test_a_manager_that_does_not_read_is_not_waited_for(manager):
+    """The event loop goes on when the queue of the manager is full."""
+    notifier = Notifier(manager.getsockname())
+    sending = threading.Thread(target=lambda: [notifier.alive() for _ in range(5000)], daemon=True)
+    sending.start()
+    sending.join(10)
+    assert not sending.is_alive()
+
+
 def test_a_manager_that_has_gone_is_no_reason_to_stop(tmp_path):
     """A dead NOTIFY_SOCKET raises nothing."""
     Notifier(str(tmp_path / "nobody")).ready("generation 1")
@@ -103,19 +113,20 @@ for number, given in enumerate(sys.argv[1:], start=3):
     os.dup2(int(given), number)
 environment = {**os.environ, "LISTEN_PID": str(os.getpid())}
 for name, sockets in inherited_sockets(environment, os.getpid()).items():
-    print(name, [one.getsockname()[1] for one in sockets], [os.get_inheritable(one.fileno()) for one in sockets])
+    for one in sockets:
+        print(name, one.getsockname()[1], os.get_inheritable(one.fileno()), one.getblocking())
 """
 
 
 def test_sockets_are_taken_over_by_name():
-    """Descriptors from 3 on become listening sockets under their names, and are not handed on."""
+    """Descriptors from 3 on become listening sockets under their names; they do not block, and are not handed on."""
     environment = {**os.environ, "LISTEN_FDS": "2", "LISTEN_FDNAMES": "http"}
     with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
         given = [one.fileno(), other.fileno()]
         command = [sys.executable, "-c", _CHILD, *map(str, given)]
         result = subprocess.run(command, env=environment, pass_fds=given, capture_output=True, text=True, check=True)
         ports = [one.getsockname()[1], other.getsockname()[1]]
-    assert result.stdout.splitlines() == [f"http [{ports[0]}] [False]", f"unknown [{ports[1]}] [False]"]
+    assert result.stdout.splitlines() == [f"http {ports[0]} False False", f"unknown {ports[1]} False False"]
 
 
 def test_sockets_of_another_process_are_left_alone():

@@ -264,6 +264,11 @@ class _Blind(Watch):
     def __init__(self, poke, trouble: str = "") -> None:
         super().__init__(poke)
         self.trouble = trouble
+        self.is_closed = False
+
+    def close(self) -> None:
+        """Notes it."""
+        self.is_closed = True
 
     def look_at(self, places) -> None:
         """Look at nothing."""
@@ -317,6 +322,22 @@ def test_the_set_is_read_once_at_the_start():
     _story(story)
 
 
+def test_nothing_is_watched_after_the_end():
+    """The threads of the watch end with it."""
+
+    async def story():
+        reload, watches = _Counted(), []
+
+        def watch(poke):
+            watches.append(_Blind(poke))
+            return watches[0]
+
+        await _followed(Follower(_places, reload, NEVER, watch), reload.reached(1))
+        assert watches[0].is_closed
+
+    _story(story)
+
+
 def test_a_poke_has_the_edit_loaded():
     """After the quiet that follows it."""
 
@@ -330,6 +351,25 @@ def test_a_poke_has_the_edit_loaded():
             await reload.reached(2)
 
         await _followed(follower, poked())
+
+    _story(story)
+
+
+def test_changes_that_never_pause_are_loaded_too():
+    """Another program may write beside the rules all the time."""
+
+    async def story():
+        reload = _Counted()
+        follower = Follower(_places, reload, Pace(quiet=10.0, patience=0.01, look=3600.0), _Blind)
+
+        async def write():
+            while True:
+                follower.poke()
+                await asyncio.sleep(0.001)
+
+        writing = asyncio.get_running_loop().create_task(write())
+        await _followed(follower, reload.reached(2))
+        writing.cancel()
 
     _story(story)
 
