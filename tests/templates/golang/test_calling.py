@@ -30,7 +30,6 @@ from tornado_proxy.templates.golang.values import (
     Map,
     Nil,
     Struct,
-    StructType,
     Type,
 )
 
@@ -49,7 +48,7 @@ NIL = Constant(0, 0, None)
     [(STRING, b"a"), (INT, 1), (FLOAT, 1.5), (BOOL, True), (MAP, Map()), (ANY, 1), (ANY, None), (REFLECTED, INVALID)],
 )
 def test_a_value_of_its_type_is_taken_as_it_is(parameter, value):
-    """Nothing is converted that fits."""
+    """A parameter returns a value of its own type unchanged."""
     assert parameter.convert(value) is value
 
 
@@ -80,10 +79,10 @@ def test_no_value_is_nil_where_nil_can_be():
 
 def test_an_interface_with_methods_loses_them_as_an_argument():
     """A nil one is nil, and a pointer no longer boxed."""
-    pointer = Struct(StructType("*x.Y", "ptr"), "source", boxed=True)
+    pointer = Struct(Type("*x.Y", "ptr"), "source", boxed=True)
     assert ANY.convert(Nil(Type("x.Z", "interface"))) is None
     assert (ANY.convert(pointer).boxed, ANY.convert(pointer).source) == (False, "source")
-    kept = Nil(StructType("*x.Y", "ptr"))
+    kept = Nil(Type("*x.Y", "ptr"))
     assert ANY.convert(kept) is kept
 
 
@@ -113,7 +112,7 @@ def test_a_literal_is_what_the_parameter_makes_of_it(parameter, literal, value):
 
 
 def test_nil_is_an_unmade_map():
-    """One that can be read."""
+    """A nil map can be read and is empty."""
     assert MAP.literal(NIL).nil
 
 
@@ -154,7 +153,7 @@ def test_a_function_counts_its_arguments():
     assert (more.parameter(0), more.parameter(4)) == (INT, STRING)
 
 
-PAIR = StructType(
+PAIR = Type(
     "*x.Pair",
     "ptr",
     methods={
@@ -199,7 +198,7 @@ def test_what_is_read_from_no_value_is_no_value():
     ],
 )
 def test_what_cannot_be_read_is_an_error(value, name, message):
-    """It says what has no such field."""
+    """The message names the type that has no such field."""
     with pytest.raises(ExecutionError) as caught:
         read(value, name, budget())
     assert str(caught.value) == message

@@ -35,13 +35,13 @@ def test_every_function_is_in_the_table_and_none_else():
 
 
 def test_every_refused_function_is_in_the_table_with_its_reason():
-    """In the words of the mistake."""
+    """The table gives the reason that the message gives."""
     rows = {name.strip("`"): reason for name, reason in _rows(_section("Refused functions"))}
     assert rows == dict(vocabulary().refused)
 
 
 def test_every_field_and_method_is_named():
-    """Wherever it belongs to."""
+    """The page names each one, of every type."""
     types = (ROOT, REQUEST, URL, USERINFO, TARGET, BUCKET, MOUNT, HEADER, VALUES, *USERS.values())
     names = {name.decode() for of in types for name in (*getattr(of, "getters", ()), *of.methods)}
     words = set(re.findall(r"\w+", _section("Data")))
@@ -50,13 +50,13 @@ def test_every_field_and_method_is_named():
 
 @pytest.mark.parametrize("kind", sorted(USERS))
 def test_a_user_s_fields_are_listed_by_its_kind(kind):
-    """Exactly those that it has."""
+    """The page lists exactly the fields that the type of the user has."""
     (fields,) = [fields for name, *rest in _rows(_section("Data")) for fields in rest if name == f"`{kind}`"]
     assert _quoted(fields) == {name.decode() for name in USERS[kind].getters}
 
 
 def test_the_limits_are_those_of_the_product():
-    """Each number, in order."""
+    """The page gives each limit, in order."""
     numbers = [int(number) for number in re.findall(r"^\| (\d+) \|", _section("Limits"), re.MULTILINE)]
     limits = RenderLimits()
     assert numbers == [limits.steps, limits.text, limits.items, LONGEST, limits.depth, DEEPEST, MOST_TEMPLATES]

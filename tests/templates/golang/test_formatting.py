@@ -15,16 +15,15 @@ from tornado_proxy.templates.golang.values import (
     Nil,
     Slice,
     Struct,
-    StructType,
     Type,
     Uint8,
     Uint64,
 )
 
-PAIR = StructType("*x.Pair", "ptr", getters={b"A": lambda source: source[0], b"B": lambda source: source[1]})
-PLAIN = StructType("x.Plain", "struct", getters={b"A": lambda source: source})
-OPAQUE = StructType("x.Opaque", "struct", opaque=True)
-NAMED = StructType("*x.Named", "ptr", stringer=lambda value: value.source)
+PAIR = Type("*x.Pair", "ptr", getters={b"A": lambda source: source[0], b"B": lambda source: source[1]})
+PLAIN = Type("x.Plain", "struct", getters={b"A": lambda source: source})
+OPAQUE = Type("x.Opaque", "struct", opaque=True)
+NAMED = Type("*x.Named", "ptr", stringer=lambda value: value.source)
 VALUE = Struct(PAIR, (b"a", 1))
 
 
@@ -79,12 +78,12 @@ def test_values_show_themselves(value, text):
     ],
 )
 def test_values_show_their_syntax(value, text):
-    """As %#v does."""
+    """The verb %#v writes a value as Go source."""
     assert _shown(value, sharp_v=True) == text
 
 
 def test_fields_may_show_their_names():
-    """As %+v does."""
+    """The verb %+v writes the names of fields."""
     assert _shown(VALUE, plus_v=True) == "&{A:a B:1}"
 
 
@@ -156,7 +155,7 @@ def test_print_parts_what_are_no_strings():
 
 
 def test_println_parts_all():
-    """And ends the line."""
+    """Spaces separate all operands, and a line feed ends the text."""
     assert sprintln(budget(), b"a", b"b", 1) == b"a b 1\n"
 
 
@@ -166,7 +165,7 @@ def test_functions_of_the_interface_kind_show_nil():
 
 
 def test_what_an_action_cannot_write_fails():
-    """It is told with its type."""
+    """The message names the type of the value."""
     assert failure('{{printf "%d" (semver "1.2.3")}}').startswith("a `*semver.Version` cannot be written as a whole")
     assert written('{{semver "1.2.3"}}') == "1.2.3"
 
@@ -214,7 +213,7 @@ def test_integers_are_padded_and_signed(flags, text):
     ],
 )
 def test_integers_have_bases(value, verb, flags, text):
-    """Their prefix shows with `#`."""
+    """The flag `#` adds the prefix of the base."""
     assert _laid_out("argument", value, verb, **flags) == text
 
 
@@ -236,13 +235,13 @@ def test_integers_are_code_points(value, flags, text):
 
 @pytest.mark.parametrize(("value", "text"), [(65, "A"), (0x110000, "\ufffd"), (-1, "\ufffd"), (0xDC00, "\ufffd")])
 def test_integers_are_characters(value, text):
-    """U+FFFD where there is none."""
+    """An integer that is not a code point becomes U+FFFD."""
     assert _laid_out("argument", value, "c") == text
     assert _laid_out("argument", value, "q") == f"'{text}'"
 
 
 def test_quoted_characters_can_be_ascii():
-    """With a plus sign."""
+    """The flag `+` escapes all characters beyond ASCII."""
     assert _laid_out("argument", 0xE9, "q", plus=True) == r"'\u00e9'"
 
 
@@ -257,8 +256,8 @@ def test_quoted_characters_can_be_ascii():
     ],
 )
 def test_strings_are_cut_and_padded_by_runes(value, flags, text):
-    """Not by bytes."""
-    assert _laid_out("string", value.encode(), **flags) == text
+    """Precision and width count runes, not bytes."""
+    assert _laid_out("argument", value.encode(), "s", **flags) == text
 
 
 @pytest.mark.parametrize(
@@ -292,7 +291,7 @@ def test_bytes_are_written_in_hexadecimal(flags, text):
 
 
 def test_hexadecimal_may_be_large():
-    """The prefix too."""
+    """The verb %X writes capitals, also in the prefix."""
     layout = Printer(budget())
     layout.sharp = True
     layout.hexadecimal(b"\xab", large=True)
@@ -332,6 +331,6 @@ def test_floats_are_padded_and_signed(value, verb, precision, flags, text):
 
 
 def test_bools_are_words():
-    """Padded as strings are."""
+    """They are padded like strings."""
     assert _laid_out("argument", True, "t", width=6) == "  true"
     assert _laid_out("argument", False, "t") == "false"

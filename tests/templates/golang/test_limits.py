@@ -127,7 +127,7 @@ def test_a_function_ends_soon_whatever_it_is_called_with(name):
 
 
 def test_a_path_of_many_names_is_charged_by_each():
-    """They are as many look-ups."""
+    """Each name costs a look-up."""
     path = "$d" + ".a" * 10_000
     text = '{{$d := dict}}{{$_ := set $d "a" $d}}{{range until 4000}}{{$_ = ' + path + "}}{{end}}"
     assert _ends_in_time(text)
@@ -162,7 +162,7 @@ def test_lists_cost_by_their_length():
 
 
 def test_nesting_has_a_depth():
-    """Of templates and of values."""
+    """Templates and values nest to the depth of the limits, and no deeper."""
     left = budget(depth=2)
     left.nest(2)
     with pytest.raises(LimitError, match="deeper than 2 levels"):

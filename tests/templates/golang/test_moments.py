@@ -17,7 +17,7 @@ from tornado_proxy.templates.golang.values import ExecutionError
 
 @given(st.dates())
 def test_days_are_counted_as_by_the_calendar(day):
-    """There and back."""
+    """The number of days of a date leads back to the date."""
     days = (day - dt.date(1970, 1, 1)).days
     assert days_since_epoch(day.year, day.month, day.day) == days
     assert date_of(days) == (day.year, day.month, day.day)
@@ -27,7 +27,7 @@ def test_days_are_counted_as_by_the_calendar(day):
     ("year", "leap"), [(2000, True), (1900, False), (2024, True), (2023, False), (0, True), (-4, True)]
 )
 def test_leap_years_follow_gregory(year, leap):
-    """Before the first year as well."""
+    """The rule also holds before the first year."""
     assert days_since_epoch(year, 3, 1) - days_since_epoch(year, 2, 1) == 28 + leap
 
 
@@ -60,7 +60,7 @@ def test_moments_move():
 
 
 def test_go_s_zero_time_is_the_first_moment_of_the_first_year():
-    """In UTC."""
+    """The zero time is in UTC."""
     assert (ZERO.date, ZERO.zone, ZERO.nanoseconds) == ((1, 1, 1), "UTC", -62_135_596_800 * 10**9)
 
 
@@ -110,7 +110,7 @@ def test_zones_are_offsets_or_names(offset, zone, layout, text):
 
 
 def test_years_may_have_any_size_and_sign():
-    """Four digits at least."""
+    """A year is written with at least four digits."""
     assert format_moment(Moment.of((-5, 1, 1)), "2006 06") == "-0005 05"
     assert format_moment(Moment.of((12345, 1, 1)), "2006") == "12345"
 

@@ -69,7 +69,7 @@ def test_a_pipeline_in_parentheses_is_an_operand():
 
 
 def test_commands_follow_one_another():
-    """A closing bar means nothing."""
+    """A bar at the end of a pipeline is ignored."""
     first, second = _pipeline('.X  1|printf "a" |').commands
     assert [(command[0].start, command[1].end) for command in (first, second)] == [(0, 5), (6, 16)]
 
@@ -84,7 +84,7 @@ def test_commands_follow_one_another():
     ],
 )
 def test_variables_take_the_result(text, variables, assigns):
-    """They are declared, or assigned."""
+    """A pipeline declares variables, or assigns to them."""
     pipeline = _pipeline(text)
     assert (pipeline.variables, pipeline.assigns, pipeline.start) == (variables, assigns, 0)
 
@@ -128,25 +128,25 @@ def test_actions_are_read(text, keyword, has_pipeline, name):
     ],
 )
 def test_a_wrong_constant_or_name_is_a_mistake(text, message, offset):
-    """With its place in the action."""
+    """The mistake has its place in the action."""
     with pytest.raises(TemplateMistake) as caught:
         action_parser().parse(text)
     assert (str(caught.value), caught.value.offset) == (message, offset)
 
 
 def test_names_may_have_letters_and_digits_of_any_script():
-    """As Go's names do."""
+    """Go's names allow the same characters."""
     assert _operand(".日本٣") == Chain(0, 4, Dot(0, 0), ("日本٣",))
 
 
 def test_keywords_are_go_s():
-    """They cannot be functions."""
+    """A keyword cannot be the name of a function."""
     assert {"if", "end", "nil", "break"} <= KEYWORDS
     assert "len" not in KEYWORDS
 
 
 def test_the_parser_is_made_once():
-    """All templates share it."""
+    """All templates share one parser."""
     assert action_parser() is action_parser()
 
 
@@ -206,5 +206,5 @@ def test_what_cannot_be_read_is_told_with_its_place(text, message, offset, end):
     ],
 )
 def test_habits_of_other_languages_are_answered(text, help):
-    """The cure is said."""
+    """The help shows how Go templates write it."""
     assert help in (_mistake(text).help or "")

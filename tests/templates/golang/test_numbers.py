@@ -45,13 +45,13 @@ def test_what_is_no_integer_is_refused(text):
 
 @pytest.mark.parametrize(("text", "base", "value"), [("010", 10, 10), ("-17", 8, -15), ("+7", 8, 7), ("000", 10, 0)])
 def test_a_base_that_is_given_knows_no_prefix(text, base, value):
-    """Leading zeros mean nothing then."""
+    """Leading zeros do not change the number."""
     assert parse_int(text, base) == value
 
 
 @pytest.mark.parametrize(("text", "base"), [("8", 8), ("1_0", 10), ("", 10), ("+", 10)])
 def test_a_base_that_is_given_knows_its_digits_only(text, base):
-    """Nothing else may stand there."""
+    """Any other character is refused."""
     with pytest.raises(NumberError):
         parse_int(text, base)
 
@@ -59,7 +59,7 @@ def test_a_base_that_is_given_knows_its_digits_only(text, base):
 @pytest.mark.parametrize("base", [0, 10])
 @pytest.mark.parametrize(("text", "clamped"), [("9223372036854775808", MAX_INT), ("-" + "9" * 5000, MIN_INT)])
 def test_what_is_out_of_range_is_told_with_the_nearest_integer(text, base, clamped):
-    """However many digits there are."""
+    """This holds for any number of digits."""
     with pytest.raises(NumberError) as caught:
         parse_int(text, base)
     assert caught.value.clamped == clamped
@@ -84,7 +84,7 @@ def test_floats_are_read_as_go_literals(text, value):
 
 
 def test_nan_is_a_float_by_name():
-    """In any case of its letters."""
+    """The case of the letters does not matter."""
     assert math.isnan(parse_float("NaN"))
 
 
@@ -97,7 +97,7 @@ def test_what_is_no_finite_float_is_refused(text):
 
 @pytest.mark.parametrize(("value", "wrapped"), [(MAX_INT + 1, MIN_INT), (MIN_INT - 1, MAX_INT), (5, 5), (2**64, 0)])
 def test_sums_keep_64_bits(value, wrapped):
-    """What does not fit is cut off."""
+    """A sum beyond 64 bits wraps."""
     assert wrap_int(value) == wrapped
 
 
@@ -149,7 +149,7 @@ def test_a_constant_has_a_value_under_each_type_that_can_hold_it(text, expected)
     ],
 )
 def test_what_is_no_constant_is_refused(text):
-    """Too large, or no number at all."""
+    """The text is too large, or not a number."""
     with pytest.raises(NumberError):
         number(text)
 
@@ -163,7 +163,7 @@ def test_the_spelling_makes_a_float(text, floating):
 
 
 def test_a_character_is_an_integer():
-    """However it is spelled."""
+    """A point between quotes does not make a constant a float."""
     assert not Number("'.'", 46, 46.0).looks_floating
 
 

@@ -70,12 +70,12 @@ def test_what_a_template_writes_can_be_a_value():
     ],
 )
 def test_and_and_or_give_the_argument_that_decides(call, result):
-    """Not a bool."""
+    """The result is that argument, not a bool."""
     assert written(f"{{{{ {call} }}}}", None, GO) == result
 
 
 def test_what_need_not_be_evaluated_is_not():
-    """Nor what it would declare."""
+    """Variables that it would declare are not set."""
     assert failure("{{and 0 ($x := 1)}}{{$x}}", None, GO).startswith("the variable `$x` is not set yet")
 
 
@@ -173,7 +173,7 @@ def test_what_is_sure_to_fail_is_known_before(text, message, place):
 
 
 def test_what_is_sure_to_fail_but_not_reached_is_no_failure():
-    """As in Go."""
+    """Like Go, a run fails only where it evaluates."""
     assert written("{{if false}}{{upper 1}}{{end}}ok") == "ok"
 
 
@@ -199,7 +199,7 @@ def test_a_method_s_arguments_are_compiled_once_for_each_method():
 
 
 def test_go_s_own_functions_need_no_sprig():
-    """The vocabulary decides."""
+    """The vocabulary decides which functions exist."""
     assert written("{{slice .S 1 2}}", DATA, GO) == "t"
 
 
@@ -237,6 +237,6 @@ def test_variables_are_known_from_their_declaration_to_the_end_of_their_body(tex
     ],
 )
 def test_an_unknown_name_is_a_mistake_with_its_place(text, message, offset):
-    """As Go's parser refuses it."""
+    """Go's parser refuses it too."""
     found = mistake(text, GO)
     assert (str(found), found.offset) == (message, offset)

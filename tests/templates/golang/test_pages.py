@@ -87,7 +87,7 @@ def test_pages_show_python_data(text, result):
 
 @pytest.mark.parametrize(("size", "text"), [(0, "0 B"), (9, "9 B"), (10, "10 B"), (1000, "1.0 kB"), (9949, "9.9 kB")])
 def test_sizes_are_for_people(size, text):
-    """A decimal stands below ten only."""
+    """Only a number below ten has a decimal."""
     assert _written("{{ humanSize .S }}", {"S": size}) == text
 
 
@@ -147,7 +147,7 @@ def test_a_mistake_has_its_place_in_the_page_or_a_helper(text, helpers, place):
 
 
 def test_the_caller_limits_a_page():
-    """Its text and its steps."""
+    """The caller limits the size of the text and the steps."""
     page = compile_page("{{ range .L }}{{ . }}{{ end }}")
     assert len(page.render({"L": ["x" * 1000] * 100})) == 100_000
     with pytest.raises(LimitError, match="a text of more than 5000 bytes"):
@@ -164,13 +164,13 @@ def test_the_caller_limits_a_page():
     ],
 )
 def test_what_a_page_cannot_show_is_an_error(text, message):
-    """In the words of the functions."""
+    """The message is that of the function."""
     data = {"S": "s", **({"X": object()} if "X" in text else {})}
     with pytest.raises(RenderError, match=message):
         _written(text, data)
 
 
 def test_a_constant_is_no_request():
-    """It is a mistake at load."""
+    """A constant as the request is a mistake at load."""
     with pytest.raises(PageMistake, match=r"a `\*http.Request` is expected, not a string"):
         compile_page('{{ requestURI "x" }}')

@@ -62,14 +62,14 @@ def test_pieces_know_their_places():
     ],
 )
 def test_what_is_not_closed_is_told_where_it_begins(text, message, offset):
-    """Nothing after it is read."""
+    """The rest of the template is not read."""
     with pytest.raises(TemplateMistake) as caught:
         list(scan(text))
     assert (str(caught.value), caught.value.offset) == (message, offset)
 
 
 def test_parentheses_nest_to_a_depth():
-    """One more is refused."""
+    """One more level is refused."""
     assert len(_shown("{{" + "(" * DEEPEST + "1" + ")" * DEEPEST + "}}")) == 1
     with pytest.raises(TemplateMistake, match="nest deeper"):
         _shown("{{" + "(" * (DEEPEST + 1) + "1")
@@ -172,7 +172,7 @@ def test_templates_are_defined_by_name():
     ],
 )
 def test_of_two_templates_of_one_name_one_may_be_empty(text, kept):
-    """The other counts."""
+    """The other one is used."""
     assert _shape(parse(text).templates[b"a"]) == kept
 
 
@@ -197,14 +197,14 @@ def test_of_two_templates_of_one_name_one_may_be_empty(text, kept):
     ],
 )
 def test_what_does_not_fit_is_a_mistake_with_its_place(text, message, offset):
-    """As Go's parser refuses it."""
+    """Go's parser refuses it too."""
     with pytest.raises(TemplateMistake) as caught:
         parse(text)
     assert (str(caught.value), caught.value.offset) == (message, offset)
 
 
 def test_actions_nest_to_a_depth():
-    """One more is refused."""
+    """One more level is refused."""
     assert parse("{{if .}}" * DEEPEST + "{{end}}" * DEEPEST).body
     with pytest.raises(TemplateMistake, match="nest deeper"):
         parse("{{if .}}" * (DEEPEST + 1))

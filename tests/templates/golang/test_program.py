@@ -74,7 +74,7 @@ def test_ranges_visit_lists_maps_and_numbers(text, result):
     ],
 )
 def test_what_cannot_be_visited_fails(text, message):
-    """And says what it is."""
+    """The message names the type of the value."""
     assert failure(text, DATA) == message
 
 
@@ -102,7 +102,7 @@ def test_a_program_runs_any_number_of_times():
 
 
 def test_data_that_is_nil_is_no_value():
-    """As what is missing."""
+    """Nil data are written like a missing value."""
     assert written("{{.}}{{.x}}", None) == "<no value><no value>"
 
 
@@ -147,7 +147,7 @@ def test_a_template_that_is_not_there_fails(text, message):
     ],
 )
 def test_a_template_that_calls_itself_ends(body):
-    """Whatever stands around the call."""
+    """A limit ends it, whatever encloses the call."""
     text = '{{define "a"}}' + body + '{{end}}{{template "a" 1}}'
     with pytest.raises(LimitError, match="nests too deep"):
         Program(text, HELM).execute(None, budget(steps=10**9, depth=10**6))

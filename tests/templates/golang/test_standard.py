@@ -11,7 +11,6 @@ from tornado_proxy.templates.golang.values import (
     Nil,
     Slice,
     Struct,
-    StructType,
     Type,
     Uint8,
     deep_equal,
@@ -19,7 +18,7 @@ from tornado_proxy.templates.golang.values import (
 )
 
 eq, ge, gt, le, lt, ne = (STANDARD[name].call for name in ("eq", "ge", "gt", "le", "lt", "ne"))
-POINTER, VALUE = StructType("*x.Y", "ptr"), StructType("x.Z", "struct")
+POINTER, VALUE = Type("*x.Y", "ptr"), Type("x.Z", "struct")
 SOURCE = ("source",)
 NOBODY = Nil(Type("x.User", "interface"))
 
@@ -46,7 +45,7 @@ NOBODY = Nil(Type("x.User", "interface"))
         (Struct(POINTER, SOURCE), [Struct(POINTER, SOURCE)], True),
         (Struct(POINTER, [1]), [Struct(POINTER, [1])], False),
         (Struct(VALUE, (1,)), [Struct(VALUE, (1,))], True),
-        (Struct(POINTER, SOURCE), [Struct(StructType("*x.A", "ptr"), SOURCE)], False),
+        (Struct(POINTER, SOURCE), [Struct(Type("*x.A", "ptr"), SOURCE)], False),
     ],
 )
 def test_equality_asks_for_one_kind(first, others, equal):
@@ -147,7 +146,7 @@ def test_javascript_strings_are_safe(text, escaped):
 
 
 def test_queries_are_safe():
-    """A space is a plus sign."""
+    """A space becomes a plus sign."""
     assert query_escape("a b&c=é~/+".encode()) == b"a+b%26c%3D%C3%A9~%2F%2B"
 
 
@@ -219,7 +218,7 @@ def test_slices_are_of_bytes_and_elements(text, result):
     ],
 )
 def test_go_s_functions_fail_as_in_go(text, message):
-    """And say why."""
+    """The message says why."""
     assert failure(text, DATA, GO).startswith(message)
 
 
@@ -283,10 +282,10 @@ def test_verbs_take_the_arguments_in_turn(format, values, text):
     ],
 )
 def test_what_is_wrong_with_a_format_shows_in_the_text(format, values, text):
-    """Nothing fails, as in Go."""
+    """Like in Go, a wrong format does not fail."""
     assert sprintf(budget(), format, *values).decode() == text
 
 
 def test_flags_do_not_reach_the_next_verb():
-    """Each begins anew."""
+    """Each verb begins without flags."""
     assert written('{{printf "%+05d|%d" 1 2}}') == "+0001|2"

@@ -211,7 +211,7 @@ def test_a_constant_call_that_takes_too_much_is_no_mistake():
 
 
 def test_templates_are_compared_by_their_text():
-    """Two of one text are one value."""
+    """Two templates with the same text are equal."""
     assert _compiled("{{ .Key }}") == _compiled("{{ .Key }}")
     assert repr(_compiled("/a")) == "GoTemplate(text='/a')"
 
@@ -349,7 +349,7 @@ def test_what_does_not_exist_is_a_mistake(text, message, offset, help):
 
 
 def test_a_field_that_nothing_resembles_is_answered_with_those_that_there_are():
-    """The list is short."""
+    """The help lists the fields."""
     (mistake,) = _known("{{.Qqqq}}").mistakes
     assert mistake.help == "there are Groups, Key, Request, Target, User"
 
@@ -403,7 +403,7 @@ def test_a_template_that_asks_first_reads_from_no_absent_user(text):
 
 
 def test_a_group_that_a_helper_names_is_no_reference_of_the_text():
-    """Its place is in another text."""
+    """The place of the name is in another text."""
     helper, text = '{{define "h"}}{{.Groups.one}}{{end}}', '{{template "h" .}}{{.Groups.two}}'
     template = compile_template(text, {"one": 1, "two": 2}, 2, (helper,))
     assert template.group_references == (("two", text.index("two"), len(text) - 2),)

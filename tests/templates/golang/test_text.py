@@ -31,7 +31,7 @@ def test_a_lone_surrogate_is_no_character(source, string):
     ("string", "starts"), [(b"ab", [0, 1]), ("aéb".encode(), [0, 1, 3]), (b"\xff\xc3\xa9", [0, 1])]
 )
 def test_runes_start_where_their_first_byte_is(string, starts):
-    """Offsets count bytes."""
+    """Offsets count bytes, not runes."""
     assert text.rune_starts(string) == starts
 
 
@@ -201,6 +201,6 @@ def test_a_character_constant_holds_one_character(literal):
 
 @given(st.binary(max_size=40))
 def test_reading_what_was_quoted_gives_the_string_again(string):
-    """Whatever the bytes are."""
+    """This holds for any bytes."""
     assert unquote(quote(string).decode()) == string
     assert unquote(quote(string, ascii_only=True).decode()) == string

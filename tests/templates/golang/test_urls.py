@@ -94,7 +94,7 @@ def test_what_is_no_url_is_refused(text):
     ],
 )
 def test_urls_are_put_together_again(text):
-    """As they were."""
+    """A parsed URL has its text again."""
     assert bytes(parse(text)) == text
 
 
@@ -126,12 +126,12 @@ def test_urls_made_of_parts_are_written(url, text):
     ],
 )
 def test_a_request_line_asks_for_path_and_query(text, target):
-    """Or for what is opaque."""
+    """A URL with an opaque part asks for that part."""
     assert parse(text).request_uri == target
 
 
 def test_an_opaque_part_that_looks_like_a_host_keeps_its_scheme():
-    """In a request line."""
+    """The target in a request line begins with the scheme."""
     assert Url(b"http", b"//h/p").request_uri == b"http://h/p"
 
 
@@ -147,12 +147,12 @@ def test_an_opaque_part_that_looks_like_a_host_keeps_its_scheme():
     ],
 )
 def test_hosts_lose_their_port(host, parts):
-    """And their brackets."""
+    """An IPv6 address also loses its brackets."""
     assert split_port(host) == parts
 
 
 def test_queries_are_pairs():
-    """What cannot be read is left out."""
+    """A pair that cannot be decoded is left out."""
     query = b"a=1&b=x+y%20z&&c&d=%zz&e;f=1&%zz=1&a=2"
     assert list(parse_query(query)) == [(b"a", b"1"), (b"b", b"x y z"), (b"c", b""), (b"a", b"2")]
 
@@ -168,7 +168,7 @@ def test_escapes_are_undone():
     [(b"accept-encoding", b"Accept-Encoding"), (b"X-TENANT", b"X-Tenant"), (b"a b", b"a b"), (b"", b"")],
 )
 def test_names_of_fields_have_one_form(name, canonical_name):
-    """Unless they cannot be names."""
+    """A text that cannot be a name stays unchanged."""
     assert canonical(name) == canonical_name
 
 
@@ -188,7 +188,7 @@ def test_a_header_is_read_in_any_case():
 
 
 def test_query_values_are_read_as_they_are_called():
-    """Names there have case."""
+    """The names of query values are case-sensitive."""
     query = collected(VALUES, [(b"x", b"1"), (b"y z", b"&"), (b"x", b"2")])
     get, has, encode = (VALUES.methods[name].call for name in (b"Get", b"Has", b"Encode"))
     assert (get(query, b"x"), get(query, b"X"), has(query, b"x"), has(query, b"X")) == (b"1", b"", True, False)

@@ -12,7 +12,6 @@ from tornado_proxy.templates.golang.values import (
     Nil,
     Slice,
     Struct,
-    StructType,
     Type,
     Uint8,
     Uint64,
@@ -25,7 +24,7 @@ from tornado_proxy.templates.golang.values import (
     zero,
 )
 
-POINTER = StructType("*x.Y", "ptr")
+POINTER = Type("*x.Y", "ptr")
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,7 @@ METHODS = "{{with .User}}{{.GetType}} {{.GetIdentifier}} {{.GetUsername}} {{.Get
     ],
 )
 def test_every_user_has_the_same_methods(user, answers):
-    """What one does not know is empty."""
+    """A method is empty for a user that lacks the value."""
     assert _written(METHODS, User=user) == answers
 
 
@@ -164,18 +164,18 @@ def test_every_user_has_the_same_methods(user, answers):
     [(BASIC, "&{ann}"), (HEADER, "&{ h@x []}"), (OIDC, "&{ann Ann Lee Ann Lee a@x [dev ops] true}")],
 )
 def test_a_user_s_fields_depend_on_how_it_signed_in(user, fields):
-    """As in s3-proxy."""
+    """The fields are those of s3-proxy."""
     assert _written("{{.User}}", User=user) == fields
 
 
 def test_a_kind_of_user_that_is_not_known_has_a_name():
-    """It is taken for the simplest."""
+    """An unknown kind has the fields of BASIC."""
     assert type_name(user_value(User("ann", "TOKEN"))) == "*models.BasicAuthUser"
     assert user_of(BASIC).username == "ann"
 
 
 def test_a_url_without_user_has_none():
-    """Its methods answer all the same."""
+    """The methods of an absent userinfo return empty texts."""
     request = {**DOCUMENT["Request"], "URL": "/a"}
     text = "{{print .Request.URL.User}}|{{.Request.URL.User.Username}}|{{.Request.URL.User.String}}|{{if .Request.URL.User}}x{{end}}"
     assert _written(text, Request=request) == "|||"
@@ -208,7 +208,7 @@ def _of_rule(text, data=DATA):
 
 
 def test_a_rule_s_request_is_that_of_a_server():
-    """Its URL is path and query."""
+    """The URL of the request has only path and query."""
     text = (
         "{{.Request.Method}} {{.Request.URL}} {{.Request.RequestURI}} {{.Request.Header}} {{if .Request.TLS}}tls{{end}}"
     )
@@ -216,13 +216,13 @@ def test_a_rule_s_request_is_that_of_a_server():
 
 
 def test_groups_are_read_by_name_and_by_number():
-    """One that took no part is empty."""
+    """A group that took no part is empty."""
     text = '{{.Groups.one}}{{index .Groups "1"}}{{index .Groups "0"}}[{{.Groups.two}}]{{get .Groups "one"}}'
     assert _of_rule(text) == "aa/k[]a"
 
 
 def test_request_and_groups_are_the_same_throughout_a_rendering():
-    """As pointers and maps are in Go."""
+    """Two reads give the same object, like pointers and maps in Go."""
     assert _of_rule('{{eq .Request.URL.Path .Request.URL.Path}}{{$_ := set .Groups "x" "y"}}{{.Groups.x}}') == "truey"
     assert _of_rule("{{eq .Request .Request}}") == "true"
 
@@ -280,12 +280,12 @@ def test_whoever_reads_from_an_absent_user_fails(text):
     ],
 )
 def test_whether_there_is_a_user_is_a_legal_question(text, result):
-    """It has an answer."""
+    """A condition on an absent user does not fail."""
     assert _of_rule(text, TargetKeyRewriteData("/k")) == result
 
 
 def test_an_absent_user_is_false_and_nil():
-    """And has no type."""
+    """Its type cannot be read."""
     nobody = AbsentUser()
     assert (is_true(nobody), is_nil(nobody)) == (False, True)
     with pytest.raises(MissingUserError):

@@ -117,10 +117,6 @@ class Printer:
             text += f" '{chr(value)}'"
         self.pad(text.encode(), zeros=False)
 
-    def string(self, value: bytes) -> None:
-        """Writes a string, cut to as many runes as the precision allows."""
-        self.pad(self._cut(value))
-
     def quoted(self, value: bytes) -> None:
         """Writes a quoted string: between backticks with `#` if that is possible, in ASCII with `+`."""
         value = self._cut(value)
@@ -143,6 +139,7 @@ class Printer:
         self.pad(text.upper() if large else text)
 
     def _cut(self, value: bytes) -> bytes:
+        """Returns as many runes of a string as the precision allows."""
         if self.precision is None or len(value) <= self.precision:
             return value
         starts = rune_starts(value)
@@ -181,7 +178,7 @@ class Printer:
         elif value is None or verb == "w":
             self.bad_verb(value, verb)
         elif verb == "T":
-            self.string(go.type_name(value).encode())
+            self.pad(self._cut(go.type_name(value).encode()))
         elif verb == "p":
             self._address(value)
         elif follow and type(value) is go.Struct and value.type.stringer is None and not value.boxed:
@@ -270,7 +267,7 @@ class Printer:
         if verb == "q" or (verb == "v" and self.sharp_v):
             self.quoted(value)
         elif verb in "sv":
-            self.string(value)
+            self.pad(self._cut(value))
         elif verb in "xX":
             self.hexadecimal(value, large=verb == "X")
         else:

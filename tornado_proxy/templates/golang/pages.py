@@ -112,15 +112,6 @@ def value_of(value: Any, budget: RenderBudget) -> go.Value:
     raise go.ExecutionError(f"a `{type(value).__name__}` is not a value of a template")
 
 
-def _slice(value: Sequence[Any], budget: RenderBudget) -> go.Slice:
-    return go.Slice([value_of(item, budget) for item in value])
-
-
-def _header(value: HeaderFields, budget: RenderBudget) -> go.Map:
-    budget.spend(len(value.pairs))
-    return header(value.pairs)
-
-
 def _metadata(value: ObjectMetadata, budget: RenderBudget) -> go.Map:
     budget.spend(len(value.pairs))
     return go.Map({canonical(name.encode()): go_string(text) for name, text in value.pairs}, go.STRING_MAP)
@@ -133,7 +124,7 @@ def _time(value: datetime, _budget: RenderBudget) -> go.Struct:
     return go.Struct(TIME, Moment(calendar.timegm(value.utctimetuple()), value.microsecond * 1000, seconds, zone))
 
 
-ERROR = go.StructType(
+ERROR = go.Type(
     "*errors.errorString",
     "ptr",
     opaque=True,
@@ -144,21 +135,20 @@ ERROR = go.StructType(
 _MAKERS: Mapping[type, Callable[[Any, RenderBudget], go.Value]] = {
     **dict.fromkeys((type(None), bool, int, float, bytes), lambda value, _budget: value),
     str: lambda value, _budget: go_string(value),
-    list: _slice,
-    tuple: _slice,
+    **dict.fromkeys((list, tuple), lambda value, budget: go.Slice([value_of(item, budget) for item in value])),
     datetime: _time,
     User: lambda value, _budget: user_value(value),
-    HeaderFields: _header,
+    HeaderFields: lambda value, budget: header(budget, value.pairs),
     ObjectMetadata: _metadata,
     TargetData: lambda value, _budget: go.Struct(TARGET, value),
 }
 
 
 @cache
-def _struct_type(cls: type) -> go.StructType:
+def _struct_type(cls: type) -> go.Type:
     """Returns the struct type of a dataclass; its fields are converted when they are read."""
     names = {each.metadata.get("go") or _capitalized(each.name): each.name for each in fields(cls)}
-    return go.StructType(cls.__name__, "struct", getters={go.encode(): _reading(name) for go, name in names.items()})
+    return go.Type(cls.__name__, "struct", getters={key.encode(): _reading(name) for key, name in names.items()})
 
 
 def _reading(name: str) -> Callable[[tuple[Any, RenderBudget]], go.Value]:

@@ -20,7 +20,7 @@ from tornado_proxy.templates.golang.program import Program, calls_helpers, leadi
 from tornado_proxy.templates.golang.sprig import REFUSED, functions
 from tornado_proxy.templates.golang.standard import STANDARD
 from tornado_proxy.templates.golang.text import runes
-from tornado_proxy.templates.golang.values import ExecutionError, Map, StructType, Value, type_of
+from tornado_proxy.templates.golang.values import ExecutionError, Map, Value, type_of
 from tornado_proxy.templates.golang.view import root, sample
 from tornado_proxy.templates.template import (
     RenderBudget,
@@ -206,7 +206,7 @@ def _mistakes_of_path(value: Value, names: Sequence[str], start: int) -> Iterato
         if isinstance(value, Map):
             if name.encode() not in value:
                 return  # its keys depend on the request
-        elif name.encode() not in (members := _members(value)):
+        elif name.encode() not in (members := {*(of := type_of(value)).methods, *of.getters}):
             known = sorted(member.decode() for member in members)
             listed = f"there are {', '.join(known)}" if known else None
             message = f"{parent} has no field `{name}`" if known else f"{parent} has no fields"
@@ -217,11 +217,6 @@ def _mistakes_of_path(value: Value, names: Sequence[str], start: int) -> Iterato
         except ExecutionError:
             return  # it is a method with arguments
         parent, start = f"`{name}`", start + len(name) + 1
-
-
-def _members(value: Value) -> set[bytes]:
-    of = type_of(value)
-    return {*of.methods, *(of.getters if isinstance(of, StructType) else ())}
 
 
 LIMITS = RenderLimits()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import string
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from urllib.parse import quote_from_bytes, quote_plus, unquote_to_bytes
@@ -311,7 +311,8 @@ def collected(type: Type, pairs: Iterable[tuple[bytes, bytes]]) -> Map:
     return collected
 
 
-def header(pairs: Iterable[tuple[str, str]]) -> Map:
+def header(budget: RenderBudget, pairs: Sequence[tuple[str, str]]) -> Map:
     """Returns the header of a request, without the field Host, as in Go's servers."""
+    budget.spend(len(pairs))
     encoded = ((canonical(name.encode()), value.encode()) for name, value in pairs)
     return collected(HEADER, ((name, value) for name, value in encoded if name != b"Host"))

@@ -36,7 +36,8 @@ class ExecutionError(RenderError):
 class Type:
     """A Go type: its name as `%T` prints it, its kind as package reflect names it, and the type of its elements.
 
-    Only containers have an element type.
+    Only containers have an element type. `getters` read the fields of a struct, or of the struct that a pointer points
+    to, from the Python object behind it, in Go's order.
     """
 
     name: str
@@ -46,6 +47,11 @@ class Type:
     stringer: Callable[[Value], bytes] | None = field(default=None, repr=False)
     methods: Mapping[bytes, Any] = field(default_factory=dict, repr=False)
     """The methods by name: instances of `calling.Function` whose first argument is the receiver."""
+    getters: Mapping[bytes, Callable[[Any], Value]] = field(default_factory=dict, repr=False)
+    json: Callable[[Any], bytes] | None = field(default=None, repr=False)
+    """Returns the text of a value whose JSON is a string; None for other types."""
+    opaque: bool = False
+    """Whether the type has fields in Go that no getter reads, so that a value cannot be written as a whole."""
 
 
 BOOL = Type("bool", "bool", zero=False)
@@ -121,20 +127,6 @@ class Nil:
         self.type = type
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StructType(Type):
-    """A struct type, or the type of a pointer to a struct.
-
-    `getters` read its fields from the Python object behind it, in Go's order.
-    """
-
-    getters: Mapping[bytes, Callable[[Any], Value]] = field(default_factory=dict, repr=False)
-    json: Callable[[Any], bytes] | None = field(default=None, repr=False)
-    """Returns the text of a value whose JSON is a string; None for other types."""
-    opaque: bool = False
-    """Whether the type has fields in Go that no getter reads, so that a value cannot be written as a whole."""
-
-
 class Struct:
     """A value of a struct type, or what a pointer to one points to.
 
@@ -144,7 +136,7 @@ class Struct:
 
     __slots__ = ("boxed", "source", "type")
 
-    def __init__(self, type: StructType, source: Any, *, boxed: bool = False) -> None:
+    def __init__(self, type: Type, source: Any, *, boxed: bool = False) -> None:
         self.type = type
         self.source = source
         self.boxed = boxed
@@ -182,12 +174,12 @@ def type_of(value: Value) -> Type:
 
 def kind_of(value: Value) -> str:
     """Returns the kind of a value, `invalid` for None and `INVALID`."""
-    return "invalid" if value is None or value is INVALID else type_of(value).kind
+    return "invalid" if _no_value(value) else type_of(value).kind
 
 
 def type_name(value: Value) -> str:
     """Returns the name of a value's type as `%T` prints it."""
-    return "<nil>" if value is None or value is INVALID else type_of(value).name
+    return "<nil>" if _no_value(value) else type_of(value).name
 
 
 def is_nil(value: Value) -> bool:

@@ -35,8 +35,7 @@ class RequestFacts:
     def header(self) -> go.Map:
         """The header fields, by canonical name."""
         if self._header is None:
-            self.budget.spend(len(self.data.headers))
-            self._header = header(self.data.headers)
+            self._header = header(self.budget, self.data.headers)
         return self._header
 
     @property
@@ -64,7 +63,7 @@ def _userinfo(value: go.Struct | go.Nil) -> bytes:
     return b"" if isinstance(value, go.Nil) else bytes(value.source)
 
 
-USERINFO = go.StructType(
+USERINFO = go.Type(
     "*url.Userinfo",
     "ptr",
     opaque=True,
@@ -80,7 +79,7 @@ def _of_url(read: Callable[[Url], go.Value]) -> Function:
     return function(lambda receiver: receiver.source.encoded(read))
 
 
-URL = go.StructType(
+URL = go.Type(
     "*url.URL",
     "ptr",
     stringer=lambda value: value.source.encoded(bytes),
@@ -109,10 +108,10 @@ URL = go.StructType(
     },
 )
 
-_TLS = go.StructType("*tls.ConnectionState", "ptr", opaque=True)
+_TLS = go.Type("*tls.ConnectionState", "ptr", opaque=True)
 
 
-REQUEST = go.StructType(
+REQUEST = go.Type(
     "*http.Request",
     "ptr",
     opaque=True,
@@ -194,14 +193,14 @@ _USER_ATTRIBUTES: Mapping[bytes, Callable[[User], go.Value]] = {
 _USER_METHODS = {name: reading(read) for name, read in _USER_ATTRIBUTES.items()}
 
 
-def _user_type(name: str, fields: Mapping[bytes, bytes]) -> go.StructType:
+def _user_type(name: str, fields: Mapping[bytes, bytes]) -> go.Type:
     """Returns the type of a kind of user; each field has the value of a method."""
     getters = {field: _USER_ATTRIBUTES[method] for field, method in fields.items()}
-    return go.StructType(name, "ptr", methods=_USER_METHODS, getters=getters)
+    return go.Type(name, "ptr", methods=_USER_METHODS, getters=getters)
 
 
 _NAMED_BY_OTHERS = {b"Username": b"GetUsername", b"Email": b"GetEmail", b"Groups": b"GetGroups"}
-USERS: Mapping[str, go.StructType] = {
+USERS: Mapping[str, go.Type] = {
     "BASIC": _user_type("*models.BasicAuthUser", {b"Username": b"GetUsername"}),
     "HEADER": _user_type("*models.HeaderUser", _NAMED_BY_OTHERS),
     "CERTIFICATE": _user_type("*models.HeaderUser", _NAMED_BY_OTHERS),
@@ -226,7 +225,7 @@ def user_value(user: User) -> go.Struct:
     return go.Struct(USERS.get(user.kind, USERS["BASIC"]), user, boxed=True)
 
 
-BUCKET = go.StructType(
+BUCKET = go.Type(
     "*config.BucketConfig",
     "ptr",
     getters={
@@ -239,13 +238,13 @@ BUCKET = go.StructType(
     },
 )
 
-MOUNT = go.StructType(
+MOUNT = go.Type(
     "*config.MountConfig",
     "ptr",
     getters={b"Host": _text("mount_host"), b"Path": lambda target: _strings(target.mount_paths)},
 )
 
-TARGET = go.StructType(
+TARGET = go.Type(
     "*config.TargetConfig",
     "ptr",
     getters={
@@ -286,7 +285,7 @@ class RootFacts:
         return self.made_groups
 
 
-ROOT = go.StructType(
+ROOT = go.Type(
     "*bucket.targetKeyRewriteData",
     "ptr",
     opaque=True,
@@ -307,7 +306,7 @@ def root(captures: Captures, data: TargetKeyRewriteData, budget: RenderBudget) -
     return go.Struct(ROOT, RootFacts(data, captures, budget, _NOBODY))
 
 
-_ANY_USER = go.StructType(
+_ANY_USER = go.Type(
     "models.GenericUser",
     "ptr",
     methods=_USER_METHODS,

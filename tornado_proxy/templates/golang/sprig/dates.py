@@ -10,7 +10,7 @@ from tornado_proxy.templates.golang.moments import MONTHS, WEEKDAYS, ZERO, Momen
 from tornado_proxy.templates.golang.numbers import MAX_INT, MIN_INT, wrap_int
 from tornado_proxy.templates.golang.sprig.basics import atoi, forgiving
 from tornado_proxy.templates.golang.text import go_string, runes
-from tornado_proxy.templates.golang.values import ExecutionError, Int64, Struct, StructType, Type, Value, named_integer
+from tornado_proxy.templates.golang.values import ExecutionError, Int64, Struct, Type, Value, named_integer
 from tornado_proxy.templates.template import RenderBudget
 
 _COST = 8  # steps; calendars are slow
@@ -126,7 +126,7 @@ def _string_of(value: Struct) -> bytes:
     return go_string(format_moment(value.source, _STRING_LAYOUT))
 
 
-TIME = StructType(
+TIME = Type(
     "time.Time",
     "struct",
     opaque=True,

@@ -62,10 +62,8 @@ class CompiledRegex:
         return None if match is None else [match.span(number) for number in self._groups]
 
 
-@lru_cache(maxsize=64)  # at most 128 MiB
-def compile_regex(pattern: bytes) -> CompiledRegex:
-    """Compiles an expression, with a cache: most expressions in templates are constants."""
-    return CompiledRegex(pattern)
+compile_regex = lru_cache(maxsize=64)(CompiledRegex)
+"""Compiles an expression, with a cache of at most 128 MiB: most expressions in templates are constants."""
 
 
 def matches(expression: CompiledRegex, text: bytes, budget: RenderBudget, most: int = -1) -> Iterator[Sequence[Span]]:
@@ -191,10 +189,6 @@ def _replace(budget: RenderBudget, pattern: bytes, text: bytes, replacement: byt
     return _replaced(budget, expression, text, expand)
 
 
-def _replace_literally(budget: RenderBudget, pattern: bytes, text: bytes, replacement: bytes) -> bytes:
-    return _replaced(budget, _compiled(budget, pattern), text, lambda _spans: replacement)
-
-
 def _split(budget: RenderBudget, pattern: bytes, text: bytes, most: int) -> Slice:
     """Returns the parts between matches, at most `most` unless it is negative (Regexp.Split)."""
     expression = _compiled(budget, pattern)
@@ -236,7 +230,10 @@ _TABLE = {
     "regexFind": budgeted(_find, _PATTERN, STRING),
     "regexFindAll": budgeted(_find_all, _PATTERN, STRING, INT),
     "regexReplaceAll": budgeted(_replace, _PATTERN, STRING, STRING),
-    "regexReplaceAllLiteral": budgeted(_replace_literally, _PATTERN, STRING, STRING),
+    "regexReplaceAllLiteral": budgeted(
+        lambda budget, pattern, text, new: _replaced(budget, _compiled(budget, pattern), text, lambda _spans: new),
+        *(_PATTERN, STRING, STRING),
+    ),
     "regexSplit": budgeted(_split, _PATTERN, STRING, INT),
 }
 

@@ -11,7 +11,7 @@ import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 from tornado_proxy.templates.golang.calling import STRING, Function, budgeted, function, reading, struct_of
 from tornado_proxy.templates.golang.numbers import MAX_UINT
 from tornado_proxy.templates.golang.text import runes
-from tornado_proxy.templates.golang.values import ExecutionError, Struct, StructType, Uint64
+from tornado_proxy.templates.golang.values import ExecutionError, Struct, Type, Uint64
 from tornado_proxy.templates.template import RenderBudget
 
 SUFFIXES = rb"(-([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?(\+([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?"
@@ -89,19 +89,10 @@ def _charged(budget: RenderBudget, text: bytes) -> Version:
     return parse_version(text)
 
 
-def _released(version: Version, major: int, minor: int, patch: int) -> Struct:
-    """Returns a version with other numbers and without suffixes."""
-    return _changed(version, Version(major, minor, patch))
-
-
 def _changed(before: Version, after: Version) -> Struct:
     """Returns a version with its new text; a `v` before it stays."""
     mark = b"v" if before.original.startswith(b"v") else b""
     return Struct(VERSION, replace(after, original=mark + bytes(after)))
-
-
-def _increased_patch(version: Version) -> Struct:
-    return _released(version, version.major, version.minor, version.patch + (not version.pre))
 
 
 def _set_suffix(field: str, mark: bytes) -> Callable[[RenderBudget, Struct, bytes], Struct]:
@@ -118,7 +109,7 @@ def _comparing(holds: Callable[[int], Any]) -> Function:
     return function(lambda receiver, version: holds(compare(receiver.source, version.source)), other)
 
 
-VERSION = StructType(
+VERSION = Type(
     "*semver.Version",
     "ptr",
     opaque=True,
@@ -129,9 +120,11 @@ VERSION = StructType(
         b"Equal": _comparing(lambda order: order == 0),
         b"GreaterThan": _comparing(lambda order: order > 0),
         b"GreaterThanEqual": _comparing(lambda order: order >= 0),
-        b"IncMajor": reading(lambda version: _released(version, version.major + 1, 0, 0)),
-        b"IncMinor": reading(lambda version: _released(version, version.major, version.minor + 1, 0)),
-        b"IncPatch": reading(_increased_patch),
+        b"IncMajor": reading(lambda version: _changed(version, Version(version.major + 1, 0, 0))),
+        b"IncMinor": reading(lambda version: _changed(version, Version(version.major, version.minor + 1, 0))),
+        b"IncPatch": reading(
+            lambda version: _changed(version, Version(version.major, version.minor, version.patch + (not version.pre)))
+        ),
         b"LessThan": _comparing(lambda order: order < 0),
         b"LessThanEqual": _comparing(lambda order: order <= 0),
         b"Major": reading(lambda version: Uint64(version.major)),

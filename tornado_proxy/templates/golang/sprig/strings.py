@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tornado_proxy.templates.golang import urls
@@ -88,18 +88,15 @@ def _indent(budget: RenderBudget, spaces: int, text: bytes) -> bytes:
     return pad + text.replace(b"\n", b"\n" + pad)
 
 
-def _quote(budget: RenderBudget, *values: Value) -> bytes:
-    texts = [shown(value, budget) for value in values if value is not None]
-    budget.spend(sum(map(len, texts)) >> 3)
-    return b" ".join(map(quote, texts))
+def _joining(form: Callable[[bytes], bytes], cost: int = 0) -> Function:
+    """Returns a function that joins the texts of its arguments in a form, which takes some steps for eight bytes."""
 
+    def join(budget: RenderBudget, *values: Value) -> bytes:
+        texts = [shown(value, budget) for value in values if value is not None]
+        budget.spend(cost * sum(map(len, texts)) >> 3)
+        return b" ".join(map(form, texts))
 
-def _squote(budget: RenderBudget, *values: Value) -> bytes:
-    return b" ".join(b"'%b'" % shown(value, budget) for value in values if value is not None)
-
-
-def _cat(budget: RenderBudget, *values: Value) -> bytes:
-    return b" ".join(shown(value, budget) for value in values if value is not None)
+    return budgeted(join, rest=ANY)
 
 
 def _trim(cut: bytes, text: bytes) -> bytes:
@@ -129,10 +126,6 @@ def _abbreviate(left: int, width: int, text: bytes) -> bytes:
         # The rest needs a width of at least four; goutils returns nothing for less.
         return b"..." + (_abbreviate(0, room, rest) if room >= 4 else b"")
     return b"..." + text[len(text) - room :]
-
-
-def _abbrev(width: int, text: bytes) -> bytes:
-    return text if width < 4 else _abbreviate(0, width, text)
 
 
 def _abbrevboth(left: int, right: int, text: bytes) -> bytes:
@@ -234,9 +227,9 @@ def _part(parts: Map, key: bytes) -> bytes:
 
 
 FUNCTIONS: Mapping[str, Function] = {
-    "abbrev": function(_abbrev, INT, STRING),
+    "abbrev": function(lambda width, text: text if width < 4 else _abbreviate(0, width, text), INT, STRING),
     "abbrevboth": function(_abbrevboth, INT, INT, STRING),
-    "cat": budgeted(_cat, rest=ANY),
+    "cat": _joining(bytes),
     "contains": function(lambda part, text: part in text, STRING, STRING),
     "hasPrefix": function(lambda part, text: text.startswith(part), STRING, STRING),
     "hasSuffix": function(lambda part, text: text.endswith(part), STRING, STRING),
@@ -246,7 +239,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "lower": function(to_lower, STRING),
     "nindent": budgeted(lambda budget, spaces, text: b"\n" + _indent(budget, spaces, text), INT, STRING),
     "plural": function(lambda one, many, count: one if count == 1 else many, STRING, STRING, INT),
-    "quote": budgeted(_quote, rest=ANY),
+    "quote": _joining(quote, cost=1),
     "repeat": budgeted(_repeat, INT, STRING),
     "replace": budgeted(replace, STRING, STRING, STRING),
     "split": budgeted(lambda budget, separator, text: _numbered(split(budget, text, separator)), STRING, STRING),
@@ -254,7 +247,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "splitn": budgeted(
         lambda budget, separator, most, text: _numbered(split(budget, text, separator, most)), STRING, INT, STRING
     ),
-    "squote": budgeted(_squote, rest=ANY),
+    "squote": _joining(lambda text: b"'%b'" % text),
     "substr": function(_substr, INT, INT, STRING),
     "toString": budgeted(lambda budget, value: shown(value, budget), ANY),
     "toStrings": budgeted(lambda budget, value: string_slice(strings_of(budget, value)), ANY),
