@@ -77,6 +77,15 @@ def test_and_and_or_give_the_argument_that_decides(call, result):
 def test_what_need_not_be_evaluated_is_not():
     """Variables that it would declare are not set."""
     assert failure("{{and 0 ($x := 1)}}{{$x}}", None, GO).startswith("the variable `$x` is not set yet")
+    again = "{{range .}}{{and . ($x := 1)}}{{$x}};{{end}}"
+    assert failure(again, [True, False], GO).startswith("the variable `$x` is not set yet")
+
+
+def test_a_variable_that_is_not_declared_hides_no_outer_one():
+    """A round of a loop that does not evaluate a declaration reads the variable outside the loop."""
+    text = '{{$x := "o"}}{{range .}}{{$y := and . ($x := 1)}}{{$x}}{{end}}{{$x}}'
+    assert written(text, [True, False, True], GO) == "1o1o"
+    assert written('{{$x := "o"}}{{$y := and . (or $x ($x := 1))}}{{$x}}', True, GO) == "o"
 
 
 def test_a_template_can_be_a_value():

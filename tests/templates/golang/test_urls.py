@@ -174,14 +174,14 @@ def test_names_of_fields_have_one_form(name, canonical_name):
 
 def test_a_header_collects_repeated_fields():
     """In order; the host is not a field of it."""
-    fields = header([("x-tenant", "a"), ("Host", "h"), ("X-Tenant", "b")])
+    fields = header(budget(), [("x-tenant", "a"), ("Host", "h"), ("X-Tenant", "b")])
     assert (fields, type_name(fields)) == ({b"X-Tenant": [b"a", b"b"]}, "http.Header")
     assert type_name(fields[b"X-Tenant"]) == "[]string"
 
 
 def test_a_header_is_read_in_any_case():
     """The first value, or all; a missing one is empty."""
-    fields = header([("X-Tenant", "a"), ("X-Tenant", "b")])
+    fields = header(budget(), [("X-Tenant", "a"), ("X-Tenant", "b")])
     get, values = HEADER.methods[b"Get"].call, HEADER.methods[b"Values"].call
     assert (get(fields, b"x-tenant"), get(fields, b"other")) == (b"a", b"")
     assert (values(fields, b"X-TENANT"), values(fields, b"other").nil) == ([b"a", b"b"], True)

@@ -97,7 +97,8 @@ class Operands:
 
     `mistakes` collects what Go refuses when it parses, `certain` what is sure to fail when it is evaluated. `base` is
     the offset of the action that is being compiled, `scope` the variables known there with their indexes, `variables`
-    their number in the whole template, `weight` the number of operands and fields so far.
+    their number in the whole template, `conditional` those that an argument of a special function declares, which may
+    not be evaluated. `weight` is the number of operands and fields so far.
     """
 
     def __init__(self, text: str, vocabulary: Vocabulary) -> None:
@@ -112,6 +113,7 @@ class Operands:
         """Begins a template, whose only variable is `$`."""
         self.scope = [("$", 0)]
         self.variables = 1
+        self.conditional: set[int] = set()
 
     def pipeline(self, pipeline: nodes.Pipeline, most_variables: int = 1) -> Evaluate:
         """Compiles a pipeline to the value of its last command, which is also assigned to its variables.
@@ -191,6 +193,9 @@ class Operands:
 
     def _variable(self, variable: nodes.Variable) -> Evaluate:
         index, name = self.index(variable.name), variable.name
+        # Where an argument that declares the variable is not evaluated, Go finds an outer one of that name.
+        outer = [each for known, each in self.scope if known == name and 0 <= each < index]
+        outer = outer[::-1] if index in self.conditional else []
         if index == _UNDECLARED:
             self._mistake(f"unknown variable `{name}`", variable)
         if index < 0:
@@ -198,6 +203,8 @@ class Operands:
 
         def evaluate(run: Run, _dot: Value) -> Value:
             value = run.values[index]
+            if value is UNSET:
+                value = next((run.values[each] for each in outer if run.values[each] is not UNSET), UNSET)
             if value is UNSET:
                 raise ExecutionError(f"the variable `{name}` is not set yet")
             return value
@@ -224,7 +231,10 @@ class Operands:
             fail = self.failing(f"`{name}` does not take {count} arguments", identifier.start, command[-1].end)
         if function is None or fail is not None:
             function = UNKNOWN
+        declared = self.variables
         arguments = [self._argument(each, function.parameter(index)) for index, each in enumerate(operands)]
+        if function.special:
+            self.conditional.update(range(declared, self.variables))
         if fail is not None:
             return fail
         convert = function.parameter(count - 1).convert if piped else None

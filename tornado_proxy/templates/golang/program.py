@@ -109,13 +109,18 @@ class Statements:
         outer = len(self._operands.scope)
         evaluate = self._operands.pipeline(node.pipeline, most_variables=2)
         variables = [self._operands.index(name) for name in node.pipeline.variables]
+        before = self._operands.variables
         body, cost, otherwise = self._bodies(node, outer)
+        # A round forgets the variables of the round before; only these may not be set again before they are read.
+        forgotten = [index for index in self._operands.conditional if index >= before]
 
         def execute(run: Run, dot: Value) -> Leaving | None:
             ran = False
             for pair in iterated(evaluate(run, dot), len(variables), run.budget):
                 ran = True
                 run.budget.spend(cost)
+                for index in forgotten:
+                    run.values[index] = UNSET
                 # One variable takes the element, two take index and element.
                 for index, value in zip(variables, pair[-len(variables) :], strict=False):
                     run.values[index] = value
