@@ -5,7 +5,6 @@ import pytest
 from tornado_proxy.auth.authenticator import (
     Authenticator,
     CertificateAuthenticator,
-    Challenge,
     HeaderAuthenticator,
     SignIn,
     is_same_origin,
@@ -16,6 +15,7 @@ from tornado_proxy.auth.authenticator import (
 from tornado_proxy.auth.basic import BasicAuthenticator, Verifier
 from tornado_proxy.config.providers import BasicProvider, CertificateProvider, HeaderProvider
 from tornado_proxy.routing.access import SignedIn
+from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import Request
 from tornado_proxy.semantics.forwarded import ClientCertificate
 from tornado_proxy.templates.template import User
@@ -25,11 +25,6 @@ def test_basic_authentication_is_a_way_to_sign_in():
     """The shipped authenticator offers what the protocol asks."""
     authenticator: Authenticator = BasicAuthenticator(BasicProvider("staff", "Files"), [], Verifier())
     assert callable(authenticator.authenticate)
-
-
-def test_a_challenge_is_a_value():
-    """Challenges are compared by what they say."""
-    assert Challenge(401, "why") == Challenge(401, "why") != Challenge(401, "another reason")
 
 
 PROVIDER = HeaderProvider("proxy", "X-User", "X-Email", "X-Groups")
@@ -49,7 +44,7 @@ def test_a_trusted_proxy_names_the_user():
 def test_headers_from_elsewhere_count_for_nothing():
     """Anybody can send them."""
     found = _asked(("X-User", "ann"), ("X-Email", "ann@example.org"), trusted=False)
-    assert found == Challenge(401, "`192.0.2.1` is not one of `server.trustedProxies`")
+    assert found == Refuse(401, "`192.0.2.1` is not one of `server.trustedProxies`")
 
 
 @pytest.mark.parametrize(
@@ -68,7 +63,7 @@ def test_headers_from_elsewhere_count_for_nothing():
 def test_headers_that_name_nobody_sign_nobody_in(headers, reason):
     """A header given twice was forged once, and a name is one segment of a key."""
     found = _asked(*headers)
-    assert isinstance(found, Challenge)
+    assert isinstance(found, Refuse)
     assert found.status == 401
     assert found.reason == reason
 
@@ -113,20 +108,20 @@ def test_an_email_address_may_name_the_user():
 def test_a_certificate_that_names_nobody_signs_nobody_in(certificate, username, reason):
     """Which of two names would be meant is not guessed, and a name is one segment of a key."""
     found = _with_certificate(certificate, username)
-    assert isinstance(found, Challenge)
+    assert isinstance(found, Refuse)
     assert found.status == 401
     assert found.reason.startswith(reason)
 
 
 def test_the_certificate_of_a_proxy_is_not_the_users():
     """The gateway hands on none of a trusted proxy's; the log says so."""
-    assert _with_certificate(None, trusted=True) == Challenge(401, "a proxy's certificate names no user")
+    assert _with_certificate(None, trusted=True) == Refuse(401, "a proxy's certificate names no user")
 
 
 @pytest.mark.parametrize("headers", [{"Origin": "http://evil.test"}, {"Sec_Fetch_Site": "cross-site"}])
 def test_a_page_of_another_origin_changes_nothing(headers):
     """Browsers send certificates along by themselves."""
-    refused = Challenge(403, "a page of another origin made the request")
+    refused = Refuse(403, "a page of another origin made the request")
     assert _with_certificate(ANN, method="DELETE", **headers) == refused
     assert isinstance(_with_certificate(ANN, **headers), SignIn)
     assert isinstance(_with_certificate(ANN, method="DELETE", Origin="http://files.test"), SignIn)

@@ -5,7 +5,7 @@ from base64 import b64encode
 import bcrypt
 import pytest
 
-from tornado_proxy.auth.authenticator import AuthBusy, Challenge, SignIn
+from tornado_proxy.auth.authenticator import AuthBusy, SignIn
 from tornado_proxy.auth.basic import (
     BasicAuthenticator,
     Claim,
@@ -19,6 +19,7 @@ from tornado_proxy.config.model import Bucket, Mount, Settings, Target, TargetLi
 from tornado_proxy.config.providers import BasicProvider, BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.routing.access import SignedIn
+from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import Request, parse_request_path
 from tornado_proxy.templates.template import User
 
@@ -84,20 +85,20 @@ def test_the_scheme_is_read_in_any_case():
 )
 def test_anything_else_is_asked_for_credentials(headers, reason):
     """Absent, malformed or wrong credentials, and names that are no single segment, are a 401 with a challenge."""
-    assert _asked(*headers) == Challenge(401, reason, ASK)
+    assert _asked(*headers) == Refuse(401, reason, challenge=ASK)
 
 
 def test_a_user_whom_the_guard_does_not_list_is_asked_again():
     """Another resource's user does not pass: the challenge is the same as for a wrong password."""
-    assert _asked(_basic("ben:wörd:2"), guard=SignedIn("staff", (ANN,))) == Challenge(
-        401, "the name that was sent is not listed", ASK
+    assert _asked(_basic("ben:wörd:2"), guard=SignedIn("staff", (ANN,))) == Refuse(
+        401, "the name that was sent is not listed", challenge=ASK
     )
 
 
 def test_a_guard_without_users_lets_nobody_in():
     """An empty list is a list: nobody is on it."""
-    assert _asked(_basic("ann:plain"), guard=SignedIn("staff", ())) == Challenge(
-        401, "the name that was sent is not listed", ASK
+    assert _asked(_basic("ann:plain"), guard=SignedIn("staff", ())) == Refuse(
+        401, "the name that was sent is not listed", challenge=ASK
     )
 
 
@@ -112,7 +113,7 @@ def test_every_wrong_password_costs_the_same(name, monkeypatch):
 
     monkeypatch.setattr(bcrypt, "checkpw", count)
     cat = BasicUser("cat", Secret("the configuration file", bcrypt.hashpw(b"x", bcrypt.gensalt(5)).decode()))
-    assert isinstance(_asked(_basic(f"{name}:wrong"), users=(ANN, BEN, cat)), Challenge)
+    assert isinstance(_asked(_basic(f"{name}:wrong"), users=(ANN, BEN, cat)), Refuse)
     assert sorted(computed) == [b"$2b$04$", b"$2b$05$"]
 
 
@@ -131,7 +132,7 @@ def test_each_provider_has_its_authenticator():
         signed_in = await found["staff"].authenticate(Request(path=path, headers=(header,)), SignedIn("staff", (BEN,)))
         asked = await found["guests"].authenticate(Request(path=path), SignedIn("guests", ()))
         await verifier.close()
-        return signed_in, asked.header
+        return signed_in, asked.challenge
 
     assert asyncio.run(run()) == (SignIn(User("ben")), 'Basic realm="Guests", charset="UTF-8"')
 

@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from joserfc import jwk, jwt
 
-from tornado_proxy.auth.authenticator import Challenge, SignIn
+from tornado_proxy.auth.authenticator import SignIn
 from tornado_proxy.auth.fetching import Fetched
 from tornado_proxy.auth.oidc import OidcAuthenticator
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.routing.access import SignedIn
+from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import Request, RequestPath
 from tornado_proxy.templates.template import User
 
@@ -142,7 +143,7 @@ def test_the_page_to_return_to_is_escaped_as_a_path():
 def test_a_program_gets_a_401(headers):
     """It could do nothing with a page for people."""
     found = _play(_Story().authenticate("/a", **headers))
-    assert (found.status, found.header, found.location) == (401, "Bearer", "")
+    assert (found.status, found.challenge, found.location) == (401, "Bearer", None)
 
 
 def test_an_upload_without_a_session_gets_a_401():
@@ -171,7 +172,7 @@ def test_a_bearer_token_signs_in():
         story = _Story()
         assert await story.authenticate(Authorization=f"Bearer {story.token()}") == SignIn(ANN)
         refused = await story.authenticate(Authorization=f"Bearer {story.token(aud='other')}")
-        assert (refused.status, refused.header) == (401, 'Bearer error="invalid_token"')
+        assert (refused.status, refused.challenge) == (401, 'Bearer error="invalid_token"')
         story.down, story.now = True, story.now + 10_000
         assert (await _Story().authenticate(Authorization="Bearer x")).status == 401
 
@@ -358,10 +359,10 @@ def test_a_session_of_another_host_or_provider_is_no_session():
     async def play():
         story = _Story()
         await story.sign_in()
-        assert isinstance(await story.authenticate(host="other.example"), Challenge)
+        assert isinstance(await story.authenticate(host="other.example"), Refuse)
         other = _Story(client_secret=Secret("x", "another secret...."))
         other.cookies = story.cookies
-        assert isinstance(await other.authenticate(), Challenge)
+        assert isinstance(await other.authenticate(), Refuse)
         shared = _Story(cookie_domains=("example",))
         await shared.sign_in()
         assert await shared.authenticate(host="other.example") == SignIn(ANN)
@@ -380,7 +381,7 @@ def test_another_origin_cannot_write_with_a_session(headers):
         await story.sign_in()
         for method in ("PUT", "DELETE"):
             found = await story.authenticate("/a", method=method, **headers)
-            assert (found.status, found.location) == (403, "")
+            assert (found.status, found.location) == (403, None)
         assert await story.authenticate("/a", method="PUT", Origin="https://files.example") == SignIn(ANN)
 
     _play(play())

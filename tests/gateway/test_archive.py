@@ -13,12 +13,13 @@ import pytest
 from memory_store import MemoryStore
 from serving import serve
 
-from tornado_proxy.auth.authenticator import Challenge, SignIn
+from tornado_proxy.auth.authenticator import SignIn
 from tornado_proxy.config.actions import GetAction
 from tornado_proxy.config.model import ArchiveOptions, Bucket, ListingOptions, Mount
 from tornado_proxy.config.providers import BasicUser, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.gateway.archive import FORMATS, ArchiveMember
+from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.templates.template import User
 
 CHANGED = datetime(2026, 5, 1, 12, 34, 56, tzinfo=UTC)
@@ -168,7 +169,7 @@ class _Staff:
 
     async def authenticate(self, facts, guard):
         name = dict(facts.headers).get("Authorization")
-        return SignIn(User(name)) if name else Challenge(401, "nobody is signed in", 'Basic realm="Files"')
+        return SignIn(User(name)) if name else Refuse(401, "nobody is signed in", challenge='Basic realm="Files"')
 
 
 async def test_it_holds_only_what_its_reader_may_get():

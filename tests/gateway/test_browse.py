@@ -10,13 +10,14 @@ import pytest
 from memory_store import MemoryStore
 from serving import EVERYTHING, serve
 
-from tornado_proxy.auth.authenticator import Challenge, SignIn
+from tornado_proxy.auth.authenticator import SignIn
 from tornado_proxy.config.actions import Actions, GetAction, PutAction
 from tornado_proxy.config.model import ListingOptions
 from tornado_proxy.config.providers import BasicUser, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.gateway import browse
 from tornado_proxy.pages.listing_view import LARGEST_README
+from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.storage.errors import UpstreamError
 from tornado_proxy.templates.template import User
 
@@ -28,7 +29,7 @@ class _Staff:
 
     async def authenticate(self, facts, guard):
         name = dict(facts.headers).get("Authorization")
-        return SignIn(User(name)) if name else Challenge(401, "nobody is signed in", 'Basic realm="Files"')
+        return SignIn(User(name)) if name else Refuse(401, "nobody is signed in", challenge='Basic realm="Files"')
 
 
 def _staff(*resources):

@@ -10,13 +10,14 @@ from fakes import Failing
 from memory_store import MemoryStore
 from serving import EVERYTHING, PAGES, part, serve
 
-from tornado_proxy.auth.authenticator import AuthBusy, Challenge, SignIn
+from tornado_proxy.auth.authenticator import AuthBusy, SignIn
 from tornado_proxy.config.actions import Actions, GetAction, PutAction
 from tornado_proxy.config.model import Bucket, Mount
 from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.server import Cors, Server
 from tornado_proxy.pages.render import Pages, Theme
+from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.semantics.conditions import UNCONDITIONAL
 from tornado_proxy.storage.errors import AccessDenied, BucketMissing, ObjectMissing, Unreachable
 from tornado_proxy.storage.store import ObjectInfo
@@ -29,7 +30,7 @@ class _Staff:
 
     async def authenticate(self, facts, guard):
         name = dict(facts.headers).get("Authorization")
-        return SignIn(User(name)) if name else Challenge(401, "nobody is signed in", 'Basic realm="Files"')
+        return SignIn(User(name)) if name else Refuse(401, "nobody is signed in", challenge='Basic realm="Files"')
 
 
 STAFF = {

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from serving import serve
 
-from tornado_proxy.auth.authenticator import Challenge, SignIn
+from tornado_proxy.auth.authenticator import SignIn
 from tornado_proxy.auth.fetching import Fetched
 from tornado_proxy.config.providers import OpaServer, Resource
+from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.telemetry.events import SignInTried
 from tornado_proxy.templates.template import User
 
@@ -39,8 +40,8 @@ async def test_the_cookies_of_a_sign_in_are_sent():
 @pytest.mark.parametrize(
     ("challenge", "status", "header", "sent"),
     [
-        (Challenge(401, "nobody", "Bearer"), 401, "www-authenticate", "Bearer"),
-        (Challenge(307, "nobody", location="/auth/id"), 307, "location", "/auth/id"),
+        (Refuse(401, "nobody", challenge="Bearer"), 401, "www-authenticate", "Bearer"),
+        (Refuse(307, "nobody", location="/auth/id"), 307, "location", "/auth/id"),
     ],
 )
 async def test_a_challenge_becomes_an_answer(challenge, status, header, sent):
@@ -54,9 +55,9 @@ async def test_a_challenge_becomes_an_answer(challenge, status, header, sent):
     ("answer", "outcome"),
     [
         (SignIn(ANN), "ok"),
-        (Challenge(307, "nobody", location="/auth/id"), "refused"),
-        (Challenge(401, "wrong"), "refused"),
-        (Challenge(503, "the provider cannot be reached"), "failed"),
+        (Refuse(307, "nobody", location="/auth/id"), "refused"),
+        (Refuse(401, "wrong"), "refused"),
+        (Refuse(503, "the provider cannot be reached"), "failed"),
     ],
 )
 async def test_each_sign_in_is_reported_with_its_outcome(answer, outcome):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from memory_store import MemoryStore
 from serving import BOUNDARY, FORM_TYPE, form, head, part, serve
 
-from tornado_proxy.auth.authenticator import Challenge, SignIn
+from tornado_proxy.auth.authenticator import SignIn
 from tornado_proxy.config.actions import Actions, PutAction, SystemMetadata
 from tornado_proxy.config.model import Bucket, Mount
 from tornado_proxy.config.providers import Resource
@@ -28,6 +28,7 @@ from tornado_proxy.gateway.upload import (
     NotAForm,
     boundary,
 )
+from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.uploads import Properties
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.store import Write
@@ -494,7 +495,7 @@ class _Staff:
 
     async def authenticate(self, facts, guard):
         sent = dict(facts.headers).get("Authorization")
-        return SignIn(User("ann")) if sent == "ann" else Challenge(401, "nobody", 'Basic realm="Files"')
+        return SignIn(User("ann")) if sent == "ann" else Refuse(401, "nobody", challenge='Basic realm="Files"')
 
 
 STAFF = {"staff": _Staff()}

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from tornado_proxy.config.providers import CertificateProvider, HeaderProvider
 from tornado_proxy.routing.access import SignedIn
+from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import Request
 from tornado_proxy.rules.model import segment_objection
 from tornado_proxy.templates.template import User
@@ -32,20 +33,6 @@ class SignIn:
 
 
 @dataclass(frozen=True, slots=True)
-class Challenge:
-    """A refusal of a request without valid credentials.
-
-    `header` is the value of WWW-Authenticate, `location` the page where a browser can sign in. `reason` is for the log,
-    never for the client.
-    """
-
-    status: int
-    reason: str
-    header: str = ""
-    location: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class ProviderAnswer:
     """The answer of a provider's page: a redirect if there is a location, else an error; `reason` is for the log."""
 
@@ -58,8 +45,8 @@ class ProviderAnswer:
 class Authenticator(Protocol):
     """One way to sign in; an instance for each configured provider."""
 
-    async def authenticate(self, request: Request, guard: SignedIn) -> SignIn | Challenge:
-        """Returns the user or a challenge; raises `AuthBusy`."""
+    async def authenticate(self, request: Request, guard: SignedIn) -> SignIn | Refuse:
+        """Returns the user or a refusal; raises `AuthBusy`."""
         ...
 
 
@@ -69,19 +56,19 @@ class HeaderAuthenticator:
     def __init__(self, provider: HeaderProvider) -> None:
         self._provider = provider
 
-    async def authenticate(self, request: Request, guard: SignedIn) -> SignIn | Challenge:  # noqa: ARG002 - the protocol
+    async def authenticate(self, request: Request, guard: SignedIn) -> SignIn | Refuse:  # noqa: ARG002 - the protocol
         """Returns the user that the headers name, or a 401 if the connection is not trusted."""
         if not request.from_trusted_proxy:
-            return Challenge(401, f"`{request.remote_address}` is not one of `server.trustedProxies`")
+            return Refuse(401, f"`{request.remote_address}` is not one of `server.trustedProxies`")
         provider = self._provider
         username = _only(request, provider.username_header)
         email = _only(request, provider.email_header)
         if not username or not email:
             missing = provider.email_header if username else provider.username_header
-            return Challenge(401, f"the header `{missing}` is missing, empty or given twice")
+            return Refuse(401, f"the header `{missing}` is missing, empty or given twice")
         objection = segment_objection(username)
         if objection is not None:
-            return Challenge(401, f"the user's name {objection}")
+            return Refuse(401, f"the user's name {objection}")
         listed = _only(request, provider.groups_header) if provider.groups_header else ""
         groups = tuple(group for each in listed.split(",") if (group := each.strip()))
         return SignIn(User(username, "HEADER", email, groups))
@@ -105,26 +92,24 @@ class CertificateAuthenticator:
         self._provider = provider
         self._clock = clock
 
-    async def authenticate(self, request: Request, guard: SignedIn) -> SignIn | Challenge:  # noqa: ARG002 - the protocol
+    async def authenticate(self, request: Request, guard: SignedIn) -> SignIn | Refuse:  # noqa: ARG002 - the protocol
         """Returns the user whom the connection's certificate names, or a refusal."""
         certificate = request.certificate
         if certificate is None:
             reason = "a proxy's certificate names no user" if request.from_trusted_proxy else "there is no certificate"
-            return Challenge(401, reason)
+            return Refuse(401, reason)
         if certificate.expires <= self._clock():
-            return Challenge(401, "the certificate has expired since the connection began")
+            return Refuse(401, "the certificate has expired since the connection began")
         by_email = self._provider.username == "email"
         names = certificate.emails if by_email else certificate.common_names
         if len(names) != 1:
-            return Challenge(
-                401, f"the certificate has {len(names)} {'email addresses' if by_email else 'common names'}"
-            )
+            return Refuse(401, f"the certificate has {len(names)} {'email addresses' if by_email else 'common names'}")
         objection = segment_objection(names[0])
         if objection is not None:
-            return Challenge(401, f"the user's name {objection}")
+            return Refuse(401, f"the user's name {objection}")
         # Browsers send certificates with every request, like cookies.
         if not only_reads(request) and not is_same_origin(request):
-            return Challenge(403, "a page of another origin made the request")
+            return Refuse(403, "a page of another origin made the request")
         email = certificate.emails[0] if certificate.emails else ""
         return SignIn(User(names[0], "CERTIFICATE", email, certificate.units))
 

@@ -17,11 +17,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 
-from tornado_proxy.auth.authenticator import AuthBusy, Challenge, SignIn, header_values
+from tornado_proxy.auth.authenticator import AuthBusy, SignIn, header_values
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.providers import BasicProvider, BasicUser
 from tornado_proxy.config.secrets import HASHES
 from tornado_proxy.routing.access import SignedIn
+from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import Request
 from tornado_proxy.rules.model import segment_objection
 from tornado_proxy.semantics.fields import BasicCredentials, challenge
@@ -129,7 +130,7 @@ class BasicAuthenticator:
         self._by_cost = {each.cost: each for each in hashed}
         self._verifier = verifier
 
-    async def authenticate(self, request: Request, guard: SignedIn) -> SignIn | Challenge:
+    async def authenticate(self, request: Request, guard: SignedIn) -> SignIn | Refuse:
         """Returns the user if the resource lists it and the password is right; raises `AuthBusy`."""
         sent = header_values(request, "authorization")
         if not sent:
@@ -159,8 +160,8 @@ class BasicAuthenticator:
         cost = own.cost if isinstance(own, HashedPassword) else None
         return (each for each in self._by_cost.values() if each.cost != cost)
 
-    def _refuse(self, reason: str) -> Challenge:
-        return Challenge(401, reason, self._challenge)
+    def _refuse(self, reason: str) -> Refuse:
+        return Refuse(401, reason, challenge=self._challenge)
 
 
 def basic_authenticators(settings: Settings, verifier: Verifier) -> dict[str, BasicAuthenticator]:

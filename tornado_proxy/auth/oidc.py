@@ -19,7 +19,6 @@ from typing import Any
 from urllib.parse import quote, quote_plus, urlencode
 
 from tornado_proxy.auth.authenticator import (
-    Challenge,
     ProviderAnswer,
     SignIn,
     header,
@@ -34,6 +33,7 @@ from tornado_proxy.auth.fetching import Fetcher
 from tornado_proxy.auth.oidc_provider import Claims, GrantRefused, Provider, ProviderError, TokenError, Tokens, user_of
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.routing.access import SignedIn
+from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import Request
 from tornado_proxy.templates.template import User
 
@@ -69,14 +69,14 @@ class OidcAuthenticator:
         self._sessions = Sealer(key, f"session {purpose}")
         self._logins = Sealer(key, f"login {purpose}")
 
-    async def authenticate(self, request: Request, guard: SignedIn) -> SignIn | Challenge:  # noqa: ARG002 - the protocol
-        """Returns the user of a bearer token or a session, or a challenge."""
+    async def authenticate(self, request: Request, guard: SignedIn) -> SignIn | Refuse:  # noqa: ARG002 - the protocol
+        """Returns the user of a bearer token or a session, or a refusal."""
         bearer = _bearer(request)
         if bearer is not None:
             return await self._authenticate_token(bearer)
         text = self._jar(request).read(read_cookies(request.headers))
         if text and not only_reads(request) and not is_same_origin(request):
-            return Challenge(403, "a page of another origin made the request")
+            return Refuse(403, "a page of another origin made the request")
         session = self._session(text, request) if text else None
         if session is None:
             # A cookie of s3-proxy holds the ID token itself: users who signed in there stay signed in.
@@ -85,25 +85,25 @@ class OidcAuthenticator:
             return SignIn(session.user)
         return await self._renew(session, request)
 
-    async def _authenticate_token(self, token: str) -> SignIn | Challenge:
+    async def _authenticate_token(self, token: str) -> SignIn | Refuse:
         try:
             return SignIn(self._user(await self._provider.verify(token)))
         except NotVerified as error:
-            return Challenge(403, str(error))
+            return Refuse(403, str(error))
         except TokenError as error:
-            return Challenge(401, f"the token is not accepted: {error}", 'Bearer error="invalid_token"')
+            return Refuse(401, f"the token is not accepted: {error}", challenge='Bearer error="invalid_token"')
         except ProviderError as error:
-            return Challenge(503, f"the provider cannot be reached: {error}")
+            return Refuse(503, f"the provider cannot be reached: {error}")
 
-    def _challenge(self, request: Request) -> Challenge:
+    def _challenge(self, request: Request) -> Refuse:
         reason = f"nobody is signed in with `{self.settings.name}`"
         if not opens_page(request):
-            return Challenge(401, reason, "Bearer")
+            return Refuse(401, reason, challenge="Bearer")
         query = f"?{request.raw_query}" if request.raw_query else ""
         here = origin(request) + quote(request.path, safe="/") + query
-        return Challenge(307, reason, location=f"{self.settings.login_path}?rd={quote_plus(here)}")
+        return Refuse(307, reason, location=f"{self.settings.login_path}?rd={quote_plus(here)}")
 
-    async def _renew(self, session: _Session, request: Request) -> SignIn | Challenge:
+    async def _renew(self, session: _Session, request: Request) -> SignIn | Refuse:
         """Renews a session whose ID token has expired, if the provider agrees."""
         if not session.refresh_token:
             return self._challenge(request)

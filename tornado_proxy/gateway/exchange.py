@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, assert_never, cast
 
-from tornado_proxy.auth.authenticator import Challenge, SignIn
+from tornado_proxy.auth.authenticator import SignIn
 from tornado_proxy.auth.opa import PolicyUnavailable, is_permitted
 from tornado_proxy.gateway.answer import (
     Answer,
@@ -238,9 +238,9 @@ class Exchange:
             case SignIn(user, cookies):
                 self._note_sign_in(guard.provider, "request", 200, cookies)
                 return user
-            case Challenge(status, reason, header, location):
+            case Refuse(status):
                 self._note_sign_in(guard.provider, "request", max(status, 400))
-                return Refuse(status, reason, challenge=header or None, location=location or None)
+                return found
 
     async def _visit(self, attempt: VisitProvider, request: Request) -> Outcome:
         """Returns the answer of a page that belongs to a provider."""

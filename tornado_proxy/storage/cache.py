@@ -22,13 +22,7 @@ from tornado_proxy.semantics.conditions import (
     freshness,
     strong_match,
 )
-from tornado_proxy.storage.errors import (
-    ObjectMissing,
-    RangeUnsatisfiable,
-    StorageError,
-    UpstreamError,
-    check_conditions,
-)
+from tornado_proxy.storage import errors
 from tornado_proxy.storage.store import CacheResult, ForwardingStore, ObjectInfo, Opened, Store
 
 T = TypeVar("T")
@@ -64,7 +58,7 @@ def open_in_memory(
 ) -> MemoryObject:
     """Opens an object in memory or a part of it; raises the errors of conditions and range."""
     if conditions is not UNCONDITIONAL:
-        check_conditions(key, info, conditions)
+        errors.check_conditions(key, info, conditions)
     found = part.resolve(info.size) if part and conditions.range_holds(info.etag, info.last_modified) else None
     match found:
         case None:
@@ -72,7 +66,7 @@ def open_in_memory(
         case ContentRange(first=int(first), last=int(last)):
             return MemoryObject(info, found, body[first : last + 1])
         case _:
-            raise RangeUnsatisfiable(f"`{key}` has no byte of the range", info.size)
+            raise errors.RangeUnsatisfiable(f"`{key}` has no byte of the range", info.size)
 
 
 @dataclass(slots=True)
@@ -162,7 +156,7 @@ class CachingStore(ForwardingStore):
             self._counts.count(_MISS)
             return replace(await self.behind.head(key, conditions), cache=_MISS)
         info = self._counted_info(entry, result)
-        check_conditions(key, info, conditions)
+        errors.check_conditions(key, info, conditions)
         return info
 
     async def close(self) -> None:
@@ -201,8 +195,8 @@ class CachingStore(ForwardingStore):
         try:
             answer = await ask(key, call)
             call.set_result(answer if isinstance(answer, _CachedObject) and answer.is_shared else None)
-        except StorageError as error:
-            if isinstance(error, ObjectMissing):
+        except errors.StorageError as error:
+            if isinstance(error, errors.ObjectMissing):
                 self._drop(key)
             call.set_exception(error)
             call.exception()  # retrieved, in case that nobody else waits for it
@@ -242,7 +236,7 @@ class CachingStore(ForwardingStore):
             self._use(-info.size)
             await opened.close()
         if len(body) != info.size:
-            raise UpstreamError(f"S3 sends {len(body)} bytes of `{key}` instead of {info.size}")
+            raise errors.UpstreamError(f"S3 sends {len(body)} bytes of `{key}` instead of {info.size}")
         entry = self._entry(info, body)
         if self._gets.get(key) is call:
             self._keep(key, entry)

@@ -12,15 +12,7 @@ from tornado_proxy.config.model import Bucket, Target
 from tornado_proxy.routing.request import object_key
 from tornado_proxy.rules.model import Key
 from tornado_proxy.semantics.conditions import Conditions
-from tornado_proxy.storage.errors import (
-    AccessDenied,
-    BucketMissing,
-    Busy,
-    ObjectMissing,
-    StorageError,
-    TimedOut,
-    Unreachable,
-)
+from tornado_proxy.storage import errors
 from tornado_proxy.storage.store import Store, Write
 
 PROBE_WITHIN = 10.0  # seconds that the probe of one bucket may take
@@ -87,7 +79,7 @@ async def probe(target: Target, store: Store, within: float = PROBE_WITHIN, *, w
                     granted.append(action)
     except TimeoutError:
         problem = BucketProblem("timed-out", f"S3 did not answer within {within:g} s", _NETWORK)
-    except StorageError as error:
+    except errors.StorageError as error:
         problem = _problem(error, action, target.bucket)
     seconds = time.perf_counter() - began
     return ProbeResult(target.name, target.bucket.name, time.time(), seconds, tuple(granted), problem)
@@ -109,9 +101,9 @@ async def _is_granted(call: Callable[[], Awaitable[object]], *, is_needed: bool)
     """Whether a call is permitted; raises `StorageError` for other failures, and if a needed call is denied."""
     try:
         await call()
-    except ObjectMissing:
+    except errors.ObjectMissing:
         return True
-    except AccessDenied as error:
+    except errors.AccessDenied as error:
         if is_needed or error.code not in _DENIED:
             raise
         return False
@@ -168,21 +160,21 @@ _BY_CODE = {
 }
 
 
-def _problem(error: StorageError, action: str, bucket: Bucket) -> BucketProblem:
+def _problem(error: errors.StorageError, action: str, bucket: Bucket) -> BucketProblem:
     if error.code in _BY_CODE:
         return _BY_CODE[error.code]
     detail = str(error).partition(": ")[2] or str(error)
     match error:
-        case BucketMissing():
+        case errors.BucketMissing():
             cure = "create the bucket, or correct `bucket.name`, `bucket.region` or `bucket.s3Endpoint`"
             return BucketProblem("no-bucket", f"there is no bucket `{bucket.name}`", cure)
-        case AccessDenied():
+        case errors.AccessDenied():
             cure = f"grant `{action}` on `{_resource(action, bucket)}`"
             return BucketProblem("access-denied", f"`{action}` is not permitted", cure)
-        case Unreachable() | TimedOut():
-            code = "unreachable" if isinstance(error, Unreachable) else "timed-out"
+        case errors.Unreachable() | errors.TimedOut():
+            code = "unreachable" if isinstance(error, errors.Unreachable) else "timed-out"
             return BucketProblem(code, detail, _NETWORK)
-        case Busy():
+        case errors.Busy():
             return BucketProblem("busy", detail, "wait, raise `s3.connections`, or send S3 fewer requests")
     return BucketProblem("failed", f"{action}: {detail}", "look for the error code in the S3 documentation")
 

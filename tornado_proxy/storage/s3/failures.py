@@ -9,66 +9,52 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 
-from tornado_proxy.storage.errors import (
-    AccessDenied,
-    BucketMissing,
-    Busy,
-    NotModified,
-    ObjectMissing,
-    PreconditionFailed,
-    RangeUnsatisfiable,
-    StorageError,
-    TimedOut,
-    TooLarge,
-    Unreachable,
-    UploadMissing,
-    UpstreamError,
-)
+from tornado_proxy.storage import errors
 
 # Error codes (S3 API, "Error responses"); a HEAD has no body and so no code; boto3 gives its status instead.
-_BY_CODE: dict[str, type[StorageError]] = {
-    "NoSuchKey": ObjectMissing,
-    "NoSuchBucket": BucketMissing,
-    "AccessDenied": AccessDenied,
-    "AllAccessDisabled": AccessDenied,
-    "ExpiredToken": AccessDenied,
-    "InvalidAccessKeyId": AccessDenied,
-    "InvalidObjectState": AccessDenied,
-    "InvalidToken": AccessDenied,
-    "RequestTimeTooSkewed": AccessDenied,
-    "SignatureDoesNotMatch": AccessDenied,
-    "PreconditionFailed": PreconditionFailed,
-    "ConditionalRequestConflict": PreconditionFailed,
-    "InvalidRange": RangeUnsatisfiable,
-    "EntityTooLarge": TooLarge,
-    "OperationAborted": Busy,
-    "RequestLimitExceeded": Busy,
-    "ServiceUnavailable": Busy,
-    "SlowDown": Busy,
-    "Throttling": Busy,
-    "ThrottlingException": Busy,
-    "TooManyRequestsException": Busy,
-    "RequestTimeout": TimedOut,
-    "NoSuchUpload": UploadMissing,
+_BY_CODE: dict[str, type[errors.StorageError]] = {
+    "NoSuchKey": errors.ObjectMissing,
+    "NoSuchBucket": errors.BucketMissing,
+    "AccessDenied": errors.AccessDenied,
+    "AllAccessDisabled": errors.AccessDenied,
+    "ExpiredToken": errors.AccessDenied,
+    "InvalidAccessKeyId": errors.AccessDenied,
+    "InvalidObjectState": errors.AccessDenied,
+    "InvalidToken": errors.AccessDenied,
+    "RequestTimeTooSkewed": errors.AccessDenied,
+    "SignatureDoesNotMatch": errors.AccessDenied,
+    "PreconditionFailed": errors.PreconditionFailed,
+    "ConditionalRequestConflict": errors.PreconditionFailed,
+    "InvalidRange": errors.RangeUnsatisfiable,
+    "EntityTooLarge": errors.TooLarge,
+    "OperationAborted": errors.Busy,
+    "RequestLimitExceeded": errors.Busy,
+    "ServiceUnavailable": errors.Busy,
+    "SlowDown": errors.Busy,
+    "Throttling": errors.Busy,
+    "ThrottlingException": errors.Busy,
+    "TooManyRequestsException": errors.Busy,
+    "RequestTimeout": errors.TimedOut,
+    "NoSuchUpload": errors.UploadMissing,
 }
 
-_BY_STATUS: dict[int, type[StorageError]] = {
-    304: NotModified,
-    401: AccessDenied,
-    403: AccessDenied,
-    404: ObjectMissing,
-    408: TimedOut,
-    412: PreconditionFailed,
-    413: TooLarge,
-    416: RangeUnsatisfiable,
-    429: Busy,
-    503: Busy,
-    504: TimedOut,
+_BY_STATUS: dict[int, type[errors.StorageError]] = {
+    304: errors.NotModified,
+    401: errors.AccessDenied,
+    403: errors.AccessDenied,
+    404: errors.ObjectMissing,
+    408: errors.TimedOut,
+    412: errors.PreconditionFailed,
+    413: errors.TooLarge,
+    416: errors.RangeUnsatisfiable,
+    429: errors.Busy,
+    503: errors.Busy,
+    504: errors.TimedOut,
 }
 
 
 @cache
-def _by_exception() -> tuple[tuple[tuple[type[Exception], ...], type[StorageError]], ...]:
+def _by_exception() -> tuple[tuple[tuple[type[Exception], ...], type[errors.StorageError]], ...]:
     """The errors by kind of exception; the first matching row applies."""
     # Imported here, because reads on the loop do without boto3.
     from http.client import HTTPException  # noqa: PLC0415
@@ -78,21 +64,22 @@ def _by_exception() -> tuple[tuple[tuple[type[Exception], ...], type[StorageErro
     from urllib3.exceptions import HTTPError  # noqa: PLC0415
     from urllib3.exceptions import TimeoutError as UrllibTimeoutError  # noqa: PLC0415
 
+    timeouts = (exceptions.ConnectTimeoutError, exceptions.ReadTimeoutError, UrllibTimeoutError, TimeoutError)
+    broken = (
+        exceptions.ConnectionError,
+        exceptions.ConnectionClosedError,
+        exceptions.HTTPClientError,
+        exceptions.IncompleteReadError,
+        exceptions.ResponseStreamingError,
+        HTTPError,
+        HTTPException,
+        OSError,
+    )
     return (
-        ((exceptions.ConnectTimeoutError, exceptions.ReadTimeoutError, UrllibTimeoutError, TimeoutError), TimedOut),
-        (
-            (
-                exceptions.ConnectionError,
-                exceptions.ConnectionClosedError,
-                exceptions.HTTPClientError,
-                exceptions.IncompleteReadError,
-                exceptions.ResponseStreamingError,
-            ),
-            Unreachable,
-        ),
-        ((HTTPError, HTTPException, OSError), Unreachable),
+        (timeouts, errors.TimedOut),
+        (broken, errors.Unreachable),
         # Includes missing and expired credentials: no 403, since the client is not to blame.
-        ((exceptions.BotoCoreError, ResponseParserError), UpstreamError),
+        ((exceptions.BotoCoreError, ResponseParserError), errors.UpstreamError),
     )
 
 
@@ -101,7 +88,7 @@ def translated(doing: str) -> Iterator[None]:
     """Raises exceptions of libraries as `StorageError`; `doing` is the start of the message."""
     try:
         yield
-    except StorageError:
+    except errors.StorageError:
         raise
     except Exception as error:
         failure = _translation(error, doing)
@@ -110,7 +97,7 @@ def translated(doing: str) -> Iterator[None]:
         raise failure from error
 
 
-def _translation(error: Exception, doing: str) -> StorageError | None:
+def _translation(error: Exception, doing: str) -> errors.StorageError | None:
     """Returns the `StorageError` for an exception of a library; None for another exception."""
     from botocore.exceptions import ClientError  # noqa: PLC0415 - as above
 
@@ -127,12 +114,12 @@ def _translation(error: Exception, doing: str) -> StorageError | None:
     return failure
 
 
-def from_answer(doing: str, status: int, code: str, message: str) -> StorageError:
+def from_answer(doing: str, status: int, code: str, message: str) -> errors.StorageError:
     """Returns the `StorageError` for an error answer of S3, by its code, or by its status for an unknown code.
 
     The answer to a HEAD has no body, and so no code.
     """
-    kind = _BY_CODE.get(code) or _BY_STATUS.get(status, UpstreamError)
+    kind = _BY_CODE.get(code) or _BY_STATUS.get(status, errors.UpstreamError)
     failure = kind(f"{doing}: {status} {code}: {message}")
     failure.code = code or str(status)
     return failure

@@ -12,17 +12,7 @@ from typing import Protocol, TypeVar
 
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, ByteRange, Conditions, is_etag, is_weak
-from tornado_proxy.storage.errors import (
-    BucketMissing,
-    Busy,
-    ObjectMissing,
-    PreconditionFailed,
-    RangeUnsatisfiable,
-    StorageError,
-    TimedOut,
-    UpstreamError,
-    check_conditions,
-)
+from tornado_proxy.storage import errors
 from tornado_proxy.storage.s3.answers import ListAnswer
 from tornado_proxy.storage.store import ObjectInfo, Opened, Page, from_token, start_after, to_token
 
@@ -55,7 +45,7 @@ class Deadlines:
             return await call
         except asyncio.CancelledError as error:
             if task in self._expired and task.uncancel() <= self._expired[task]:
-                raise TimedOut(f"S3 did not answer within {self._seconds:g} s") from error
+                raise errors.TimedOut(f"S3 did not answer within {self._seconds:g} s") from error
             raise
         finally:
             self._ends.pop(task, None)
@@ -120,12 +110,12 @@ class Reader:
         if_match = conditions.if_match[0] if conditions.if_match else conditions.if_range
         try:
             return await self._get(key, part, if_match if isinstance(if_match, str) else None)
-        except PreconditionFailed:
+        except errors.PreconditionFailed:
             if conditions.if_range is None:
                 raise
             # If-Range is false: send the whole current object (RFC 9110 13.1.5).
             return await self._get(key, None, None)
-        except RangeUnsatisfiable:
+        except errors.RangeUnsatisfiable:
             # Not every S3 sends the size here, or treats a suffix of an empty object as the whole object.
             return await self._open_after_head(key, conditions, part)
 
@@ -134,11 +124,11 @@ class Reader:
         _check(key)
         try:
             info = await self._within(self._calls.head(key))
-        except ObjectMissing:
+        except errors.ObjectMissing:
             await self._check_bucket()
             raise
         if conditions is not UNCONDITIONAL:
-            check_conditions(key, info, conditions)
+            errors.check_conditions(key, info, conditions)
         return info
 
     async def list(self, prefix: ObjectKey, token: str | None = None, limit: int = _LONGEST_PAGE) -> Page:
@@ -152,7 +142,7 @@ class Reader:
         while answers[-1].truncated and not found.entries:
             # A truncated answer may be empty, or repeat only what the last page showed.
             if len(answers) == _MOST_ANSWERS or answers[-1].continuation is None:
-                raise UpstreamError(f"S3 lists `{prefix}` in {len(answers)} truncated answers without an entry")
+                raise errors.UpstreamError(f"S3 lists `{prefix}` in {len(answers)} truncated answers without an entry")
             answers.append(await self._within(self._calls.list(prefix, start, most, answers[-1].continuation)))
             found = page(answers, prefix, after, limit)
         return found if found.entries or not after else await self.list(prefix, None, limit)
@@ -170,9 +160,9 @@ class Reader:
             return
         try:
             await self._within(self._calls.list("", None, 1))
-        except BucketMissing:
+        except errors.BucketMissing:
             raise
-        except StorageError:
+        except errors.StorageError:
             return
         self._bucket_seen = time.monotonic()
 
@@ -182,7 +172,7 @@ class Reader:
         sent = found.content_range
         if sent is not None and (part is None or part.resolve(found.info.size) != sent):
             await found.close()
-            raise UpstreamError(f"S3 sends `{sent.to_header()}` of `{key}`, which was not requested")
+            raise errors.UpstreamError(f"S3 sends `{sent.to_header()}` of `{key}`, which was not requested")
         return found
 
     async def _open_after_head(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None) -> Opened:
@@ -192,18 +182,18 @@ class Reader:
             part = part if part and conditions.range_holds(info.etag, info.last_modified) else None
             wanted = part and part.resolve(info.size)
             if wanted is not None and wanted.first is None:
-                raise RangeUnsatisfiable(f"`{key}` has no byte of the range", info.size)
+                raise errors.RangeUnsatisfiable(f"`{key}` has no byte of the range", info.size)
             pin = info.etag if info.etag and is_strong(info.etag) else None
             try:
                 return await self._get(key, part if wanted else None, pin)
-            except PreconditionFailed:
+            except errors.PreconditionFailed:
                 continue
-        raise Busy(f"`{key}` changes faster than it can be opened")
+        raise errors.Busy(f"`{key}` changes faster than it can be opened")
 
 
 def _check(key: str) -> None:
     if not key:
-        raise ObjectMissing("the empty key names no object")
+        raise errors.ObjectMissing("the empty key names no object")
 
 
 def _effective(conditions: Conditions, part: ByteRange | None) -> tuple[Conditions, ByteRange | None]:
@@ -243,7 +233,7 @@ def page(answers: Sequence[ListAnswer], prefix: str, after: str, limit: int) -> 
     listed = [entry for answer in answers for entry in answer.entries]
     stray = next((entry.name for entry in listed if not entry.name.startswith(prefix)), None)
     if stray is not None:
-        raise UpstreamError(f"S3 lists `{stray}`, which is not below `{prefix}`")
+        raise errors.UpstreamError(f"S3 lists `{stray}`, which is not below `{prefix}`")
     below = (replace(entry, name=entry.name.removeprefix(prefix)) for entry in listed)
     # The empty name is the marker. S3 sorts by bytes of UTF-8, which is the order of code points.
     entries = sorted((entry for entry in below if entry.name > after), key=lambda entry: entry.name)

@@ -16,14 +16,7 @@ from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, Conditions
-from tornado_proxy.storage.errors import (
-    ObjectExists,
-    ObjectMissing,
-    PreconditionFailed,
-    StorageError,
-    UploadMissing,
-    UpstreamError,
-)
+from tornado_proxy.storage import errors
 from tornado_proxy.storage.s3.endpoint import plain_endpoint
 from tornado_proxy.storage.s3.executor import Executor, Parameters, ask
 from tornado_proxy.storage.s3.failures import translated
@@ -46,14 +39,14 @@ class Precondition:
     """The parameters for a conditional write, and the error that it raises if S3 finds them false."""
 
     parameters: Parameters = field(default_factory=dict)
-    refusal: type[StorageError] = PreconditionFailed
+    refusal: type[errors.StorageError] = errors.PreconditionFailed
 
     @contextmanager
     def decided(self) -> Iterator[None]:
         """Wraps the write: S3 found an object in the way, or another one than expected, or none (404)."""
         try:
             yield
-        except (PreconditionFailed, ObjectMissing) as error:
+        except (errors.PreconditionFailed, errors.ObjectMissing) as error:
             raise self.refusal(str(error)) from error
 
 
@@ -63,7 +56,7 @@ def immediate_precondition(write: Write) -> Precondition | None:
         case Write(replace=True, conditions=Conditions(if_match=(), if_none_match=(), if_unmodified_since=None)):
             return Precondition()
         case Write(replace=False, conditions=Conditions(if_match=(), if_none_match=(), if_unmodified_since=None)):
-            return Precondition(_NOTHING_THERE, ObjectExists)
+            return Precondition(_NOTHING_THERE, errors.ObjectExists)
         case Write(conditions=Conditions(if_match=(), if_none_match=("*",), if_unmodified_since=None)):
             return Precondition(_NOTHING_THERE)
         case Write(replace=True, conditions=Conditions(if_match=(etag,), if_none_match=())) if is_strong(etag):
@@ -77,12 +70,12 @@ def checked_precondition(write: Write, found: ObjectInfo | None) -> Precondition
     Raises the error of a condition that is already false.
     """
     if found is not None and not write.replace:
-        raise ObjectExists("an object exists that must not be replaced")
+        raise errors.ObjectExists("an object exists that must not be replaced")
     etag, date = (found.etag, found.last_modified) if found else (None, None)
     if not write.conditions.allow_write(etag, date, exists=found is not None):
-        raise PreconditionFailed("the existing object is not the one that the client expects")
+        raise errors.PreconditionFailed("the existing object is not the one that the client expects")
     if found is None:
-        return Precondition(_NOTHING_THERE, PreconditionFailed if write.replace else ObjectExists)
+        return Precondition(_NOTHING_THERE, errors.PreconditionFailed if write.replace else errors.ObjectExists)
     return Precondition({"IfMatch": etag} if etag else {})
 
 
@@ -136,7 +129,7 @@ def prepare_boto3() -> None:
     """Imports what writes and presigned URLs need, with boto3's data of S3, so that the first one need not."""
     from tornado_proxy.storage.s3.client import make_client  # noqa: PLC0415 - slow, see there
 
-    with suppress(StorageError):  # without a usable environment the first call reports the error
+    with suppress(errors.StorageError):  # without a usable environment the first call reports the error
         make_client(Bucket("any"), 1).close()
 
 
@@ -186,8 +179,8 @@ class S3Store(Reader):
             found = await self._head_or_none(key)
             etag, date = (found.etag, found.last_modified) if found else (None, None)
             if not conditions.allow_write(etag, date, exists=found is not None):
-                raise PreconditionFailed("a condition of the DELETE is false")
-        with suppress(ObjectMissing):
+                raise errors.PreconditionFailed("a condition of the DELETE is false")
+        with suppress(errors.ObjectMissing):
             await self._call("DeleteObject", key, (await self._boto3()).delete_object)
 
     async def presign(self, key: ObjectKey, expires: int) -> str:
@@ -303,22 +296,22 @@ class S3Store(Reader):
         """Returns the headers of an object; None if it is missing."""
         try:
             return await self.head(key, UNCONDITIONAL)
-        except ObjectMissing:
+        except errors.ObjectMissing:
             return None
 
     async def _call_part(self, operation: str, key: str, method: Callable[..., T]) -> T:
         """Makes a call on a multipart upload; for an unknown upload Ceph says that the key does not exist."""
         try:
             return await self._call(operation, key, method, is_upload=True)
-        except ObjectMissing as error:
-            raise UploadMissing(str(error)) from error
+        except errors.ObjectMissing as error:
+            raise errors.UploadMissing(str(error)) from error
 
     async def _call(
         self, operation: str, key: str, method: Callable[..., T], within: float = 0, *, is_upload: bool = False
     ) -> T:
         """Makes a call on an object; `within` seconds apply if they are longer than the limit for other calls."""
         if not key:
-            raise ObjectMissing("the empty key names no object")
+            raise errors.ObjectMissing("the empty key names no object")
         with translated(f"{operation} of `{key}` in `{self._bucket.name}`"):
             call = partial(ask, method, Bucket=self._bucket.name, Key=key)
             return await self._executor.run(call, is_upload=is_upload, within=within)
@@ -332,10 +325,10 @@ async def _put_in_parts(upload: Upload, first: Part, parts: AsyncIterator[Part],
             await upload.send(part)
         with precondition.decided():
             return _stored(await upload.complete(precondition.parameters))
-    except UploadMissing as error:
-        raise UpstreamError(f"S3 lost an upload: {error}") from error
+    except errors.UploadMissing as error:
+        raise errors.UpstreamError(f"S3 lost an upload: {error}") from error
     except BaseException:
-        with suppress(StorageError):
+        with suppress(errors.StorageError):
             await upload.abort()
         raise
 
