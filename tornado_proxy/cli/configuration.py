@@ -14,15 +14,7 @@ import yaml
 from tornado_proxy.cli.inputs import add_format, load_settings
 from tornado_proxy.cli.output import CommandError, ExitStatus
 from tornado_proxy.config.show import show
-from tornado_proxy.tools.convert.conversion import (
-    REPORT,
-    Unsaved,
-    convert,
-    save,
-    to_json,
-    to_markdown,
-    to_text,
-)
+from tornado_proxy.tools.convert import conversion
 from tornado_proxy.tools.convert.options import Unreadable, read
 from tornado_proxy.tools.convert.rewrites import KeysAs
 
@@ -80,18 +72,18 @@ def _template(places: Sequence[Path], path: str) -> str | None:
 def run_convert(arguments: argparse.Namespace) -> int:
     """Converts; returns 1 if something needs a look, 2 if nothing was written."""
     try:
-        done = convert(
+        done = conversion.convert(
             read(arguments.places), KeysAs(arguments.keys_as), read_file=partial(_template, arguments.places)
         )
-        files = {**done.files, REPORT: to_markdown(done.report)}
-        save(files, arguments.out, force=arguments.force)
+        files = {**done.files, conversion.REPORT: conversion.to_markdown(done.report)}
+        conversion.save(files, arguments.out, force=arguments.force)
     except Unreadable as error:
         raise CommandError(diagnostics=error.diagnostics) from error
-    except Unsaved as error:
+    except conversion.Unsaved as error:
         raise CommandError(str(error)) from error
     written = [str(arguments.out / name) for name in files]
     if arguments.format == "json":
-        print(json.dumps(to_json(done.report, written), indent=2, ensure_ascii=False))
+        print(json.dumps(conversion.to_json(done.report, written), indent=2, ensure_ascii=False))
     else:
-        print(to_text(done.report, written), end="")
+        print(conversion.to_text(done.report, written), end="")
     return ExitStatus.CLEAN if done.report.complete else ExitStatus.FINDINGS

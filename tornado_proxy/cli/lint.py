@@ -16,15 +16,7 @@ from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity, counted,
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import LintReport, lint
 from tornado_proxy.lint.reporters import FORMATS, render_full, reporter
-from tornado_proxy.lint.settings import (
-    ALL,
-    LintSettings,
-    Selection,
-    SettingsMistake,
-    UnknownWord,
-    find_settings,
-    read_words,
-)
+from tornado_proxy.lint.settings import ALL, Selection, SettingsMistake, UnknownWord, find_settings, read_words
 from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.compile import HelperTexts, no_helpers
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files, read_rule_files
@@ -53,7 +45,10 @@ def lint_arguments(parser: argparse.ArgumentParser) -> None:
         "--stdin-filename", default="<stdin>", metavar="NAME", help="the file name to show for standard input"
     )
     _add_selection(parser.add_argument_group("checks"))
-    _add_fixes(parser.add_argument_group("fixes"))
+    fixes = parser.add_argument_group("fixes")
+    fixes.add_argument("--fix", action="store_true", help="apply the safe fixes, which change no key")
+    fixes.add_argument("--unsafe-fixes", action="store_true", help="also apply fixes that may change keys")
+    fixes.add_argument("--diff", action="store_true", help="write nothing; show what fixes would change")
     output = parser.add_argument_group("output")
     output.add_argument("--format", "--output-format", choices=FORMATS, default="full", dest="format")
     output.add_argument(
@@ -85,12 +80,6 @@ def _add_selection(group: argparse._ArgumentGroup) -> None:
         help="`error`, `warning` or `info`: from which severity on a finding fails the run (default: warning)",
     )
     group.add_argument("--exit-zero", action="store_true", help="no finding fails the run")
-
-
-def _add_fixes(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--fix", action="store_true", help="apply the safe fixes, which change no key")
-    group.add_argument("--unsafe-fixes", action="store_true", help="also apply fixes that may change keys")
-    group.add_argument("--diff", action="store_true", help="write nothing; show what fixes would change")
 
 
 def run_lint(arguments: argparse.Namespace) -> int:
@@ -173,7 +162,7 @@ def _job(arguments: argparse.Namespace) -> _Job:
     if config is not None and settings is None:
         usual = ()  # which files it names is not known while it has mistakes
     files = _files(paths or list(map(str, usual)), arguments.stdin_filename)
-    selection = _selection(arguments, found)
+    selection = _selection(arguments, found.selection)
     if ALL not in selection.select - selection.ignore:
         mistakes = errors(mistakes)  # the warnings of a configuration have no names, and belong to `all`
     return _Job(files, settings, helpers, mistakes, selection, level, _fixes(arguments))
@@ -188,8 +177,7 @@ def _configuration_and_rules(arguments: argparse.Namespace) -> tuple[Path | None
     return next(iter(given), None), [path for path in arguments.paths if path not in among]
 
 
-def _selection(arguments: argparse.Namespace, found: LintSettings) -> Selection:
-    chosen = found.selection
+def _selection(arguments: argparse.Namespace, chosen: Selection) -> Selection:
     if arguments.select == []:
         raise CommandError(f"`--select` names no check; leave it out, or give `{ALL}`")
     if arguments.select is not None:

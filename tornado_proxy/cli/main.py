@@ -111,7 +111,9 @@ def _dispatched(words: Sequence[str]) -> int:
     parser = _top_parser()
     parsed = parser.parse_args(words[:1])
     if parsed.version:
-        print(f"tornado-proxy {_version()}")
+        from importlib.metadata import version  # noqa: PLC0415 - 30 ms that no subcommand needs
+
+        print(f"tornado-proxy {version('tornado-proxy')}")
         return ExitStatus.CLEAN
     if parsed.command is not None:
         parser.error(f"unknown command `{parsed.command}`{output.suggestion(parsed.command, COMMANDS)}")
@@ -150,12 +152,6 @@ def _top_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="store_true", help="show the version")
     parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
     return parser
-
-
-def _version() -> str:
-    from importlib.metadata import version  # noqa: PLC0415 - 30 ms that no subcommand needs
-
-    return version("tornado-proxy")
 
 
 # Bash splits `--format=json` into three words, and shtab expects two.

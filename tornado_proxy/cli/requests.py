@@ -7,15 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from tornado_proxy.cli.inputs import (
-    add_format,
-    compiled,
-    configured_sites,
-    load_rules,
-    load_settings,
-    number,
-    require_target,
-)
+from tornado_proxy.cli import inputs
 from tornado_proxy.cli.output import CommandError, ExitStatus, print_diff, progress
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import Actions, DeleteAction, PutAction
@@ -51,12 +43,12 @@ def explain_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--file-name", metavar="NAME", help="the file's name in the form of an upload")
     parser.add_argument(
         "--top",
-        type=number(int, 0),
+        type=inputs.number(int, 0),
         default=10,
         metavar="N",
         help="with `--requests`, how many paths to list (default: 10)",
     )
-    add_format(parser, "text", "json")
+    inputs.add_format(parser, "text", "json")
 
 
 def run_explain(arguments: argparse.Namespace) -> int:
@@ -94,7 +86,7 @@ def _bare_sites(arguments: argparse.Namespace) -> Sequence[Site]:
     """Returns the target without a configuration."""
     if not arguments.rules:
         raise CommandError("give `--rules` or `--config`")
-    rule_sets = load_rules(arguments.rules).rule_sets
+    rule_sets = inputs.load_rules(arguments.rules).rule_sets
     name = chosen_target(arguments.target, list(rule_sets))
     return [bare_site(name, rule_sets[name], arguments.user, arguments.prefix or "")]
 
@@ -103,9 +95,9 @@ def _configured_mounts(arguments: argparse.Namespace) -> Mounts:
     """Returns the configuration's targets and pages of its own, or only the chosen target."""
     if arguments.prefix is not None:
         raise CommandError("`--prefix` cannot be used with `--config`")
-    settings = load_settings(arguments.config)
-    loaded = load_rules(arguments.rules or settings.rules, settings)
-    found = configured_sites(settings, loaded, arguments.target)
+    settings = inputs.load_settings(arguments.config)
+    loaded = inputs.load_rules(arguments.rules or settings.rules, settings)
+    found = inputs.configured_sites(settings, loaded, arguments.target)
     return Mounts(found) if arguments.target else Mounts(found, settings.oidc_providers, settings.list_targets)
 
 
@@ -122,12 +114,12 @@ def diff_arguments(parser: argparse.ArgumentParser) -> None:
     add_request_arguments(parser)
     parser.add_argument(
         "--examples",
-        type=number(int, 0),
+        type=inputs.number(int, 0),
         default=5,
         metavar="N",
         help="how many requests to show for each group (default: 5)",
     )
-    add_format(parser, "text", "json", "markdown")
+    inputs.add_format(parser, "text", "json", "markdown")
 
 
 def run_diff(arguments: argparse.Namespace) -> int:
@@ -143,10 +135,10 @@ def run_diff(arguments: argparse.Namespace) -> int:
 
 
 def _diff_report(arguments: argparse.Namespace) -> DiffReport:
-    loaded = [compiled(read_rules(place)) for place in (arguments.old, arguments.new)]
+    loaded = [inputs.compiled(read_rules(place)) for place in (arguments.old, arguments.new)]
     if arguments.config:
-        settings = load_settings(arguments.config)
-        sides: list[Sequence[Site]] = [configured_sites(settings, each) for each in loaded]
+        settings = inputs.load_settings(arguments.config)
+        sides: list[Sequence[Site]] = [inputs.configured_sites(settings, each) for each in loaded]
     else:
         name = chosen_target(arguments.target, list(dict.fromkeys(name for each in loaded for name in each.rule_sets)))
         # The target has no rules on a side that lacks it.
@@ -169,7 +161,7 @@ def bare_site(name: str, rules: RuleSet, user: str | None = None, prefix: str = 
 def chosen_target(name: str | None, names: Sequence[str]) -> str:
     """Returns the given name, or that of the only target; raises `CommandError`."""
     if name is not None:
-        require_target(name, names)
+        inputs.require_target(name, names)
         return name
     if len(names) != 1:
         listed = f"the targets are {', '.join(f'`{each}`' for each in names)}" if names else "the files have no target"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from tornado_proxy.cli.inputs import add_format, configured_sites, default_places, load_rules, load_settings, number
@@ -15,7 +15,7 @@ from tornado_proxy.goregex.syntax import PatternError
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.rules.loading import RuleFile, read_rule_files
 from tornado_proxy.templates.template import TargetData
-from tornado_proxy.tools.files import Formatted, difference, formatted, replace_file
+from tornado_proxy.tools.files import difference, formatted, replace_file
 from tornado_proxy.tools.rule_tests import TestRun, run_tests, summary, to_json, to_junit, to_text
 
 
@@ -42,53 +42,33 @@ def run_fmt(arguments: argparse.Namespace) -> int:
     if Path("-") in arguments.paths:
         if len(arguments.paths) > 1:
             raise CommandError("`-` cannot be combined with other paths")
-        return _do([RuleFile(arguments.stdin_filename, sys.stdin.buffer.read())], arguments, _pass_on)
+        return _format(RuleFile(arguments.stdin_filename, sys.stdin.buffer.read()), arguments)
     read = read_rule_files(arguments.paths or default_places())
     show(read.diagnostics)
-    status = _do(read.files, arguments, _write)
+    status = max((_format(file, arguments) for file in read.files), default=ExitStatus.CLEAN)
     return ExitStatus.FAILED if read.diagnostics else status
 
 
-def _do(files: Sequence[RuleFile], arguments: argparse.Namespace, act: Callable[[Formatted], ExitStatus]) -> ExitStatus:
-    """Formats files; each result goes to `act`, unless an option says otherwise."""
-    if arguments.check or arguments.diff:
-        act = _list if arguments.check else _show_difference
-    worst = ExitStatus.CLEAN
-    for file in files:
-        result = formatted(file)
-        show(result.diagnostics)
-        worst = max(worst, ExitStatus.FINDINGS if result.diagnostics else act(result))
-    return worst
-
-
-def _write(result: Formatted) -> ExitStatus:
-    if not result.changed:
-        return ExitStatus.CLEAN
-    try:
-        replace_file(Path(result.file.name), result.after)
-    except OSError as error:
-        return CommandError(f"`{result.file.name}` cannot be written: {error.strerror}").report("fmt")
-    print(f"formatted {visible(result.file.name)}")
-    return ExitStatus.CLEAN
-
-
-def _pass_on(result: Formatted) -> ExitStatus:
-    print_bytes(result.after)
-    return ExitStatus.CLEAN
-
-
-def _list(result: Formatted) -> ExitStatus:
-    if not result.changed:
-        return ExitStatus.CLEAN
-    print(f"would format {visible(result.file.name)}")
-    return ExitStatus.FINDINGS
-
-
-def _show_difference(result: Formatted) -> ExitStatus:
-    if not result.changed:
-        return ExitStatus.CLEAN
-    print_diff(difference(result.file, result.after))
-    return ExitStatus.FINDINGS
+def _format(file: RuleFile, arguments: argparse.Namespace) -> ExitStatus:
+    """Formats a file, or shows what would change; standard input is printed, changed or not."""
+    after, diagnostics = formatted(file)
+    show(diagnostics)
+    if diagnostics:
+        return ExitStatus.FINDINGS
+    is_changed, is_dry = after != file.data, arguments.check or arguments.diff
+    if Path("-") in arguments.paths and not is_dry:
+        print_bytes(after)
+    elif is_changed and arguments.check:
+        print(f"would format {visible(file.name)}")
+    elif is_changed and arguments.diff:
+        print_diff(difference(file, after))
+    elif is_changed:
+        try:
+            replace_file(Path(file.name), after)
+        except OSError as error:
+            return CommandError(f"`{file.name}` cannot be written: {error.strerror}").report("fmt")
+        print(f"formatted {visible(file.name)}")
+    return ExitStatus.FINDINGS if is_changed and is_dry else ExitStatus.CLEAN
 
 
 def test_arguments(parser: argparse.ArgumentParser) -> None:

@@ -96,23 +96,15 @@ def name_text(name: Literal) -> str:
 
 def string_text(string: Literal) -> str:
     """Returns a string as it is printed: between backticks or quotes."""
-    return f"`{string.value}`" if _is_raw(string) else _quoted(string.value)
-
-
-def _is_raw(string: Literal) -> bool:
-    if _NOT_RAW.search(string.value):
-        return False
-    needs_escapes = "\\" in string.value or '"' in string.value
-    return string.raw or (needs_escapes and not _INVISIBLE.search(string.value))
+    value = string.value
+    needs_escapes = ("\\" in value or '"' in value) and not _INVISIBLE.search(value)
+    is_raw = (string.raw or needs_escapes) and not _NOT_RAW.search(value)
+    return f"`{value}`" if is_raw else _quoted(value)
 
 
 def _quoted(value: str) -> str:
     escaped = "".join(_ESCAPES.get(character, character) for character in value)
-    return f'"{_INVISIBLE.sub(_unicode_escape, escaped)}"'
-
-
-def _unicode_escape(found: re.Match[str]) -> str:
-    return f"\\u{ord(found.group()):04x}"
+    return '"' + _INVISIBLE.sub(lambda found: f"\\u{ord(found.group()):04x}", escaped) + '"'
 
 
 # A pattern that begins differently may be meant literally: `/a/`.

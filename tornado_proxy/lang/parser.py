@@ -49,14 +49,10 @@ class Builder:
 
     def document(self, tree: Tree[Any]) -> Document:
         """Returns the document of a file, without what recovery had to insert."""
-        blocks = tuple(self._blocks(tree.children))
+        trees: list[Any] = tree.children
+        built = [(self._block(*each.children), _is_whole(each.children)) for each in trees]
+        blocks = tuple(block for block, is_whole in built if is_whole)
         return Document(self.source, blocks, self.comments.before(len(self.source.text) + 1))
-
-    def _blocks(self, trees: Iterable[Tree[Any]]) -> Iterator[TargetBlock]:
-        for tree in trees:
-            block = self._block(*tree.children)
-            if _is_whole(tree.children):
-                yield block
 
     def _block(self, *symbols: Any) -> TargetBlock:
         keyword, name, brace, *inside, end_brace = symbols
@@ -108,15 +104,14 @@ class Builder:
                 continue
             name = _SINGLE_CLAUSES[keyword.type]
             if name in singles:
-                self._report_repeated(keyword, singles[name])
+                place, note = (
+                    Span(self.source, _start(keyword), _end(keyword)),
+                    Note("first given here", singles[name].span),
+                )
+                message = f"`{keyword}` is given twice"
+                self.diagnostics.append(Diagnostic("repeated-clause", message, place, "keep one of them", (note,)))
             singles[name] = literals[0]
         return RequestClauses(headers=tuple(headers), **singles)
-
-    def _report_repeated(self, keyword: Token, first: Literal) -> None:
-        place = Span(self.source, _start(keyword), _end(keyword))
-        note = Note("first given here", first.span)
-        message = f"`{keyword}` is given twice"
-        self.diagnostics.append(Diagnostic("repeated-clause", message, place, "keep one of them", (note,)))
 
     def _literal(self, token: Token) -> Literal:
         found, mistake = literal(self.source, token)

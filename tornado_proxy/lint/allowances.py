@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Edit, SourceFile, Span
-from tornado_proxy.lang.tree import Comment, Document, TargetBlock
+from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Span
+from tornado_proxy.lang.tree import Comment, Document
 
 UNALLOWABLE = "unused-allowance"
 """The check whose findings cannot be allowed."""
@@ -85,10 +85,9 @@ def find_allowances(documents: Iterable[Document], judged: frozenset[str], known
             match = _ALLOWANCE.match(comment.text)
             if match is None:
                 continue
-            extent = _file(document.source) if match["file"] else covers
-            names = list(_NAME.finditer(match["names"]))
-            start = match.start("names")
-            found.extend(_allowance(name, start, comment, extent) for name in names)
+            extent = Span(document.source, 0, len(document.source.text)) if match["file"] else covers
+            names = list(_NAME.finditer(comment.text, *match.span("names")))
+            found.extend(Allowance(name[0], comment.span.part(*name.span()), comment, extent) for name in names)
             if not names:
                 empty.append(comment)
     return Allowances(tuple(found), tuple(empty), judged, known)
@@ -114,25 +113,13 @@ def without(allowance: Allowance) -> Edit:
     return Edit(Span(comment.span.source, len(before.rstrip(" \t")), comment.span.end), "")
 
 
-def _allowance(name: re.Match[str], start: int, comment: Comment, covers: Span | None) -> Allowance:
-    return Allowance(name[0], comment.span.part(start + name.start(), start + name.end()), comment, covers)
-
-
-def _file(source: SourceFile) -> Span:
-    return Span(source, 0, len(source.text))
-
-
 def _comments(document: Document) -> Iterator[tuple[Comment, Span | None]]:
     """Yields every comment with the span to which it applies."""
     for block in document.blocks:
-        yield from _block_comments(block)
+        around = (*block.comments, block.opening, block.trailing)
+        yield from ((comment, block.span) for comment in around if comment)
+        for statement in block.statements:
+            beside = (*statement.comments, statement.trailing)
+            yield from ((comment, statement.span) for comment in beside if comment)
+        yield from ((comment, None) for comment in block.closing)
     yield from ((comment, None) for comment in document.closing)
-
-
-def _block_comments(block: TargetBlock) -> Iterator[tuple[Comment, Span | None]]:
-    around = (*block.comments, block.opening, block.trailing)
-    yield from ((comment, block.span) for comment in around if comment)
-    for statement in block.statements:
-        beside = (*statement.comments, statement.trailing)
-        yield from ((comment, statement.span) for comment in beside if comment)
-    yield from ((comment, None) for comment in block.closing)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from tornado_proxy.goregex.alphabet import Budget
 from tornado_proxy.goregex.language import Language, language
 from tornado_proxy.goregex.proofs import Example, Reach, reachability
 from tornado_proxy.goregex.syntax import Node
-from tornado_proxy.lang.diagnostic import Diagnostic, SourceFile, errors
+from tornado_proxy.lang.diagnostic import Diagnostic, errors
 from tornado_proxy.lang.tree import Document, RewriteStatement, TargetBlock
 from tornado_proxy.lint.allowances import Allowances
 from tornado_proxy.rules.model import Key, LoadedRules, Rewrite, RewriteError, RuleSet, TestOutcome, evaluate
@@ -139,21 +139,17 @@ class Subject:
 def subject_of(loaded: LoadedRules, settings: Settings | None = None, mistakes: Sequence[Diagnostic] = ()) -> Subject:
     """Returns the subject of loaded rule files; `settings` and `mistakes` are those of the configuration."""
     configured = {each.name: each for each in settings.targets} if settings else {}
-    blocks = _blocks_by_target(loaded.documents)
-    disputed = {each.span.source for each in loaded.diagnostics if each.span and each.span.text in _CONFLICT}
+    blocks: dict[str, list[TargetBlock]] = {}
+    for block in (block for document in loaded.documents for block in document.blocks):
+        blocks.setdefault(block.name.value, []).append(block)
+    disputed = {each.span.source.name for each in loaded.diagnostics if each.span and each.span.text in _CONFLICT}
     targets = tuple(
-        TargetRules(blocks[name], rule_set, configured.get(name), _stands_in(blocks[name], disputed))
+        TargetRules(
+            tuple(blocks[name]),
+            rule_set,
+            configured.get(name),
+            any(block.span.source.name in disputed for block in blocks[name]),
+        )
         for name, rule_set in loaded.rule_sets.items()
     )
     return Subject(loaded.documents, targets, (*mistakes, *loaded.diagnostics), settings)
-
-
-def _stands_in(blocks: Iterable[TargetBlock], sources: Collection[SourceFile]) -> bool:
-    return bool(sources) and any(block.span.source in sources for block in blocks)
-
-
-def _blocks_by_target(documents: Sequence[Document]) -> Mapping[str, tuple[TargetBlock, ...]]:
-    blocks: dict[str, tuple[TargetBlock, ...]] = {}
-    for block in (block for document in documents for block in document.blocks):
-        blocks[block.name.value] = (*blocks.get(block.name.value, ()), block)
-    return blocks

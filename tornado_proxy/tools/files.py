@@ -8,7 +8,6 @@ import os
 import stat
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from tornado_proxy.lang.diagnostic import Diagnostic, decode
@@ -17,30 +16,17 @@ from tornado_proxy.lang.printer import print_document
 from tornado_proxy.rules.loading import Read, RuleFile, read_rule_files
 
 
-@dataclass(frozen=True, slots=True)
-class Formatted:
-    """A rule file before and after; a file with mistakes has no canonical layout and stays as it was."""
+def formatted(file: RuleFile) -> tuple[bytes, tuple[Diagnostic, ...]]:
+    """Returns a file in its canonical layout, without byte order mark and CR LF, and its mistakes.
 
-    file: RuleFile
-    after: bytes = field(repr=False)
-    diagnostics: tuple[Diagnostic, ...] = ()
-
-    @property
-    def changed(self) -> bool:
-        """Whether the file differs from its canonical layout, which has no byte order mark and no CR LF."""
-        return self.after != self.file.data
-
-
-def formatted(file: RuleFile) -> Formatted:
-    """Returns a file in its canonical layout, printed from its tree; a file with mistakes stays untouched."""
+    A file with mistakes has no canonical layout and stays as it was.
+    """
     source, mistake = decode(file.name, file.data)
     if source is None:
         assert mistake is not None
-        return Formatted(file, file.data, (mistake,))
+        return file.data, (mistake,)
     parsed = parse(source)
-    if parsed.diagnostics:
-        return Formatted(file, file.data, parsed.diagnostics)
-    return Formatted(file, print_document(parsed.document).encode())
+    return file.data if parsed.diagnostics else print_document(parsed.document).encode(), parsed.diagnostics
 
 
 def difference(file: RuleFile, after: bytes) -> Iterator[str]:

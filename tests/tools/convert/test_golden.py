@@ -62,4 +62,5 @@ def test_the_rule_files_load_and_are_formatted():
     """The rule files have the canonical layout."""
     assert sorted(load_rules(EXPECTED / "rules")) == ["downloads", "press"]
     for path in (EXPECTED / "rules").iterdir():
-        assert not formatted(RuleFile(path.name, path.read_bytes())).changed
+        data = path.read_bytes()
+        assert formatted(RuleFile(path.name, data)) == (data, ())

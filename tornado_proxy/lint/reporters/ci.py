@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
@@ -92,27 +91,19 @@ def render_junit(report: LintReport) -> str:
     """Returns JUnit's XML: a suite for each file, a case for each diagnostic, a failure if it fails the run."""
     failing = set(map(id, report.failing))
     root = _element(None, "testsuites", name="tornado-proxy lint")
-    for name, found in _by_file(report).items():
-        _add_suite(root, name, found, failing)
-    _count(root, root.iter("testcase"))
-    indent(root)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
-
-
-def _by_file(report: LintReport) -> Mapping[str, list[Diagnostic]]:
     files: dict[str, list[Diagnostic]] = {name: [] for name in report.files}
     for each in report.diagnostics:
         files.setdefault(each.span.source.name if each.span else _ELSEWHERE, []).append(each)
-    return files
-
-
-def _add_suite(root: Element, name: str, found: list[Diagnostic], failing: set[int]) -> None:
-    suite = _element(root, "testsuite", name=name)
-    for each in found:
-        _add_case(suite, each, fails=id(each) in failing)
-    if not found:
-        _element(suite, "testcase", classname=name, name="clean")
-    _count(suite, suite.iter("testcase"))
+    for name, found in files.items():
+        suite = _element(root, "testsuite", name=name)
+        for each in found:
+            _add_case(suite, each, fails=id(each) in failing)
+        if not found:
+            _element(suite, "testcase", classname=name, name="clean")
+        _count(suite)
+    _count(root)
+    indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
 
 
 def _add_case(suite: Element, diagnostic: Diagnostic, *, fails: bool) -> None:
@@ -127,10 +118,10 @@ def _add_case(suite: Element, diagnostic: Diagnostic, *, fails: bool) -> None:
         _element(case, "system-out").text = shown
 
 
-def _count(element: Element, cases: Iterable[Element]) -> None:
-    listed = list(cases)
-    element.set("tests", str(len(listed)))
-    element.set("failures", str(sum(case.find("failure") is not None for case in listed)))
+def _count(element: Element) -> None:
+    """Sets the numbers of cases and failures within an element."""
+    element.set("tests", str(sum(1 for _ in element.iter("testcase"))))
+    element.set("failures", str(sum(1 for _ in element.iter("failure"))))
 
 
 def _element(parent: Element | None, tag: str, /, **attributes: str) -> Element:

@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Note, Position, Severity, Span
+from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Severity, Span
 from tornado_proxy.lint.check import Check
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import LintReport
@@ -45,31 +45,22 @@ def _finding(diagnostic: Diagnostic) -> dict[str, Any]:
         "message": diagnostic.message,
         "help": diagnostic.help,
         **_place(diagnostic.span),
-        "notes": [_note(each) for each in diagnostic.notes],
-        "fixes": [_json_fix(each) for each in diagnostic.fixes],
+        "notes": [{"message": each.message, **_place(each.span)} for each in diagnostic.notes],
+        "fixes": [
+            {
+                "message": fix.message,
+                "safety": fix.safety.value,
+                "edits": [{**_place(each.span), "text": each.text} for each in fix.edits],
+            }
+            for fix in diagnostic.fixes
+        ],
     }
-
-
-def _note(note: Note) -> dict[str, Any]:
-    return {"message": note.message, **_place(note.span)}
-
-
-def _json_fix(fix: Fix) -> dict[str, Any]:
-    return {"message": fix.message, "safety": fix.safety.value, "edits": [_edit(each) for each in fix.edits]}
-
-
-def _edit(edit: Edit) -> dict[str, Any]:
-    return {**_place(edit.span), "text": edit.text}
 
 
 def _place(span: Span | None) -> dict[str, Any]:
     if span is None:
         return {"file": None, "start": None, "end": None}
-    return {"file": span.source.name, "start": _position(span.first), "end": _position(span.last)}
-
-
-def _position(position: Position) -> dict[str, int]:
-    return {"line": position.line, "column": position.column}
+    return {"file": span.source.name, "start": span.first._asdict(), "end": span.last._asdict()}
 
 
 def render_sarif(report: LintReport) -> str:
@@ -107,12 +98,12 @@ def _result(diagnostic: Diagnostic, codes: list[str]) -> dict[str, Any]:
     }
     if diagnostic.span:
         result["locations"] = [_location(diagnostic.span)]
-    related = [_related(note, note.span) for note in diagnostic.notes if note.span]
-    return result | ({"relatedLocations": related} if related else {}) | _fixes(diagnostic)
-
-
-def _related(note: Note, span: Span) -> dict[str, Any]:
-    return {**_location(span), "message": {"text": note.message}}
+    related = [{**_location(each.span), "message": {"text": each.message}} for each in diagnostic.notes if each.span]
+    if related:
+        result["relatedLocations"] = related
+    if diagnostic.fixes:
+        result["fixes"] = [_fix(each) for each in diagnostic.fixes]
+    return result
 
 
 def _location(span: Span) -> dict[str, Any]:
@@ -125,20 +116,11 @@ def _artifact(span: Span) -> dict[str, str]:
 
 
 def _region(span: Span) -> dict[str, int]:
-    first, last = span.first, span.last
-    return {
-        "startLine": first.line,
-        "startColumn": first.column,
-        "endLine": last.line,
-        "endColumn": last.column,
-    }
+    names = ("startLine", "startColumn", "endLine", "endColumn")
+    return dict(zip(names, (*span.first, *span.last), strict=True))
 
 
-def _fixes(diagnostic: Diagnostic) -> dict[str, Any]:
-    return {"fixes": [_sarif_fix(fix) for fix in diagnostic.fixes]} if diagnostic.fixes else {}
-
-
-def _sarif_fix(fix: Fix) -> dict[str, Any]:
+def _fix(fix: Fix) -> dict[str, Any]:
     changes: dict[str, dict[str, Any]] = {}
     for edit in fix.edits:
         change = changes.setdefault(
