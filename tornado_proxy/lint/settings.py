@@ -111,14 +111,10 @@ def _table(file: Path, keys: tuple[str, ...]) -> Mapping[str, Any] | None:
         raise SettingsMistake(file, f" cannot be read: {error}") from error
     if file.name == SHARED_FILE and keys[1] not in text:
         return None
-    return _descended(_parsed(text, file), keys, file)
-
-
-def _parsed(text: str, file: Path) -> Any:
     import tomllib  # noqa: PLC0415 - most runs have no settings to read
 
     try:
-        return tomllib.loads(text)
+        return _descended(tomllib.loads(text), keys, file)
     except tomllib.TOMLDecodeError as error:
         raise SettingsMistake(file, f" is not TOML: {error}") from error
 
@@ -127,21 +123,15 @@ def _descended(table: Any, keys: tuple[str, ...], file: Path) -> Mapping[str, An
     for key in keys:
         if not isinstance(table, dict):
             raise SettingsMistake(file, f": `{'.'.join(keys)}` is not a table")
-        if key == keys[-1]:
-            _refuse_strange(table, key, file)
+        # An unknown table beside the linter's may be a misspelt one, which would be ignored silently.
+        if key == keys[-1] and (strange := [each for each in table if each != key]):
+            raise SettingsMistake(file, *(f": unknown table `{each}`; the only one is `{key}`" for each in strange))
         if key not in table:
             return {} if file.name == OWN_FILE else None
         table = table[key]
     if not isinstance(table, dict):
         raise SettingsMistake(file, f": `{'.'.join(keys)}` is not a table")
     return table
-
-
-def _refuse_strange(table: Mapping[str, Any], known: str, file: Path) -> None:
-    """Refuses unknown tables beside the linter's: a misspelt one would be ignored silently."""
-    strange = [key for key in table if key != known]
-    if strange:
-        raise SettingsMistake(file, *(f": unknown table `{key}`; the only one is `{known}`" for key in strange))
 
 
 def _words(value: Any, checks: Collection[Check]) -> frozenset[str]:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
-from typing import Any, assert_never
+from typing import Any
 
 from tornado_proxy.goregex.language import language, longest_matching_part
 from tornado_proxy.lang.excerpt import visible
@@ -119,16 +119,11 @@ def _covering(found: Decision, check: AccessCheck) -> list[str]:
     return [each.path for each in found.match.site.access.covering(check.path, found.request.method)]
 
 
+_GUARDS = {Anyone: "anyone", SignedIn: "users", Nobody: "nobody"}
+
+
 def _passes(guard: Guard) -> str:
-    match guard:
-        case Anyone():
-            return "anyone"
-        case SignedIn():
-            return f"users of `{guard.provider}`"
-        case Nobody():
-            return "nobody"
-        case _:
-            assert_never(guard)
+    return _GUARDS[type(guard)] + (f" of `{guard.provider}`" if isinstance(guard, SignedIn) else "")
 
 
 def _rewrites(found: Decision) -> tuple[Rewrite, ...]:
@@ -232,7 +227,7 @@ def _attempt_json(attempt: plan.Attempt) -> dict[str, Any]:
 
 def _check_json(check: AccessCheck, found: Decision) -> dict[str, Any]:
     provider = check.guard.provider if isinstance(check.guard, SignedIn) else None
-    guard = {Anyone: "anyone", SignedIn: "users", Nobody: "nobody"}[type(check.guard)]
+    guard = _GUARDS[type(check.guard)]
     return {"path": check.path, "guard": guard, "provider": provider, "resources": _covering(found, check)}
 
 

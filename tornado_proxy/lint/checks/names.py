@@ -100,19 +100,16 @@ class UnusedAllowance(Check):
         """Yields allowances that silenced nothing; all other checks must have run before."""
         known = subject.allowances.known
         for each in subject.allowances.unknown():
-            yield _unknown(each, did_you_mean(each.name, known))
+            meant = did_you_mean(each.name, known)
+            advice = f"did you mean `{meant}`?" if meant else "`tornado-proxy lint --list` shows all checks"
+            fixes = offer(f"write `{meant}`", (Edit(each.span, meant),)) if meant else ()
+            yield LintFinding(f"unknown check `{each.name}`", each.span, advice, fixes=fixes)
         for comment in subject.allowances.empty:
             advice = "name the checks that are allowed: `# allow: a-check (reason)`"
             yield LintFinding("this allowance names no check", comment.span, advice)
         if subject.whole:
             for each in subject.allowances.unused():
                 yield _unused(each)
-
-
-def _unknown(allowance: Allowance, meant: str | None) -> LintFinding:
-    advice = f"did you mean `{meant}`?" if meant else "`tornado-proxy lint --list` shows all checks"
-    fixes = offer(f"write `{meant}`", (Edit(allowance.span, meant),)) if meant else ()
-    return LintFinding(f"unknown check `{allowance.name}`", allowance.span, advice, fixes=fixes)
 
 
 def _unused(allowance: Allowance) -> LintFinding:

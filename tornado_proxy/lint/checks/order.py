@@ -74,8 +74,9 @@ def _doubtful(target: TargetRules) -> Mapping[int, list[Overlap]]:
     for pair in _pairs(target, budget):
         # An unreachable rewrite has a finding of its own, and a key that a third rewrite takes shows nothing.
         shows = target.example(pair.other) is not None and target.taker(pair.key) == pair.one
-        if not shows or _is_pinned(target, pair):
-            continue
+        tests = target.tested.get(target.rewrites[pair.one].number, ())
+        if not shows or any(target.rewrites[pair.other].pattern.search(each.test.key) for each in tests):
+            continue  # a test pins the order
         one, other = target.languages[pair.one], target.languages[pair.other]
         if isinstance(difference(one, other, budget.portion(budget.left)), Example):
             found.setdefault(pair.other, []).append(pair)
@@ -89,11 +90,6 @@ def _pairs(target: TargetRules, budget: Budget) -> Iterator[Overlap]:
     languages = [target.languages[number] for number in anchored]
     for one, other, key in overlaps(languages, lambda index, key: patterns[index].search(key) is not None, budget):
         yield Overlap(anchored[one], anchored[other], key)
-
-
-def _is_pinned(target: TargetRules, pair: Overlap) -> bool:
-    other = target.rewrites[pair.other].pattern
-    return any(other.search(each.test.key) for each in target.tested.get(target.rewrites[pair.one].number, ()))
 
 
 def _overlapping(target: TargetRules, later: int, pairs: list[Overlap]) -> LintFinding:
@@ -273,11 +269,11 @@ def _shielding(target: TargetRules, idle: Collection[int]) -> set[int]:
     languages, budget = target.languages, Budget(_EFFECT_STEPS)
     later = OverlapCandidates(languages)
     for index in reversed(range(len(languages))):
-        if index in idle and any(_may_share(languages[index], languages[each], budget) for each in later.find(index)):
+        shared = (
+            overlap(languages[index], languages[each], budget.portion(budget.left))
+            for each in (later.find(index) if index in idle else ())
+        )
+        if not all(isinstance(each, NoKey) for each in shared):
             found.add(index)
         later.add(index)
     return found
-
-
-def _may_share(one: Language, other: Language, budget: Budget) -> bool:
-    return not isinstance(overlap(one, other, budget.portion(budget.left)), NoKey)

@@ -64,7 +64,8 @@ class UnusableResult(Check):
         for target in subject.targets:
             for rewrite in target.rewrites:
                 reason = _refusal(rewrite)
-                if reason is not None and not _is_expected(target, rewrite):
+                tests = target.tested.get(rewrite.number, ())
+                if reason is not None and all(each.test.expected is not Verdict.ERROR for each in tests):
                     message = f"the result is always refused: it {reason}"
                     yield LintFinding(message, rewrite.statement.template.span, _REFUSAL_HELP)
 
@@ -85,10 +86,6 @@ def _filled(rewrite: Rewrite) -> str:
         text += f"{rewrite.template.text[end:start]}x"
         end = following
     return text + rewrite.template.text[end:]
-
-
-def _is_expected(target: TargetRules, rewrite: Rewrite) -> bool:
-    return any(each.test.expected is Verdict.ERROR for each in target.tested.get(rewrite.number, ()))
 
 
 class RelativeResult(Check):
@@ -144,12 +141,9 @@ def _begins_with_relative_group(rewrite: Rewrite, source: Node) -> bool:
     references = rewrite.template.group_references
     if rewrite.dialect is not Dialect.PLAIN or not references or references[0][1] > 0:
         return False
-    groups = [each for each in walk(source) if isinstance(each, Group) and references[0][0] in _names(each)]
+    numbered = (each for each in walk(source) if isinstance(each, Group) and each.number is not None)
+    groups = [each for each in numbered if references[0][0] in (str(each.number), each.name)]
     return len(groups) == 1 and groups[0] in _certain(source) and _reads_no_slash_first(groups[0])
-
-
-def _names(group: Group) -> tuple[str, ...]:
-    return () if group.number is None else (str(group.number), group.name or "")
 
 
 def _certain(node: Node) -> Iterator[Node]:
@@ -232,11 +226,27 @@ class KindChange(Check):
                 rewrite = target.rewrites[index]
                 ending = "" if is_address(head(rewrite)) else tail(rewrite)
                 # A source with an open end has a finding of its own, and this one may go with it.
-                if source.tree is not None and not open_end(source.tree):
-                    if ending.endswith("/"):
-                        yield from _to_directory(target, index, budget)
-                    elif _FILE_NAME.search(ending) and _may_end_in_a_slash(source.tree):
-                        yield from _to_file(target, index, budget)
+                if source.tree is None or open_end(source.tree):
+                    continue
+                files = ending.endswith("/")
+                if not files and not (_FILE_NAME.search(ending) and _may_end_in_a_slash(source.tree)):
+                    continue
+                key = _taken(target, index, budget, files=files)
+                if key is not None:
+                    result = target.result(key)
+                    kind, still, advice = _KIND_WORDS[files]
+                    becomes = "another key" if result is None else shown(result)
+                    message = f"the {kind} {shown(key)} becomes {becomes}, which is {still}a directory"
+                    yield LintFinding(message, rewrite.statement.template.span, advice)
+
+
+_KIND_WORDS = {  # by whether files become directories
+    True: ("file", "", "remove the last `/` of the result, or end the source with `/$`"),
+    False: (
+        *("directory", "still "),
+        "lead to a directory, whose index document the target names, or end the source with `[^/]$`",
+    ),
+}
 
 
 def _may_end_in_a_slash(tree: Node) -> bool:
@@ -250,22 +260,6 @@ def _may_be_a_slash(last: Node | None) -> bool:
     return not isinstance(last, Text) or last.characters.endswith("/")
 
 
-def _to_directory(target: TargetRules, index: int, budget: Budget) -> Iterator[LintFinding]:
-    key = _taken(target, index, budget, files=True)
-    if key is not None:
-        message = f"the file {shown(key)} becomes {_result(target, key)}, which is a directory"
-        advice = "remove the last `/` of the result, or end the source with `/$`"
-        yield LintFinding(message, target.rewrites[index].statement.template.span, advice)
-
-
-def _to_file(target: TargetRules, index: int, budget: Budget) -> Iterator[LintFinding]:
-    key = _taken(target, index, budget, files=False)
-    if key is not None:
-        message = f"the directory {shown(key)} becomes {_result(target, key)}, which is still a directory"
-        advice = "lead to a directory, whose index document the target names, or end the source with `[^/]$`"
-        yield LintFinding(message, target.rewrites[index].statement.template.span, advice)
-
-
 def _taken(target: TargetRules, index: int, budget: Budget, *, files: bool) -> str | None:
     """Returns a key of a kind that a rewrite takes."""
     example = target.example(index)
@@ -275,8 +269,3 @@ def _taken(target: TargetRules, index: int, budget: Budget, *, files: bool) -> s
     kind = _FILES if files else _DIRECTORIES
     answer = overlap(target.languages[index], kind, budget.portion(budget.left))
     return answer.key if isinstance(answer, Example) and target.taker(answer.key) == index else None
-
-
-def _result(target: TargetRules, key: str) -> str:
-    result = target.result(key)
-    return "another key" if result is None else shown(result)

@@ -76,7 +76,9 @@ class MissingUser(Check):
                 if rewrite.template.reads_user:
                     request = next(_refused(target, configured, index, budget), None)
                     if request is not None:
-                        yield _without_user(rewrite, request)
+                        message = f"this reads the user, but {shown(request)} needs no sign-in: without a user it is "
+                        advice = "protect the path with a resource that names a provider, or ask `if user` first"
+                        yield LintFinding(f"{message}refused with 403", rewrite.statement.template.span, advice)
 
 
 def _refused(target: TargetRules, configured: Target, index: int, budget: Budget) -> Iterator[str]:
@@ -123,12 +125,6 @@ def _within(globs: Iterable[str], mount: str, rewrite: Rewrite, budget: Budget) 
         answer = overlap(paths, language(path_expression(glob)), budget.portion(budget.left))
         if isinstance(answer, Example):
             yield answer.key[len(mount) :]
-
-
-def _without_user(rewrite: Rewrite, request: str) -> LintFinding:
-    message = f"this reads the user, but {shown(request)} needs no sign-in: without a user it is refused with 403"
-    advice = "protect the path with a resource that names a provider, or ask `if user` first"
-    return LintFinding(message, rewrite.statement.template.span, advice)
 
 
 _MOST_NAMES = 50  # each is tried with up to eight renderings

@@ -143,8 +143,12 @@ class UnescapedDot(Check):
         """Yields every single `.` before a letter or digit."""
         for target in subject.targets:
             for rewrite, tree in target.sources:
-                for dot in _dots(tree):
-                    yield _unescaped(rewrite, dot)
+                source = rewrite.statement.source
+                for start, end in (dot.extent for dot in _dots(tree)):
+                    fixes = offer("escape the dot", inserted(source, start, "\\"))
+                    written = "`\\.`" if source.raw else "`\\\\.`"
+                    advice = f"write {written} for a dot, `[^/]` for any character of a name"
+                    yield LintFinding("`.` matches any character", source.at(start, end), advice, fixes=fixes)
 
 
 def _dots(tree: Node) -> Iterator[AnyCharacter]:
@@ -164,11 +168,3 @@ def _begins_a_word(node: Node) -> bool:
     if isinstance(first, Alternation):
         return all(_begins_a_word(branch) for branch in first.branches)
     return isinstance(first, Text) and first.characters[0].isalnum()
-
-
-def _unescaped(rewrite: Rewrite, dot: AnyCharacter) -> LintFinding:
-    source = rewrite.statement.source
-    fixes = offer("escape the dot", inserted(source, dot.extent.start, "\\"))
-    written = "`\\.`" if source.raw else "`\\\\.`"
-    advice = f"write {written} for a dot, `[^/]` for any character of a name"
-    return LintFinding("`.` matches any character", source.at(dot.extent.start, dot.extent.end), advice, fixes=fixes)

@@ -70,16 +70,15 @@ def _failing(outcome: TestOutcome) -> LintFinding:
     advice = (
         f"change {named(rewrite)}, or what the test expects" if rewrite else "write a rewrite for it, or expect that"
     )
-    span = _expected(outcome.test.statement)
-    fixes = offer("expect what happens", (Edit(span, _written(outcome, span)),), Safety.DISPLAY) if span.text else ()
-    return LintFinding(f"{_fact(outcome)}, {_expectation(outcome)}", span, advice, notes, fixes)
-
-
-def _fact(outcome: TestOutcome) -> str:
-    key = shown(outcome.test.key)
-    if isinstance(outcome.got, RewriteError):
-        return f"{key} is refused ({outcome.got})"
-    return f"{key} becomes {shown(outcome.got.key)}" if outcome.got.rewrite else f"no rewrite matches {key}"
+    span, key, got = _expected(outcome.test.statement), shown(outcome.test.key), outcome.got
+    if isinstance(got, RewriteError):
+        fact, written = f"{key} is refused ({got})", Verdict.ERROR.value
+    elif got.rewrite:
+        fact, written = f"{key} becomes {shown(got.key)}", string_text(Literal(got.key, span))
+    else:
+        fact, written = f"no rewrite matches {key}", Verdict.UNCHANGED.value
+    fixes = offer("expect what happens", (Edit(span, written),), Safety.DISPLAY) if span.text else ()
+    return LintFinding(f"{fact}, {_expectation(outcome)}", span, advice, notes, fixes)
 
 
 def _expectation(outcome: TestOutcome) -> str:
@@ -92,12 +91,6 @@ def _expectation(outcome: TestOutcome) -> str:
             return f"not {shown(expected)}"
         case expected:
             return f"but the test expects {shown(expected)}"
-
-
-def _written(outcome: TestOutcome, span: Span) -> str:
-    if isinstance(outcome.got, RewriteError):
-        return Verdict.ERROR.value
-    return string_text(Literal(outcome.got.key, span)) if outcome.got.rewrite else Verdict.UNCHANGED.value
 
 
 def _expected(statement: TestStatement) -> Span:
@@ -147,7 +140,9 @@ class UntestedRewrite(Check):
             return
         for target in subject.targets:
             if any(isinstance(each, TestStatement) for block in target.blocks for each in block.statements):
-                yield from _untested(target)
+                for index, rewrite in enumerate(target.rewrites):
+                    if rewrite.number not in target.tested and not isinstance(target.reaches[index], Covered | NoKey):
+                        yield _unreached(rewrite, _suggestion(target, index))
             else:
                 yield from self._without_tests(target, subject.allowances)
 
@@ -158,12 +153,6 @@ class UntestedRewrite(Check):
         if asked:
             message = f"the target `{target.name}` has no test"
             yield LintFinding(message, target.blocks[0].name.span, _suggestion(target, asked[0]))
-
-
-def _untested(target: TargetRules) -> Iterator[LintFinding]:
-    for index, rewrite in enumerate(target.rewrites):
-        if rewrite.number not in target.tested and not isinstance(target.reaches[index], Covered | NoKey):
-            yield _unreached(rewrite, _suggestion(target, index))
 
 
 def _unreached(rewrite: Rewrite, advice: str = "") -> LintFinding:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from urllib.parse import unquote
 
 from tornado_proxy.lang.diagnostic import Edit, Severity, Span
@@ -120,24 +120,23 @@ class QueryInRule(Check):
     def find(self, subject: Subject) -> Iterator[LintFinding]:
         """Yields a question mark, a name and an equals sign."""
         for target in subject.targets:
-            for literal, found in _queries(target):
+            for literal, found in [*_queries_in_rewrites(target)] or _queries_in_tests(target):
                 message = f"`{found[0]}` looks like a query, but keys have none"
                 advice = "write the path alone; a `jinja` or `go` template can read the query"
                 yield LintFinding(message, literal.at(*found.span()), advice)
 
 
-def _queries(target: TargetRules) -> Sequence[_Query]:
-    """Returns the queries in rewrites or, if there are none, those in tests."""
-    in_rewrites = [query for rewrite in target.rewrites for query in _queries_of(rewrite)]
+def _queries_in_rewrites(target: TargetRules) -> Iterator[_Query]:
+    for rewrite in target.rewrites:
+        source, template = rewrite.statement.source, rewrite.statement.template
+        yield from ((source, found) for found in _QUERY_IN_SOURCE.finditer(source.value))
+        if rewrite.dialect is Dialect.PLAIN:
+            yield from ((template, found) for found in _QUERY_IN_TEXT.finditer(template.value))
+
+
+def _queries_in_tests(target: TargetRules) -> Iterator[_Query]:
     keys = (test.statement.key for test in target.rule_set.tests)
-    return in_rewrites or [(key, found) for key in keys for found in _QUERY_IN_TEXT.finditer(key.value)]
-
-
-def _queries_of(rewrite: Rewrite) -> Iterator[_Query]:
-    source, template = rewrite.statement.source, rewrite.statement.template
-    yield from ((source, found) for found in _QUERY_IN_SOURCE.finditer(source.value))
-    if rewrite.dialect is Dialect.PLAIN:
-        yield from ((template, found) for found in _QUERY_IN_TEXT.finditer(template.value))
+    return ((key, found) for key in keys for found in _QUERY_IN_TEXT.finditer(key.value))
 
 
 class MissingDialect(Check):

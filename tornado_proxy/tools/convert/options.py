@@ -340,14 +340,13 @@ class Section:
         if known:
             return known
         value = self._value(name)
-        found = [] if value is None else [self._section(each, name) for each in items(value)]
+        found = []
+        for each in () if value is None else items(value):
+            if not isinstance(each, Options):
+                raise self._unfit(name, "a mapping")
+            found.append(Section(each, self._path(name), self.remarks))
         self._asked[name.lower()] = found
         return found
-
-    def _section(self, value: Value, name: str) -> Section:
-        if not isinstance(value, Options):
-            raise self._unfit(name, "a mapping")
-        return Section(value, self._path(name), self.remarks)
 
     def _unfit(self, name: str, expected: str, help: str | None = None) -> Unreadable:
         # Without a span: an excerpt could show a secret.

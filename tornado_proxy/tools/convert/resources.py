@@ -9,7 +9,6 @@ import posixpath
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from tornado_proxy.config import values
@@ -129,11 +128,6 @@ CLOSED = "closed-until-reviewed"
 Resource = Mapping[str, Setting]
 
 
-class _LeftOut(NamedTuple):
-    glob: str
-    methods: frozenset[str]
-
-
 class _Inexpressible(Exception):
     """A resource that cannot be converted; the text is the reason."""
 
@@ -141,7 +135,7 @@ class _Inexpressible(Exception):
 def resources(target: Section, providers: Providers, *, head: bool) -> tuple[bool, list[Resource]]:
     """Returns whether a target has resources at all, and those that are converted; `head` if it answers HEAD."""
     done: list[Resource] = []
-    missing: list[_LeftOut] = []
+    missing: list[tuple[str, frozenset[str]]] = []  # the globs and methods of those that are left out
     sections = target.sections("resources")
     for section in sections:
         glob, methods = section.text("path"), section.texts("methods") or ["GET"]
@@ -151,7 +145,7 @@ def resources(target: Section, providers: Providers, *, head: bool) -> tuple[boo
             done.append(_resource(section, providers))
         except _Inexpressible as reason:
             section.settle()
-            missing.append(_LeftOut(glob, frozenset(methods)))
+            missing.append((glob, frozenset(methods)))
             section.remark(OptionOutcome.CLOSED, "", f"{covered} is closed to everyone: {reason}")
             continue
         section.remark(OptionOutcome.CARRIED, "", f"{covered} as `{done[-1]['path']}`")
@@ -163,9 +157,9 @@ def resources(target: Section, providers: Providers, *, head: bool) -> tuple[boo
     return bool(sections), done
 
 
-def _check_apart(glob: str, methods: Sequence[str], missing: Sequence[_LeftOut]) -> None:
+def _check_apart(glob: str, methods: Sequence[str], missing: Sequence[tuple[str, frozenset[str]]]) -> None:
     """Raises `_Inexpressible` if a resource may decide for paths of an earlier one, which is left out."""
-    if any(not each.methods.isdisjoint(methods) and not apart(each.glob, glob) for each in missing):
+    if any(not theirs.isdisjoint(methods) and not apart(other, glob) for other, theirs in missing):
         raise _Inexpressible("it may cover requests of an earlier one that is left out")
 
 

@@ -162,11 +162,8 @@ def _remark(entry: ConvertedRewrite) -> tuple[OptionOutcome, str, str | None]:
             return OptionOutcome.LEFT_OUT, f"{was} is left out: {reason}", help
         case Never(reason):
             message = f"{was} is left out, because s3-proxy never applies it: {reason}"
-            return (
-                OptionOutcome.LEFT_OUT,
-                message,
-                "if it follows the documentation, convert with `--keys-as documented`",
-            )
+            advice = "if it follows the documentation, convert with `--keys-as documented`"
+            return OptionOutcome.LEFT_OUT, message, advice
         case _:
             assert_never(entry.result)
 
@@ -182,7 +179,11 @@ def rule_text(target: str, entries: Sequence[ConvertedRewrite]) -> str:
     statements: list[RewriteStatement] = []
     waiting: list[Comment] = []
     for entry in entries:
-        waiting += _comments(entry, first=not statements and not waiting)
+        is_first = not statements and not waiting
+        waiting += (
+            Comment(f"# {_UNSEEN.sub(' ', line).rstrip()}", _NOWHERE, blank_before=not number and not is_first)
+            for number, line in enumerate(_lines(entry))
+        )
         if isinstance(entry.result, Written):
             text, dialect, template = entry.result
             source, target_text = Literal(text, _NOWHERE, raw=True), Literal(template, _NOWHERE, raw=False)
@@ -190,11 +191,6 @@ def rule_text(target: str, entries: Sequence[ConvertedRewrite]) -> str:
             waiting = []
     name = Literal(target, _NOWHERE, raw=False)
     return print_document(Document(_SOURCE, (TargetBlock(name, tuple(statements), _NOWHERE, closing=tuple(waiting)),)))
-
-
-def _comments(entry: ConvertedRewrite, *, first: bool) -> Iterator[Comment]:
-    for number, line in enumerate(_lines(entry)):
-        yield Comment(f"# {_UNSEEN.sub(' ', line).rstrip()}", _NOWHERE, blank_before=not number and not first)
 
 
 def _lines(entry: ConvertedRewrite) -> Iterator[str]:

@@ -11,13 +11,7 @@ from collections.abc import Mapping
 from tornado_proxy.config import values
 from tornado_proxy.config.options import DAY
 from tornado_proxy.config.values import InvalidValue
-from tornado_proxy.tools.convert.options import (
-    OptionOutcome,
-    Section,
-    Setting,
-    key_pair,
-    remark_on_relative,
-)
+from tornado_proxy.tools.convert.options import OptionOutcome, Section, Setting, key_pair, remark_on_relative
 
 _LOOPBACK = "127.0.0.1"
 _PORTS = {"server": 8080, "internalServer": 9090}

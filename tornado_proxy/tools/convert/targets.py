@@ -46,7 +46,8 @@ def target(name: str, section: Section, conversion: Conversion) -> ConvertedTarg
     """Converts a target; returns None if that is impossible, so that its requests are answered with 404."""
     try:
         where = mount(section.section("mount") or _missing("mount"))
-        bucket = _bucket(section.section("bucket") or _missing("bucket"))
+        bucket_section = section.section("bucket") or _missing("bucket")
+        bucket = _bucket(bucket_section)
     except Unservable as error:
         section.settle()
         section.remark(OptionOutcome.CLOSED, "", f"the target is left out: {error}")
@@ -56,7 +57,9 @@ def target(name: str, section: Section, conversion: Conversion) -> ConvertedTarg
     for part in ("mount", "bucket", "actions"):
         if part in section:
             section.remark(OptionOutcome.CARRIED, part, f"as `targets.{name}.{part}`")
-    entries = _rewrites(section, helpers, conversion)
+    prefix = bucket_section.text("prefix")
+    in_front = prefix if not prefix or prefix.endswith("/") else f"{prefix}/"
+    entries = rewrites(section, Surroundings(prefix, in_front, helpers), conversion.keys_as)
     get = done["GET"].get("config")
     if entries and isinstance(get, Mapping) and "userIsolation" in get:
         message = "a rewrite that leads out of the user's own directory is refused (403); s3-proxy follows it"
@@ -151,22 +154,11 @@ def _bucket(section: Section) -> dict[str, Setting]:
     return found
 
 
-def _rewrites(section: Section, helpers: tuple[str, ...], conversion: Conversion) -> list[ConvertedRewrite]:
-    bucket = section.section("bucket")
-    prefix = bucket.text("prefix") if bucket else ""
-    in_front = prefix if not prefix or prefix.endswith("/") else f"{prefix}/"
-    return rewrites(section, Surroundings(prefix, in_front, helpers), conversion.keys_as)
-
-
 def _why_closed(entries: Sequence[ConvertedRewrite], *, emptied: bool) -> str | None:
     """Returns the reason why nobody may use a target; None if somebody may."""
     if emptied:
         return "none of its resources could be converted"
-    if any(_may_separate_users(each) for each in entries):
+    left_out = (each.given for each in entries if isinstance(each.result, LeftOut))
+    if any(each.dialect is Dialect.GO and not ignores_client(each.target) for each in left_out):
         return "a rewrite that may depend on the client is left out, and users could read each other's files"
     return None
-
-
-def _may_separate_users(entry: ConvertedRewrite) -> bool:
-    given = entry.given
-    return isinstance(entry.result, LeftOut) and given.dialect is Dialect.GO and not ignores_client(given.target)

@@ -98,7 +98,8 @@ def _pattern(rewrite: Rewrite | None, statement: RewriteStatement, at: int) -> s
     lines = list(_lines(tree, statement.source.value, at))
     if len(lines) > _MOST_PARTS:
         lines = [*lines[:_MOST_PARTS], "- …"]
-    return paragraphs((_reach(tree), "\n".join(lines), _example(rewrite)))
+    reach = f"Matches {_REACH[starts_anchored(tree), ends_anchored(tree)]}:"
+    return paragraphs((reach, "\n".join(lines), _example(rewrite)))
 
 
 def _lines(tree: Node, text: str, at: int) -> Iterator[str]:
@@ -112,15 +113,9 @@ def _lines(tree: Node, text: str, at: int) -> Iterator[str]:
         yield f"{'  ' * part.depth}- " + (f"**{shown}**" if under and part is under[-1] else shown)
 
 
-def _reach(tree: Node) -> str:
-    return f"Matches {_REACH[starts_anchored(tree), ends_anchored(tree)]}:"
-
-
 def _example(rewrite: Rewrite | None) -> str:
     key = language(rewrite.pattern.text).guess if rewrite else None
-    if rewrite is None or key is None or rewrite.pattern.search(key) is None:
-        return ""
-    return f"For example {code(key)}"
+    return f"For example {code(key)}" if rewrite and key is not None and rewrite.pattern.search(key) else ""
 
 
 def _reference(statement: RewriteStatement, offset: int) -> tuple[str, Span] | None:

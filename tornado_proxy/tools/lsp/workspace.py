@@ -8,6 +8,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 
 from tornado_proxy.config.model import Settings
@@ -15,7 +16,7 @@ from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, SourceF
 from tornado_proxy.lang.parser import Parsed, parse
 from tornado_proxy.lang.printer import print_document
 from tornado_proxy.lang.tree import Document, RewriteStatement, Statement, TargetBlock, TestStatement
-from tornado_proxy.lint.allowances import UNALLOWABLE, Allowance, find_allowances
+from tornado_proxy.lint.allowances import UNALLOWABLE, find_allowances
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import apart, applicable, lint
 from tornado_proxy.lint.settings import Selection
@@ -230,18 +231,17 @@ def analyse(sources: RuleFileSet, options: CheckOptions, before: Analysis | None
     """Analyses files; trees of unchanged files are taken from the analysis `before`."""
     if before is not None and (before.sources, before.options) == (sources, options):
         return before
-    parsed = {source.name: _parsed(source, before) for source in sources.files}
+    known = before.parsed if before else {}
+    parsed = {
+        each.name: known[each.name] if each.name in known and known[each.name].document.source == each else parse(each)
+        for each in sources.files
+    }
     documents = tuple(each.document for each in parsed.values())
     compiled = compile_documents(documents)
     syntax = (each for file in parsed.values() for each in file.diagnostics)
     loaded = LoadedRules(documents, compiled.rule_sets, (*sources.mistakes, *syntax, *compiled.diagnostics))
     subject = subject_of(loaded, options.settings)
     return Analysis(sources, options, parsed, subject, lint(subject, CHECKS, options.selection).diagnostics)
-
-
-def _parsed(source: SourceFile, before: Analysis | None) -> Parsed:
-    known = before.parsed.get(source.name) if before else None
-    return known if known is not None and known.document.source == source else parse(source)
 
 
 _ALLOWABLE = frozenset(check.name for check in CHECKS) - {UNALLOWABLE}
@@ -275,9 +275,9 @@ def _allowance(document: Document, place: Span, check_name: str) -> Edit | None:
         return None
     block, statement = found
     node = statement or block
-    there = _last_allowance(document, node)
-    if there is not None:
-        return Edit(Span(document.source, there.span.end, there.span.end), f", {check_name}")
+    for there in reversed(find_allowances([document], frozenset(), ()).all):
+        if there.covers == node.span:
+            return Edit(Span(document.source, there.span.end, there.span.end), f", {check_name}")
     return _comment(document, node, f"# allow: {check_name}")
 
 
@@ -288,12 +288,6 @@ def statement_at(document: Document, offset: int) -> tuple[TargetBlock, Statemen
             within = (each for each in block.statements if each.span.start <= offset <= each.span.end)
             return block, next(within, None)
     return None
-
-
-def _last_allowance(document: Document, node: Statement | TargetBlock) -> Allowance | None:
-    """Returns the last allowance of a node, if it has one."""
-    found = [each for each in find_allowances([document], frozenset(), ()).all if each.covers == node.span]
-    return found[-1] if found else None
 
 
 def _comment(document: Document, node: Statement | TargetBlock, comment: str) -> Edit | None:
@@ -319,16 +313,11 @@ def layout_edits(parsed: Parsed) -> Sequence[Edit]:
         return ()
     after = print_document(parsed.document)
     old, new = source.text.splitlines(keepends=True), after.splitlines(keepends=True)
-    if source.text == after:
-        return ()
-    if max(len(old), len(new)) > _MOST_LINES:
+    if max(len(old), len(new)) > _MOST_LINES and old != new:
         return (Edit(Span(source, 0, len(source.text)), after),)
-    starts = [0]
-    for line in old:
-        starts.append(starts[-1] + len(line))
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    starts = [0, *accumulate(map(len, old))]
     return tuple(
         Edit(Span(source, starts[first], starts[last]), "".join(new[start:end]))
-        for kind, first, last, start, end in matcher.get_opcodes()
+        for kind, first, last, start, end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
         if kind != "equal"
     )
