@@ -50,9 +50,12 @@ class Builder:
     def document(self, tree: Tree[Any]) -> Document:
         """Returns the document of a file, without what recovery had to insert."""
         trees: list[Any] = tree.children
-        built = [(self._block(*each.children), _is_whole(each.children)) for each in trees]
-        blocks = tuple(block for block, is_whole in built if is_whole)
-        return Document(self.source, blocks, self.comments.before(len(self.source.text) + 1))
+        blocks: list[TargetBlock] = []
+        for each in trees:
+            block = self._block(*each.children)
+            if _is_whole(each.children):
+                blocks.append(block)
+        return Document(self.source, tuple(blocks), self.comments.before(len(self.source.text) + 1))
 
     def _block(self, *symbols: Any) -> TargetBlock:
         keyword, name, brace, *inside, end_brace = symbols
