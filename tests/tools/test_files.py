@@ -85,7 +85,7 @@ def test_formatting_keeps_the_meaning_and_is_done_once(scattered):
     text, _ = scattered
     after, _ = _formatted(text.encode())
     assert parsed(after.decode()).document == parsed(text).document
-    assert _formatted(after) == (after, ())
+    assert _formatted(after)[0] == after
 
 
 @given(st.binary(max_size=80))

@@ -55,7 +55,7 @@ def run_explain(arguments: argparse.Namespace) -> int:
     """Explains; returns 0 for any answer."""
     if (arguments.path is None) == (arguments.requests is None):
         raise CommandError("give either a PATH or `--requests`")
-    found = _configured_mounts(arguments) if arguments.config else Mounts(_bare_sites(arguments))
+    found = _configured_mounts(arguments) if arguments.config else _bare_mounts(arguments)
     print(_explanation(found, arguments) if arguments.path is not None else _usage(found, arguments), end="")
     return ExitStatus.CLEAN
 
@@ -82,13 +82,13 @@ def _usage(mounts: Mounts, arguments: argparse.Namespace) -> str:
     return usage.to_text(report)
 
 
-def _bare_sites(arguments: argparse.Namespace) -> Sequence[Site]:
+def _bare_mounts(arguments: argparse.Namespace) -> Mounts:
     """Returns the target without a configuration."""
     if not arguments.rules:
         raise CommandError("give `--rules` or `--config`")
     rule_sets = inputs.load_rules(arguments.rules).rule_sets
     name = chosen_target(arguments.target, list(rule_sets))
-    return [bare_site(name, rule_sets[name], arguments.user, arguments.prefix or "")]
+    return Mounts([bare_site(name, rule_sets[name], arguments.user, arguments.prefix or "")])
 
 
 def _configured_mounts(arguments: argparse.Namespace) -> Mounts:

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity, Span
+from tornado_proxy.lang.diagnostic import Diagnostic, Severity, Span
 
 _TAB = 4
 _WIDEST = 120
@@ -58,7 +58,11 @@ def _report(diagnostic: Diagnostic, paint: _Paint) -> Iterator[str]:
     if diagnostic.help:
         yield from _remark("help", diagnostic.help, gutter, paint)
     for note in diagnostic.notes:
-        yield from _note(note, gutter, paint)
+        if note.span is None:
+            yield from _remark("note", note.message, gutter, paint)
+            continue
+        yield f"{paint(_CYAN, 'note')}: {visible(note.message)}"
+        yield from _excerpt(note.span, gutter, paint)
 
 
 def _remark(label: str, text: str, gutter: int, paint: _Paint) -> Iterator[str]:
@@ -66,14 +70,6 @@ def _remark(label: str, text: str, gutter: int, paint: _Paint) -> Iterator[str]:
     yield f"{' ' * gutter} {paint(_BLUE, '=')} {paint(_CYAN, label)}: {visible(first)}"
     margin = " " * (gutter + len(label) + 5)
     yield from (f"{margin}{visible(line)}" for line in others)
-
-
-def _note(note: Note, gutter: int, paint: _Paint) -> Iterator[str]:
-    if note.span is None:
-        yield from _remark("note", note.message, gutter, paint)
-        return
-    yield f"{paint(_CYAN, 'note')}: {visible(note.message)}"
-    yield from _excerpt(note.span, gutter, paint)
 
 
 def _excerpt(span: Span, gutter: int, paint: _Paint) -> Iterator[str]:

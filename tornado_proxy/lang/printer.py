@@ -50,16 +50,12 @@ def _block_lines(block: TargetBlock) -> Iterator[str]:
         yield _with_comment(f"{head}}}", block.trailing)
         return
     yield _with_comment(head, block.opening)
-    yield from _statement_lines(block.statements)
-    yield from _comment_lines(block.closing, _INDENT, first=not block.statements)
-    yield _with_comment("}", block.trailing)
-
-
-def _statement_lines(statements: Sequence[Statement]) -> Iterator[str]:
-    for group in _groups(statements):
-        yield from _above(group[0], _INDENT, first=group[0] is statements[0])
+    for group in _groups(block.statements):
+        yield from _above(group[0], _INDENT, first=group[0] is block.statements[0])
         for statement, line in zip(group, group_lines(group), strict=True):
             yield _with_comment(_INDENT + line, statement.trailing)
+    yield from _comment_lines(block.closing, _INDENT, first=not block.statements)
+    yield _with_comment("}", block.trailing)
 
 
 def _groups(statements: Iterable[Statement]) -> Iterator[list[Statement]]:

@@ -88,7 +88,6 @@ class Comparer:
     def __init__(self, old: Simulator, new: Simulator, examples: int) -> None:
         self.examples = examples
         self._old, self._new = old, new
-        self._pairs = {name: (_Matcher(old.sites[name].rules), _Matcher(new.sites[name].rules)) for name in old.sites}
 
     def compare(self, log: RequestLog, progress: Callable[[float], None]) -> DiffReport:
         """Returns the requests whose key changes; `progress` is called with the part that is done, from 0 to 1."""
@@ -109,8 +108,8 @@ class Comparer:
         if match is None:
             return None
         # Most requests are taken by a rewrite of both sets, or by no rewrite: then no template has to run.
-        before, now = self._pairs[match.site.target.name]
-        if before.taken_by(match.key) == now.taken_by(match.key):
+        before, now = (each.sites[match.site.target.name].rules for each in (self._old, self._new))
+        if _taker(before, match.key) == _taker(now, match.key):
             return None
         old, new = self._old.ask(request), self._new.ask(request)
         if (old.key, old.key or old.status) == (new.key, new.key or new.status):
@@ -118,16 +117,12 @@ class Comparer:
         return Change(request, old, new, times)
 
 
-class _Matcher:
-    """Finds which rewrite of a rule set takes a key; a rewrite is known by its text, not by its number."""
-
-    def __init__(self, rules: RuleSet) -> None:
-        self._first_match = rules.first_match
-        self._texts = [(each.pattern.text, each.dialect, each.template.text) for each in rules.rewrites]
-
-    def taken_by(self, key: str) -> tuple[str, Dialect, str] | None:
-        found = self._first_match.find(key)
-        return self._texts[found[0]] if found else None
+def _taker(rules: RuleSet, key: str) -> tuple[str, Dialect, str] | None:
+    """Returns the rewrite that takes a key; it is known by its text, not by its number."""
+    if (found := rules.first_match.find(key)) is None:
+        return None
+    rewrite = rules.rewrites[found[0]]
+    return rewrite.pattern.text, rewrite.dialect, rewrite.template.text
 
 
 def _groups(comparer: Comparer, requests: Iterable[tuple[LoggedRequest, int]]) -> dict[Cause, ChangeGroup]:

@@ -92,7 +92,8 @@ def sections(
             yield "access", list(_access(found, given if is_unasked else None))
     if rewriting is not None:
         yield "key", [(rewriting.key,)]
-        yield from _rewriting(rewriting, _rewrites(found), most)
+        assert match is not None
+        yield from _rewriting(rewriting, match.site.rules.rewrites, most)
     yield "plan", [(_name(attempt), _words(attempt)) for attempt in found.plan]
 
 
@@ -124,11 +125,6 @@ _GUARDS = {Anyone: "anyone", SignedIn: "users", Nobody: "nobody"}
 
 def _passes(guard: Guard) -> str:
     return _GUARDS[type(guard)] + (f" of `{guard.provider}`" if isinstance(guard, SignedIn) else "")
-
-
-def _rewrites(found: Decision) -> tuple[Rewrite, ...]:
-    assert found.match is not None
-    return found.match.site.rules.rewrites
 
 
 def _rewriting(rewriting: RewriteTrace, rewrites: tuple[Rewrite, ...], most: int) -> Iterator[tuple[str, Rows]]:
@@ -212,7 +208,7 @@ def to_json(found: Decision) -> dict[str, Any]:
         "asset": _asset(found),
         "target": match and {"name": match.site.target.name, "mount": match.mount},
         "access": [_check_json(each, found) for each in found.checks] if match else [],
-        "rewriting": _rewriting_json(rewriting, _rewrites(found)) if rewriting else None,
+        "rewriting": _rewriting_json(rewriting, match.site.rules.rewrites) if rewriting and match else None,
         # Version 1 has an empty plan for an upload whose file is not named.
         "plan": [_attempt_json(each) for each in found.plan if not isinstance(each, plan.ReadForm)],
     }

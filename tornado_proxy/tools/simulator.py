@@ -15,7 +15,7 @@ import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar, cast
@@ -107,31 +107,20 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
 def read_line(line: str) -> LoggedRequest | None:
     """Reads the request of a line, whose bytes are characters (latin-1); None if it has no request."""
     if line.startswith("{"):
-        return _from_fields(_json_fields(line))
+        with suppress(ValueError):
+            fields = json.loads(_text(line))
+            return _from_fields(fields) if isinstance(fields, dict) else None
+        return None
     common = _COMMON.match(line)
     if common is not None:
         host, user, method, address = common.groups()
         return LoggedRequest(address, method, host or "", "" if user == "-" else _text(user))
     if _ADDRESS.fullmatch(line):
         return LoggedRequest(line)
-    return _from_fields(_pairs(line))
-
-
-def _json_fields(line: str) -> dict[str, object]:
-    try:
-        fields = json.loads(_text(line))
-    except ValueError:
-        return {}
-    return fields if isinstance(fields, dict) else {}
-
-
-def _pairs(line: str) -> dict[str, object]:
-    try:
-        return {
-            name: json.loads(value) if value.startswith('"') else value for name, value in _PAIR.findall(_text(line))
-        }
-    except ValueError:
-        return {}
+    with suppress(ValueError):
+        pairs = _PAIR.findall(_text(line))
+        return _from_fields({name: json.loads(value) if value.startswith('"') else value for name, value in pairs})
+    return None
 
 
 def _from_fields(fields: dict[str, object]) -> LoggedRequest | None:
@@ -139,13 +128,10 @@ def _from_fields(fields: dict[str, object]) -> LoggedRequest | None:
     path, method = fields.get("path"), fields.get("method")
     if not (isinstance(path, str) and isinstance(method, str) and path.startswith("/")):
         return None
-    address = path if _is_as_sent(fields) else quote(path, errors="replace")
+    # A request that was refused before it had a target had a malformed address: its path is raw.
+    is_as_sent = str(fields.get("status")) == "400" and "target" not in fields
+    address = path if is_as_sent else quote(path, errors="replace")
     return LoggedRequest(address, method, str(fields.get("host") or ""), str(fields.get("user") or ""))
-
-
-def _is_as_sent(fields: dict[str, object]) -> bool:
-    """Returns whether the path is raw: a request that was refused before it had a target had a malformed address."""
-    return str(fields.get("status")) == "400" and "target" not in fields
 
 
 def _text(sent: str) -> str:
