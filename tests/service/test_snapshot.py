@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
 from files import CONFIGURATION, ENVIRONMENT, Files
 
 from tornado_proxy.lang.diagnostic import Severity
+from tornado_proxy.service.certificates import FetchedDocuments
 from tornado_proxy.service.snapshot import (
     SnapshotReader,
     compile_snapshot,
@@ -150,6 +152,14 @@ def test_a_secret_that_comes_is_found(files):
     before = files.read()
     (files.folder / "secret").write_text("s3cret")
     assert read_snapshot(files.configuration, ENVIRONMENT, before).configuration.settings
+
+
+@pytest.mark.parametrize(("due", "is_compiled_again"), [(math.inf, False), (0.0, True)])
+def test_certificates_are_fetched_again_when_they_are_due(files, due, is_compiled_again):
+    """A configuration without a change is compiled again then, which fetches them."""
+    known = replace(files.read(), fetched=FetchedDocuments(due=due))
+    found = read_snapshot(files.configuration, ENVIRONMENT, known)
+    assert (found.configuration is not known.configuration) == is_compiled_again
 
 
 def test_a_configuration_that_stays_is_compiled_once(files):

@@ -355,6 +355,25 @@ def test_a_poke_has_the_edit_loaded():
     _story(story)
 
 
+def test_an_edit_is_loaded_once():
+    """The next reload waits for the next change."""
+
+    async def story():
+        reload = _Counted()
+        follower = Follower(_places, reload, NEVER, _Blind)
+
+        async def poked():
+            await reload.reached(1)
+            follower.poke()
+            await reload.reached(2)
+            await asyncio.sleep(0.1)
+
+        await _followed(follower, poked())
+        assert reload.count == 2
+
+    _story(story)
+
+
 def test_changes_that_never_pause_are_loaded_too():
     """Another program may write beside the rules all the time."""
 
