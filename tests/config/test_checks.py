@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from configurations import MINIMAL, compiled, complaints, complaints_about_target, settings
 
-from tornado_proxy.config.checks import ValidationContext
 from tornado_proxy.config.document import compose
 from tornado_proxy.config.model import Mount, Target
 from tornado_proxy.config.reader import read
@@ -24,8 +23,8 @@ SHOWN = SourceFile("config.yaml", TEXT)
 @pytest.fixture
 def context():
     """Three targets, the last one without a mount of its own."""
-    found, places, _ = read(compose(TEXT).root, SHOWN, Path(), unresolved)
-    return ValidationContext(found, SHOWN, places)
+    found, _ = read(compose(TEXT).root, SHOWN, Path(), unresolved)
+    return found
 
 
 def _texts(*nodes):

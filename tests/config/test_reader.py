@@ -273,7 +273,7 @@ def test_path_given_twice_is_one_path():
 )
 def test_a_mistake_anywhere_leaves_no_settings(text):
     """A wrong, unknown or missing option is reported, and nothing stands in for it."""
-    settings, _, diagnostics = read(compose(text).root, SourceFile("config.yaml", text), Path(), unresolved)
+    settings, diagnostics = read(compose(text).root, SourceFile("config.yaml", text), Path(), unresolved)
     assert (settings, len(diagnostics)) == (None, 1)
 
 

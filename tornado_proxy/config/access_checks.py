@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from tornado_proxy.config.checks import ValidationContext
 from tornado_proxy.config.document import Node
 from tornado_proxy.config.providers import (
     SHORTEST_KEY,
@@ -17,7 +16,8 @@ from tornado_proxy.config.providers import (
     Provider,
     Resource,
 )
-from tornado_proxy.config.reader import enumeration
+from tornado_proxy.config.reader import ValidationContext
+from tornado_proxy.config.values import enumeration
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.goregex.syntax import PatternError
 from tornado_proxy.lang.diagnostic import Diagnostic, did_you_mean

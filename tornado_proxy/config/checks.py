@@ -3,96 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from tornado_proxy.config.actions import Webhook
-from tornado_proxy.config.document import MappingEntry, MappingNode, Node, ScalarNode, SequenceNode, bare, span_of
-from tornado_proxy.config.model import Bucket, Mount, Settings, Target
+from tornado_proxy.config.document import Node, ScalarNode
+from tornado_proxy.config.model import Bucket, Mount, Target
 from tornado_proxy.config.providers import Resource
-from tornado_proxy.config.reader import SectionPlace
+from tornado_proxy.config.reader import ValidationContext
 from tornado_proxy.config.server import Certificate, Cors, Ssl, Tracing, UrlConfig
 from tornado_proxy.config.values import aws_objection, mount_path
-from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity, SourceFile
-
-_S = TypeVar("_S")
+from tornado_proxy.lang.diagnostic import Diagnostic
 
 _EVERY_INTERFACE = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - compared, not listened on
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _PERCENT_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
-
-
-@dataclass(frozen=True, slots=True)
-class ValidationContext:
-    """Settings whose options are valid one by one, with the place of each section.
-
-    An option is named as in the file, after its group and a dot if it has one: `context.key(put, "config.maxSize")`.
-    """
-
-    settings: Settings
-    shown: SourceFile
-    places: Mapping[int, SectionPlace]  # by the `id` of the section
-
-    def sections(self, kind: type[_S]) -> Iterator[_S]:
-        """The sections of a class that the file has, in its order."""
-        return (each.section for each in self.places.values() if isinstance(each.section, kind))
-
-    def name(self, section: Any) -> Node:
-        """The key that names a section, such as that of a target."""
-        return self.places[id(section)].name
-
-    def quoted_name(self, section: Any) -> str:
-        """The name of a section in backticks, as it may be shown."""
-        return f"`{self.text(self.name(section))}`"
-
-    def given(self, section: Any, option: str) -> bool:
-        """Whether the file has an option."""
-        return self._entry(section, option) is not None
-
-    def key(self, section: Any, option: str) -> Node:
-        """The key of an option; the section that could have it if it is left out."""
-        entry = self._entry(section, option)
-        return entry.key if entry else self.places[id(section)].node
-
-    def value(self, section: Any, option: str) -> Node:
-        """The value of an option that the file has."""
-        entry = self._entry(section, option)
-        assert entry is not None, "the caller knows that it is given"
-        return entry.value
-
-    def items(self, section: Any, option: str) -> tuple[Node, ...]:
-        """The items of a list that the file has, or the single string in its place."""
-        node = self.value(section, option)
-        return node.items if isinstance(node, SequenceNode) else (node,)
-
-    def _entry(self, section: Any, option: str) -> MappingEntry | None:
-        place = self.places.get(id(section))
-        node: Node | None = place.node if place else None
-        entry = None
-        for name in option.split("."):
-            entry = node.fields.get(name) if isinstance(node, MappingNode) else None
-            node = entry.value if entry else None
-        return entry
-
-    def text(self, node: Node) -> str:
-        """The text of a node as it may be shown."""
-        return bare(node, self.shown)
-
-    def error(
-        self, code: str, message: str, node: Node, help: str | None = None, note: tuple[str, Node] | None = None
-    ) -> Diagnostic:
-        """Returns an error at a node, which makes the configuration unusable; `note` explains a second node."""
-        notes = (Note(note[0], span_of(note[1], self.shown)),) if note else ()
-        return Diagnostic(code, message, span_of(node, self.shown), help, notes)
-
-    def warning(
-        self, code: str, message: str, node: Node, help: str | None = None, note: tuple[str, Node] | None = None
-    ) -> Diagnostic:
-        """Returns a warning at a node, which leaves the configuration usable."""
-        return replace(self.error(code, message, node, help, note), severity=Severity.WARNING)
 
 
 def _listeners(context: ValidationContext) -> Iterator[Diagnostic]:

@@ -13,20 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, assert_never
 
-from tornado_proxy.config import access_checks
-from tornado_proxy.config.checks import CHECKS, ValidationContext
-from tornado_proxy.config.document import (
-    Composed,
-    Fault,
-    MappingEntry,
-    MappingNode,
-    Node,
-    ScalarNode,
-    SequenceNode,
-    compose,
-    merged,
-    span_of,
-)
+from tornado_proxy.config import access_checks, checks, document
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.options import OptionType, options_of
 from tornado_proxy.config.reader import read as read_settings
@@ -91,7 +78,7 @@ def read(path: Path | str, *, again: bool = False) -> SourceFile | Loaded:
 
 
 def _not_utf8(name: str, content: bytes, start: int) -> Loaded:
-    shown = redacted(SourceFile(name, content.decode(errors="replace")), Composed(whole=False))
+    shown = redacted(SourceFile(name, content.decode(errors="replace")), document.Composed(whole=False))
     offset = len(content[:start].decode())
     message = f"invalid UTF-8: byte 0x{content[start]:02X}"
     span = Span(shown, offset, offset + 1)
@@ -101,7 +88,7 @@ def _not_utf8(name: str, content: bytes, start: int) -> Loaded:
 def compile_configuration(source: SourceFile, directory: Path, secrets: Resolver) -> Loaded:
     """Compiles a configuration; relative paths start from `directory`. Never raises for its content."""
     source = SourceFile(source.name, source.text.removeprefix("\ufeff"))
-    composed = compose(source.text)
+    composed = document.compose(source.text)
     shown = redacted(source, composed)
     found = [_diagnostic(fault, shown) for fault in composed.faults]
     settings = None
@@ -116,19 +103,19 @@ def compile_configuration(source: SourceFile, directory: Path, secrets: Resolver
 
 
 def _settings(
-    root: Node, shown: SourceFile, directory: Path, secrets: Resolver
+    root: document.Node, shown: SourceFile, directory: Path, secrets: Resolver
 ) -> tuple[Settings | None, list[Diagnostic]]:
-    settings, places, found = read_settings(root, shown, directory, secrets)
-    if settings is None:
+    context, found = read_settings(root, shown, directory, secrets)
+    if context is None:
         return None, found
-    context = ValidationContext(settings, shown, places)
-    found += [diagnostic for check in (*CHECKS, *access_checks.CHECKS) for diagnostic in check(context)]
+    settings = context.settings
+    found += [diagnostic for check in (*checks.CHECKS, *access_checks.CHECKS) for diagnostic in check(context)]
     nodes = context.items(settings, "rules") if settings.rules else ()
-    rule_spans = {path: span_of(node, shown) for path, node in zip(settings.rules, nodes, strict=True)}
+    rule_spans = {path: document.span_of(node, shown) for path, node in zip(settings.rules, nodes, strict=True)}
     return replace(settings, directory=directory, rule_spans=rule_spans), found
 
 
-def _diagnostic(fault: Fault, shown: SourceFile) -> Diagnostic:
+def _diagnostic(fault: document.Fault, shown: SourceFile) -> Diagnostic:
     span = Span(shown, fault.start, fault.end)
     text = span.text.strip("\"'")
     notes = (Note(fault.note[0], Span(shown, fault.note[1], fault.note[2])),) if fault.note else ()
@@ -136,16 +123,16 @@ def _diagnostic(fault: Fault, shown: SourceFile) -> Diagnostic:
     return Diagnostic(fault.code, fault.message.replace("{}", text), span, advice, notes)
 
 
-def redacted(source: SourceFile, composed: Composed) -> SourceFile:
+def redacted(source: SourceFile, composed: document.Composed) -> SourceFile:
     """The copy of a source file that may be shown."""
     if not composed.whole:
         return SourceFile(source.name, _masked(source.text, [(0, len(source.text))]))
     redactor = _Redactor()
-    for number, document in enumerate(composed.documents):
+    for number, root in enumerate(composed.documents):
         if number:
-            redactor.hide(document)
+            redactor.hide(root)
         else:
-            redactor.section(Settings, document)
+            redactor.section(Settings, root)
     comments = (found.span() for found in _COMMENT.finditer(_masked(source.text, redactor.scalars)))
     return SourceFile(source.name, _masked(source.text, (*redactor.hidden, *comments)))
 
@@ -171,39 +158,39 @@ class _Redactor:
         self.scalars: list[_Range] = []
         self.hidden: list[_Range] = []
 
-    def hide(self, node: Node) -> None:
+    def hide(self, node: document.Node) -> None:
         """Hides all scalars at a node and below."""
         match node:
-            case ScalarNode():
+            case document.ScalarNode():
                 self._scalar(node, hidden=True)
-            case SequenceNode():
+            case document.SequenceNode():
                 for item in node.items:
                     self.hide(item)
-            case MappingNode():
+            case document.MappingNode():
                 for entry in node.entries:
                     self.hide(entry.key)
                     self.hide(entry.value)
             case _:
                 assert_never(node)
 
-    def section(self, section: type[Any], node: Node, group: str | None = None) -> None:
+    def section(self, section: type[Any], node: document.Node, group: str | None = None) -> None:
         """Hides possible secrets in a section, or in a group of its options."""
-        if not isinstance(node, MappingNode):
-            self._value_of(node, may_hold_secrets=section is Reference or holds_secrets(section))
+        if not isinstance(node, document.MappingNode):
+            self._value_of(node, may_hold_secrets=holds_secrets(section))
             return
         for entry in node.entries:
-            for source in merged(entry):
+            for source in document.merged(entry):
                 self.section(section, source, group)
-            if not merged(entry):
+            if not document.merged(entry):
                 self._entry(section, entry, group)
 
-    def _entry(self, section: type[Any], entry: MappingEntry, group: str | None) -> None:
+    def _entry(self, section: type[Any], entry: document.MappingEntry, group: str | None) -> None:
         key, value = entry
         here = {each.name: each for each in options_of(section) if (each.group.name if each.group else None) == group}
         groups = {each.group.name for each in options_of(section) if each.group and not group}
-        name = key.text if isinstance(key, ScalarNode) else ""
+        name = key.text if isinstance(key, document.ScalarNode) else ""
         guarded = section is Reference or any(each.type.is_secret for each in here.values())
-        if isinstance(key, ScalarNode):
+        if isinstance(key, document.ScalarNode):
             # Somebody may write `{ann: hunter2}` for a name and a password.
             self._scalar(key, hidden=guarded and name not in here and not did_you_mean(name, here))
         else:
@@ -214,34 +201,34 @@ class _Redactor:
             self.hide(value)
         elif section is Reference:
             pattern = _NAMES.get(name)
-            is_name = pattern and isinstance(value, ScalarNode) and pattern.fullmatch(value.text)
+            is_name = pattern and isinstance(value, document.ScalarNode) and pattern.fullmatch(value.text)
             self._value_of(value, may_hold_secrets=not is_name)
-        elif guarded and isinstance(value, ScalarNode) and ":" in value.text:  # as in `user: ann:hunter2`
+        elif guarded and isinstance(value, document.ScalarNode) and ":" in value.text:  # as in `user: ann:hunter2`
             self.hide(value)
         else:
             self._value(here[name].type, value)
 
-    def _value(self, kind: OptionType, node: Node) -> None:
+    def _value(self, kind: OptionType, node: document.Node) -> None:
         if kind.section:
             self.section(kind.section, node)
-        elif kind.is_mapping and isinstance(node, MappingNode):
+        elif kind.is_mapping and isinstance(node, document.MappingNode):
             for key, value in node.entries:
                 self._value_of(key, may_hold_secrets=False)
                 self._value(kind.item, value)
-        elif kind.is_list and isinstance(node, SequenceNode):
+        elif kind.is_list and isinstance(node, document.SequenceNode):
             for item in node.items:
                 self._value(kind.item, item)
         else:
             self._value_of(node, may_hold_secrets=kind.is_list and kind.item.section is not None)
 
-    def _value_of(self, node: Node, *, may_hold_secrets: bool) -> None:
+    def _value_of(self, node: document.Node, *, may_hold_secrets: bool) -> None:
         """Shows a scalar if it cannot be a secret; hides any other node."""
-        if isinstance(node, ScalarNode) and not may_hold_secrets:
+        if isinstance(node, document.ScalarNode) and not may_hold_secrets:
             self._scalar(node, hidden=False)
         else:
             self.hide(node)
 
-    def _scalar(self, node: ScalarNode, *, hidden: bool) -> None:
+    def _scalar(self, node: document.ScalarNode, *, hidden: bool) -> None:
         self.scalars.append((node.start, node.end))
         if hidden or _TELLS.search(node.text):
             self.hidden.append((node.start, node.end))

@@ -7,14 +7,15 @@ places of their sections: checks compare options with one another, and point at 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, assert_never, get_args, get_origin
+from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 from tornado_proxy.config import values
 from tornado_proxy.config.document import (
+    MappingEntry,
     MappingNode,
     Node,
     ScalarKind,
@@ -34,8 +35,10 @@ from tornado_proxy.config.options import (
     options_of,
 )
 from tornado_proxy.config.secrets import HASHES, Reference, Resolver, Secret, SecretMissing
-from tornado_proxy.config.values import InvalidValue
-from tornado_proxy.lang.diagnostic import Diagnostic, Severity, SourceFile, Span, did_you_mean
+from tornado_proxy.config.values import InvalidValue, enumeration
+from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity, SourceFile, Span, did_you_mean
+
+_S = TypeVar("_S")
 
 _NAME = OptionType(str, (Constraint(values.line),))
 """A key of a mapping whose names the user chooses."""
@@ -52,23 +55,86 @@ class SectionPlace(NamedTuple):
     node: MappingNode
 
 
+@dataclass(frozen=True, slots=True)
+class ValidationContext:
+    """Settings whose options are valid one by one, with the place of each section.
+
+    An option is named as in the file, after its group and a dot if it has one: `context.key(put, "config.maxSize")`.
+    """
+
+    settings: Settings
+    shown: SourceFile
+    places: Mapping[int, SectionPlace]  # by the `id` of the section
+
+    def sections(self, kind: type[_S]) -> Iterator[_S]:
+        """The sections of a class that the file has, in its order."""
+        return (each.section for each in self.places.values() if isinstance(each.section, kind))
+
+    def name(self, section: Any) -> Node:
+        """The key that names a section, such as that of a target."""
+        return self.places[id(section)].name
+
+    def quoted_name(self, section: Any) -> str:
+        """The name of a section in backticks, as it may be shown."""
+        return f"`{self.text(self.name(section))}`"
+
+    def given(self, section: Any, option: str) -> bool:
+        """Whether the file has an option."""
+        return self._entry(section, option) is not None
+
+    def key(self, section: Any, option: str) -> Node:
+        """The key of an option; the section that could have it if it is left out."""
+        entry = self._entry(section, option)
+        return entry.key if entry else self.places[id(section)].node
+
+    def value(self, section: Any, option: str) -> Node:
+        """The value of an option that the file has."""
+        entry = self._entry(section, option)
+        assert entry is not None, "the caller knows that it is given"
+        return entry.value
+
+    def items(self, section: Any, option: str) -> tuple[Node, ...]:
+        """The items of a list that the file has, or the single string in its place."""
+        node = self.value(section, option)
+        return node.items if isinstance(node, SequenceNode) else (node,)
+
+    def _entry(self, section: Any, option: str) -> MappingEntry | None:
+        place = self.places.get(id(section))
+        node: Node | None = place.node if place else None
+        entry = None
+        for name in option.split("."):
+            entry = node.fields.get(name) if isinstance(node, MappingNode) else None
+            node = entry.value if entry else None
+        return entry
+
+    def text(self, node: Node) -> str:
+        """The text of a node as it may be shown."""
+        return bare(node, self.shown)
+
+    def error(
+        self, code: str, message: str, node: Node, help: str | None = None, note: tuple[str, Node] | None = None
+    ) -> Diagnostic:
+        """Returns an error at a node, which makes the configuration unusable; `note` explains a second node."""
+        notes = (Note(note[0], span_of(note[1], self.shown)),) if note else ()
+        return Diagnostic(code, message, span_of(node, self.shown), help, notes)
+
+    def warning(
+        self, code: str, message: str, node: Node, help: str | None = None, note: tuple[str, Node] | None = None
+    ) -> Diagnostic:
+        """Returns a warning at a node, which leaves the configuration usable."""
+        return replace(self.error(code, message, node, help, note), severity=Severity.WARNING)
+
+
 def read(
     root: Node, shown: SourceFile, directory: Path, resolve: Resolver
-) -> tuple[Settings | None, dict[int, SectionPlace], list[Diagnostic]]:
+) -> tuple[ValidationContext | None, list[Diagnostic]]:
     """Reads a document as settings; returns None if an option is wrong, unknown or missing.
 
-    The places are those of the sections that the document has, by the `id` of the section. Paths start from
-    `directory`; messages quote only `shown`.
+    Paths start from `directory`; messages quote only `shown`.
     """
     reader = _DocumentReader(shown, directory, resolve)
     settings = reader.attempt(_NamedNode(root, None, shown), partial(reader.value, OptionType(Settings)))
-    return settings, reader.places, reader.diagnostics
-
-
-def enumeration(words: Iterable[str]) -> str:
-    """Words in backticks: `a`, `b` and `c`."""
-    *others, last = (f"`{word}`" for word in words)
-    return f"{', '.join(others)} and {last}" if others else last
+    return settings and ValidationContext(settings, shown, reader.places), reader.diagnostics
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,14 +270,14 @@ class _DocumentReader:
             return (self.value(kind.item, place),)
         if not isinstance(node, MappingNode if kind.is_mapping else SequenceNode):
             raise _wrong_type("a mapping" if kind.is_mapping else "a list", place)
-        children = self._named(kind, node) if isinstance(node, MappingNode) else self._items(kind, node, place)
+        if isinstance(node, MappingNode):
+            children = self._named(kind, node)
+        else:
+            inner = [_NamedNode(item, place.key, self._shown, is_item=True) for item in node.items]
+            children = [self.attempt(each, partial(self.value, kind.item)) for each in inner]
         if Mark.NOT_EMPTY in kind.marks and not children:
             raise InvalidValue("is empty", code="empty-value")
         return tuple(children) if self._failures == before else None
-
-    def _items(self, kind: OptionType, node: SequenceNode, place: _NamedNode) -> list[Any]:
-        inner = [_NamedNode(item, place.key, self._shown, is_item=True) for item in node.items]
-        return [self.attempt(each, partial(self.value, kind.item)) for each in inner]
 
     def _named(self, kind: OptionType, node: MappingNode) -> list[Any]:
         found = []
@@ -254,7 +320,11 @@ def _scalar(kind: OptionType, place: _NamedNode) -> Any:
     node = place.node
     data = node.data if isinstance(node, ScalarNode) else node
     if get_origin(kind.base) is Literal:
-        return _choice(get_args(kind.base), data, place)
+        if data not in (choices := get_args(kind.base)):
+            near = did_you_mean(place.text, choices)
+            advice = f"did you mean `{near}`?" if near else f"the choices are {enumeration(choices)}"
+            raise InvalidValue(f"cannot be `{place.text}`", advice)
+        return data
     # A number with a unit is a string.
     if not (kind.bounds and kind.bounds.units):
         expected, accepted = _SCALARS[kind.base]
@@ -264,14 +334,6 @@ def _scalar(kind: OptionType, place: _NamedNode) -> Any:
         return data
     number = kind.bounds.read(data)
     return round(number) if kind.base is int else float(number)
-
-
-def _choice(choices: tuple[str, ...], data: object, place: _NamedNode) -> object:
-    if data not in choices:
-        near = did_you_mean(place.text, choices)
-        advice = f"did you mean `{near}`?" if near else f"the choices are {enumeration(choices)}"
-        raise InvalidValue(f"cannot be `{place.text}`", advice)
-    return data
 
 
 def _wrong_type(expected: str, place: _NamedNode, shape: str | None = None) -> InvalidValue:
@@ -292,15 +354,9 @@ def _help(expected: str, place: _NamedNode) -> str | None:
 
 
 def _description(node: Node) -> str:
-    match node:
-        case ScalarNode():
-            return node.kind.value
-        case SequenceNode():
-            return "a list"
-        case MappingNode():
-            return "a mapping"
-        case _:
-            assert_never(node)
+    if isinstance(node, ScalarNode):
+        return node.kind.value
+    return "a list" if isinstance(node, SequenceNode) else "a mapping"
 
 
 def _instead_of(name: str, names: tuple[str, ...]) -> str:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar
 from urllib.parse import unquote, urlsplit
 
 from tornado_proxy.config import values
-from tornado_proxy.config.options import Constraint, OptionType, option, options_of
+from tornado_proxy.config.options import Constraint, option, options_of
 from tornado_proxy.lang.diagnostic import read_file
 
 LARGEST = 64 * 1024
@@ -165,15 +165,9 @@ def _read(path: Path, origin: str) -> str:
 
 
 def holds_secrets(section: type[Any]) -> bool:
-    """Whether a section or one below has an option for a secret."""
-    return any(each.type.is_secret or _leads_to_secrets(each.type) for each in options_of(section))
-
-
-def _leads_to_secrets(kind: OptionType) -> bool:
-    if kind.is_list and kind.item.is_secret:
-        return True
-    below, _ = kind.nested
-    return below is not None and holds_secrets(below)
+    """Whether a section is a reference to a secret, or has one below it."""
+    below = (each.type.nested[0] for each in options_of(section))
+    return section is Reference or any(each is not None and holds_secrets(each) for each in below)
 
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from urllib.parse import SplitResult, urlsplit
@@ -18,6 +19,12 @@ class InvalidValue(ValueError):
         self.message = message
         self.help = help
         self.code = code
+
+
+def enumeration(words: Iterable[str]) -> str:
+    """Words in backticks: `a`, `b` and `c`."""
+    *others, last = (f"`{word}`" for word in words)
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
-from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
 from tornado_proxy.config.secrets import Location
 from tornado_proxy.config.server import UrlConfig
+from tornado_proxy.storage.s3.endpoint import is_address
 
 _LARGEST = 1024 * 1024  # bytes
 _PIECE = 16 * 1024  # bytes
@@ -86,7 +86,7 @@ def _client(location: Location, config: UrlConfig) -> Any:
     if keys is not None:
         token = keys.session_token.reveal() if keys.session_token else None
         session.set_credentials(keys.access_key.reveal(), keys.secret_key.reveal(), token)
-    endpoint = config.aws_endpoint
+    endpoint = config.aws_endpoint or ""
     if endpoint and "://" not in endpoint:
         endpoint = f"{'http' if config.aws_disable_ssl else 'https'}://{endpoint}"
     # The stubs have an overload for each service; a variable name needs `Any`.
@@ -94,21 +94,13 @@ def _client(location: Location, config: UrlConfig) -> Any:
     return make(
         location.scheme,
         region_name=config.aws_region or location.region or None,
-        endpoint_url=endpoint,
+        endpoint_url=endpoint or None,
         use_ssl=not config.aws_disable_ssl,
         config=Config(
             connect_timeout=config.http_timeout,
             read_timeout=config.http_timeout,
             retries={"total_max_attempts": 1},
-            s3={"addressing_style": "path"} if endpoint and _is_address(endpoint) else {},
+            # An address has no virtual hosts.
+            s3={"addressing_style": "path"} if is_address(urlsplit(endpoint).hostname or "") else {},
         ),
     )
-
-
-def _is_address(endpoint: str) -> bool:
-    """Whether the host of an endpoint is an IP address, which has no virtual hosts."""
-    try:
-        ip_address(urlsplit(endpoint).hostname or "")
-    except ValueError:
-        return False
-    return True

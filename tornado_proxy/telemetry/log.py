@@ -131,16 +131,7 @@ def _reason(event: Served | Refused) -> str | None:
 
 def _quoted(request: RequestRecord) -> RequestRecord:
     """Returns the record with texts quoted if necessary."""
-    return request._replace(
-        client=_safe(request.client),
-        method=_safe(request.method),
-        host=_safe(request.host),
-        path=_safe(request.path),
-        target=request.target and _safe(request.target),
-        key=request.key and _safe(request.key),
-        rule=request.rule and _safe(request.rule),
-        user=request.user and _safe(request.user),
-    )
+    return RequestRecord._make(_safe(value) if isinstance(value, str) else value for value in request)
 
 
 def _safe(text: str) -> str:

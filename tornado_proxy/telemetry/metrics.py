@@ -170,8 +170,8 @@ class RequestMetrics:
         self._refused = {is_fault: deque[Refused](maxlen=MOST_REFUSED) for is_fault in (False, True)}
         self._s3_calls: dict[tuple[str, str, str], int] = defaultdict(int)
         self._s3_seconds: dict[tuple[str, str, str], _Sums] = defaultdict(_Sums)
-        self._webhooks: dict[tuple[str, str, str], int] = defaultdict(int)
-        self._sign_ins: dict[tuple[str, str, str], int] = defaultdict(int)
+        self._webhooks: Counter[tuple[str, str, str]] = Counter()
+        self._sign_ins: Counter[tuple[str, str, str]] = Counter()
         self._defects = 0
         self._in_flight = in_flight
 
@@ -180,8 +180,8 @@ class RequestMetrics:
         bus.add(self._count, Served, Refused)
         bus.add(lambda event: self._refused[event.status >= 500].append(event), Refused)
         bus.add(self._count_call, S3Called)
-        bus.add(self._count_webhook, WebhookCalled)
-        bus.add(self._count_sign_in, SignInTried)
+        bus.add(lambda event: self._webhooks.update([(event.target, event.method, event.outcome)]), WebhookCalled)
+        bus.add(lambda event: self._sign_ins.update([(event.provider, event.step, event.outcome)]), SignInTried)
         bus.add(self._count_defect, Failed)
 
     def collect(self) -> Iterator[Metric]:
@@ -274,12 +274,6 @@ class RequestMetrics:
     def _count_call(self, event: S3Called) -> None:
         self._s3_calls[event.target, event.call, event.outcome] += 1
         self._s3_seconds[event.target, event.call, _S3_CLASSES.get(event.outcome, "failed")].observe(event.seconds)
-
-    def _count_webhook(self, event: WebhookCalled) -> None:
-        self._webhooks[event.target, event.method, event.outcome] += 1
-
-    def _count_sign_in(self, event: SignInTried) -> None:
-        self._sign_ins[event.provider, event.step, event.outcome] += 1
 
     def _count_defect(self, _event: Failed) -> None:
         self._defects += 1

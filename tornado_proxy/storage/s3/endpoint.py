@@ -90,7 +90,7 @@ def plain_endpoint(bucket: Bucket, environment: Mapping[str, str] = os.environ) 
     scheme, host, port = url[1], url[2], int(url[3] or PORTS[url[1]])
     authority = host if port == PORTS[scheme] else f"{host}:{port}"
     scope = Scope(bucket.region)
-    if addressing_style(bucket) == "path" or _is_address(host):
+    if addressing_style(bucket) == "path" or is_address(host):
         path = f"/{bucket.name}"
         return Endpoint(scheme == "https", host, port, authority, f"{path}/", path, scope)
     below = f"{bucket.name}.{host}"
@@ -105,7 +105,8 @@ def _may_affect_endpoint(environment: Mapping[str, str]) -> bool:
     return named or os.path.exists(os.path.expanduser("~/.aws"))  # noqa: PTH110, PTH111 - pathlib fails without a home
 
 
-def _is_address(host: str) -> bool:
+def is_address(host: str) -> bool:
+    """Whether a host is an IP address."""
     try:
         ip_address(host)
     except ValueError:
