@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import cast
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity, counted
+from tornado_proxy.lang.diagnostic import Safety, Severity, counted
 from tornado_proxy.lint.engine import LintReport
 
 _MODULES = {"json": "documents", "github": "ci", "gitlab": "ci", "sarif": "documents", "junit": "ci"}
@@ -64,13 +64,10 @@ def _by_severity(report: LintReport) -> str:
 
 
 def _fixable(report: LintReport) -> str:
-    safe = sum(_has(each, Safety.SAFE) for each in report.diagnostics)
-    unsafe = sum(_has(each, Safety.UNSAFE) and not _has(each, Safety.SAFE) for each in report.diagnostics)
+    offered = [{fix.safety for fix in each.fixes} for each in report.diagnostics]
+    safe = sum(Safety.SAFE in each for each in offered)
+    unsafe = sum(Safety.UNSAFE in each and Safety.SAFE not in each for each in offered)
     parts = [f"{safe} fixable with `--fix`"] if safe else []
     if unsafe:
         parts.append(f"{unsafe} {'more' if safe else 'fixable'} with `--unsafe-fixes`")
     return ", ".join(parts)
-
-
-def _has(diagnostic: Diagnostic, safety: Safety) -> bool:
-    return any(fix.safety is safety for fix in diagnostic.fixes)

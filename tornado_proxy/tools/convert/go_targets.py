@@ -19,15 +19,7 @@ from tornado_proxy.templates.golang import compile_template, nodes
 from tornado_proxy.templates.golang.parser import parse, scan
 from tornado_proxy.templates.golang.program import leading
 from tornado_proxy.templates.template import GO_SPACES, TemplateMistake
-from tornado_proxy.tools.convert.patterns import (
-    Here,
-    NotConvertible,
-    Piece,
-    below_prefix,
-    check_slashes,
-    directory_of,
-    literal,
-)
+from tornado_proxy.tools.convert import patterns
 
 _KEY = ("Key",)
 _PREFIX = ("Target", "Bucket", "Prefix")
@@ -75,13 +67,13 @@ class Surroundings(NamedTuple):
     helpers: tuple[str, ...] = ()  # texts that define the helper templates that it may call
 
 
-def go_target_here(target: str, source: Here, surroundings: Surroundings) -> str:
+def go_target_here(target: str, source: patterns.Here, surroundings: Surroundings) -> str:
     """Converts a template for our keys; raises `NotConvertible`, or `TemplateMistake` if it is not a template."""
     pattern = compile_pattern(source.text)
     compile_template(target, pattern.names, pattern.group_count, surroundings.helpers)
     parsed = parse(target)
     if parsed.templates:
-        raise NotConvertible("it defines templates of its own", "write their text where they are used")
+        raise patterns.NotConvertible("it defines templates of its own", "write their text where they are used")
     rewriter = _TemplateRewriter(target, surroundings)
     rewriter.body(parsed.body)
     rewriter.check(parsed.body)
@@ -163,24 +155,26 @@ class _TemplateRewriter:
                 case nodes.Call(name=name, pipeline=nodes.Pipeline() as pipeline) if _is_root(_alone(pipeline)):
                     self._check_helper(name)
                 case _:
-                    raise NotConvertible("it has a `with`, a `range` or a call that is not of a helper with all data")
+                    raise patterns.NotConvertible(
+                        "it has a `with`, a `range` or a call that is not of a helper with all data"
+                    )
 
     def check(self, body: nodes.Body) -> None:
         """Raises `NotConvertible` if a result may have an empty segment; joins slashes in the results of functions."""
         for way in self._ways(body):
             texts = (_text(node) if isinstance(node, nodes.TextNode) else "\n" for node in way)
-            check_slashes("".join(texts), [self._piece(node) for node in way])
+            patterns.check_slashes("".join(texts), [self._piece(node) for node in way])
 
     def remove_prefix(self, body: nodes.Body) -> None:
         """Removes the prefix with which the result begins; raises `NotConvertible`."""
-        directory = directory_of(self._surroundings.prefix)
+        directory = patterns.directory_of(self._surroundings.prefix)
         if not directory:
             return
         for node, piece in zip(body, scan(self._text), strict=False):
             if not piece.is_action:
                 if bare := piece.text.lstrip(GO_SPACES + "\r\n"):
                     start = piece.start + len(piece.text) - len(bare)
-                    self._edits[start] = (start + below_prefix(bare, directory), "/")
+                    self._edits[start] = (start + patterns.below_prefix(bare, directory), "/")
                     return
             elif isinstance(node, nodes.Output) and _path_of(_alone(node.pipeline)) == _KEY:
                 # Here the key is the path below the prefix, so it is printed as it is.
@@ -188,7 +182,7 @@ class _TemplateRewriter:
                 return
             else:
                 break
-        raise NotConvertible(
+        raise patterns.NotConvertible(
             f"nothing proves that its result begins with the prefix `{directory}`", f"begin it with `{directory}`"
         )
 
@@ -218,7 +212,7 @@ class _TemplateRewriter:
             rewriter.check(body)
             if not rewriter._edits:
                 return
-        raise NotConvertible(
+        raise patterns.NotConvertible(
             f"the helper template `{name.decode()}` reads the key or the prefix, or calls a function on what it prints",
             "write its text out",
         )
@@ -242,7 +236,7 @@ class _TemplateRewriter:
         elif path == _PREFIX:
             self._edits[place[0]] = (place[1], _string(self._surroundings.configured))
         elif not _is_below(path, _SAME):
-            raise NotConvertible(f"`.{'.'.join(path)}` is not the same here")
+            raise patterns.NotConvertible(f"`.{'.'.join(path)}` is not the same here")
 
     def _ways(self, body: nodes.Body) -> list[tuple[nodes.TextNode | nodes.Output, ...]]:
         """Returns the possible outputs of a template as lists of nodes, for all outcomes of its conditions."""
@@ -259,26 +253,26 @@ class _TemplateRewriter:
                     continue
             ways = [(*way, *branch) for way in ways for branch in branches]
             if len(ways) > _MOST_WAYS:
-                raise NotConvertible(f"its conditions make more than {_MOST_WAYS} different results")
+                raise patterns.NotConvertible(f"its conditions make more than {_MOST_WAYS} different results")
         return ways
 
-    def _piece(self, node: nodes.TextNode | nodes.Output) -> Piece:
+    def _piece(self, node: nodes.TextNode | nodes.Output) -> patterns.Piece:
         if isinstance(node, nodes.TextNode):
-            return literal(_text(node))
+            return patterns.literal(_text(node))
         printed, trimmed = _printed(node.pipeline)
         path = _path_of(printed)
         name = f"`.{'.'.join(path)}`"
         if path == _KEY:
             # A key of s3-proxy has no empty segment, so no slash follows the one with which the trimmed text ends.
             prefix = self._surroundings.prefix
-            return Piece(name, prefix.startswith("/"), ends_with_slash=True, empty=trimmed or not prefix)
+            return patterns.Piece(name, prefix.startswith("/"), ends_with_slash=True, empty=trimmed or not prefix)
         if path in _SEGMENTS:
-            return Piece(name, begins_with_slash=False, ends_with_slash=False, empty=False)
+            return patterns.Piece(name, begins_with_slash=False, ends_with_slash=False, empty=False)
         match node.pipeline.commands[-1]:
             case (nodes.Identifier(name=function), *_) if function in _MAKE_TEXT:
                 self._join_slashes(node)
-                return Piece("what a function makes", begins_with_slash=True, ends_with_slash=True, empty=True)
-        raise NotConvertible("it prints more than text, the key and the user's name, so two slashes may meet")
+                return patterns.Piece("what a function makes", begins_with_slash=True, ends_with_slash=True, empty=True)
+        raise patterns.NotConvertible("it prints more than text, the key and the user's name, so two slashes may meet")
 
     def _join_slashes(self, output: nodes.Output) -> None:
         """Prints one slash where a printed text has several in a row."""

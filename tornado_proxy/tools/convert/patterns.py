@@ -134,7 +134,12 @@ def source_here(text: str, prefix: str) -> Here:
     if tree is None:
         raise NotConvertible("the expression is beyond what can be proved")
     starts = [each for each in syntax.walk(tree) if isinstance(each, syntax.Assertion) and each.kind in _STARTS]
-    here = _anchored(text, starts, tree, prefix) if starts else _floating(text, tree, prefix)
+    if starts:
+        here = _anchored(text, starts, tree, prefix)
+    else:  # it may match anywhere, except the leading slash here and the prefix in s3-proxy
+        if prefix:
+            _check_beyond(text, tree, prefix)
+        here = Here(text) if never_begins(text) else Here(f"^/(?s:.*?)(?:{text})", whole=False)
     compile_pattern(here.text)
     if never_found(here.text):
         raise NeverFound("no key that s3-proxy makes of a path matches it")
@@ -163,15 +168,6 @@ def _anchored(text: str, starts: list[syntax.Assertion], tree: syntax.Node, pref
 
 def _reads(node: syntax.Text, character: str) -> bool:
     return node.characters == character or (node.folded and node.characters.casefold() == character.casefold())
-
-
-def _floating(text: str, tree: syntax.Node, prefix: str) -> Here:
-    """Converts a source that may match anywhere, except the leading slash here and the prefix in s3-proxy."""
-    if prefix:
-        _check_beyond(text, tree, prefix)
-    if never_begins(text):
-        return Here(text)
-    return Here(f"^/(?s:.*?)(?:{text})", whole=False)
 
 
 def _check_beyond(text: str, tree: syntax.Node, prefix: str) -> None:

@@ -20,16 +20,9 @@ from tornado_proxy.lang.printer import print_document
 from tornado_proxy.lang.tree import Comment, Dialect, Document, Literal, RewriteStatement, TargetBlock
 from tornado_proxy.templates.golang import compile_template as compile_go
 from tornado_proxy.templates.template import TemplateMistake
+from tornado_proxy.tools.convert import patterns
 from tornado_proxy.tools.convert.go_targets import Surroundings, go_target_here
 from tornado_proxy.tools.convert.options import OptionOutcome, Section, where
-from tornado_proxy.tools.convert.patterns import (
-    Here,
-    NeverFound,
-    NotConvertible,
-    disjoint,
-    plain_target_here,
-    source_here,
-)
 
 
 class KeysAs(Enum):
@@ -115,19 +108,19 @@ def _converted(given: Given, surroundings: Surroundings, keys_as: KeysAs) -> Wri
     keys: Language | None = None
     try:
         if keys_as is KeysAs.DOCUMENTED:
-            source = Here(compile_pattern(given.source).text)
+            source = patterns.Here(compile_pattern(given.source).text)
         else:
-            source = source_here(given.source, surroundings.prefix)
+            source = patterns.source_here(given.source, surroundings.prefix)
         keys = language(source.text)
         return Written(source.text, given.dialect, _template(given, source, surroundings, keys_as))
-    except NeverFound as never:
+    except patterns.NeverFound as never:
         return Never(str(never))
-    except (NotConvertible, PatternError, TemplateMistake) as error:
+    except (patterns.NotConvertible, PatternError, TemplateMistake) as error:
         what = "target" if keys else "source"
         return LeftOut(f"the {what} cannot be converted: {error}", error.help, keys)
 
 
-def _template(given: Given, source: Here, surroundings: Surroundings, keys_as: KeysAs) -> str:
+def _template(given: Given, source: patterns.Here, surroundings: Surroundings, keys_as: KeysAs) -> str:
     if keys_as is KeysAs.DOCUMENTED:
         if given.dialect is Dialect.GO:
             pattern = compile_pattern(source.text)
@@ -135,13 +128,13 @@ def _template(given: Given, source: Here, surroundings: Surroundings, keys_as: K
         return given.target
     if given.dialect is Dialect.GO:
         return go_target_here(given.target, source, surroundings)
-    return plain_target_here(given.target, source, surroundings.prefix)
+    return patterns.plain_target_here(given.target, source, surroundings.prefix)
 
 
 def _unless_in_doubt(written: Written, missing: Sequence[tuple[Given, Language | None]]) -> Written | LeftOut:
     keys = language(written.source)
     for earlier, theirs in missing:
-        if theirs is None or not disjoint(theirs, keys):
+        if theirs is None or not patterns.disjoint(theirs, keys):
             reason = f"it may take keys of an earlier entry that is left out, at {where(earlier.place)}"
             return LeftOut(reason, "write that one by hand first", keys)
     return written
