@@ -203,7 +203,7 @@ class StatusPages:
         )
         environment.filters |= {
             "age": _age,
-            "clock": _clock,
+            "clock": lambda at: datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S"),
             "moment": lambda at: timestamp(datetime.fromtimestamp(at, UTC)),
             "size": human_size,
             "shown": visible,
@@ -243,8 +243,3 @@ def _age(seconds: float) -> str:
         if seconds >= length:
             return f"{int(seconds // length)} {unit}"
     return "now"
-
-
-def _clock(at: float) -> str:
-    """Formats a date and time in UTC for people."""
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S")

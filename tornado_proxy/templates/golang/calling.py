@@ -9,6 +9,9 @@ from typing import Any, NoReturn
 from tornado_proxy.templates.golang import values as go
 from tornado_proxy.templates.golang.nodes import KEYWORDS, Constant
 from tornado_proxy.templates.golang.numbers import Number
+
+# Names that each reading of a field looks up are not qualified.
+from tornado_proxy.templates.golang.values import INVALID, ExecutionError, Map, Nil, Struct, Value, type_of
 from tornado_proxy.templates.template import RenderBudget, TemplateMistake, did_you_mean
 
 
@@ -21,8 +24,8 @@ class Parameter:
     """
 
     name: str
-    convert: Callable[[go.Value], go.Value]
-    literal: Callable[[Constant], go.Value]
+    convert: Callable[[Value], Value]
+    literal: Callable[[Constant], Value]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +37,7 @@ class Function:
     is set, it receives the run, dot and a list of closures, and evaluates each argument by calling its closure.
     """
 
-    call: Callable[..., go.Value]
+    call: Callable[..., Value]
     parameters: tuple[Parameter, ...] = ()
     rest: Parameter | None = None
     budgeted: bool = False
@@ -52,44 +55,44 @@ class Function:
         return self.rest
 
 
-def function(call: Callable[..., go.Value], *parameters: Parameter, rest: Parameter | None = None) -> Function:
+def function(call: Callable[..., Value], *parameters: Parameter, rest: Parameter | None = None) -> Function:
     """Returns a function whose implementation needs only its arguments."""
     return Function(call, parameters, rest)
 
 
-def reading(read: Callable[[Any], go.Value]) -> Function:
+def reading(read: Callable[[Any], Value]) -> Function:
     """Returns a method without arguments that reads the Python object behind its receiver."""
     return Function(lambda receiver: read(receiver.source))
 
 
-def budgeted(call: Callable[..., go.Value], *parameters: Parameter, rest: Parameter | None = None) -> Function:
+def budgeted(call: Callable[..., Value], *parameters: Parameter, rest: Parameter | None = None) -> Function:
     """Returns a function whose implementation charges its work to the budget."""
     return Function(call, parameters, rest, budgeted=True)
 
 
-def special(call: Callable[..., go.Value], *parameters: Parameter, rest: Parameter | None = None) -> Function:
+def special(call: Callable[..., Value], *parameters: Parameter, rest: Parameter | None = None) -> Function:
     """Returns a function that decides itself which of its arguments are evaluated, or that needs the run."""
     return Function(call, parameters, rest, special=True)
 
 
-def wrong_type(value: go.Value, expected: str) -> go.ExecutionError:
+def wrong_type(value: Value, expected: str) -> ExecutionError:
     """Returns the error for a value that a parameter does not accept."""
-    if value is go.INVALID:
-        return go.ExecutionError(f"there is no value where a `{expected}` is expected")
-    return go.ExecutionError(f"a `{expected}` is expected, not a `{go.type_name(value)}`")
+    if value is INVALID:
+        return ExecutionError(f"there is no value where a `{expected}` is expected")
+    return ExecutionError(f"a `{expected}` is expected, not a `{go.type_name(value)}`")
 
 
-def wrong_literal(literal: Constant, expected: str) -> go.ExecutionError:
+def wrong_literal(literal: Constant, expected: str) -> ExecutionError:
     """Returns the error for a literal that a parameter does not accept."""
     kinds: dict[type, str] = {bool: "bool", Number: "number", bytes: "string"}
-    return go.ExecutionError(f"a `{expected}` is expected, not a {kinds.get(type(literal.value), 'nil')}")
+    return ExecutionError(f"a `{expected}` is expected, not a {kinds.get(type(literal.value), 'nil')}")
 
 
-def ideal(literal: Constant) -> go.Value:
+def ideal(literal: Constant) -> Value:
     """Returns the value of a literal where no type is expected; raises `ExecutionError` for nil."""
     number = literal.value
     if number is None:
-        raise go.ExecutionError("`nil` is not a command")
+        raise ExecutionError("`nil` is not a command")
     if not isinstance(number, Number):
         return number
     if number.complex is not None:
@@ -97,7 +100,7 @@ def ideal(literal: Constant) -> go.Value:
     if number.looks_floating:
         return number.floating
     if number.integer is None:
-        raise go.ExecutionError(f"`{number.text}` overflows an int")
+        raise ExecutionError(f"`{number.text}` overflows an int")
     return number.integer
 
 
@@ -107,12 +110,12 @@ def exactly(cls: type, name: str, form: str = "") -> Parameter:
     `form` is the attribute of `Number` that a literal is read from; without it, the literal's value itself is used.
     """
 
-    def convert(value: go.Value) -> go.Value:
+    def convert(value: Value) -> Value:
         if type(value) is cls:
             return value
         raise wrong_type(value, name)
 
-    def convert_literal(literal: Constant) -> go.Value:
+    def convert_literal(literal: Constant) -> Value:
         value = getattr(literal.value, form, None) if form else literal.value
         if type(value) is cls:
             return value
@@ -124,8 +127,8 @@ def exactly(cls: type, name: str, form: str = "") -> Parameter:
 def struct_of(name: str) -> Parameter:
     """Returns a parameter that accepts the structs of one type, and no literals."""
 
-    def convert(value: go.Value) -> go.Struct:
-        if isinstance(value, go.Struct) and value.type.name == name:
+    def convert(value: Value) -> Struct:
+        if isinstance(value, Struct) and value.type.name == name:
             return value
         raise wrong_type(value, name)
 
@@ -135,24 +138,24 @@ def struct_of(name: str) -> Parameter:
     return Parameter(name, convert, refuse_literal)
 
 
-def _convert_any(value: go.Value) -> go.Value:
+def _convert_any(value: Value) -> Value:
     # Go converts an interface with methods, even a nil one, to an interface{} without any; an absent user is kept.
-    if type(value) is go.Struct and value.boxed:
-        return go.Struct(value.type, value.source)
-    return None if value is go.INVALID or (type(value) is go.Nil and value.type.kind == "interface") else value
+    if type(value) is Struct and value.boxed:
+        return Struct(value.type, value.source)
+    return None if value is INVALID or (type(value) is Nil and value.type.kind == "interface") else value
 
 
-def _convert_map(value: go.Value) -> go.Map:
-    if value is go.INVALID:
-        return go.Map((), nil=True)
+def _convert_map(value: Value) -> Map:
+    if value is INVALID:
+        return Map((), nil=True)
     if go.is_string_map(value):
         return value  # type: ignore[no-any-return]
     raise wrong_type(value, go.ANY_MAP.name)
 
 
-def _map_literal(literal: Constant) -> go.Map:
+def _map_literal(literal: Constant) -> Map:
     if literal.value is None:
-        return go.Map((), nil=True)
+        return Map((), nil=True)
     raise wrong_literal(literal, go.ANY_MAP.name)
 
 
@@ -162,50 +165,50 @@ INT = exactly(int, "int", "integer")
 FLOAT = exactly(float, "float64", "floating")
 ANY = Parameter("interface {}", _convert_any, lambda literal: None if literal.value is None else ideal(literal))
 REFLECTED = Parameter(
-    "reflect.Value", lambda value: value, lambda literal: go.INVALID if literal.value is None else ideal(literal)
+    "reflect.Value", lambda value: value, lambda literal: INVALID if literal.value is None else ideal(literal)
 )
 MAP = Parameter(go.ANY_MAP.name, _convert_map, _map_literal)
 
 
-def read(receiver: go.Value, name: bytes, budget: RenderBudget) -> go.Value:
+def read(receiver: Value, name: bytes, budget: RenderBudget) -> Value:
     """Returns the field, the key's value or the method's result of that name.
 
     The result for the receiver `INVALID` is `INVALID`.
     """
-    if type(receiver) is go.Struct:
+    if type(receiver) is Struct:
         getter = receiver.type.getters.get(name)
         if getter is not None:
             return getter(receiver.source)
-    elif receiver is go.INVALID:
-        return go.INVALID
+    elif receiver is INVALID:
+        return INVALID
     method = method_of(receiver, name)
     if method is not None:
         return call_method(method, receiver, name, (), budget)
-    if receiver is None or isinstance(receiver, go.Nil):
-        raise go.ExecutionError(f"`{name.decode()}` is read from nil")
-    if isinstance(receiver, go.Map):
+    if receiver is None or isinstance(receiver, Nil):
+        raise ExecutionError(f"`{name.decode()}` is read from nil")
+    if isinstance(receiver, Map):
         return receiver.lookup(name)
-    raise go.ExecutionError(f"a `{go.type_of(receiver).name}` has no field `{name.decode()}`")
+    raise ExecutionError(f"a `{type_of(receiver).name}` has no field `{name.decode()}`")
 
 
-def method_of(receiver: go.Value, name: bytes) -> Function | None:
+def method_of(receiver: Value, name: bytes) -> Function | None:
     """Returns the method of that name, or None if the receiver's type does not have it."""
-    if receiver is None or receiver is go.INVALID:
+    if receiver is None or receiver is INVALID:
         return None
-    method: Function | None = go.type_of(receiver).methods.get(name)
+    method: Function | None = type_of(receiver).methods.get(name)
     return method
 
 
 def call_method(
     method: Function,
-    receiver: go.Value,
+    receiver: Value,
     name: bytes,
-    arguments: Sequence[Callable[[Parameter], go.Value]],
+    arguments: Sequence[Callable[[Parameter], Value]],
     budget: RenderBudget,
-) -> go.Value:
+) -> Value:
     """Calls a method with arguments that are evaluated for its parameters."""
     if not method.accepts(len(arguments)):
-        raise go.ExecutionError(f"the method `{name.decode()}` does not take {len(arguments)} arguments")
+        raise ExecutionError(f"the method `{name.decode()}` does not take {len(arguments)} arguments")
     values = [argument(method.parameter(index)) for index, argument in enumerate(arguments)]
     budget.spend(1 + (sum(len(each) for each in values if type(each) is bytes) >> 4))
     result = method.call(budget, receiver, *values) if method.budgeted else method.call(receiver, *values)
@@ -238,5 +241,5 @@ class Vocabulary:
         return TemplateMistake(message, start, end, did_you_mean(name, self.functions))
 
 
-UNKNOWN = special(lambda _run, _dot, _arguments: go.INVALID, rest=ANY)
+UNKNOWN = special(lambda _run, _dot, _arguments: INVALID, rest=ANY)
 """Replaces a function that does not exist, so that its arguments are still checked for mistakes."""

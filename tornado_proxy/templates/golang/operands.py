@@ -7,17 +7,8 @@ from enum import Enum
 from functools import partial
 from typing import TypeAlias
 
-from tornado_proxy.templates.golang import nodes
-from tornado_proxy.templates.golang.calling import (
-    UNKNOWN,
-    Function,
-    Parameter,
-    Vocabulary,
-    call_method,
-    ideal,
-    method_of,
-    read,
-)
+from tornado_proxy.templates.golang import calling, nodes
+from tornado_proxy.templates.golang.calling import Function, read
 from tornado_proxy.templates.golang.values import INVALID, ExecutionError, Value
 from tornado_proxy.templates.template import RenderBudget, TemplateMistake
 
@@ -101,7 +92,7 @@ class Operands:
     not be evaluated. `weight` is the number of operands and fields so far.
     """
 
-    def __init__(self, text: str, vocabulary: Vocabulary) -> None:
+    def __init__(self, text: str, vocabulary: calling.Vocabulary) -> None:
         self._text = text
         self._vocabulary = vocabulary
         self.mistakes: list[TemplateMistake] = []
@@ -174,7 +165,7 @@ class Operands:
             self._operand(operand)
         return self.failing("only a function takes arguments", first.start, command[-1].end)
 
-    def _operand(self, operand: nodes.Operand, literal: Callable[[nodes.Constant], Value] = ideal) -> Evaluate:
+    def _operand(self, operand: nodes.Operand, literal: Callable[[nodes.Constant], Value] = calling.ideal) -> Evaluate:
         """Compiles an operand without arguments; `literal` converts a constant to a value."""
         match operand:
             case nodes.Pipeline():
@@ -230,7 +221,7 @@ class Operands:
         elif not function.accepts(count):
             fail = self.failing(f"`{name}` does not take {count} arguments", identifier.start, command[-1].end)
         if function is None or fail is not None:
-            function = UNKNOWN
+            function = calling.UNKNOWN
         declared = self.variables
         arguments = [self._argument(each, function.parameter(index)) for index, each in enumerate(operands)]
         if function.special:
@@ -240,7 +231,7 @@ class Operands:
         convert = function.parameter(count - 1).convert if piped else None
         return (_special_call if function.special else _plain_call)(function, arguments, convert)
 
-    def _argument(self, operand: nodes.Operand, parameter: Parameter) -> Evaluate:
+    def _argument(self, operand: nodes.Operand, parameter: calling.Parameter) -> Evaluate:
         """Compiles an operand and its conversion for a parameter."""
         evaluate, convert = self._operand(operand, parameter.literal), parameter.convert
         return evaluate if isinstance(operand, nodes.Constant) else lambda run, dot: convert(evaluate(run, dot))
@@ -270,14 +261,14 @@ class Operands:
             target = receiver(run, dot)
             if target is INVALID:
                 return INVALID
-            method = method_of(target, last)
+            method = calling.method_of(target, last)
             if method is None:
                 read(target, last, run.budget)
                 raise ExecutionError(f"`{last.decode()}` is not a method, but has arguments")
             given: list[Evaluate] = [partial(argument, run, dot) for argument in arguments]
             if piped:
                 given.append(lambda parameter: parameter.convert(value))
-            return call_method(method, target, last, given, run.budget)
+            return calling.call_method(method, target, last, given, run.budget)
 
         return call
 

@@ -305,7 +305,7 @@ def _text(budget: RenderBudget, *values: go.Value) -> bytes:
     return text
 
 
-def _until(run: Run, dot: go.Value, arguments: Sequence[Evaluate], *, truth: bool) -> go.Value:
+def _first_with(run: Run, dot: go.Value, arguments: Sequence[Evaluate], *, truth: bool) -> go.Value:
     """Returns the first argument with this truth, or the last one; the arguments after it are not evaluated."""
     value: go.Value = go.INVALID
     for evaluate in arguments:
@@ -333,7 +333,7 @@ INCLUDE = special(_include, STRING, ANY)
 
 
 STANDARD: Mapping[str, Function] = {
-    "and": special(partial(_until, truth=False), REFLECTED, rest=REFLECTED),
+    "and": special(partial(_first_with, truth=False), REFLECTED, rest=REFLECTED),
     "call": function(_call, REFLECTED, rest=REFLECTED),
     "eq": function(_eq, REFLECTED, rest=REFLECTED),
     "ge": function(lambda first, other: not go.less(first, other), REFLECTED, REFLECTED),
@@ -346,7 +346,7 @@ STANDARD: Mapping[str, Function] = {
     "lt": function(go.less, REFLECTED, REFLECTED),
     "ne": function(lambda first, other: not go.equal(first, other), REFLECTED, REFLECTED),
     "not": function(lambda value: not go.is_true(value), REFLECTED),
-    "or": special(partial(_until, truth=True), REFLECTED, rest=REFLECTED),
+    "or": special(partial(_first_with, truth=True), REFLECTED, rest=REFLECTED),
     "print": budgeted(sprint, rest=ANY),
     "printf": budgeted(sprintf, STRING, rest=ANY),
     "println": budgeted(sprintln, rest=ANY),

@@ -262,11 +262,6 @@ def first(lists: Map, name: bytes) -> bytes:
     return next(iter(lists.get(name, ())), b"")
 
 
-def _values(header: Map, name: bytes) -> Slice:
-    found: Slice = header.get(canonical(name)) or Slice((), STRING_SLICE, nil=True)
-    return found
-
-
 def _encode(budget: RenderBudget, values: Map) -> bytes:
     budget.spend(len(values) + sum(len(each) for name in values for each in (name, *values[name])) >> 2)
     pairs = ((name, value) for name in sorted(values) for value in values[name])
@@ -286,7 +281,9 @@ HEADER = Type(
     methods={
         b"Clone": budgeted(copied),
         b"Get": function(lambda header, name: first(header, canonical(name)), STRING),
-        b"Values": function(_values, STRING),
+        b"Values": function(
+            lambda header, name: header.get(canonical(name)) or Slice((), STRING_SLICE, nil=True), STRING
+        ),
     },
 )
 

@@ -266,10 +266,6 @@ class RootFacts:
     made_request: RequestFacts | None = None
     made_groups: go.Map | None = None
 
-    def user(self) -> go.Value:
-        """Returns the user, or the value for a missing one."""
-        return self.nobody if self.data.user is None else user_value(self.data.user)
-
     def request(self) -> RequestFacts:
         """Returns the request, always the same object."""
         if self.made_request is None:
@@ -291,7 +287,7 @@ ROOT = go.Type(
     opaque=True,
     getters={
         b"Request": lambda facts: go.Struct(REQUEST, facts.request()),
-        b"User": RootFacts.user,
+        b"User": lambda facts: user_value(facts.data.user) if facts.data.user else facts.nobody,
         b"Target": lambda facts: go.Struct(TARGET, facts.data.target),
         b"Key": lambda facts: go_string(facts.data.key),
         b"Groups": RootFacts.groups,

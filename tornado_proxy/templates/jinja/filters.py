@@ -202,10 +202,6 @@ def _with_environment(function: Filter) -> Filter:
     return lambda context, *args, **kwargs: function(context.environment, *args, **kwargs)
 
 
-def _join(value: Iterable[object], d: object = "") -> str:
-    return written(d).join(written(each) for each in value)
-
-
 def _replace(text: str, old: object, new: object, count: int | None = None) -> str:
     return text.replace(written(old), written(new), -1 if count is None else count)
 
@@ -221,14 +217,6 @@ def _sum(value: Iterable[float], start: float = 0) -> float:
     if not all(isinstance(each, (int, float)) for each in numbers):
         raise RenderError("`sum` takes a list of numbers")
     return sum(numbers)
-
-
-def _formatted(text: object, *values: object, **named: object) -> int:
-    return formatted(written(text), named or values)
-
-
-def _reverse(value: Any) -> Any:
-    return value[::-1] if isinstance(value, str) else list(value)[::-1]
 
 
 def _map(context: Context, value: Iterable[Any], name: str | None = None, *args: Any, **kwargs: Any) -> list[Any]:
@@ -289,7 +277,7 @@ _VALUES: Mapping[str, Filter] = {
     "int": filters.do_int,
     "length": len,
     "list": list,
-    "reverse": _reverse,
+    "reverse": lambda value: value[::-1] if isinstance(value, str) else list(value)[::-1],
     "round": _round,
     "sum": _sum,
 }
@@ -309,8 +297,11 @@ FILTERS: Mapping[str, Filter] = {
     **{name: _paid(_of_value(function)) for name, function in _VALUES.items()},
     **{name: _paid(_with_environment(function)) for name, function in _ASKING.items()},
     "center": _paid(_of_text(lambda text, width=80: text.center(width)), padded),
-    "format": _paid(_of_text(lambda text, *values, **named: text % (named or values)), _formatted),
-    "join": _paid(_of_value(_join), joined),
+    "format": _paid(
+        _of_text(lambda text, *values, **named: text % (named or values)),
+        lambda text, *values, **named: formatted(written(text), named or values),
+    ),
+    "join": _paid(_of_value(lambda value, d="": written(d).join(map(written, value))), joined),
     "replace": _paid(_of_text(_replace), replaced),
     "map": _paid(_map),
     "reject": _paid(_chosen(passing=False)),

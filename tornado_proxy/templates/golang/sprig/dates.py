@@ -122,15 +122,11 @@ def _comparing(holds: Callable[[int, int], Value]) -> Function:
     return function(lambda receiver, other: holds(receiver.source.nanoseconds, other.source.nanoseconds), _TIME)
 
 
-def _string_of(value: Struct) -> bytes:
-    return go_string(format_moment(value.source, _STRING_LAYOUT))
-
-
 TIME = Type(
     "time.Time",
     "struct",
     opaque=True,
-    stringer=_string_of,
+    stringer=lambda value: go_string(format_moment(value.source, _STRING_LAYOUT)),
     json=lambda value: _json_of(value.source),
     methods={
         b"AddDate": function(

@@ -7,16 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import TypeAlias
 
+from tornado_proxy.goregex import program
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.goregex.parser import parse
-from tornado_proxy.goregex.program import (
-    ProgramRefused,
-    ProgramTooLarge,
-    compile_program,
-    is_within,
-    leftmost,
-    print_program,
-)
 from tornado_proxy.goregex.syntax import PatternError
 from tornado_proxy.templates.golang.calling import INT, STRING, Function, Parameter, budgeted, function
 from tornado_proxy.templates.golang.nodes import Constant
@@ -45,20 +38,20 @@ class CompiledRegex:
             raise LimitError(f"the template makes an expression of more than {LONGEST} bytes")
         try:
             parsed = parse(pattern.decode())
-            program = print_program(parsed.tree).encode()
-            self._compiled = compile_program(program, [_MEMORY])
-        except ProgramTooLarge:
+            printed = program.print_program(parsed.tree).encode()
+            self._compiled = program.compile_program(printed, [_MEMORY])
+        except program.ProgramTooLarge:
             raise LimitError(f"an expression of the template takes more than {_MEMORY >> 20} MiB") from None
-        except (UnicodeDecodeError, PatternError, ProgramRefused) as error:
+        except (UnicodeDecodeError, PatternError, program.ProgramRefused) as error:
             raise ExecutionError(f"`{runes(pattern)}` is not a regular expression: {error}") from None
         self.size: int = self._compiled.programsize
-        self._sees_within = rb"\B" in program
+        self._sees_within = rb"\B" in printed
         self._groups = range(len(parsed.names) + 1)
         self.names: Sequence[tuple[str, int]] = [(name, i) for i, name in enumerate(parsed.names, start=1) if name]
 
     def spans(self, text: bytes, start: int) -> Sequence[Span] | None:
         """Returns the groups of the leftmost match from an offset on, the whole match first; None without a match."""
-        match = leftmost(self._compiled, text, start, sees_within=self._sees_within)
+        match = program.leftmost(self._compiled, text, start, sees_within=self._sees_within)
         return None if match is None else [match.span(number) for number in self._groups]
 
 
@@ -108,7 +101,7 @@ def _readable(text: bytes) -> tuple[bytes, list[int] | None]:
 def _rune_length(text: bytes, position: int) -> int:
     """Returns the number of bytes of the rune at an offset; 1 at the end."""
     end = position + 1
-    while is_within(text, end):
+    while program.is_within(text, end):
         end += 1
     return end - position
 
