@@ -237,6 +237,7 @@ def _no_descriptor_left():
 def test_no_page_opens_a_file():
     """Every template is read at the start: a page can be made when no descriptor is left."""
     pages = Pages()
+    pages.prepare()
     with _no_descriptor_left():
         page = pages.failure(Failure(503, "a sentence", "id"), Form.HTML)
     assert b"a sentence" in page.body
