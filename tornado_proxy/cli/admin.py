@@ -248,7 +248,13 @@ def run_fleet(arguments: argparse.Namespace) -> int:
     with ThreadPoolExecutor(_THREADS) as threads:
         asked = list(threads.map(lambda listener: _member(listener, arguments.timeout), listeners))
     members = compared(asked, expected or most_common(asked))
-    print(_json(members) if arguments.format == "json" else _text(members), end="")
+    if arguments.format == "json":
+        services = [{**asdict(each), "trouble": each.trouble or None} for each in members]
+        for each in services:
+            each["loadedAt"] = each.pop("loaded_at")
+        print(json.dumps({"version": 1, "services": services}, indent=2))
+    else:
+        print(_text(members), end="")
     return ExitStatus.FINDINGS if any(each.trouble for each in members) else ExitStatus.CLEAN
 
 
@@ -323,10 +329,3 @@ def _text(members: Sequence[Member]) -> str:
     ]
     troubled = sum(bool(each.trouble) for each in members)
     return "".join([*lines, f"\n{len(members) - troubled} of {len(members)} as expected\n"])
-
-
-def _json(members: Sequence[Member]) -> str:
-    shown = [{**asdict(each), "trouble": each.trouble or None} for each in members]
-    for each in shown:
-        each["loadedAt"] = each.pop("loaded_at")
-    return f"{json.dumps({'version': 1, 'services': shown}, indent=2)}\n"

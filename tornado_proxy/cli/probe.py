@@ -55,7 +55,11 @@ def run_probe(arguments: argparse.Namespace) -> int:
     chosen = [target for name, target in targets.items() if not arguments.targets or name in arguments.targets]
     with activity("asking S3"):
         results = asyncio.run(probe_buckets(chosen, arguments.timeout, write=arguments.write))
-    print(_json(results) if arguments.format == "json" else to_text(results), end="")
+    if arguments.format == "json":
+        shown = [{"target": each.target, "bucket": each.bucket, **probe_fields(each)} for each in results]
+        print(json.dumps({"version": 1, "targets": shown}, indent=2))
+    else:
+        print(to_text(results), end="")
     return ExitStatus.CLEAN if all(result.is_up for result in results) else ExitStatus.FINDINGS
 
 
@@ -99,8 +103,3 @@ def to_text(results: Sequence[ProbeResult]) -> str:
         if result.problem:
             lines.append(f"{'':{len(word) + names + buckets + 6}}help: {result.problem.help}\n")
     return "".join(lines)
-
-
-def _json(results: Sequence[ProbeResult]) -> str:
-    targets = [{"target": each.target, "bucket": each.bucket, **probe_fields(each)} for each in results]
-    return f"{json.dumps({'version': 1, 'targets': targets}, indent=2)}\n"

@@ -83,19 +83,16 @@ class UsageReport:
 
 def to_text(report: UsageReport) -> str:
     """Returns text for people: the log, then each target with its rewrites, then what was refused."""
-    blocks = [_log(report.log, report.usage), *(_target(report, site) for site in report.sites)]
-    if report.usage.refused:
-        blocks.append(list(section("refused", list(_refusals(report)))))
-    return "\n\n".join("\n".join(lines) for lines in blocks) + "\n"
-
-
-def _log(log: RequestLog, usage: Usage) -> list[str]:
+    log, usage = report.log, report.usage
     rows = [(f"{log.total:,}, {len(log.requests):,} distinct",)]
     if log.strange:
         rows.append((strange_lines(log),))
     if usage.left_out:
         rows.append((f"{usage.left_out:,} left out: {UPLOAD}",))
-    return list(section("requests", rows))
+    blocks = [list(section("requests", rows)), *(_target(report, site) for site in report.sites)]
+    if report.usage.refused:
+        blocks.append(list(section("refused", list(_refusals(report)))))
+    return "\n\n".join("\n".join(lines) for lines in blocks) + "\n"
 
 
 def _target(report: UsageReport, site: Site) -> list[str]:
