@@ -68,6 +68,14 @@ def _report(outcome, **more):
     return ReloadReport(outcome, 2, "d1", at=1000.0, seconds=0.5, **more)
 
 
+def test_the_status_line_names_the_mistake_that_refused_an_edit(now):
+    """A warning before it is not the reason."""
+    administration = _administration(now)
+    found = (Diagnostic("w", "a warning", severity=Severity.WARNING), Diagnostic("bad-source", "missing `)`"))
+    administration._reloader.failure = _report(ReloadOutcome.REFUSED, diagnostics=found)
+    assert administration.status_line() == "generation 3, 2 rewrites; an edit was refused: missing `)`"
+
+
 def test_the_reloads_are_remembered_the_newest_first(now):
     """Each with what it changed, and with the diagnostics that it brought."""
     rows = _reloads(

@@ -157,10 +157,14 @@ def test_tls_that_is_off_looks_for_nothing(tmp_path):
     assert list(unusable_certificates(settings)) == []
 
 
-def test_a_pair_that_does_not_fit_is_an_error():
+@pytest.mark.parametrize("listener", ["server", "internal_server"])
+def test_a_pair_that_does_not_fit_is_an_error(listener):
     """It is found before the configuration is in force."""
-    wrong = replace(A.found, key=B.found.key)
-    assert [each.message for each in unusable_certificates(_settings(wrong))] == [
+    ssl = Ssl(certificates=(replace(A.found, key=B.found.key),))
+    settings = (
+        Settings(server=Server(ssl=ssl)) if listener == "server" else Settings(internal_server=InternalServer(ssl=ssl))
+    )
+    assert [each.message for each in unusable_certificates(settings)] == [
         "the private key does not belong to the certificate"
     ]
     assert list(unusable_certificates(_settings(A.found, Certificate()))) == []

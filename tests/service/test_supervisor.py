@@ -17,26 +17,27 @@ from tornado_proxy.service.snapshot import compile_snapshot, read_snapshot
 from tornado_proxy.service import supervisor as module
 
 class HangsOnce:
-    # Rule files whose first reader never ends.
+    # Rule files whose first reader takes long, or never ends.
 
-    def __init__(self, rules, mark):
-        self.rules, self.mark = rules, mark
+    def __init__(self, rules, mark, seconds):
+        self.rules, self.mark, self.seconds = rules, mark, seconds
 
     @property
     def files(self):
         try:
             with open(self.mark, "x") as mark:
                 mark.write(str(os.getpid()))
+            time.sleep(self.seconds)
         except FileExistsError:
-            return self.rules.files
-        time.sleep(3600)
+            pass
+        return self.rules.files
 
     @property
     def diagnostics(self):
         return ()
 
-def hanging():
-    rules = HangsOnce(loaded.snapshot.rules, sys.argv[1] + ".read")
+def hanging(seconds=3600):
+    rules = HangsOnce(loaded.snapshot.rules, sys.argv[1] + ".read", seconds)
     return replace(loaded, snapshot=replace(loaded.snapshot, rules=rules))
 
 async def pids():
@@ -143,6 +144,21 @@ workers = supervisor.workers()
 print(len({each["pid"] for each in workers} & {*before}), [each["generation"] for each in workers])
 """)
     assert told == "1 [2, 2]\n"
+
+
+def test_a_worker_that_is_slow_to_start_has_its_time(run):
+    """The time for a new generation begins when it serves."""
+    told = run("""
+module.ACTIVATING = 2
+supervisor._start = replace(supervisor._start, snapshot=hanging(4).snapshot)
+before = await pids()
+await kill_one()
+await until(2)
+(new,) = {*await pids()} - {*before}
+await supervisor.activate(2, loaded)
+print([each.get("generation") for each in supervisor.workers() if each["pid"] == new])
+""")
+    assert told == "[2]\n"
 
 
 def test_a_worker_whose_thread_hangs_ends_when_it_is_asked_to(run):

@@ -76,12 +76,13 @@ async def test_a_worker_that_finishes_its_requests_goes_on_answering_calls(snaps
     broken = replace(snapshot, configuration=replace(snapshot.configuration, settings=None))
     await channel.send(WorkerCall(2, "activate", (2, broken)))
     await channel.send(WorkerCall(3, "activate", (3, snapshot)))
+    await channel.send(WorkerCall(4, "stop", (0.0,)))
     answered: list[int] = []
     async with asyncio.timeout(20):
-        while len(answered) < 3:
+        while len(answered) < 4:
             message = await channel.receive()
             answered += [message.number] if isinstance(message, Result) else []
-    assert answered == [1, 2, 3]
+    assert answered == [1, 2, 3, 4]
     assert not working.done()
     finished.set()
     await working
