@@ -295,9 +295,7 @@ class Operands:
         self.certain.append(TemplateMistake(message, start, end))
 
         def fail(_run: Run, _dot: Value, _piped: Value = INVALID) -> Value:
-            error = ExecutionError(message)
-            error.context = context
-            raise error
+            raise ExecutionError(message, context)
 
         return fail
 

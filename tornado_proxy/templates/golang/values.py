@@ -23,10 +23,10 @@ class ExecutionError(RenderError):
     `context` is the part of the template that failed, and None until it is known.
     """
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, context: str | None = None) -> None:
         super().__init__(message)
         self.message = message
-        self.context: str | None = None
+        self.context = context
 
     def __str__(self) -> str:
         return self.message if self.context is None else f"{self.message}, in `{self.context}`"

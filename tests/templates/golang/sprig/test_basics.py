@@ -29,7 +29,7 @@ def test_what_is_empty_is_replaced(call, result):
 
 
 def test_a_template_may_fail_on_purpose():
-    """The message is its own."""
+    """The error has the message of the template."""
     assert failure('{{ fail "no key for you" }}') == 'no key for you, in `fail "no key for you"`'
 
 
@@ -56,7 +56,7 @@ def test_a_template_may_fail_on_purpose():
     ],
 )
 def test_any_value_is_a_number(value, integer, floating):
-    """Other values are zero."""
+    """A value that cannot be read as a number is zero."""
     operand = value if value == "nil" else f"({value})"
     assert written(f"{{{{ int {operand} }}}} {{{{ int64 {operand} }}}}") == f"{integer} {integer}"
     assert written(f"{{{{ float64 {operand} }}}}") == floating

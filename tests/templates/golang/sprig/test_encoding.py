@@ -75,7 +75,7 @@ def test_what_is_no_base32_gives_go_s_message(text, offset):
 
 @given(st.binary(max_size=30))
 def test_decoding_what_was_encoded_gives_the_bytes_again(text):
-    """This holds for both bases."""
+    """This holds for base 64 and base 32."""
     assert B64DEC(base64.b64encode(text)) == text
     assert B32DEC(base64.b32encode(text)) == text
 
@@ -87,7 +87,7 @@ def test_checksums_are_hexadecimal(algorithm):
 
 
 def test_adler32_is_a_number():
-    """It is decimal."""
+    """The checksum is written in decimal."""
     assert written('{{ adler32sum "hello" }}') == "103547413"
 
 
@@ -155,7 +155,7 @@ def test_what_has_no_form_is_nothing_or_an_error(value):
     ],
 )
 def test_texts_are_read(text, value):
-    """Every number is a float64."""
+    """Every number in a JSON text is a float64."""
     assert written('{{ printf "%#v" (fromJson .t) }}', {"t": text}) == value
     assert written('{{ typeOf (mustFromJson "1") }}') == "float64"
 

@@ -59,7 +59,7 @@ def test_a_list_of_strings_is_sorted_in_its_place():
 
 
 def test_other_lists_are_not_changed():
-    """They are copied."""
+    """The functions return copies; only `sortAlpha` of a []string sorts in place."""
     text = "{{ $x := list 2 1 }}{{ $_ := sortAlpha $x }}{{ $_ = append $x 3 }}{{ $_ = reverse $x }}{{ $x }}"
     assert written(text) == "[2 1]"
 
@@ -80,7 +80,7 @@ def test_other_lists_are_not_changed():
     ],
 )
 def test_what_is_no_list_is_refused(call):
-    """The message has its type."""
+    """The message has the type of the value."""
     assert "is not a list" in failure(f"{{{{ {call} }}}}")
 
 
@@ -162,7 +162,7 @@ def test_dictionaries_are_merged(target, source, merged, overwritten):
 
 
 def test_merging_changes_the_first_dictionary():
-    """It is the result."""
+    """The first dictionary is the result."""
     assert written('{{ $d := dict "a" 1 }}{{ $e := mustMerge $d (dict "b" 2) }}{{ $d.b }}') == "2"
 
 
@@ -197,7 +197,7 @@ def test_dicts_what_go_panics_at_fails(call, message):
 
 
 def test_maps_of_one_type_are_merged_whatever_it_is():
-    """A general map accepts any other."""
+    """A map[string]interface {} accepts a map of any type."""
     text = '{{ merge (dict "m" (split "," "a")) (dict "m" (split "," "b,c")) | toJson }}'
     assert written(text) == '{"m":{"_0":"a","_1":"c"}}'
     assert (

@@ -32,7 +32,7 @@ def test_matches_follow_one_another(pattern, text, found):
 
 @pytest.mark.parametrize(("most", "found"), [(0, []), (1, [b"a"]), (2, [b"a", b"a"]), (-1, [b"a"] * 3)])
 def test_the_number_of_matches_is_limited(most, found):
-    """A negative number means all."""
+    """A negative number returns all matches."""
     assert _found("a", b"aaa", most) == found
 
 
@@ -46,7 +46,7 @@ def test_groups_of_a_match_are_texts():
 
 
 def test_groups_keep_bytes_that_are_not_utf8():
-    """They are Python's surrogates."""
+    """The text of a group has surrogates in their place."""
     expression = compile_regex(b"(.)(x)?")
     (spans,) = matches(expression, b"\xff", budget())
     assert captures(expression, b"\xff", spans).groups == ("\udcff", "\udcff", None)
@@ -107,7 +107,7 @@ def test_searching_is_work():
     ],
 )
 def test_expressions_find_replace_and_split(call, result):
-    """As Go's package regexp does."""
+    """The results are those of Go's package regexp."""
     assert written(f"{{{{ {call} }}}}") == result
 
 

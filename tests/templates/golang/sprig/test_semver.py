@@ -160,12 +160,12 @@ def test_constraints_admit_versions(constraint, version, fulfilled):
     ["", "bad", "1.2.3.4", ">>1", "1.2.3 ||", "99999999999999999999", "1.99999999999999999999", "1.2.3-01", "1|2.x"],
 )
 def test_what_is_no_constraint_is_refused(constraint):
-    """The version does not matter."""
+    """The error is the same for every version."""
     assert failure('{{ semverCompare .c "1.2.3" }}', {"c": constraint})
 
 
 def test_what_is_no_version_is_not_compared():
-    """The constraint does not matter."""
+    """The error is the same for every constraint."""
     assert "invalid semantic version" in failure('{{ semverCompare "*" "x" }}')
 
 

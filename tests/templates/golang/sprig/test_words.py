@@ -78,7 +78,7 @@ def test_snakecase_parts_words(text, snake):
 
 
 def test_kebabcase_is_the_same_with_dashes():
-    """This holds for each connector."""
+    """Its result is that of snakecase with another connector."""
     assert written('{{ kebabcase "some_thing Else" }}') == "some-thing-else"
 
 
