@@ -235,8 +235,10 @@ def test_a_form_for_s3_is_for_the_rewritten_key(planned, site):
     assert planned(found, "PUT /m/in/a.txt?upload=direct") == (
         Presign("folder1/archive/a.txt", "/m/in/a.txt", 10, 300),
     )
-    large = dataclasses.replace(DIRECT.put, max_size=None, direct_upload_expiration=60)
-    assert planned(site(actions=Actions(put=large)), "PUT /a?upload=direct") == (Presign("a", "/a", 5 * 1024**3, 60),)
+    for most in (None, 5 * 1024**3 + 1):
+        large = dataclasses.replace(DIRECT.put, max_size=most, direct_upload_expiration=60)
+        plan = planned(site(actions=Actions(put=large)), "PUT /a?upload=direct")
+        assert plan == (Presign("a", "/a", 5 * 1024**3, 60),)
 
 
 @pytest.mark.parametrize("actions", [DIRECT, Actions(put=PutAction(enabled=True))])

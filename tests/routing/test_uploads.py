@@ -43,7 +43,7 @@ KEY, LOCATION = "folder1/archive/a b.txt", "/m/in/a%20b.txt"
         ("upload=part&id=x%2By&number=10000", ReceivePart(KEY, "x+y", 10_000)),
         ("upload=parts&id=x", ListParts(KEY, "x")),
         ("upload=complete&id=x&size=0", CompleteUpload(KEY, LOCATION, "x", 0, replace=False, max_size=10)),
-        ("upload=abort&id=x", AbortUpload(KEY, "x")),
+        ("upload=abort&id=" + "x" * 1024, AbortUpload(KEY, "x" * 1024)),
     ],
 )
 def test_each_step_is_for_the_rewritten_key(planned, query, step):
@@ -178,10 +178,11 @@ def test_a_template_that_fails_is_named():
         _rendered(PutData(None, INPUT, "a"), metadata=(("owner", "{{ .User.GetUsername }}"),))
 
 
-def test_a_control_character_is_refused():
+@pytest.mark.parametrize("character", [r"\t", r"\x00", r"\x7f"])
+def test_a_control_character_is_refused(character):
     """A control character in a result is refused."""
     with pytest.raises(PropertyFailed, match="makes a control character"):
-        _rendered(metadata=(("a", '{{ "\\t" }}'),))
+        _rendered(metadata=(("a", f'{{{{ "{character}" }}}}'),))
 
 
 def test_metadata_that_is_not_ascii_is_encoded():
@@ -196,9 +197,16 @@ def test_metadata_has_a_limit():
     assert _rendered(metadata=(("a", "x" * 2047),)).metadata
 
 
-def test_a_size_that_is_read_must_be_known():
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"storage_class": "{{ if gt .Input.ContentSize 9 }}GLACIER{{ end }}"},
+        {"metadata": (("size", "{{ .Input.ContentSize }}"),)},
+    ],
+)
+def test_a_size_that_is_read_must_be_known(options):
     """A template that reads the size needs an announced one."""
-    reading = PropertyTemplates(PutAction(storage_class="{{ if gt .Input.ContentSize 9 }}GLACIER{{ end }}"))
+    reading = PropertyTemplates(PutAction(**options))
     reading.check_size(5)
     PropertyTemplates(PutAction()).check_size(None)
     with pytest.raises(LengthRequired):
