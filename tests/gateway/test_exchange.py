@@ -116,6 +116,19 @@ async def test_who_must_sign_in_is_asked_to():
     assert (served.status, event.request.user) == (200, "ann")
 
 
+async def test_a_session_that_was_renewed_for_a_directory_is_sent_with_the_upload():
+    """An upload signs in for its directory, then for its file; the answer has the cookies of both."""
+    cookies = [("session=new",), ()]
+
+    class _Renewing:
+        async def authenticate(self, request, guard):
+            return SignIn(User("ann"), cookies.pop(0))
+
+    async with serve({}, **(STAFF | {"authenticators": {"staff": _Renewing()}})) as site:
+        answer = await site.upload("/d/", part("file", b"x", filename="a.txt"))
+    assert (answer.status, answer.headers["set-cookie"], cookies) == (201, "session=new", [])
+
+
 @pytest.mark.parametrize(
     ("method", "target", "status"), [("GET", "/public/a", 200), ("DELETE", "/a", 403), ("GET", "/%70ublic/a", 200)]
 )
