@@ -81,6 +81,14 @@ async def test_a_refused_request_is_told_with_its_reason():
     )
 
 
+@pytest.mark.parametrize("target", ["/", "/a", "/missing"])
+async def test_the_answer_to_a_head_counts_no_byte(target):
+    """The event has the bytes that were sent, not those that GET would have."""
+    async with serve({"a": b"x"}) as site:
+        await site.request("HEAD", target)
+        assert (await site.told()).sent == 0
+
+
 async def test_an_upload_is_told_with_what_was_received():
     """The event counts the bytes of the request's body."""
     async with serve({}) as site:
