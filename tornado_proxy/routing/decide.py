@@ -181,8 +181,10 @@ def _rewrite(found: Decision, match: RouteMatch, key: Key, path: RequestPath) ->
     request, checks, user, site = found.request, found.checks, found.user, match.site
     home = "/"
     if site.target.actions.get.user_isolation:
-        if user is None or segment_objection(user.identifier) is not None:
+        if user is None:
             return found._replace(plan=_NO_HOME)
+        if reason := segment_objection(user.identifier):
+            return found._replace(plan=(Refuse(403, f"users are isolated, and the user's name {reason}"),))
         if user.identifier not in site.target.actions.get.user_isolation_admins:
             home = f"/{user.identifier}/"
     key = Key(home + key[1:])
