@@ -153,6 +153,15 @@ async def test_head_is_get_without_a_body():
     assert [head.headers[name] for name in names] == [get.headers[name] for name in names]
 
 
+@pytest.mark.parametrize(("limit", "status"), [(3, 200), (2, 403)])
+@pytest.mark.parametrize("name", ["max_size", "max_files"])
+async def test_a_limit_of_archives_is_the_most_that_one_holds(name, limit, status):
+    """A directory with as many bytes or files as are allowed is sent."""
+    options = ArchiveOptions(True, **{name: limit})
+    async with serve({"a": b"1", "b": b"2", "c": b"3"}, listing=ListingOptions(archive=options)) as site:
+        assert (await site.get("/?format=zip")).status == status
+
+
 @pytest.mark.parametrize("options", [ArchiveOptions(True, max_size=300_005), ArchiveOptions(True, max_files=4)])
 async def test_what_is_too_large_is_refused_before_it_begins(options):
     """A directory with too many bytes or files is refused before anything is sent."""

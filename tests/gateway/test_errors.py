@@ -60,6 +60,7 @@ TABLE = [
     (AccessDenied("secret"), 403, ()),
     (PreconditionFailed("secret"), 412, ()),
     (RangeUnsatisfiable("secret", 12), 416, (("Content-Range", "bytes */12"),)),
+    (RangeUnsatisfiable("secret", 0), 416, (("Content-Range", "bytes */0"),)),
     (RangeUnsatisfiable("secret"), 416, ()),
     (ObjectExists("secret"), 409, ()),
     (TooLarge("secret"), 413, ()),
