@@ -20,6 +20,7 @@ from tornado_proxy.config.providers import BasicUser, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.gateway.archive import FORMATS, ArchiveMember
 from tornado_proxy.routing.plan import Refuse
+from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.templates.template import User
 
 CHANGED = datetime(2026, 5, 1, 12, 34, 56, tzinfo=UTC)
@@ -51,6 +52,18 @@ def test_the_length_is_known_before(name, contents):
     """The announced length is exact, so that a client notices an incomplete download."""
     length, data = _written(name, contents)
     assert length == len(data)
+
+
+@pytest.mark.parametrize("content", [b"1234", b"123456"])
+@pytest.mark.parametrize("name", FORMATS)
+async def test_an_object_that_has_another_size_than_listed_ends_the_archive(name, content):
+    """The error names the object; without it, the next member would begin at a wrong place."""
+    store = MemoryStore()
+    store.add("a", content)
+    members = [ArchiveMember("a", 5, CHANGED, "a", None)]
+    with pytest.raises(StorageError, match="`a` is not as large as it was when it was listed"):
+        async for _ in FORMATS[name].write(members, store):
+            pass
 
 
 def test_a_zip_holds_what_was_put_in():
