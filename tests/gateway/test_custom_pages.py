@@ -12,7 +12,7 @@ from serving import part, serve
 
 from tornado_proxy.config.actions import GetAction
 from tornado_proxy.gateway.answer import Whole
-from tornado_proxy.gateway.custom_pages import FRESH, LARGEST, BucketPages, PageFailed, customized, read_text
+from tornado_proxy.gateway.custom_pages import FAILED, FRESH, LARGEST, BucketPages, PageFailed, customized, read_text
 from tornado_proxy.pages.custom import FILE_HEADERS, BucketKey, CustomRendering, Recipe
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.storage.errors import Busy
@@ -204,9 +204,37 @@ async def test_a_template_is_read_once_for_all_who_wait():
     await asyncio.gather(*(pages.page("site", RECIPE, store) for _ in range(5)))
     assert store.opened == 1
     store.add("t", b"two")
+    clock.now += FRESH - 1
     assert (await pages.page("site", RECIPE, store)).body.text == "one"
-    clock.now += FRESH
+    clock.now += 1
     assert (await pages.page("site", RECIPE, store)).body.text == "two"
+
+
+async def test_a_template_that_failed_is_tried_again_soon():
+    """The pause after a failure is shorter than the life of a page."""
+    store, clock = _Counting(), _Clock()
+    pages = BucketPages(clock)
+    for passed in (0, FAILED - 1):
+        clock.now += passed
+        with pytest.raises(PageFailed):
+            await pages.page("site", RECIPE, store)
+    assert store.opened == 1
+    store.add("t", b"one")
+    clock.now += 1
+    assert (await pages.page("site", RECIPE, store)).body.text == "one"
+
+
+async def test_a_page_that_failed_once_is_kept_like_any_other():
+    """A failure does not shorten the life of a page that was read after it."""
+    store, clock = _Counting(), _Clock()
+    pages = BucketPages(clock)
+    with pytest.raises(PageFailed):
+        await pages.page("site", RECIPE, store)
+    store.add("t", b"one")
+    for passed in (FAILED, FRESH - 1):
+        clock.now += passed
+        await pages.page("site", RECIPE, store)
+    assert store.opened == 2
 
 
 async def test_a_client_that_leaves_does_not_end_the_reading():
