@@ -18,6 +18,7 @@ from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.server import CacheHeaders, Compress, Cors, Server
 from tornado_proxy.gateway import filters
+from tornado_proxy.pages.custom import Recipe
 from tornado_proxy.storage.errors import Unreachable
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.templates.template import User
@@ -99,6 +100,14 @@ async def test_an_error_keeps_its_own_header():
     """Errors do not get the configured cache headers."""
     async with serve({}, server=Server(cache=GIVEN)) as site:
         assert (await site.get("/missing")).headers["cache-control"] == "no-store"
+
+
+async def test_an_error_without_a_header_of_its_own_gets_no_other():
+    """A custom page may leave `Cache-Control` out; caches decide about such an error by themselves."""
+    custom = {"not_found_error": Recipe("not_found_error", "gone", (("Cache-Control", ""),))}
+    async with serve({}, server=Server(cache=GIVEN), custom=custom) as site:
+        headers = (await site.get("/missing")).headers
+    assert not {"cache-control", "expires", "pragma", "x-accel-expires"} & set(headers)
 
 
 class _Ann:
