@@ -193,6 +193,17 @@ async def test_an_unusual_head_is_none_the_worse(head):
     assert (answer.status, answer.body) == (200, b"x")
 
 
+@pytest.mark.parametrize("rest", [1, 2, 3])
+async def test_a_head_may_end_in_two_pieces(rest):
+    """The empty line is found where a packet ends within it."""
+    sent = f"GET /a HTTP/1.1\r\n{HOST}\r\n".encode()
+    async with serve({"a": b"x"}) as site, site.connect() as client:
+        await client.send(sent[:-rest])
+        await asyncio.sleep(0.02)
+        await client.send(sent[-rest:])
+        assert (await client.receive()).body == b"x"
+
+
 @pytest.mark.parametrize("options", ["close", "TE, close", "Close,keep-alive"])
 async def test_close_may_stand_among_other_options(options):
     """A client that says `close`, alone or in a list, in any case, is told the same, and the connection ends."""
