@@ -267,6 +267,15 @@ async def test_chunk_extensions_and_trailers_are_ignored():
             assert (answer.status, answer.headers.get("connection")) == (status, None)
 
 
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+async def test_a_request_behind_a_chunked_body_ends_the_connection(method):
+    """Such a request was read with the body, so its client must learn that it gets no answer."""
+    async with serve({"a": b"x"}) as site, site.connect() as client:
+        await client.send(f"{method} /a {CHUNKED}1\r\nx\r\n0\r\n\r\nGET /a HTTP/1.1\r\n{HOST}\r\n".encode())
+        assert (await client.receive(method)).status in (200, 204)
+        assert await client.is_closed()
+
+
 @pytest.mark.parametrize(
     "body", ["xyz\r\n", "3\r\nabcd\r\n0\r\n\r\n", "0\r\na b\r\n\r\n", "3 \r\nabc\r\n0\r\n\r\n", "f" * 20]
 )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 from fakes import Failing
 from memory_store import MemoryStore
-from serving import EVERYTHING, PAGES, part, serve
+from serving import EVERYTHING, PAGES, head, part, serve
 
 from tornado_proxy.auth.authenticator import AuthBusy, SignIn
 from tornado_proxy.config.actions import Actions, GetAction, PutAction
@@ -122,6 +123,22 @@ async def test_who_must_sign_in_is_asked_to():
         event = await site.told()
     assert (refused.status, refused.headers["www-authenticate"]) == (401, 'Basic realm="Files"')
     assert (served.status, event.request.user) == (200, "ann")
+
+
+async def test_a_header_never_becomes_two():
+    """A line end in a header is a defect, and nothing of its answer is sent."""
+
+    class _Careless:
+        async def authenticate(self, request, guard):
+            return Refuse(401, "nobody is signed in", challenge="Basic\r\nX-Evil: 1")
+
+    async with serve({"a": b"x"}, **(STAFF | {"authenticators": {"staff": _Careless()}})) as site:
+        async with site.connect() as client:
+            await client.send(head("GET", "/a"))
+            with suppress(ConnectionError):
+                assert await client.is_closed()
+        await site.told()
+    assert isinstance(site.events[-2], Failed)
 
 
 async def test_a_session_that_was_renewed_for_a_directory_is_sent_with_the_upload():
