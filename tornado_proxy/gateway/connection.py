@@ -233,7 +233,7 @@ class Connection(asyncio.BufferedProtocol):
             self._keep_alive = self._keep_alive and not parser.surplus
             self._request.body.end()
             return True
-        if self._expects_continue and not self._head_written:
+        if self._expects_continue:
             self._expects_continue = False
             self._send(_CONTINUE)
         if not self._received:
