@@ -7,6 +7,7 @@ import pytest
 
 from tornado_proxy.config.secrets import (
     LARGEST,
+    Credentials,
     Reference,
     Secret,
     SecretMissing,
@@ -152,3 +153,10 @@ def test_large_file_is_refused(tmp_path):
 def test_tools_need_no_secret():
     """Where nothing is resolved, each secret keeps its origin and is empty."""
     assert unresolved(Reference(env="NO")) == Secret("the environment variable `NO`", "")
+
+
+@pytest.mark.parametrize("token", [None, "t"])
+def test_a_key_pair_is_revealed_with_its_token(token):
+    """Clients of AWS take the three in this order."""
+    pair = Credentials(Secret("x", "a"), Secret("x", "s"), None if token is None else Secret("x", token))
+    assert pair.reveal() == ("a", "s", token)

@@ -142,13 +142,9 @@ def _masked(text: str, ranges: Iterable[_Range]) -> str:
     for start, end in sorted(ranges):
         if end > reached:
             start = max(start, reached)  # noqa: PLW2901 - ranges may overlap
-            parts += [text[reached:start], _PARTS_OF_LINES.sub(_mask, text[start:end])]
+            parts += [text[reached:start], _PARTS_OF_LINES.sub(lambda found: MASK * len(found[0]), text[start:end])]
             reached = end
     return "".join((*parts, text[reached:]))
-
-
-def _mask(found: re.Match[str]) -> str:
-    return MASK * len(found.group())
 
 
 class _Redactor:

@@ -337,9 +337,10 @@ def _scalar(kind: OptionType, place: _NamedNode) -> Any:
 
 
 def _wrong_type(expected: str, place: _NamedNode, shape: str | None = None) -> InvalidValue:
-    return InvalidValue(
-        f"must be {expected}, but is {_description(place.node)}", shape or _help(expected, place), "wrong-type"
-    )
+    node = place.node
+    kinds = {SequenceNode: "a list", MappingNode: "a mapping"}
+    given = node.kind.value if isinstance(node, ScalarNode) else kinds[type(node)]
+    return InvalidValue(f"must be {expected}, but is {given}", shape or _help(expected, place), "wrong-type")
 
 
 def _help(expected: str, place: _NamedNode) -> str | None:
@@ -351,12 +352,6 @@ def _help(expected: str, place: _NamedNode) -> str | None:
         return f'quote it: `"{place.text}"`'
     fits = expected in _UNQUOTED and place.node.kind is ScalarKind.STRING and _UNQUOTED[expected].fullmatch(place.text)
     return f"write it without quotes: `{place.text}`" if fits else None
-
-
-def _description(node: Node) -> str:
-    if isinstance(node, ScalarNode):
-        return node.kind.value
-    return "a list" if isinstance(node, SequenceNode) else "a mapping"
 
 
 def _instead_of(name: str, names: tuple[str, ...]) -> str:

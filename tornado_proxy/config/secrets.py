@@ -90,6 +90,11 @@ class Credentials:
     secret_key: Secret = option("The secret access key.")
     session_token: Secret | None = option("The session token of temporary credentials.", default=None)
 
+    def reveal(self) -> tuple[str, str, str | None]:
+        """Returns the three themselves."""
+        token = self.session_token.reveal() if self.session_token else None
+        return self.access_key.reveal(), self.secret_key.reveal(), token
+
 
 _ORIGINS = {
     "env": "the environment variable `{}`",

@@ -57,16 +57,15 @@ def _mapping(options: Iterable[Option], group: object) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     for inner, members in groupby(options, key=lambda each: each.group):
         if inner is None or inner is group:
-            properties |= {each.name: _property(each) for each in members}
+            properties |= {
+                each.name: {"description": each.description} | _value_schema(each.type) | _default(each)
+                for each in members
+            }
         else:
             properties[inner.name] = {"description": inner.description} | _mapping(tuple(members), inner)
     schema = {"type": "object", "additionalProperties": False, "properties": properties}
     required = [each.name for each in options if each.is_required]
     return schema | ({"required": required} if required else {})
-
-
-def _property(option: Option) -> dict[str, Any]:
-    return {"description": option.description} | _value_schema(option.type) | _default(option)
 
 
 def _default(option: Option) -> dict[str, Any]:

@@ -126,9 +126,6 @@ class CachingStore(ForwardingStore):
         self._heads: dict[str, _Call] = {}
         self._gets: dict[str, _Call] = {}
 
-    def __repr__(self) -> str:
-        return f"<CachingStore {self.behind!r}, {len(self._entries)} objects>"
-
     async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> Opened:
         """Opens an object or a part of it."""
         entry, result = self._fresh(key), _HIT

@@ -84,8 +84,7 @@ def _client(location: Location, config: UrlConfig) -> Any:
     keys = config.aws_credentials
     session = get_session()
     if keys is not None:
-        token = keys.session_token.reveal() if keys.session_token else None
-        session.set_credentials(keys.access_key.reveal(), keys.secret_key.reveal(), token)
+        session.set_credentials(*keys.reveal())
     endpoint = config.aws_endpoint or ""
     if endpoint and "://" not in endpoint:
         endpoint = f"{'http' if config.aws_disable_ssl else 'https'}://{endpoint}"

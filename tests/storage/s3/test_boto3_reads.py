@@ -171,10 +171,10 @@ def test_a_part_is_told():
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        ({"ContentRange": "bytes */100"}, "names no bytes"),
+        ({"ContentRange": "bytes */100"}, "and not with its bytes"),
         ({"ContentRange": "nonsense"}, "invalid Content-Range `nonsense`"),
         ({"ContentRange": "bytes 5-3/100"}, "invalid Content-Range"),
-        ({"ContentRange": "bytes 0-3/100", "ContentLength": 10}, "10 bytes for the Content-Range"),
+        ({"ContentRange": "bytes 0-3/100", "ContentLength": 10}, "and not with its bytes"),
         ({"ResponseMetadata": {"HTTPStatusCode": 206}}, "206 without a Content-Range"),
     ],
 )

@@ -63,7 +63,7 @@ async def test_an_answer_is_read():
     """Status, headers in lower case and body are there, and the connection is free again."""
     async with hostile_s3(an_object(b"abc")) as s3:
         answer, body, _, owner = await answered(s3)
-    assert (answer.status, answer.headers[b"etag"], body, answer.is_whole) == (200, b'"1"', b"abc", True)
+    assert (answer.status, answer.headers[b"etag"], body, answer.error) == (200, b'"1"', b"abc", None)
     assert (owner.free, owner.lost) == (1, 1)  # lost at last, when the test closed it
 
 
@@ -111,7 +111,7 @@ async def test_a_head_has_no_body(length):
         connection, owner = await connected(s3)
         answer = connection.ask(REQUEST, is_head_only=True)
         await answer.begin()
-        assert (answer.is_whole, await answer.read_all(1)) == (True, b"")
+        assert (answer.error, await answer.read_all(1)) == (None, b"")
         answer = connection.ask(REQUEST, is_head_only=False)
         await answer.begin()
         assert await answer.read_all(10) == b"next"
@@ -202,7 +202,7 @@ async def test_a_break_at_each_offset_is_an_error(given, then):
         for offset in range(len(data)):
             answer, _, error, owner = await answered(s3)
             assert isinstance(error, Unreachable), offset
-            assert (answer.is_whole, owner.free, owner.lost) == (False, 0, 1), offset
+            assert (answer.error is None, owner.free, owner.lost) == (False, 0, 1), offset
 
 
 async def test_bytes_one_by_one_are_an_answer():
@@ -296,13 +296,3 @@ async def test_a_body_that_is_too_large_is_dropped():
         with pytest.raises(UpstreamError, match="more than 1000 bytes"):
             await answer.read_all(1000)
         assert owner.lost == 1
-
-
-async def test_a_connection_says_whether_it_is_in_use():
-    """The `repr` is short and has no address."""
-    async with hostile_s3(an_object(b"x")) as s3:
-        connection, _ = await connected(s3)
-        assert repr(connection) == "<S3Connection idle>"
-        connection.ask(REQUEST, is_head_only=False)
-        assert repr(connection) == "<S3Connection busy>"
-        connection.abort()

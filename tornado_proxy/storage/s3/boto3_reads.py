@@ -185,10 +185,8 @@ def content_range(answer: Mapping[str, Any]) -> ContentRange | None:
         part = ContentRange.from_header(header)
     except ValueError as error:
         raise UpstreamError(f"S3 answers with an invalid Content-Range `{header}`") from error
-    if part.first is None:
-        raise UpstreamError(f"S3 answers with the Content-Range `{header}`, which names no bytes")
-    if answer.get("ContentLength") not in (None, part.length):
-        raise UpstreamError(f"S3 answers with {answer['ContentLength']} bytes for the Content-Range `{header}`")
+    if part.first is None or answer.get("ContentLength") not in (None, part.length):
+        raise UpstreamError(f"S3 answers with the Content-Range `{header}`, and not with its bytes")
     return part
 
 

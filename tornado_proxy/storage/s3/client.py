@@ -134,8 +134,7 @@ def make_session(bucket: Bucket) -> Session:
         chain = session.get_component("credential_provider")
         session.register_component("credential_provider", _LazyChain(chain))
     else:
-        token = pair.session_token.reveal() if pair.session_token else None
-        session.set_credentials(pair.access_key.reveal(), pair.secret_key.reveal(), token)
+        session.set_credentials(*pair.reveal())
     return session
 
 

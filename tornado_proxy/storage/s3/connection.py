@@ -56,7 +56,6 @@ class S3Response:
         "headers",
         "is_head_only",
         "is_unseen",
-        "is_whole",
         "status",
     )
 
@@ -66,7 +65,6 @@ class S3Response:
         self.error: StorageError | None = None
         self.is_head_only = is_head_only
         self.is_unseen = False
-        self.is_whole = False
         self._chunks: deque[bytes] = deque()
         self._buffered = 0
         self._connection: S3Connection | None = connection
@@ -135,7 +133,6 @@ class S3Response:
         """Ends the answer, complete or with an error."""
         if self._connection is not None:
             self._connection = None
-            self.is_whole = error is None
             self.error = error
             self.wake()
 
@@ -177,9 +174,6 @@ class S3Connection(asyncio.BufferedProtocol):
         self._parser = HttpResponseParser(self)
         self._is_used = False
         self._is_paused = False
-
-    def __repr__(self) -> str:
-        return f"<S3Connection {'idle' if self._answer is None else 'busy'}>"
 
     def ask(self, request: bytes, *, is_head_only: bool) -> S3Response:
         """Sends a request and returns its answer; the answer to a HEAD has no body."""

@@ -176,10 +176,7 @@ class S3Store(Reader):
     async def remove(self, key: ObjectKey, conditions: Conditions = UNCONDITIONAL) -> None:
         """Removes an object; conditions are checked by a HEAD before, because not every S3 checks them in a DELETE."""
         if conditions != UNCONDITIONAL:
-            found = await self._head_or_none(key)
-            etag, date = (found.etag, found.last_modified) if found else (None, None)
-            if not conditions.allow_write(etag, date, exists=found is not None):
-                raise errors.PreconditionFailed("a condition of the DELETE is false")
+            checked_precondition(Write(conditions=conditions), await self._head_or_none(key))
         with suppress(errors.ObjectMissing):
             await self._call("DeleteObject", key, (await self._boto3()).delete_object)
 
@@ -264,8 +261,7 @@ class S3Store(Reader):
         endpoint, given = plain_endpoint(self._bucket), self._bucket.credentials
         if endpoint is None or self._pool.reads != "loop":
             return None
-        token = given.session_token.reveal() if given and given.session_token else None
-        pair = KeyPair(given.access_key.reveal(), given.secret_key.reveal(), token) if given else KeyPair("", "")
+        pair = KeyPair(*given.reveal()) if given else KeyPair("", "")
         return LoopReads(self._bucket, KeyPairs(pair), endpoint, self._pool)
 
     def _reads_by_boto3(self) -> ReadCalls:
