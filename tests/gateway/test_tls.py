@@ -62,6 +62,14 @@ async def test_a_client_gets_the_certificate_of_the_name_that_it_asks_for(asked,
             assert (await client.request("GET", "/a")).status == 200
 
 
+async def test_of_two_certificates_of_a_name_the_first_is_shown():
+    """As of two mounts of one path."""
+    async with serve({}) as site:
+        site.server.opening = _opening(A, B, pair("b.test", common_name="later"))
+        async with site.connect(ssl=_client(), server_hostname="b.test") as client:
+            assert _shown(client).split() == B.chain.split()
+
+
 async def test_a_renewed_certificate_loses_no_request():
     """Connections that are open go on; new ones get the new certificate."""
     async with serve({"a": b"x"}) as site:
