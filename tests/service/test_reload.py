@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry
 
+from tornado_proxy.config.model import Settings
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.service.administration import Administration
 from tornado_proxy.service.generations import Unbuildable
@@ -239,6 +240,22 @@ def test_what_a_reload_cannot_change_is_said_and_stays(scene):
     scene.edit(BETTER)
     assert scene.reloader.last.kept_back == ("server",)
     assert scene.serving.activated[0][1].settings.server.port == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("s3", "s3: {threads: 7}\n"),
+        ("log", "log: {level: debug}\n"),
+        ("tracing", "tracing: {endpoint: 'http://127.0.0.1:4318/v1/traces'}\n"),
+    ],
+)
+def test_sections_that_need_a_restart_are_said_and_stay(scene, name, text):
+    """The values of the start stay in force, and the report names the section."""
+    scene.files.configure(CONFIGURATION + text)
+    scene.edit(BETTER)
+    assert scene.reloader.last.kept_back == (name,)
+    assert getattr(scene.reloader.in_force.settings, name) == getattr(Settings(), name)
 
 
 def test_another_secret_is_activated(scene):
