@@ -13,6 +13,9 @@ from tornado_proxy.templates.golang import values as go
 from tornado_proxy.templates.golang.calling import INT, STRING, Function, budgeted, function, reading
 from tornado_proxy.templates.golang.text import go_string
 from tornado_proxy.templates.golang.urls import VALUES, Url, collected, copied, first, header
+
+# Names that each rendering looks up are not qualified.
+from tornado_proxy.templates.golang.values import INVALID, Struct
 from tornado_proxy.templates.template import MissingUserError, RenderBudget, RequestData, TargetKeyRewriteData, User
 
 
@@ -59,7 +62,7 @@ class RequestFacts:
         return self._query
 
 
-def _userinfo(value: go.Struct | go.Nil) -> bytes:
+def _userinfo(value: Struct | go.Nil) -> bytes:
     return b"" if isinstance(value, go.Nil) else bytes(value.source)
 
 
@@ -96,7 +99,7 @@ URL = go.Type(
     getters={
         b"Scheme": attrgetter("url.scheme"),
         b"Opaque": attrgetter("url.opaque"),
-        b"User": lambda request: go.Struct(USERINFO, request.url.user) if request.url.user else go.Nil(USERINFO),
+        b"User": lambda request: Struct(USERINFO, request.url.user) if request.url.user else go.Nil(USERINFO),
         b"Host": attrgetter("url.host"),
         b"Path": attrgetter("url.path"),
         b"Fragment": attrgetter("url.fragment"),
@@ -123,7 +126,7 @@ REQUEST = go.Type(
     },
     getters={
         b"Method": lambda request: go_string(request.data.method),
-        b"URL": lambda request: go.Struct(URL, request),
+        b"URL": lambda request: Struct(URL, request),
         b"Proto": lambda _request: b"HTTP/1.1",
         b"ProtoMajor": lambda _request: 1,
         b"ProtoMinor": lambda _request: 1,
@@ -131,7 +134,7 @@ REQUEST = go.Type(
         b"Host": lambda request: request.host,
         b"RemoteAddr": lambda request: go_string(request.data.remote_address),
         b"RequestURI": lambda request: request.request_uri,
-        b"TLS": lambda request: go.Struct(_TLS, request) if request.data.scheme == "https" else go.Nil(_TLS),
+        b"TLS": lambda request: Struct(_TLS, request) if request.data.scheme == "https" else go.Nil(_TLS),
     },
 )
 
@@ -163,8 +166,8 @@ class GroupMap(go.Map):
 
     def lookup(self, key: go.Value) -> go.Value:
         """Returns the value of a key; raises `ExecutionError` for an unknown group."""
-        found = self.get(key, go.INVALID)
-        if found is go.INVALID:
+        found = self.get(key, INVALID)
+        if found is INVALID:
             raise go.ExecutionError(f"unknown group `{key.decode('utf-8', 'replace')}`")
         return found
 
@@ -220,9 +223,9 @@ USERS: Mapping[str, go.Type] = {
 """The types of users by kind; their fields depend on the way of signing in, all have the same methods."""
 
 
-def user_value(user: User) -> go.Struct:
+def user_value(user: User) -> Struct:
     """Returns the Go value of a user."""
-    return go.Struct(USERS.get(user.kind, USERS["BASIC"]), user, boxed=True)
+    return Struct(USERS.get(user.kind, USERS["BASIC"]), user, boxed=True)
 
 
 BUCKET = go.Type(
@@ -249,8 +252,8 @@ TARGET = go.Type(
     "ptr",
     getters={
         b"Name": _text("name"),
-        b"Bucket": lambda target: go.Struct(BUCKET, target),
-        b"Mount": lambda target: go.Struct(MOUNT, target),
+        b"Bucket": lambda target: Struct(BUCKET, target),
+        b"Mount": lambda target: Struct(MOUNT, target),
     },
 )
 
@@ -286,9 +289,9 @@ ROOT = go.Type(
     "ptr",
     opaque=True,
     getters={
-        b"Request": lambda facts: go.Struct(REQUEST, facts.request()),
+        b"Request": lambda facts: Struct(REQUEST, facts.request()),
         b"User": lambda facts: user_value(facts.data.user) if facts.data.user else facts.nobody,
-        b"Target": lambda facts: go.Struct(TARGET, facts.data.target),
+        b"Target": lambda facts: Struct(TARGET, facts.data.target),
         b"Key": lambda facts: go_string(facts.data.key),
         b"Groups": RootFacts.groups,
     },
@@ -297,9 +300,9 @@ ROOT = go.Type(
 _NOBODY = AbsentUser()
 
 
-def root(captures: Captures, data: TargetKeyRewriteData, budget: RenderBudget) -> go.Struct:
+def root(captures: Captures, data: TargetKeyRewriteData, budget: RenderBudget) -> Struct:
     """Returns the outermost dot of a rule's template; the cost of its parts is charged to the budget."""
-    return go.Struct(ROOT, RootFacts(data, captures, budget, _NOBODY))
+    return Struct(ROOT, RootFacts(data, captures, budget, _NOBODY))
 
 
 _ANY_USER = go.Type(
@@ -310,8 +313,8 @@ _ANY_USER = go.Type(
 )
 
 
-def sample(groups: Iterable[str], budget: RenderBudget) -> go.Struct:
+def sample(groups: Iterable[str], budget: RenderBudget) -> Struct:
     """Returns an outermost dot with these groups, an empty request, and a user that has the fields of all kinds."""
-    user = go.Struct(_ANY_USER, User(""))
+    user = Struct(_ANY_USER, User(""))
     empty = go.Map({go_string(name): b"" for name in groups})
-    return go.Struct(ROOT, RootFacts(TargetKeyRewriteData(""), Captures(()), budget, user, None, empty))
+    return Struct(ROOT, RootFacts(TargetKeyRewriteData(""), Captures(()), budget, user, None, empty))
