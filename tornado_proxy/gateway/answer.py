@@ -291,6 +291,8 @@ class Reply:
         if self.started:
             await self._connection.write(framed)
         else:
-            self.started = True
-            await self._connection.write_head(answer.status, (*self._headers, *answer.headers), framed)
+            try:
+                await self._connection.write_head(answer.status, (*self._headers, *answer.headers), framed)
+            finally:
+                self.started = self._connection.head_written
         self.sent += len(piece)

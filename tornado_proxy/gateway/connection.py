@@ -80,7 +80,7 @@ class Connection(asyncio.BufferedProtocol):
         self._keep_alive = True
         self._last = False
         self._expects_continue = False
-        self._head_written = False
+        self.head_written = False
         self._remaining: float = 0  # bytes of the answer's body
         self._half_closed = False
         self._probed = False  # whether a client that has ended its side was sent something
@@ -204,7 +204,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _start_request(self, head: bytes) -> None:
         self._deadline = _NEVER
-        self._head_written = False
+        self.head_written = False
         self.mistake = None
         parser = RequestParser()
         try:
@@ -269,10 +269,10 @@ class Connection(asyncio.BufferedProtocol):
             return
         poll = select.poll()
         poll.register(self._transport.get_extra_info("socket").fileno(), 0)
-        if poll.poll(0) or (self._version == "HTTP/1.0" and not self._head_written):
+        if poll.poll(0) or (self._version == "HTTP/1.0" and not self.head_written):
             self.close()
             return
-        if not self._probed and not self._head_written:
+        if not self._probed and not self.head_written:
             self._probed = True
             self._send(_CONTINUE)  # any client of HTTP/1.1 must expect it (RFC 9110 15.2)
         self._loop.call_later(_DEPARTURE_CHECK, self._look_for_departure)
@@ -294,8 +294,9 @@ class Connection(asyncio.BufferedProtocol):
         head = "\r\n".join(lines)
         if head.count("\n") != len(lines):
             raise ValueError("a header of an answer has several lines")
-        self._head_written = True
-        await self.write(chunk if has_body else b"", head.encode("latin-1") + b"\r\n\r\n")
+        encoded = head.encode("latin-1") + b"\r\n\r\n"
+        self.head_written = True
+        await self.write(chunk if has_body else b"", encoded)
 
     async def write(self, chunk: bytes, head: bytes = b"") -> None:
         """Writes a piece of an answer's body, behind the head if it is the first; done when the next may follow."""
