@@ -44,7 +44,7 @@ def test_sections_stand_in_the_order_of_the_commands():
     assert re.findall(r"^## `(.*)`$", PAGE, flags=re.MULTILINE) == list(COMMANDS)
 
 
-def test_one_table_tells_the_exit_statuses_of_every_command():
+def test_one_table_shows_the_exit_statuses_of_every_command():
     """Each command has its row."""
     table = PAGE.split("## Exit statuses")[1].split("\n## ")[0]
     rows = re.findall(r"^\| (`.*?) \|", table, flags=re.MULTILINE)

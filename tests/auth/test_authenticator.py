@@ -170,7 +170,7 @@ def test_reading_changes_nothing(method, reads):
         (_request("PUT"), False),
     ],
 )
-def test_a_browser_that_opens_a_page_is_told_from_a_program(request_, opens):
+def test_a_browser_that_opens_a_page_is_distinguished_from_a_program(request_, opens):
     """Only the first can go to a login."""
     assert opens_page(request_) is opens
 

@@ -317,7 +317,7 @@ def test_a_key_inside_the_token_counts_for_nothing():
         _verify(jwt.encode(named, CLAIMS, STRANGER))
 
 
-def test_an_unknown_key_is_told_apart():
+def test_an_unknown_key_is_distinguished():
     """The provider may have rotated its keys since they were read."""
     with pytest.raises(UnknownKey):
         _verify(_token(kid="new"))

@@ -442,7 +442,7 @@ def test_of_equally_common_files_the_last_loaded_are_expected():
     assert most_common(members) == "2"
 
 
-def test_a_service_that_is_not_ready_is_not_said_to_differ():
+def test_a_service_that_is_not_ready_is_not_reported_as_different():
     """One trouble is enough."""
     good = Member("a", digest="2", loaded_at="2026-05-02")
     waiting = Member("b", digest="1", loaded_at="2026-05-01", trouble="not ready")

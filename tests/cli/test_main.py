@@ -110,7 +110,7 @@ CLOSED = "standard output is closed"
 
 
 @pytest.mark.parametrize("words", ["--version", "completion bash", "lint --list"])
-def test_a_full_disk_is_told_on_one_line(words):
+def test_a_full_disk_is_reported_on_one_line(words):
     """It is not a defect of the tool: there is one line and no traceback."""
     done = _in_shell(f"{words} >/dev/full")
     name = words.partition(" ")[0]

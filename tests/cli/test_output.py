@@ -182,7 +182,7 @@ def test_nothing_is_drawn_where_nobody_looks(capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_the_end_is_told_on_standard_error(capsys):
+def test_the_end_is_reported_on_standard_error(capsys):
     """With the name of the command."""
     assert CommandError("no").report("test") is ExitStatus.FAILED
     assert capsys.readouterr().err == "tornado-proxy test: no\n"

@@ -247,7 +247,7 @@ def test_templates_read_what_the_options_say(explain, files, words, lines):
     assert [line for line in lines if line not in printed.splitlines()] == []
 
 
-def test_a_missing_user_is_told(explain, files):
+def test_a_missing_user_is_reported(explain, files):
     """A template that reads the user without one gives a 403, and the message names the rewrite."""
     (files / "rules" / "site.rules").write_text(TEMPLATES)
     status, printed, _ = explain("/home/a", *SITE)
@@ -315,7 +315,7 @@ def test_the_only_target_need_not_be_named(explain, files):
         ([], "PATH"),
     ],
 )
-def test_what_cannot_be_explained_is_told_apart(explain, words, expected):
+def test_what_cannot_be_explained_is_distinguished(explain, words, expected):
     """Usage, files that are not there and unknown targets are status 2, with the reason on standard error."""
     status, printed, errors = explain(*words)
     assert (status, printed) == (2, "")
@@ -363,7 +363,7 @@ def test_requests_that_differ_by_their_query_are_one(command, sides):
     assert command(*sides).out.startswith("key changed: 2 of 3 requests, 1 of 2 distinct\n")
 
 
-def test_a_template_that_may_read_the_query_tells_them_apart(command, sides):
+def test_a_template_that_may_read_the_query_distinguishes_them(command, sides):
     """Each query may make another key."""
     Path("new.rules").write_text(QUERY)
     done = command(*sides)
@@ -377,7 +377,7 @@ def test_a_go_template_may_always_read_it(command, sides):
     assert "2 of 3 distinct" in command(*sides).out
 
 
-def test_json_tells_the_same(command, sides):
+def test_json_shows_the_same(command, sides):
     """With the status of the text."""
     done = command(*sides, "--format", "json")
     assert done.status == 1
@@ -414,7 +414,7 @@ def test_a_target_that_one_side_lacks_has_no_rules_there(command, sides):
         (["--requests", "nothing"], "`nothing` cannot be read: No such file or directory"),
     ],
 )
-def test_what_cannot_be_compared_is_told_apart(command, sides, words, message):
+def test_what_cannot_be_compared_is_distinguished(command, sides, words, message):
     """Usage and files that are not there are status 2."""
     done = command(*sides, *words)
     assert (done.status, done.out) == (2, "")
@@ -474,7 +474,7 @@ def test_a_user_is_described_as_in_a_test(words, user):
     assert signed_in_user(_parsed(*words)) == user
 
 
-def test_what_is_said_of_all_requests_has_host_and_headers():
+def test_what_is_declared_for_all_requests_has_host_and_headers():
     """The host as it was given, headers in their order."""
     given = request_defaults(_parsed("--host", "WWW.example.com:80", "--header", "A: 1", "--header", "A:2"))
     assert (given.user, given.host, given.headers) == (None, "WWW.example.com:80", (("A", "1"), ("A", "2")))

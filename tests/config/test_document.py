@@ -114,7 +114,7 @@ def test_duplicate_key_names_the_first():
     assert fault.note == ("first given here", 0, 1)
 
 
-def test_key_that_is_broken_already_is_not_told_again():
+def test_key_that_is_broken_already_is_not_reported_again():
     """A tagged key has one fault, not two."""
     assert [message for _, message, _ in _faults("!x a: 1")] == ["a tag has no meaning here"]
 
@@ -142,7 +142,7 @@ def test_tab_that_indents_is_named(text):
     assert (message, place) == ("a tab indents this line", "\t")
 
 
-def test_character_that_yaml_has_not_is_told():
+def test_character_that_yaml_has_not_is_reported():
     """A control character is named by its number, since it cannot be seen."""
     assert _faults("a: b\x00") == [("yaml-syntax", "the character U+0000 is not allowed in YAML", "\x00")]
 

@@ -157,7 +157,7 @@ def test_example_is_sound(text):
 
 
 @pytest.mark.parametrize(("text", "told"), UNSOUND)
-def test_example_of_a_mistake_is_told_as_shown(text, told):
+def test_example_of_a_mistake_is_reported_as_shown(text, told):
     """Below an example of mistakes stands what is said about it."""
     assert report(text) == told.rstrip("\n")
 

@@ -72,7 +72,7 @@ def test_tools_can_leave_secrets_unresolved(write):
     assert load(write(WITH_SECRETS), {}, unresolved).diagnostics == ()
 
 
-def test_file_that_is_not_there_is_told(tmp_path):
+def test_file_that_is_not_there_is_reported(tmp_path):
     """A missing file is a diagnostic without a place."""
     loaded = load(tmp_path / "none.yaml", {})
     (told,) = loaded.diagnostics
@@ -93,7 +93,7 @@ def test_file_that_is_too_large_is_not_read_whole(write):
     assert told.message.endswith("is larger than 8388608 bytes")
 
 
-def test_byte_that_is_not_utf8_is_told_with_its_place(write):
+def test_byte_that_is_not_utf8_is_reported_with_its_place(write):
     """A file in another encoding is refused at the first byte that shows it, and shows no secret."""
     path = write(MINIMAL.encode() + "password: hünter2\n# é\n".encode("latin-1"))
     (told,) = load(path, {}).diagnostics
@@ -113,7 +113,7 @@ CASES = sorted((Path(__file__).parent / "cases").glob("*.case"))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
-def test_case_is_told_as_it_says(case):
+def test_case_is_reported_as_it_says(case):
     """Above the line stands a configuration, below it what is said about it."""
     text, expected = case.read_text(encoding="utf-8").split("----------\n")
     assert report(text) == expected.rstrip("\n")
@@ -176,7 +176,7 @@ def test_line_ends_of_windows_are_no_mistake():
 
 
 @pytest.mark.parametrize("text", ["", "# nothing yet\n", "\n\n"])
-def test_empty_configuration_is_told(text):
+def test_empty_configuration_is_reported(text):
     """A file without content lacks targets."""
     (told,) = compiled(text).diagnostics
     assert (told.code, told.message, told.help) == (

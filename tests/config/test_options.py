@@ -89,7 +89,7 @@ def test_option_without_a_default_is_required():
     assert not any(each.is_required for each in options_of(_Door))
 
 
-def test_type_is_told_from_its_marks():
+def test_type_is_recognised_by_its_marks():
     """`| None` is left out, marks are kept, and a list knows its item."""
     _, width, *_, locks = (each.type for each in options_of(_Door))
     assert (width.base, width.bounds, locks.bounds) == (int, Bounds(1, 9), None)
@@ -183,7 +183,7 @@ def test_what_is_no_duration_is_refused(written):
         (Duration(1, 90), 91, "is more than 90s"),
     ],
 )
-def test_bounds_are_told_in_units(bounds, written, message):
+def test_bounds_are_reported_in_units(bounds, written, message):
     """A quantity out of bounds is refused with the bound as people write it."""
     with pytest.raises(InvalidValue) as caught:
         bounds.read(written)

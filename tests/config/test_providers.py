@@ -81,7 +81,7 @@ def _resource(demand):
         (OIDC.replace("me,", "me, cookieName: 'a b',") + _resource("provider: id"), "cannot be `a b`"),
     ],
 )
-def test_a_mistake_is_told(text, message):
+def test_a_mistake_is_reported(text, message):
     """Each is shown at its place."""
     assert message in report(text)
 

@@ -47,7 +47,7 @@ def _told(text):
         ("authProviders: {basic: {a: {}}}", "missing-option", "`a` lacks `realm`", "a"),
     ],
 )
-def test_mistake_is_told_with_its_place(text, code, message, place):
+def test_mistake_is_reported_with_its_place(text, code, message, place):
     """What pydantic objects to is told in our words, at the value, or at the key where the value shows nothing."""
     (diagnostic,) = compiled(f"{text}\n{MINIMAL}").diagnostics
     assert (diagnostic.code, diagnostic.message, diagnostic.span.text) == (code, message, place)
@@ -65,7 +65,7 @@ def test_mistake_is_told_with_its_place(text, code, message, place):
         ("resources: [{path: /, methods: [POST], whiteList: true}]", "an item of `methods` cannot be `POST`"),
     ],
 )
-def test_mistake_in_a_target_is_told(text, message):
+def test_mistake_in_a_target_is_reported(text, message):
     """The same holds at every depth, for items of lists too."""
     assert message in [told for _, told in complaints_about_target(text)]
 
@@ -97,7 +97,7 @@ def test_cure_stands_in_help(text, help):
     assert diagnostic.help == help
 
 
-def test_boolean_that_was_quoted_is_told():
+def test_boolean_that_was_quoted_is_reported():
     """`"true"` is a string, and the cure is to leave the quotes out."""
     assert _told('targets: {a: {bucket: {name: a-b, disableSSL: "true"}}}') == (
         "wrong-type",
@@ -121,12 +121,12 @@ def test_misspelt_option_is_not_missing_too():
     assert complaints("targets: {a: {buckt: {name: a-b}}}") == [("unknown-option", "unknown option `buckt`")]
 
 
-def test_value_that_a_fault_explains_is_not_told_again():
+def test_value_that_a_fault_explains_is_not_reported_again():
     """A tag is one mistake, whatever belongs in its place."""
     assert complaints(f"server: {{port: !none x}}\n{MINIMAL}") == [("unsupported-yaml", "a tag has no meaning here")]
 
 
-def test_unknown_option_is_told_whatever_its_value():
+def test_unknown_option_is_reported_whatever_its_value():
     """A fault in a value does not hide that its key is unknown."""
     codes = [code for code, _ in complaints(f"prot: !none x\n{MINIMAL}")]
     assert codes == ["unknown-option", "unsupported-yaml"]
@@ -148,7 +148,7 @@ def test_configuration_as_a_whole_can_be_wrong(text, message):
     assert diagnostic.span.first.line == 1
 
 
-def test_mistake_told_once_for_an_anchor_and_its_alias():
+def test_mistake_reported_once_for_an_anchor_and_its_alias():
     """What is wrong with an anchored value is told where it stands, however often it is used."""
     text = "targets: {a: {mount: {path: /a}, bucket: &b {name: 1}}, b: {mount: {path: /b}, bucket: *b}}"
     assert complaints(text) == [("wrong-type", "`name` must be a string, but is a number")]
@@ -224,7 +224,7 @@ def _with_password(reference):
     )
 
 
-def test_missing_secret_is_told_at_its_reference():
+def test_missing_secret_is_reported_at_its_reference():
     """A secret that is not there is a diagnostic at the name of its place, and keeps the configuration from use."""
     loaded = compiled(_with_password("{env: NOBODY}"))
     (told,) = loaded.diagnostics

@@ -153,7 +153,7 @@ _PLACES = [
 
 
 @given(st.sampled_from(_PLACES), _SECRETS)
-def test_no_diagnostic_tells_a_secret(place, secret):
+def test_no_diagnostic_shows_a_secret(place, secret):
     """Wherever a secret stands, rightly or wrongly, no rendered diagnostic has it, in any notation."""
     written = json.dumps(secret)
     text = place.replace("# SECRET", "# password: hunter2").replace(

@@ -149,7 +149,7 @@ def test_schema_is_never_stricter_than_the_loader(option, value):
         assert list(VALIDATOR.iter_errors(data)) == []
 
 
-def test_schema_tells_defaults_as_the_file_could():
+def test_schema_shows_defaults_as_the_file_could():
     """A default that is nothing is not told, and a whole number has no fraction."""
     definitions = json_schema()["$defs"]
     bucket = definitions["Bucket"]["properties"]

@@ -126,7 +126,7 @@ def test_a_log_for_programs_holds_nothing_else(tmp_path, options):
     assert others[-1]["message"].startswith("stopping")
 
 
-def test_a_start_that_is_refused_is_told_in_the_form_of_the_log(tmp_path):
+def test_a_start_that_is_refused_is_reported_in_the_form_of_the_log(tmp_path):
     """Mistakes in rules, and what there is to fall back on, are objects where the configuration asks for them."""
     rules = "target site {\n  rewrit `^/a$`\n}\n"
     lines = _lines_of(tmp_path, JSON.format(endpoint="http://127.0.0.1:1"), "--last-good", "kept", rules=rules)
@@ -136,7 +136,7 @@ def test_a_start_that_is_refused_is_told_in_the_form_of_the_log(tmp_path):
     assert lines[-1]["message"].startswith("there is no last good copy")
 
 
-def test_an_address_that_is_taken_is_told_in_the_form_of_the_log(tmp_path):
+def test_an_address_that_is_taken_is_reported_in_the_form_of_the_log(tmp_path):
     """What keeps a service from starting is an object too."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         text = JSON.format(endpoint="http://127.0.0.1:1").replace("port: 0", f"port: {taken.getsockname()[1]}", 1)

@@ -148,7 +148,7 @@ def test_a_configuration_that_is_not_there_is_no_finding(tmp_path):
     assert subprocess.run(command, capture_output=True, check=False).returncode == 2
 
 
-def test_a_port_that_is_taken_is_said_plainly(tmp_path):
+def test_a_port_that_is_taken_is_reported_plainly(tmp_path):
     """A listen address in use is status 2 and one line."""
     (tmp_path / "site.rules").write_text("target site {}\n")
     with socket.create_server(("127.0.0.1", 0)) as taken:

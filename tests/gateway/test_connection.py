@@ -107,7 +107,7 @@ async def test_the_operator_learns_what_is_wrong_with_a_head(name, words):
 
 
 @pytest.mark.parametrize("head", SECRET.values(), ids=SECRET)
-async def test_no_secret_of_a_bad_head_is_told(head):
+async def test_no_secret_of_a_bad_head_is_reported(head):
     """Neither the event nor the answer quotes a bad request."""
     async with serve({}) as site, site.connect() as client:
         await client.send(head.encode("latin-1"))
@@ -392,7 +392,7 @@ async def test_all_requests_that_a_client_sends_ahead_are_answered():
     assert {each.body for each in answers} == {b"x"}
 
 
-async def test_a_client_that_leaves_at_once_is_told():
+async def test_a_client_that_leaves_at_once_is_reported():
     """A request that its client resets at once still emits its event, and leaves no task."""
     async with serve({"a": b"x"}) as site:
         async with site.connect() as client:

@@ -118,7 +118,7 @@ def test_the_operator_learns_what_happened(error, reason):
     assert refusal(error).reason == reason
 
 
-def test_a_refused_method_tells_what_is_allowed():
+def test_a_refused_method_shows_what_is_allowed():
     """A 405 carries Allow, even an empty one; no other status does."""
     assert refusal_of(Refuse(405, "not enabled", ("GET", "HEAD"))).headers == (("Allow", "GET, HEAD"),)
     assert refusal_of(Refuse(405, "nothing is enabled")).headers == (("Allow", ""),)
@@ -138,7 +138,7 @@ def test_an_unknown_status_has_a_message_too():
 
 
 @pytest.mark.parametrize("error", [MalformedForm("x"), NotAForm("x")])
-def test_an_upload_that_is_no_form_is_told_what_an_upload_is(error):
+def test_an_upload_that_is_no_form_is_answered_with_what_an_upload_is(error):
     """The message says how a file is uploaded."""
     assert "field “file”" in refusal(error).message
 

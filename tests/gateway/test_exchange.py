@@ -42,7 +42,7 @@ STAFF = {
 }
 
 
-async def test_a_served_request_is_told_once():
+async def test_a_served_request_is_reported_once():
     """The event has the client, the request, its target and key, and the bytes sent."""
     rules = 'rewrite moved `^/old/(?P<rest>.*)$` -> "/new/$rest"'
     bucket, mount = Bucket("b", prefix="p/"), Mount("", ("/m/",))
@@ -67,7 +67,7 @@ async def test_a_served_request_is_told_once():
     assert len(site.events) == 1
 
 
-async def test_a_refused_request_is_told_with_its_reason():
+async def test_a_refused_request_is_reported_with_its_reason():
     """The event of a refusal also has the reason."""
     async with serve({}) as site:
         await site.get("/missing")
@@ -89,7 +89,7 @@ async def test_the_answer_to_a_head_counts_no_byte(target):
         assert (await site.told()).sent == 0
 
 
-async def test_an_upload_is_told_with_what_was_received():
+async def test_an_upload_is_reported_with_what_was_received():
     """The event counts the bytes of the request's body."""
     async with serve({}) as site:
         await site.upload("/", part("file", b"x" * 1000, filename="a.txt"))
@@ -99,7 +99,7 @@ async def test_an_upload_is_told_with_what_was_received():
 
 
 @pytest.mark.parametrize(("target", "path"), [("/%zz?secret=1", "/%zz"), ("*", "*"), ("/a/%2e%2e/b", "/a/%2e%2e/b")])
-async def test_a_path_that_cannot_be_read_is_told_as_sent(target, path):
+async def test_a_path_that_cannot_be_read_is_reported_as_sent(target, path):
     """If the path cannot be decoded, the event has the raw path without the query."""
     async with serve({}) as site:
         answer = await site.get(target)
@@ -191,7 +191,7 @@ async def test_a_template_reads_the_user():
     ("error", "status"),
     [(AccessDenied("secret-key"), 403), (BucketMissing("secret-bucket"), 502), (Unreachable("x"), 502)],
 )
-async def test_no_page_tells_what_the_store_said(error, status):
+async def test_no_page_shows_what_the_store_reported(error, status):
     """The log has the reason; the client gets a sentence and an id."""
     async with serve(Failing(open=error)) as site:
         answer = await site.get("/a")
@@ -202,7 +202,7 @@ async def test_no_page_tells_what_the_store_said(error, status):
     assert str(error) in event.reason
 
 
-async def test_a_defect_is_a_500_and_told_with_its_traceback():
+async def test_a_defect_is_a_500_and_reported_with_its_traceback():
     """An unexpected exception of a store is a 500 with an id, and the log has the exception."""
     async with serve(Failing(open=ZeroDivisionError("secret"))) as site:
         answer = await site.get("/a")

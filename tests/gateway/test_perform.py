@@ -408,7 +408,7 @@ async def test_a_method_that_is_not_enabled_is_refused(actions, method, allow):
     ("operation", "method", "target"),
     [("open", "GET", "/a.txt"), ("head", "HEAD", "/a.txt"), ("list", "GET", "/"), ("remove", "DELETE", "/a.txt")],
 )
-async def test_a_store_that_fails_is_told_in_the_status(operation, method, target):
+async def test_a_store_that_fails_is_reported_in_the_status(operation, method, target):
     """An error of the store is an answer of its own, whatever was asked."""
     async with serve(Failing(**{operation: Busy("SlowDown")})) as site:
         answer = await site.request(method, target)
@@ -494,20 +494,20 @@ def _body(action, path, key, **more):
         ("DELETE", "dir/a.txt", _body("DELETE", "dir/a.txt", "p/dir/a.txt")),
     ],
 )
-async def test_a_request_that_succeeds_is_told(method, path, expected):
+async def test_a_request_that_succeeds_is_reported(method, path, expected):
     """In the fields of s3-proxy's webhooks."""
     (event,) = await _used(method, f"/m/{path}")
     assert (event.webhooks, event.target, event.method, event.body) == (HOOKS, "site", method, expected)
 
 
-async def test_an_upload_is_told_with_its_file():
+async def test_an_upload_is_reported_with_its_file():
     """Name, type and size."""
     (event,) = await _used("PUT", "/m/b.txt", {"Content-Type": "text/css"}, b"hello")
     file = {"filename": "b.txt", "contentType": "text/css", "contentSize": 5}
     assert event.body == _body("PUT", "b.txt", "p/b.txt", inputMetadata=file)
 
 
-async def test_an_upload_in_parts_is_told_once():
+async def test_an_upload_in_parts_is_reported_once():
     """The request that completes it is the upload; the others change no file."""
     async with serve({}, actions=ACTIONS, bucket=BUCKET, mount=Mount("", ("/m/",))) as site:
         await site.request("PUT", "/m/b.txt?upload=start&size=5")
@@ -521,7 +521,7 @@ async def test_an_upload_in_parts_is_told_once():
     assert event.body == _body("PUT", "b.txt", "p/b.txt", inputMetadata=file)
 
 
-async def test_conditions_are_told():
+async def test_conditions_are_reported():
     """Dates in RFC 3339, the rest as sent."""
     date = "Wed, 21 Oct 2065 07:28:00 GMT"
     (event,) = await _used(
@@ -542,12 +542,12 @@ async def test_conditions_are_told():
         ("DELETE", "dir/", {}),
     ],
 )
-async def test_a_request_that_does_not_succeed_is_not_told(method, path, headers):
+async def test_a_request_that_does_not_succeed_is_not_reported(method, path, headers):
     """Webhooks are not called for refusals, redirects and files that have not changed."""
     assert await _used(method, f"/m/{path}", headers) == []
 
 
-async def test_a_file_that_breaks_off_is_not_told():
+async def test_a_file_that_breaks_off_is_not_reported():
     """Webhooks are not called for an answer that the client did not get whole."""
     async with serve(OneObject(ScriptedBody([b"hello", Unreachable("reset")], 100)), actions=ACTIONS) as site:
         await site.get("/a")
@@ -555,7 +555,7 @@ async def test_a_file_that_breaks_off_is_not_told():
     assert [each for each in site.events if isinstance(each, ObjectUsed)] == []
 
 
-async def test_an_upload_whose_client_left_is_told():
+async def test_an_upload_whose_client_left_is_reported():
     """Webhooks are called for each stored file, even if nobody took the answer."""
     stored, gate = asyncio.Event(), asyncio.Event()
 
@@ -578,13 +578,13 @@ async def test_an_upload_whose_client_left_is_told():
     assert [each.method for each in site.events if isinstance(each, ObjectUsed)] == ["PUT"]
 
 
-async def test_without_webhooks_nothing_is_told():
+async def test_without_webhooks_nothing_is_reported():
     """Without webhooks for the method of the request, none is called."""
     assert await _used("GET", "/m/dir/a.txt", actions=EVERYTHING) == []
     assert await _used("GET", "/m/dir/a.txt", actions=replace(ACTIONS, get=GetAction())) == []
 
 
-async def test_without_an_endpoint_none_is_told():
+async def test_without_an_endpoint_none_is_reported():
     """As in s3-proxy."""
     (event,) = await _used("GET", "/m/dir/a.txt", bucket=Bucket("files", prefix="p/"))
     assert event.body["outputMetadata"] == {"bucket": "files", "region": "us-east-1", "key": "p/dir/a.txt"}

@@ -166,7 +166,7 @@ def test_a_name_that_is_no_utf8_shows_it():
     "content_type",
     [None, "", "application/octet-stream", "application/x-www-form-urlencoded", "multipart/mixed; boundary=b"],
 )
-def test_what_is_no_form_is_told_apart(content_type):
+def test_what_is_no_form_is_distinguished(content_type):
     """Only `multipart/form-data` is a form."""
     with pytest.raises(NotAForm):
         boundary(content_type)
@@ -558,7 +558,7 @@ async def test_a_rewrite_may_refuse_an_upload():
     assert [answer.status for answer in answers] == [403, 400]
 
 
-async def test_a_store_that_fails_is_told():
+async def test_a_store_that_fails_is_reported():
     """An error of the store is the upload's answer."""
     async with serve(Failing(put=Busy("SlowDown"))) as site:
         answer = await site.upload("/", A_FILE)

@@ -84,7 +84,7 @@ def test_an_opening_is_the_text_that_every_key_begins_with(text, literal_prefix)
         ("^/a", "", 0, False),
     ],
 )
-def test_reading_tells_what_is_held_and_what_is_complete(text, read, held, complete):
+def test_reading_shows_what_is_held_and_what_is_complete(text, read, held, complete):
     """A match is complete where nothing that follows can undo it."""
     assert _automaton(text).read(read) == (held, complete)
 

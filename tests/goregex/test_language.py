@@ -109,7 +109,7 @@ def test_what_is_no_key_is_not_guessed(text):
         ("(^/a/b|^/a/(c|d)/)", "/a/c", "^/a/(c|d)", "/a/c", "/"),
     ],
 )
-def test_progress_tells_how_far_a_key_got(text, key, part, reached, failing):
+def test_progress_shows_how_far_a_key_got(text, key, part, reached, failing):
     """The longest leading part that is found, where in the key it ends, and what finds nothing after it."""
     progress = longest_matching_part(language(text), key)
     start, end = progress.failing

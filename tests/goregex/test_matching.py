@@ -156,7 +156,7 @@ def test_what_re2_cannot_compile_is_refused_in_its_words():
         compile_pattern(".{1000}" * 9, memory=(1 << 20,))
 
 
-def test_the_size_of_a_program_is_told():
+def test_the_size_of_a_program_is_reported():
     """It is what decides how many patterns share a set."""
     small, large = compile_pattern("a"), compile_pattern("a{100}")
     assert isinstance(small, Pattern)

@@ -101,7 +101,7 @@ def test_braces_that_are_no_count_are_characters(text):
         (r"\B", AssertionKind.NO_WORD_BOUNDARY),
     ],
 )
-def test_assertions_are_told_apart(text, kind):
+def test_assertions_are_distinguished(text, kind):
     """Each assertion has its kind."""
     assert _tree(text) == Assertion(kind, NOWHERE)
 

@@ -282,7 +282,7 @@ def _overlaps(*texts, steps=100_000):
     return [*overlaps([language(text) for text in texts], _finder(texts), Budget(steps))]
 
 
-def test_pairs_are_told_with_a_key():
+def test_pairs_are_reported_with_a_key():
     """Every pair that shares a key is told once, by the order of the later one, with a real key of both."""
     assert _overlaps("^/a/", "^/b/", "^/[ab]/x", r"\.html$") == [
         Overlap(0, 2, "/a/x"),

@@ -50,7 +50,7 @@ def test_one_way_to_match_is_enough():
     assert len(_reached(_product([""], ["/.*a.*b"]), "/aa")) == 1
 
 
-def test_word_characters_are_told_apart_only_where_asked():
+def test_word_characters_are_distinguished_only_where_asked():
     """A product without word boundaries has one symbol for all characters that nobody names."""
     assert _product(["/"]).symbols == 3
     assert _product([r"/\b"]).symbols == 4

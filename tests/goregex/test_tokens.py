@@ -273,7 +273,7 @@ def test_longer_beginnings_come_first():
 @pytest.mark.parametrize(
     "table", [tokens._FLAGS_ELSEWHERE, tokens._ESCAPES, tokens._ESCAPES_IN_CLASS], ids=["flags", "escapes", "in class"]
 )
-def test_cures_are_told_without_a_full_stop(table):
+def test_cures_are_reported_without_a_full_stop(table):
     """Cures are phrases, as everywhere."""
     assert [cure for cure in table.values() if cure.endswith(".")] == []
 

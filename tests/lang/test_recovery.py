@@ -15,7 +15,7 @@ CASES = sorted((Path(__file__).parent / "mistakes").glob("*.txt"))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
-def test_mistakes_are_told_as_in_their_golden_file(case):
+def test_mistakes_are_reported_as_in_their_golden_file(case):
     """One run over the first half of the file says all that its second half says, and no more."""
     text, _, expected = case.read_text(encoding="utf-8").partition("----------\n")
     assert "\n\n".join(render(diagnostic) for diagnostic in parsed(text).diagnostics) + "\n" == expected
@@ -345,7 +345,7 @@ def test_text_without_quotes_is_told_how_to_have_them(text, message, help):
     assert kept(text) == []
 
 
-def test_bare_text_on_both_sides_is_told_on_both():
+def test_bare_text_on_both_sides_is_reported_on_both():
     """One run finds every text without quotes, and the arrow that is missing between them."""
     assert [message for message, _ in complaints_about("rewrite ^/a /b")] == [
         f"expected {_VALUES}, found `^/a`",
@@ -493,7 +493,7 @@ _TEST = '    test "/a" -> "/b"\n'
         ("targets:\n  - name: x\n    keyRewriteList:\n      - source: ^/a$\n        target: /b\n", "YAML key `targets:`"),
     ],
 )  # fmt: skip
-def test_the_configuration_of_another_program_is_told_once(text, message):
+def test_the_configuration_of_another_program_is_reported_once(text, message):
     """One finding says what it is, whatever the number of lines."""
     (found,) = parsed(text).diagnostics
     assert message in found.message
@@ -526,7 +526,7 @@ def test_what_stands_around_foreign_lines_is_read(lines):
         "{",
     ],
 )
-def test_what_only_resembles_them_is_told_as_what_it_is(text):
+def test_what_only_resembles_them_is_reported_as_what_it_is(text):
     """A slip of this language is none of another one."""
     assert not [each for each in complaints(text) if "nginx" in each or "YAML" in each or "JSON" in each]
 

@@ -89,7 +89,7 @@ def test_files_may_be_left_out():
     assert [each.span.source.name for each in result.diagnostics] == ["b.rules"]
 
 
-def test_mistakes_are_told_beside_what_checks_find():
+def test_mistakes_are_reported_beside_what_checks_find():
     """A mistake in one statement hides nothing in another."""
     codes = {each.code for each in report(site=block(f"rewrite `(` -> `/`\n{DOT}")).diagnostics}
     assert {"bad-source", "unescaped-dot"} <= codes

@@ -161,7 +161,7 @@ def test_mistakes_name_file_and_setting(tmp_path, text, said):
     assert "tornado-proxy.toml" in str(raised.value)
 
 
-def test_all_mistakes_are_told_at_once(tmp_path):
+def test_all_mistakes_are_reported_at_once(tmp_path):
     """Each on a line of its own."""
     with pytest.raises(SettingsMistake) as raised:
         _settings(tmp_path, '[lint]\nselct = []\nignore = 1\nselect = []\nfail-level = "hint"')

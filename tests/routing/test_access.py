@@ -76,7 +76,7 @@ def test_a_resource_that_names_no_way_in_lets_nobody_pass():
     assert access.guard(parse_request_path("/x"), "GET") == Nobody()
 
 
-def test_every_resource_that_covers_a_path_can_be_told():
+def test_every_resource_that_covers_a_path_can_be_reported():
     """An overlap is silent at request time; `covering` lists all that match, the one that decides first."""
     access = Access([PUBLIC, PRIVATE, REST])
     assert access.covering(parse_request_path("/private/a"), "HEAD") == (PRIVATE, REST)

@@ -87,7 +87,7 @@ def test_names_of_different_targets_do_not_meet():
         (r'"\u00e9\\q"', "site.rules:2:16", r"\\q", r"invalid escape `\q`", None),
     ],
 )
-def test_a_bad_source_is_told_at_the_character_that_is_wrong(source, place, text, message, help):
+def test_a_bad_source_is_reported_at_the_character_that_is_wrong(source, place, text, message, help):
     """The place is exact even if the string has escapes."""
     diagnostic = _diagnostic(f'rewrite {source} -> "/"')
     assert diagnostic.span is not None
@@ -104,7 +104,7 @@ def test_a_bad_source_is_told_at_the_character_that_is_wrong(source, place, text
         (r'jinja "/\u00e9{{ groups.y }}"', "site.rules:2:32", "groups.y", "the source has no group `y`"),
     ],
 )
-def test_a_bad_template_is_told_at_the_character_that_is_wrong(template, place, text, message):
+def test_a_bad_template_is_reported_at_the_character_that_is_wrong(template, place, text, message):
     """The place is that in the file."""
     diagnostic = _diagnostic(f"rewrite `(?P<x>a)` -> {template}".replace(" (", "("))
     assert diagnostic.span is not None
@@ -190,7 +190,7 @@ def test_known_targets_are_in_order():
     assert _unknown("target site {}", "site", "team") == []
 
 
-def test_misspelt_target_is_told_with_what_was_meant():
+def test_misspelt_target_is_reported_with_what_was_meant():
     """A similar name is suggested, with a fix."""
     (found,) = _unknown("target sit {}", "site", "team")
     assert (found.code, found.span.text, found.help) == ("unknown-target", "sit", "did you mean `site`?")
@@ -203,7 +203,7 @@ def test_name_that_needs_quotes_gets_them():
     assert found.fixes[0].edits[0].text == '"ann\'s files"'
 
 
-def test_strange_target_is_told_where_targets_are_named():
+def test_strange_target_is_reported_where_targets_are_named():
     """A name that is like no target's has a help but no fix."""
     (found,) = _unknown("target shop {}", "site")
     assert found.help == "name it in `targets` of the configuration"

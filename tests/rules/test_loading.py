@@ -154,7 +154,7 @@ def test_a_special_file_that_is_to_be_read_again_is_not(tmp_path):
     assert mistake.message == "`pipe.rules` cannot be read: it is not a regular file"
 
 
-def test_a_directory_that_cannot_be_read_is_told(tmp_path):
+def test_a_directory_that_cannot_be_read_is_reported(tmp_path):
     """A path that is too long for the system is reported."""
     _write("r/a.rules")
     folder = os.open("r", os.O_RDONLY)
@@ -168,7 +168,7 @@ def test_a_directory_that_cannot_be_read_is_told(tmp_path):
     assert message.endswith("cannot be read: File name too long")
 
 
-def test_a_file_that_is_not_utf_8_is_told_and_the_others_compiled():
+def test_a_file_that_is_not_utf_8_is_reported_and_the_others_compiled():
     """The other files are compiled all the same."""
     _write("r/b.rules")
     Path("r/a.rules").write_bytes(b"target \xff {}")

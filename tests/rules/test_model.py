@@ -257,7 +257,7 @@ def test_a_template_that_fails_says_why():
         rule_set("rewrite `^/a$` -> jinja \"/{{ request.headers['X-Tenant'] }}\"").rewrite("/a")
 
 
-def test_templates_see_what_a_caller_tells_of_the_request():
+def test_templates_see_what_a_caller_passes_of_the_request():
     """Method, host, headers, user and target reach the template."""
     rules = rule_set(
         "rewrite `^/a$` -> jinja `/{{ request.method }}/{{ request.host }}/{{ request.headers.x }}"

@@ -201,7 +201,7 @@ def test_weakness_is_a_prefix():
 
 
 @pytest.mark.parametrize(("text", "expected"), [('"a"', True), ('W/"a"', True), ("a", False), ('"a", "b"', False)])
-def test_one_entity_tag_is_told_from_other_texts(text, expected):
+def test_one_entity_tag_is_distinguished_from_other_texts(text, expected):
     """An entity tag is one opaque tag in quotes, weak or not."""
     assert is_etag(text) is expected
 

@@ -47,7 +47,7 @@ def test_a_request_of_no_page_gets_no_permission():
     assert _policy(ORIGIN, methods=("delete",)).of_answer("DELETE", _ask(Origin=ORIGIN)) == (VARY, ALLOWED)
 
 
-def test_credentials_and_headers_are_told():
+def test_credentials_and_headers_are_reported():
     """The headers say what a page may read, and whether cookies may be used."""
     policy = CorsPolicy((ORIGIN,), frozenset({"GET"}), None, exposed="ETag, X-A", has_credentials=True)
     assert policy.of_answer("GET", _ask(Origin=ORIGIN)) == (
@@ -66,7 +66,7 @@ def _preflight(method="GET", headers=None, origin=ORIGIN):
     return _ask(Origin=origin, Access_Control_Request_Method=method, **more)
 
 
-def test_a_preflight_is_told_what_it_asks_for():
+def test_a_preflight_is_answered_with_what_it_asks_for():
     """The answer names the method, the headers, and how long the permission holds."""
     policy = CorsPolicy((ORIGIN,), frozenset({"PUT"}), frozenset({"x-a", "content-type"}), max_age=300)
     assert policy.of_preflight(_preflight("put", "X-A, content-type")) == (

@@ -298,13 +298,13 @@ def test_the_table_of_algorithms(algorithm, value, expected, named):
         (None, None, False),
     ],
 )
-def test_only_a_checksum_of_the_whole_object_is_told(named, etag, told):
+def test_only_a_checksum_of_the_whole_object_is_reported(named, etag, told):
     """The type decides; without one, an entity tag without a number of parts does."""
     assert (content_digest((Checksum("CRC32", CRC32, named),), etag) is not None) is told
 
 
 @pytest.mark.parametrize("value", [f"{CRC32}-3", "", "NSRB", "not base64", "NSRBwg==:, evil", "NSRBwg==\r\n", "é"])
-def test_a_value_that_is_no_digest_is_not_told(value):
+def test_a_value_that_is_no_digest_is_not_reported(value):
     """A value with a number of parts, of a wrong length or not in base64 is left out."""
     assert content_digest((Checksum("CRC32", value, "FULL_OBJECT"),), ETAG) is None
 

@@ -100,7 +100,7 @@ def test_all_lines_have_one_form_of_time(form):
 
 
 @pytest.mark.parametrize(("level", "count"), [("debug", 3), ("warning", 1), ("error", 1)])
-def test_the_level_decides_what_is_said(level, count):
+def test_the_level_decides_what_is_reported(level, count):
     """Of the service, a warning level leaves the defect only."""
     lines = [line for line in _lines(Log(level, "json")) if "chatter" not in line]
     assert len(lines) == count

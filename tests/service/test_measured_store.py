@@ -32,7 +32,7 @@ async def _use(store: MeasuredStore) -> bytes:
     return content
 
 
-def test_calls_are_passed_on_and_told():
+def test_calls_are_passed_on_and_reported():
     """Each call to the bucket is an event with target and outcome; signing a URL is no call."""
     events = []
     assert asyncio.run(_use(MeasuredStore(MemoryStore(), "site", events.append))) == b"content"
@@ -43,7 +43,7 @@ def test_calls_are_passed_on_and_told():
     assert [event for event in events if event not in calls] == [ObjectWritten("site", "a")] * 2
 
 
-def test_a_failure_is_told_and_raised():
+def test_a_failure_is_reported_and_raised():
     """The outcome is the error's name, and the error is the store's own."""
     events = []
     store = MeasuredStore(MemoryStore(), "site", events.append)
@@ -64,7 +64,7 @@ async def _cancelled(events) -> None:
             await store.head("a", Conditions())
 
 
-def test_a_call_that_is_cancelled_is_told_as_such():
+def test_a_call_that_is_cancelled_is_reported_as_such():
     """A client that leaves in the middle is neither a success nor an error of the bucket."""
     events = []
     asyncio.run(_cancelled(events))

@@ -103,7 +103,7 @@ def test_an_edit_is_activated_under_the_next_number(scene):
     assert scene.reloader.last.is_in_force
 
 
-def test_what_changed_is_told(scene):
+def test_what_changed_is_reported(scene):
     """The event says what is different."""
     scene.edit(BETTER)
     (event,) = scene.events
@@ -114,7 +114,7 @@ def test_what_changed_is_told(scene):
     )
 
 
-def test_a_bad_edit_changes_nothing_and_is_told_once(scene):
+def test_a_bad_edit_changes_nothing_and_is_reported_once(scene):
     """The generation stays, and the same mistake is reported once."""
     assert scene.edit(BAD, BAD) == [ReloadOutcome.REFUSED, ReloadOutcome.REFUSED]
     assert scene.serving.activated == []
@@ -234,7 +234,7 @@ def test_places_of_a_refused_set_are_watched_too(scene):
     assert {path.name for path in scene.reloader.watched()} == {"proxy.yaml", "rules", "secret", "elsewhere"}
 
 
-def test_what_a_reload_cannot_change_is_said_and_stays(scene):
+def test_what_a_reload_cannot_change_is_reported_and_stays(scene):
     """A new port waits for a restart; the rest of the edit is in force."""
     scene.files.configure(CONFIGURATION.replace("server: {port: 0}", "server: {port: 81}", 1))
     scene.edit(BETTER)
@@ -250,7 +250,7 @@ def test_what_a_reload_cannot_change_is_said_and_stays(scene):
         ("tracing", "tracing: {endpoint: 'http://127.0.0.1:4318/v1/traces'}\n"),
     ],
 )
-def test_sections_that_need_a_restart_are_said_and_stay(scene, name, text):
+def test_sections_that_need_a_restart_are_reported_and_stay(scene, name, text):
     """The values of the start stay in force, and the report names the section."""
     scene.files.configure(CONFIGURATION + text)
     scene.edit(BETTER)
@@ -272,7 +272,7 @@ def test_what_cannot_be_built_is_refused_with_its_reason(scene):
     assert scene.reloader.failure.diagnostics == (scene.serving.mistake,)
 
 
-def test_a_defect_changes_nothing_and_is_told_once(scene):
+def test_a_defect_changes_nothing_and_is_reported_once(scene):
     """The generation stays in force, and the next reload may succeed."""
     scene.breaks = "a defect"
     assert [scene.reload(), scene.reload()] == [ReloadOutcome.FAILED, ReloadOutcome.FAILED]
@@ -282,7 +282,7 @@ def test_a_defect_changes_nothing_and_is_told_once(scene):
 
 
 @pytest.mark.parametrize("breaks", ["", "a defect"])
-def test_what_was_wrong_and_is_taken_back_is_told(scene, breaks):
+def test_what_was_wrong_and_is_taken_back_is_reported(scene, breaks):
     """An event reports once that the files are those in force again."""
     scene.breaks = breaks
     scene.edit(BAD)
@@ -305,7 +305,7 @@ def test_a_set_that_was_refused_is_reported_again_with_its_diagnostics(scene):
     assert report.diagnostics == scene.reloader.failure.diagnostics != ()
 
 
-def test_files_that_never_settle_are_refused_and_said_once(scene):
+def test_files_that_never_settle_are_refused_and_reported_once(scene):
     """The generation stays until two readings agree."""
     scene.files.write(BETTER)
     scene.unsettled = True
@@ -316,7 +316,7 @@ def test_files_that_never_settle_are_refused_and_said_once(scene):
     assert scene.reload() is ReloadOutcome.LOADED
 
 
-def test_a_file_system_that_hangs_is_told_and_not_asked_twice(scene):
+def test_a_file_system_that_hangs_is_reported_and_not_asked_twice(scene):
     """The reload ends without it, and no second thread waits for it."""
     answers, asked = threading.Event(), []
 

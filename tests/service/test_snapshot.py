@@ -257,7 +257,7 @@ def test_a_linked_directory_that_vanishes_is_looked_at_again(files):
     assert b"/new" in read.rules.files[0].data
 
 
-def test_a_directory_that_stays_away_is_said(files):
+def test_a_directory_that_stays_away_is_reported(files):
     """A second later it counts as missing, and later readings do not wait for it."""
     pauses: list[float] = []
     reader = SnapshotReader(files.configuration, ENVIRONMENT, pauses.append)
@@ -281,7 +281,7 @@ def test_a_set_that_has_not_changed_is_looked_at_once(files):
     assert (reader().digest, len(pauses)) == (first.digest, 1)
 
 
-def test_a_configuration_that_is_not_there_is_said(tmp_path):
+def test_a_configuration_that_is_not_there_is_reported(tmp_path):
     """A missing file is a diagnostic, and is watched for."""
     snapshot = read_snapshot(tmp_path / "none.yaml", {})
     assert [each.code for each in snapshot.configuration.diagnostics] == ["unreadable-file"]
@@ -309,7 +309,7 @@ def test_a_target_that_resembles_none_is_to_be_named(files):
     assert diagnostic.help == "name it in `targets` of the configuration"
 
 
-def test_mistakes_of_all_files_are_said_in_one_run(files):
+def test_mistakes_of_all_files_are_reported_in_one_run(files):
     """A mistake in one file does not hide that in another."""
     files.write('rewrite `^/(` -> "/b"')
     files.write("rewrit", "other")

@@ -18,7 +18,7 @@ def test_port_zero_is_any_free_one_and_the_url_says_which():
     sockets.close()
 
 
-def test_a_taken_address_is_said_plainly():
+def test_a_taken_address_is_reported_plainly():
     """The message names the address and why."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -26,7 +26,7 @@ def test_a_taken_address_is_said_plainly():
             open_sockets(Listener("127.0.0.1", port))
 
 
-def test_an_address_that_is_none_is_said_plainly():
+def test_an_address_that_is_none_is_reported_plainly():
     """A name that resolves to nothing cannot be listened on."""
     with pytest.raises(CannotListen, match=r"cannot listen on no-such-host\.invalid:0"):
         open_sockets(Listener("no-such-host.invalid", 0))
@@ -90,7 +90,7 @@ def test_a_socket_that_a_process_left_is_replaced(tmp_path):
         ("x" * 200, "AF_UNIX path too long"),
     ],
 )
-def test_a_socket_that_cannot_be_had_is_said_plainly(tmp_path, name, reason):
+def test_a_socket_that_cannot_be_had_is_reported_plainly(tmp_path, name, reason):
     """Another service answers there, there is another file, or the path is too long; neither is touched."""
     (tmp_path / "file").write_text("kept")
     with (

@@ -27,7 +27,7 @@ def _told(manager) -> list[str]:
     return manager.recv(4096).decode().split("\n")
 
 
-def test_ready_is_told_with_a_status(manager):
+def test_ready_is_reported_with_a_status(manager):
     """READY=1 comes with the line for `systemctl status`."""
     Notifier(manager.getsockname()).ready("generation 1")
     assert _told(manager) == ["READY=1", "STATUS=generation 1"]

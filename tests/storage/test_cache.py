@@ -144,7 +144,7 @@ async def test_a_condition_on_what_is_not_kept_costs_a_head(cached):
     assert cached.below.calls == ["HEAD"]
 
 
-async def test_the_age_is_told(cached):
+async def test_the_age_is_reported(cached):
     """The age is the whole seconds since S3 was asked (RFC 9111 5.1)."""
     await cached.get()
     cached.now += 3.7

@@ -12,7 +12,7 @@ from tornado_proxy.storage.errors import ObjectExists
 from tornado_proxy.storage.store import ObjectInfo, Write
 
 
-async def test_objects_are_added_with_what_is_said_of_them():
+async def test_objects_are_added_with_what_is_declared_for_them():
     """An info is kept as it is given, but for the size, and filled in where it says nothing."""
     store = MemoryStore(lambda: datetime(2026, 5, 1, 10, 0, 0, 5, tzinfo=UTC))
     given = ObjectInfo(0, cache_control="no-cache", checksums=(Checksum("CRC32", "NSRBwg=="),))
@@ -32,7 +32,7 @@ def test_an_etag_and_a_date_may_be_given():
     assert (info.etag, info.last_modified) == ('"mine"', moment)
 
 
-def test_keys_are_told_in_order():
+def test_keys_are_reported_in_order():
     """All keys can be looked at, in the order of their bytes."""
     store = MemoryStore()
     for key in ("b", "a/", "é", "Z"):

@@ -183,7 +183,7 @@ async def test_a_part_is_opened(world, asked, told):
         ("bytes=-0", b""),
     ],
 )
-async def test_a_range_without_bytes_tells_the_size(world, asked, body):
+async def test_a_range_without_bytes_shows_the_size(world, asked, body):
     """A range that names no byte is unsatisfiable, and the error knows the object's size."""
     world.add("a", body)
     with pytest.raises(RangeUnsatisfiable) as caught:
@@ -285,7 +285,7 @@ async def test_a_conditional_head(world, headers, error):
 
 
 @pytest.mark.parametrize("headers", [{"If-None-Match": "{etag}"}, {"If-Modified-Since": "{date}"}])
-async def test_not_modified_tells_what_a_304_carries(world, headers):
+async def test_not_modified_shows_what_a_304_carries(world, headers):
     """The info of what is not modified has all that a 200 would say (RFC 9110 15.4.5)."""
     conditions = await _conditions(world, headers)
     with pytest.raises(NotModified) as caught:

@@ -95,7 +95,7 @@ def test_a_served_request_is_one_line_of_pairs():
     )
 
 
-def test_a_refusal_tells_the_operator_why():
+def test_a_refusal_shows_the_operator_why():
     """A refused request's line ends with the reason, quoted where it has spaces."""
     asked = RequestRecord("4f2a", 0.0, "127.0.0.1", "GET", "", "/..", 7)
     assert _line(Refused(asked, 400, 90, 0, 0.0, "contains a `.` segment")) == (

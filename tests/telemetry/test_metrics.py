@@ -104,7 +104,7 @@ def test_sign_ins_are_counted_by_provider_and_outcome(registry, requests):
     ("outcome", "kind"),
     [("ok", "ok"), ("ObjectMissing", "refused"), ("TimedOut", "failed"), ("cancelled", "cancelled")],
 )
-def test_the_times_of_calls_are_told_apart_by_class(registry, requests, outcome, kind):
+def test_the_times_of_calls_are_distinguished_by_class(registry, requests, outcome, kind):
     """A time-out does not make the bucket look slow where it answers, nor a missing object make it look fast."""
     requests(S3Called("site", "open", outcome, 5.0))
     labels = {"target": "site", "call": "open", "class": kind}

@@ -149,18 +149,18 @@ def test_what_is_not_shown_is_counted():
     assert list(to_text(_report("/press/a", "/press/b", "/press/c", examples=1)))[-1] == "  and 2 more"
 
 
-def test_a_request_is_told_from_others_for_its_path():
+def test_a_request_is_distinguished_from_others_for_its_path():
     """By its method and its user, where they are not the usual ones."""
     report = _report(more={LoggedRequest("/press/a", "HEAD", user="ann"): 1})
     assert "  HEAD /press/a as ann" in list(to_text(report))
 
 
-def test_lines_without_a_request_are_told():
+def test_lines_without_a_request_are_reported():
     """Nothing is dropped in silence."""
     assert "2 lines without a request; the first is line 1" in list(to_text(_report("/else", strange=2)))
 
 
-def test_no_change_is_said():
+def test_no_change_is_reported():
     """With how many requests were asked for."""
     assert list(to_text(_report("/else"))) == ["no key changed: 1 request, 1 distinct"]
 

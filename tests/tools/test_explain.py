@@ -56,7 +56,7 @@ def _text(*arguments, configured=False, user=None, **named):
     return to_text(_traced(*arguments, user=user, **named), configured=configured, given=given)
 
 
-def test_a_rewrite_is_told_from_its_path_to_its_plan():
+def test_a_rewrite_is_explained_from_its_path_to_its_plan():
     """The whole of it: what was tried, what matched and took what, what came of it, and what will be tried in S3."""
     assert (
         _text("GET /press/spring.htm")
@@ -196,7 +196,7 @@ def test_each_end_has_its_words(arguments, named, lines):
         ),
     ],
 )
-def test_access_is_told_with_the_resource_that_decides(user, resources, lines):
+def test_access_is_reported_with_the_resource_that_decides(user, resources, lines):
     """Who may pass, by which resource, and why a user who was named takes no part."""
     printed = _text("GET /a", configured=True, user=user, resources=resources).splitlines()
     assert [line for line in lines if line not in printed] == []
@@ -209,7 +209,7 @@ def test_a_long_source_widens_no_column():
     assert "            ✓  #2  ^/b  matched   site.rules:2:2" in printed
 
 
-def test_a_terminal_is_told_nothing():
+def test_a_terminal_is_sent_nothing():
     """Control characters of a rule file or a request have stand-ins."""
     text = _text("GET /%E2%80%AEb", 'target site { rewrite `a\nb` -> "/1" }')
     assert "\u202e" not in text
@@ -217,7 +217,7 @@ def test_a_terminal_is_told_nothing():
     assert "a\N{SYMBOL FOR LINE FEED}b" in text
 
 
-def test_programs_are_told_everything():
+def test_programs_are_given_everything():
     """The JSON form has the version that it obeys, every rewrite, the groups, the keys and the plan."""
     told = json.loads(json.dumps(to_json(_traced("GET /press/spring.htm"))))
     assert told["version"] == 1
@@ -267,7 +267,7 @@ def test_programs_are_told_everything():
     ]
 
 
-def test_programs_are_told_of_failures_and_of_who_may():
+def test_programs_are_informed_of_failures_and_of_who_may():
     """An error has its status, a guard has its provider and the globs that cover the path; secrets are left out."""
     staff = Resource("/**", provider="staff", users=(ANN,))
     told = to_json(_traced("GET /dots", user="ann", resources=(staff,)))
@@ -277,7 +277,7 @@ def test_programs_are_told_of_failures_and_of_who_may():
     assert "secret" not in json.dumps(told)
 
 
-def test_programs_are_told_of_a_request_that_leads_nowhere():
+def test_programs_are_informed_of_a_request_that_leads_nowhere():
     """Steps that were not reached are null."""
     told = to_json(_traced("GET /x", mount=Mount("", ("/m/",))))
     assert (told["target"], told["access"], told["rewriting"]) == (None, [], None)
@@ -304,19 +304,19 @@ def test_the_json_form_obeys_its_schema(arguments, named, lines):
         (r"^/(?:x|y)/1|^/z", "/y/2", "`^/(?:x|y)/` matches up to `/y/`, then `1` meets `2`"),
     ],
 )  # fmt: skip
-def test_it_is_told_how_far_a_source_matched(source, key, words):
+def test_it_shows_how_far_a_source_matched(source, key, words):
     """The longest leading part that is found, where its match ends, and what meets what there."""
     miss = near_miss(source, key)
     assert miss is not None
     assert in_words(miss) == words
 
 
-def test_programs_are_told_the_parts():
+def test_programs_are_given_the_parts():
     """The four parts are texts of the source and of the key."""
     assert near_miss(r"^/old/(.*)", "/older") == NearMiss("^/old", "/old", "/", "er")
 
 
-def test_of_a_source_that_matches_nothing_is_told():
+def test_of_a_source_that_matches_nothing_is_reported():
     """A match is not a miss."""
     assert near_miss(r"^/a", "/abc") is None
 

@@ -28,7 +28,7 @@ def test_groups_are_shown_by_name_or_number():
     assert groups_json(captures)[2] == {"name": "2", "text": None}
 
 
-def test_a_rewrite_is_told_with_its_place():
+def test_a_rewrite_is_reported_with_its_place():
     """Lines and columns count from 1."""
     rewrite = rule_sets('target site {\n    rewrite x `^/a` -> jinja "/b"\n}')["site"].rewrites[0]
     assert rewrite_json(rewrite) == {

@@ -42,7 +42,7 @@ def test_every_test_of_every_target_is_run():
     assert (run.total, run.failed) == (4, 2)
 
 
-def test_a_configuration_tells_what_templates_see():
+def test_a_configuration_shows_what_templates_see():
     """The data of a target is found by its name."""
     assert _run([("site", TargetData("site", "files"))]).targets[0].failed == 0
 
@@ -131,7 +131,7 @@ def test_a_failure_in_a_line():
     assert message(target.outcomes[0]) == "expected /b, got /a\ufffd (unchanged)"
 
 
-def test_programs_are_told_every_outcome():
+def test_programs_are_given_every_outcome():
     """A key or a verdict is expected, a key or an error is got."""
     told = to_json(_run_of('rewrite `^/a$` -> "/../b"\ntest "/a" -> "/b"\ntest "/c" -> unchanged'), coverage=True)
     first, second = told["targets"][0]["tests"]

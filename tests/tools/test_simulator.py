@@ -148,7 +148,7 @@ def test_standard_input_is_a_hyphen(tmp_path, monkeypatch):
         assert log_of(Path("-")).total == 1
 
 
-def test_progress_is_told_in_parts_of_a_file(tmp_path):
+def test_progress_is_reported_in_parts_of_a_file(tmp_path):
     """The reported part grows, and never passes 1."""
     log = tmp_path / "paths"
     log.write_text("/a\n" * 40_000)
@@ -238,7 +238,7 @@ def test_headers_are_given_for_all():
     assert _answer("/team/a", given=RequestDefaults(headers=(("X-Team", "blue"),))).key == "/blue"
 
 
-def test_of_an_upload_nothing_can_be_said():
+def test_of_an_upload_nothing_can_be_reported():
     """Its file's name is in its form."""
     answer = _answer("/old/", "PUT")
     assert (answer.reached, answer.key, answer.status, answer.reason) == (False, None, None, UPLOAD)

@@ -110,7 +110,7 @@ def test_refusals_are_listed_with_an_example():
     ) in text
 
 
-def test_lines_without_a_request_and_uploads_are_told():
+def test_lines_without_a_request_and_uploads_are_reported():
     """Nothing is dropped in silence."""
     told = to_text(_report("/a", strange=2)).split("\n\n")[0]
     assert told == dedent("""\

@@ -106,7 +106,7 @@ def test_a_page_fits_a_telephone(browser, demo):
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-def test_a_refusal_tells_what_to_quote(browser, demo):
+def test_a_refusal_shows_what_to_quote(browser, demo):
     """A file that is not there has a page that says so, with the number of the request."""
     browser.get(f"{demo}releases/nowhere.txt")
     assert browser.title == "404 Not Found – Releases"

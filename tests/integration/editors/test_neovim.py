@@ -63,7 +63,7 @@ def test_findings_stand_where_they_belong(answers):
     assert message.startswith("`.` matches any character")
 
 
-def test_the_pointer_is_told_what_stands_there(answers):
+def test_the_hover_shows_what_stands_there(answers):
     """A hover in Markdown."""
     assert "Matches the whole key" in answers["hover"]["contents"]["value"]
 

@@ -57,7 +57,7 @@ def test_the_reference_that_was_meant_is_written(template, after):
     assert fixed(UNKNOWN_GROUP, f"{text}`{template}`") == f"{text}`{after}`"
 
 
-def test_a_bad_escape_is_told_once():
+def test_a_bad_escape_is_reported_once():
     """What the parser says of it has the cure, and no other stands beside it."""
     found = report(site=block(r'rewrite `^/a/(.*)$` -> "/b/\1"'), only=UNKNOWN_GROUP).diagnostics
     assert [(each.code, each.help) for each in found] == [

@@ -22,7 +22,7 @@ RULES = "rewrite moved `^/a$` -> `/b`\nrewrite `^/dots$` -> `/..`\n"
         ('test "/dots" -> "/b"', "`/dots` is refused (the result contains a `.` or `..` segment), but the test expects `/b`", "error"),
     ],
 )  # fmt: skip
-def test_what_happens_instead_is_said(test, message, meant):
+def test_what_happens_instead_is_reported(test, message, meant):
     """The message says what became of the key; the fix, which is only shown, expects it."""
     (found,) = findings(FAILING_TEST, RULES + test)
     assert found.message == message
@@ -75,7 +75,7 @@ def test_a_template_that_needs_a_user_gets_no_example():
     assert found.help == "add a `test` of a key that it takes"
 
 
-def test_nothing_is_said_where_something_was_left_out():
+def test_nothing_is_reported_where_something_was_left_out():
     """A test with a mistake might have reached it."""
     found = report(site='target site {\nrewrite `^/a$` -> `/b`\ntest "a" -> "/b"\n}')
     assert [each.code for each in found.diagnostics] == ["bad-test"]

@@ -83,7 +83,7 @@ def test_templates_without_foreign_holes(template):
         ('/{{ printf "x" }}', "go"),
     ],
 )
-def test_the_dialect_is_told_from_its_holes(template, dialect):
+def test_the_dialect_is_recognised_by_its_holes(template, dialect):
     """The fix writes the dialect that the template seems to be in."""
     assert fixed(MISSING_DIALECT, f"rewrite `^/a$` -> `{template}`") == f"rewrite `^/a$` -> {dialect} `{template}`"
 

@@ -64,7 +64,7 @@ def test_results_point_to_their_rules(report):
     assert all(rules[result["ruleIndex"]]["id"] == result["ruleId"] for result in run["results"])
 
 
-def test_a_check_that_failed_is_told(report, clean):
+def test_a_check_that_failed_is_reported(report, clean):
     """A run in which the tool could not do its work was not successful (section 3.20.14)."""
     successful = [
         json.loads(render_sarif(each))["runs"][0]["invocations"][0]["executionSuccessful"] for each in (report, clean)

@@ -162,7 +162,7 @@ def test_a_date_out_of_range_is_left_out():
     assert object_info({"LastModified": last}, 7).last_modified is None
 
 
-def test_a_part_is_told():
+def test_a_part_is_reported():
     """An answer says which part it is, or that it is none."""
     assert content_range({"ContentRange": "bytes 0-9/100"}) == ContentRange(0, 9, 100)
     assert content_range({}) is None

@@ -404,7 +404,7 @@ async def test_other_writes_are_tried_again(write, answer):
             assert (await store.put("a", pieces(b"x"), write)).etag == '"e"'
 
 
-async def test_an_object_in_the_way_is_told():
+async def test_an_object_in_the_way_is_reported():
     """A first attempt that finds an object is somebody else's."""
     with scripted_s3(an_error(412, "PreconditionFailed")) as s3:
         async with store_at(s3.url, "executor", max_attempts=3) as store:

@@ -103,7 +103,7 @@ async def test_errors_of_s3_are_ours(read_at, operation, status, code, error):
 
 
 @pytest.mark.parametrize("operation", ["open", "list", "put", "put in parts", "remove"])
-async def test_a_missing_bucket_is_told_from_a_missing_object(read_at, operation):
+async def test_a_missing_bucket_is_distinguished_from_a_missing_object(read_at, operation):
     """S3 says which of the two it is; only a HEAD cannot."""
     with scripted_s3(an_error(404, "NoSuchBucket")) as s3:
         async with read_at(s3.url) as store:
@@ -131,7 +131,7 @@ async def test_an_answer_without_a_length_is_an_error(read_at, operation):
 
 
 @pytest.mark.parametrize("told", ["bytes */10", "nonsense", "bytes 0-9/*"])
-async def test_a_part_that_is_not_told_is_an_error(read_at, told):
+async def test_a_part_that_is_not_reported_is_an_error(read_at, told):
     """A part that does not say which bytes of how many it is cannot be served."""
     with scripted_s3(replace(an_object(b"0123"), data=an_object(b"0123", Content_Range=told).data)) as s3:
         async with read_at(s3.url) as store:
@@ -356,7 +356,7 @@ async def test_if_range_costs_one_call_while_it_holds(read_at):
 
 
 @pytest.mark.parametrize("etag", ['W/"1"', None])
-async def test_a_get_is_not_pinned_to_what_cannot_be_told_apart(read_at, etag):
+async def test_a_get_is_not_pinned_to_what_cannot_be_distinguished(read_at, etag):
     """Without a strong ETag there is nothing that the GET could ask for."""
     head = an_object(b"", Content_Length="3") if etag is None else an_object(b"", etag, Content_Length="3")
     head = head if etag else replace(head, data=head.data.replace(b'ETag: "1"\r\n', b""))
@@ -369,7 +369,7 @@ async def test_a_get_is_not_pinned_to_what_cannot_be_told_apart(read_at, etag):
 # Listings
 
 
-async def test_a_directory_that_s3_tells_twice_is_listed_once(read_at):
+async def test_a_directory_that_s3_lists_twice_is_listed_once(read_at):
     """An S3 that begins a page with the directory that ended the last one does not repeat it."""
     listed = (
         "<CommonPrefixes><Prefix>d/a/</Prefix></CommonPrefixes><CommonPrefixes><Prefix>d/b/</Prefix></CommonPrefixes>"
@@ -399,7 +399,7 @@ async def test_a_header_in_utf_8_is_read_as_such(read_at):
 # Checksums
 
 
-async def test_checksums_are_told_and_not_verified(bucket):
+async def test_checksums_are_reported_and_not_verified(bucket):
     """An object's checksums come with GET and HEAD, whatever the body is: the client has the digest to look."""
     bucket.client.put_object(Bucket=bucket.name, Key="a", Body=b"abc", ChecksumAlgorithm="SHA256")
     expected = (Checksum("SHA256", b64encode(hashlib.sha256(b"abc").digest()).decode()),)
@@ -652,7 +652,7 @@ def test_a_write_that_may_not_go_ahead_is_refused(write, found, error):
 
 
 @pytest.mark.parametrize("theirs", [PreconditionFailed, ObjectMissing])
-def test_what_s3_finds_is_told_in_the_words_of_the_write(theirs):
+def test_what_s3_finds_is_reported_in_the_words_of_the_write(theirs):
     """S3 says 412 of an object in the way and 404 of one that is gone; either is the write's own refusal."""
     with pytest.raises(ObjectExists, match="so it is"), Precondition(EMPTY, ObjectExists).decided():
         raise theirs("so it is")

@@ -256,7 +256,7 @@ async def test_what_is_aborted_is_let_go_of():
             await aborting
 
 
-async def test_a_part_that_fails_is_told_at_the_end():
+async def test_a_part_that_fails_is_reported_at_the_end():
     """A part that S3 refuses keeps the upload from being completed."""
     with scripted_s3(BEGUN, an_error(500, "InternalError")) as s3:
         async with store_at(s3.url) as store:

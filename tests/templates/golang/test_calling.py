@@ -226,7 +226,7 @@ DOT = "data is read with a dot before its name"
         ("if", "the keyword `if` is not allowed here", None),
     ],
 )
-def test_a_name_that_is_none_is_told_why(name, message, help):
+def test_a_name_that_is_none_is_reported_with_the_reason(name, message, help):
     """Refused with the reason, misspelled, or a keyword in the wrong place."""
     found = VOCABULARY.unknown(name, 7)
     assert (str(found), found.help) == (message, help)

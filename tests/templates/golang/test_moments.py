@@ -37,7 +37,7 @@ def test_months_beyond_the_year_run_into_the_next():
     assert days_since_epoch(2020, 0, 1) == days_since_epoch(2019, 12, 1)
 
 
-def test_a_moment_tells_its_parts_in_its_zone():
+def test_a_moment_shows_its_parts_in_its_zone():
     """Date and time of day are those of the zone."""
     moment = Moment(0, 5, 3600, "CET")
     assert (moment.date, moment.clock, moment.nanosecond) == ((1970, 1, 1), (1, 0, 0), 5)

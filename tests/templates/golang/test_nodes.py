@@ -185,7 +185,7 @@ def test_equal_actions_share_one_node():
         ("print 1__0", "invalid number `1__0`", 16, 20),
     ],
 )
-def test_what_cannot_be_read_is_told_with_its_place(text, message, offset, end):
+def test_what_cannot_be_read_is_reported_with_its_place(text, message, offset, end):
     """Offsets count from the start of the template."""
     mistake = _mistake(text)
     assert (str(mistake), mistake.offset, mistake.end) == (message, offset, end)

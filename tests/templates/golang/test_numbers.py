@@ -58,7 +58,7 @@ def test_a_base_that_is_given_knows_its_digits_only(text, base):
 
 @pytest.mark.parametrize("base", [0, 10])
 @pytest.mark.parametrize(("text", "clamped"), [("9223372036854775808", MAX_INT), ("-" + "9" * 5000, MIN_INT)])
-def test_what_is_out_of_range_is_told_with_the_nearest_integer(text, base, clamped):
+def test_what_is_out_of_range_is_reported_with_the_nearest_integer(text, base, clamped):
     """This holds for any number of digits."""
     with pytest.raises(NumberError) as caught:
         parse_int(text, base)

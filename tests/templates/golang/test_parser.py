@@ -61,7 +61,7 @@ def test_pieces_know_their_places():
         ('{{"a\n"}}', "a quoted string is not closed", 2),
     ],
 )
-def test_what_is_not_closed_is_told_where_it_begins(text, message, offset):
+def test_what_is_not_closed_is_reported_where_it_begins(text, message, offset):
     """The rest of the template is not read."""
     with pytest.raises(TemplateMistake) as caught:
         list(scan(text))

@@ -130,7 +130,7 @@ def test_templates_render_keys(text, key):
     assert _compiled(text).render(CAPTURES, ANN) == key
 
 
-def test_a_template_tells_what_it_names():
+def test_a_template_shows_what_it_names():
     """Its text, its groups with their places, and whether it needs a user."""
     template = _compiled("{{ .Groups.rest }}{{ .User.Username }}")
     assert isinstance(template, GoTemplate)
@@ -240,7 +240,7 @@ def test_places_are_those_of_the_rule():
     assert unknown.offset < 20
 
 
-def test_a_mistake_of_a_helper_is_told_as_one():
+def test_a_mistake_of_a_helper_is_reported_as_one():
     """What is wrong in a helper is reported at the beginning of the rule that calls it."""
     with pytest.raises(TemplateMistake, match="a helper template that it calls has a mistake: ") as caught:
         compile_template('{{ template "bad" . }}', {}, 0, ('{{ define "bad" }}{{ .Request.Nothing }}{{ end }}',))

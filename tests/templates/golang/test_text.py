@@ -63,7 +63,7 @@ def test_white_space_is_what_unicode_calls_so(string, trimmed):
         ("\x00", set()),
     ],
 )
-def test_runes_are_told_apart_as_by_package_unicode(rune, holding):
+def test_runes_are_distinguished_as_by_package_unicode(rune, holding):
     """Each rune is of the classes that Go's functions of these names say."""
     classes = {
         *(text.is_letter, text.is_lower, text.is_upper, text.is_title, text.is_digit),
@@ -168,7 +168,7 @@ def test_strings_are_read_as_in_go_source(literal, string):
         (r'"\'"', 1),
     ],
 )
-def test_what_is_no_escape_is_told_with_its_place(literal, offset):
+def test_what_is_no_escape_is_reported_with_its_place(literal, offset):
     """The offset counts from the opening quote."""
     with pytest.raises(QuotingError) as caught:
         unquote(literal)

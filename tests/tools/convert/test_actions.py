@@ -48,7 +48,7 @@ def test_the_configuration_of_get_is_carried_over():
         ("disableListing: true", "a directory is answered with 403; s3-proxy shows an empty one"),
     ],
 )
-def test_what_is_answered_otherwise_is_said(option, message):
+def test_what_is_answered_otherwise_is_reported(option, message):
     """The option is converted, and the report names the difference."""
     done = target(f"actions: {{GET: {{enabled: true, config: {{{option}}}}}}}")
     assert done.messages(OptionOutcome.CHANGED)[0].startswith(message)
@@ -86,7 +86,7 @@ def test_with_a_configuration_uploads_replace_what_it_says(config, allowed):
     assert not any("replaced" in each for each in done.messages(OptionOutcome.CHANGED))
 
 
-def test_what_is_different_for_uploads_is_said_where_they_are_enabled():
+def test_what_is_different_for_uploads_is_reported_where_they_are_enabled():
     """The report names the path of uploads, and attachments."""
     assert target("actions: {GET: {enabled: true}, PUT: {enabled: false}}").messages(OptionOutcome.CHANGED) == []
     slash, attachment = target("actions: {PUT: {enabled: true, config: {allowOverride: true}}}").messages(
@@ -182,7 +182,7 @@ def test_files_at_hand_are_copied():
     }
 
 
-def test_a_template_that_does_not_compile_is_told():
+def test_a_template_that_does_not_compile_is_reported():
     """The file is copied, and the report names its mistake."""
     text = "templates: {put: {path: p.tpl}}\n"
     done = convert(together([SourceFile("a.yaml", TARGETS + text)]), read_file=lambda _: "{{ x }}")

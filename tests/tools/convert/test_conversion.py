@@ -277,7 +277,7 @@ def test_the_page_has_what_needs_a_look_first():
     )
 
 
-def test_the_text_tells_only_what_needs_a_look():
+def test_the_text_shows_only_what_needs_a_look():
     """The terminal shows only a count of what has the same effect."""
     assert to_text(REPORT, ["out/report.md"]) == (
         f"{READINGS[KeysAs.ACTUAL]}\n\n"
@@ -305,7 +305,7 @@ def test_programs_get_every_remark():
     }
 
 
-def test_the_reading_is_told_that_was_taken():
+def test_the_reading_is_reported_that_was_taken():
     """Every report says how the keys were read."""
     documented = target("", keys_as=KeysAs.DOCUMENTED).report
     assert READINGS[KeysAs.DOCUMENTED] in to_markdown(documented)

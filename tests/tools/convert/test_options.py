@@ -24,7 +24,7 @@ def test_mappings_are_merged_and_lists_replaced():
     assert root.section("d").text("f") == "2"
 
 
-def test_cases_of_names_are_not_told_apart():
+def test_cases_of_names_are_not_distinguished():
     """Every name is read in lower case, as by viper."""
     root = _together("LOG: {Level: debug}", "log: {format: json}")
     assert (root.section("Log").text("level"), root.section("log").text("FORMAT")) == ("debug", "json")

@@ -202,7 +202,7 @@ LEFT_OUT = {
 
 
 @pytest.mark.parametrize(("rest", "reason"), LEFT_OUT.items())
-def test_a_resource_that_cannot_be_said_is_closed(rest, reason):
+def test_a_resource_that_cannot_be_expressed_is_closed(rest, reason):
     """The report names what is closed, and why."""
     done = target(f"resources: [{{path: /kept, whiteList: true}}, {{path: /a/**, {rest}}}]", providers=PROVIDERS)
     (message,) = done.messages(OptionOutcome.CLOSED)

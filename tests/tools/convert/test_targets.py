@@ -133,7 +133,7 @@ targets:
         ),
     ],
 )
-def test_a_target_that_cannot_be_said_is_left_out(bad, reason):
+def test_a_target_that_cannot_be_expressed_is_left_out(bad, reason):
     """Its requests are answered with 404, and the report begins with it."""
     done = made(TWO % bad)
     assert [each.name for each in done.settings.targets] == ["good"]
@@ -150,7 +150,7 @@ CLOSED = {
 
 
 @pytest.mark.parametrize("text", CLOSED.values(), ids=CLOSED)
-def test_a_target_whose_access_cannot_be_said_is_closed(text):
+def test_a_target_whose_access_cannot_be_expressed_is_closed(text):
     """No path may be used with any enabled method: each request is answered with 403."""
     done = target(text)
     (site,) = done.settings.targets

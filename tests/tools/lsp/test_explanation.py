@@ -107,7 +107,7 @@ def test_what_does_not_fit_on_a_line_has_lines_of_its_own():
     ]
 
 
-def test_a_choice_between_longer_parts_is_told_by_branches():
+def test_a_choice_between_longer_parts_is_reported_by_branches():
     """An alternation that is not a list of words is one of several."""
     assert _outline("a.|b+") == [
         "one of these:",
@@ -139,7 +139,7 @@ def test_parts_say_where_they_stand():
 
 
 @given(st.text(alphabet="ab/.*+?|()[]^$\\d{2,}iP<>:-", max_size=40))
-def test_every_expression_can_be_told(expression):
+def test_every_expression_can_be_reported(expression):
     """Every parsed expression has a phrase, and its parts are in the text."""
     tree = language(expression).tree
     if tree is not None:

@@ -31,7 +31,7 @@ def _describe(text: str) -> str | None:
     return found[0] if found else None
 
 
-def test_a_pattern_is_told_part_by_part():
+def test_a_pattern_is_reported_part_by_part():
     """The part under the pointer is in bold, and an example shows what matches."""
     told = _describe(
         site(r'rewrite `^/press/(?P<page>[^/]‸+)\.html$` -> "/archive/$page"', 'test "/press/a.html" -> "/archive/a"')
@@ -60,7 +60,7 @@ def test_a_pattern_is_told_part_by_part():
         ("/a", "anywhere in the key:"),
     ],
 )
-def test_where_a_pattern_matches_is_told_first(source, reach):
+def test_where_a_pattern_matches_is_reported_first(source, reach):
     """Whether it is anchored is what its author forgets."""
     assert _describe(site(f'rewrite `‸{source}` -> "/b"')).startswith(f"Matches {reach}")
 
@@ -70,7 +70,7 @@ def test_an_endless_pattern_is_cut():
     assert _describe(site(f'rewrite `‸^{"/[a-z]" * 50}$` -> "/b"')).count("\n- ") == 61
 
 
-def test_a_pattern_with_a_mistake_is_not_told():
+def test_a_pattern_with_a_mistake_is_not_reported():
     """The diagnostic reports the mistake."""
     assert _describe(site('rewrite `^/‸(` -> "/b"')) is None
 
@@ -91,7 +91,7 @@ def test_a_pattern_with_a_mistake_is_not_told():
         ('"/‸b/$page"', None),
     ],
 )
-def test_what_a_template_names_is_told(template, told):
+def test_what_a_template_names_is_reported(template, told):
     """A group by its definition, a variable by what it holds."""
     text = _describe(
         f"# allow-file: unknown-group, unsafe-insertion, untested-rewrite\n{site(f'rewrite `^/a/(?P<page>[^/]+)$` -> {template}')}"
@@ -108,7 +108,7 @@ def test_what_a_template_names_is_told(template, told):
         ('test "/u"‸ -> error', "✓ `#2` takes the key: the template reads `user.username`, but nobody is signed in"),
     ],
 )
-def test_what_a_test_comes_to_is_told(test, told):
+def test_what_a_test_gives_is_reported(test, told):
     """Which rewrite takes the key, and what becomes of it."""
     text = _describe(site('rewrite move `^/a$` -> "/b"', 'rewrite `^/u$` -> jinja "/{{ user.username }}"', test))
     assert text.split("\n\n---\n\n")[0] == told
@@ -123,7 +123,7 @@ def test_what_a_test_comes_to_is_told(test, told):
         ("target si‸te { test 7 }", "target `site`: 0 rewrites"),
     ],
 )
-def test_what_is_known_of_a_rewrite_and_a_target_is_told(text, told):
+def test_what_is_known_of_a_rewrite_and_a_target_is_reported(text, told):
     """Its number and its tests, unless a mistake keeps them from being run."""
     assert _describe(text) == told
 
@@ -146,12 +146,12 @@ def test_a_finding_shows_what_the_manual_says_of_it():
 @pytest.mark.parametrize(
     "text", ["‸", "# a com‸ment\n", "target site { ‸ }", "# allow: nothing-kn‸own\ntarget site {}"]
 )
-def test_where_nothing_stands_nothing_is_told(text):
+def test_where_nothing_stands_nothing_is_reported(text):
     """Between statements, in comments."""
     assert "Matches" not in (_describe(text) or "")
 
 
-def test_of_a_file_that_is_not_there_nothing_is_told():
+def test_of_a_file_that_is_not_there_nothing_is_reported():
     """A request may come for a file that was closed."""
     analysis, _, offset = asked("‸")
     assert hover_at(analysis, "other.rules", offset) is None

@@ -115,7 +115,7 @@ def test_an_editor_that_counts_otherwise_and_knows_less_is_served_too(tmp_path):
         session.findings("two/b.rules")
 
 
-def test_with_a_configuration_more_can_be_said(tmp_path):
+def test_with_a_configuration_more_can_be_reported(tmp_path):
     """Its targets are known, and its rules are read together."""
     (tmp_path / "rules").mkdir()
     configuration = tmp_path / "proxy.yaml"
@@ -175,7 +175,7 @@ def test_places_are_counted_in_utf16(vscode):
     assert found.range.end == position
 
 
-def test_a_pattern_is_told_under_the_pointer(vscode):
+def test_a_pattern_is_reported_under_the_pointer(vscode):
     """In Markdown, with the range that it is about."""
     position = vscode.show("a.rules", site('rewrite `^/😀/(?P<re‸st>.*)$` -> "/b/$rest"'))
     found = vscode.wait(
@@ -186,7 +186,7 @@ def test_a_pattern_is_told_under_the_pointer(vscode):
     assert (found.range.start.character, found.range.end.character) == (12, 32)
 
 
-def test_where_nothing_stands_nothing_is_told(vscode):
+def test_where_nothing_stands_nothing_is_reported(vscode):
     """An answer without a hover."""
     position = vscode.show("a.rules", "‸\n")
     parameters = types.HoverParams(vscode.document("a.rules"), position)

@@ -124,7 +124,7 @@ def test_a_finding_says_all_that_is_known():
 
 
 @pytest.mark.parametrize(("markdown", "kind"), [(True, "markdown"), (False, "plaintext")])
-def test_an_editor_without_markdown_is_told_so(markdown, kind):
+def test_an_editor_without_markdown_gets_plain_text(markdown, kind):
     """The text is readable as it is."""
     assert Translation(markdown=markdown).markup("`x`").kind.value == kind
 
