@@ -102,6 +102,17 @@ def writable(request: pytest.FixtureRequest) -> Iterator[World]:
     yield from _world(request)
 
 
+@pytest.fixture(params=[*_STORES, *_READ_BY_BOTO3])
+def closable(request: pytest.FixtureRequest) -> Iterator[World]:
+    """Each store there is, empty; no other test uses it."""
+    if request.param in _AROUND_MEMORY:
+        yield from _world(request)
+        return
+    endpoint, _, reads = request.param.partition("_")
+    with a_bucket(request.getfixturevalue(endpoint), reads or "loop") as made:
+        yield World(endpoint, made.store, made.add)
+
+
 def _world(request: pytest.FixtureRequest) -> Iterator[World]:
     if request.param in _AROUND_MEMORY:
         made = in_memory()

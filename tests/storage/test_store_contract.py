@@ -731,19 +731,19 @@ async def test_an_upload_belongs_to_its_key(writable):
     await writable.store.abort_upload("a", upload)
 
 
-async def test_an_open_object_outlives_its_store(world):
+async def test_an_open_object_outlives_its_store(closable):
     """A store that is closed takes nothing from those who are reading."""
-    world.add("large", DIGITS * 100_000)
-    opened = await world.store.open("large", ANY)
-    await world.store.close()
+    closable.add("large", DIGITS * 100_000)
+    opened = await closable.store.open("large", ANY)
+    await closable.store.close()
     assert b"".join([chunk async for chunk in opened.chunks()]) == DIGITS * 100_000
     await opened.close()
 
 
-async def test_a_store_is_closed_twice(world):
+async def test_a_store_is_closed_twice(closable):
     """A store that is closed may be closed again."""
-    await world.store.close()
-    await world.store.close()
+    await closable.store.close()
+    await closable.store.close()
 
 
 async def _conditions(world, headers):
