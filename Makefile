@@ -34,13 +34,14 @@ test: $(STAMP)  ## Run the tests, but for those that need a browser, systemd or 
 
 # The layers take their turns one after the other, in one process each, beside the other tests, which often wait.
 $(PURE:%=test-%): test-%: $(STAMP)
-	@COVERAGE_FILE=build/coverage-$* $(BIN)/python -m pytest -q -m 'not integration' tests/$* --cov tornado_proxy.$* \
+	@COVERAGE_FILE=build/coverage-$* $(BIN)/python -m pytest -q -p no:pytest-lsp -m 'not integration' tests/$* --cov tornado_proxy.$* \
 	  --cov-branch --cov-report term-missing:skip-covered --cov-fail-under 100 >build/test-$*.log 2>&1 || \
 	  { cat build/test-$*.log; false; }
 	@printf "\n%s: 100 %% branch coverage by its own tests, %s\n" $* "$$(tail -n 1 build/test-$*.log)"
 
+# A file's tests run in one process, in their order: they share servers, and some change them.
 test-others: $(STAMP)
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not integration' $(PURE:%=--ignore tests/%)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m 'not integration' $(PURE:%=--ignore tests/%)
 
 check: $(STAMP)  ## Format, lint, types, architecture
 	$(BIN)/ruff format --check .
