@@ -6,6 +6,7 @@ import http.client
 import json
 import signal
 import socket
+import subprocess
 import threading
 import time
 from collections import defaultdict
@@ -41,8 +42,15 @@ class Editor:
 
     def in_place(self) -> None:
         """Write both files where they are, as one edit."""
-        self.one("a").write_text(_rules("a", self.edit))
-        self.one("b").write_text(_rules("b", self.edit))
+        for path in ("a", "b"):
+            self._overwrite(path)
+
+    def _overwrite(self, path: str) -> None:
+        # In a process of its own, as an editor is: the threads of the clients could hold this one after the file was
+        # emptied, and an empty file is a good one.
+        written = self.folder.with_name("written")
+        written.write_text(_rules(path, self.edit))
+        subprocess.run(["cp", str(written), str(self.one(path))], check=True)
 
     def by_rename(self) -> None:
         """Save as editors do: another file, renamed over."""
@@ -66,7 +74,7 @@ class Editor:
         prepared = self.folder.parent / f"prepared-{self.edit}"
         prepared.mkdir()
         (prepared / "b.rules").write_text(_rules("b", self.edit))
-        self.one("a").write_text(_rules("a", self.edit))
+        self._overwrite("a")
         prepared.rename(self.folder / "deep")
         self.one("b").unlink(missing_ok=True)
 
