@@ -10,7 +10,7 @@ import signal
 import socket
 import threading
 import time
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -254,29 +254,30 @@ def _is_alive(pid: int) -> bool:
     return True
 
 
-def test_the_end_finishes_what_runs(doomed):
-    """SIGTERM: no new connection is taken, a download ends whole, and the exit status is 0."""
-    proxy, admin = doomed
+@contextmanager
+def _ended_in_a_download(proxy, admin):
+    """A service that was asked to end while a client reads: the client gets all, and the exit status is 0."""
     with ExitStack() as stack:
         download = _begin_download(proxy.address, stack)
         admin.wait(lambda status: sum(worker["inFlight"] for worker in status["workers"]) == 1)
         proxy.process.terminate()
-        eventually(lambda: _refuses(proxy.address))
+        yield
         assert _is_whole(download)
     assert proxy.process.wait(timeout=START_LIMIT) == 0
+
+
+def test_the_end_finishes_what_runs(doomed):
+    """SIGTERM: no new connection is taken, a download ends whole, and the exit status is 0."""
+    proxy, _ = doomed
+    with _ended_in_a_download(*doomed):
+        eventually(lambda: _refuses(proxy.address))
 
 
 @pytest.mark.integration
 def test_a_download_that_outlasts_the_silence_of_a_stuck_worker_ends_whole(doomed):
     """A worker that drains is not taken for a stuck one, so it has the whole grace period."""
-    proxy, admin = doomed
-    with ExitStack() as stack:
-        download = _begin_download(proxy.address, stack)
-        admin.wait(lambda status: sum(worker["inFlight"] for worker in status["workers"]) == 1)
-        proxy.process.terminate()
+    with _ended_in_a_download(*doomed):
         time.sleep(supervisor.STUCK * supervisor.TICK + 3)
-        assert _is_whole(download)
-    assert proxy.process.wait(timeout=START_LIMIT) == 0
 
 
 def _refuses(address: tuple[str, int]) -> bool:

@@ -145,7 +145,7 @@ def test_a_set_that_comes_while_another_is_written_is_kept_too(snapshot, tmp_pat
         loop, changed, again, kept = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event(), []
 
         class Slow(LastGood):
-            """A directory that an edit comes to while it takes the first snapshot."""
+            """A directory; an edit arrives while it keeps the first snapshot."""
 
             def keep(self, snapshot):
                 kept.append(snapshot)

@@ -338,6 +338,13 @@ def test_nothing_is_watched_after_the_end():
     _story(story)
 
 
+async def _poked(follower, reload):
+    """Wait for the first reload, and poke for the second."""
+    await reload.reached(1)
+    follower.poke()
+    await reload.reached(2)
+
+
 def test_a_poke_has_the_edit_loaded():
     """After the quiet that follows it."""
 
@@ -345,12 +352,7 @@ def test_a_poke_has_the_edit_loaded():
         reload = _Counted()
         follower = Follower(_places, reload, NEVER, _Blind)
 
-        async def poked():
-            await reload.reached(1)
-            follower.poke()
-            await reload.reached(2)
-
-        await _followed(follower, poked())
+        await _followed(follower, _poked(follower, reload))
 
     _story(story)
 
@@ -362,13 +364,11 @@ def test_an_edit_is_loaded_once():
         reload = _Counted()
         follower = Follower(_places, reload, NEVER, _Blind)
 
-        async def poked():
-            await reload.reached(1)
-            follower.poke()
-            await reload.reached(2)
+        async def waited():
+            await _poked(follower, reload)
             await asyncio.sleep(0.1)
 
-        await _followed(follower, poked())
+        await _followed(follower, waited())
         assert reload.count == 2
 
     _story(story)
