@@ -107,10 +107,8 @@ class Builder:
                 continue
             name = _SINGLE_CLAUSES[keyword.type]
             if name in singles:
-                place, note = (
-                    Span(self.source, _start(keyword), _end(keyword)),
-                    Note("first given here", singles[name].span),
-                )
+                place = Span(self.source, _start(keyword), _end(keyword))
+                note = Note("first given here", singles[name].span)
                 message = f"`{keyword}` is given twice"
                 self.diagnostics.append(Diagnostic("repeated-clause", message, place, "keep one of them", (note,)))
             singles[name] = literals[0]

@@ -100,8 +100,10 @@ class WorkerHandle:
     async def activate(self, number: int, snapshot: Snapshot) -> None:
         """Waits until it serves a snapshot, or has ended; it is killed if it takes too long."""
         self._activating = 0
-        await self.call("activate", number, snapshot)
-        self._activating = None
+        try:
+            await self.call("activate", number, snapshot)
+        finally:
+            self._activating = None
 
     def post(self, method: Method, *arguments: object) -> None:
         """Calls a method of the worker without waiting."""

@@ -269,11 +269,9 @@ def _shielding(target: TargetRules, idle: Collection[int]) -> set[int]:
     languages, budget = target.languages, Budget(_EFFECT_STEPS)
     later = OverlapCandidates(languages)
     for index in reversed(range(len(languages))):
-        shared = (
-            overlap(languages[index], languages[each], budget.portion(budget.left))
-            for each in (later.find(index) if index in idle else ())
-        )
-        if not all(isinstance(each, NoKey) for each in shared):
+        candidates = later.find(index) if index in idle else ()
+        answers = (overlap(languages[index], languages[each], budget.portion(budget.left)) for each in candidates)
+        if not all(isinstance(answer, NoKey) for answer in answers):
             found.add(index)
         later.add(index)
     return found

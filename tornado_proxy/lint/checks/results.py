@@ -243,7 +243,8 @@ class KindChange(Check):
 _KIND_WORDS = {  # by whether files become directories
     True: ("file", "", "remove the last `/` of the result, or end the source with `/$`"),
     False: (
-        *("directory", "still "),
+        "directory",
+        "still ",
         "lead to a directory, whose index document the target names, or end the source with `[^/]$`",
     ),
 }

@@ -76,9 +76,12 @@ class MissingUser(Check):
                 if rewrite.template.reads_user:
                     request = next(_refused(target, configured, index, budget), None)
                     if request is not None:
-                        message = f"this reads the user, but {shown(request)} needs no sign-in: without a user it is "
+                        message = (
+                            f"this reads the user, but {shown(request)} needs no sign-in: "
+                            "without a user it is refused with 403"
+                        )
                         advice = "protect the path with a resource that names a provider, or ask `if user` first"
-                        yield LintFinding(f"{message}refused with 403", rewrite.statement.template.span, advice)
+                        yield LintFinding(message, rewrite.statement.template.span, advice)
 
 
 def _refused(target: TargetRules, configured: Target, index: int, budget: Budget) -> Iterator[str]:

@@ -313,7 +313,9 @@ def layout_edits(parsed: Parsed) -> Sequence[Edit]:
         return ()
     after = print_document(parsed.document)
     old, new = source.text.splitlines(keepends=True), after.splitlines(keepends=True)
-    if max(len(old), len(new)) > _MOST_LINES and old != new:
+    if old == new:
+        return ()
+    if max(len(old), len(new)) > _MOST_LINES:
         return (Edit(Span(source, 0, len(source.text)), after),)
     starts = [0, *accumulate(map(len, old))]
     return tuple(
