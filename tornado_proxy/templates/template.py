@@ -119,7 +119,7 @@ def refuse(mistakes: Iterable[TemplateMistake]) -> None:
         raise first
 
 
-def did_you_mean(name: str, names: Iterable[str]) -> str | None:
+def help_for_unknown(name: str, names: Iterable[str]) -> str | None:
     """Returns the help for an unknown name: the known name that is most similar to it."""
     from difflib import get_close_matches  # noqa: PLC0415 - a template without mistakes needs no suggestion
 

@@ -12,7 +12,7 @@ from tornado_proxy.templates.golang.numbers import Number
 
 # Names that each reading of a field looks up are not qualified.
 from tornado_proxy.templates.golang.values import INVALID, ExecutionError, Map, Nil, Struct, Value, type_of
-from tornado_proxy.templates.template import RenderBudget, TemplateMistake, did_you_mean
+from tornado_proxy.templates.template import RenderBudget, TemplateMistake, help_for_unknown
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -238,7 +238,7 @@ class Vocabulary:
         if name.capitalize() in _DATA:
             advice = f"did you mean `.{name.capitalize()}`? data is read with a dot before its name"
             return TemplateMistake(message, start, end, advice)
-        return TemplateMistake(message, start, end, did_you_mean(name, self.functions))
+        return TemplateMistake(message, start, end, help_for_unknown(name, self.functions))
 
 
 UNKNOWN = special(lambda _run, _dot, _arguments: INVALID, rest=ANY)

@@ -28,7 +28,7 @@ from tornado_proxy.templates.template import (
     RenderLimits,
     TargetKeyRewriteData,
     TemplateMistake,
-    did_you_mean,
+    help_for_unknown,
     refuse,
     trimmed,
 )
@@ -174,7 +174,7 @@ class TemplateCheck:
     def _group(self, name: str, start: int, end: int) -> None:
         if name not in self._groups:
             message = f"the source has no group `{name}`"
-            self.mistakes.append(TemplateMistake(message, start, end, did_you_mean(name, self._groups)))
+            self.mistakes.append(TemplateMistake(message, start, end, help_for_unknown(name, self._groups)))
         elif start >= self._start:
             self._references.add((start - self._start, end - self._start, name))
 
@@ -210,7 +210,7 @@ def _mistakes_of_path(value: Value, names: Sequence[str], start: int) -> Iterato
             known = sorted(member.decode() for member in members)
             listed = f"there are {', '.join(known)}" if known else None
             message = f"{parent} has no field `{name}`" if known else f"{parent} has no fields"
-            yield TemplateMistake(message, start, start + len(name), did_you_mean(name, known) or listed)
+            yield TemplateMistake(message, start, start + len(name), help_for_unknown(name, known) or listed)
             return
         try:
             value = read(value, name.encode(), budget)

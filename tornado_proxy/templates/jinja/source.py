@@ -17,7 +17,7 @@ from jinja2.parser import Parser
 
 from tornado_proxy.templates.jinja.filters import FILTERS, GLOBALS, TESTS
 from tornado_proxy.templates.jinja.views import NAMES, RECORDS
-from tornado_proxy.templates.template import Reference, TemplateMistake, did_you_mean, group_number, refuse
+from tornado_proxy.templates.template import Reference, TemplateMistake, group_number, help_for_unknown, refuse
 
 CLOSED = ("if", "for", "set", "with", "macro", "call", "filter", "raw")
 """The statements that end at an `end…` of their own."""
@@ -147,17 +147,19 @@ class TemplateReading:
             start, message, hint = node.lineno, _refusal(node), None
             match node:
                 case nodes.Filter() if node.name not in FILTERS:
-                    message, hint = f"unknown filter `{node.name}`", did_you_mean(node.name, FILTERS)
+                    message, hint = f"unknown filter `{node.name}`", help_for_unknown(node.name, FILTERS)
                 case nodes.Test() if node.name not in TESTS:
                     start = self._tokens.after(start)
-                    message, hint = f"unknown test `{node.name}`", did_you_mean(node.name, TESTS)
+                    message, hint = f"unknown test `{node.name}`", help_for_unknown(node.name, TESTS)
                 case nodes.Name() if node.name not in known_names | _SPECIAL_NAMES:
                     message = f"unknown variable `{node.name}`"
-                    hint = _path_to(node.name, groups) or did_you_mean(node.name, known_names)
+                    hint = _path_to(node.name, groups) or help_for_unknown(node.name, known_names)
                 case nodes.Getattr() if node.attr not in RECORDS.get(record := self._dotted(node.node), (node.attr,)):
                     start, fields = self._tokens.after(start), RECORDS[record]
                     message = f"`{record}` has no field `{node.attr}`"
-                    hint = did_you_mean(node.attr, fields) or "it has " + ", ".join(f"`{field}`" for field in fields)
+                    hint = help_for_unknown(node.attr, fields) or "it has " + ", ".join(
+                        f"`{field}`" for field in fields
+                    )
             if message is not None:
                 yield TemplateMistake(message, start, self._tokens.end(start), hint)
 
@@ -165,7 +167,7 @@ class TemplateReading:
         for name, start, end in self.group_references():
             number = group_number(name)
             if name not in names and (number is None or number > group_count):
-                yield TemplateMistake(f"the source has no group `{name}`", start, end, did_you_mean(name, names))
+                yield TemplateMistake(f"the source has no group `{name}`", start, end, help_for_unknown(name, names))
 
     def _dotted(self, node: nodes.Node) -> str:
         """Returns a chain of fields, `target.bucket`; it is empty unless it begins with a variable of `NAMES`."""

@@ -225,7 +225,9 @@ _TABLE = {
     "regexReplaceAll": budgeted(_replace, _PATTERN, STRING, STRING),
     "regexReplaceAllLiteral": budgeted(
         lambda budget, pattern, text, new: _replaced(budget, _compiled(budget, pattern), text, lambda _spans: new),
-        *(_PATTERN, STRING, STRING),
+        _PATTERN,
+        STRING,
+        STRING,
     ),
     "regexSplit": budgeted(_split, _PATTERN, STRING, INT),
 }
