@@ -11,6 +11,7 @@ from tornado_proxy.semantics.conditions import ContentRange
 from tornado_proxy.semantics.fields import Checksum
 from tornado_proxy.storage.errors import Unreachable, UpstreamError
 from tornado_proxy.storage.s3.boto3_reads import CHUNK, content_range, list_answer, object_info, opened
+from tornado_proxy.storage.s3.executor import Executor
 from tornado_proxy.storage.store import Entry, ObjectInfo
 
 
@@ -29,6 +30,25 @@ class Stream(io.BytesIO):
             self.entered.set()
             self.gate.wait(10)
         return super().read(amt)
+
+
+class LingeringExecutor(Executor):
+    """An executor whose threads are busy with a call for a while after its result is there."""
+
+    def __init__(self, threads: int, *, timeout: float) -> None:
+        super().__init__(threads, timeout=timeout)
+        self.gate = threading.Event()
+
+    def submit(self, function, *others, **options):
+        """Starts a call that begins when its end has been arranged."""
+        begun = threading.Event()
+        call = super().submit(lambda: begun.wait(10) and function(), *others, **options)
+        begun.set()
+        return call
+
+    def _ended(self, call) -> None:
+        self.gate.wait(10)
+        super()._ended(call)
 
 
 def answer(stream: Stream, **said) -> dict:
@@ -80,13 +100,16 @@ async def test_a_body_is_closed_at_once(executor):
     await body.close()
 
 
-async def test_a_body_is_closed_after_it_was_read(executor):
-    """A body whose chunks have all been read is closed as well."""
+async def test_a_body_is_closed_after_it_was_read():
+    """A body whose chunks have all been read is closed at once, though the thread that read the last lingers."""
+    executor = LingeringExecutor(1, timeout=5)
     stream = Stream(bytes(2 * CHUNK))
     body = opened(answer(stream), executor)
     assert sum([len(chunk) async for chunk in body.chunks()]) == 2 * CHUNK
     await body.close()
-    assert stream.closed
+    was_closed = stream.closed
+    executor.gate.set()
+    assert was_closed
 
 
 async def test_a_body_is_not_closed_under_its_readers_hands(executor):

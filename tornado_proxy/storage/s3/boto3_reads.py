@@ -73,7 +73,9 @@ class S3Object:
     async def _next_chunk(self) -> bytes:
         self._reading = self._executor.submit(self._read)
         with translated("reading a body"):
-            return await self._reading.result(self._executor.timeout)
+            chunk = await self._reading.result(self._executor.timeout)
+        self._reading = None  # its thread has left the body, though perhaps not yet the call
+        return chunk
 
     def _read(self) -> bytes:
         call = current_call()
