@@ -40,15 +40,16 @@ class LingeringExecutor(Executor):
         self.gate = threading.Event()
 
     def submit(self, function, *others, **options):
-        """Starts a call that begins when its end has been arranged."""
+        """Starts a call that begins when its caller waits for the result."""
         begun = threading.Event()
         call = super().submit(lambda: begun.wait(10) and function(), *others, **options)
-        begun.set()
-        return call
 
-    def _ended(self, call) -> None:
-        self.gate.wait(10)
-        super()._ended(call)
+        def linger() -> None:
+            call.outcome.add_done_callback(lambda _: self.gate.wait(10))
+            begun.set()
+
+        asyncio.get_running_loop().call_soon(linger)
+        return call
 
 
 def answer(stream: Stream, **said) -> dict:

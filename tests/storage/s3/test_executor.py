@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 import threading
 import time
@@ -260,11 +261,18 @@ async def test_a_closed_executor_makes_no_new_call(two_threads):
 
 
 async def test_threads_that_nobody_holds_end():
-    """A store that was closed leaves no thread behind, once nothing is read any more."""
+    """A store that was closed leaves no thread behind, once nothing is read any more; no garbage collection is needed."""
     executor = Executor(2)
-    thread = await executor.run(threading.current_thread)
-    del executor
-    await asyncio.to_thread(thread.join, 10)
+    begun = threading.Event()
+    call = executor.submit(lambda: begun.wait(10) and threading.current_thread())
+    begun.set()  # it is certain that the call is linked with the executor before it ends
+    thread = await call.result(10)
+    gc.disable()
+    try:
+        del executor, call
+        await asyncio.to_thread(thread.join, 10)
+    finally:
+        gc.enable()
     assert not thread.is_alive()
 
 

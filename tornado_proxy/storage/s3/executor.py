@@ -233,7 +233,7 @@ class Executor:
     def __init__(self, threads: int, queue: int = 1000, timeout: float = 60.0) -> None:
         self.timeout = timeout
         self._most = threads + queue
-        self._unfinished = 0
+        self._unfinished: set[BlockingCall[Any]] = set()
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="s3")
         self._is_closed = False
 
@@ -243,10 +243,17 @@ class Executor:
         """Starts a call that continues something begun, such as a body or an upload, without waiting for it."""
         call = BlockingCall(function, undo, math.inf)
         call.is_upload = is_upload
-        with _lock:
-            self._unfinished += 1
+        unfinished = self._unfinished
+        unfinished.add(call)
+
+        # A call is part of a circle of references. With the executor in it, the threads would live until the garbage
+        # collector runs.
+        def end(_: object) -> None:
+            unfinished.remove(call)
+            call.ended.set_result(None)
+
         made = self._pool.submit(call.make)
-        made.add_done_callback(lambda _: self._ended(call))
+        made.add_done_callback(end)
         # A call that is abandoned before it begins leaves the queue.
         call.outcome.add_done_callback(lambda _: made.cancel())
         return call
@@ -266,8 +273,8 @@ class Executor:
         """
         if self._is_closed:
             raise Unreachable("the store is closed")
-        if self._unfinished >= self._most:
-            raise Busy(f"{self._unfinished} calls to S3 are being made or wait for a thread")
+        if len(self._unfinished) >= self._most:
+            raise Busy(f"{len(self._unfinished)} calls to S3 are being made or wait for a thread")
         call = self.submit(function, undo, is_upload=is_upload)
         if not is_upload:
             call.progress = min(call.progress, time.monotonic())
@@ -276,11 +283,6 @@ class Executor:
     def close(self) -> None:
         """Makes no new calls; running ones may end."""
         self._is_closed = True
-
-    def _ended(self, call: BlockingCall[T]) -> None:
-        with _lock:
-            self._unfinished -= 1
-        call.ended.set_result(None)
 
 
 def ask(method: Callable[..., T], **parameters: object) -> T:
