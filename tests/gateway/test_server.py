@@ -160,7 +160,7 @@ async def test_too_many_open_files_pause_the_accepting(caplog):
     listening.listen()
     listening.setblocking(False)
     async with serve({"a": b"x"}) as site:
-        site.server.pause = 0.001
+        site.server.acceptor.pause = 0.001
         site.server.add_sockets([listening])
         client = Client(*await asyncio.open_connection(*listening.getsockname()))
         answer = await client.request("GET", "/a")
@@ -177,7 +177,7 @@ async def test_a_listener_without_descriptors_is_left_alone_for_a_while(caplog):
             listening.bind(("127.0.0.1", 0))
             listening.listen()
             listening.setblocking(False)
-            site.server.pause = 60
+            site.server.acceptor.pause = 60
             site.server.add_sockets([listening])
             with socket.create_connection(listening.getsockname()):
                 for _ in range(20):

@@ -247,7 +247,7 @@ def test_without_descriptors_connections_wait(caplog):
     """A process that can open no more files goes on as soon as it can, and says so."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with running(_store()) as server:
-        server.site.server.pause = 0.05
+        server.site.server.acceptor.pause = 0.05
         waiting = [socket.socket() for _ in range(6)]
         used = len([*Path("/proc/self/fd").iterdir()])
         resource.setrlimit(resource.RLIMIT_NOFILE, (used + 2, hard))

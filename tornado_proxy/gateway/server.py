@@ -44,24 +44,22 @@ class Opening:
     proxied: TrustedProxies = field(default_factory=TrustedProxies)
 
 
-class HttpServer:
-    """Serves HTTP/1 on the sockets given to `add_sockets`; gives each request to `begin`.
+class Acceptor:
+    """Accepts connections; gives each to `serve`, with the address of its peer.
 
-    `limits` and `opening` may be replaced while it serves; existing connections keep theirs. `pause` is the time in
-    seconds without accepting after the system ran out of descriptors or memory.
+    When the system is out of descriptors or memory, `make_room` may free some and return true; otherwise nothing is
+    accepted for `pause` seconds. The log calls the connections by `name`.
     """
 
     pause = 1.0
 
-    def __init__(self, begin: Begin, limits: Limits, opening: Opening | None = None) -> None:
-        self.limits = limits
-        self.opening = opening or Opening()
-        self._begin = begin
+    def __init__(
+        self, name: str, serve: Callable[[socket.socket, object], None], make_room: Callable[[], bool] = lambda: False
+    ) -> None:
+        self._name = name
+        self._serve = serve
+        self._make_room = make_room
         self._listening: list[socket.socket] = []
-        self._connections: set[Connection] = set()
-        self._opening: dict[Connection, asyncio.Task[None]] = {}  # the oldest first
-        self._gone = asyncio.Event()
-        self._gone.set()
 
     def add_sockets(self, sockets: Iterable[socket.socket]) -> None:
         """Accepts connections on sockets that listen already and do not block."""
@@ -69,26 +67,8 @@ class HttpServer:
             self._listening.append(each)
             self._resume(each)
 
-    async def shut_down(self, grace: float, *, leave_queue: bool = False) -> None:
-        """Stops accepting, waits up to `grace` seconds for running requests, and closes the rest.
-
-        Connections in the kernel's queue are served too, unless `leave_queue`: then another process, which holds the
-        same sockets, will accept them.
-        """
-        self._stop_listening(leave_queue=leave_queue)
-        for each in self._connections:
-            each.wind_down()
-        await self._until_gone(min(_LAST_CALL, grace))
-        for each in tuple(self._connections):
-            each.close_if_idle()
-        await self._until_gone(grace)
-        for each in tuple(self._connections):
-            each.close()
-            if opening := self._opening.get(each):
-                opening.cancel()
-        await self._gone.wait()
-
-    def _stop_listening(self, *, leave_queue: bool) -> None:
+    def stop(self, *, leave_queue: bool) -> None:
+        """Closes the sockets; accepts the connections in the kernel's queue first, unless `leave_queue`."""
         while self._listening:
             listening = self._listening.pop()
             asyncio.get_running_loop().remove_reader(listening)
@@ -109,16 +89,58 @@ class HttpServer:
             except (BlockingIOError, ConnectionAbortedError):
                 return
             except OSError as error:
-                self._pause(listening, error)
-                return
-            self._serve(connection, address)
+                if not self._make_room():
+                    self._pause(listening, error)
+                    return
+            else:
+                self._serve(connection, address)
 
     def _pause(self, listening: socket.socket, error: OSError) -> None:
         """Stops accepting for a while: a queue that cannot be emptied would keep the loop busy."""
-        _LOG.error("connections cannot be accepted: %s", error.strerror)
+        _LOG.error("%s cannot be accepted: %s", self._name, error.strerror)
         loop = asyncio.get_running_loop()
         loop.remove_reader(listening)
         loop.call_later(self.pause, self._resume, listening)
+
+
+class HttpServer:
+    """Serves HTTP/1 on the sockets given to `add_sockets`; gives each request to `begin`.
+
+    `limits` and `opening` may be replaced while it serves; existing connections keep theirs.
+    """
+
+    def __init__(self, begin: Begin, limits: Limits, opening: Opening | None = None) -> None:
+        self.limits = limits
+        self.opening = opening or Opening()
+        self.acceptor = Acceptor("connections", self._serve)
+        self._begin = begin
+        self._connections: set[Connection] = set()
+        self._opening: dict[Connection, asyncio.Task[None]] = {}  # the oldest first
+        self._gone = asyncio.Event()
+        self._gone.set()
+
+    def add_sockets(self, sockets: Iterable[socket.socket]) -> None:
+        """Accepts connections on sockets that listen already and do not block."""
+        self.acceptor.add_sockets(sockets)
+
+    async def shut_down(self, grace: float, *, leave_queue: bool = False) -> None:
+        """Stops accepting, waits up to `grace` seconds for running requests, and closes the rest.
+
+        Connections in the kernel's queue are served too, unless `leave_queue`: then another process, which holds the
+        same sockets, will accept them.
+        """
+        self.acceptor.stop(leave_queue=leave_queue)
+        for each in self._connections:
+            each.wind_down()
+        await self._until_gone(min(_LAST_CALL, grace))
+        for each in tuple(self._connections):
+            each.close_if_idle()
+        await self._until_gone(grace)
+        for each in tuple(self._connections):
+            each.close()
+            if opening := self._opening.get(each):
+                opening.cancel()
+        await self._gone.wait()
 
     def _serve(self, accepted: socket.socket, address: object) -> None:
         accepted.setblocking(False)

@@ -6,7 +6,6 @@ It answers even if requests have taken every other descriptor of the process.
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -24,6 +23,7 @@ from tornado.iostream import IOStream
 from tornado.web import Application, RedirectHandler, RequestHandler
 
 from tornado_proxy.config.server import LOG_LEVELS
+from tornado_proxy.gateway.server import Acceptor
 from tornado_proxy.pages.status import StatusPages
 from tornado_proxy.routing.request import host_name
 from tornado_proxy.service.administration import Administration
@@ -264,11 +264,7 @@ _HANDLERS: Mapping[str, tuple[type[_Handler], dict[str, Any]]] = {
 }
 PATHS = tuple(_HANDLERS)
 
-_LOG = logging.getLogger("tornado_proxy")
-
 _SPARE = 8  # connections that are accepted after the last descriptor is taken
-_PAUSE = 1.0  # seconds without accepting, once the spare descriptors are taken too
-_AT_ONCE = 16
 
 
 class AdminServer(HTTPServer):
@@ -280,22 +276,20 @@ class AdminServer(HTTPServer):
     def initialize(self, *arguments: Any, **options: Any) -> None:
         """Takes what `HTTPServer` takes; called by Tornado."""
         super().initialize(*arguments, **options)
-        self._listening: list[socket.socket] = []
+        self._acceptor = Acceptor("connections to the admin listener", self._handle_connection, self._make_room)
+        self._wanted = _SPARE
         self._spare: list[int] = []
 
     def add_sockets(self, sockets: Iterable[socket.socket]) -> None:
         """Accepts connections on sockets that do not block."""
         IOLoop.current()  # imports modules, for which there may be no descriptor later
-        for each in sockets:
-            self._listening.append(each)
-            self._resume(each)
+        self._fill()
+        self._acceptor.add_sockets(sockets)
 
     def stop(self) -> None:
         """Accepts no more, and closes the sockets."""
-        while self._listening:
-            listening = self._listening.pop()
-            asyncio.get_running_loop().remove_reader(listening)
-            listening.close()
+        self._acceptor.stop(leave_queue=True)
+        self._wanted = 0
         while self._spare:
             os.close(self._spare.pop())
 
@@ -309,36 +303,17 @@ class AdminServer(HTTPServer):
             self.handle_stream(IOStream(connection), address)
         else:
             super()._handle_connection(connection, address)
+        self._fill()
 
-    def _resume(self, listening: socket.socket) -> None:
-        if listening in self._listening:
-            self._fill()
-            asyncio.get_running_loop().add_reader(listening, self._accept, listening)
-
-    def _accept(self, listening: socket.socket) -> None:
-        for _ in range(_AT_ONCE):
-            try:
-                connection, address = listening.accept()
-            except (BlockingIOError, ConnectionAbortedError):
-                return
-            except OSError as error:
-                if not self._spare:
-                    self._pause(listening, error)
-                    return
-                # If a thread takes this descriptor first, the next turn of the loop gives up another one.
-                os.close(self._spare.pop())
-            else:
-                self._handle_connection(connection, address)
-
-    def _pause(self, listening: socket.socket, error: OSError) -> None:
-        """Accepts nothing for a while: a queue that cannot be emptied would keep the loop busy."""
-        _LOG.error("connections to the admin listener cannot be accepted: %s", error.strerror)
-        loop = asyncio.get_running_loop()
-        loop.remove_reader(listening)
-        loop.call_later(_PAUSE, self._resume, listening)
+    def _make_room(self) -> bool:
+        """Gives up a spare descriptor; if a thread takes it before the connection does, the next one is given up."""
+        if not self._spare:
+            return False
+        os.close(self._spare.pop())
+        return True
 
     def _fill(self) -> None:
         """Opens spare descriptors, as many as it can."""
         with suppress(OSError):
-            while self._listening and len(self._spare) < _SPARE:
+            while len(self._spare) < self._wanted:
                 self._spare.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
