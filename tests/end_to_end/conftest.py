@@ -1,4 +1,4 @@
-"""An S3 for the program to ask, and a bucket for each module of tests."""
+"""An S3 server in the test process, and a bucket for each test module."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from running import Bucket
 
 @pytest.fixture(scope="session")
 def s3_endpoint() -> Iterator[str]:
-    """The endpoint of an S3 in this process."""
+    """Runs an S3 server in this process, and returns its endpoint."""
     from moto.server import ThreadedMotoServer  # noqa: PLC0415 - slow to import, and only these tests need it
 
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
@@ -25,7 +25,7 @@ def s3_endpoint() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def bucket(s3_endpoint, request) -> Iterator[Bucket]:
-    """A bucket of the module's own."""
-    made = Bucket.create(s3_endpoint, re.sub(r"[^a-z0-9]+", "-", request.module.__name__.rpartition(".")[2].lower()))
-    yield made
-    made.client.close()
+    """A bucket that only the module uses."""
+    created = Bucket.create(s3_endpoint, re.sub(r"[^a-z0-9]+", "-", request.module.__name__.rpartition(".")[2].lower()))
+    yield created
+    created.client.close()

@@ -1,4 +1,4 @@
-"""What operators see and do through the admin listener of a running service."""
+"""The admin listener of a running service: health, status, reload, metrics and the status page."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from administering import RULES, service
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Where the files of the service are."""
+    """The folder of the service's files."""
     return tmp_path_factory.mktemp("admin")
 
 
 @pytest.fixture(scope="module")
 def running(folder):
-    """A service."""
+    """A running service and its admin listener."""
     with service(folder) as (proxy, admin):
         yield proxy, admin
 
 
 @pytest.fixture
 def admin(running, folder):
-    """The admin listener, once good files are in force."""
+    """The admin listener, after good files were loaded."""
     (folder / "rules" / "site.rules").write_text(RULES.format("good"))
     running[1].reload()
     return running[1]
 
 
 def test_a_service_is_healthy_and_ready(admin):
-    """Probes get what they ask for."""
+    """The probes for health and readiness are answered with 200."""
     assert admin.ask("GET", "/-/healthy") == (200, "healthy\n")
     assert admin.ask("GET", "/-/ready") == (200, "ready\n")
 
 
-def test_the_status_says_what_is_in_force(admin, folder):
-    """Generation, files, targets and workers are shown, and that nothing is wrong."""
+def test_the_status_describes_the_generation_in_force(admin, folder):
+    """The status names the files, the targets and the generation of each worker, and no failed reload."""
     status = admin.status()
     assert status["ready"]
     assert status["files"] == [str(folder / "proxy.yaml"), str(folder / "rules" / "site.rules")]
@@ -49,8 +49,8 @@ def test_the_status_says_what_is_in_force(admin, folder):
     assert [worker["generation"] for worker in status["workers"]] == [status["generation"]]
 
 
-def test_a_reload_answers_with_its_report(admin, folder):
-    """What the edit changed is in the answer, and in force when it comes."""
+def test_a_reload_is_answered_with_its_report(admin, folder):
+    """The answer to a reload reports the edit, which is then in force."""
     (folder / "rules" / "site.rules").write_text(RULES.format("better"))
     code, report = admin.reload()
     assert (code, report["outcome"]) == (200, "loaded")
@@ -58,7 +58,7 @@ def test_a_reload_answers_with_its_report(admin, folder):
 
 
 def test_a_bad_edit_is_answered_with_its_diagnostics(admin, folder):
-    """422, the place of the mistake, and metrics that an alert can watch."""
+    """A bad edit is answered with 422 and the place of the mistake, and a metric reports the failure."""
     generation = admin.status()["generation"]
     (folder / "rules" / "site.rules").write_text("target site { rewrite `^/(` }")
     code, report = admin.reload()
@@ -69,8 +69,8 @@ def test_a_bad_edit_is_answered_with_its_diagnostics(admin, folder):
     assert admin.status()["lastFailedAttempt"]["digest"] == report["digest"]
 
 
-def test_a_bad_edit_that_is_taken_back_alarms_nobody_any_more(admin, folder):
-    """The metric is 1 again once the files say what is in force."""
+def test_a_bad_edit_that_is_reverted_raises_no_alarm(admin, folder):
+    """The metric is 1 again once the files are those in force."""
     good = (folder / "rules" / "site.rules").read_text()
     (folder / "rules" / "site.rules").write_text("target site {")
     admin.reload()
@@ -80,8 +80,8 @@ def test_a_bad_edit_that_is_taken_back_alarms_nobody_any_more(admin, folder):
 
 
 @pytest.mark.parametrize("name", ["proxy.yaml", "rules/site.rules"])
-def test_a_pipe_in_the_place_of_a_file_stops_nothing(admin, folder, name):
-    """It is refused without being waited for, and the file loads once it is back."""
+def test_a_named_pipe_instead_of_a_file_is_refused(admin, folder, name):
+    """A named pipe is refused without a wait for a writer, and the file loads once it is back."""
     good = (folder / name).read_bytes()
     (folder / name).unlink()
     os.mkfifo(folder / name)
@@ -93,14 +93,14 @@ def test_a_pipe_in_the_place_of_a_file_stops_nothing(admin, folder, name):
 
 
 def test_requests_are_counted(admin, running):
-    """A request that a rewrite took shows in the metrics."""
+    """A request whose key a rewrite matches is counted in the metrics."""
     before = admin.metric("tornado_proxy_rewrite_hits_total")
     running[0].request("GET", "/a")
     assert admin.metric("tornado_proxy_rewrite_hits_total") == before + 1
 
 
-def test_a_bucket_that_boto3_takes_for_none_is_refused(admin, folder):
-    """An edit of which no client can be made is an edit that is refused, and not the end."""
+def test_an_endpoint_that_boto3_refuses_is_a_refused_edit(admin, folder):
+    """An edit with an endpoint that boto3 refuses is refused, and the service runs on."""
     path = folder / "proxy.yaml"
     good = path.read_text()
     path.write_text(good.replace('s3Endpoint: "', 's3Endpoint: "http://[::1/'))
@@ -112,14 +112,14 @@ def test_a_bucket_that_boto3_takes_for_none_is_refused(admin, folder):
 
 
 def test_the_status_has_the_probe_of_each_target(admin):
-    """What the last probe of the bucket found is shown, and is a metric."""
+    """The status and a metric show the result of the last probe of the bucket."""
     probe = admin.wait(lambda status: status["targets"]["site"]["probe"])["targets"]["site"]["probe"]
     assert (probe["up"], probe["granted"]) == (True, ["s3:ListBucket", "s3:GetObject"])
     assert admin.metric("tornado_proxy_target_up") == 1
 
 
 def test_an_edit_is_probed_at_once(admin, folder):
-    """It may name other buckets; nobody waits for the interval to end."""
+    """An edit may name other buckets, so they are probed before the interval ends."""
     before = admin.wait(lambda status: status["targets"]["site"]["probe"])["targets"]["site"]["probe"]["at"]
     (folder / "rules" / "site.rules").write_text(RULES.format("probed"))
     admin.reload()
@@ -127,28 +127,28 @@ def test_an_edit_is_probed_at_once(admin, folder):
 
 
 def _shape(value):
-    """The names in a JSON value, whatever stands under them."""
+    """Returns the names in a JSON value without their values; the first item stands for a whole array."""
     if isinstance(value, dict):
-        return {name: _shape(each) for name, each in value.items()}
-    return [_shape(each) for each in value[:1]] if isinstance(value, list) else None
+        return {name: _shape(member) for name, member in value.items()}
+    return [_shape(item) for item in value[:1]] if isinstance(value, list) else None
 
 
 def test_the_status_has_the_documented_shape(admin, folder):
-    """docs/operations.md shows every name, none that is not there, and the diagnostic of its mistake."""
+    """docs/operations.md shows every name of the status and no other, and the diagnostic of its mistake."""
     (folder / "rules" / "site.rules").write_text("target site {\n    rewrite `^/(` -> `/`\n}\n")
     admin.reload()
     admin.wait(lambda status: status["targets"]["site"]["probe"])
     text = (Path(__file__).parents[2] / "docs" / "operations.md").read_text(encoding="utf-8")
-    (documented,) = re.findall(r"`/-/status`:\n\n```json\n(.*?)```", text, re.DOTALL)
-    status, shown = admin.status(), json.loads(documented)
-    assert _shape(status) == _shape(shown)
+    (example,) = re.findall(r"`/-/status`:\n\n```json\n(.*?)```", text, re.DOTALL)
+    status, documented = admin.status(), json.loads(example)
+    assert _shape(status) == _shape(documented)
     for attempt in ("lastAttempt", "lastFailedAttempt"):
-        (diagnostic,), (expected,) = (each[attempt]["diagnostics"] for each in (status, shown))
+        (diagnostic,), (expected,) = (shown[attempt]["diagnostics"] for shown in (status, documented))
         assert diagnostic == {**expected, "file": str(folder / "rules" / "site.rules")}
 
 
 def test_the_status_page_shows_edits_requests_and_rewrites(admin, running, folder):
-    """Why an edit was refused with the line of it, which rewrite took keys, and which request was refused why."""
+    """The status page shows the line that a refused edit fails at, the rewrites, and why a request was refused."""
     proxy, good = running[0], (folder / "rules" / "site.rules").read_text()
     proxy.request("GET", "/a")
     proxy.request("POST", "/a?token=s3cret")
@@ -167,7 +167,7 @@ def test_the_status_page_shows_edits_requests_and_rewrites(admin, running, folde
 
 
 def test_the_status_page_explains_a_path_as_the_command_does(admin):
-    """By the rules in force, with the rewrite that matches and the plan."""
+    """The status page shows the rewrite that matches a path, and the object key, by the rules in force."""
     _, page = admin.ask("GET", "/-/?method=GET&path=/spring")
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
     assert "GET /spring target site, mounted at /" in text
@@ -176,19 +176,19 @@ def test_the_status_page_explains_a_path_as_the_command_does(admin):
 
 
 @pytest.mark.parametrize("path", ["/%", "/..", "/" + "a" * 2047, "no-slash", "/%00", "/\N{SNOWMAN}"])
-def test_the_status_page_explains_whatever_is_typed(admin, path):
-    """A path that cannot be one is refused as a request with it would be."""
+def test_the_status_page_explains_any_input(admin, path):
+    """The status page shows a plan for any method, host and path, malformed ones included."""
     code, page = admin.ask("GET", f"/-/?method=BREW&host=%22&file=/&path={quote(path)}")
     assert code == 200
     assert "<dt>plan</dt>" in page
 
 
 def test_the_hits_of_a_rewrite_outlive_an_edit_of_another(admin, running, folder):
-    """An unchanged rewrite counts on."""
+    """The hits of an unchanged rewrite are kept when another rewrite is added."""
 
     def hits():
-        found = json.loads(admin.ask("GET", "/-/rewrites")[1])["rewrites"]
-        return [(each["source"], each["hits"]) for each in found]
+        rewrites = json.loads(admin.ask("GET", "/-/rewrites")[1])["rewrites"]
+        return [(rewrite["source"], rewrite["hits"]) for rewrite in rewrites]
 
     running[0].request("GET", "/a")
     (before,) = hits()

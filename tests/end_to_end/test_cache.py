@@ -1,4 +1,4 @@
-"""A cache in two workers: what is purged or written is forgotten by both."""
+"""A cache in two workers: both forget an object that was purged or written."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ targets:
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory):
-    """A service of two workers that keep objects, and its admin listener."""
+    """A service of two workers with a cache, and its admin listener."""
     folder = tmp_path_factory.mktemp("cache")
     with (
         endless_s3() as (endpoint, _),
@@ -40,7 +40,7 @@ def pair(tmp_path_factory):
 
 
 def _ask(proxy, method: str, path: str) -> str | None:
-    """What the cache knew of an object, on a connection of its own."""
+    """Sends a request on its own connection; returns the `X-Cache` header of the answer."""
     with closing(http.client.HTTPConnection(*proxy.address, timeout=60)) as connection:
         connection.request(method, path)
         answer = connection.getresponse()
@@ -50,54 +50,54 @@ def _ask(proxy, method: str, path: str) -> str | None:
 
 
 @contextmanager
-def _only(admin: Admin, place: int) -> Iterator[None]:
-    """Have one of the two workers answer; the other is stopped meanwhile, and has heard everything after."""
+def _only_worker(admin: Admin, index: int) -> Iterator[None]:
+    """Lets one of the two workers answer: the other is stopped until the block ends, then catches up."""
     pids = [worker["pid"] for worker in admin.status()["workers"]]
-    os.kill(pids[1 - place], signal.SIGSTOP)
+    os.kill(pids[1 - index], signal.SIGSTOP)
     try:
         yield
     finally:
-        os.kill(pids[1 - place], signal.SIGCONT)
-    admin.ask("GET", "/metrics")  # answered by each worker after all that it was sent before
+        os.kill(pids[1 - index], signal.SIGCONT)
+    admin.ask("GET", "/metrics")  # each worker answers this after the messages that it got before
 
 
-def _known(proxy, admin: Admin, path: str) -> list[str | None]:
-    """What each worker knew of an object."""
-    known = []
-    for place in range(2):
-        with _only(admin, place):
-            known.append(_ask(proxy, "GET", path))
-    return known
+def _x_cache_of_each(proxy, admin: Admin, path: str) -> list[str | None]:
+    """Requests an object from each worker; returns the `X-Cache` headers of their answers."""
+    headers = []
+    for index in range(2):
+        with _only_worker(admin, index):
+            headers.append(_ask(proxy, "GET", path))
+    return headers
 
 
 def test_a_purge_reaches_all_workers(pair):
-    """Each worker keeps an object by itself; a purge makes both forget it, and says so."""
+    """A purge removes an object from the caches of both workers, and its answer counts both."""
     proxy, admin = pair
-    assert [_known(proxy, admin, "/purged.txt") for _ in range(2)] == [["miss", "miss"], ["hit", "hit"]]
+    assert [_x_cache_of_each(proxy, admin, "/purged.txt") for _ in range(2)] == [["miss", "miss"], ["hit", "hit"]]
     status, text = admin.ask("POST", "/-/purge?target=site&prefix=purged")
     assert (status, json.loads(text)) == (200, {"purged": 2})
-    assert _known(proxy, admin, "/purged.txt") == ["miss", "miss"]
+    assert _x_cache_of_each(proxy, admin, "/purged.txt") == ["miss", "miss"]
 
 
 def test_a_write_reaches_all_workers(pair):
-    """What one worker removes, the other forgets."""
+    """An object that one worker deletes is removed from the cache of the other."""
     proxy, admin = pair
-    assert _known(proxy, admin, "/written.txt") == ["miss", "miss"]
-    with _only(admin, 0):
+    assert _x_cache_of_each(proxy, admin, "/written.txt") == ["miss", "miss"]
+    with _only_worker(admin, 0):
         _ask(proxy, "DELETE", "/written.txt")
-    assert _known(proxy, admin, "/written.txt") == ["miss", "miss"]
+    assert _x_cache_of_each(proxy, admin, "/written.txt") == ["miss", "miss"]
 
 
 def test_a_target_without_a_cache_cannot_be_purged(pair):
-    """A wrong name is an error, not a success that purged nothing."""
+    """A purge of an unknown target is answered with 404 instead of a success that purged nothing."""
     _, admin = pair
     assert admin.ask("POST", "/-/purge?target=typo") == (404, "target `typo` has no cache\n")
 
 
 def test_requests_are_counted_in_all_workers(pair):
-    """The metrics of both workers are added up."""
+    """The metrics are the sums over both workers."""
     proxy, admin = pair
     before = admin.metric("tornado_proxy_cache_requests_total")
-    _known(proxy, admin, "/counted.txt")
+    _x_cache_of_each(proxy, admin, "/counted.txt")
     assert admin.metric("tornado_proxy_cache_requests_total") == before + 2
     assert admin.metric("tornado_proxy_cache_bytes") > 0

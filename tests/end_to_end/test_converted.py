@@ -1,4 +1,4 @@
-"""The worked example of docs/migrating-from-s3-proxy.md: converted, served, and asked what its table says."""
+"""The worked example of docs/migrating-from-s3-proxy.md: converted, served, and requested as in its table."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import gzip
 import http.client
 import re
 import ssl
-import time
 from base64 import b64encode
 from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,6 +13,7 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
+from administering import eventually
 from issuer import running_issuer
 from running import Bucket, Response, form, start_proxy
 
@@ -36,13 +36,13 @@ OBJECTS = {
 }
 
 
-def _staff(name, groups="staff"):
+def _staff_headers(name, groups="staff"):
     return {"X-User": name, "X-Email": f"{name}@example.org", **({"X-Groups": groups} if groups else {})}
 
 
 @contextmanager
-def _hooks():
-    """A receiver of webhooks: its URL, and the bodies that it was sent."""
+def _webhook_receiver():
+    """Runs a receiver of webhooks; returns its URL and the list of the bodies that it got."""
     bodies = []
 
     class Receiver(BaseHTTPRequestHandler):
@@ -64,53 +64,53 @@ def _hooks():
 
 
 @pytest.fixture(scope="module")
-def world(s3_endpoint, tmp_path_factory):
-    """The example as it runs: a function that asks it, the bucket, and what the webhooks were sent."""
+def example(s3_endpoint, tmp_path_factory):
+    """The example, served: a function that sends requests, the bucket, the webhooks' bodies and the report."""
     folder = tmp_path_factory.mktemp("converted")
     bucket = Bucket.create(s3_endpoint, "press")
     for key, content in OBJECTS.items():
         bucket.put(key, content, ContentType="text/html" if key.endswith("html") else "text/plain")
     bucket.put("public/photo.txt", b"a photo", Metadata={"credit": "Bob"}, ContentType="text/plain")
-    with running_issuer() as issuer, _hooks() as (hooks, bodies):
-        places = {
+    with running_issuer() as issuer, _webhook_receiver() as (receiver_url, bodies):
+        urls = {
             "https://s3.example.org": s3_endpoint,
             "https://login.example.org": issuer.url,
             "https://policy.example.org/allow": f"{issuer.url}/policy",
-            "https://hooks.example.org": hooks,
+            "https://hooks.example.org": receiver_url,
         }
         text = CONFIGURATION
-        for name, place in places.items():
-            text = text.replace(name, place)
+        for name, url in urls.items():
+            text = text.replace(name, url)
         (folder / "conf.yaml").write_text(text)
         out = folder / "new"
         assert main(["convert", "s3-proxy", str(folder / "conf.yaml"), "--out", str(out)]) == 1
-        made = (out / "tornado-proxy.yaml").read_text()
-        served = made.replace("port: 8443", "port: 0").replace("port: 9090", "port: 0")
+        converted = (out / "tornado-proxy.yaml").read_text()
+        served = converted.replace("port: 8443", "port: 0").replace("port: 9090", "port: 0")
         with start_proxy(out, served) as proxy:
-            yield _asking(proxy, issuer), bucket, bodies, (out / "report.md").read_text()
+            yield _requester(proxy, issuer), bucket, bodies, (out / "report.md").read_text()
     bucket.client.close()
 
 
-def _asking(proxy, issuer):
+def _requester(proxy, issuer):
     tls = ssl.create_default_context()
     tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
-    who = {
+    headers_by_client = {
         "nobody": {},
         "ann's password": {"Authorization": "Basic " + b64encode(b"ann:secret of ann").decode()},
         "a page of `https://app.example.org`": {"Origin": "https://app.example.org"},
         "a client that takes gzip": {"Accept-Encoding": "gzip"},
         "a token of the group `board`": {"Authorization": f"Bearer {issuer.token(groups=['board'])}"},
         "a token of another group": {"Authorization": f"Bearer {issuer.token()}"},
-        "dan of the staff": _staff("dan"),
-        "root of the staff": _staff("root"),
-        "dan, who is in no group": _staff("dan", groups=""),
+        "dan of the staff": _staff_headers("dan"),
+        "root of the staff": _staff_headers("root"),
+        "dan, who is in no group": _staff_headers("dan", groups=""),
     }
 
-    def ask(method, path, by):
+    def ask(method, path, client):
         headers, body = form("new.txt", b"new") if method == "PUT" else ({}, None)
         connection = http.client.HTTPSConnection(*proxy.address, timeout=30, context=tls)
         with closing(connection):
-            connection.request(method, path, body, {**headers, **who[by]})
+            connection.request(method, path, body, {**headers, **headers_by_client[client]})
             answer = connection.getresponse()
             content, pairs = answer.read(), answer.getheaders()
         plain = gzip.decompress(content) if ("Content-Encoding", "gzip") in pairs else content
@@ -120,24 +120,24 @@ def _asking(proxy, issuer):
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: " ".join(row[:3]))
-def test_the_example_answers_what_its_table_says(world, row):
-    """Each row, in its order; what it shows stands in the headers or in the body."""
-    ask, *_ = world
-    method, path, by, status, shown = row
-    answer = ask(method, path, by)
+def test_the_example_answers_as_in_its_table(example, row):
+    """Each row has the documented status, and its excerpt is in the headers or the body of the answer."""
+    ask, *_ = example
+    method, path, client, status, excerpt = row
+    answer = ask(method, path, client)
     assert answer.status == int(status)
     lines = [*(f"{name.title()}: {value}" for name, value in answer.headers.items()), answer.text]
-    assert shown in "\n".join(lines)
+    assert excerpt in "\n".join(lines)
 
 
-def test_the_table_was_found():
-    """All of its rows."""
+def test_every_row_of_the_table_is_read():
+    """Every row of the table is read from the page."""
     assert len(ROWS) == EXAMPLE.count("\n| GET") + EXAMPLE.count("\n| PUT") + EXAMPLE.count("\n| DELETE")
 
 
-def test_an_upload_of_the_example_has_what_it_is_stored_with(world):
-    """Below the user's directory, with metadata, headers and storage class."""
-    ask, bucket, *_ = world
+def test_an_upload_of_the_example_is_stored_with_its_metadata(example):
+    """An upload is stored in the user's directory, with metadata, headers and storage class."""
+    ask, bucket, *_ = example
     assert ask("PUT", "/home/stored/", "dan of the staff").status == 201
     stored = bucket.client.head_object(Bucket="press", Key="homes/dan/stored/new.txt")
     assert (stored["Metadata"], stored["CacheControl"], stored["StorageClass"]) == (
@@ -147,17 +147,14 @@ def test_an_upload_of_the_example_has_what_it_is_stored_with(world):
     )
 
 
-def test_the_webhook_of_the_example_is_called(world):
-    """In the background, soon after the answer."""
-    ask, _, bodies, _ = world
+def test_the_webhook_of_the_example_is_called(example):
+    """The webhook is called soon after the answer."""
+    ask, _, bodies, _ = example
     assert ask("GET", "/press/photo.txt", "nobody").status == 200
-    end = time.monotonic() + 10
-    while not any(b'"photo.txt"' in each for each in bodies) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert any(b'"photo.txt"' in each for each in bodies)
+    eventually(lambda: any(b'"photo.txt"' in body for body in bodies))
 
 
-def test_nothing_of_the_example_is_left_out(world):
-    """The report has no such chapter."""
-    assert "## Left out" not in world[3]
-    assert "## Closed" not in world[3]
+def test_the_example_is_converted_completely(example):
+    """The report has no chapter about options that were left out or closed."""
+    assert "## Left out" not in example[3]
+    assert "## Closed" not in example[3]

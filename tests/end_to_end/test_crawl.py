@@ -1,4 +1,4 @@
-"""Listing pages behind a rewrite and a prefix, crawled as a reader would: every link leads to its object."""
+"""Listing pages behind a rewrite and a prefix, crawled: every link leads to its object."""
 
 from __future__ import annotations
 
@@ -32,62 +32,62 @@ NAMES = [
 
 
 class _Links(HTMLParser):
-    """The links of a page."""
+    """The targets of the links of an HTML page."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
-        self.found: list[str] = []
+        self.targets: list[str] = []
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.extend(value for name, value in attrs if tag == "a" and name == "href" and value)
+        self.targets.extend(value for name, value in attrs if tag == "a" and name == "href" and value)
 
 
 @pytest.fixture(scope="module")
 def proxy(bucket, tmp_path_factory):
-    """A server whose only listing is reached through a rewrite."""
+    """A server with one listing, which is reached through a rewrite."""
     for name in NAMES:
         bucket.put(f"pre fix/inner/secret place/{name}", name.encode())
     bucket.put("pre fix/inner/secret place/", b"")
     bucket.put("pre fix/inner/secret placement/other.txt", b"never to be seen")
     configuration = CONFIGURATION.format(name=bucket.name, endpoint=bucket.endpoint)
-    with start_proxy(tmp_path_factory.mktemp("crawl"), configuration, files=RULES) as running:
-        yield running
+    with start_proxy(tmp_path_factory.mktemp("crawl"), configuration, files=RULES) as started:
+        yield started
 
 
 def _crawl(proxy, start: str) -> Iterator[tuple[str, str, str]]:
-    """Every page and file that can be reached by links below a start: path, type, text."""
-    waiting, seen = [start], set()
-    while waiting:
-        path = waiting.pop()
+    """Yields path, type and text of every page and file that links lead to below `start`."""
+    pending, seen = [start], set()
+    while pending:
+        path = pending.pop()
         if path in seen:
             continue
         seen.add(path)
         answer = proxy.request("GET", path)
         assert answer.status == 200, path
-        kind = answer.headers["content-type"]
-        yield path, kind, answer.text
-        if kind.startswith("text/html"):
-            links = (urljoin(path, link) for link in _Links(answer.text).found)
-            waiting.extend(link for link in links if urlsplit(link).path.startswith(start))
+        content_type = answer.headers["content-type"]
+        yield path, content_type, answer.text
+        if content_type.startswith("text/html"):
+            links = (urljoin(path, link) for link in _Links(answer.text).targets)
+            pending.extend(link for link in links if urlsplit(link).path.startswith(start))
 
 
 def test_every_object_is_reached_by_links_alone(proxy):
-    """A crawl from the top reaches each object once, whatever its name."""
-    files = [text for _, kind, text in _crawl(proxy, "/m/public/") if not kind.startswith("text/html")]
+    """A crawl from the top reaches each object once, whatever characters its name has."""
+    files = [text for _, content_type, text in _crawl(proxy, "/m/public/") if not content_type.startswith("text/html")]
     assert sorted(files) == sorted(NAMES)
 
 
-def test_no_page_shows_where_its_objects_are(proxy):
-    """Neither the prefix nor the rewritten key shows in a page."""
-    for _, kind, text in _crawl(proxy, "/m/public/"):
-        if kind.startswith("text/html"):
+def test_no_page_shows_the_prefix_or_the_rewritten_key(proxy):
+    """A page shows neither the bucket's prefix nor the rewritten key."""
+    for _, content_type, text in _crawl(proxy, "/m/public/"):
+        if content_type.startswith("text/html"):
             assert "secret" not in text
             assert "pre fix" not in text
 
 
 def test_a_slash_redirect_keeps_the_request_path(proxy):
-    """A directory asked for without its slash is redirected to what was asked, never to where it is."""
+    """A directory requested without its slash is redirected to the requested path, not to the rewritten key."""
     answer = proxy.request("GET", "/m/public/sub%20dir?x=1")
     assert (answer.status, answer.headers["location"]) == (302, "/m/public/sub%20dir/?x=1")
 

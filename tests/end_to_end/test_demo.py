@@ -1,4 +1,4 @@
-"""The demo as a newcomer meets it: ready soon, and everything that it says to try works."""
+"""The demo: it starts fast, and every command that it prints works."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from urllib.parse import urljoin
 import pytest
 from running import START_LIMIT, start_demo
 
-READY_WITHIN = 20  # seconds of processor time, with the commands that it prints: other processes take none of it
+CPU_LIMIT = 20  # seconds of CPU time, including the commands that it prints
 
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory):
-    """What a running demo printed, which ends without a word, and takes few seconds of a processor."""
-    before = _spent_by_children()
-    with start_demo(tmp_path_factory.mktemp("demo")) as text:
-        yield text
-    assert _spent_by_children() - before < READY_WITHIN
+    """The output of a running demo, which ends without an error and within the limit of CPU time."""
+    before = _cpu_seconds_of_children()
+    with start_demo(tmp_path_factory.mktemp("demo")) as output:
+        yield output
+    assert _cpu_seconds_of_children() - before < CPU_LIMIT
 
 
-def _spent_by_children():
-    """Seconds of a processor that processes which have ended took."""
-    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return spent.ru_utime + spent.ru_stime
+def _cpu_seconds_of_children():
+    """Returns the CPU time, in seconds, that ended child processes took."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
-def test_the_first_address_is_a_page(printed):
-    """The first URL that it prints is a page of the demo site."""
+def test_the_first_url_is_a_page(printed):
+    """The first URL that the demo prints is a page of the demo site."""
     page = urllib.request.urlopen(re.search(r"http://\S+", printed)[0]).read().decode()
     assert "The demo site" in page
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
-def test_every_line_that_it_prints_works(printed, tmp_path):
-    """Each curl line succeeds, and so does the explanation."""
+def test_every_printed_command_succeeds(printed, tmp_path):
+    """Each printed command exits with 0."""
     (tmp_path / "README.md").write_text("to be uploaded\n")
     commands = ("curl ", f"{sys.executable} ", "tornado-proxy ")
     lines = [line.strip() for line in printed.splitlines() if line.strip().startswith(commands)]
@@ -54,8 +54,8 @@ def test_every_line_that_it_prints_works(printed, tmp_path):
         assert result.returncode == 0, f"{line}\n{result.stderr}"
 
 
-def test_a_port_that_was_asked_for_is_not_exchanged():
-    """Where `--port` names a port that is taken, the demo says so and ends."""
+def test_a_taken_port_is_an_error():
+    """The demo ends with an error if the port of `--port` is in use, instead of taking another port."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         command = [sys.executable, "-m", "tornado_proxy", "demo", "--port", str(port)]
@@ -73,8 +73,8 @@ sys.exit(main(["demo", "--port", "0", "--quiet"]))
 """
 
 
-def test_an_edit_is_shown(tmp_path):
-    """The demo asks for an edit of a rule, and says what it changed."""
+def test_an_edit_is_reported(tmp_path):
+    """The demo reports an edit of a rule with the rewrite that it changed."""
     gallery = shutil.copytree(Path(__file__).parents[2] / "rules", tmp_path / "rules")
     command = [sys.executable, "-c", _EDITED, str(gallery)]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -83,15 +83,15 @@ def test_an_edit_is_shown(tmp_path):
             assert process.poll() is None
         rules = next(path for path in gallery.rglob("*.rules") if "rewrite latest" in path.read_text())
         rules.write_text(rules.read_text().replace("2.1.0", "2.0.3"))
-        said = process.stderr.readline() + process.stderr.readline()
+        reported = process.stderr.readline() + process.stderr.readline()
     finally:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=START_LIMIT)
-    assert re.search(r"generation 2 is in force: .*\n.* rewrites changed: `latest`", said)
+    assert re.search(r"generation 2 is in force: .*\n.* rewrites changed: `latest`", reported)
 
 
-def test_users_have_homes_of_their_own(printed):
-    """The same address is another file for another user."""
+def test_each_user_has_an_own_home(printed):
+    """The same URL returns another file to each user."""
     url = re.search(r"http://\S+", printed)[0]
     plans = set()
     for user in ("ann", "ben"):
@@ -104,8 +104,8 @@ def test_users_have_homes_of_their_own(printed):
     assert len(plans) == 2
 
 
-def test_a_long_listing_has_a_next_page(printed):
-    """The nightly builds do not fit one page, and `next` leads on."""
+def test_a_long_listing_has_several_pages(printed):
+    """The listing of the nightly builds has several pages, which `next` links."""
     url = re.search(r"http://\S+", printed)[0]
     names, page = [], f"{url}releases/nightly/?format=json"
     while page:
