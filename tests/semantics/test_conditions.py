@@ -22,85 +22,93 @@ from tornado_proxy.semantics.conditions import (
     weak_match,
 )
 
-WHEN = datetime(1994, 11, 6, 8, 49, 37, tzinfo=UTC)
-AT, BEFORE, AFTER = "Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:36 GMT", "Sun, 06 Nov 1994 08:49:38 GMT"
-GO, SAME, FAIL = ConditionResult.PROCEED, ConditionResult.NOT_MODIFIED, ConditionResult.PRECONDITION_FAILED
+MODIFIED = datetime(1994, 11, 6, 8, 49, 37, tzinfo=UTC)
+MODIFIED_HEADER, BEFORE, AFTER = (
+    "Sun, 06 Nov 1994 08:49:37 GMT",
+    "Sun, 06 Nov 1994 08:49:36 GMT",
+    "Sun, 06 Nov 1994 08:49:38 GMT",
+)
+PROCEED, NOT_MODIFIED, PRECONDITION_FAILED = (
+    ConditionResult.PROCEED,
+    ConditionResult.NOT_MODIFIED,
+    ConditionResult.PRECONDITION_FAILED,
+)
 
 
 def test_no_headers_are_no_conditions():
-    """A request without such headers has no conditions."""
+    """A request without conditional headers has no conditions."""
     assert Conditions.from_headers({"Host": "example.org", "Accept": "*/*"}) == Conditions()
 
 
 @pytest.mark.parametrize(
     ("headers", "expected"),
     [
-        ({"If-Modified-Since": AT}, Conditions(if_modified_since=WHEN)),
-        ({"If-Unmodified-Since": AT}, Conditions(if_unmodified_since=WHEN)),
+        ({"If-Modified-Since": MODIFIED_HEADER}, Conditions(if_modified_since=MODIFIED)),
+        ({"If-Unmodified-Since": MODIFIED_HEADER}, Conditions(if_unmodified_since=MODIFIED)),
         ({"If-Modified-Since": "yesterday"}, Conditions()),
-        ({"If-Unmodified-Since": f"{AT}, {AT}"}, Conditions()),
-        ({"If-None-Match": '"a"', "If-Modified-Since": AT}, Conditions(if_none_match=('"a"',))),
-        ({"If-Match": '"a"', "If-Unmodified-Since": AT}, Conditions(if_match=('"a"',))),
-        ({"If-None-Match": "broken", "If-Modified-Since": AT}, Conditions(if_none_match=("broken",))),
+        ({"If-Unmodified-Since": f"{MODIFIED_HEADER}, {MODIFIED_HEADER}"}, Conditions()),
+        ({"If-None-Match": '"a"', "If-Modified-Since": MODIFIED_HEADER}, Conditions(if_none_match=('"a"',))),
+        ({"If-Match": '"a"', "If-Unmodified-Since": MODIFIED_HEADER}, Conditions(if_match=('"a"',))),
+        ({"If-None-Match": "broken", "If-Modified-Since": MODIFIED_HEADER}, Conditions(if_none_match=("broken",))),
         ({"If-Range": '"a"'}, Conditions(if_range='"a"')),
         ({"If-Range": 'W/"a"'}, Conditions(if_range='W/"a"')),
-        ({"If-Range": AT}, Conditions(if_range=WHEN)),
+        ({"If-Range": MODIFIED_HEADER}, Conditions(if_range=MODIFIED)),
         ({"If-Range": "yesterday"}, Conditions(if_range="yesterday")),
     ],
 )
 def test_headers_are_normalized(headers, expected):
-    """A date that is invalid or overridden by an ETag is absent; an If-Range that cannot hold is not."""
+    """A date that is invalid or overridden by an entity tag is dropped; an If-Range that cannot hold is kept."""
     assert Conditions.from_headers(headers) == expected
 
 
 @pytest.mark.parametrize(
     ("headers", "outcome"),
     [
-        ({}, GO),
-        ({"If-Match": "*"}, GO),
-        ({"If-Match": '"a"'}, GO),
-        ({"If-Match": '"x", "a"'}, GO),
-        ({"If-Match": '"x"'}, FAIL),
-        ({"If-Match": 'W/"a"'}, FAIL),
-        ({"If-Match": "a"}, FAIL),
-        ({"If-Unmodified-Since": AT}, GO),
-        ({"If-Unmodified-Since": AFTER}, GO),
-        ({"If-Unmodified-Since": BEFORE}, FAIL),
-        ({"If-Match": '"a"', "If-Unmodified-Since": BEFORE}, GO),
-        ({"If-None-Match": "*"}, SAME),
-        ({"If-None-Match": '"a"'}, SAME),
-        ({"If-None-Match": 'W/"a"'}, SAME),
-        ({"If-None-Match": '"x", "a"'}, SAME),
-        ({"If-None-Match": '"x"'}, GO),
-        ({"If-None-Match": "a"}, GO),
-        ({"If-Modified-Since": AT}, SAME),
-        ({"If-Modified-Since": AFTER}, SAME),
-        ({"If-Modified-Since": BEFORE}, GO),
-        ({"If-None-Match": '"x"', "If-Modified-Since": AFTER}, GO),
-        ({"If-None-Match": '"a"', "If-Modified-Since": BEFORE}, SAME),
-        ({"If-Match": '"x"', "If-None-Match": '"a"'}, FAIL),
-        ({"If-Match": '"a"', "If-None-Match": '"a"'}, SAME),
-        ({"If-Unmodified-Since": BEFORE, "If-Modified-Since": AFTER}, FAIL),
+        ({}, PROCEED),
+        ({"If-Match": "*"}, PROCEED),
+        ({"If-Match": '"a"'}, PROCEED),
+        ({"If-Match": '"x", "a"'}, PROCEED),
+        ({"If-Match": '"x"'}, PRECONDITION_FAILED),
+        ({"If-Match": 'W/"a"'}, PRECONDITION_FAILED),
+        ({"If-Match": "a"}, PRECONDITION_FAILED),
+        ({"If-Unmodified-Since": MODIFIED_HEADER}, PROCEED),
+        ({"If-Unmodified-Since": AFTER}, PROCEED),
+        ({"If-Unmodified-Since": BEFORE}, PRECONDITION_FAILED),
+        ({"If-Match": '"a"', "If-Unmodified-Since": BEFORE}, PROCEED),
+        ({"If-None-Match": "*"}, NOT_MODIFIED),
+        ({"If-None-Match": '"a"'}, NOT_MODIFIED),
+        ({"If-None-Match": 'W/"a"'}, NOT_MODIFIED),
+        ({"If-None-Match": '"x", "a"'}, NOT_MODIFIED),
+        ({"If-None-Match": '"x"'}, PROCEED),
+        ({"If-None-Match": "a"}, PROCEED),
+        ({"If-Modified-Since": MODIFIED_HEADER}, NOT_MODIFIED),
+        ({"If-Modified-Since": AFTER}, NOT_MODIFIED),
+        ({"If-Modified-Since": BEFORE}, PROCEED),
+        ({"If-None-Match": '"x"', "If-Modified-Since": AFTER}, PROCEED),
+        ({"If-None-Match": '"a"', "If-Modified-Since": BEFORE}, NOT_MODIFIED),
+        ({"If-Match": '"x"', "If-None-Match": '"a"'}, PRECONDITION_FAILED),
+        ({"If-Match": '"a"', "If-None-Match": '"a"'}, NOT_MODIFIED),
+        ({"If-Unmodified-Since": BEFORE, "If-Modified-Since": AFTER}, PRECONDITION_FAILED),
     ],
 )
-def test_the_decision_table(headers, outcome):
+def test_conditions_are_decided_in_the_order_of_the_rfc(headers, outcome):
     """Conditions are decided in the order of RFC 9110 13.2.2, with three outcomes."""
-    assert Conditions.from_headers(headers).decide('"a"', WHEN + timedelta(microseconds=5)) is outcome
+    assert Conditions.from_headers(headers).decide('"a"', MODIFIED + timedelta(microseconds=5)) is outcome
 
 
 @pytest.mark.parametrize(
     ("headers", "outcome"),
     [
-        ({"If-Modified-Since": AFTER}, GO),
-        ({"If-Unmodified-Since": BEFORE}, GO),
-        ({"If-Match": '"a"'}, FAIL),
-        ({"If-Match": "*"}, GO),
-        ({"If-None-Match": '"a"'}, GO),
-        ({"If-None-Match": "*"}, SAME),
+        ({"If-Modified-Since": AFTER}, PROCEED),
+        ({"If-Unmodified-Since": BEFORE}, PROCEED),
+        ({"If-Match": '"a"'}, PRECONDITION_FAILED),
+        ({"If-Match": "*"}, PROCEED),
+        ({"If-None-Match": '"a"'}, PROCEED),
+        ({"If-None-Match": "*"}, NOT_MODIFIED),
     ],
 )
-def test_a_representation_without_validators(headers, outcome):
-    """A date has no effect on a representation without one, and no entity tag matches one without any (RFC 9110 13.1)."""
+def test_conditions_on_a_representation_without_validators(headers, outcome):
+    """A date has no effect on a representation without a date, and no entity tag matches one without an entity tag (RFC 9110 13.1)."""
     assert Conditions.from_headers(headers).decide(None, None) is outcome
 
 
@@ -123,27 +131,27 @@ def test_a_representation_without_validators(headers, outcome):
         ({"If-Modified-Since": AFTER}, '"a"', True),
     ],
 )
-def test_conditions_of_a_write(headers, etag, allowed):
-    """If-Modified-Since has no effect on a write (RFC 9110 13.1.3)."""
+def test_conditions_decide_about_a_write(headers, etag, allowed):
+    """A write is allowed if its conditions hold; If-Modified-Since has no effect on a write (RFC 9110 13.1.3)."""
     exists = etag is not None
     conditions = Conditions.from_headers(headers)
-    assert conditions.allow_write(etag, WHEN if exists else None, exists=exists) is allowed
+    assert conditions.allow_write(etag, MODIFIED if exists else None, exists=exists) is allowed
 
 
 @pytest.mark.parametrize(
     ("if_range", "holds"),
     [
-        (None, True), ('"a"', True), ('"x"', False), ('W/"a"', False), (AT, True), (BEFORE, False), (AFTER, False),
+        (None, True), ('"a"', True), ('"x"', False), ('W/"a"', False), (MODIFIED_HEADER, True), (BEFORE, False), (AFTER, False),
         ("a", False), ("yesterday", False), ('"a", "b"', False), ("", False), (" ", False),
     ],
 )  # fmt: skip
 def test_a_range_depends_on_if_range(if_range, holds):
     """A Range applies if If-Range is absent or matches this representation strongly (RFC 9110 13.1.5)."""
     conditions = Conditions.from_headers({} if if_range is None else {"If-Range": if_range})
-    assert conditions.range_holds('"a"', WHEN + timedelta(microseconds=5)) is holds
+    assert conditions.range_holds('"a"', MODIFIED + timedelta(microseconds=5)) is holds
 
 
-@pytest.mark.parametrize("if_range", ['"a"', AT])
+@pytest.mark.parametrize("if_range", ['"a"', MODIFIED_HEADER])
 def test_if_range_never_holds_without_a_validator(if_range):
     """No If-Range matches a representation without entity tag and date."""
     assert not Conditions.from_headers({"If-Range": if_range}).range_holds(None, None)
@@ -166,13 +174,13 @@ def test_if_range_never_holds_without_a_validator(if_range):
         ('"ä"', ('"ä"',)),
     ],
 )
-def test_a_list_is_read(text, expected):
-    """A list is read as its members as they are written; empty members are ignored (RFC 9110 5.6.1)."""
+def test_a_list_of_entity_tags_is_read(text, expected):
+    """A list is read as its members, unchanged; empty members are ignored (RFC 9110 5.6.1)."""
     assert parse_etags(text) == expected
 
 
 @pytest.mark.parametrize("text", ["abc", '"a', 'w/"a"', '"a" "b"', '"a", b', '"a b"', '*, "a"', '"a"b"', '"a\n"'])
-def test_an_ill_formed_list_is_one_member(text):
+def test_a_malformed_list_is_one_member(text):
     """A malformed list is kept as one member, which matches no entity tag."""
     assert parse_etags(text) == (text,)
     assert not weak_match(text, '"a"')
@@ -191,18 +199,18 @@ def test_an_ill_formed_list_is_one_member(text):
     ],
 )
 def test_two_entity_tags_are_compared(one, other, strong, weak):
-    """This is the table of RFC 9110 8.8.3.2; a text that is not an entity tag matches none."""
+    """Strong and weak comparison follow the table of RFC 9110 8.8.3.2; a text that is not an entity tag matches nothing."""
     assert (strong_match(one, other), weak_match(one, other)) == (strong, weak)
 
 
-def test_weakness_is_a_prefix():
+def test_a_weak_entity_tag_has_a_prefix():
     """A weak entity tag begins with `W/`."""
     assert (is_weak('W/"a"'), is_weak('"a"')) == (True, False)
 
 
 @pytest.mark.parametrize(("text", "expected"), [('"a"', True), ('W/"a"', True), ("a", False), ('"a", "b"', False)])
-def test_one_entity_tag_is_distinguished_from_other_texts(text, expected):
-    """An entity tag is one opaque tag in quotes, weak or not."""
+def test_an_entity_tag_is_recognized(text, expected):
+    """An entity tag is one opaque tag in quotes, weak or not; any other text is none."""
     assert is_etag(text) is expected
 
 
@@ -218,14 +226,14 @@ EXAMPLE = datetime(1994, 11, 6, 8, 49, 37, tzinfo=UTC)
         " Sun, 06 Nov 1994 08:49:37 GMT\t",
     ],
 )
-def test_the_three_forms_are_read(text):
-    """The examples of RFC 9110 5.6.7 name one moment."""
+def test_the_three_date_formats_are_read(text):
+    """The three examples of RFC 9110 5.6.7 name the same moment."""
     assert parse_date(text) == EXAMPLE
 
 
-def test_a_year_of_two_digits_is_at_most_fifty_ahead():
-    """A date that seems more than 50 years ahead is of the century before (RFC 9110 5.6.7)."""
-    years = [parse_date(f"Sunday, 06-Nov-{short:02} 08:49:37 GMT").year for short in range(100)]
+def test_a_two_digit_year_is_at_most_50_years_ahead():
+    """A two-digit year that seems more than 50 years ahead belongs to the previous century (RFC 9110 5.6.7)."""
+    years = [parse_date(f"Sunday, 06-Nov-{two_digits:02} 08:49:37 GMT").year for two_digits in range(100)]
     this_year = datetime.now(UTC).year
     assert [year % 100 for year in years] == list(range(100))
     assert this_year - 100 < min(years) <= this_year <= max(years) <= this_year + 50
@@ -240,7 +248,7 @@ def test_a_year_of_two_digits_is_at_most_fifty_ahead():
     ],
 )
 def test_dates_at_the_edge_of_the_grammar_are_read(text, expected):
-    """A day of two digits, a leap second and a wrong weekday are all within the grammar."""
+    """A day of two digits, a leap second and a wrong weekday are accepted."""
     assert parse_date(text) == expected
 
 
@@ -253,23 +261,23 @@ def test_dates_at_the_edge_of_the_grammar_are_read(text, expected):
         "Sun, 06 Nov 1994 08:49:37 GMT, Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov ١٩٩٤ 08:49:37 GMT",
     ],
 )  # fmt: skip
-def test_what_is_no_date_is_none(text):
-    """A text that is not an HTTP date, or is an impossible one, gives None."""
+def test_a_text_that_is_not_a_date_gives_none(text):
+    """A text that is not an HTTP date, or names an impossible date, gives None."""
     assert parse_date(text) is None
 
 
 def test_a_date_is_written_as_imf_fixdate():
-    """A moment of any time zone is written in GMT."""
+    """A date in any time zone is written in GMT."""
     assert format_date(EXAMPLE.astimezone(timezone(timedelta(hours=-5)))) == "Sun, 06 Nov 1994 08:49:37 GMT"
 
 
 @given(st.datetimes(min_value=datetime(1, 1, 1), max_value=datetime(9999, 12, 31), timezones=st.just(UTC)))  # noqa: DTZ001 - hypothesis wants bounds without a zone
-def test_a_date_survives_its_header(moment):
-    """A date that is written is read again as it was, to the second."""
+def test_a_written_date_is_read_back(moment):
+    """Reading a written date gives the same moment, to the second."""
     assert parse_date(format_date(moment)) == moment.replace(microsecond=0)
 
 
-NOW_FRESHNESS = 1_700_000_000.0  # Tue, 14 Nov 2023 22:13:20 GMT
+NOW = 1_700_000_000.0  # Tue, 14 Nov 2023 22:13:20 GMT
 
 
 @pytest.mark.parametrize(
@@ -303,14 +311,14 @@ NOW_FRESHNESS = 1_700_000_000.0  # Tue, 14 Nov 2023 22:13:20 GMT
         ("no-store", "Tue, 14 Nov 2023 22:14:20 GMT", None),
     ],
 )
-def test_the_headers_say_how_long(cache_control, expires, seconds):
-    """s-maxage comes before max-age, and that before Expires; None means that nothing may be kept."""
-    assert freshness(cache_control, expires, NOW_FRESHNESS) == seconds
+def test_freshness_is_read_from_the_headers(cache_control, expires, seconds):
+    """s-maxage comes before max-age, and max-age before Expires; None means that the response must not be stored."""
+    assert freshness(cache_control, expires, NOW) == seconds
 
 
-def test_a_long_header_is_read_in_linear_time():
-    """The cost of a header is linear in its length."""
-    assert freshness("a=" * 100_000 + '"' * 100_000, None, NOW_FRESHNESS) == inf
+def test_freshness_is_read_in_linear_time():
+    """A header of 200,000 characters is read in linear time."""
+    assert freshness("a=" * 100_000 + '"' * 100_000, None, NOW) == inf
 
 
 HUGE = 2**63 - 1
@@ -331,8 +339,8 @@ HUGE = 2**63 - 1
         ("bytes=" + "9" * 5000 + "-", ByteRange(HUGE, None)),
     ],
 )
-def test_one_range_is_read(text, expected):
-    """One range is read, with a unit in any case and numbers of any length."""
+def test_a_range_is_read(text, expected):
+    """The unit of a range may be in any case, and its numbers may have any length."""
     assert ByteRange.from_header(text) == expected
 
 
@@ -343,8 +351,8 @@ def test_one_range_is_read(text, expected):
         "bytes=0--1", "bytes=0-1-2", "bytes=٠-٩", "bytes 0-9", "bytes=+1-2", "bytes=0 - 9", "bytes=0-9\n",
     ],
 )  # fmt: skip
-def test_what_is_no_single_range_is_none(text):
-    """An absent, malformed or multiple range gives None, so the whole is sent (RFC 9110 14.2)."""
+def test_a_header_without_exactly_one_range_gives_none(text):
+    """An absent, malformed or multiple range gives None, so the whole representation is sent (RFC 9110 14.2)."""
     assert ByteRange.from_header(text) is None
 
 
@@ -367,36 +375,36 @@ def test_what_is_no_single_range_is_none(text):
     ],
 )
 def test_a_range_resolves_against_a_size(text, size, expected):
-    """A range resolves to bytes, to none (416), or to the whole of an empty representation (RFC 9110 14.1.2)."""
+    """A range resolves to bytes, to no bytes (416), or to the whole of an empty representation (RFC 9110 14.1.2)."""
     assert ByteRange.from_header(text).resolve(size) == expected
 
 
 @given(first=st.none() | st.integers(0, 200), length=st.integers(0, 200), size=st.integers(0, 200))
 def test_a_resolved_range_lies_within_the_size(first, length, size):
-    """A range resolves to the requested bytes that exist."""
-    asked = ByteRange(first, length if first is None else first + length)
-    found = asked.resolve(size)
+    """A range resolves to those requested bytes that exist."""
+    requested = ByteRange(first, length if first is None else first + length)
+    resolved = requested.resolve(size)
     data = list(range(size))
-    wanted = data[size - min(length, size) :] if first is None else data[first : first + length + 1]
-    named = data if found is None else data[found.first or 0 : (found.first or 0) + found.length]
-    assert named == wanted
+    expected = data[size - min(length, size) :] if first is None else data[first : first + length + 1]
+    actual = data if resolved is None else data[resolved.first or 0 : (resolved.first or 0) + resolved.length]
+    assert actual == expected
 
 
 @given(first=st.integers(0, HUGE - 1), length=st.none() | st.integers(0, 1000))
-def test_a_range_survives_its_header(first, length):
-    """A range that is written is read again as it was."""
-    value = ByteRange(first, None if length is None else min(first + length, HUGE - 1))
-    assert ByteRange.from_header(value.to_header()) == value
+def test_a_written_range_is_read_back(first, length):
+    """Reading a written range gives the same range."""
+    byte_range = ByteRange(first, None if length is None else min(first + length, HUGE - 1))
+    assert ByteRange.from_header(byte_range.to_header()) == byte_range
 
 
 @given(length=st.integers(0, HUGE - 1))
-def test_a_suffix_survives_its_header(length):
-    """A suffix that is written is read again as it was."""
+def test_a_written_suffix_range_is_read_back(length):
+    """Reading a written suffix range gives the same range."""
     assert ByteRange.from_header(ByteRange(None, length).to_header()) == ByteRange(None, length)
 
 
 @pytest.mark.parametrize(
-    ("text", "value", "length"),
+    ("text", "content_range", "length"),
     [
         ("bytes 0-9/100", ContentRange(0, 9, 100), 10),
         ("bytes 42-42/*", ContentRange(42, 42, None), 1),
@@ -404,9 +412,13 @@ def test_a_suffix_survives_its_header(length):
         ("bytes */0", ContentRange(None, None, 0), 0),
     ],
 )
-def test_a_content_range_is_read_and_written(text, value, length):
-    """A Content-Range is read and written alike."""
-    assert (ContentRange.from_header(text), value.to_header(), value.length) == (value, text, length)
+def test_a_content_range_is_read_and_written(text, content_range, length):
+    """Reading and writing a Content-Range are inverse to each other."""
+    assert (ContentRange.from_header(text), content_range.to_header(), content_range.length) == (
+        content_range,
+        text,
+        length,
+    )
 
 
 @pytest.mark.parametrize(
@@ -424,6 +436,6 @@ def test_a_content_range_is_read_and_written(text, value, length):
     ],
 )
 def test_an_invalid_content_range_raises(text):
-    """A Content-Range that RFC 9110 14.4 calls invalid is an error."""
+    """A Content-Range that RFC 9110 14.4 calls invalid raises ValueError."""
     with pytest.raises(ValueError, match="bytes"):
         ContentRange.from_header(text)

@@ -7,9 +7,9 @@ ALLOWED = ("Access-Control-Allow-Origin", ORIGIN)
 VARY = ("Vary", "Origin")
 
 
-def _ask(**headers):
-    named = {name.replace("_", "-").lower(): value for name, value in headers.items()}
-    return lambda name: named.get(name.lower(), "")
+def _request_headers(**headers):
+    values = {name.replace("_", "-").lower(): value for name, value in headers.items()}
+    return lambda name: values.get(name.lower(), "")
 
 
 def _policy(*origins, methods=(), headers=()):
@@ -29,28 +29,28 @@ def _policy(*origins, methods=(), headers=()):
     ],
 )
 def test_an_answer_names_the_origin_that_may_read_it(origins, is_known):
-    """An unknown origin gets nothing but `Vary`."""
-    found = _policy(*origins).of_answer("GET", _ask(Origin=ORIGIN))
-    assert found == ((VARY, ALLOWED) if is_known else (VARY,))
+    """An answer to an unknown origin has no CORS header but `Vary`."""
+    answer = _policy(*origins).of_answer("GET", _request_headers(Origin=ORIGIN))
+    assert answer == ((VARY, ALLOWED) if is_known else (VARY,))
 
 
-def test_every_origin_is_a_star():
-    """Any origin is allowed if the list is empty or has `*`."""
+def test_any_origin_is_allowed_by_a_star():
+    """Any origin is allowed if the list is empty or contains `*`."""
     for policy in (_policy(), _policy("*", ORIGIN), CorsPolicy.of_everyone()):
-        assert policy.of_answer("GET", _ask(Origin=ORIGIN)) == (VARY, ("Access-Control-Allow-Origin", "*"))
+        assert policy.of_answer("GET", _request_headers(Origin=ORIGIN)) == (VARY, ("Access-Control-Allow-Origin", "*"))
 
 
-def test_a_request_of_no_page_gets_no_permission():
-    """An answer allows nothing without an origin, or for another method."""
-    assert _policy(ORIGIN).of_answer("GET", _ask()) == (VARY,)
-    assert _policy(ORIGIN).of_answer("DELETE", _ask(Origin=ORIGIN)) == (VARY,)
-    assert _policy(ORIGIN, methods=("delete",)).of_answer("DELETE", _ask(Origin=ORIGIN)) == (VARY, ALLOWED)
+def test_a_request_without_origin_or_with_another_method_gets_no_permission():
+    """An answer grants no permission without an origin, or for a method that is not allowed."""
+    assert _policy(ORIGIN).of_answer("GET", _request_headers()) == (VARY,)
+    assert _policy(ORIGIN).of_answer("DELETE", _request_headers(Origin=ORIGIN)) == (VARY,)
+    assert _policy(ORIGIN, methods=("delete",)).of_answer("DELETE", _request_headers(Origin=ORIGIN)) == (VARY, ALLOWED)
 
 
-def test_credentials_and_headers_are_reported():
-    """The headers say what a page may read, and whether cookies may be used."""
+def test_credentials_and_exposed_headers_are_announced():
+    """The answer lists the headers that a page may read, and permits cookies."""
     policy = CorsPolicy((ORIGIN,), frozenset({"GET"}), None, exposed="ETag, X-A", has_credentials=True)
-    assert policy.of_answer("GET", _ask(Origin=ORIGIN)) == (
+    assert policy.of_answer("GET", _request_headers(Origin=ORIGIN)) == (
         VARY,
         ALLOWED,
         ("Access-Control-Allow-Credentials", "true"),
@@ -58,19 +58,19 @@ def test_credentials_and_headers_are_reported():
     )
 
 
-VARIES = ("Vary", "Origin, Access-Control-Request-Method, Access-Control-Request-Headers")
+PREFLIGHT_VARY = ("Vary", "Origin, Access-Control-Request-Method, Access-Control-Request-Headers")
 
 
-def _preflight(method="GET", headers=None, origin=ORIGIN):
-    more = {"Access_Control_Request_Headers": headers} if headers else {}
-    return _ask(Origin=origin, Access_Control_Request_Method=method, **more)
+def _preflight_headers(method="GET", headers=None, origin=ORIGIN):
+    requested = {"Access_Control_Request_Headers": headers} if headers else {}
+    return _request_headers(Origin=origin, Access_Control_Request_Method=method, **requested)
 
 
-def test_a_preflight_is_answered_with_what_it_asks_for():
-    """The answer names the method, the headers, and how long the permission holds."""
+def test_a_preflight_is_granted():
+    """The answer names the method, the headers, and how long the permission lasts."""
     policy = CorsPolicy((ORIGIN,), frozenset({"PUT"}), frozenset({"x-a", "content-type"}), max_age=300)
-    assert policy.of_preflight(_preflight("put", "X-A, content-type")) == (
-        VARIES,
+    assert policy.of_preflight(_preflight_headers("put", "X-A, content-type")) == (
+        PREFLIGHT_VARY,
         ALLOWED,
         ("Access-Control-Allow-Methods", "PUT"),
         ("Access-Control-Allow-Headers", "X-A, content-type"),
@@ -78,25 +78,28 @@ def test_a_preflight_is_answered_with_what_it_asks_for():
     )
 
 
-@pytest.mark.parametrize("asked", [_preflight("PUT"), _preflight(headers="X-B"), _preflight(origin="https://b.test")])
-def test_a_preflight_that_asks_for_more_gets_no_permission(asked):
-    """Without permission, the browser sends no request."""
-    assert _policy(ORIGIN).of_preflight(asked) == (VARIES,)
+@pytest.mark.parametrize(
+    "preflight",
+    [_preflight_headers("PUT"), _preflight_headers(headers="X-B"), _preflight_headers(origin="https://b.test")],
+)
+def test_a_preflight_that_asks_for_more_gets_no_permission(preflight):
+    """An unlisted method, header or origin gets no permission, so the browser sends no request."""
+    assert _policy(ORIGIN).of_preflight(preflight) == (PREFLIGHT_VARY,)
 
 
 def test_any_header_is_allowed_by_a_star():
-    """Without a list, the usual headers are allowed."""
-    asked = _preflight(headers="X-B")
-    assert len(_policy(ORIGIN, headers=("*",)).of_preflight(asked)) == 4
-    assert len(_policy(ORIGIN).of_preflight(_preflight(headers="accept, origin,"))) == 4
-    assert len(_policy(ORIGIN).of_preflight(_preflight())) == 3
+    """`*` allows any header; without a list, only the usual headers are allowed."""
+    preflight = _preflight_headers(headers="X-B")
+    assert len(_policy(ORIGIN, headers=("*",)).of_preflight(preflight)) == 4
+    assert len(_policy(ORIGIN).of_preflight(_preflight_headers(headers="accept, origin,"))) == 4
+    assert len(_policy(ORIGIN).of_preflight(_preflight_headers())) == 3
 
 
-def test_a_preflight_names_a_method():
-    """Any other OPTIONS request is not a preflight."""
-    assert is_preflight("OPTIONS", _preflight())
-    assert not is_preflight("OPTIONS", _ask(Origin=ORIGIN))
-    assert not is_preflight("GET", _preflight())
+def test_only_options_with_a_requested_method_is_a_preflight():
+    """Any other request, OPTIONS included, is not a preflight."""
+    assert is_preflight("OPTIONS", _preflight_headers())
+    assert not is_preflight("OPTIONS", _request_headers(Origin=ORIGIN))
+    assert not is_preflight("GET", _preflight_headers())
 
 
 @pytest.mark.parametrize(
@@ -112,6 +115,6 @@ def test_a_preflight_names_a_method():
         ({"Sec-Fetch-Site": "cross-site"}, True),
     ],
 )
-def test_a_browser_says_for_whom_it_asks(headers, expected):
-    """Sec-Fetch-Site decides; without it, the origin is compared with the host."""
+def test_a_cross_origin_request_is_recognized(headers, expected):
+    """Sec-Fetch-Site decides; without this header, the origin is compared with the host."""
     assert is_cross_origin(lambda name: headers.get(name, ""), "files.example") is expected

@@ -49,12 +49,12 @@ HTML, JSON, TEXT = "text/html", "application/json", "text/plain"
     ],
 )
 def test_the_best_offer_is_chosen(accept, expected):
-    """The highest weight wins, the most specific range gives the weight, and of equals the first offer wins."""
+    """The offer of the highest weight is chosen; its most specific range gives the weight, and of equal offers the first one is chosen."""
     assert negotiate(accept, (HTML, JSON, TEXT)) == expected
 
 
 @pytest.mark.parametrize(
-    "broken",
+    "malformed",
     [
         "json",
         "text/html/x",
@@ -66,18 +66,18 @@ def test_the_best_offer_is_chosen(accept, expected):
         "/",
     ],
 )
-def test_a_broken_member_is_passed_over(broken):
-    """Malformed members are ignored."""
-    assert negotiate(f"{broken}, application/json;q=0.1", (HTML, JSON, TEXT)) == JSON
+def test_a_malformed_member_is_ignored(malformed):
+    """A malformed member of Accept is ignored."""
+    assert negotiate(f"{malformed}, application/json;q=0.1", (HTML, JSON, TEXT)) == JSON
 
 
 @pytest.mark.parametrize("unclosed", ['"', '"\\', 'text/html;a="b, text/html', '"\\"'])
-def test_a_quote_that_is_not_closed_takes_the_rest(unclosed):
-    """The members before the quote count; everything after it belongs to its member."""
+def test_an_unclosed_quote_extends_to_the_end(unclosed):
+    """Members before an unclosed quote count; all text after the quote belongs to its member."""
     assert negotiate(f"application/json;q=0.1, {unclosed}, text/plain", (HTML, JSON, TEXT)) == JSON
 
 
-def test_long_runs_of_blanks_are_read_in_time():
+def test_long_runs_of_blanks_are_read_in_linear_time():
     """A header full of blanks is read in linear time."""
     assert negotiate("text/plain" + f"; {' ' * 30000}" * 2 + "?", (HTML, JSON, TEXT)) == HTML
 
@@ -107,12 +107,12 @@ def test_long_runs_of_blanks_are_read_in_time():
         ("gzip;q=high, gzip/1, ;;", None),
     ],
 )
-def test_a_coding_is_used_only_where_the_client_wants_it(accept, expected):
-    """A coding that is not named is not used; one with the same weight as no coding is."""
+def test_a_coding_is_used_only_if_the_client_accepts_it(accept, expected):
+    """A coding that Accept-Encoding doesn't name is not used; one with the same weight as `identity` is used."""
     assert negotiate_coding(accept, ("gzip", "deflate")) == expected
 
 
-def basic(credentials: bytes) -> str:
+def basic_header(credentials: bytes) -> str:
     return "Basic " + b64encode(credentials).decode()
 
 
@@ -122,13 +122,13 @@ def basic(credentials: bytes) -> str:
         ("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==", BasicCredentials("Aladdin", "open sesame")),
         ("bASIC  QWxhZGRpbjpvcGVuIHNlc2FtZQ== ", BasicCredentials("Aladdin", "open sesame")),
         ("Basic dGVzdDoxMjPCow==", BasicCredentials("test", "123£")),
-        (basic(b"ann:a:b:"), BasicCredentials("ann", "a:b:")),
-        (basic(b"ann:"), BasicCredentials("ann", "")),
-        (basic(b":"), BasicCredentials("", "")),
+        (basic_header(b"ann:a:b:"), BasicCredentials("ann", "a:b:")),
+        (basic_header(b"ann:"), BasicCredentials("ann", "")),
+        (basic_header(b":"), BasicCredentials("", "")),
     ],
 )
 def test_credentials_are_read(text, expected):
-    """The scheme may be in any case, the text is UTF-8, and a password may have colons (RFC 7617)."""
+    """The scheme may be in any case, the text is UTF-8, and a password may contain colons (RFC 7617)."""
     assert BasicCredentials.from_header(text) == expected
 
 
@@ -137,16 +137,16 @@ def test_credentials_are_read(text, expected):
     [
         None, "", "Basic", "Basic ", "Bearer QWxhZGRpbjpvcGVuIHNlc2FtZQ==", "Basic !", "Basic QWxhZGRpbg", "BasicQWxhZGRpbjo=",
         "Basic QWxhZGRpbjo= extra", "Basic QWxh=ZGRpbjo=",
-        basic(b"no colon"), basic(b"ann:\xff"), basic(b"ann:a\x00b"), basic(b"a\nnn:x"), basic(b"ann:\x7f"),
+        basic_header(b"no colon"), basic_header(b"ann:\xff"), basic_header(b"ann:a\x00b"), basic_header(b"a\nnn:x"), basic_header(b"ann:\x7f"),
     ],
 )  # fmt: skip
-def test_what_says_no_credentials_is_none(text):
-    """Another scheme, invalid base64 or UTF-8, a missing colon, and control characters give None."""
+def test_a_header_without_credentials_gives_none(text):
+    """Another scheme, invalid base64 or UTF-8, a missing colon and control characters give None."""
     assert BasicCredentials.from_header(text) is None
 
 
 def test_a_password_is_never_shown():
-    """The value's `repr` has no password in it."""
+    """The `repr` of credentials doesn't contain the password."""
     assert repr(BasicCredentials("ann", "hunter2")) == "BasicCredentials(user='ann')"
 
 
@@ -154,9 +154,9 @@ def test_a_password_is_never_shown():
     user=st.text(st.characters(exclude_categories=["Cc", "Cs"], exclude_characters=":")),
     password=st.text(st.characters(exclude_categories=["Cc", "Cs"])),
 )
-def test_credentials_survive_their_header(user, password):
-    """Credentials that are written are read again as they were."""
-    assert BasicCredentials.from_header(basic(f"{user}:{password}".encode())) == BasicCredentials(user, password)
+def test_written_credentials_are_read_back(user, password):
+    """Reading written credentials gives the same user and password."""
+    assert BasicCredentials.from_header(basic_header(f"{user}:{password}".encode())) == BasicCredentials(user, password)
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_credentials_survive_their_header(user, password):
     ],
 )
 def test_a_challenge_quotes_its_realm(realm, expected):
-    """Any realm becomes a quoted string."""
+    """A challenge contains any realm as a quoted string."""
     assert challenge(realm) == expected
 
 
@@ -199,12 +199,12 @@ def test_a_challenge_quotes_its_realm(realm, expected):
     ],
 )
 def test_a_file_name_is_read_as_clients_write_it(text, filename):
-    """Escapes of browsers, quoted pairs and `filename*` are read as the client meant them."""
+    """Escapes of browsers, quoted pairs and `filename*` are decoded as the client meant them."""
     assert Disposition.from_header(text) == Disposition("file", filename)
 
 
-def test_a_part_may_have_no_name():
-    """A disposition is read without parameters too."""
+def test_a_disposition_without_parameters_is_read():
+    """A disposition without parameters names neither a field nor a file."""
     assert Disposition.from_header("attachment") == Disposition()
 
 
@@ -222,8 +222,8 @@ def test_a_part_may_have_no_name():
         r'form-data; name="a\"',
     ],
 )
-def test_an_ill_formed_disposition_raises(text):
-    """A malformed or ambiguous disposition is an error."""
+def test_a_malformed_disposition_raises(text):
+    """A malformed or ambiguous disposition raises ValueError."""
     with pytest.raises(ValueError, match="`"):
         Disposition.from_header(text)
 
@@ -246,19 +246,19 @@ def test_an_ill_formed_disposition_raises(text):
     ],
 )
 def test_a_path_becomes_a_reference(path, expected):
-    """Characters that a segment cannot contain, or that are often misread, are escaped; slashes stay, except for a second one at the start."""
+    """Characters that a segment can't contain, or that are often misread, are escaped; slashes stay, except for a second one at the start."""
     assert path_reference(path) == expected
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])).map(lambda rest: f"/{rest}"))
-def test_a_reference_leads_back_to_its_path(path):
-    """The reference to any path is a path on the same host, and decodes to it."""
+def test_a_reference_decodes_to_its_path(path):
+    """The reference to any path stays on the same host, and decodes to that path."""
     reference = urlsplit(path_reference(path))
     assert (unquote(reference.path), reference.netloc, reference.query, reference.fragment) == (path, "", "", "")
 
 
 ETAG = '"900150983cd24fb0d6963f7d28e17f72"'
-OF_PARTS = '"900150983cd24fb0d6963f7d28e17f72-2"'
+MULTIPART_ETAG = '"900150983cd24fb0d6963f7d28e17f72-2"'
 
 # The checksums of `abc`.
 SHA256 = "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0="
@@ -278,45 +278,45 @@ CRC32 = "NSRBwg=="
         ("MD5", "kAFQmDzST7DWlj99KOF/cg==", None),
     ],
 )
-@pytest.mark.parametrize("named", ["FULL_OBJECT", None])
-def test_the_table_of_algorithms(algorithm, value, expected, named):
+@pytest.mark.parametrize("checksum_type", ["FULL_OBJECT", None])
+def test_known_algorithms_are_written(algorithm, value, expected, checksum_type):
     """The header has checksums of SHA-256, SHA-1, CRC32C and CRC32, and of no other algorithm."""
-    assert content_digest((Checksum(algorithm, value, named),), ETAG) == expected
+    assert content_digest((Checksum(algorithm, value, checksum_type),), ETAG) == expected
 
 
 @pytest.mark.parametrize(
-    ("named", "etag", "told"),
+    ("checksum_type", "etag", "is_reported"),
     [
         ("FULL_OBJECT", ETAG, True),
-        ("FULL_OBJECT", OF_PARTS, True),
+        ("FULL_OBJECT", MULTIPART_ETAG, True),
         ("FULL_OBJECT", None, True),
         ("COMPOSITE", ETAG, False),
-        ("COMPOSITE", OF_PARTS, False),
+        ("COMPOSITE", MULTIPART_ETAG, False),
         ("SOMETHING_NEW", ETAG, False),
         (None, ETAG, True),
-        (None, OF_PARTS, False),
+        (None, MULTIPART_ETAG, False),
         (None, None, False),
     ],
 )
-def test_only_a_checksum_of_the_whole_object_is_reported(named, etag, told):
-    """The type decides; without one, an entity tag without a number of parts does."""
-    assert (content_digest((Checksum("CRC32", CRC32, named),), etag) is not None) is told
+def test_only_a_checksum_of_the_whole_object_is_reported(checksum_type, etag, is_reported):
+    """The checksum's type decides; without a type, an entity tag without a number of parts means the whole object."""
+    assert (content_digest((Checksum("CRC32", CRC32, checksum_type),), etag) is not None) is is_reported
 
 
 @pytest.mark.parametrize("value", [f"{CRC32}-3", "", "NSRB", "not base64", "NSRBwg==:, evil", "NSRBwg==\r\n", "é"])
-def test_a_value_that_is_no_digest_is_not_reported(value):
-    """A value with a number of parts, of a wrong length or not in base64 is left out."""
+def test_a_malformed_checksum_is_not_reported(value):
+    """A value with a number of parts, of a wrong length or not in base64 is omitted."""
     assert content_digest((Checksum("CRC32", value, "FULL_OBJECT"),), ETAG) is None
 
 
-def test_several_checksums_are_one_header():
-    """An object with several checksums has them all in one header, strongest first."""
+def test_several_checksums_share_one_header():
+    """An object with several checksums has all of them in one header, the strongest first."""
     checksums = (Checksum("CRC32", CRC32), Checksum("CRC64NVME", "rosUhgpIxGE="), Checksum("SHA256", SHA256))
     assert content_digest(checksums, ETAG) == f"sha-256=:{SHA256}:, crc32=:{CRC32}:"
 
 
-def test_no_checksums_are_no_header():
-    """An object without checksums has no such header."""
+def test_an_object_without_checksums_has_no_header():
+    """Without checksums there is no Content-Digest."""
     assert content_digest((), ETAG) is None
 
 
@@ -325,7 +325,7 @@ HELLO_SHA256 = "LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ="
 
 
 @pytest.mark.parametrize(
-    ("md5", "digest", "wrong"),
+    ("md5", "digest", "mismatch"),
     [
         (HELLO_MD5, None, None),
         (None, f"sha-256=:{HELLO_SHA256}:", None),
@@ -336,12 +336,12 @@ HELLO_SHA256 = "LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ="
         (None, None, None),
     ],
 )
-def test_content_is_checked_against_its_digests(md5, digest, wrong):
-    """All known digests must match; unknown ones are ignored."""
+def test_content_is_checked_against_its_digests(md5, digest, mismatch):
+    """All digests of known algorithms must match; unknown algorithms are ignored."""
     check = ContentCheck(md5, digest)
     for chunk in (b"he", b"llo"):
         check.update(chunk)
-    assert check.mismatch() == wrong
+    assert check.mismatch() == mismatch
     assert bool(check) is (md5 is not None or (digest or "").startswith("sha"))
 
 
@@ -349,7 +349,7 @@ def test_content_is_checked_against_its_digests(md5, digest, wrong):
     ("md5", "digest"),
     [("x", None), ("AAAA", None), (None, "sha-256=abc"), (None, ""), (None, "sha-256=:AAAA:"), (None, "sha-256=:A:")],
 )
-def test_a_digest_that_cannot_be_read_is_refused(md5, digest):
+def test_a_malformed_digest_is_refused(md5, digest):
     """A digest must be base64 of the right length, in a dictionary."""
     with pytest.raises(ValueError, match=r"."):
         ContentCheck(md5, digest)

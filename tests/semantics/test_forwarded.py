@@ -19,18 +19,18 @@ PROXIES = TrustedProxies(("10.0.0.0/8", "2001:db8::/32", "192.0.2.7/32"))
 
 
 @pytest.mark.parametrize("address", ["10.1.2.3", "2001:db8::5", "192.0.2.7", "::ffff:10.0.0.1", ""])
-def test_a_peer_within_a_network_is_believed(address):
-    """An IPv4 address within IPv6 is the same peer, and a Unix socket has no address."""
+def test_a_peer_within_a_network_is_trusted(address):
+    """A peer in the networks is trusted, also with its IPv4 address written as IPv6, or on a Unix socket, which has no address."""
     assert address in PROXIES
 
 
 @pytest.mark.parametrize("address", ["11.0.0.1", "2001:db9::1", "192.0.2.8", "not an address"])
-def test_any_other_peer_is_not(address):
-    """Only peers in the networks are trusted."""
+def test_a_peer_outside_the_networks_is_not_trusted(address):
+    """A peer outside the networks is not trusted."""
     assert address not in PROXIES
 
 
-def test_without_networks_nobody_is_believed():
+def test_without_networks_no_peer_is_trusted():
     """By default, no peer is trusted."""
     assert "127.0.0.1" not in TrustedProxies()
     assert "" not in TrustedProxies()
@@ -39,52 +39,56 @@ def test_without_networks_nobody_is_believed():
 PEER = Origin("10.0.0.1")
 
 
-def _behind(*headers, peer=PEER):
+def _origin_behind(*headers, peer=PEER):
     return origin_behind(peer, headers, PROXIES)
 
 
-def test_a_stranger_is_not_believed():
+def test_an_untrusted_peer_is_the_client():
     """A peer that is not trusted is the client, and its headers are ignored."""
-    stranger = Origin("198.51.100.9")
+    untrusted = Origin("198.51.100.9")
     claims = (("X-Forwarded-For", "10.0.0.9"), ("X-Forwarded-Host", "a.test"), ("Forwarded", "for=10.0.0.9"))
-    assert _behind(*claims, peer=stranger) == stranger
+    assert _origin_behind(*claims, peer=untrusted) == untrusted
 
 
-def test_a_trusted_proxy_is_believed():
+def test_headers_of_a_trusted_proxy_name_the_client():
     """Address, host and scheme are those that the client used."""
-    said = (("x-forwarded-for", "198.51.100.9"), ("X-Forwarded-Host", "a.test:8443"), ("X-Forwarded-Proto", "HTTPS"))
-    assert _behind(*said) == Origin("198.51.100.9", "https", "a.test:8443")
-    assert _behind(("Forwarded", 'for="[2001:db9::1]:99";host="a.test:8443";PROTO=https')) == Origin(
+    headers = (("x-forwarded-for", "198.51.100.9"), ("X-Forwarded-Host", "a.test:8443"), ("X-Forwarded-Proto", "HTTPS"))
+    assert _origin_behind(*headers) == Origin("198.51.100.9", "https", "a.test:8443")
+    assert _origin_behind(("Forwarded", 'for="[2001:db9::1]:99";host="a.test:8443";PROTO=https')) == Origin(
         "2001:db9::1", "https", "a.test:8443"
     )
 
 
-def test_a_proxy_that_says_nothing_is_the_client():
-    """Without such headers, the proxy counts as the client."""
-    assert _behind(("Accept", "*/*")) == PEER
+def test_a_proxy_without_such_headers_is_the_client():
+    """A trusted proxy that sends no forwarding headers counts as the client."""
+    assert _origin_behind(("Accept", "*/*")) == PEER
 
 
-def test_what_a_client_has_written_itself_does_not_count():
+def test_values_that_the_client_wrote_are_ignored():
     """Only the addresses that trusted proxies appended are read."""
-    assert _behind(("X-Forwarded-For", "192.0.2.7, 198.51.100.9, 10.0.0.2")).address == "198.51.100.9"
-    assert _behind(("Forwarded", "for=192.0.2.7, for=198.51.100.9, for=10.0.0.2")).address == "198.51.100.9"
-    assert _behind(("X-Forwarded-For", "192.0.2.7"), ("X-Forwarded-For", "198.51.100.9")).address == "198.51.100.9"
+    assert _origin_behind(("X-Forwarded-For", "192.0.2.7, 198.51.100.9, 10.0.0.2")).address == "198.51.100.9"
+    assert _origin_behind(("Forwarded", "for=192.0.2.7, for=198.51.100.9, for=10.0.0.2")).address == "198.51.100.9"
+    assert (
+        _origin_behind(("X-Forwarded-For", "192.0.2.7"), ("X-Forwarded-For", "198.51.100.9")).address == "198.51.100.9"
+    )
 
 
-def test_each_proxy_counts_for_the_peer_that_it_had():
-    """If proxies append hosts and schemes too, those of the outermost trusted proxy count."""
+def test_host_and_scheme_are_those_of_the_outermost_trusted_proxy():
+    """If each proxy appends a host and a scheme, those of the outermost trusted proxy count."""
     chain = ("X-Forwarded-For", "192.0.2.7, 198.51.100.9, 10.0.0.2")
     hosts, schemes = ("X-Forwarded-Host", "forged.test, a.test, inner.test"), ("X-Forwarded-Proto", "http, https, http")
-    assert _behind(chain, hosts, schemes) == Origin("198.51.100.9", "https", "a.test")
+    assert _origin_behind(chain, hosts, schemes) == Origin("198.51.100.9", "https", "a.test")
     elements = 'host=forged.test, for=198.51.100.9;host=a.test;proto=https, for="10.0.0.2:1";host=inner.test;proto=http'
-    assert _behind(("Forwarded", elements)) == Origin("198.51.100.9", "https", "a.test")
-    assert _behind(chain, ("X-Forwarded-Host", "a.test")).authority == "a.test"
+    assert _origin_behind(("Forwarded", elements)) == Origin("198.51.100.9", "https", "a.test")
+    assert _origin_behind(chain, ("X-Forwarded-Host", "a.test")).authority == "a.test"
 
 
-def test_one_kind_of_header_counts():
-    """A proxy that writes one kind passes on what a client wrote in the other."""
-    found = _behind(("X-Forwarded-For", "198.51.100.9"), ("Forwarded", "for=192.0.2.9;host=forged.test;proto=https"))
-    assert found == Origin("198.51.100.9")
+def test_x_forwarded_headers_override_forwarded():
+    """If a request has both kinds of headers, only X-Forwarded-* counts, because the client may have written the other kind."""
+    origin = _origin_behind(
+        ("X-Forwarded-For", "198.51.100.9"), ("Forwarded", "for=192.0.2.9;host=forged.test;proto=https")
+    )
+    assert origin == Origin("198.51.100.9")
 
 
 @pytest.mark.parametrize(
@@ -100,48 +104,48 @@ def test_one_kind_of_header_counts():
         ("", PEER.address),
     ],
 )
-def test_an_address_is_read_as_proxies_write_it(text, address):
-    """An address may have a port; if it is hidden, the proxy stays the last known one."""
-    assert _behind(("X-Forwarded-For", text)).address == address
+def test_an_address_may_have_a_port_or_be_hidden(text, address):
+    """An address may have a port; if the address is hidden, the proxy is the last known one."""
+    assert _origin_behind(("X-Forwarded-For", text)).address == address
 
 
 @pytest.mark.parametrize("host", ["a b", "a/b", "a@b", "a.test:80:80", "a?b", "", "a" * 400, "é"])
-def test_a_host_that_is_not_one_does_not_count(host):
-    """An invalid value is ignored."""
-    assert _behind(("X-Forwarded-Host", host)) == PEER
+def test_an_invalid_host_is_ignored(host):
+    """An invalid X-Forwarded-Host is ignored."""
+    assert _origin_behind(("X-Forwarded-Host", host)) == PEER
 
 
 @pytest.mark.parametrize("text", ["for=1.2.3.4 x", 'for="1.2.3.4', "for:1.2.3.4", "=;", "for=a b"])
-def test_an_element_that_cannot_be_read_ends_the_chain(text):
-    """Elements after a malformed one count, those before it do not."""
-    assert _behind(("Forwarded", f"for=192.0.2.7, {text}")) == PEER
-    assert _behind(("Forwarded", f"{text}, for=10.0.0.3;proto=https")) == Origin("10.0.0.3", "https")
+def test_a_malformed_element_ends_the_chain(text):
+    """Elements after a malformed element count; those before it are ignored."""
+    assert _origin_behind(("Forwarded", f"for=192.0.2.7, {text}")) == PEER
+    assert _origin_behind(("Forwarded", f"{text}, for=10.0.0.3;proto=https")) == Origin("10.0.0.3", "https")
 
 
-def test_quotes_are_read():
-    """A quoted value may have escapes, and unknown pairs are ignored (RFC 7239 4)."""
-    assert _behind(("Forwarded", r'by=_x; for="198.51.100\.9" ;ext="a;b=\"c"')).address == "198.51.100.9"
+def test_a_quoted_value_is_read():
+    """A quoted value may contain escapes, and unknown pairs are ignored (RFC 7239 4)."""
+    assert _origin_behind(("Forwarded", r'by=_x; for="198.51.100\.9" ;ext="a;b=\"c"')).address == "198.51.100.9"
 
 
 def test_a_long_chain_is_cut():
-    """Only 32 hops are read."""
+    """Only the last 32 hops are read."""
     chain = ", ".join(["198.51.100.9", *["10.0.0.2"] * 100])
-    assert _behind(("X-Forwarded-For", chain)).address == "10.0.0.2"
-    assert _behind(("Forwarded", ", ".join(["for=10.0.0.2"] * 100))).address == "10.0.0.2"
+    assert _origin_behind(("X-Forwarded-For", chain)).address == "10.0.0.2"
+    assert _origin_behind(("Forwarded", ", ".join(["for=10.0.0.2"] * 100))).address == "10.0.0.2"
 
 
 @given(st.lists(st.tuples(st.sampled_from(["Forwarded", "X-Forwarded-For", "X-Forwarded-Host"]), st.text())))
-def test_no_client_chooses_its_address(written):
-    """What the proxy appends decides, whatever the client sends."""
-    claims = [(name, value.replace("\n", " ")) for name, value in written]
-    found = origin_behind(PEER, [*claims, ("X-Forwarded-For", "198.51.100.9")], PROXIES)
-    assert found.address == "198.51.100.9"
-    only = [each for each in claims if each[0] == "Forwarded"]
-    assert origin_behind(PEER, [*only, ("Forwarded", "for=198.51.100.9")], PROXIES).address == "198.51.100.9"
+def test_no_client_chooses_its_address(headers):
+    """The address that the proxy appends decides, for all headers that the client sends."""
+    claims = [(name, value.replace("\n", " ")) for name, value in headers]
+    origin = origin_behind(PEER, [*claims, ("X-Forwarded-For", "198.51.100.9")], PROXIES)
+    assert origin.address == "198.51.100.9"
+    forwarded = [(name, value) for name, value in claims if name == "Forwarded"]
+    assert origin_behind(PEER, [*forwarded, ("Forwarded", "for=198.51.100.9")], PROXIES).address == "198.51.100.9"
 
 
-V4 = bytes([192, 0, 2, 1, 10, 0, 0, 1, 0x12, 0x34, 0, 80])
-V6 = bytes.fromhex("20010db8000000000000000000000001" * 2) + b"\x12\x34\x00\x50"
+IPV4_ADDRESSES = bytes([192, 0, 2, 1, 10, 0, 0, 1, 0x12, 0x34, 0, 80])
+IPV6_ADDRESSES = bytes.fromhex("20010db8000000000000000000000001" * 2) + b"\x12\x34\x00\x50"
 
 
 @pytest.mark.parametrize(
@@ -154,7 +158,7 @@ V6 = bytes.fromhex("20010db8000000000000000000000001" * 2) + b"\x12\x34\x00\x50"
     ],
 )
 def test_a_line_of_version_1_names_the_client(line, address):
-    """The line has the client's address, unless the proxy does not know it."""
+    """The line of version 1 has the client's address, unless the proxy doesn't know it."""
     assert read_proxy_line(line) == address
 
 
@@ -168,8 +172,8 @@ def test_a_line_of_version_1_names_the_client(line, address):
         b"PROXY\r\n",
     ],
 )
-def test_any_other_line_is_refused(line):
-    """A malformed line is an error."""
+def test_a_malformed_line_of_version_1_is_refused(line):
+    """A malformed line raises NotProxied."""
     with pytest.raises(NotProxied):
         read_proxy_line(line)
 
@@ -181,17 +185,17 @@ def _head(command, family, length):
 @pytest.mark.parametrize(
     ("command", "family", "rest", "address"),
     [
-        (0x21, 0x11, V4, "192.0.2.1"),
-        (0x21, 0x21, V6, "2001:db8::1"),
-        (0x21, 0x11, V4 + b"\x03\x00\x04abcd", "192.0.2.1"),
+        (0x21, 0x11, IPV4_ADDRESSES, "192.0.2.1"),
+        (0x21, 0x21, IPV6_ADDRESSES, "2001:db8::1"),
+        (0x21, 0x11, IPV4_ADDRESSES + b"\x03\x00\x04abcd", "192.0.2.1"),
         (0x20, 0x00, b"", None),
-        (0x20, 0x11, V4, None),
+        (0x20, 0x11, IPV4_ADDRESSES, None),
         (0x21, 0x31, b"x" * 216, None),
         (0x21, 0x00, b"", None),
     ],
 )
-def test_version_2_names_the_client(command, family, rest, address):
-    """The header has the client's IP address; extensions are ignored, and the proxy's own checks have no client."""
+def test_a_header_of_version_2_names_the_client(command, family, rest, address):
+    """The header of version 2 has the client's IP address; extensions are ignored, and the proxy's own health checks have no client."""
     head = _head(command, family, len(rest))
     assert proxy_header_rest(head) == len(rest)
     assert read_proxy_header(head, rest) == address
@@ -199,22 +203,22 @@ def test_version_2_names_the_client(command, family, rest, address):
 
 @pytest.mark.parametrize("command", [0x11, 0x22, 0x31])
 def test_an_unknown_version_or_command_is_refused(command):
-    """A header of another version or command is refused."""
+    """A header of another version or with another command raises NotProxied."""
     with pytest.raises(NotProxied):
         proxy_header_rest(_head(command, 0x11, 12))
     with pytest.raises(NotProxied):
         proxy_header_rest(b"GET / HTTP/1.1\r\n")
 
 
-def test_addresses_that_are_cut_short_are_refused():
-    """The announced length must include the addresses."""
+def test_a_header_shorter_than_its_addresses_is_refused():
+    """A header whose announced length doesn't include the addresses raises NotProxied."""
     with pytest.raises(NotProxied):
-        read_proxy_header(_head(0x21, 0x11, 4), V4[:4])
+        read_proxy_header(_head(0x21, 0x11, 4), IPV4_ADDRESSES[:4])
 
 
 @given(st.binary(max_size=120))
-def test_no_bytes_break_it(data):
-    """Any bytes give an address, None, or an error."""
+def test_any_bytes_are_read_or_refused(data):
+    """Any bytes give an address or None, or raise NotProxied."""
     for read in (lambda: read_proxy_line(data), lambda: read_proxy_header(_head(0x21, 0x11, len(data)), data)):
         with suppress(NotProxied):
             assert read() is None or isinstance(read(), str)
