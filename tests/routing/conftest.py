@@ -1,4 +1,4 @@
-"""Sites made of pairs: a source expression and a plain template, or what a template is scripted to do."""
+"""Fixtures that make sites of rewrites, each a pair of a source and a template, and decide about requests to them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Scripted:
     reads_user: bool = False
 
     def render(self, captures, data):
-        """What was scripted."""
+        """Returns the scripted outcome, or raises it."""
         if isinstance(self.outcome, Exception):
             raise self.outcome
         return self.outcome(data) if callable(self.outcome) else self.outcome
@@ -51,14 +51,14 @@ def _rewrite(number, source, target):
 
 
 @pytest.fixture(scope="session")
-def scripted():
-    """A template with a scripted result."""
+def scripted_template():
+    """A class of templates with a scripted result."""
     return Scripted
 
 
 @pytest.fixture(scope="session")
-def rule_set():
-    """A rule set of pairs."""
+def make_rule_set():
+    """Makes a rule set of rewrites, each a source with a plain template or a scripted one."""
 
     def build(*pairs):
         rewrites = tuple(_rewrite(number, *pair) for number, pair in enumerate(pairs, 1))
@@ -68,19 +68,19 @@ def rule_set():
 
 
 @pytest.fixture(scope="session")
-def site(rule_set):
-    """A site of rewrites and a configuration; every method is enabled unless `actions` say otherwise."""
+def make_site(make_rule_set):
+    """Makes a site of rewrites and a configuration, with all methods enabled unless `actions` disable them."""
 
     def build(*pairs, bucket=None, mount="/", actions=EVERYTHING, resources=()):
         target = Target("site", Mount("", (mount,)), bucket or Bucket("bucket"), actions, tuple(resources))
-        return Site(target, rule_set(*pairs))
+        return Site(target, make_rule_set(*pairs))
 
     return build
 
 
 @pytest.fixture(scope="session")
-def decided():
-    """The decision about a request for a raw path and query; a user that is named signs in, if the site asks."""
+def decide_request():
+    """Decides about a request line; `user` names the user who signs in, if the site requires a sign-in."""
 
     def decide(site, request, user=None, file_name=None):
         method, address = request.split(" ", 1)
@@ -90,6 +90,6 @@ def decided():
 
 
 @pytest.fixture(scope="session")
-def signed_in():
-    """Resources that let one user use everything, once signed in."""
+def resources_for():
+    """Makes resources that give one user access to everything, after a sign-in."""
     return lambda name: [Resource("/**", METHODS, provider="staff", users=(BasicUser(name, Secret("test", "x")),))]

@@ -25,32 +25,32 @@ STAFF = Resource("/**", ("GET", "PUT"), provider="staff", users=(ANN,))
 OPEN = Resource("/open/**", ("GET", "PUT"), white_list=True)
 
 
-def test_a_driver_answers_one_question_after_the_other(site):
-    """The decision asks who makes the request, then what the file is called, then for access to path and name."""
-    steps = decide(Mounts([site(resources=[STAFF])]), read_request("/d/", "PUT"))
-    asked = steps.send(None)
-    assert isinstance(asked, Authenticate)
-    assert (asked.guard.provider, asked.so_far.user, asked.so_far.plan) == ("staff", None, ())
-    named = steps.send(User("ann"))
-    assert isinstance(named, NameFile)
-    assert (named.so_far.user, named.so_far.plan) == (User("ann"), (ReadForm(),))
-    again = steps.send("a.txt")
-    assert [each.path for each in again.so_far.checks] == ["/d/", "/d/a.txt"]
+def test_a_decision_asks_one_question_after_the_other(make_site):
+    """A decision about an upload asks for the user, then for the file's name, then second_authenticate for access to the file's path."""
+    steps = decide(Mounts([make_site(resources=[STAFF])]), read_request("/d/", "PUT"))
+    authenticate = steps.send(None)
+    assert isinstance(authenticate, Authenticate)
+    assert (authenticate.guard.provider, authenticate.so_far.user, authenticate.so_far.plan) == ("staff", None, ())
+    name_file = steps.send(User("ann"))
+    assert isinstance(name_file, NameFile)
+    assert (name_file.so_far.user, name_file.so_far.plan) == (User("ann"), (ReadForm(),))
+    second_authenticate = steps.send("a.txt")
+    assert [check.path for check in second_authenticate.so_far.checks] == ["/d/", "/d/a.txt"]
     with pytest.raises(StopIteration) as end:
         steps.send(User("ann"))
     assert end.value.value.plan == (Receive("d/a.txt", "/d/a.txt"),)
 
 
 @pytest.mark.parametrize(("path", "status"), [("/m/open/**", None), ("/open/**", 403)])
-def test_a_resource_covers_paths_with_their_mount(decided, site, path, status):
+def test_a_resource_covers_paths_with_their_mount(decide_request, make_site, path, status):
     """Access is checked for the whole path of the request, not for the key below the mount."""
-    found = site(mount="/m/", resources=[Resource(path, ("GET",), white_list=True)])
-    assert getattr(decided(found, "GET /m/open/a").plan[0], "status", None) == status
+    site = make_site(mount="/m/", resources=[Resource(path, ("GET",), white_list=True)])
+    assert getattr(decide_request(site, "GET /m/open/a").plan[0], "status", None) == status
 
 
-def test_a_driver_may_refuse_with_a_challenge(site):
-    """The answer to who makes the request may be a refusal, which becomes the plan as it is."""
-    steps = decide(Mounts([site(resources=[STAFF])]), read_request("/a"))
+def test_a_driver_may_refuse_with_a_challenge(make_site):
+    """If a driver answers the question for the user with a refusal, this refusal is the plan."""
+    steps = decide(Mounts([make_site(resources=[STAFF])]), read_request("/a"))
     steps.send(None)
     challenge = Refuse(401, "the password is wrong", challenge="Basic")
     with pytest.raises(StopIteration) as end:
@@ -70,23 +70,23 @@ EDITORS = Resource("/**", provider="id", oidc=Authorization((AccessRule(group="e
         (Refuse(500, "the policy server does not decide"), Refuse(500, "the policy server does not decide")),
     ],
 )
-def test_a_policy_server_is_asked_about_the_user(site, answer, plan):
-    """After the sign-in; what the driver says of the server ends the decision, unless it is yes."""
+def test_a_policy_server_is_asked_about_the_user(make_site, answer, plan):
+    """A policy server decides after the sign-in; a refusal that the driver returns is the plan."""
     resource = Resource("/**", provider="id", oidc=Authorization((), OPA))
-    steps = decide(Mounts([site(resources=[resource])]), read_request("/a"))
+    steps = decide(Mounts([make_site(resources=[resource])]), read_request("/a"))
     steps.send(None)
-    asked = steps.send(User("ann"))
-    assert isinstance(asked, Authorize)
-    assert (asked.server, asked.user, asked.so_far.user) == (OPA, User("ann"), User("ann"))
+    authorize = steps.send(User("ann"))
+    assert isinstance(authorize, Authorize)
+    assert (authorize.server, authorize.user, authorize.so_far.user) == (OPA, User("ann"), User("ann"))
     with pytest.raises(StopIteration) as end:
         steps.send(answer)
     assert end.value.value.plan[0] == plan
 
 
 @pytest.mark.parametrize(("groups", "plan"), [(("editors",), Serve), (("guests",), Refuse), ((), Refuse)])
-def test_a_user_whom_no_rule_lets_pass_is_refused(site, groups, plan):
-    """With 403: to sign in again would not help."""
-    steps = decide(Mounts([site(resources=[EDITORS])]), read_request("/a"))
+def test_a_user_who_matches_no_rule_is_refused(make_site, groups, plan):
+    """A signed-in user who matches no rule gets 403, because signing in again would not help."""
+    steps = decide(Mounts([make_site(resources=[EDITORS])]), read_request("/a"))
     steps.send(None)
     with pytest.raises(StopIteration) as end:
         steps.send(User("ann", groups=groups))
@@ -107,91 +107,95 @@ def test_a_user_whom_no_rule_lets_pass_is_refused(site, groups, plan):
     ids=repr,
 )
 @pytest.mark.parametrize("request_line", ["GET /a", "HEAD /a/", "DELETE /a"])
-def test_a_rewrite_that_fails_is_refused_by_name(decided, scripted, site, request_line, outcome, status):
-    """A refused result is 400, a missing user 403, any other failure 500; the reason names the rewrite."""
-    found = decided(site(("x", "/x"), (".", scripted(outcome))), request_line)
-    (refused,) = found.plan
+def test_a_failing_rewrite_is_refused(decide_request, scripted_template, make_site, request_line, outcome, status):
+    """A forbidden result is 400, a missing user 403, any other failure 500; the reason names the rewrite."""
+    decision = decide_request(make_site(("x", "/x"), (".", scripted_template(outcome))), request_line)
+    (refused,) = decision.plan
     assert refused.status == status
-    assert refused.reason == f"rewrite `#2`: {found.failure}"
-    assert found.rewritten is None
+    assert refused.reason == f"rewrite `#2`: {decision.failure}"
+    assert decision.rewritten is None
 
 
-def test_a_template_reads_who_asks_and_what_is_asked(decided, signed_in, scripted, site):
-    """The data of a template are the request's: its user, its method, its whole path, its target."""
+def test_a_template_reads_the_request(decide_request, resources_for, scripted_template, make_site):
+    """A template reads the user, the method, the whole path and the target of the request."""
 
-    def words(data):
+    def describe(data):
         return f"/{data.user.username}/{data.request.method}{data.request.path}:{data.key}@{data.target.name}"
 
-    found = decided(site((".", scripted(words)), mount="/m/", resources=signed_in("ann")), "GET /m/a", "ann")
-    assert found.plan[0] == Serve("ann/GET/m/a:/a@site")
+    decision = decide_request(
+        make_site((".", scripted_template(describe)), mount="/m/", resources=resources_for("ann")), "GET /m/a", "ann"
+    )
+    assert decision.plan[0] == Serve("ann/GET/m/a:/a@site")
 
 
-def test_an_upload_that_fails_says_so(decided, scripted, site):
-    """An upload's rewrite fails as any other, its plan a refusal."""
-    found = decided(site((".", scripted("/.."))), "PUT /", file_name="a")
-    assert found.plan[0].status == 400
-    assert found.failure is not None
+def test_a_failing_rewrite_of_an_upload_is_refused(decide_request, scripted_template, make_site):
+    """If the rewrite of an upload fails, its plan is a refusal."""
+    decision = decide_request(make_site((".", scripted_template("/.."))), "PUT /", file_name="a")
+    assert decision.plan[0].status == 400
+    assert decision.failure is not None
 
 
-def test_a_decision_knows_what_made_it(decided, site):
-    """What the rules made of the key goes with the decision, for the log: the rewrite, its captures, the new key."""
-    found = decided(site(("^/(?P<rest>.*)$", "/new/$rest")), "GET /a")
-    assert found.data.key == "/a"
-    assert found.rewritten.key == "/new/a"
-    assert found.rewritten.rewrite.label == "#1"
-    assert found.rewritten.captures.groups == ("/a", "a")
+def test_a_decision_contains_its_rewriting(decide_request, make_site):
+    """A decision contains the rewrite, its captures and the new key, for the log."""
+    decision = decide_request(make_site(("^/(?P<rest>.*)$", "/new/$rest")), "GET /a")
+    assert decision.data.key == "/a"
+    assert decision.rewritten.key == "/new/a"
+    assert decision.rewritten.rewrite.label == "#1"
+    assert decision.rewritten.captures.groups == ("/a", "a")
 
 
-def test_a_key_that_no_rewrite_matches_is_unchanged(decided, site):
-    """Where nothing matches, the key is the one that was asked for, and no rewrite is named."""
-    found = decided(site(("^/x$", "/y")), "GET /a")
-    assert (found.rewritten.key, found.rewrite, found.plan[0]) == ("/a", None, Serve("a"))
+def test_a_key_that_no_rewrite_matches_is_unchanged(decide_request, make_site):
+    """If no rewrite matches, the key is the requested one, and no rewrite is named."""
+    decision = decide_request(make_site(("^/x$", "/y")), "GET /a")
+    assert (decision.rewritten.key, decision.rewrite, decision.plan[0]) == ("/a", None, Serve("a"))
 
 
 @pytest.mark.parametrize(
     ("request_line", "allow"),
     [("PUT /a/", ("GET", "HEAD")), ("DELETE /a", ("GET", "HEAD")), ("POST /", ("GET", "HEAD"))],
 )
-def test_a_method_that_is_not_enabled_is_refused(decided, site, request_line, allow):
-    """GET and HEAD are on, PUT and DELETE off, until the target says otherwise; Allow lists what is on."""
-    (refused,) = decided(site(actions=Actions()), request_line).plan
+def test_a_method_that_is_not_enabled_is_refused(decide_request, make_site, request_line, allow):
+    """Without actions, GET and HEAD are enabled, PUT and DELETE disabled; Allow lists the enabled methods."""
+    (refused,) = decide_request(make_site(actions=Actions()), request_line).plan
     assert (refused.status, refused.allow) == (405, allow)
-    assert decided(site(actions=Actions()), request_line, file_name="x").plan == (refused,)
+    assert decide_request(make_site(actions=Actions()), request_line, file_name="x").plan == (refused,)
 
 
-def test_head_can_be_switched_off(decided, site):
-    """Each method has its own switch."""
-    (refused,) = decided(site(actions=Actions(head=HeadAction(enabled=False))), "HEAD /a").plan
+def test_head_can_be_disabled(decide_request, make_site):
+    """HEAD can be disabled while GET stays enabled."""
+    (refused,) = decide_request(make_site(actions=Actions(head=HeadAction(enabled=False))), "HEAD /a").plan
     assert (refused.status, refused.allow) == (405, ("GET",))
 
 
 @pytest.mark.parametrize("name", ["", "a/", "/", ".", "..", "x/..", "a\nb", "a\x00", "\x9b", "a\x7f", "\ud800"])
-def test_a_hostile_file_name_is_refused(decided, site, name):
-    """A file's name that is empty, a dot segment or holds a control character is 400."""
-    (refused,) = decided(site(), "PUT /dir/", file_name=name).plan
+def test_a_hostile_file_name_is_refused(decide_request, make_site, name):
+    """The name of a file that is empty, a dot segment or contains a control character gets 400."""
+    (refused,) = decide_request(make_site(), "PUT /dir/", file_name=name).plan
     assert (type(refused), refused.status) == (Refuse, 400)
 
 
-def test_an_upload_without_a_file_name_is_a_plan_to_read_its_form(decided, site):
-    """Before its form is read, nothing speaks against an upload to a directory, and no rule is asked."""
-    found = decided(site((".*", "/../x"), actions=Actions(put=PutAction(enabled=True, max_size=5))), "PUT /dir/")
-    assert (found.plan, found.data) == ((ReadForm(max_size=5),), None)
+def test_an_upload_without_a_file_name_is_a_plan_to_read_its_form(decide_request, make_site):
+    """Before its form is read, an upload to a directory is planned as reading the form, without rewriting."""
+    decision = decide_request(
+        make_site((".*", "/../x"), actions=Actions(put=PutAction(enabled=True, max_size=5))), "PUT /dir/"
+    )
+    assert (decision.plan, decision.data) == ((ReadForm(max_size=5),), None)
 
 
-def test_a_request_that_leads_nowhere_ends_there(decided, site):
-    """A path without a mount has no target."""
-    found = decided(site(mount="/m/"), "GET /x")
-    assert (found.plan, found.match, found.checks) == (
+def test_a_path_without_a_target_is_not_found(decide_request, make_site):
+    """A path outside all mounts gets 404, without checks of access."""
+    decision = decide_request(make_site(mount="/m/"), "GET /x")
+    assert (decision.plan, decision.match, decision.checks) == (
         (Refuse(404, "no target is mounted at this host and path"),),
         None,
         (),
     )
 
 
-def test_a_method_that_is_not_enabled_ends_before_access(decided, site):
-    """As in the service, 405 comes before anybody is asked to sign in."""
-    found = decided(site(actions=Actions(), resources=[STAFF]), "PUT /")
-    assert (found.plan[0].status, found.checks, found.data) == (405, (), None)
+def test_a_disabled_method_is_refused_before_access_is_checked(decide_request, make_site):
+    """A disabled method gets 405 before the user is asked to sign in."""
+    decision = decide_request(make_site(actions=Actions(), resources=[STAFF]), "PUT /")
+    assert (decision.plan[0].status, decision.checks, decision.data) == (405, (), None)
 
 
 @pytest.mark.parametrize(
@@ -202,81 +206,83 @@ def test_a_method_that_is_not_enabled_ends_before_access(decided, site):
         ("DELETE /a", "ann", Refuse(403, "no resource of the target covers this method and path")),
     ],
 )
-def test_who_may_not_pass_gets_no_further(decided, site, request_line, user, refused):
-    """Where access is refused, no rule is asked."""
-    found = decided(site((".", "/x"), resources=[OPEN, STAFF]), request_line, user)
-    assert (found.plan, found.data) == ((refused,), None)
+def test_a_refused_request_is_not_rewritten(decide_request, make_site, request_line, user, refused):
+    """If access is refused, no rule is applied."""
+    decision = decide_request(make_site((".", "/x"), resources=[OPEN, STAFF]), request_line, user)
+    assert (decision.plan, decision.data) == ((refused,), None)
 
 
-def test_a_listed_user_is_seen_by_templates(decided, site, scripted):
+def test_a_listed_user_is_seen_by_templates(decide_request, make_site, scripted_template):
     """Templates read the user who signed in."""
-    who = scripted(lambda data: f"/{data.user.username}")
-    found = decided(site((".", who), resources=[STAFF]), "GET /a", "ann")
-    assert (found.user, found.plan[0]) == (User("ann"), Serve("ann"))
+    who = scripted_template(lambda data: f"/{data.user.username}")
+    decision = decide_request(make_site((".", who), resources=[STAFF]), "GET /a", "ann")
+    assert (decision.user, decision.plan[0]) == (User("ann"), Serve("ann"))
 
 
-def test_nobody_is_seen_where_anyone_may_come(decided, site, scripted):
-    """An open path asks nobody to sign in, so a user who is named takes no part."""
-    found = decided(site(resources=[OPEN, STAFF]), "GET /open/a", "ann")
-    assert found.user is None
+def test_an_open_path_has_no_user(decide_request, make_site, scripted_template):
+    """An open path requires no sign-in, so the decision has no user even if one is given."""
+    decision = decide_request(make_site(resources=[OPEN, STAFF]), "GET /open/a", "ann")
+    assert decision.user is None
 
 
-def test_an_upload_is_followed_to_its_key(decided, site):
-    """With its file's name an upload is checked twice and received once."""
-    found = decided(site(resources=[STAFF]), "PUT /d/", "ann", "a.txt")
-    assert [each.path for each in found.checks] == ["/d/", "/d/a.txt"]
-    assert found.plan == (Receive("d/a.txt", "/d/a.txt"),)
-    assert found.data.key == "/d/a.txt"
+def test_an_upload_with_a_file_name_is_received(decide_request, make_site):
+    """Access to an upload with a known file name is checked twice, and the upload is planned as received."""
+    decision = decide_request(make_site(resources=[STAFF]), "PUT /d/", "ann", "a.txt")
+    assert [check.path for check in decision.checks] == ["/d/", "/d/a.txt"]
+    assert decision.plan == (Receive("d/a.txt", "/d/a.txt"),)
+    assert decision.data.key == "/d/a.txt"
 
 
-def test_an_upload_may_be_refused_by_its_name(decided, site):
-    """A directory that is open does not open each path in it, and a name may be none."""
+def test_an_upload_may_be_refused_because_of_its_name(decide_request, make_site):
+    """An open directory doesn't open every path in it, and a dot segment isn't a file's name."""
     forbidden = Resource("/d/secret", ("PUT",))
-    site = site(resources=[forbidden, Resource("/d/*", ("PUT",), white_list=True)])
-    assert decided(site, "PUT /d/", None, "secret").checks[1].guard == Nobody()
-    assert decided(site, "PUT /d/", None, "secret").plan[0].status == 403
-    assert decided(site, "PUT /d/", None, "..").plan == (Refuse(400, "the file's name contains a `.` or `..` segment"),)
+    site = make_site(resources=[forbidden, Resource("/d/*", ("PUT",), white_list=True)])
+    assert decide_request(site, "PUT /d/", None, "secret").checks[1].guard == Nobody()
+    assert decide_request(site, "PUT /d/", None, "secret").plan[0].status == 403
+    assert decide_request(site, "PUT /d/", None, "..").plan == (
+        Refuse(400, "the file's name contains a `.` or `..` segment"),
+    )
 
 
-def test_an_upload_to_a_file_is_refused_whatever_it_is_called(decided, site):
-    """What the plan refuses before the form is read, it refuses without looking at the name."""
-    assert decided(site(), "PUT /d", None, "x").plan[0].status == 400
+def test_an_upload_to_the_path_of_a_file_is_refused(decide_request, make_site):
+    """An upload that is refused before the form is read is refused with every file name."""
+    assert decide_request(make_site(), "PUT /d", None, "x").plan[0].status == 400
 
 
-def test_whoever_signed_in_for_the_directory_stays_signed_in(decided, site, scripted):
-    """An upload whose path is open keeps the user whom its directory asked for."""
+def test_a_user_who_signed_in_for_the_directory_stays_signed_in(decide_request, make_site, scripted_template):
+    """An upload to an open path keeps the user who signed in for the directory."""
     resources = [Resource("/d/", ("PUT",), provider="staff", users=(ANN,)), Resource("/**", ("PUT",), white_list=True)]
-    site = site((".", scripted(lambda data: f"/{data.user.username}")), resources=resources)
-    found = decided(site, "PUT /d/", "ann", "x")
-    assert found.plan == (Receive("ann", "/d/x"),)
-    assert [type(each.guard) for each in found.checks] == [SignedIn, Anyone]
+    site = make_site((".", scripted_template(lambda data: f"/{data.user.username}")), resources=resources)
+    decision = decide_request(site, "PUT /d/", "ann", "x")
+    assert decision.plan == (Receive("ann", "/d/x"),)
+    assert [type(check.guard) for check in decision.checks] == [SignedIn, Anyone]
 
 
-def test_actions_take_part(decided, site):
-    """The plan is the target's own, with its index document and its limits."""
-    found = decided(site(actions=Actions(put=PutAction(enabled=True, max_size=3))), "PUT /", None, "x")
-    assert found.plan == (Receive("x", "/x", max_size=3),)
-    assert decided(site(actions=Actions()), "GET /d/").plan[0] == Browse("d/")
+def test_the_actions_of_the_target_shape_the_plan(decide_request, make_site):
+    """The plan has the limits and the index document of the target's actions."""
+    decision = decide_request(make_site(actions=Actions(put=PutAction(enabled=True, max_size=3))), "PUT /", None, "x")
+    assert decision.plan == (Receive("x", "/x", max_size=3),)
+    assert decide_request(make_site(actions=Actions()), "GET /d/").plan[0] == Browse("d/")
 
 
 TOO_LONG = Refuse(400, "the key is longer than 1024 bytes")
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_key_that_s3_could_not_hold_is_refused_before_anything_is_matched(decided, site, signed_in, method):
-    """A key that is too long is refused before rules could shorten it; the mount does not count."""
-    found = site(("^/k", "/short"), mount="/m/", resources=signed_in("ann"))
-    longest = decided(found, f"{method} /m/{'k' * 1024}", "ann")
+def test_a_key_that_is_too_long_for_s3_is_not_matched(decide_request, make_site, resources_for, method):
+    """A key that is too long is refused before a rule could shorten it; the mount path is not counted."""
+    site = make_site(("^/k", "/short"), mount="/m/", resources=resources_for("ann"))
+    longest = decide_request(site, f"{method} /m/{'k' * 1024}", "ann")
     assert longest.plan != (TOO_LONG,)
-    longer = decided(found, f"{method} /m/{'k' * 1025}", "ann")
-    assert (longer.plan, longer.checks, longer.data) == ((TOO_LONG,), (), None)
+    too_long = decide_request(site, f"{method} /m/{'k' * 1025}", "ann")
+    assert (too_long.plan, too_long.checks, too_long.data) == ((TOO_LONG,), (), None)
 
 
-def test_the_name_of_an_upload_counts_in_the_key(decided, site):
-    """A file whose name makes the key too long is refused, whatever a rule would make of it."""
-    found = site(("^/d/", "/short"))
-    assert decided(found, "PUT /d/", file_name="k" * 1022).plan == (Receive("short", f"/d/{'k' * 1022}"),)
-    assert decided(found, "PUT /d/", file_name="k" * 1023).plan == (TOO_LONG,)
+def test_the_name_of_an_upload_counts_in_the_key(decide_request, make_site):
+    """A file whose name makes the key too long is refused, even if a rule would shorten the key."""
+    site = make_site(("^/d/", "/short"))
+    assert decide_request(site, "PUT /d/", file_name="k" * 1022).plan == (Receive("short", f"/d/{'k' * 1022}"),)
+    assert decide_request(site, "PUT /d/", file_name="k" * 1023).plan == (TOO_LONG,)
 
 
 ISOLATED = Actions(get=GetAction(user_isolation=True, user_isolation_admins=("root",)), put=PutAction(enabled=True))
@@ -291,29 +297,31 @@ ISOLATED = Actions(get=GetAction(user_isolation=True, user_isolation_admins=("ro
         ("PUT /a/", Receive("www/ann/a/new.txt", "/a/new.txt")),
     ],
 )
-def test_an_isolated_user_has_a_directory_that_does_not_show(decided, site, signed_in, request_line, attempt):
-    """Its name stands between prefix and key, and in no location."""
-    found = site(bucket=Bucket("b", "www/"), actions=ISOLATED, resources=signed_in("ann"))
-    assert decided(found, request_line, "ann", "new.txt").plan[0] == attempt
+def test_the_directory_of_an_isolated_user_is_invisible(
+    decide_request, make_site, resources_for, request_line, attempt
+):
+    """The user's directory stands between the prefix and the key, and in no location."""
+    site = make_site(bucket=Bucket("b", "www/"), actions=ISOLATED, resources=resources_for("ann"))
+    assert decide_request(site, request_line, "ann", "new.txt").plan[0] == attempt
 
 
-def test_the_directory_of_an_isolated_user_counts_in_the_key(decided, site, signed_in):
-    """What the rules see is bounded with the directory in it."""
-    found = site(("^/ann/", "/ann/short"), actions=ISOLATED, resources=signed_in("ann"))
-    assert decided(found, f"GET /{'k' * 1020}", "ann").plan[0] == Serve("ann/short")
-    assert decided(found, f"GET /{'k' * 1021}", "ann").plan == (TOO_LONG,)
+def test_the_directory_of_an_isolated_user_counts_in_the_key(decide_request, make_site, resources_for):
+    """The limit for keys includes the directory of the user."""
+    site = make_site(("^/ann/", "/ann/short"), actions=ISOLATED, resources=resources_for("ann"))
+    assert decide_request(site, f"GET /{'k' * 1020}", "ann").plan[0] == Serve("ann/short")
+    assert decide_request(site, f"GET /{'k' * 1021}", "ann").plan == (TOO_LONG,)
 
 
-def test_an_administrator_sees_the_directories_of_all_users(decided, site, signed_in):
-    """Such a user has no directory of their own."""
-    found = site(actions=ISOLATED, resources=signed_in("root"))
-    assert decided(found, "GET /ann/a", "root").plan[0] == Serve("ann/a")
+def test_an_administrator_sees_the_directories_of_all_users(decide_request, make_site, resources_for):
+    """An administrator has no directory, and reads the directories of all users."""
+    site = make_site(actions=ISOLATED, resources=resources_for("root"))
+    assert decide_request(site, "GET /ann/a", "root").plan[0] == Serve("ann/a")
 
 
-def test_nobody_is_served_where_users_are_isolated(decided, site):
-    """A resource that is open to everyone names no user."""
-    found = site(actions=ISOLATED, resources=[Resource("/**", METHODS, white_list=True)])
-    assert decided(found, "GET /a").plan == (Refuse(403, "users are isolated, and nobody is signed in"),)
+def test_isolation_requires_a_user(decide_request, make_site):
+    """An open resource of a target that isolates users gets 403, because nobody is signed in."""
+    site = make_site(actions=ISOLATED, resources=[Resource("/**", METHODS, white_list=True)])
+    assert decide_request(site, "GET /a").plan == (Refuse(403, "users are isolated, and nobody is signed in"),)
 
 
 @pytest.mark.parametrize(
@@ -325,46 +333,48 @@ def test_nobody_is_served_where_users_are_isolated(decided, site):
         ("../ben", "contains a `/`"),
     ],
 )
-def test_a_user_whose_name_is_no_directory_is_refused_where_users_are_isolated(decided, site, signed_in, name, reason):
-    """Names of other providers may be anything; one must not lead to the directory of another user, or of all."""
-    found = site(actions=ISOLATED, resources=signed_in(name))
-    assert decided(found, "GET /a", name).plan == (Refuse(403, f"users are isolated, and the user's name {reason}"),)
+def test_isolation_refuses_a_user_whose_name_is_not_a_segment(decide_request, make_site, resources_for, name, reason):
+    """A user's name that would lead to the directory of another user, or of all users, gets 403."""
+    site = make_site(actions=ISOLATED, resources=resources_for(name))
+    assert decide_request(site, "GET /a", name).plan == (
+        Refuse(403, f"users are isolated, and the user's name {reason}"),
+    )
 
 
-def test_rules_see_the_directory_of_an_isolated_user_and_cannot_leave_it(decided, site, signed_in):
-    """A rule that does is refused, whoever wrote it."""
+def test_rules_cannot_leave_the_directory_of_an_isolated_user(decide_request, make_site, resources_for):
+    """Rules match keys with the user's directory, and a result outside the directory gets 403."""
     pairs = (("^/ann/old/(.*)$", "/ann/new/$1"), ("^/ann/all/(.*)$", "/shared/$1"))
-    found = site(*pairs, actions=ISOLATED, resources=signed_in("ann"))
-    assert decided(found, "GET /old/a", "ann").plan[0] == Serve("ann/new/a")
-    assert decided(found, "GET /all/a", "ann").plan[0].status == 403
+    site = make_site(*pairs, actions=ISOLATED, resources=resources_for("ann"))
+    assert decide_request(site, "GET /old/a", "ann").plan[0] == Serve("ann/new/a")
+    assert decide_request(site, "GET /all/a", "ann").plan[0].status == 403
 
 
-def test_the_page_of_all_targets_is_in_front_of_what_is_mounted_there(site):
-    """The page of all targets is at its own paths only, for reading, with its own resource."""
+def test_the_target_list_hides_a_target_at_its_path(make_site):
+    """The list of targets answers GET and HEAD at its own host and paths only, with its own resource."""
     page = TargetList(True, Mount("", ("/",)), Resource("/", METHODS, provider="staff", users=(ANN,)))
-    mounts = Mounts([site()], target_list=page)
+    mounts = Mounts([make_site()], target_list=page)
     for method in ("GET", "HEAD"):
         assert simulate(mounts, read_request("/", method), User("ann")).plan == (ListTargets(),)
     assert simulate(mounts, read_request("/", "GET"), None).plan[0].status == 401
     assert simulate(mounts, read_request("/a", "GET"), None).plan[0] == Serve("a")
     assert simulate(mounts, read_request("/", "DELETE"), None).plan[0].status == 403
-    hosted = Mounts([site()], target_list=TargetList(True, Mount("list.example", ("/",))))
+    hosted = Mounts([make_site()], target_list=TargetList(True, Mount("list.example", ("/",))))
     assert simulate(hosted, read_request("/", "GET", "list.example"), None).plan == (ListTargets(),)
     assert simulate(hosted, read_request("/", "GET", "other.example"), None).plan[0] == Browse("", root=True)
 
 
-def test_a_page_of_a_provider_is_in_front_of_everything(site):
-    """Whatever is mounted there, and with a closing slash, too."""
-    mounts = Mounts([site()], [OidcProvider("id", "https://id.example", "me")])
+def test_a_page_of_a_provider_hides_a_target_at_its_path(make_site):
+    """The pages of a provider answer at their paths on every host, with or without a closing slash."""
+    mounts = Mounts([make_site()], [OidcProvider("id", "https://id.example", "me")])
     for path, step in (("/auth/id", "login"), ("/auth/id/callback/", "callback"), ("/auth/id/logout", "logout")):
         assert simulate(mounts, read_request(path, "GET"), None).plan == (VisitProvider("id", step),)
     assert simulate(mounts, read_request("/auth/id/logout", "POST"), None).plan == (VisitProvider("id", "logout"),)
 
 
 @pytest.mark.parametrize(("method", "path", "allowed"), [("POST", "", ("GET",)), ("PUT", "/logout", ("GET", "POST"))])
-def test_only_a_logout_takes_a_post(site, method, path, allowed):
-    """The other pages of a provider are visited with GET."""
-    mounts = Mounts([site()], [OidcProvider("id", "https://id.example", "me")])
+def test_only_the_logout_page_allows_post(make_site, method, path, allowed):
+    """The other pages of a provider allow GET only."""
+    mounts = Mounts([make_site()], [OidcProvider("id", "https://id.example", "me")])
     (refused,) = simulate(mounts, read_request(f"/auth/id{path}", method), None).plan
     assert (refused.status, refused.allow) == (405, allowed)
 
@@ -383,16 +393,16 @@ def test_only_a_logout_takes_a_post(site, method, path, allowed):
         ([AccessRule(group="others", forbidden=True)], False),
     ],
 )
-def test_the_first_rule_that_matches_decides_who_may_pass(rules, permitted):
+def test_the_first_rule_that_matches_decides_about_a_signed_in_user(rules, permitted):
     """The first rule that matches decides; a user whom no rule matches is refused."""
     ann = User("ann", "OIDC", "ann@example.org", ("readers", "editors"))
     assert SignedIn("id", None, tuple(rules)).permits(ann) is permitted
 
 
-def test_a_policy_server_is_asked_about_those_whom_the_rules_let_pass(site):
-    """The answer of the policy server decides."""
+def test_a_policy_server_decides_after_the_rules(make_site):
+    """A user whom the rules permit is permitted or refused by the policy server."""
     resource = Resource("/**", METHODS, provider="id", oidc=Authorization(opa=OpaServer("http://opa/")))
-    mounts = Mounts([site(resources=[resource])])
+    mounts = Mounts([make_site(resources=[resource])])
     for answer, status in ((True, None), (False, 403)):
         steps = decide(mounts, read_request("/a", "GET"))
         assert isinstance(steps.send(None), Authenticate)
@@ -411,56 +421,61 @@ def test_a_policy_server_is_asked_about_those_whom_the_rules_let_pass(site):
         ("/m/d/sub/", (Browse("new/sub/"), Refuse(404, "no objects below this key"))),
     ],
 )
-def test_the_plan_of_a_path_beside_the_one_that_was_asked(site, path, plan):
-    """It is what a GET of that path would get, whatever the method and the query of the request were."""
-    found = site((r"^/d/(?P<rest>.*)$", "/new/$rest"), mount="/m/")
+def test_the_plan_of_a_path_beside_the_requested_path(make_site, path, plan):
+    """A path beside the requested one gets the plan of a GET, for any method and query of the request."""
+    site = make_site((r"^/d/(?P<rest>.*)$", "/new/$rest"), mount="/m/")
     request = read_request("/m/d/?format=zip", "HEAD")
-    match = Mounts([found]).find("", request.path)
+    match = Mounts([site]).find("", request.path)
     assert plan_beside(match, request, path, None) == plan
 
 
-def test_a_path_beside_has_nothing_of_the_query(site, scripted):
-    """A template reads no query there: the one of the request is about its own path."""
-    found = site((".*", scripted(lambda data: f"/{data.request.raw_query}{len(data.request.query)}")))
-    match = Mounts([found]).find("", "/d/")
+def test_a_path_beside_has_no_query(make_site, scripted_template):
+    """A template reads an empty query for a path beside the requested one."""
+    site = make_site((".*", scripted_template(lambda data: f"/{data.request.raw_query}{len(data.request.query)}")))
+    match = Mounts([site]).find("", "/d/")
     assert plan_beside(match, read_request("/d/?format=zip"), "/d/a", None)[0] == Serve("0")
 
 
-def test_a_path_beside_is_planned_for_the_same_user(site):
-    """An isolated user sees files of their own directory."""
-    match = Mounts([site(actions=ISOLATED)]).find("", "/d/")
+def test_a_path_beside_is_planned_for_the_same_user(make_site):
+    """A path beside the requested one is planned in the directory of the isolated user."""
+    match = Mounts([make_site(actions=ISOLATED)]).find("", "/d/")
     assert plan_beside(match, read_request("/d/"), "/d/a", User("ann"))[0] == Serve("ann/d/a")
 
 
-OPEN_OF_TRACE = Resource("/open/**", white_list=True)
+OPEN_TO_ALL = Resource("/open/**", white_list=True)
 REST = Resource("/**", provider="staff")
 FOLDER = Bucket("bucket", prefix="folder1/")
 
 
 @pytest.fixture(scope="session")
-def traced(decided, site):
-    """What the rules of pairs make of a path."""
-    return lambda path, *pairs: trace(decided(site(*pairs, bucket=FOLDER), f"GET {path}"))
+def trace_path(decide_request, make_site):
+    """Traces the rewriting of a path by the rules."""
+    return lambda path, *pairs: trace(decide_request(make_site(*pairs, bucket=FOLDER), f"GET {path}"))
 
 
-def test_the_rewrite_that_matched_is_shown(traced):
-    """The first that matches, with its captures and what was made of them."""
-    found = traced("/b", ("^/a", "/1"), ("^/(b)", "/2$1"), ("^/b", "/3"))
-    assert found.matched.label == "#2"
-    assert found.captures.groups == ("/b", "b")
-    assert (found.result, found.rewritten, found.object_key) == ("/2b", "/2b", "folder1/2b")
+def test_a_trace_shows_the_rewrite_that_matched(trace_path):
+    """A trace has the first rewrite that matches, its captures and its result."""
+    trace_result = trace_path("/b", ("^/a", "/1"), ("^/(b)", "/2$1"), ("^/b", "/3"))
+    assert trace_result.matched.label == "#2"
+    assert trace_result.captures.groups == ("/b", "b")
+    assert (trace_result.result, trace_result.rewritten, trace_result.object_key) == ("/2b", "/2b", "folder1/2b")
 
 
-def test_a_key_that_nothing_matches_stays_as_it_is(traced):
-    """Without a match there is no result, and the key itself is joined to the prefix."""
-    found = traced("/b", ("^/a", "/1"))
-    assert (found.matched, found.result, found.rewritten, found.object_key) == (None, None, "/b", "folder1/b")
+def test_a_trace_without_a_match_has_no_result(trace_path):
+    """Without a match there is no result, and the prefix is joined with the key itself."""
+    trace_result = trace_path("/b", ("^/a", "/1"))
+    assert (trace_result.matched, trace_result.result, trace_result.rewritten, trace_result.object_key) == (
+        None,
+        None,
+        "/b",
+        "folder1/b",
+    )
 
 
-def test_the_raw_result_is_shown_beside_the_key_made_of_it(traced):
-    """The template's text is shown as it is: the slashes that were added are the difference."""
-    found = traced("/a/", ("^/a/$", "other"))
-    assert (found.result, found.rewritten) == ("other", "/other/")
+def test_a_trace_shows_the_result_and_the_key(trace_path):
+    """A trace has the template's text and the key made of it, with the added slashes."""
+    trace_result = trace_path("/a/", ("^/a/$", "other"))
+    assert (trace_result.result, trace_result.rewritten) == ("other", "/other/")
 
 
 @pytest.mark.parametrize(
@@ -473,22 +488,22 @@ def test_the_raw_result_is_shown_beside_the_key_made_of_it(traced):
     ],
     ids=["refused", "missing user", "failed", "too long"],
 )
-def test_a_failure_is_shown_with_its_status(traced, scripted, outcome, result, failure):
-    """Where the way ends early, the trace has what was made so far and the status that answers."""
-    found = traced("/a", (".", scripted(outcome)))
-    assert (found.result, found.failure, found.object_key) == (result, failure, None)
-    assert found.captures.groups == ("/",)
+def test_a_trace_shows_a_failure_with_its_status(trace_path, scripted_template, outcome, result, failure):
+    """A trace of a failed rewrite has the result, if there is one, and the status of the answer."""
+    trace_result = trace_path("/a", (".", scripted_template(outcome)))
+    assert (trace_result.result, trace_result.failure, trace_result.object_key) == (result, failure, None)
+    assert trace_result.captures.groups == ("/",)
 
 
-def test_a_request_that_ends_early_has_no_rewriting(decided, site):
-    """Where no target is mounted there is nothing to show, and where a method is refused no rule was asked."""
-    nowhere, refused = decided(site(mount="/m/"), "GET /x"), decided(site(), "POST /x")
+def test_a_request_without_rewriting_has_no_trace(decide_request, make_site):
+    """A path without a target and a refused method give no trace."""
+    nowhere, refused = decide_request(make_site(mount="/m/"), "GET /x"), decide_request(make_site(), "POST /x")
     assert (trace(nowhere), trace(refused)) == (None, None)
 
 
-def test_an_overlap_is_shown(decided, site):
-    """Every resource that covers the path is listed, the one that decides first."""
-    found = decided(site(resources=[OPEN_OF_TRACE, REST]), "GET /open/a")
-    (check,) = found.checks
+def test_overlapping_resources_are_listed(decide_request, make_site):
+    """A check of access has the guard that decides, and `covering` lists all resources for the path."""
+    decision = decide_request(make_site(resources=[OPEN_TO_ALL, REST]), "GET /open/a")
+    (check,) = decision.checks
     assert check == ("/open/a", Anyone())
-    assert found.match.site.access.covering(check.path, "GET") == (OPEN_OF_TRACE, REST)
+    assert decision.match.site.access.covering(check.path, "GET") == (OPEN_TO_ALL, REST)

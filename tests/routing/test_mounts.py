@@ -24,13 +24,13 @@ def _site(name, host="", *paths):
     return Site(Target(name, Mount(host, paths or ("/",)), Bucket(name)), RuleSet(name))
 
 
-def _found(mounts, host, path):
-    routed = mounts.find(host, RequestPath(path))
-    return routed and (routed.site.target.name, routed.mount, routed.key)
+def _find(mounts, host, path):
+    match = mounts.find(host, RequestPath(path))
+    return match and (match.site.target.name, match.mount, match.key)
 
 
 def test_targets_are_joined_with_their_rules():
-    """Each target has the rule set of its name; one without rules rewrites nothing."""
+    """Each target has the rule set of its name; a target without rules has an empty rule set."""
     known = RuleSet("a", tests=())
     targets = [Target(name, Mount(), Bucket(name), resources=(Resource("/x"),)) for name in ("a", "b")]
     first, second = sites(targets, {"a": known, "unknown": RuleSet("unknown")})
@@ -41,7 +41,7 @@ def test_targets_are_joined_with_their_rules():
 
 
 @pytest.mark.parametrize(
-    ("path", "found"),
+    ("path", "expected"),
     [
         ("/", ("root", "/", "/")),
         ("/file", ("root", "/", "/file")),
@@ -56,82 +56,82 @@ def test_targets_are_joined_with_their_rules():
         ("/A/file", ("root", "/", "/A/file")),
     ],
 )
-def test_the_longest_mount_path_wins(path, found):
-    """A path leads to the longest mount that ends at one of its segments; the rest, slash included, is the key."""
+def test_the_longest_mount_path_wins(path, expected):
+    """A path leads to the longest mount that ends at one of its segments; the rest, with its slash, is the key."""
     mounts = Mounts([_site("root"), _site("a", "", "/a/", "/other/"), _site("ab", "", "/a/b/")])
-    assert _found(mounts, "any.example", path) == found
+    assert _find(mounts, "any.example", path) == expected
 
 
-def test_a_mount_path_without_its_slash_is_the_mount():
+def test_a_mount_path_without_its_slash_leads_to_the_mount():
     """`/m` leads to the mount `/m/` with the key `/`, and not to a file of the mount above."""
     mounts = Mounts([_site("root"), _site("m", "", "/m/")])
-    assert _found(mounts, "", "/m") == ("m", "/m/", "/")
+    assert _find(mounts, "", "/m") == ("m", "/m/", "/")
 
 
-def test_where_nothing_is_mounted_there_is_no_target():
-    """A path beside all mounts leads nowhere, and so does a host that no mount names."""
+def test_a_path_outside_all_mounts_has_no_target():
+    """A path or a host without a mount has no target."""
     mounts = Mounts([_site("a", "a.example", "/a/")])
-    assert _found(mounts, "a.example", "/b") is None
-    assert _found(mounts, "b.example", "/a/") is None
-    assert _found(Mounts([]), "a.example", "/") is None
+    assert _find(mounts, "a.example", "/b") is None
+    assert _find(mounts, "b.example", "/a/") is None
+    assert _find(Mounts([]), "a.example", "/") is None
 
 
 @pytest.mark.parametrize(
     ("host", "name"),
     [("www.example.com", "exact"), ("img.example.com", "pattern"), ("example.org", "any"), ("", "any")],
 )
-def test_an_exact_host_beats_a_pattern_beats_any(host, name):
+def test_an_exact_host_wins_over_a_pattern_and_a_pattern_over_any_host(host, name):
     """An exact host comes before a pattern, and a pattern before any host."""
     mounts = Mounts([_site("any"), _site("pattern", "*.example.com"), _site("exact", "www.example.com")])
-    assert _found(mounts, host, "/x") == (name, "/", "/x")
+    assert _find(mounts, host, "/x") == (name, "/", "/x")
 
 
-def test_the_host_weighs_more_than_the_path():
-    """A short mount of the exact host beats a longer one of a pattern, and that one a longer one of any host."""
+def test_the_host_counts_before_the_path():
+    """A short mount path of the exact host wins over a longer one of a pattern, and this one over a longer one of any host."""
     mounts = Mounts([_site("any", "", "/a/b/c/"), _site("pattern", "*.com", "/a/b/"), _site("exact", "x.com", "/a/")])
-    assert _found(mounts, "x.com", "/a/b/c/d") == ("exact", "/a/", "/b/c/d")
-    assert _found(mounts, "y.com", "/a/b/c/d") == ("pattern", "/a/b/", "/c/d")
+    assert _find(mounts, "x.com", "/a/b/c/d") == ("exact", "/a/", "/b/c/d")
+    assert _find(mounts, "y.com", "/a/b/c/d") == ("pattern", "/a/b/", "/c/d")
 
 
-def test_a_host_whose_mounts_do_not_cover_the_path_hands_over():
-    """Host and path must both match: what the exact host has no mount for goes on to patterns and to any host."""
+def test_a_host_without_a_mount_for_the_path_is_passed_over():
+    """If the exact host has no mount for the path, patterns are tried, then mounts of any host."""
     mounts = Mounts([_site("any"), _site("pattern", "*.com", "/p/"), _site("exact", "x.com", "/e/")])
-    assert _found(mounts, "x.com", "/p/1") == ("pattern", "/p/", "/1")
-    assert _found(mounts, "x.com", "/1") == ("any", "/", "/1")
+    assert _find(mounts, "x.com", "/p/1") == ("pattern", "/p/", "/1")
+    assert _find(mounts, "x.com", "/1") == ("any", "/", "/1")
 
 
 def test_among_patterns_the_longest_mount_path_wins_then_the_first():
-    """Patterns are all alike; their mount paths decide, and then the order of the file."""
+    """All patterns rank the same; the longest mount path decides, and then the order of the file."""
     mounts = Mounts([_site("first", "*.com"), _site("second", "*.x.com"), _site("long", "*.com", "/a/")])
-    assert _found(mounts, "w.x.com", "/a/b") == ("long", "/a/", "/b")
-    assert _found(mounts, "w.x.com", "/b") == ("first", "/", "/b")
+    assert _find(mounts, "w.x.com", "/a/b") == ("long", "/a/", "/b")
+    assert _find(mounts, "w.x.com", "/b") == ("first", "/", "/b")
 
 
 @pytest.mark.parametrize("host", ["", "www.example.com", "*.example.com"])
-def test_of_two_mounts_alike_the_first_stands(host):
-    """Targets of one host and one path are in the order of the file."""
+def test_the_first_of_two_equal_mounts_wins(host):
+    """Of two targets with the same host and path, the first one in the file is chosen."""
     mounts = Mounts([_site("first", host), _site("second", host)])
-    assert _found(mounts, "www.example.com", "/")[0] == "first"
+    assert _find(mounts, "www.example.com", "/")[0] == "first"
 
 
 def test_a_lone_star_is_any_host():
-    """`*` names every host, and is as weak as no host at all."""
+    """`*` matches every host, and ranks as low as a mount without a host."""
     mounts = Mounts([_site("star", "*"), _site("pattern", "*.example.com")])
-    assert _found(mounts, "", "/")[0] == "star"
-    assert _found(mounts, "www.example.com", "/")[0] == "pattern"
+    assert _find(mounts, "", "/")[0] == "star"
+    assert _find(mounts, "www.example.com", "/")[0] == "pattern"
 
 
 @pytest.mark.parametrize("host", ["*.example.com", "a.example.com/x", "a/b.example.com", "", "example.com /"])
-def test_a_host_that_is_none_finds_no_pattern(host):
-    """What a hostile Host header holds is matched as a host, whole, never as a part of the path."""
-    found = _found(Mounts([_site("pattern", "a*.example.com")]), host, "/x")
-    assert found is None
+def test_an_invalid_host_matches_no_pattern(host):
+    """An invalid Host header never matches a pattern, not even in part."""
+    match = _find(Mounts([_site("pattern", "a*.example.com")]), host, "/x")
+    assert match is None
 
 
 @pytest.mark.parametrize("configured", ["Example.COM", "example.com:8080", "example.com."])
-def test_a_configured_host_is_read_as_a_requested_one(configured):
-    """Case, port and final dot of a mount's host take no part, as they take none of a request's."""
-    assert _found(Mounts([_site("x", configured)]), "example.com", "/") is not None
+def test_a_configured_host_is_normalized_as_a_requested_one(configured):
+    """Case, port and final dot of a mount's host are ignored, as in a request."""
+    assert _find(Mounts([_site("x", configured)]), "example.com", "/") is not None
 
 
 _PATHS = st.lists(st.sampled_from(["", "a", "b", "ab"]), max_size=4).map(lambda parts: "/" + "/".join(parts))
@@ -139,21 +139,27 @@ _MOUNTS = st.tuples(st.sampled_from(["", "x.com", "y.com", "*.com", "*"]), _PATH
 
 
 @given(st.lists(_MOUNTS, max_size=6), st.sampled_from(["x.com", "y.com", "z.com", "org"]), _PATHS)
-def test_the_tables_answer_as_the_definition_does(mounts, host, path):
-    """The compiled tables find what trying every mount by host, length and order finds."""
+def test_the_compiled_tables_match_the_definition(mounts, host, path):
+    """The compiled tables find the mount that a comparison of every mount by host, length and order finds."""
     sites = [_site(str(number), host, path) for number, (host, path) in enumerate(mounts)]
 
     def rank(number):
-        named, mount = mounts[number]
+        pattern, mount = mounts[number]
         kind = (
-            0 if named == host else 1 if named == "*.com" and host.endswith(".com") else 2 if named in ("", "*") else 3
+            0
+            if pattern == host
+            else 1
+            if pattern == "*.com" and host.endswith(".com")
+            else 2
+            if pattern in ("", "*")
+            else 3
         )
         covers = path == mount.rstrip("/") or path.startswith(mount)
         return (kind, -len(mount), number) if kind < 3 and covers else None
 
     best = min((rank(number) for number in range(len(mounts)) if rank(number)), default=None)
-    found = _found(Mounts(sites), host, path)
-    assert found == (best and (str(best[2]), mounts[best[2]][1], path[len(mounts[best[2]][1]) - 1 :] or "/"))
+    match = _find(Mounts(sites), host, path)
+    assert match == (best and (str(best[2]), mounts[best[2]][1], path[len(mounts[best[2]][1]) - 1 :] or "/"))
 
 
 @pytest.mark.parametrize(
@@ -171,16 +177,18 @@ def test_the_tables_answer_as_the_definition_does(mounts, host, path):
     ],
 )
 def test_a_star_in_a_host_is_one_character_or_more(pattern, host, matches):
-    """`*.example.com` means all hosts below that name, at any depth, and not the name itself."""
+    """`*.example.com` matches all hosts below that name, at any depth, and not the name itself."""
     anchored = compile_pattern(rf"\A{host_expression(pattern)}\z")
     assert (anchored.search(host) is not None) is matches
 
 
 def test_a_changed_target_is_compiled_anew():
-    """A target that was edited, or is new, has an access of its own."""
-    open_, closed = Resource("/**", white_list=True), Resource("/closed/**", white_list=True)
-    before = sites([Target("a", Mount(), Bucket("b"), resources=(open_,)), Target("b", Mount(), Bucket("b"))], {})
-    edited = [Target("a", Mount(), Bucket("b"), resources=(closed,)), Target("c", Mount(), Bucket("b"))]
+    """An edited target and a new target get new access lists."""
+    open_resource, closed_resource = Resource("/**", white_list=True), Resource("/closed/**", white_list=True)
+    before = sites(
+        [Target("a", Mount(), Bucket("b"), resources=(open_resource,)), Target("b", Mount(), Bucket("b"))], {}
+    )
+    edited = [Target("a", Mount(), Bucket("b"), resources=(closed_resource,)), Target("c", Mount(), Bucket("b"))]
     changed, new = sites(edited, {}, before)
     assert changed.access is not before[0].access
     assert new.access is not before[1].access
@@ -188,7 +196,7 @@ def test_a_changed_target_is_compiled_anew():
 
 
 def test_an_unchanged_target_gets_its_new_rules():
-    """What was compiled of the target alone stays, and the site before it keeps its own rules."""
+    """A target with new rules keeps its compiled access list, and the previous site keeps its own rules."""
     target, old, new = Target("a", Mount(), Bucket("b")), RuleSet("a"), RuleSet("a", tests=())
     (before,) = sites([target], {"a": old})
     (after,) = sites([Target("a", Mount(), Bucket("b"))], {"a": new}, [before])
@@ -198,7 +206,7 @@ def test_an_unchanged_target_gets_its_new_rules():
 
 
 def test_templates_see_the_target():
-    """A template reads the target's name, bucket and mount, and nothing that is secret."""
+    """A template reads the target's name, bucket and mount, and no secret."""
     bucket = Bucket("files", "folder1/", region="eu-west-1", s3_endpoint="http://s3", disable_ssl=True, list_max_keys=5)
     assert target_data(Target("site", Mount("*.x", ("/m/",)), bucket)) == TargetData(
         name="site",
@@ -214,7 +222,7 @@ def test_templates_see_the_target():
 
 
 def test_an_endpoint_that_is_not_configured_is_empty():
-    """A template reads text, never none, of an endpoint that boto3 chooses."""
+    """A template reads an empty text if no endpoint is configured."""
     assert target_data(Target("site", Mount(), Bucket("b"))).bucket_s3_endpoint == ""
 
 
@@ -228,13 +236,13 @@ def test_an_endpoint_that_is_not_configured_is_empty():
         (("a*",), ["a\nb"], ["ba"]),
     ],
 )
-def test_hidden_names_are_those_that_a_pattern_covers(site, globs, hidden, shown):
-    """A pattern is compared with the whole name; only `*` and `?` mean something."""
-    target = replace(site().target, listing=ListingOptions(hidden=globs))
-    compiled = Site(target, RuleSet("site"))
-    assert [name for name in (*hidden, *shown) if not compiled.shows(name)] == hidden
+def test_a_name_that_a_pattern_matches_is_hidden(make_site, globs, hidden, shown):
+    """A pattern must match the whole name; only `*` and `?` have a special meaning."""
+    target = replace(make_site().target, listing=ListingOptions(hidden=globs))
+    site = Site(target, RuleSet("site"))
+    assert [name for name in (*hidden, *shown) if not site.shows(name)] == hidden
 
 
-def test_nothing_is_hidden_by_default(site):
-    """Without patterns there is nothing to compare with."""
-    assert site().shows(".git/")
+def test_nothing_is_hidden_by_default(make_site):
+    """Without patterns every name is shown."""
+    assert make_site().shows(".git/")

@@ -30,97 +30,100 @@ DIRECTORY = "the rewritten key is a directory's: it ends in `/`"
 
 
 @pytest.fixture(scope="session")
-def planned(decided):
-    """The plan of a request to a site."""
-    return lambda site, request, user=None: decided(site, request, user).plan
+def plan_request(decide_request):
+    """Plans a request to a site."""
+    return lambda site, request, user=None: decide_request(site, request, user).plan
 
 
 @pytest.fixture(scope="session")
-def uploaded(decided):
-    """The plan of an upload to a site."""
-    return lambda site, request, name: decided(site, request, file_name=name).plan
+def plan_upload(decide_request):
+    """Plans an upload of a named file to a site."""
+    return lambda site, request, name: decide_request(site, request, file_name=name).plan
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-def test_a_file_is_served_or_not_there(planned, site, method):
-    """A path that does not end in a slash is a file: served, else 404."""
-    assert planned(site(), f"{method} /file.html") == (Serve("file.html"), NO_OBJECT)
+def test_a_file_is_served_or_not_found(plan_request, make_site, method):
+    """A path that doesn't end in a slash is a file: served, or else 404."""
+    assert plan_request(make_site(), f"{method} /file.html") == (Serve("file.html"), NO_OBJECT)
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-def test_a_directory_is_browsed_or_not_there(planned, site, method):
-    """A path that ends in a slash is a directory: listed, else 404."""
-    assert planned(site(), f"{method} /dir/") == (Browse("dir/"), NO_DIRECTORY)
+def test_a_directory_is_browsed_or_not_found(plan_request, make_site, method):
+    """A path that ends in a slash is a directory: listed, or else 404."""
+    assert plan_request(make_site(), f"{method} /dir/") == (Browse("dir/"), NO_DIRECTORY)
 
 
-def test_the_root_of_a_mount_is_always_browsed(planned, site):
-    """An empty mount root is an empty listing, so its listing is told that it stands for the root."""
-    assert planned(site(mount="/m/"), "GET /m/") == (Browse("", root=True),)
+def test_the_root_of_a_mount_is_always_browsed(plan_request, make_site):
+    """The root of a mount is marked as such, because an empty root is an empty listing, not 404."""
+    assert plan_request(make_site(mount="/m/"), "GET /m/") == (Browse("", root=True),)
 
 
-def test_the_root_stays_the_root_when_it_is_rewritten(planned, site):
+def test_a_rewritten_root_stays_the_root(plan_request, make_site):
     """The request path decides whether a directory is the root."""
-    assert planned(site(("^/$", "/site/")), "GET /") == (Browse("site/", root=True),)
-    assert planned(site(("^/a/$", "/")), "GET /a/") == (Browse("", root=False), NO_DIRECTORY)
+    assert plan_request(make_site(("^/$", "/site/")), "GET /") == (Browse("site/", root=True),)
+    assert plan_request(make_site(("^/a/$", "/")), "GET /a/") == (Browse("", root=False), NO_DIRECTORY)
 
 
-def test_an_index_document_is_tried_before_the_listing(planned, site):
-    """A configured index document is the directory's answer where it is there, the listing where it is not."""
+def test_an_index_document_is_tried_before_the_listing(plan_request, make_site):
+    """A directory is answered with its index document if there is one, and otherwise with a listing."""
     plan = (Serve("dir/index.html", index=True), Browse("dir/"), NO_DIRECTORY)
-    assert planned(site(actions=INDEX), "GET /dir/") == plan
-    assert planned(site(actions=INDEX), "HEAD /dir/") == plan
+    assert plan_request(make_site(actions=INDEX), "GET /dir/") == plan
+    assert plan_request(make_site(actions=INDEX), "HEAD /dir/") == plan
 
 
-def test_the_index_document_comes_after_the_rewrite(planned, site):
-    """A source never sees the index document's name; it is joined to the rewritten directory."""
+def test_the_index_document_is_added_after_the_rewrite(plan_request, make_site):
+    """A source never matches the index document's name, which is joined to the rewritten directory."""
     pairs = (("index", "/wrong"), ("^/dir/$", "/other"))
-    assert planned(site(*pairs, actions=INDEX), "GET /dir/")[:2] == (
+    assert plan_request(make_site(*pairs, actions=INDEX), "GET /dir/")[:2] == (
         Serve("other/index.html", index=True),
         Browse("other/"),
     )
 
 
 @pytest.mark.parametrize("name", ["a//b", "/a", "..a", "a."])
-def test_an_index_document_is_joined_as_it_stands(planned, site, name):
+def test_an_index_document_is_joined_to_an_uncleaned_directory(plan_request, make_site, name):
     """A directory's key is never cleaned: `//` stays, and the index document lies in exactly that directory."""
-    assert planned(site(actions=INDEX), f"GET /{name}/")[0] == Serve(f"{name}/index.html", index=True)
+    assert plan_request(make_site(actions=INDEX), f"GET /{name}/")[0] == Serve(f"{name}/index.html", index=True)
 
 
-def test_a_rewritten_key_has_no_leading_slash_in_s3(planned, site):
-    """A target written as `/redirected/` lists `redirected/`: the slash is a key's, not an object key's."""
-    assert planned(site(("^/dir/$", "/redirected/")), "GET /dir/")[0] == Browse("redirected/")
+def test_a_rewritten_key_has_no_leading_slash_in_s3(plan_request, make_site):
+    """The leading slash of a rewritten key is not part of the object key."""
+    assert plan_request(make_site(("^/dir/$", "/redirected/")), "GET /dir/")[0] == Browse("redirected/")
 
 
-def test_a_query_takes_no_part_in_the_key(planned, site):
-    """What stands behind `?` names no object and matches no source."""
-    assert planned(site(("x", "/wrong")), "GET /dir/?x=/y#x")[0] == Browse("dir/")
+def test_a_query_is_not_part_of_the_key(plan_request, make_site):
+    """The text behind `?` is not part of a key, and no source matches it."""
+    assert plan_request(make_site(("x", "/wrong")), "GET /dir/?x=/y#x")[0] == Browse("dir/")
 
 
-def test_a_disabled_listing_is_forbidden(planned, site):
-    """With `disableListing` a directory is its index document, or 403."""
+def test_a_disabled_listing_is_forbidden(plan_request, make_site):
+    """With `disableListing` a directory is answered with its index document, or else with 403."""
     get = GetAction(index_document="index.html", disable_listing=True)
     forbidden = Refuse(403, "listing is disabled")
-    assert planned(site(actions=Actions(get=get)), "GET /d/") == (Serve("d/index.html", index=True), forbidden)
-    assert planned(site(actions=Actions(get=GetAction(disable_listing=True))), "GET /d/") == (forbidden,)
+    assert plan_request(make_site(actions=Actions(get=get)), "GET /d/") == (
+        Serve("d/index.html", index=True),
+        forbidden,
+    )
+    assert plan_request(make_site(actions=Actions(get=GetAction(disable_listing=True))), "GET /d/") == (forbidden,)
 
 
-def test_an_index_document_that_no_key_can_name_is_not_looked_for(planned, site):
-    """A directory's key may be so long that S3 can hold no index document in it."""
+def test_an_index_document_with_a_key_that_is_too_long_is_not_tried(plan_request, make_site):
+    """A directory whose key leaves no room for an index document is browsed at once."""
     directory = "d" * 1020 + "/"
-    assert planned(site(actions=INDEX), f"GET /{directory}") == (Browse(directory), NO_DIRECTORY)
+    assert plan_request(make_site(actions=INDEX), f"GET /{directory}") == (Browse(directory), NO_DIRECTORY)
 
 
-def test_a_file_that_is_not_there_may_be_a_directory(planned, site):
-    """With `redirectWithTrailingSlashForNotFoundFile` a missing file leads to the directory, if there is one."""
+def test_a_missing_file_may_be_a_directory(plan_request, make_site):
+    """With `redirectWithTrailingSlashForNotFoundFile` a missing file is redirected to the directory, if there is one."""
     redirect = Redirect("/dir/?a=1&b=%20+", below="dir/")
-    assert planned(site(actions=SLASHES), "GET /dir?a=1&b=%20+") == (Serve("dir"), redirect, NO_OBJECT)
+    assert plan_request(make_site(actions=SLASHES), "GET /dir?a=1&b=%20+") == (Serve("dir"), redirect, NO_OBJECT)
 
 
-def test_the_slash_redirect_comes_after_the_rewrite(planned, site):
-    """What lies below the rewritten key decides; the client is sent on from the path that it asked for."""
-    site = site(("^/old(.*)$", "/new$1"), bucket=FOLDER, actions=SLASHES, mount="/m/")
+def test_the_slash_redirect_comes_after_the_rewrite(plan_request, make_site):
+    """The objects below the rewritten key decide; the location is the requested path with a slash."""
+    site = make_site(("^/old(.*)$", "/new$1"), bucket=FOLDER, actions=SLASHES, mount="/m/")
     redirect = Redirect("/m/old/dir/", below="folder1/new/dir/")
-    assert planned(site, "GET /m/old/dir") == (Serve("folder1/new/dir"), redirect, NO_OBJECT)
+    assert plan_request(site, "GET /m/old/dir") == (Serve("folder1/new/dir"), redirect, NO_OBJECT)
 
 
 @pytest.mark.parametrize(
@@ -135,179 +138,182 @@ def test_the_slash_redirect_comes_after_the_rewrite(planned, site):
         ("GET /a?x=%2e&y=[1]{2}|^`\\~", "/a/?x=%2e&y=[1]{2}|^`\\~"),
     ],
 )
-def test_a_slash_redirect_stays_on_this_host(planned, site, request_line, location):
-    """A redirect is an absolute path, percent-encoded, that no browser reads as another host's; the query is kept."""
-    as_the_gateway_reads_it = request_line.encode().decode("latin-1")
-    redirect = planned(site(actions=SLASHES), as_the_gateway_reads_it)[1]
+def test_a_slash_redirect_stays_on_this_host(plan_request, make_site, request_line, location):
+    """A redirect leads to a percent-encoded absolute path that no browser reads as another host; the query is kept."""
+    latin1_line = request_line.encode().decode("latin-1")
+    redirect = plan_request(make_site(actions=SLASHES), latin1_line)[1]
     assert redirect.location == location
 
 
-def test_where_nothing_can_lie_below_no_redirect_is_tried(planned, site):
-    """A file whose key has 1024 bytes is not a directory: its slash would be the 1025th."""
+def test_a_key_of_1024_bytes_is_not_redirected(plan_request, make_site):
+    """A file whose key has 1024 bytes is not a directory, because its slash would be byte 1025."""
     key = "k" * 1024
-    assert planned(site(actions=SLASHES), f"GET /{key}") == (Serve(key), NO_OBJECT)
+    assert plan_request(make_site(actions=SLASHES), f"GET /{key}") == (Serve(key), NO_OBJECT)
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-def test_a_mount_without_its_slash_is_sent_to_it(planned, site, method):
-    """`/m` of the mount `/m/` is its root, spelt without a slash: a redirect, whatever the actions say."""
-    site = site(("^/$", "/wrong"), mount="/m/")
-    assert planned(site, f"{method} /m?x=1") == (Redirect("/m/?x=1"),)
+def test_a_mount_path_without_its_slash_is_redirected(plan_request, make_site, method):
+    """`/m` is redirected to the mount `/m/`, with any rules and actions."""
+    site = make_site(("^/$", "/wrong"), mount="/m/")
+    assert plan_request(site, f"{method} /m?x=1") == (Redirect("/m/?x=1"),)
 
 
-def test_a_get_may_be_sent_to_a_signed_url(planned, site):
-    """With `redirectToSignedUrl` the client fetches the file from S3 itself; HEAD is answered here."""
+def test_a_get_may_be_redirected_to_a_signed_url(plan_request, make_site):
+    """With `redirectToSignedUrl` a client fetches a file from S3 itself; HEAD is served from the store."""
     actions = Actions(get=GetAction(redirect_to_signed_url=True, signed_url_expiration=60))
-    assert planned(site(actions=actions), "GET /a") == (Sign("a", 60), NO_OBJECT)
-    assert planned(site(actions=actions), "HEAD /a") == (Serve("a"), NO_OBJECT)
+    assert plan_request(make_site(actions=actions), "GET /a") == (Sign("a", 60), NO_OBJECT)
+    assert plan_request(make_site(actions=actions), "HEAD /a") == (Serve("a"), NO_OBJECT)
 
 
 @pytest.mark.parametrize(("method", "status"), [("GET", 404), ("HEAD", 404), ("PUT", 403), ("DELETE", 403)], ids=str)
-def test_a_file_that_becomes_a_directory_is_refused(planned, uploaded, site, method, status):
-    """A file's request whose rewritten key ends in a slash finds nothing, and writes and removes nothing."""
-    site = site(("^/f", "/dir/"), actions=Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=True)))
-    found = uploaded(site, "PUT /", "f") if method == "PUT" else planned(site, f"{method} /f")
-    assert found == (Refuse(status, DIRECTORY),)
+def test_a_file_that_becomes_a_directory_is_refused(plan_request, plan_upload, make_site, method, status):
+    """A request for a file is refused if its rewritten key ends in a slash."""
+    site = make_site(("^/f", "/dir/"), actions=Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=True)))
+    plan = plan_upload(site, "PUT /", "f") if method == "PUT" else plan_request(site, f"{method} /f")
+    assert plan == (Refuse(status, DIRECTORY),)
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-def test_a_directory_stays_one_when_its_template_forgets_the_slash(planned, site, method):
-    """The listing of `/other` would show `/other-secret/` too, so the closing slash is added."""
-    assert planned(site(("^/dir/$", "/other")), f"{method} /dir/") == (Browse("other/"), NO_DIRECTORY)
+def test_a_rewritten_directory_gets_its_slash(plan_request, make_site, method):
+    """The closing slash is added, because a listing of `/other` would show `/other-secret/` too."""
+    assert plan_request(make_site(("^/dir/$", "/other")), f"{method} /dir/") == (Browse("other/"), NO_DIRECTORY)
 
 
-def test_a_rewrite_never_sees_the_prefix(planned, site):
-    """The prefix is joined in front of the rewritten key, and takes no part in matching."""
-    site = site(("^/folder1/", "/wrong"), (r"^/file\.html$", "/redirected/file.html"), bucket=FOLDER)
-    assert planned(site, "GET /file.html")[0] == Serve("folder1/redirected/file.html")
+def test_the_prefix_is_added_after_the_rewrite(plan_request, make_site):
+    """The prefix is joined in front of the rewritten key, and no source matches it."""
+    site = make_site(("^/folder1/", "/wrong"), (r"^/file\.html$", "/redirected/file.html"), bucket=FOLDER)
+    assert plan_request(site, "GET /file.html")[0] == Serve("folder1/redirected/file.html")
 
 
-def test_a_rewrite_never_sees_the_mount(planned, site):
-    """The mount path is taken off before the rules are asked."""
-    assert planned(site(("^/a$", "/b"), mount="/m/"), "GET /m/a")[0] == Serve("b")
+def test_the_mount_path_is_removed_before_the_rewrite(plan_request, make_site):
+    """The mount path is removed before rules are applied."""
+    assert plan_request(make_site(("^/a$", "/b"), mount="/m/"), "GET /m/a")[0] == Serve("b")
 
 
-def test_what_was_escaped_twice_stays_escaped_once(planned, site):
-    """`%252e%252e` names a key with `%2e%2e` in it, below the prefix: no second decoding makes dots of it."""
-    assert planned(site(bucket=FOLDER), "GET /%252e%252e/x")[0] == Serve("folder1/%2e%2e/x")
-    assert planned(site(bucket=FOLDER), "GET /a%252Bb")[0] == Serve("folder1/a%2Bb")
+def test_a_path_escaped_twice_is_decoded_once(plan_request, make_site):
+    """`%252e%252e` leads to a key with `%2e%2e` in it, below the prefix."""
+    assert plan_request(make_site(bucket=FOLDER), "GET /%252e%252e/x")[0] == Serve("folder1/%2e%2e/x")
+    assert plan_request(make_site(bucket=FOLDER), "GET /a%252Bb")[0] == Serve("folder1/a%2Bb")
 
 
-def test_a_file_is_removed(planned, site):
+def test_a_file_is_removed(plan_request, make_site):
     """DELETE of a file removes the object of its rewritten key."""
-    assert planned(site(("^/a$", "/b"), bucket=FOLDER), "DELETE /a") == (Remove("folder1/b"),)
+    assert plan_request(make_site(("^/a$", "/b"), bucket=FOLDER), "DELETE /a") == (Remove("folder1/b"),)
 
 
 @pytest.mark.parametrize("path", ["/", "/dir/", "/m/", "/m"])
-def test_a_directory_is_never_removed(planned, site, path):
-    """DELETE of a directory is 403 before any rewrite could make a file of it."""
+def test_a_directory_is_never_removed(plan_request, make_site, path):
+    """DELETE of a directory gets 403, even if a rewrite would make a file of it."""
     mount = "/m/" if path.startswith("/m") else "/"
-    found = planned(site((".*", "/file"), mount=mount), f"DELETE {path}")
-    assert found == (Refuse(403, "a directory cannot be deleted"),)
+    plan = plan_request(make_site((".*", "/file"), mount=mount), f"DELETE {path}")
+    assert plan == (Refuse(403, "a directory cannot be deleted"),)
 
 
 @pytest.mark.parametrize("path", ["/dir", "/m"])
-def test_an_upload_to_a_file_is_refused(planned, uploaded, site, path):
-    """PUT goes to a directory; the same answer before and after the form was read."""
+def test_an_upload_to_a_file_is_refused(plan_request, plan_upload, make_site, path):
+    """PUT to the path of a file gets 400, before and after the form is read."""
     message = "An upload is a form, sent to an address that ends in “/”"
     refused = (Refuse(400, "the path of an upload does not end in `/`", message=message),)
-    site = site(mount="/m/" if path == "/m" else "/")
-    assert planned(site, f"PUT {path}") == refused
-    assert uploaded(site, f"PUT {path}", "a.txt") == refused
+    site = make_site(mount="/m/" if path == "/m" else "/")
+    assert plan_request(site, f"PUT {path}") == refused
+    assert plan_upload(site, f"PUT {path}", "a.txt") == refused
 
 
-def test_a_raw_upload_is_received_under_its_path(planned, site):
-    """Where raw uploads are on, PUT to a file's path stores the body there; the bare mount is no file's."""
-    found = site(
+def test_a_raw_upload_is_received_under_its_path(plan_request, make_site):
+    """With raw uploads, PUT to a file's path stores the body there; the bare mount path is not a file's path."""
+    site = make_site(
         (r"^/in/(.+)$", "/archive/$1"), mount="/m/", actions=Actions(put=PutAction(enabled=True, raw_uploads=True))
     )
-    (receive,) = planned(found, "PUT /m/in/a.txt")
+    (receive,) = plan_request(site, "PUT /m/in/a.txt")
     assert (receive.key, receive.location) == ("archive/a.txt", "/m/in/a.txt")
-    assert planned(found, "PUT /m")[0].status == 400
+    assert plan_request(site, "PUT /m")[0].status == 400
 
 
 DIRECT = Actions(put=PutAction(enabled=True, allow_override=True, direct_uploads=True, max_size=10))
 
 
-def test_a_form_for_s3_is_for_the_rewritten_key(planned, site):
-    """Its limits are those of the target, and S3's own."""
-    found = site((r"^/in/(.+)$", "/archive/$1"), mount="/m/", bucket=FOLDER, actions=DIRECT)
-    assert planned(found, "PUT /m/in/a.txt?upload=direct") == (
+def test_a_direct_upload_has_the_rewritten_key(plan_request, make_site):
+    """A direct upload has the limits of the target, and at most those of S3."""
+    site = make_site((r"^/in/(.+)$", "/archive/$1"), mount="/m/", bucket=FOLDER, actions=DIRECT)
+    assert plan_request(site, "PUT /m/in/a.txt?upload=direct") == (
         Presign("folder1/archive/a.txt", "/m/in/a.txt", 10, 300),
     )
-    for most in (None, 5 * 1024**3 + 1):
-        large = dataclasses.replace(DIRECT.put, max_size=most, direct_upload_expiration=60)
-        plan = planned(site(actions=Actions(put=large)), "PUT /a?upload=direct")
+    for max_size in (None, 5 * 1024**3 + 1):
+        large = dataclasses.replace(DIRECT.put, max_size=max_size, direct_upload_expiration=60)
+        plan = plan_request(make_site(actions=Actions(put=large)), "PUT /a?upload=direct")
         assert plan == (Presign("a", "/a", 5 * 1024**3, 60),)
 
 
 @pytest.mark.parametrize("actions", [DIRECT, Actions(put=PutAction(enabled=True))])
 @pytest.mark.parametrize("query", ["", "?x=direct", "?upload=direct"])
-def test_a_form_for_s3_is_asked_for_by_name_where_it_is_on(planned, site, actions, query):
-    """Any other query leaves an upload as it is; a directory and the bare mount are not files."""
-    is_asked, is_on = query == "?upload=direct", actions is DIRECT
-    plan = planned(site(actions=actions), f"PUT /a{query}")
-    assert isinstance(plan[0], Presign) is (is_on and is_asked)
-    refused = 403 if is_asked and not is_on else 400
-    assert planned(site(mount="/m/", actions=actions), f"PUT /m{query}")[0].status == refused
-    directory = planned(site(actions=actions), f"PUT /d/{query}")[0]
-    assert directory.status == refused if is_asked else isinstance(directory, ReadForm)
+def test_a_direct_upload_must_be_requested_and_enabled(plan_request, make_site, actions, query):
+    """Any other query leaves an upload unchanged; a directory and the bare mount path are not files."""
+    is_requested, is_enabled = query == "?upload=direct", actions is DIRECT
+    plan = plan_request(make_site(actions=actions), f"PUT /a{query}")
+    assert isinstance(plan[0], Presign) is (is_enabled and is_requested)
+    refused = 403 if is_requested and not is_enabled else 400
+    assert plan_request(make_site(mount="/m/", actions=actions), f"PUT /m{query}")[0].status == refused
+    directory = plan_request(make_site(actions=actions), f"PUT /d/{query}")[0]
+    assert directory.status == refused if is_requested else isinstance(directory, ReadForm)
 
 
-def test_a_form_for_s3_is_refused_where_only_raw_uploads_are_on(planned, site):
-    """Its empty body would be stored as a file."""
+def test_a_direct_upload_is_refused_if_only_raw_uploads_are_enabled(plan_request, make_site):
+    """A direct upload is refused, because its empty body would be stored as a file."""
     raw = Actions(put=PutAction(enabled=True, raw_uploads=True))
-    assert [planned(site(actions=raw), f"PUT {path}?upload=direct")[0].status for path in ("/a", "/d/")] == [403, 403]
+    assert [plan_request(make_site(actions=raw), f"PUT {path}?upload=direct")[0].status for path in ("/a", "/d/")] == [
+        403,
+        403,
+    ]
 
 
 @pytest.mark.parametrize(
     "path", ["/.tornado-proxy/a.css", "/.tornado-proxy/", "/d/.tornado-proxy/sub/a", "/%2Etornado-proxy/a"]
 )
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
-def test_nothing_is_changed_where_the_files_of_pages_are(planned, site, method, path):
-    """A file that is stored there could be hidden by one of the service; reading is decided as anywhere."""
+def test_the_directory_of_page_files_cannot_be_changed(plan_request, make_site, method, path):
+    """Uploads and deletions below `.tornado-proxy/` get 403, because a file of the service could hide them; reading is allowed."""
     actions = Actions(put=PutAction(enabled=True, raw_uploads=True), delete=DeleteAction(enabled=True))
-    (refused,) = planned(site(actions=actions), f"{method} {path}")
+    (refused,) = plan_request(make_site(actions=actions), f"{method} {path}")
     assert (refused.status, refused.reason) == (403, "`.tornado-proxy/` is for the service's own files")
-    assert isinstance(planned(site(actions=actions), "GET /.tornado-proxy/a.css")[0], Serve)
-    assert isinstance(planned(site(actions=actions), "PUT /x.tornado-proxy/a.css")[0], Receive)
+    assert isinstance(plan_request(make_site(actions=actions), "GET /.tornado-proxy/a.css")[0], Serve)
+    assert isinstance(plan_request(make_site(actions=actions), "PUT /x.tornado-proxy/a.css")[0], Receive)
 
 
-def test_a_form_for_s3_stores_under_no_name_that_its_sender_chooses(planned, site):
-    """S3 puts the file's name where `${filename}` stands in a key."""
-    (refused,) = planned(site(actions=DIRECT), "PUT /mine/$%7Bfilename%7D?upload=direct")
+def test_a_direct_upload_to_a_key_with_a_variable_is_refused(plan_request, make_site):
+    """A key that contains `${filename}` gets 400, because S3 would replace it with a name that the sender chooses."""
+    (refused,) = plan_request(make_site(actions=DIRECT), "PUT /mine/$%7Bfilename%7D?upload=direct")
     assert refused.status == 400
 
 
-def test_an_upload_is_received_under_its_name(uploaded, site):
-    """An upload's key is the directory's with the file's name; its location is the path to ask for it."""
-    found = uploaded(site(bucket=FOLDER, mount="/m/"), "PUT /m/dir/", "my file?.txt")
-    assert found == (Receive("folder1/dir/my file?.txt", "/m/dir/my%20file%3F.txt"),)
+def test_an_upload_is_received_under_its_name(plan_upload, make_site):
+    """An upload's key is the directory's key with the file's name; its location is the path of the file."""
+    plan = plan_upload(make_site(bucket=FOLDER, mount="/m/"), "PUT /m/dir/", "my file?.txt")
+    assert plan == (Receive("folder1/dir/my file?.txt", "/m/dir/my%20file%3F.txt"),)
 
 
-def test_an_upload_is_rewritten_with_its_name(uploaded, site):
-    """A source sees the file's name; the location stays what the client can ask for, never the rewritten key."""
-    site = site((r"^/in/(?P<name>.+)\.txt$", "/archive/$name"), bucket=FOLDER)
-    assert uploaded(site, "PUT /in/", "a.txt") == (Receive("folder1/archive/a", "/in/a.txt"),)
+def test_an_upload_is_rewritten_with_its_name(plan_upload, make_site):
+    """A source matches the file's name too; the location is the requested path, not the rewritten key."""
+    site = make_site((r"^/in/(?P<name>.+)\.txt$", "/archive/$name"), bucket=FOLDER)
+    assert plan_upload(site, "PUT /in/", "a.txt") == (Receive("folder1/archive/a", "/in/a.txt"),)
 
 
-def test_an_upload_keeps_to_the_targets_limits(uploaded, site):
-    """Whether it may replace, and how much it may hold, come from the configuration."""
+def test_an_upload_has_the_limits_of_the_target(plan_upload, make_site):
+    """The permission to replace and the maximum size come from the configuration."""
     actions = Actions(put=PutAction(enabled=True, allow_override=True, max_size=5))
-    assert uploaded(site(actions=actions), "PUT /", "a") == (Receive("a", "/a", replace=True, max_size=5),)
+    assert plan_upload(make_site(actions=actions), "PUT /", "a") == (Receive("a", "/a", replace=True, max_size=5),)
 
 
 @pytest.mark.parametrize("request_line", ["GET /", "HEAD /", "DELETE /"])
-def test_a_key_that_is_too_long_is_refused(planned, site, request_line):
-    """A key of more than 1024 bytes, prefix included, is 400 and never asked for."""
-    (refused,) = planned(site(bucket=FOLDER), request_line + "k" * 1017)
+def test_a_key_that_is_too_long_is_refused(plan_request, make_site, request_line):
+    """An object key of more than 1024 bytes, prefix included, gets 400."""
+    (refused,) = plan_request(make_site(bucket=FOLDER), request_line + "k" * 1017)
     assert (refused.status, refused.reason) == (400, "the object key is longer than 1024 bytes")
 
 
-def test_a_directory_or_an_upload_that_is_too_long_is_refused(planned, uploaded, site):
-    """The limit counts for a listing's prefix and for an upload's key as for a file."""
-    assert planned(site(bucket=FOLDER), f"GET /{'k' * 1020}/")[0].status == 400
-    assert uploaded(site(bucket=FOLDER), "PUT /d/", "k" * 1020)[0].status == 400
+def test_a_directory_or_an_upload_that_is_too_long_is_refused(plan_request, plan_upload, make_site):
+    """The limit applies to the prefix of a listing and to the key of an upload as well."""
+    assert plan_request(make_site(bucket=FOLDER), f"GET /{'k' * 1020}/")[0].status == 400
+    assert plan_upload(make_site(bucket=FOLDER), "PUT /d/", "k" * 1020)[0].status == 400
 
 
 ATTEMPTS = [
@@ -330,22 +336,22 @@ ATTEMPTS = [
 ]
 
 
-@pytest.mark.parametrize("attempt", [each for each in ATTEMPTS if dataclasses.fields(each)], ids=repr)
+@pytest.mark.parametrize("attempt", [attempt for attempt in ATTEMPTS if dataclasses.fields(attempt)], ids=repr)
 def test_an_attempt_is_a_value(attempt):
-    """Attempts are compared by value and cannot be changed."""
+    """Attempts are compared by value and can't be changed."""
     assert attempt == dataclasses.replace(attempt)
     with pytest.raises(dataclasses.FrozenInstanceError):
         setattr(attempt, dataclasses.fields(attempt)[0].name, "b")
 
 
-def test_every_attempt_is_one_of_these():
-    """The union that readers match on has a member for each attempt."""
-    assert {type(each) for each in ATTEMPTS} == set(Attempt.__args__)
+def test_the_union_of_attempts_is_complete():
+    """The union `Attempt` has a member for each class of attempt."""
+    assert {type(attempt) for attempt in ATTEMPTS} == set(Attempt.__args__)
 
 
-def test_an_index_document_is_sent_from_the_store_too_where_files_are(decided, site):
-    """`redirectToSignedUrl` holds for every object; HEAD is answered here."""
+def test_an_index_document_may_be_redirected_to_a_signed_url(decide_request, make_site):
+    """`redirectToSignedUrl` applies to index documents too; HEAD is served from the store."""
     get = GetAction(index_document="index.html", redirect_to_signed_url=True, signed_url_expiration=60)
-    found = site(actions=Actions(get=get))
-    assert decided(found, "GET /a/").plan[0] == Sign("a/index.html", 60)
-    assert decided(found, "HEAD /a/").plan[0] == Serve("a/index.html", index=True)
+    site = make_site(actions=Actions(get=get))
+    assert decide_request(site, "GET /a/").plan[0] == Sign("a/index.html", 60)
+    assert decide_request(site, "HEAD /a/").plan[0] == Serve("a/index.html", index=True)

@@ -48,12 +48,12 @@ from tornado_proxy.rules.model import Key
     ],
 )
 def test_escapes_are_decoded_exactly_once(raw, path):
-    """A path is decoded once, as UTF-8; `+`, `//`, dots in names and what was escaped twice stay as they are."""
+    """A path is decoded once, as UTF-8; `+`, `//`, dots in names and double escapes stay."""
     assert parse_request_path(raw) == path
 
 
 def test_unescaped_bytes_are_read_as_utf_8():
-    """A client that leaves UTF-8 unescaped means the same path; Tornado hands its bytes over as latin-1."""
+    """Unescaped UTF-8 means the same path; the gateway passes its bytes as latin-1."""
     assert parse_request_path("/é/x".encode().decode("latin-1")) == "/é/x"
 
 
@@ -69,20 +69,20 @@ def test_unescaped_bytes_are_read_as_utf_8():
     ],
 )
 def test_a_path_that_no_key_can_have_is_refused(raw):
-    """Broken escapes, bytes that are no UTF-8, control characters and dot segments, however encoded, are a 400."""
+    """Malformed escapes, invalid UTF-8, control characters and dot segments, in any encoding, get 400."""
     with pytest.raises(BadAddress) as caught:
         parse_request_path(raw)
     assert status_of(caught.value) == 400
 
 
-def test_a_path_of_characters_that_are_no_bytes_is_refused():
-    """Characters beyond latin-1 make a bad address too, never another exception."""
+def test_a_path_of_characters_beyond_latin_1_is_refused():
+    """Characters beyond latin-1 raise BadAddress, and no other exception."""
     with pytest.raises(BadAddress, match="the path is not valid UTF-8"):
         parse_request_path("/\u20ac")
 
 
 def test_a_path_may_be_longer_than_a_key():
-    """S3's limit counts for the key: a mount path takes part of what was asked for."""
+    """The limit of S3 applies to the key, and not to the mount path."""
     assert parse_request_path("/mount/" + "k" * 1024) == "/mount/" + "k" * 1024
 
 
@@ -99,8 +99,8 @@ def test_a_path_may_be_longer_than_a_key():
         (Bucket("b", prefix="folder1/", leading_slash=True), "/x/", "/folder1/x/"),
     ],
 )
-def test_the_prefix_is_joined_in_front(bucket, key, expected):
-    """An object key is the prefix and the key without its leading slash; the whole has one where the bucket says so."""
+def test_an_object_key_begins_with_the_prefix(bucket, key, expected):
+    """An object key is the prefix with the key, without a leading slash unless the bucket has `leadingSlash`."""
     assert object_key(bucket, Key(key)) == expected
 
 
@@ -127,34 +127,34 @@ def test_an_object_key_has_at_most_1024_bytes(bucket):
     ],
 )
 def test_a_file_name_is_cut_after_its_last_slash(sent, path):
-    """Only the last part of what a browser sent is the file's name; a backslash is a character like any other."""
+    """A file's name is the part after the last slash of the sent name; a backslash is an ordinary character."""
     assert upload_path(RequestPath("/d/"), sent) == path
 
 
-def test_an_invalid_file_name_says_why():
-    """The reason is for the log."""
+def test_an_invalid_file_name_has_a_reason():
+    """The error about a file's name states the reason, for the log."""
     with pytest.raises(RequestError, match="the file's name is empty"):
         upload_path(RequestPath("/d/"), "a/")
 
 
-def test_a_request_is_what_was_sent():
-    """Path and query are decoded once, the host has no port and is in lower case, headers keep their order."""
+def test_a_request_is_read():
+    """Path and query are decoded once, the host is in lower case without a port, and headers keep their order."""
     headers = (("Host", "Files.Test:8080"), ("Accept", "text/html"))
-    found = read_request("/a%20b/?x=1&y=%2F&x=2", "GET", "Files.Test:8080", headers, "https", "192.0.2.1")
+    request = read_request("/a%20b/?x=1&y=%2F&x=2", "GET", "Files.Test:8080", headers, "https", "192.0.2.1")
     query = (("x", "1"), ("y", "/"), ("x", "2"))
-    wanted = Request("GET", "files.test", "/a b/", "x=1&y=%2F&x=2", query, headers, "https", "192.0.2.1")
-    assert found == replace(wanted, authority="Files.Test:8080")
+    expected = Request("GET", "files.test", "/a b/", "x=1&y=%2F&x=2", query, headers, "https", "192.0.2.1")
+    assert request == replace(expected, authority="Files.Test:8080")
 
 
 def test_an_absolute_address_has_its_own_host():
-    """What a proxy sends counts for more than the Host header."""
-    found = read_request("http://Other.Test:1/a?b", host="files.test")
-    assert (found.host, found.path, found.raw_query) == ("other.test", "/a", "b")
+    """The host of an absolute address overrides the Host header."""
+    request = read_request("http://Other.Test:1/a?b", host="files.test")
+    assert (request.host, request.path, request.raw_query) == ("other.test", "/a", "b")
 
 
 @pytest.mark.parametrize("target", ["*", "host:443", "/%zz", "/%ff", "/a/../b", "/a/%2e%2e/b", "/%00", "/a%0ab"])
 def test_an_invalid_address_is_refused(target):
-    """Neither a broken address nor a broken path becomes a request."""
+    """An invalid address or path raises RequestError."""
     with pytest.raises(RequestError):
         read_request(target)
 
@@ -173,7 +173,7 @@ def test_an_invalid_address_is_refused(target):
     ],
 )
 def test_a_query_is_decoded_in_order(raw, pairs):
-    """Names repeat and may have no value; what cannot be decoded is kept visible, never an error."""
+    """Names may repeat and may have no value; malformed escapes are kept, without an error."""
     assert query_pairs(raw) == pairs
 
 
@@ -195,8 +195,8 @@ def test_a_query_is_decoded_in_order(raw, pairs):
         ("http://example.com//a", ("//a", "", "example.com")),
     ],
 )
-def test_a_path_or_an_absolute_address_is_taken_apart(target, address):
-    """A request line names a path, or a whole address whose host then stands in for the Host header."""
+def test_a_path_or_an_absolute_address_is_split(target, address):
+    """A request line contains a path, or an absolute address whose host replaces the Host header."""
     assert read_address(target) == address
 
 
@@ -207,8 +207,8 @@ def test_a_path_or_an_absolute_address_is_taken_apart(target, address):
         *("http://ann:a/pw@example.com/", "http://a:b:80/", "http://:80/", "http://[::1/", "http://::1/"),
     ],
 )
-def test_any_other_form_is_refused(target):
-    """A target without a path and without a host is refused with 400."""
+def test_any_other_address_is_refused(target):
+    """An address without a path and without a host gets 400."""
     with pytest.raises(BadAddress) as caught:
         read_address(target)
     assert status_of(caught.value) == 400
@@ -231,12 +231,12 @@ def test_any_other_form_is_refused(target):
     ],
 )
 def test_a_host_is_read_without_its_port(header, name):
-    """A Host header names a host in any case, with a port or without, IPv6 addresses in brackets."""
+    """A host name is in lower case, without port, brackets and final dot."""
     assert host_name(header) == name
 
 
-def test_the_log_never_sees_a_query():
-    """The shown path ends where the query begins."""
+def test_the_shown_path_has_no_query():
+    """The path in the log ends before the query."""
     assert shown_path("/%zz?X-Amz-Signature=abc") == "/%zz"
 
 
@@ -255,23 +255,23 @@ def test_the_log_never_sees_a_query():
         ("*", "*"),
     ],
 )
-def test_the_log_never_sees_user_information(target, shown):
-    """User information in an address is not shown; a path may contain an `@`."""
+def test_the_shown_path_has_no_user_information(target, shown):
+    """The path in the log has no user information; a path may contain an `@`."""
     assert shown_path(target) == shown
 
 
-def test_a_query_has_an_end():
-    """The number of parameters is limited."""
+def test_the_number_of_query_parameters_is_limited():
+    """A query of more than 1000 parameters raises BadAddress."""
     with pytest.raises(BadAddress, match="more than 1000 parameters"):
         read_request(f"/?{'a&' * 1000}", "GET", "h")
 
 
-@pytest.mark.parametrize("kind", [BadAddress, KeyTooLong, UnknownFormat])
-def test_a_request_that_cannot_be_read_is_bad(kind):
-    """An error without a row of its own has its parent's."""
-    assert status_of(kind("x")) == 400
+@pytest.mark.parametrize("error_class", [BadAddress, KeyTooLong, UnknownFormat])
+def test_a_subclass_has_the_status_of_its_parent(error_class):
+    """An error without a row in the table of statuses has the status of its parent."""
+    assert status_of(error_class("x")) == 400
 
 
 def test_a_defect_has_no_status():
-    """An error without a row is ours to fix, even where it looks like a client's."""
+    """An error of Python has no status, because it is a defect of the service."""
     assert [status_of(error) for error in (KeyError("x"), ValueError("x"), TimeoutError())] == [None] * 3

@@ -1,4 +1,4 @@
-"""Uploads: each step of one in parts is planned as the upload itself would be; templates make properties."""
+"""Tests of uploads in parts, and of templates that make the properties of an uploaded object."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ FOLDER = Bucket("bucket", prefix="folder1/")
 
 
 @pytest.fixture(scope="session")
-def planned(decided, site):
-    """The plan of a PUT of a file with a query."""
-    found = site((r"^/in/(.+)$", "/archive/$1"), mount="/m/", bucket=FOLDER, actions=PUT)
-    return lambda query, path="/m/in/a b.txt": decided(found, f"PUT {path.replace(' ', '%20')}?{query}").plan
+def plan_step(decide_request, make_site):
+    """Plans a PUT of a file with a query."""
+    site = make_site((r"^/in/(.+)$", "/archive/$1"), mount="/m/", bucket=FOLDER, actions=PUT)
+    return lambda query, path="/m/in/a b.txt": decide_request(site, f"PUT {path.replace(' ', '%20')}?{query}").plan
 
 
 KEY, LOCATION = "folder1/archive/a b.txt", "/m/in/a%20b.txt"
@@ -46,9 +46,9 @@ KEY, LOCATION = "folder1/archive/a b.txt", "/m/in/a%20b.txt"
         ("upload=abort&id=" + "x" * 1024, AbortUpload(KEY, "x" * 1024)),
     ],
 )
-def test_each_step_is_for_the_rewritten_key(planned, query, step):
-    """Rules, prefix and limits are those of an upload to the same path."""
-    assert planned(query) == (step,)
+def test_each_step_has_the_rewritten_key(plan_step, query, step):
+    """Each step has the key, the location and the limits of a plain upload to the same path."""
+    assert plan_step(query) == (step,)
 
 
 @pytest.mark.parametrize(
@@ -71,41 +71,41 @@ def test_each_step_is_for_the_rewritten_key(planned, query, step):
         ("upload=complete&id=x", "the query has no valid `size`"),
     ],
 )
-def test_a_step_without_what_it_needs_is_refused(planned, query, reason):
-    """The client and the log read what is wrong in the query."""
-    (refused,) = planned(query)
+def test_a_step_with_an_invalid_query_is_refused(plan_step, query, reason):
+    """The reason and the message state the mistake in the query."""
+    (refused,) = plan_step(query)
     assert (refused.status, refused.reason) == (400, reason)
     assert refused.message == f"The query of an upload in parts is not valid: {reason}"
 
 
 @pytest.mark.parametrize("path", ["/m/in/", "/m"])
-def test_a_directory_is_not_uploaded_in_parts(planned, path):
-    """Neither a directory nor the bare mount names a file."""
-    (refused,) = planned("upload=start&size=1", path)
+def test_a_directory_is_not_uploaded_in_parts(plan_step, path):
+    """A step for a directory or the bare mount path gets 400."""
+    (refused,) = plan_step("upload=start&size=1", path)
     assert (refused.status, refused.reason) == (400, "`?upload=` needs the path of a file")
 
 
 @pytest.mark.parametrize("value", ["other", "", "START", "other&upload=start&size=1"])
-def test_what_is_not_a_step_is_refused(decided, site, value):
-    """A part whose step is misspelt is not stored as the file."""
-    raw = site(actions=Actions(put=PutAction(enabled=True, raw_uploads=True)))
-    (refused,) = decided(raw, f"PUT /a?upload={value}").plan
+def test_an_unknown_step_is_refused(decide_request, make_site, value):
+    """A part with a misspelt step is not stored as the file."""
+    raw = make_site(actions=Actions(put=PutAction(enabled=True, raw_uploads=True)))
+    (refused,) = decide_request(raw, f"PUT /a?upload={value}").plan
     assert (refused.status, refused.reason) == (
         400,
         "`upload` is not one of start, part, parts, complete, abort and direct",
     )
 
 
-def test_a_delete_takes_no_step(decided, site):
-    """A DELETE with a step of an upload does not delete the file."""
-    found = site(actions=Actions(delete=DeleteAction(enabled=True)))
-    (refused,) = decided(found, "DELETE /a?upload=abort&id=x").plan
+def test_a_delete_with_a_step_is_refused(decide_request, make_site):
+    """A DELETE with a step of an upload doesn't delete the file."""
+    site = make_site(actions=Actions(delete=DeleteAction(enabled=True)))
+    (refused,) = decide_request(site, "DELETE /a?upload=abort&id=x").plan
     assert (refused.status, refused.reason) == (400, "a step of an upload in parts is a PUT")
 
 
-def test_a_step_is_planned_where_put_is_enabled(decided, site):
-    """A target that takes no uploads takes none in parts."""
-    (refused,) = decided(site(actions=Actions()), "PUT /a?upload=start&size=1").plan
+def test_a_step_is_refused_if_put_is_disabled(decide_request, make_site):
+    """A step for a target without uploads gets 405."""
+    (refused,) = decide_request(make_site(actions=Actions()), "PUT /a?upload=start&size=1").plan
     assert refused.status == 405
 
 
@@ -113,13 +113,13 @@ INPUT = PutInput("docs/", "a.txt", "text/plain", 5, HeaderFields((("X-Team", "re
 DATA = PutData(User("ann"), INPUT, "files/docs/a.txt")
 
 
-def _rendered(data=DATA, **options) -> Properties:
+def _render(data=DATA, **options) -> Properties:
     return PropertyTemplates(PutAction(**options)).render(data)
 
 
-def test_without_options_nothing_is_set():
+def test_without_options_an_upload_has_no_properties():
     """Without options, an upload has no properties."""
-    assert _rendered() == Properties()
+    assert _render() == Properties()
 
 
 @pytest.mark.parametrize(
@@ -135,16 +135,18 @@ def test_without_options_nothing_is_set():
         ("\n{{ .Key }}\r\n", "files/docs/a.txt"),
     ],
 )
-def test_metadata_is_made_by_templates(template, value):
-    """A template reads the data of s3-proxy's uploads; line ends are taken out."""
-    assert _rendered(metadata=(("Meta", template),)).metadata == {"meta": value}
+def test_metadata_is_rendered(template, value):
+    """A template reads the same data as in s3-proxy; line ends are removed from its result."""
+    assert _render(metadata=(("Meta", template),)).metadata == {"meta": value}
 
 
-def test_empty_values_are_left_out():
-    """A template that writes nothing sets nothing."""
+def test_empty_results_set_no_properties():
+    """A template with an empty result sets no property."""
     empty = '{{ if eq .Key "x" }}y{{ end }}'
-    made = _rendered(metadata=(("a", empty),), storage_class=empty, system_metadata=SystemMetadata(cache_control=empty))
-    assert made == Properties()
+    properties = _render(
+        metadata=(("a", empty),), storage_class=empty, system_metadata=SystemMetadata(cache_control=empty)
+    )
+    assert properties == Properties()
 
 
 def test_headers_and_storage_class_are_templates():
@@ -152,49 +154,49 @@ def test_headers_and_storage_class_are_templates():
     system = SystemMetadata(
         "no-cache", 'attachment; filename="{{ .Input.Filename }}"', "br", "de", "2065-10-21T07:28:00Z"
     )
-    made = _rendered(system_metadata=system, storage_class="STANDARD_IA", canned_acl="private")
+    properties = _render(system_metadata=system, storage_class="STANDARD_IA", canned_acl="private")
     moment = datetime(2065, 10, 21, 7, 28, tzinfo=UTC)
     disposition = 'attachment; filename="a.txt"'
-    assert made == Properties({}, "no-cache", disposition, "br", "de", moment, "STANDARD_IA", "private")
+    assert properties == Properties({}, "no-cache", disposition, "br", "de", moment, "STANDARD_IA", "private")
 
 
-def test_an_offset_of_a_moment_is_kept():
-    """An offset in a time is kept."""
-    made = _rendered(system_metadata=SystemMetadata(expires="2065-10-21T07:28:00+02:00"))
-    assert made.expires is not None
-    assert made.expires.utcoffset() == timedelta(hours=2)
+def test_the_offset_of_a_time_is_kept():
+    """The UTC offset of a time is kept."""
+    properties = _render(system_metadata=SystemMetadata(expires="2065-10-21T07:28:00+02:00"))
+    assert properties.expires is not None
+    assert properties.expires.utcoffset() == timedelta(hours=2)
 
 
 @pytest.mark.parametrize("text", ["tomorrow", "2065-10-21T07:28:00", "{{ .Key }}"])
-def test_what_is_no_moment_fails(text):
-    """A time without a zone is invalid."""
+def test_an_invalid_time_fails(text):
+    """A result that is not a time with a zone in the format of RFC 3339 raises PropertyFailed."""
     with pytest.raises(PropertyFailed, match="which is not a time in the format of RFC 3339"):
-        _rendered(system_metadata=SystemMetadata(expires=text))
+        _render(system_metadata=SystemMetadata(expires=text))
 
 
-def test_a_template_that_fails_is_named():
+def test_a_failing_template_is_named():
     """The error names the template that failed."""
     with pytest.raises(PropertyFailed, match="the template of `owner` failed"):
-        _rendered(PutData(None, INPUT, "a"), metadata=(("owner", "{{ .User.GetUsername }}"),))
+        _render(PutData(None, INPUT, "a"), metadata=(("owner", "{{ .User.GetUsername }}"),))
 
 
 @pytest.mark.parametrize("character", [r"\t", r"\x00", r"\x7f"])
 def test_a_control_character_is_refused(character):
-    """A control character in a result is refused."""
+    """A control character in a result raises PropertyFailed."""
     with pytest.raises(PropertyFailed, match="makes a control character"):
-        _rendered(metadata=(("a", f'{{{{ "{character}" }}}}'),))
+        _render(metadata=(("a", f'{{{{ "{character}" }}}}'),))
 
 
 def test_metadata_that_is_not_ascii_is_encoded():
-    """Values beyond ASCII are encoded words (RFC 2047), as S3 returns them."""
-    assert _rendered(metadata=(("a", "größe"),)).metadata == {"a": "=?utf-8?b?Z3LDtsOfZQ==?="}
+    """A value with characters beyond ASCII is an encoded word (RFC 2047), as S3 returns it."""
+    assert _render(metadata=(("a", "größe"),)).metadata == {"a": "=?utf-8?b?Z3LDtsOfZQ==?="}
 
 
-def test_metadata_has_a_limit():
+def test_the_size_of_metadata_is_limited():
     """Names and values together have at most 2 KiB."""
     with pytest.raises(RequestError):
-        _rendered(metadata=(("a", "x" * 2048),))
-    assert _rendered(metadata=(("a", "x" * 2047),)).metadata
+        _render(metadata=(("a", "x" * 2048),))
+    assert _render(metadata=(("a", "x" * 2047),)).metadata
 
 
 @pytest.mark.parametrize(
@@ -204,10 +206,10 @@ def test_metadata_has_a_limit():
         {"metadata": (("size", "{{ .Input.ContentSize }}"),)},
     ],
 )
-def test_a_size_that_is_read_must_be_known(options):
-    """A template that reads the size needs an announced one."""
-    reading = PropertyTemplates(PutAction(**options))
-    reading.check_size(5)
+def test_a_template_that_reads_the_size_needs_it(options):
+    """An upload of unknown size is refused if a template reads the size."""
+    templates = PropertyTemplates(PutAction(**options))
+    templates.check_size(5)
     PropertyTemplates(PutAction()).check_size(None)
     with pytest.raises(LengthRequired):
-        reading.check_size(None)
+        templates.check_size(None)
