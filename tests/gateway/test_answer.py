@@ -1,4 +1,4 @@
-"""Answers as values: pages, and objects with the headers from their store."""
+"""Answers: pages, and objects with the headers from their store."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ EVERYTHING = ObjectInfo(
 DIGEST = "sha-256=:LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=:"
 
 
-def test_a_page_is_a_whole_answer():
-    """A rendering's headers come first, then those of the answer, then the length of its bytes."""
+def test_a_page_has_its_length():
+    """The headers of a page are those of the rendering, those of the answer, and the length in bytes."""
     rendering = Rendering("ä".encode(), (("Vary", "Accept"),))
     assert page(404, rendering, (("Allow", ""),)) == Whole(
         404, (("Vary", "Accept"), ("Allow", ""), ("Content-Length", "2")), "ä".encode()
     )
 
 
-def test_a_whole_file_has_every_header_that_is_known():
-    """The headers of the object are sent, with its length, its digest and `Accept-Ranges`."""
+def test_a_whole_file_has_all_its_headers():
+    """A file has the headers of the object, its length, its digest and `Accept-Ranges`."""
     assert dict(file_headers(EVERYTHING, Actions())) == {
         "Content-Type": "text/plain",
         "Content-Length": "5",
@@ -62,8 +62,8 @@ def test_a_whole_file_has_every_header_that_is_known():
     }
 
 
-def test_a_bare_object_has_a_type_and_a_length():
-    """Unknown headers are omitted, an empty file has a length, and no type is guessed."""
+def test_an_object_without_metadata_has_a_type_and_a_length():
+    """Unknown headers are omitted, and no content type is guessed."""
     assert dict(file_headers(ObjectInfo(size=0), Actions())) == {
         "Content-Type": "application/octet-stream",
         "Content-Length": "0",
@@ -72,30 +72,30 @@ def test_a_bare_object_has_a_type_and_a_length():
     }
 
 
-def test_a_part_says_which_and_has_no_content_digest():
-    """A part has its own length and range; the digest is of the representation, not of the content."""
+def test_a_range_has_no_content_digest():
+    """A range has its own length and the digest of the whole object as `Repr-Digest`."""
     headers = dict(file_headers(EVERYTHING, Actions(), ContentRange(1, 3, 5)))
     assert (headers["Content-Length"], headers["Content-Range"]) == ("3", "bytes 1-3/5")
     assert "Content-Digest" not in headers
     assert headers["Repr-Digest"] == DIGEST
 
 
-def test_a_file_from_the_cache_says_so_and_its_age():
-    """The answer has the result of the cache, and the seconds since S3 was asked, unless they are 0."""
-    kept, new = ObjectInfo(1, etag='"a"', cache="hit", age=7), ObjectInfo(1, etag='"a"', cache="miss")
-    assert unchanged_headers(file_headers(kept, Actions())) == (("ETag", '"a"'), ("X-Cache", "hit"), ("Age", "7"))
-    assert dict(file_headers(kept, Actions())).items() >= {("X-Cache", "hit"), ("Age", "7")}
-    assert unchanged_headers(file_headers(new, Actions())) == (("ETag", '"a"'), ("X-Cache", "miss"))
+def test_a_cached_file_has_its_age():
+    """The answer has the result of the cache, and its age in seconds unless this is 0."""
+    hit, miss = ObjectInfo(1, etag='"a"', cache="hit", age=7), ObjectInfo(1, etag='"a"', cache="miss")
+    assert unchanged_headers(file_headers(hit, Actions())) == (("ETag", '"a"'), ("X-Cache", "hit"), ("Age", "7"))
+    assert dict(file_headers(hit, Actions())).items() >= {("X-Cache", "hit"), ("Age", "7")}
+    assert unchanged_headers(file_headers(miss, Actions())) == (("ETag", '"a"'), ("X-Cache", "miss"))
 
 
-def test_an_unchanged_file_has_what_keeps_a_copy_fresh():
-    """A 304 carries validators and lifetimes, nothing of the content."""
+def test_a_304_has_validators_and_lifetimes():
+    """A 304 has no headers of the content."""
     names = [name for name, _ in unchanged_headers(file_headers(EVERYTHING, Actions()))]
     assert names == ["Cache-Control", "Expires", "ETag", "Last-Modified"]
 
 
 @pytest.mark.parametrize(
-    ("disposition", "sent"),
+    ("disposition", "expected"),
     [
         ("a\r\nSet-Cookie: x", None),
         ("a\x00", None),
@@ -104,10 +104,10 @@ def test_an_unchanged_file_has_what_keeps_a_copy_fresh():
         ("a\tb", "a\tb"),
     ],
 )
-def test_no_stored_text_breaks_the_head(disposition, sent):
-    """A value with control characters is omitted; one with characters beyond ASCII is sent as UTF-8."""
+def test_stored_headers_cannot_break_the_head(disposition, expected):
+    """A value with control characters is omitted, and characters beyond ASCII are sent as UTF-8."""
     headers = dict(file_headers(ObjectInfo(size=0, content_disposition=disposition), Actions()))
-    assert headers.get("Content-Disposition") == sent
+    assert headers.get("Content-Disposition") == expected
 
 
 @pytest.mark.parametrize(
@@ -127,12 +127,12 @@ def test_no_stored_text_breaks_the_head(disposition, sent):
     ],
 )
 def test_types_that_run_scripts_are_known(content_type, active):
-    """HTML and every XML type are active; an invalid type may be taken for HTML."""
+    """HTML and every XML type are active, and so are invalid types, which may be taken for HTML."""
     assert is_active(content_type) == active
 
 
 @pytest.mark.parametrize(
-    ("choice", "uploads", "own", "sent"),
+    ("choice", "uploads", "disposition", "expected"),
     [
         ("auto", False, None, None),
         ("auto", True, None, "attachment"),
@@ -142,19 +142,19 @@ def test_types_that_run_scripts_are_known(content_type, active):
         ("attachment", False, None, "attachment"),
     ],
 )
-def test_what_may_have_been_uploaded_is_saved(choice, uploads, own, sent):
-    """With uploads enabled, HTML is an attachment, unless the configuration trusts the uploaders."""
+def test_uploaded_html_is_an_attachment(choice, uploads, disposition, expected):
+    """With uploads enabled, HTML is an attachment, unless `activeContent` allows it inline."""
     actions = Actions(get=GetAction(active_content=choice), put=PutAction(enabled=uploads))
-    info = ObjectInfo(1, content_type="text/html", content_disposition=own)
-    assert dict(file_headers(info, actions)).get("Content-Disposition") == sent
+    info = ObjectInfo(1, content_type="text/html", content_disposition=disposition)
+    assert dict(file_headers(info, actions)).get("Content-Disposition") == expected
 
 
 def test_files_have_the_policy_of_their_target():
     """A configured Content-Security-Policy is added, and every file has `nosniff`."""
     plain, strict = Actions(), Actions(get=GetAction(content_security_policy="sandbox"))
     headers = [dict(file_headers(ObjectInfo(1), actions)) for actions in (plain, strict)]
-    assert [each.get("Content-Security-Policy") for each in headers] == [None, "sandbox"]
-    assert [each["X-Content-Type-Options"] for each in headers] == ["nosniff", "nosniff"]
+    assert [fields.get("Content-Security-Policy") for fields in headers] == [None, "sandbox"]
+    assert [fields["X-Content-Type-Options"] for fields in headers] == ["nosniff", "nosniff"]
 
 
 GIB = 1 << 30
@@ -165,18 +165,18 @@ async def _settle(turns: int) -> None:
         await asyncio.sleep(0)
 
 
-async def test_chunks_become_one_body():
-    """The client receives all pieces of the store in order."""
-    pieces = [b"a" * 200_000, b"", b"b", b"c" * 70_000]
-    async with serve(OneObject(ScriptedBody(pieces, 270_001))) as site:
+async def test_chunks_are_joined():
+    """The client receives all chunks of the store in order."""
+    chunks = [b"a" * 200_000, b"", b"b", b"c" * 70_000]
+    async with serve(OneObject(ScriptedBody(chunks, 270_001))) as site:
         answer = await site.get("/x")
         event = await site.told()
-    assert answer.body == b"".join(pieces)
+    assert answer.body == b"".join(chunks)
     assert (event.status, event.sent, event.complete) == (200, 270_001, True)
 
 
-async def test_a_body_that_was_sent_is_closed():
-    """What a store holds for an object is free after its last piece."""
+async def test_a_body_is_closed_after_its_last_chunk():
+    """The opened object of the store is closed after the answer."""
     body = ScriptedBody([b"x"], 1)
     async with serve(OneObject(body)) as site:
         await site.get("/x")
@@ -184,8 +184,8 @@ async def test_a_body_that_was_sent_is_closed():
     assert body.closed.is_set()
 
 
-async def test_a_client_that_reads_nothing_holds_the_store_back():
-    """The store is read no faster than the client reads: of a gibibyte, only the sockets' buffers are filled."""
+async def test_a_slow_client_slows_down_the_store():
+    """For a client that does not read, only the buffers of the sockets are filled from the store."""
     body = Endless(GIB)
     async with serve(OneObject(body)) as site, site.connect() as client:
         client.writer.transport.pause_reading()
@@ -197,8 +197,8 @@ async def test_a_client_that_reads_nothing_holds_the_store_back():
     assert taken < 32 << 20
 
 
-async def test_a_client_that_leaves_stops_the_store():
-    """When the client resets the connection, the body is closed and the event reports an incomplete answer."""
+async def test_a_disconnect_closes_the_body():
+    """When the client disconnects, the body is closed and the event reports an incomplete answer."""
     body = Endless(GIB)
     async with serve(OneObject(body)) as site:
         async with site.connect() as client:
@@ -212,8 +212,8 @@ async def test_a_client_that_leaves_stops_the_store():
     assert (event.status, event.complete, event.reason) == (200, False, "the client closed the connection")
 
 
-async def test_a_client_that_takes_nothing_is_cut():
-    """After the send timeout the connection is closed and the body with it."""
+async def test_a_client_that_reads_nothing_is_disconnected():
+    """After the send timeout the connection and the body are closed."""
     body = Endless(GIB)
     async with serve(OneObject(body), limits=Limits(send_timeout=0.05)) as site, site.connect() as client:
         client.writer.transport.pause_reading()
@@ -223,17 +223,17 @@ async def test_a_client_that_takes_nothing_is_cut():
     assert (event.complete, event.reason) == (False, "the client took nothing for 0.05 seconds")
 
 
-async def test_a_client_that_takes_little_is_not_cut():
-    """A piece may take longer than the send timeout if the client keeps reading."""
-    piece = b"x" * (24 << 20)
-    body = ScriptedBody([piece], len(piece))
+async def test_a_slow_client_is_not_disconnected():
+    """A chunk may take longer than the send timeout if the client continues to read."""
+    chunk = b"x" * (24 << 20)
+    body = ScriptedBody([chunk], len(chunk))
     async with serve(OneObject(body), limits=Limits(send_timeout=0.5)) as site, site.connect() as client:
         await client.send(b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n")
         await client.receive_head()
         began, received, pauses = time.monotonic(), 0, 0
-        while received < len(piece) and not client.reader.at_eof():
+        while received < len(chunk) and not client.reader.at_eof():
             received += len(await client.reader.read(2 << 20))
-            # By what was taken, not by look: a look takes what has arrived, which may be little.
+            # A pause for each mebibyte rather than for each read, which may return little.
             if received > pauses << 20:
                 pauses += 1
                 await asyncio.sleep(0.05)
@@ -242,23 +242,23 @@ async def test_a_client_that_takes_little_is_not_cut():
     assert event.complete
 
 
-async def test_a_client_is_not_cut_for_a_slow_store():
-    """The send timeout counts only while the client has something to take."""
-    piece = b"x" * (8 << 20)
+async def test_a_slow_store_does_not_disconnect_the_client():
+    """The send timeout does not apply while the store has no data."""
+    chunk = b"x" * (8 << 20)
 
     class _Slow(ScriptedBody):
         async def chunks(self):
-            yield piece
+            yield chunk
             await asyncio.sleep(0.6)
             yield b"y"
 
-    async with serve(OneObject(_Slow([], len(piece) + 1)), limits=Limits(send_timeout=0.2)) as site:
+    async with serve(OneObject(_Slow([], len(chunk) + 1)), limits=Limits(send_timeout=0.2)) as site:
         answer = await site.get("/x")
     assert answer.complete
 
 
-async def test_a_store_that_breaks_off_cuts_the_answer_short():
-    """A failure after the first byte closes the connection: the body is short, and nothing is appended."""
+async def test_an_interrupted_body_truncates_the_answer():
+    """A failure after the first byte closes the connection, and nothing is appended to the body."""
     body = ScriptedBody([b"hello", Unreachable("reset")], 100)
     async with serve(OneObject(body)) as site, site.connect() as client:
         answer = await client.request("GET", "/x")
@@ -268,8 +268,8 @@ async def test_a_store_that_breaks_off_cuts_the_answer_short():
     assert body.closed.is_set()
 
 
-async def test_a_store_that_fails_at_once_is_answered_as_such():
-    """A failure before the first byte is answered with an error page."""
+async def test_a_failure_before_the_first_byte_is_an_error_page():
+    """Such a failure has its own status and keeps the connection."""
     body = ScriptedBody([TimedOut("late")], 100)
     async with serve(OneObject(body)) as site, site.connect() as client:
         answer, again = await client.request("GET", "/x"), await client.request("GET", "/%zz")
@@ -280,10 +280,10 @@ async def test_a_store_that_fails_at_once_is_answered_as_such():
     assert body.closed.is_set()
 
 
-@pytest.mark.parametrize(("script", "received"), [([b"hel"], b"hel"), ([b"hel", b"lo more"], b"hel")])
-async def test_a_body_of_another_length_than_announced_is_cut(script, received, caplog):
-    """A store that yields too few or too many bytes is reported as a defect, and nothing follows its answer."""
-    async with serve(OneObject(ScriptedBody(script, 5))) as site, site.connect() as client:
+@pytest.mark.parametrize(("chunks", "received"), [([b"hel"], b"hel"), ([b"hel", b"lo more"], b"hel")])
+async def test_a_body_of_a_wrong_length_is_a_defect(chunks, received, caplog):
+    """If the store yields too few or too many bytes, the answer is incomplete and a defect is reported."""
+    async with serve(OneObject(ScriptedBody(chunks, 5))) as site, site.connect() as client:
         answer = await client.request("GET", "/x")
         served = await site.told()
     assert (answer.body, answer.complete) == (received, False)
@@ -291,8 +291,8 @@ async def test_a_body_of_another_length_than_announced_is_cut(script, received, 
     assert caplog.records == []
 
 
-async def test_an_empty_body_has_its_head():
-    """A streamed answer without a chunk still has its status and headers."""
+async def test_an_empty_body_has_a_head():
+    """A streamed answer without a chunk has its status and headers."""
     async with serve(OneObject(ScriptedBody([], 0))) as site, site.connect() as client:
         answers = [await client.request("GET", "/x") for _ in range(2)]
     assert [(answer.status, answer.headers["content-length"], answer.body) for answer in answers] == [
@@ -300,15 +300,15 @@ async def test_an_empty_body_has_its_head():
     ] * 2
 
 
-async def test_a_request_with_a_body_that_nobody_wants_is_answered():
-    """A GET's body is dropped; the answer ends the connection, since the body may be long."""
+async def test_the_body_of_a_get_ends_the_connection():
+    """The body of a GET is dropped, and the connection is closed since the body may be long."""
     async with serve({"a": b"x"}) as site, site.connect() as client:
         answer = await client.request("GET", "/a", body=b"y" * 3_000_000)
         assert (answer.status, answer.body, await client.is_closed()) == (200, b"x", True)
 
 
 async def test_an_http_1_0_client_is_answered_and_closed():
-    """Without keep-alive the connection ends with the answer."""
+    """Without keep-alive, the connection is closed after the answer."""
     async with serve({"a": b"x"}) as site, site.connect() as client:
         await client.send(b"GET /a HTTP/1.0\r\n\r\n")
         answer = await client.receive()
@@ -316,7 +316,7 @@ async def test_an_http_1_0_client_is_answered_and_closed():
 
 
 @pytest.mark.parametrize(
-    ("cookies", "given", "sent"),
+    ("cookies", "headers", "expected"),
     [
         ((), (), (("Cache-Control", "private, no-cache"),)),
         ((), (("Cache-Control", "public"), ("ETag", "x")), (("Cache-Control", "public"), ("ETag", "x"))),
@@ -325,14 +325,14 @@ async def test_an_http_1_0_client_is_answered_and_closed():
         (("a=b",), (("Cache-Control", "no-store"),), (("Cache-Control", "no-store"), ("Set-Cookie", "a=b"))),
     ],
 )
-def test_a_private_answer_stays_out_of_shared_caches(cookies, given, sent):
-    """A private answer is not cached, unless the object allows it; a session never is."""
-    assert private_headers(given, tuple(("Set-Cookie", each) for each in cookies)) == sent
+def test_a_private_answer_stays_out_of_shared_caches(cookies, headers, expected):
+    """A private answer is not cached unless the object allows it, and an answer with a session never is."""
+    assert private_headers(headers, tuple(("Set-Cookie", cookie) for cookie in cookies)) == expected
 
 
 @pytest.mark.parametrize("name", ["Cache-Control", "cache-control"])
-def test_an_isolated_user_s_file_stays_out_of_shared_caches(name):
-    """With isolated users, the object's own caching headers do not count."""
-    given = ((name, "public, max-age=600"), ("ETag", "x"))
-    sent = private_headers(given, (), is_isolated=True)
-    assert sent == (("ETag", "x"), ("Cache-Control", "private, no-cache"))
+def test_the_file_of_an_isolated_user_stays_out_of_shared_caches(name):
+    """For an isolated user, the caching headers of the object are replaced."""
+    headers = ((name, "public, max-age=600"), ("ETag", "x"))
+    private = private_headers(headers, (), is_isolated=True)
+    assert private == (("ETag", "x"), ("Cache-Control", "private, no-cache"))

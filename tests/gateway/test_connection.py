@@ -1,4 +1,4 @@
-"""Malformed heads, heads that are too large, and broken framing have answers of the gateway."""
+"""Malformed requests, large and slow heads, and broken connections."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MALFORMED = {
     "no request line": "GARBAGE\r\n\r\n",
     "no version": "GET /\r\n\r\n",
     "another version": f"GET / HTTP/2.0\r\n{HOST}\r\n",
-    "a space too many": f"GET  / HTTP/1.1\r\n{HOST}\r\n",
+    "two spaces": f"GET  / HTTP/1.1\r\n{HOST}\r\n",
     "a method that is not a token": f"G(T / HTTP/1.1\r\n{HOST}\r\n",
     "a control character": f"GET /\x01 HTTP/1.1\r\n{HOST}\r\n",
     "no host": "GET / HTTP/1.1\r\n\r\n",
@@ -32,7 +32,7 @@ MALFORMED = {
     "a folded header": f"GET / HTTP/1.1\r\n{HOST}a: b\r\n c\r\n\r\n",
     "a TLS handshake": "\x16\x03\x01\x02\x00\x01",
     "a null": f"GET / HTTP/1.1\r\n{HOST}a: \x00\r\n\r\n",
-    "a length that is none": f"PUT / HTTP/1.1\r\n{HOST}Content-Length: five\r\n\r\n",
+    "a length that is not a number": f"PUT / HTTP/1.1\r\n{HOST}Content-Length: five\r\n\r\n",
     "a negative length": f"PUT / HTTP/1.1\r\n{HOST}Content-Length: -5\r\n\r\n",
     "an immense length": f"PUT / HTTP/1.1\r\n{HOST}Content-Length: {'9' * 5000}\r\n\r\n",
     "a length twice": f"PUT / HTTP/1.1\r\n{HOST}Content-Length: 5\r\nContent-Length: 5\r\n\r\n",
@@ -48,7 +48,7 @@ MALFORMED = {
 
 @pytest.mark.parametrize("head", MALFORMED.values(), ids=MALFORMED)
 async def test_a_malformed_head_is_answered(head, caplog):
-    """A malformed request gets a 400 with a page and a request id, ends the connection and emits one event."""
+    """A malformed request is a 400 with a page and a request id, and ends the connection with one event."""
     caplog.set_level(logging.WARNING)
     async with serve({}) as site, site.connect() as client:
         await client.send(head.encode("latin-1"))
@@ -77,12 +77,12 @@ SECRET = {
     "a query": f"GET /%zz?X-Amz-Signature=pASSw HTTP/1.1\r\n{HOST}\r\n",
     "a query of too many parameters": f"GET /?{'a&' * 1500}token=pASSw HTTP/1.1\r\n{HOST}\r\n",
     "a fragment": f"GET http:#access_token=pASSw HTTP/1.1\r\n{HOST}\r\n",
-    "a request line that is none": f"GET http://ann:pASSw@h/x\r\n{HOST}\r\n",
+    "an invalid request line": f"GET http://ann:pASSw@h/x\r\n{HOST}\r\n",
 }
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
+    ("name", "reason"),
     [
         ("a header with a space in its name", "Invalid header token"),
         ("a null", "Invalid header value char"),
@@ -97,18 +97,18 @@ SECRET = {
         ("an unknown coding", "Request has invalid `Transfer-Encoding`"),
     ],
 )
-async def test_the_operator_learns_what_is_wrong_with_a_head(name, words):
-    """The reason names the invalid part of a head, without quoting it."""
+async def test_the_reason_names_the_defect_of_a_head(name, reason):
+    """The reason of the event names the invalid part of a head, without quoting it."""
     async with serve({}) as site, site.connect() as client:
         await client.send(MALFORMED[name].encode("latin-1"))
         await client.receive()
         event = await site.told()
-    assert words in event.reason
+    assert reason in event.reason
 
 
 @pytest.mark.parametrize("head", SECRET.values(), ids=SECRET)
-async def test_no_secret_of_a_bad_head_is_reported(head):
-    """Neither the event nor the answer quotes a bad request."""
+async def test_no_secret_of_a_malformed_head_is_reported(head):
+    """Neither the event nor the answer quotes the request."""
     async with serve({}) as site, site.connect() as client:
         await client.send(head.encode("latin-1"))
         answer = await client.receive()
@@ -126,16 +126,16 @@ async def test_no_secret_of_a_bad_head_is_reported(head):
         f"GET / HTTP/1.1\r\n{HOST}" + "X: y\r\n" * 20_000 + "\r\n",
     ],
 )
-async def test_a_head_that_is_too_large_is_answered(head):
-    """A head above the limit, up to a mebibyte, is a 431."""
+async def test_a_large_head_is_a_431(head):
+    """A head above the limit and below a mebibyte is a 431."""
     async with serve({}) as site, site.connect() as client:
         await client.send(head.encode())
         answer = await client.receive()
     assert answer.status == 431
 
 
-async def test_the_limit_is_a_setting():
-    """A head of exactly the limit is accepted; one byte more is refused."""
+async def test_the_size_limit_of_a_head_is_exact():
+    """A head of exactly `maxHeaderSize` is accepted; one more byte is a 431."""
     head = f"GET / HTTP/1.1\r\n{HOST}X: "
     async with serve({}, limits=Limits(max_header_size=1000)) as site, site.connect() as client:
         for length, status in ((1000, 200), (1001, 431)):
@@ -143,8 +143,8 @@ async def test_the_limit_is_a_setting():
             assert (await client.receive()).status == status
 
 
-async def test_an_endless_head_is_cut(caplog):
-    """A head of more than a mebibyte ends the connection."""
+async def test_an_endless_head_closes_the_connection(caplog):
+    """A head of more than a mebibyte closes the connection without a warning."""
     async with serve({"a": b"x"}) as site:
         async with site.connect() as client:
             client.writer.write(f"GET / HTTP/1.1\r\n{HOST}X: ".encode() + b"x" * (3 << 20))
@@ -155,20 +155,20 @@ async def test_an_endless_head_is_cut(caplog):
 
 
 async def test_an_idle_connection_is_closed():
-    """A client that sends no head within the idle time is disconnected."""
+    """A connection without a request is closed after the idle timeout."""
     async with serve({}, limits=Limits(idle_timeout=0.05)) as site, site.connect() as client:
         assert await client.is_closed()
 
 
-async def test_a_connection_that_is_idle_after_an_answer_is_closed():
-    """The idle time begins again after each answer."""
+async def test_a_connection_is_closed_if_it_is_idle_after_an_answer():
+    """The idle timeout starts again after each answer."""
     async with serve({"a": b"x"}, limits=Limits(idle_timeout=0.05)) as site, site.connect() as client:
         assert (await client.request("GET", "/a")).body == b"x"
         assert await client.is_closed()
 
 
-async def test_a_slow_head_is_cut():
-    """The time limit is for the whole head, even if it arrives byte by byte."""
+async def test_an_incomplete_head_closes_the_connection():
+    """A head that is incomplete after the timeout closes the connection."""
     async with serve({}, limits=Limits(idle_timeout=0.1)) as site, site.connect() as client:
         await client.send(b"GET / HT")
         assert await client.is_closed()
@@ -185,7 +185,7 @@ async def test_a_slow_head_is_cut():
         "GET /a HTTP/1.1\r\nHost: files.test\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n",
     ],
 )
-async def test_an_unusual_head_is_none_the_worse(head):
+async def test_an_unusual_head_is_valid(head):
     """Absolute addresses, a leading empty line, HTTP/1.0, an empty Host and an ignored upgrade are valid."""
     async with serve({"a": b"x"}) as site, site.connect() as client:
         await client.send(head.encode())
@@ -193,20 +193,20 @@ async def test_an_unusual_head_is_none_the_worse(head):
     assert (answer.status, answer.body) == (200, b"x")
 
 
-@pytest.mark.parametrize("rest", [1, 2, 3])
-async def test_a_head_may_end_in_two_pieces(rest):
-    """The empty line is found where a packet ends within it."""
-    sent = f"GET /a HTTP/1.1\r\n{HOST}\r\n".encode()
+@pytest.mark.parametrize("tail", [1, 2, 3])
+async def test_a_head_may_end_in_two_pieces(tail):
+    """The end of a head is recognised if it is split between two packets."""
+    request = f"GET /a HTTP/1.1\r\n{HOST}\r\n".encode()
     async with serve({"a": b"x"}) as site, site.connect() as client:
-        await client.send(sent[:-rest])
+        await client.send(request[:-tail])
         await asyncio.sleep(0.02)
-        await client.send(sent[-rest:])
+        await client.send(request[-tail:])
         assert (await client.receive()).body == b"x"
 
 
 @pytest.mark.parametrize("options", ["close", "TE, close", "Close,keep-alive"])
-async def test_close_may_stand_among_other_options(options):
-    """A client that says `close`, alone or in a list, in any case, is told the same, and the connection ends."""
+async def test_close_may_be_one_of_several_options(options):
+    """`close` ends the connection, alone or in a list, in any case."""
     async with serve({"a": b"x"}) as site, site.connect() as client:
         await client.send(f"GET /a HTTP/1.1\r\n{HOST}Connection: {options}\r\n\r\n".encode())
         answer = await client.receive()
@@ -214,8 +214,8 @@ async def test_close_may_stand_among_other_options(options):
         assert await client.is_closed()
 
 
-async def test_a_client_that_sends_on_after_its_answer_is_cut(monkeypatch):
-    """The rest of a body that nobody wants is read for a while only, even if it never pauses."""
+async def test_a_client_that_continues_to_send_is_disconnected(monkeypatch):
+    """The rest of an unused body is read only for a limited time."""
     monkeypatch.setattr("tornado_proxy.gateway.connection._LINGER_IDLE", 0.1)
     monkeypatch.setattr("tornado_proxy.gateway.connection._LINGER_TOTAL", 0.2)
     async with serve({}) as site, site.connect() as client:
@@ -228,7 +228,7 @@ async def test_a_client_that_sends_on_after_its_answer_is_cut(monkeypatch):
 
 
 async def test_pipelined_requests_are_answered_in_order():
-    """Requests sent at once are answered one after the other."""
+    """Requests that are sent at once are answered in their order."""
     async with serve({"a": b"1", "b": b"2", "c": b"3"}) as site, site.connect() as client:
         await client.send("".join(f"GET /{name} HTTP/1.1\r\n{HOST}\r\n" for name in "abc").encode())
         bodies = [(await client.receive()).body for _ in "abc"]
@@ -243,8 +243,8 @@ async def test_bytes_beyond_ascii_in_a_path_are_utf8():
     assert answer.body == b"x"
 
 
-async def test_a_head_that_asks_for_no_body_gets_none():
-    """A HEAD without a valid Host is refused without a body."""
+async def test_a_malformed_head_request_gets_no_body():
+    """A malformed HEAD is a 400 without a body."""
     async with serve({}) as site:
         for host in ("", "Host: a b\r\n", "Host: a\r\nHost: b\r\n", "a b: c\r\n"):
             async with site.connect() as client:
@@ -258,7 +258,7 @@ CHUNKED = f"HTTP/1.1\r\n{HOST}Transfer-Encoding: chunked\r\n\r\n"
 
 
 async def test_chunk_extensions_and_trailers_are_ignored():
-    """Chunk extensions and trailers are valid, and ignored."""
+    """Chunk extensions and trailers are valid and ignored, and the connection stays open."""
     body = '3;name=value;quoted="a;b"\r\nabc\r\n0;last\r\nExpires: never\r\n\r\n'
     async with serve({"a": b"x"}) as site, site.connect() as client:
         for method, status in (("GET", 200), ("DELETE", 204), ("GET", 404)):
@@ -268,8 +268,8 @@ async def test_chunk_extensions_and_trailers_are_ignored():
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
-async def test_a_request_behind_a_chunked_body_ends_the_connection(method):
-    """Such a request was read with the body, so its client must learn that it gets no answer."""
+async def test_a_request_after_a_chunked_body_ends_the_connection(method):
+    """The request was read with the body and gets no answer, so the connection is closed."""
     async with serve({"a": b"x"}) as site, site.connect() as client:
         await client.send(f"{method} /a {CHUNKED}1\r\nx\r\n0\r\n\r\nGET /a HTTP/1.1\r\n{HOST}\r\n".encode())
         assert (await client.receive(method)).status in (200, 204)
@@ -279,8 +279,8 @@ async def test_a_request_behind_a_chunked_body_ends_the_connection(method):
 @pytest.mark.parametrize(
     "body", ["xyz\r\n", "3\r\nabcd\r\n0\r\n\r\n", "0\r\na b\r\n\r\n", "3 \r\nabc\r\n0\r\n\r\n", "f" * 20]
 )
-async def test_nothing_is_removed_before_the_request_is_whole(body):
-    """A DELETE whose body breaks is a 400 with our page, and the object stays."""
+async def test_nothing_is_removed_if_the_body_is_malformed(body):
+    """A DELETE with a malformed body is a 400, and the object is kept."""
     async with serve({"a": b"x"}) as site, site.connect() as client:
         await client.send(f"DELETE /a {CHUNKED}{body}".encode())
         answer = await client.receive()
@@ -289,7 +289,7 @@ async def test_nothing_is_removed_before_the_request_is_whole(body):
 
 
 async def test_a_removal_waits_for_its_body():
-    """A DELETE with a body is performed once the body has arrived."""
+    """A DELETE is performed only after its body has arrived."""
     async with serve({"a": b"x"}) as site, site.connect() as client:
         await client.send(f"DELETE /a HTTP/1.1\r\n{HOST}Content-Length: 3\r\n\r\nab".encode())
         during = (await site.get("/a")).status
@@ -297,8 +297,8 @@ async def test_a_removal_waits_for_its_body():
         assert (during, (await client.receive()).status, (await site.get("/a")).status) == (200, 204, 404)
 
 
-async def test_nothing_is_written_into_an_answer():
-    """Invalid chunks that arrive while a file is sent end the connection after the file."""
+async def test_an_error_does_not_interrupt_an_answer():
+    """Invalid chunks that arrive while a file is sent close the connection after the file."""
     body = b"y" * 3_000_000
     async with serve({"a": body}) as site, site.connect() as client:
         await client.send(f"GET /a {CHUNKED}".encode())
@@ -308,7 +308,7 @@ async def test_nothing_is_written_into_an_answer():
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-async def test_a_client_that_ends_its_side_is_answered(method):
+async def test_a_half_closed_client_is_answered(method):
     """A client that closes its side after a request still gets the answer."""
     async with serve({"a": b"x"}) as site, site.connect() as client:
         await client.send(f"{method} /a HTTP/1.1\r\n{HOST}\r\n".encode())
@@ -317,63 +317,63 @@ async def test_a_client_that_ends_its_side_is_answered(method):
         assert (answer.status, await client.is_closed()) == (200, True)
 
 
-class _Waiting(OneObject):
-    """A store whose answer waits for a gate, and which notices when nobody waits any more."""
+class _WaitingStore(OneObject):
+    """A store that waits for a gate, and records whether a call was cancelled."""
 
     def __init__(self) -> None:
         super().__init__(ScriptedBody([b"x"], 1))
-        self.gate, self.asked, self.dropped = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self.gate, self.called, self.cancelled = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def open(self, *arguments):
-        self.asked.set()
+        self.called.set()
         try:
             await self.gate.wait()
         except asyncio.CancelledError:
-            self.dropped.set()
+            self.cancelled.set()
             raise
         return self.body
 
 
-async def test_a_client_that_ends_its_side_is_waited_for():
-    """A half-closed client gets its answer, however long the store takes."""
-    store = _Waiting()
+async def test_a_half_closed_client_can_wait():
+    """A half-closed client gets its answer even if the store is slow."""
+    store = _WaitingStore()
     async with serve(store) as site, site.connect() as client:
         await client.send(f"GET /a HTTP/1.1\r\n{HOST}\r\n".encode())
         client.writer.write_eof()
         await asyncio.sleep(0.8)
         store.gate.set()
         answer = await client.receive()
-    assert (answer.status, answer.body, store.dropped.is_set()) == (200, b"x", False)
+    assert (answer.status, answer.body, store.cancelled.is_set()) == (200, b"x", False)
 
 
 @pytest.mark.parametrize("version", ["1.0", "1.1"])
-@pytest.mark.parametrize("leave", ["close", "reset"])
-async def test_what_is_done_for_a_client_that_left_is_dropped(version, leave):
+@pytest.mark.parametrize("ending", ["close", "reset"])
+async def test_a_disconnect_cancels_the_call_to_the_store(version, ending):
     """A call to the store is cancelled when its client closes or resets the connection."""
-    store = _Waiting()
+    store = _WaitingStore()
     async with serve(store) as site:
         async with site.connect() as client:
             await client.send(f"GET /a HTTP/{version}\r\n{HOST}\r\n".encode())
-            await store.asked.wait()
-            if leave == "reset":
+            await store.called.wait()
+            if ending == "reset":
                 client.abort()
-        await asyncio.wait_for(store.dropped.wait(), 10)
+        await asyncio.wait_for(store.cancelled.wait(), 10)
         event = await site.told()
     assert (event.status, event.reason) == (499, "the client closed the connection")
 
 
-async def _send_ahead(store: _Waiting, client: Client, ahead: bytes) -> None:
-    """Send a request that waits for the store, and more; returns when the server takes nothing any more."""
+async def _send_ahead(store: _WaitingStore, client: Client, data: bytes) -> None:
+    """Send a request that waits for the store, then more data until the server stops reading."""
     client.writer.write(f"GET /a HTTP/1.1\r\n{HOST}\r\n".encode())
-    await store.asked.wait()
-    client.writer.write(ahead)
+    await store.called.wait()
+    client.writer.write(data)
     for _ in range(3000):
         await asyncio.sleep(0)
 
 
-async def test_what_a_client_sends_ahead_is_bounded():
-    """While a request waits for its answer, little of what follows it is read."""
-    store = _Waiting()
+async def test_little_is_read_ahead():
+    """While a request waits for its answer, the server reads little of the data that follows."""
+    store = _WaitingStore()
     async with serve(store) as site, site.connect() as client:
         await _send_ahead(store, client, b"x" * (32 << 20))
         unread = client.writer.transport.get_write_buffer_size()
@@ -382,18 +382,18 @@ async def test_what_a_client_sends_ahead_is_bounded():
     assert unread > 16 << 20
 
 
-async def test_all_requests_that_a_client_sends_ahead_are_answered():
-    """Reading goes on after the answer for which it had paused."""
-    store, request = _Waiting(), f"GET /a HTTP/1.1\r\n{HOST}X: {'x' * 5000}\r\n\r\n".encode()
+async def test_all_pipelined_requests_are_answered():
+    """Reading resumes after the answer for which it was paused."""
+    store, request = _WaitingStore(), f"GET /a HTTP/1.1\r\n{HOST}X: {'x' * 5000}\r\n\r\n".encode()
     async with serve(store) as site, site.connect() as client:
         await _send_ahead(store, client, request * 50)
         store.gate.set()
         answers = [await client.receive() for _ in range(51)]
-    assert {each.body for each in answers} == {b"x"}
+    assert {answer.body for answer in answers} == {b"x"}
 
 
-async def test_a_client_that_leaves_at_once_is_reported():
-    """A request that its client resets at once still emits its event, and leaves no task."""
+async def test_an_immediate_disconnect_is_reported():
+    """A request whose client disconnects at once emits its event and leaves no task."""
     async with serve({"a": b"x"}) as site:
         async with site.connect() as client:
             await client.send(f"DELETE /a HTTP/1.1\r\n{HOST}Content-Length: 5\r\n\r\n".encode())
@@ -416,8 +416,8 @@ PIECES = st.one_of(
 
 @given(pieces=st.lists(PIECES, min_size=1, max_size=12))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_no_bytes_break_the_server(pieces, caplog):
-    """Arbitrary bytes of one client neither disturb the next one nor log an error."""
+def test_arbitrary_bytes_do_not_break_the_server(pieces, caplog):
+    """Arbitrary bytes neither disturb the next client nor log a warning."""
 
     async def story():
         async with serve({"a": b"x"}) as site:
@@ -433,8 +433,8 @@ def test_no_bytes_break_the_server(pieces, caplog):
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
-async def test_a_head_that_comes_slowly_is_given_up():
-    """The time limit of a head begins with its first byte."""
+async def test_a_slow_head_closes_the_connection():
+    """The time limit of a head starts with its first byte."""
     async with serve({}, limits=Limits(header_timeout=0.2, idle_timeout=60)) as site, site.connect() as client:
         with suppress(ConnectionError):
             while not client.reader.at_eof():

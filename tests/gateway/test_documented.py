@@ -1,4 +1,4 @@
-"""docs/http.md says what the gateway does: statuses, headers, shapes."""
+"""docs/http.md documents the statuses, headers and JSON shapes of the gateway."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHAPES = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", TEXT, 
 
 
 def test_every_status_is_documented():
-    """The table has a row for each status that a failure or an answer can have."""
+    """The table has a row for each status of a failure or an answer."""
     answered = {200, 201, 204, 206, 302, 304, 401, 405, 500}
     unseen = {request.STATUSES["ClientDisconnected"]}
     assert answered | set(request.STATUSES.values()) - unseen == STATUSES
@@ -31,18 +31,18 @@ def test_every_status_is_documented():
 
 @pytest.mark.parametrize("name", [name for name, _ in file_headers(ObjectInfo(0), Actions(), ContentRange(0, 0, 1))])
 def test_every_header_of_a_file_is_documented(name):
-    """The page names each header that a file may have."""
+    """The page names each header that a file can have."""
     assert f"`{name}" in TEXT
 
 
 @pytest.mark.parametrize("name", [REQUEST_ID, GENERATION, "Retry-After", "WWW-Authenticate", "Allow", "Link"])
-def test_our_own_headers_are_documented(name):
-    """The page names each header that is ours."""
+def test_the_gateways_own_headers_are_documented(name):
+    """The page names each header that the gateway adds."""
     assert f"`{name}" in TEXT
 
 
 async def test_the_shapes_are_documented():
-    """Listing, upload, form and error have exactly the fields of the page's examples."""
+    """Listing, upload, form and error have exactly the fields of the examples on the page."""
     listing, upload, signed, error = SHAPES
     actions = Actions(put=PutAction(enabled=True, allow_override=True, direct_uploads=True))
     async with serve({"a b.txt": b"x", "images/x": b""}, actions=actions) as site:
@@ -50,6 +50,6 @@ async def test_the_shapes_are_documented():
         uploaded = json.loads((await site.upload("/", part("file", b"x", filename="c"))).body)
         form = json.loads((await site.request("PUT", "/films/fair.mp4?upload=direct")).body)
         refused = json.loads((await site.get("/missing?format=json")).body)
-    found = listed, uploaded, form, refused
-    assert [list(each) for each in found] == [list(each) for each in (listing, upload, signed, error)]
-    assert [list(each) for each in listed["entries"]] == [list(listing["entries"][0])] * 2
+    actual = listed, uploaded, form, refused
+    assert [list(shape) for shape in actual] == [list(shape) for shape in (listing, upload, signed, error)]
+    assert [list(entry) for entry in listed["entries"]] == [list(listing["entries"][0])] * 2

@@ -1,4 +1,4 @@
-"""One request and its answer: access, events, and what clients do not learn."""
+"""One request and its answer: access, events, and errors that reveal nothing to clients."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ STAFF = {
 
 
 async def test_a_served_request_is_reported_once():
-    """The event has the client, the request, its target and key, and the bytes sent."""
+    """The event has the client, the request, its target and key, and the number of bytes sent."""
     rules = 'rewrite moved `^/old/(?P<rest>.*)$` -> "/new/$rest"'
     bucket, mount = Bucket("b", prefix="p/"), Mount("", ("/m/",))
     async with serve({"p/new/a b": b"hello"}, rules=rules, bucket=bucket, mount=mount, number=3) as site:
         await site.get("/m/old/a%20b?X-Amz-Signature=abc")
         event = await site.told()
-    asked = event.request
-    assert asked == RequestRecord(
-        asked.request_id,
-        asked.at,
+    request = event.request
+    assert request == RequestRecord(
+        request.request_id,
+        request.at,
         "127.0.0.1",
         "GET",
         "files.test",
@@ -61,14 +61,14 @@ async def test_a_served_request_is_reported_once():
         "site",
         "/new/a b",
         "moved",
-        rewrite=asked.rewrite,
+        rewrite=request.rewrite,
     )
-    assert event == Served(asked, 200, 5, 0, event.seconds)
+    assert event == Served(request, 200, 5, 0, event.seconds)
     assert len(site.events) == 1
 
 
 async def test_a_refused_request_is_reported_with_its_reason():
-    """The event of a refusal also has the reason."""
+    """The event of a refusal has the reason."""
     async with serve({}) as site:
         await site.get("/missing")
         event = await site.told()
@@ -82,14 +82,14 @@ async def test_a_refused_request_is_reported_with_its_reason():
 
 
 @pytest.mark.parametrize("target", ["/", "/a", "/missing"])
-async def test_the_answer_to_a_head_counts_no_byte(target):
-    """The event has the bytes that were sent, not those that GET would have."""
+async def test_the_answer_to_a_head_has_sent_no_body(target):
+    """The event of a HEAD reports 0 bytes."""
     async with serve({"a": b"x"}) as site:
         await site.request("HEAD", target)
         assert (await site.told()).sent == 0
 
 
-async def test_an_upload_is_reported_with_what_was_received():
+async def test_an_upload_is_reported_with_its_size():
     """The event counts the bytes of the request's body."""
     async with serve({}) as site:
         await site.upload("/", part("file", b"x" * 1000, filename="a.txt"))
@@ -99,7 +99,7 @@ async def test_an_upload_is_reported_with_what_was_received():
 
 
 @pytest.mark.parametrize(("target", "path"), [("/%zz?secret=1", "/%zz"), ("*", "*"), ("/a/%2e%2e/b", "/a/%2e%2e/b")])
-async def test_a_path_that_cannot_be_read_is_reported_as_sent(target, path):
+async def test_an_invalid_path_is_reported_as_sent(target, path):
     """If the path cannot be decoded, the event has the raw path without the query."""
     async with serve({}) as site:
         answer = await site.get(target)
@@ -107,15 +107,15 @@ async def test_a_path_that_cannot_be_read_is_reported_as_sent(target, path):
     assert (answer.status, event.request.path, event.request.target) == (400, path, None)
 
 
-async def test_nothing_mounted_is_not_found():
-    """A host without a mount is a 404."""
+async def test_a_host_without_a_mount_is_not_found():
+    """A mount with a host serves this host with any port, and another host is a 404."""
     async with serve({"a": b"x"}, mount=Mount("files.test")) as site:
         assert (await site.get("/a", Host="files.test:8080")).status == 200
         assert (await site.get("/a", Host="other.test")).status == 404
 
 
-async def test_who_must_sign_in_is_asked_to():
-    """Without credentials the answer is a 401 with a challenge; with them the user is known."""
+async def test_missing_credentials_are_challenged():
+    """Without credentials the answer is a 401 with a challenge; with them, the event names the user."""
     async with serve({"a": b"x"}, **STAFF) as site:
         refused = await site.get("/a")
         served = await site.get("/a", Authorization="ann")
@@ -124,8 +124,8 @@ async def test_who_must_sign_in_is_asked_to():
     assert (served.status, event.request.user) == (200, "ann")
 
 
-async def test_a_header_never_becomes_two():
-    """A line end in a header is a defect: nothing of its answer is sent, so the client gets a 500."""
+async def test_a_line_end_in_a_header_is_a_defect():
+    """An answer with a line end in a header is replaced with a 500."""
 
     class _Careless:
         async def authenticate(self, request, guard):
@@ -137,7 +137,7 @@ async def test_a_header_never_becomes_two():
     assert isinstance(site.events[-2], Failed)
 
 
-async def test_a_session_that_was_renewed_for_a_directory_is_sent_with_the_upload():
+async def test_an_upload_sends_the_renewed_session_of_its_directory():
     """An upload signs in for its directory, then for its file; the answer has the cookies of both."""
     cookies = [("session=new",), ()]
 
@@ -153,14 +153,14 @@ async def test_a_session_that_was_renewed_for_a_directory_is_sent_with_the_uploa
 @pytest.mark.parametrize(
     ("method", "target", "status"), [("GET", "/public/a", 200), ("DELETE", "/a", 403), ("GET", "/%70ublic/a", 200)]
 )
-async def test_access_is_asked_of_the_decoded_path(method, target, status):
+async def test_access_depends_on_the_decoded_path(method, target, status):
     """Access does not depend on how a path is encoded; a path without a resource is a 403."""
     async with serve({"a": b"x", "public/a": b"x"}, **STAFF) as site:
         answer = await site.request(method, target)
     assert answer.status == status
 
 
-async def test_a_sign_in_that_is_busy_may_be_tried_again():
+async def test_a_busy_sign_in_is_a_503():
     """Too many password checks at once are a 503 with Retry-After."""
 
     class Busy:
@@ -179,10 +179,10 @@ async def test_a_template_reads_the_user():
     rules = 'rewrite own `^/public/me/(?P<rest>.*)$` -> jinja "/users/{{ user.username }}/{{ groups.rest }}"\n'
     rules += 'rewrite `^/me/(?P<rest>.*)$` -> jinja "/users/{{ user.username }}/{{ groups.rest }}"'
     async with serve({"users/ann/a": b"hers"}, rules=rules, **STAFF) as site:
-        hers = await site.get("/me/a", Authorization="ann")
-        nobodys = await site.get("/public/me/a", Authorization="ann")
+        own = await site.get("/me/a", Authorization="ann")
+        anonymous = await site.get("/public/me/a", Authorization="ann")
         event = await site.told()
-    assert (hers.body, nobodys.status) == (b"hers", 403)
+    assert (own.body, anonymous.status) == (b"hers", 403)
     assert (event.request.rule, event.request.key) == ("own", None)
     assert "rewrite `own`" in event.reason
 
@@ -191,8 +191,8 @@ async def test_a_template_reads_the_user():
     ("error", "status"),
     [(AccessDenied("secret-key"), 403), (BucketMissing("secret-bucket"), 502), (Unreachable("x"), 502)],
 )
-async def test_no_page_shows_what_the_store_reported(error, status):
-    """The log has the reason; the client gets a sentence and an id."""
+async def test_no_page_shows_an_error_of_the_store(error, status):
+    """The client gets a general message with an id; only the log has the reason."""
     async with serve(Failing(open=error)) as site:
         answer = await site.get("/a")
         event = await site.told()
@@ -203,7 +203,7 @@ async def test_no_page_shows_what_the_store_reported(error, status):
 
 
 async def test_a_defect_is_a_500_and_reported_with_its_traceback():
-    """An unexpected exception of a store is a 500 with an id, and the log has the exception."""
+    """An unexpected exception is a 500 with an id, and the event has its traceback."""
     async with serve(Failing(open=ZeroDivisionError("secret"))) as site:
         answer = await site.get("/a")
         failed, refused = site.events
@@ -224,16 +224,16 @@ async def test_a_defect_is_a_500_and_reported_with_its_traceback():
         ("/%zz", "application/json", "application/json"),
     ],
 )
-async def test_an_error_has_the_form_that_is_asked_for(target, accept, content_type):
-    """Accept and `?format=` choose the form of errors, as of listings."""
+async def test_an_error_has_the_requested_format(target, accept, content_type):
+    """Accept and `?format=` choose the format of errors, as of listings."""
     async with serve({}) as site:
         answer = await site.get(target, Accept=accept)
     assert answer.headers["content-type"] == content_type
     assert answer.headers["cache-control"] == "no-store"
 
 
-async def test_an_error_in_json_has_a_shape():
-    """A program finds status, title, message and id."""
+async def test_an_error_in_json_has_fixed_fields():
+    """An error in JSON has status, title, message and request id."""
     async with serve({}) as site:
         answer = await site.get("/x?format=json")
     assert json.loads(answer.body) == {
@@ -258,8 +258,8 @@ async def test_a_trusted_proxy_names_client_host_and_scheme():
     assert (answer.status, event.request.client, event.request.host) == (200, "203.0.113.9", "public.test")
 
 
-async def test_anybody_else_names_nothing():
-    """The same headers of a client that is not a trusted proxy change nothing."""
+async def test_headers_of_other_clients_are_ignored():
+    """The same headers from a client that is not a trusted proxy change nothing."""
     trusting = Server(trusted_proxies=("10.0.0.0/8",))
     async with serve({"a": b"x"}, mount=Mount("public.test"), server=trusting) as site:
         answer = await site.request("GET", "/a", FORWARDED)
@@ -267,7 +267,7 @@ async def test_anybody_else_names_nothing():
     assert (answer.status, event.request.client, event.request.host) == (404, "127.0.0.1", "files.test")
 
 
-async def test_a_request_that_cannot_be_read_is_logged_with_its_client():
+async def test_an_invalid_request_is_reported_with_its_client():
     """The event has the client's address even if the path is invalid."""
     async with serve({}, server=Server(trusted_proxies=("127.0.0.1/32",))) as site:
         await site.request("GET", "/%zz", FORWARDED)
@@ -275,8 +275,8 @@ async def test_a_request_that_cannot_be_read_is_logged_with_its_client():
     assert (event.status, event.request.client) == (400, "203.0.113.9")
 
 
-async def test_what_pages_refer_to_is_there_for_everyone():
-    """Style and script need no sign-in, no target and no path of their own; they may be kept for ever."""
+async def test_assets_of_pages_are_public():
+    """Style sheets and scripts need no sign-in and no target, and can be cached for ever."""
     name = next(iter(PAGES.assets))
     async with serve({"a": b"x"}, mount=Mount("files.test", ("/m/",)), **STAFF) as site:
         for target in (f"/m/.tornado-proxy/{name}", f"/.tornado-proxy/{name}", f"/m/a/.tornado-proxy/{name}?x"):
@@ -290,8 +290,8 @@ async def test_what_pages_refer_to_is_there_for_everyone():
 
 
 @pytest.mark.parametrize("name", ["style.css", "style.0123456789abcdef.css", "", "../style.css"])
-async def test_only_the_files_of_the_pages_are_served_so(name):
-    """Other names below the directory of assets are ordinary paths."""
+async def test_only_assets_of_pages_are_public(name):
+    """Other names in the directory of assets are ordinary paths, which need a sign-in."""
     async with serve({".tornado-proxy/style.css": b"own"}, **STAFF) as site:
         answer = await site.get(f"/.tornado-proxy/{name}")
         put = await site.request("PUT", f"/.tornado-proxy/{next(iter(PAGES.assets))}")
@@ -299,18 +299,18 @@ async def test_only_the_files_of_the_pages_are_served_so(name):
     assert put.status == 401
 
 
-async def test_an_isolated_user_s_file_is_kept_by_no_shared_cache():
-    """Another user gets another object at the same address, whatever the object says of caches."""
+async def test_the_file_of_an_isolated_user_is_not_cached_publicly():
+    """The answer is private, even if the object has a public Cache-Control."""
     store = MemoryStore()
     store.add("ann/a", b"hers", ObjectInfo(0, cache_control="public, max-age=600"))
     async with serve(store, get=GetAction(user_isolation=True), **STAFF) as site:
         answers = [await site.request(method, "/a", {"Authorization": "ann"}) for method in ("GET", "HEAD")]
-    assert [each.status for each in answers] == [200, 200]
-    assert {each.headers["cache-control"] for each in answers} == {"private, no-cache"}
+    assert [answer.status for answer in answers] == [200, 200]
+    assert {answer.headers["cache-control"] for answer in answers} == {"private, no-cache"}
 
 
-async def test_nothing_is_stored_beside_the_files_of_the_pages():
-    """An upload below the directory of assets is refused with a message."""
+async def test_nothing_is_stored_in_the_directory_of_assets():
+    """An upload to this directory is a 403 with a message."""
     store, path = MemoryStore(), f"/d/.tornado-proxy/{next(iter(PAGES.assets))}"
     async with serve(store, actions=Actions(put=PutAction(enabled=True, raw_uploads=True))) as site:
         answer = await site.request("PUT", path, {"Content-Length": "0"})
@@ -318,8 +318,8 @@ async def test_nothing_is_stored_beside_the_files_of_the_pages():
     assert "This directory is for files of the service" in answer.text
 
 
-async def test_the_page_of_an_error_leads_home_and_up():
-    """To the mount that the request led to."""
+async def test_the_page_of_an_error_links_home_and_up():
+    """The links lead to the parent directory and to the root of the mount."""
     async with serve({}, mount=Mount("files.test", ("/m/",))) as site:
         below = await site.get("/m/a/b.txt", Accept="text/html")
         outside = await site.get("/x", Accept="text/html", Host="other")
@@ -350,8 +350,8 @@ OTHER = {"Origin": "https://evil.example"}
         ({"Origin": "https://app.example", "Sec-Fetch-Site": "cross-site"}, CORS, False),
     ],
 )
-async def test_a_page_of_another_origin_changes_nothing(method, headers, server, refused):
-    """A change that a page of another origin asks for is refused, unless CORS allows the origin."""
+async def test_a_change_from_another_origin_is_refused(method, headers, server, refused):
+    """A PUT or DELETE from a page of another origin is a 403, unless CORS allows the origin."""
     store = MemoryStore()
     store.add("d/a", b"x")
     put = replace(EVERYTHING, put=PutAction(enabled=True, raw_uploads=True, allow_override=True))
@@ -369,8 +369,8 @@ async def _content(store, key):
     return b"".join([chunk async for chunk in opened.chunks()])
 
 
-async def test_behind_a_trusted_proxy_the_page_has_the_origin_of_the_proxy():
-    """The host that the proxy was asked for is the one that counts."""
+async def test_behind_a_trusted_proxy_the_origin_is_the_forwarded_host():
+    """The Origin is compared with X-Forwarded-Host."""
     server = Server(trusted_proxies=("127.0.0.0/8",))
     async with serve({"a": b""}, server=server) as site:
         headers = {"X-Forwarded-Host": "public.example", "Origin": "https://public.example"}
@@ -378,14 +378,14 @@ async def test_behind_a_trusted_proxy_the_page_has_the_origin_of_the_proxy():
     assert answer.status == 204
 
 
-async def test_a_targets_pages_wear_its_theme():
-    """A theme applies to the listings and errors of its target only."""
+async def test_a_theme_is_for_one_target():
+    """A theme applies only to the listings and errors of its target."""
     themed = Pages(Theme("Our files", css=("a.css", b"a{}")))
     async with serve({"a": b"x"}, mount=Mount("files.test"), themed=themed) as site:
         listing, missing = await site.get("/", Accept="text/html"), await site.get("/b", Accept="text/html")
         outside = await site.get("/b", Accept="text/html", Host="other")
         (name,) = set(themed.assets) - set(PAGES.assets)
         sheet = await site.get(f"/.tornado-proxy/{name}")
-    assert all(f"/.tornado-proxy/{name}" in each.text and "Our files" in each.text for each in (listing, missing))
+    assert all(f"/.tornado-proxy/{name}" in page.text and "Our files" in page.text for page in (listing, missing))
     assert "Our files" not in outside.text
     assert (sheet.status, sheet.body) == (200, b"a{}")

@@ -1,4 +1,4 @@
-"""A plan performed: each row of the status table for files, directories and removals, over HTTP."""
+"""Plans for files, directories and removals are performed over HTTP."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _store() -> MemoryStore:
 
 
 async def test_a_file_is_served_with_its_headers():
-    """GET answers with the object's bytes, its headers, and nothing of S3's."""
+    """GET answers with the object's bytes and headers, without headers of S3."""
     async with serve(_store()) as site:
         answer = await site.get("/a.txt")
     assert (answer.status, answer.body) == (200, b"hello")
@@ -56,12 +56,12 @@ async def test_a_file_is_served_with_its_headers():
     assert not [name for name in answer.headers if name.startswith("x-amz") or name == "server"]
 
 
-# What differs from one answer to the next.
-PASSING = {"x-request-id", "date"}
+# Headers that differ from one answer to the next.
+VARYING = {"x-request-id", "date"}
 
 
-def _lasting(headers):
-    return {name: value for name, value in headers.items() if name not in PASSING}
+def _without_varying(headers):
+    return {name: value for name, value in headers.items() if name not in VARYING}
 
 
 @pytest.mark.parametrize("target", ["/a.txt", "/missing.txt", "/", "/?format=json", "/missing/", "/%zz", "/empty"])
@@ -71,7 +71,7 @@ async def test_head_is_get_without_a_body(target):
     store.add("empty", b"")
     async with serve(store) as site:
         get, head = await site.get(target), await site.request("HEAD", target)
-    assert (head.status, _lasting(head.headers), head.body) == (get.status, _lasting(get.headers), b"")
+    assert (head.status, _without_varying(head.headers), head.body) == (get.status, _without_varying(get.headers), b"")
 
 
 async def test_an_empty_file_has_its_length():
@@ -82,7 +82,7 @@ async def test_an_empty_file_has_its_length():
 
 
 @pytest.mark.parametrize(
-    ("wanted", "status", "content_range", "body"),
+    ("range_header", "status", "content_range", "body"),
     [
         ("bytes=0-", 206, "bytes 0-4/5", b"hello"),
         ("bytes=1-2", 206, "bytes 1-2/5", b"el"),
@@ -94,16 +94,16 @@ async def test_an_empty_file_has_its_length():
         ("lines=1-2", 200, None, b"hello"),
     ],
 )
-async def test_a_range_is_obeyed(wanted, status, content_range, body):
-    """One range is a 206, one beyond the end a 416, several or a broken one the whole file."""
+async def test_a_range_decides_the_status_and_the_body(range_header, status, content_range, body):
+    """One range is a 206, one beyond the end a 416, and several or an invalid one get the whole file."""
     async with serve(_store()) as site:
-        answer = await site.get("/a.txt", Range=wanted)
+        answer = await site.get("/a.txt", Range=range_header)
     assert (answer.status, answer.headers.get("content-range")) == (status, content_range)
     assert body is None or answer.body == body
 
 
-async def test_a_part_has_no_content_digest():
-    """A digest of the whole is not a digest of a part's content."""
+async def test_a_range_has_no_content_digest():
+    """The stored digest is of the whole object, so a range is sent without it."""
     async with serve(_store()) as site:
         answer = await site.get("/a.txt", Range="bytes=1-2")
     assert "content-digest" not in answer.headers
@@ -111,7 +111,7 @@ async def test_a_part_has_no_content_digest():
 
 
 async def test_head_ignores_a_range():
-    """HEAD ignores Range."""
+    """HEAD with a Range is a 200 with the whole length."""
     async with serve(_store()) as site:
         answer = await site.request("HEAD", "/a.txt", {"Range": "bytes=1-2"})
     assert (answer.status, answer.headers["content-length"]) == (200, "5")
@@ -143,8 +143,8 @@ async def test_conditions_decide(method, headers, status):
     assert answer.status == status
 
 
-async def test_an_unchanged_file_keeps_a_copy_fresh():
-    """A 304 has the validators and no body, type or length."""
+async def test_an_unchanged_file_is_a_304():
+    """A 304 has the validators but no body, type or length."""
     async with serve(_store()) as site, site.connect() as client:
         answer = await client.request("GET", "/a.txt", {"If-None-Match": '"e"'})
         again = await client.request("GET", "/a.txt")
@@ -156,8 +156,8 @@ async def test_an_unchanged_file_keeps_a_copy_fresh():
 @pytest.mark.parametrize(
     ("condition", "status"), [('"e"', 206), ('"x"', 200), ('W/"e"', 200), ("Fri, 01 May 2026 12:34:56 GMT", 206)]
 )
-async def test_a_range_may_depend_on_the_file(condition, status):
-    """If-Range lets the range count only for the very file that it names."""
+async def test_if_range_needs_the_same_file(condition, status):
+    """A Range applies only if If-Range names the current ETag or date; a weak ETag never matches."""
     async with serve(_store()) as site:
         answer = await site.get("/a.txt", Range="bytes=1-2", If_Range=condition)
     assert answer.status == status
@@ -166,28 +166,28 @@ async def test_a_range_may_depend_on_the_file(condition, status):
 @pytest.mark.parametrize(
     "key", ["100%.txt", "a b+c.txt", "größe 日本.txt", "a?b#c.txt", "a//b.txt", "'(1)!*&;=@.txt", "a%2Fb.txt", "ა%zz"]
 )
-async def test_every_key_can_be_asked_for(key):
-    """A key's characters, percent-encoded, reach the object and no other."""
+async def test_every_key_can_be_requested(key):
+    """A percent-encoded key leads to exactly its object."""
     async with serve({key: key.encode()}) as site:
         answer = await site.get("/" + quote(key))
     assert (answer.status, answer.text) == (200, key)
 
 
-async def test_a_query_is_nothing_to_a_file():
+async def test_a_file_ignores_the_query():
     """A file is the same with any query."""
     async with serve(_store()) as site:
         answer = await site.get("/a.txt?asdf&format=json&after=%zz")
     assert answer.body == b"hello"
 
 
-async def test_a_query_that_means_nothing_is_nothing_to_a_listing():
-    """A directory is listed whatever else its query says."""
+async def test_a_listing_ignores_unknown_parameters():
+    """Unknown and invalid parameters do not change a listing."""
     async with serve({"a": b"", "d/x": b""}) as site:
-        plain, odd = await site.get("/"), await site.get("/?asdf&=&%ff=%zz")
-    assert odd.body == plain.body
+        plain, with_query = await site.get("/"), await site.get("/?asdf&=&%ff=%zz")
+    assert with_query.body == plain.body
 
 
-async def test_what_is_not_there_is_not_found():
+async def test_a_missing_file_or_directory_is_not_found():
     """A missing file and a missing directory are 404."""
     async with serve(_store()) as site:
         statuses = [(await site.get(target)).status for target in ("/b.txt", "/b/", "/a.txt/")]
@@ -201,16 +201,16 @@ SLASH = GetAction(redirect_with_trailing_slash_for_not_found_file=True)
     ("target", "location"),
     [("/docs", "/docs/"), ("/docs?x=1&y=%2F", "/docs/?x=1&y=%2F"), ("/a%20b", "/a%20b/"), ("//docs", "/%2Fdocs/")],
 )
-async def test_a_file_that_is_a_directory_redirects(target, location):
-    """With the redirect on, something below the path means a 302 that keeps the query and stays on this host."""
+async def test_the_path_of_a_directory_without_its_slash_redirects(target, location):
+    """With the option, such a path is a 302 to the same host that keeps the query."""
     keys = {"docs/x": b"", "a b/x": b"", "/docs/x": b""}
     async with serve(keys, get=SLASH) as site:
         answer = await site.get(target)
     assert (answer.status, answer.headers["location"], answer.body) == (302, location, b"")
 
 
-async def test_nothing_below_means_no_redirect():
-    """With the redirect on, a path with nothing below it is a 404; with it off, any is."""
+async def test_a_path_with_nothing_below_does_not_redirect():
+    """A path with nothing below is a 404, and without the option every path of a directory is."""
     async with serve({"docs/x": b""}, get=SLASH) as site:
         assert (await site.get("/doc")).status == 404
     async with serve({"docs/x": b""}) as site:
@@ -218,7 +218,7 @@ async def test_nothing_below_means_no_redirect():
 
 
 async def test_a_bare_mount_redirects_to_its_slash():
-    """The mount's path without its slash leads to the directory."""
+    """The mount's path without its slash redirects to the directory and keeps the query."""
     async with serve({"x": b""}, mount=Mount("", ("/files/",))) as site:
         answer = await site.get("/files?x")
     assert (answer.status, answer.headers["location"]) == (302, "/files/?x")
@@ -227,8 +227,8 @@ async def test_a_bare_mount_redirects_to_its_slash():
 SIGNED = GetAction(redirect_to_signed_url=True, signed_url_expiration=60)
 
 
-async def test_a_file_may_be_fetched_from_a_signed_url():
-    """With `redirectToSignedUrl`, GET is a redirect that is not cached."""
+async def test_get_can_redirect_to_a_signed_url():
+    """With `redirectToSignedUrl`, GET is a redirect that is not cached, and a missing file is a 404."""
     async with serve(_store(), get=SIGNED) as site:
         answer, missing = await site.get("/a.txt"), await site.get("/b.txt")
     assert answer.status == 302
@@ -249,28 +249,28 @@ async def test_a_directory_shows_its_index():
 
 
 async def test_a_directory_without_an_index_is_listed():
-    """Where there is no index document there is a listing."""
+    """If the index document does not exist, the directory is listed."""
     async with serve({"docs/x": b""}, get=INDEX) as site:
         answer = await site.get("/docs/?format=text")
     assert answer.text.startswith("x\t0\t")
 
 
-async def test_a_listing_may_be_switched_off():
-    """Without listings a directory is a 403, unless it has an index document."""
+async def test_listings_can_be_disabled():
+    """With `disableListing`, a directory without an index document is a 403."""
     closed = GetAction(index_document="index.html", disable_listing=True)
     async with serve({"a/index.html": b"index", "b/x": b""}, get=closed) as site:
         assert [(await site.get(target)).status for target in ("/a/", "/b/", "/none/")] == [200, 403, 403]
 
 
 async def test_an_empty_root_is_an_empty_listing():
-    """A mount's root is always there; any other directory must hold something."""
+    """The root of a mount always exists; any other directory must contain something."""
     async with serve({}, mount=Mount("", ("/files/",))) as site:
         assert (await site.get("/files/?format=text")).text == ""
         assert (await site.get("/files/x/")).status == 404
 
 
 async def test_a_marker_makes_a_directory():
-    """A directory's own marker object is not listed, but makes it exist."""
+    """A marker object makes its directory exist and is not listed."""
     async with serve({"docs/": b""}) as site:
         answer = await site.get("/docs/?format=json")
     assert (answer.status, json.loads(answer.body)["entries"]) == (200, [])
@@ -285,15 +285,15 @@ async def test_a_marker_makes_a_directory():
         ("/?format=text", "application/json", "text/plain; charset=utf-8"),
     ],
 )
-async def test_a_listing_has_the_form_that_is_asked_for(target, accept, content_type):
-    """Accept chooses, `?format=` overrides, and caches are told."""
+async def test_a_listing_has_the_requested_format(target, accept, content_type):
+    """Accept chooses the format, `?format=` overrides it, and Vary names Accept."""
     async with serve({"x": b""}) as site:
         answer = await site.get(target, Accept=accept)
     assert (answer.headers["content-type"], answer.headers["vary"].split(",")[0]) == (content_type, "Accept")
 
 
 async def test_a_listing_has_pages():
-    """The pages together have every entry once, and the last has no next page."""
+    """All pages together have every entry once, and the last page has no next one."""
     keys = {f"docs/{number:02}": b"" for number in range(7)} | {"docs/dir/x": b""}
     seen, target = [], "/docs/?format=json&limit=3"
     async with serve(keys) as site:
@@ -305,7 +305,7 @@ async def test_a_listing_has_pages():
 
 
 @pytest.mark.parametrize("after", ["%zz", "x", "%FF", "&limit=abc"])
-async def test_a_broken_token_is_the_first_page(after):
+async def test_an_invalid_token_is_the_first_page(after):
     """An invalid token leads to the first page."""
     async with serve({"a": b"", "b": b""}) as site:
         answer = await site.get(f"/?format=text&after={after}")
@@ -317,12 +317,12 @@ def _links(html: str) -> list[str]:
 
 
 async def test_a_listing_can_be_crawled_behind_a_rewrite_and_a_prefix():
-    """From link to link every object is reached under a request path, and no page shows a key."""
+    """The links of listings lead to every object, and no page shows a key."""
     names = ["a b.txt", "100%.txt", "größe.txt", "q?#.txt", "sub/x+y.txt", "sub/deep//z.txt", "sub/'&\"<.txt"]
     keys = {f"secret/inner/{name}": name.encode() for name in names}
-    found, queue, seen = {}, ["/files/public/"], set()
-    places = {"mount": Mount("", ("/files/",)), "bucket": Bucket("bucket", prefix="secret/")}
-    async with serve(keys, rules='rewrite `^/public/(?P<rest>.*)$` -> "/inner/$rest"', **places) as site:
+    contents, queue, seen = {}, ["/files/public/"], set()
+    options = {"mount": Mount("", ("/files/",)), "bucket": Bucket("bucket", prefix="secret/")}
+    async with serve(keys, rules='rewrite `^/public/(?P<rest>.*)$` -> "/inner/$rest"', **options) as site:
         while queue:
             target = queue.pop()
             seen.add(target)
@@ -334,22 +334,22 @@ async def test_a_listing_can_be_crawled_behind_a_rewrite_and_a_prefix():
                 links = [urljoin(target, link) for link in _links(answer.text)]
                 queue += [link for link in links if link not in seen and link.startswith("/files/public/")]
             else:
-                found[target] = answer.text
-    assert sorted(found.values()) == sorted(names)
+                contents[target] = answer.text
+    assert sorted(contents.values()) == sorted(names)
 
 
 async def test_a_name_that_begins_with_a_slash_has_a_link_that_works():
-    """An empty directory name in the root does not become the name of a host."""
+    """The link to a directory with an empty name does not lead to another host."""
     async with serve({"/evil.test": b"x"}) as site:
         (link,) = _links((await site.get("/")).text)
         listing = await site.get(link)
-        (file_link,) = [each for each in _links(listing.text) if "evil" in each]
+        (file_link,) = [href for href in _links(listing.text) if "evil" in href]
         assert (await site.get(file_link)).body == b"x"
     assert (link, file_link) == ("/%2F", "/%2Fevil.test")
 
 
 async def test_a_file_is_removed():
-    """DELETE removes the object and answers 204 without a body; again, it is the same."""
+    """DELETE removes the object and is a 204 without a body, the second time too."""
     store = _store()
     async with serve(store) as site, site.connect() as client:
         answers = [await client.request("DELETE", "/a.txt") for _ in range(2)]
@@ -359,7 +359,7 @@ async def test_a_file_is_removed():
 
 @pytest.mark.parametrize("target", ["/docs/", "/"])
 async def test_a_directory_is_never_removed(target):
-    """DELETE of a directory is a 403, and everything is still there."""
+    """DELETE of a directory is a 403 and removes nothing."""
     store = MemoryStore()
     store.add("docs/", b"")
     store.add("docs/x", b"")
@@ -378,13 +378,13 @@ async def test_a_directory_is_never_removed(target):
         ("/missing", {"If-None-Match": "*"}, 204),
     ],
 )
-async def test_a_removal_is_held_to_its_conditions(target, headers, status):
+async def test_a_removal_depends_on_its_conditions(target, headers, status):
     """DELETE checks the client's conditions before it removes."""
     store = _store()
     async with serve(store) as site:
         answer = await site.request("DELETE", target, headers)
-    left = () if status == 204 and target == "/a.txt" else ("a.txt",)
-    assert (answer.status, store.keys()) == (status, left)
+    remaining = () if status == 204 and target == "/a.txt" else ("a.txt",)
+    assert (answer.status, store.keys()) == (status, remaining)
 
 
 @pytest.mark.parametrize(
@@ -398,7 +398,7 @@ async def test_a_removal_is_held_to_its_conditions(target, headers, status):
     ],
 )
 async def test_a_method_that_is_not_enabled_is_refused(actions, method, allow):
-    """A 405 names what is allowed, for methods that nobody knows too."""
+    """A 405 names the allowed methods, for unknown methods too."""
     async with serve(_store(), actions=actions) as site:
         answer = await site.request(method, "/a.txt")
     assert (answer.status, answer.headers["allow"]) == (405, allow)
@@ -408,29 +408,34 @@ async def test_a_method_that_is_not_enabled_is_refused(actions, method, allow):
     ("operation", "method", "target"),
     [("open", "GET", "/a.txt"), ("head", "HEAD", "/a.txt"), ("list", "GET", "/"), ("remove", "DELETE", "/a.txt")],
 )
-async def test_a_store_that_fails_is_reported_in_the_status(operation, method, target):
-    """An error of the store is an answer of its own, whatever was asked."""
+async def test_an_error_of_the_store_decides_the_status(operation, method, target):
+    """A busy store is a 503 with Retry-After for every operation."""
     async with serve(Failing(**{operation: Busy("SlowDown")})) as site:
         answer = await site.request(method, target)
     assert (answer.status, answer.headers["retry-after"]) == (503, "2")
 
 
 def _context(store) -> RequestContext:
-    made = generation(store)
-    (entry,) = {made.parts.mounts.find("", "/").site}
+    current = generation(store)
+    (entry,) = {current.parts.mounts.find("", "/").site}
     return RequestContext(
-        Request(path=RequestPath("/a")), RouteMatch(entry, "/", Key("/a")), store, made.parts.pages, {}, UNCONDITIONAL
+        Request(path=RequestPath("/a")),
+        RouteMatch(entry, "/", Key("/a")),
+        store,
+        current.parts.pages,
+        {},
+        UNCONDITIONAL,
     )
 
 
-async def test_a_plan_that_ends_without_an_answer_found_nothing():
+async def test_a_plan_without_an_answer_is_a_missing_object():
     """A plan without an answer raises `ObjectMissing`."""
     with pytest.raises(ObjectMissing):
         await perform((Serve(ObjectKey("a")),), _context(MemoryStore()))
 
 
-async def test_an_upload_is_not_performed_without_its_form():
-    """Only a driver that has read the form may perform its plan."""
+async def test_an_upload_needs_its_form():
+    """The plan of an upload cannot be performed before its form is read."""
     with pytest.raises(AssertionError):
         await perform((Receive(ObjectKey("a"), "/a"),), _context(MemoryStore()))
 
@@ -442,15 +447,15 @@ async def test_an_upload_is_not_performed_without_its_form():
         *[(text, 3) for text in ("4", "0", "-1", "x", "", "%D9%A3", "9" * 5000, "2.0", "%2B2", "%202")],
     ],
 )
-async def test_the_limit_of_a_listing_is_bounded(limit, entries):
-    """A limit between one and the target's is obeyed; all else means the target's."""
+async def test_the_limit_of_a_listing_has_a_maximum(limit, entries):
+    """A limit from 1 to the target's is used; any other value means the target's."""
     async with serve(dict.fromkeys("abcde", b""), bucket=Bucket("b", list_max_keys=3)) as site:
         answer = await site.get(f"/?format=json&limit={limit}")
     assert len(json.loads(answer.body)["entries"]) == entries
 
 
-async def test_the_next_page_keeps_what_the_client_chose():
-    """The next page has the same limit and form, and nothing else of the query; an empty token is the first page."""
+async def test_the_next_page_keeps_limit_and_format():
+    """The link to the next page has the limit and the format of the query, and no other parameter."""
     async with serve(dict.fromkeys("abc", b"")) as site:
         first = await site.get("/?format=json&limit=2&other=x&after=")
         more = urljoin("/", json.loads(first.body)["next"])
@@ -471,44 +476,48 @@ OUTPUT = {"bucket": "files", "region": "eu-west-1", "s3Endpoint": "http://s3.exa
 NO_CONDITION = {"ifModifiedSince": "", "ifMatch": "", "ifNoneMatch": "", "ifUnmodifiedSince": ""}
 
 
-async def _used(method, target, headers=None, body=b"", **options):
-    """The events of a request that webhooks listen to."""
-    given = {"actions": ACTIONS, "bucket": BUCKET, "mount": Mount("", ("/m/",)), **options}
-    async with serve({"p/dir/a.txt": b"hello"}, **given) as site:
+async def _reported_events(method, target, headers=None, body=b"", **options):
+    """Events of a request for webhooks."""
+    settings = {"actions": ACTIONS, "bucket": BUCKET, "mount": Mount("", ("/m/",)), **options}
+    async with serve({"p/dir/a.txt": b"hello"}, **settings) as site:
         await site.request(method, target, headers, body)
         await site.told()
-    return [each for each in site.events if isinstance(each, ObjectUsed)]
+    return [event for event in site.events if isinstance(event, ObjectUsed)]
 
 
-def _body(action, path, key, **more):
-    told = {"action": action, "requestPath": path, "outputMetadata": {**OUTPUT, "key": key}, "target": {"name": "site"}}
-    return told | more
+def _webhook_body(action, path, key, **more):
+    body = {"action": action, "requestPath": path, "outputMetadata": {**OUTPUT, "key": key}, "target": {"name": "site"}}
+    return body | more
 
 
 @pytest.mark.parametrize(
     ("method", "path", "expected"),
     [
-        ("GET", "dir/a.txt", _body("GET", "dir/a.txt", "p/dir/a.txt", inputMetadata={**NO_CONDITION, "range": ""})),
-        ("GET", "dir/", _body("GET", "dir/", "p/dir/", inputMetadata={**NO_CONDITION, "range": ""})),
-        ("HEAD", "dir/a.txt", _body("HEAD", "dir/a.txt", "p/dir/a.txt", inputMetadata=NO_CONDITION)),
-        ("DELETE", "dir/a.txt", _body("DELETE", "dir/a.txt", "p/dir/a.txt")),
+        (
+            "GET",
+            "dir/a.txt",
+            _webhook_body("GET", "dir/a.txt", "p/dir/a.txt", inputMetadata={**NO_CONDITION, "range": ""}),
+        ),
+        ("GET", "dir/", _webhook_body("GET", "dir/", "p/dir/", inputMetadata={**NO_CONDITION, "range": ""})),
+        ("HEAD", "dir/a.txt", _webhook_body("HEAD", "dir/a.txt", "p/dir/a.txt", inputMetadata=NO_CONDITION)),
+        ("DELETE", "dir/a.txt", _webhook_body("DELETE", "dir/a.txt", "p/dir/a.txt")),
     ],
 )
 async def test_a_request_that_succeeds_is_reported(method, path, expected):
-    """In the fields of s3-proxy's webhooks."""
-    (event,) = await _used(method, f"/m/{path}")
+    """The body of a webhook has the fields of s3-proxy."""
+    (event,) = await _reported_events(method, f"/m/{path}")
     assert (event.webhooks, event.target, event.method, event.body) == (HOOKS, "site", method, expected)
 
 
 async def test_an_upload_is_reported_with_its_file():
-    """Name, type and size."""
-    (event,) = await _used("PUT", "/m/b.txt", {"Content-Type": "text/css"}, b"hello")
+    """The body has the name, type and size of the uploaded file."""
+    (event,) = await _reported_events("PUT", "/m/b.txt", {"Content-Type": "text/css"}, b"hello")
     file = {"filename": "b.txt", "contentType": "text/css", "contentSize": 5}
-    assert event.body == _body("PUT", "b.txt", "p/b.txt", inputMetadata=file)
+    assert event.body == _webhook_body("PUT", "b.txt", "p/b.txt", inputMetadata=file)
 
 
 async def test_an_upload_in_parts_is_reported_once():
-    """The request that completes it is the upload; the others change no file."""
+    """Only the request that completes the upload is reported."""
     async with serve({}, actions=ACTIONS, bucket=BUCKET, mount=Mount("", ("/m/",))) as site:
         await site.request("PUT", "/m/b.txt?upload=start&size=5")
         await site.request("PUT", "/m/b.txt?upload=part&id=upload-1&number=1", {}, b"hello")
@@ -516,19 +525,19 @@ async def test_an_upload_in_parts_is_reported_once():
         await site.told()
         await site.told()
         await site.told()
-    (event,) = (each for each in site.events if isinstance(each, ObjectUsed))
+    (event,) = (event for event in site.events if isinstance(event, ObjectUsed))
     file = {"filename": "b.txt", "contentType": "text/css", "contentSize": 5}
-    assert event.body == _body("PUT", "b.txt", "p/b.txt", inputMetadata=file)
+    assert event.body == _webhook_body("PUT", "b.txt", "p/b.txt", inputMetadata=file)
 
 
 async def test_conditions_are_reported():
-    """Dates in RFC 3339, the rest as sent."""
+    """Dates are reported in RFC 3339, other conditions as they were sent."""
     date = "Wed, 21 Oct 2065 07:28:00 GMT"
-    (event,) = await _used(
+    (event,) = await _reported_events(
         "GET", "/m/dir/a.txt", {"If-None-Match": '"x"', "If-Unmodified-Since": date, "Range": "bytes=0-1"}
     )
-    told = {**NO_CONDITION, "ifNoneMatch": '"x"', "ifUnmodifiedSince": "2065-10-21T07:28:00Z", "range": "bytes=0-1"}
-    assert event.body["inputMetadata"] == told
+    expected = {**NO_CONDITION, "ifNoneMatch": '"x"', "ifUnmodifiedSince": "2065-10-21T07:28:00Z", "range": "bytes=0-1"}
+    assert event.body["inputMetadata"] == expected
 
 
 @pytest.mark.parametrize(
@@ -544,27 +553,27 @@ async def test_conditions_are_reported():
 )
 async def test_a_request_that_does_not_succeed_is_not_reported(method, path, headers):
     """Webhooks are not called for refusals, redirects and files that have not changed."""
-    assert await _used(method, f"/m/{path}", headers) == []
+    assert await _reported_events(method, f"/m/{path}", headers) == []
 
 
-async def test_a_file_that_breaks_off_is_not_reported():
-    """Webhooks are not called for an answer that the client did not get whole."""
+async def test_an_interrupted_file_is_not_reported():
+    """Webhooks are not called if the client did not get the whole answer."""
     async with serve(OneObject(ScriptedBody([b"hello", Unreachable("reset")], 100)), actions=ACTIONS) as site:
         await site.get("/a")
         await site.told()
-    assert [each for each in site.events if isinstance(each, ObjectUsed)] == []
+    assert not any(isinstance(event, ObjectUsed) for event in site.events)
 
 
 async def test_an_upload_whose_client_left_is_reported():
-    """Webhooks are called for each stored file, even if nobody took the answer."""
+    """Webhooks are called for each stored file, even if the client disconnected before the answer."""
     stored, gate = asyncio.Event(), asyncio.Event()
 
     class _Slow(MemoryStore):
         async def put(self, *arguments):
-            found = await super().put(*arguments)
+            info = await super().put(*arguments)
             stored.set()
             await gate.wait()
-            return found
+            return info
 
     async with serve(_Slow(), actions=ACTIONS) as site:
         async with site.connect() as client:
@@ -575,16 +584,16 @@ async def test_an_upload_whose_client_left_is_reported():
         gate.set()
         served = await site.told()
     assert not served.complete
-    assert [each.method for each in site.events if isinstance(each, ObjectUsed)] == ["PUT"]
+    assert [event.method for event in site.events if isinstance(event, ObjectUsed)] == ["PUT"]
 
 
 async def test_without_webhooks_nothing_is_reported():
-    """Without webhooks for the method of the request, none is called."""
-    assert await _used("GET", "/m/dir/a.txt", actions=EVERYTHING) == []
-    assert await _used("GET", "/m/dir/a.txt", actions=replace(ACTIONS, get=GetAction())) == []
+    """A request without a webhook for its method is not reported."""
+    assert await _reported_events("GET", "/m/dir/a.txt", actions=EVERYTHING) == []
+    assert await _reported_events("GET", "/m/dir/a.txt", actions=replace(ACTIONS, get=GetAction())) == []
 
 
-async def test_without_an_endpoint_none_is_reported():
-    """As in s3-proxy."""
-    (event,) = await _used("GET", "/m/dir/a.txt", bucket=Bucket("files", prefix="p/"))
+async def test_the_default_endpoint_is_not_reported():
+    """Without a configured endpoint, the body has no `s3Endpoint`, as in s3-proxy."""
+    (event,) = await _reported_events("GET", "/m/dir/a.txt", bucket=Bucket("files", prefix="p/"))
     assert event.body["outputMetadata"] == {"bucket": "files", "region": "us-east-1", "key": "p/dir/a.txt"}

@@ -1,4 +1,4 @@
-"""TLS contexts, and what a server does with them."""
+"""TLS contexts, and connections over TLS."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ A, B = pair("a.test", "*.wild.test"), pair("B.test", common_name="b")
 
 
 def _opening(*pairs: Pair, **options) -> Opening:
-    return Opening(make_context(Ssl(certificates=tuple(each.found for each in pairs), **options)))
+    return Opening(make_context(Ssl(certificates=tuple(pair.found for pair in pairs), **options)))
 
 
 def _client(**versions) -> ssl.SSLContext:
@@ -35,12 +35,12 @@ def _client(**versions) -> ssl.SSLContext:
     return context
 
 
-def _shown(client) -> str:
+def _certificate_of(client) -> str:
     return ssl.DER_cert_to_PEM_cert(client.writer.get_extra_info("ssl_object").getpeercert(binary_form=True))
 
 
 async def test_requests_are_answered_over_tls():
-    """Several on one connection, bodies of any size, with the scheme known."""
+    """One TLS connection serves several requests and large bodies, and rules know the scheme."""
     content = b"x" * 3_000_000
     rules = 'rewrite `^/scheme$` -> jinja "/{{ request.scheme }}"'
     async with serve({"big": content, "https": b"yes"}, rules=rules) as site:
@@ -51,34 +51,34 @@ async def test_requests_are_answered_over_tls():
 
 
 @pytest.mark.parametrize(
-    ("asked", "shown"), [("a.test", A), ("x.wild.test", A), ("b.test", B), ("x.y.wild.test", A), ("", A)]
+    ("name", "expected"), [("a.test", A), ("x.wild.test", A), ("b.test", B), ("x.y.wild.test", A), ("", A)]
 )
-async def test_a_client_gets_the_certificate_of_the_name_that_it_asks_for(asked, shown):
-    """The certificate is chosen by the requested name, exactly or by a wildcard; else it is the first."""
+async def test_the_server_name_chooses_the_certificate(name, expected):
+    """A certificate is chosen by its exact name or by a wildcard; the default is the first."""
     async with serve({"a": b"x"}) as site:
         site.server.opening = _opening(A, B)
-        async with site.connect(ssl=_client(), server_hostname=asked) as client:
-            assert _shown(client).split() == shown.chain.split()
+        async with site.connect(ssl=_client(), server_hostname=name) as client:
+            assert _certificate_of(client).split() == expected.chain.split()
             assert (await client.request("GET", "/a")).status == 200
 
 
-async def test_of_two_certificates_of_a_name_the_first_is_shown():
-    """As of two mounts of one path."""
+async def test_the_first_certificate_of_a_name_is_used():
+    """If two certificates have the same name, the first one is sent."""
     async with serve({}) as site:
         site.server.opening = _opening(A, B, pair("b.test", common_name="later"))
         async with site.connect(ssl=_client(), server_hostname="b.test") as client:
-            assert _shown(client).split() == B.chain.split()
+            assert _certificate_of(client).split() == B.chain.split()
 
 
-async def test_a_renewed_certificate_loses_no_request():
-    """Connections that are open go on; new ones get the new certificate."""
+async def test_a_renewed_certificate_is_for_new_connections():
+    """Open connections continue, and new ones get the new certificate."""
     async with serve({"a": b"x"}) as site:
         site.server.opening = _opening(A)
         async with site.connect(ssl=_client()) as old:
             await old.request("GET", "/a")
             site.server.opening = _opening(B)
             async with site.connect(ssl=_client()) as new:
-                assert _shown(new).split() == B.chain.split()
+                assert _certificate_of(new).split() == B.chain.split()
             assert (await old.request("GET", "/a")).body == b"x"
 
 
@@ -90,19 +90,19 @@ async def test_a_renewed_certificate_loses_no_request():
         ({"cipher_suites": ("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",)}, "TLSv1_2"),
     ],
 )
-async def test_versions_and_cipher_suites_are_obeyed(options, version):
-    """A client that speaks none of them fails at the handshake."""
+async def test_versions_and_cipher_suites_are_enforced(options, version):
+    """The handshake fails if the client supports no configured version or cipher suite."""
     async with serve({"a": b"x"}) as site:
         site.server.opening = _opening(A, **options)
-        only = ssl.TLSVersion[version]
-        context = _client(minimum_version=only, maximum_version=only)
+        tls_version = ssl.TLSVersion[version]
+        context = _client(minimum_version=tls_version, maximum_version=tls_version)
         with pytest.raises((ssl.SSLError, ConnectionError)):
             async with site.connect(ssl=context):
                 pass
 
 
-async def test_an_old_version_is_spoken_where_it_is_asked_for():
-    """Old versions of TLS work if the configuration allows them."""
+async def test_an_old_version_works_if_it_is_configured():
+    """A client can use TLS 1.1 if the configuration allows it."""
     async with serve({"a": b"x"}) as site:
         site.server.opening = _opening(A, min_version="TLSv1.1")
         with pytest.warns(DeprecationWarning, match="TLSv1_1"):
@@ -112,8 +112,8 @@ async def test_an_old_version_is_spoken_where_it_is_asked_for():
             assert client.writer.get_extra_info("ssl_object").version() == "TLSv1.1"
 
 
-async def test_plain_http_is_not_spoken_there():
-    """A client that speaks no TLS gets nothing, and others are served on."""
+async def test_plain_http_gets_no_answer():
+    """A client that sends plain HTTP to a TLS port gets no answer, and other clients are still served."""
     async with serve({"a": b"x"}) as site:
         site.server.opening = _opening(A)
         async with site.connect() as plain:
@@ -123,8 +123,8 @@ async def test_plain_http_is_not_spoken_there():
             assert (await client.request("GET", "/a")).status == 200
 
 
-async def test_a_slow_handshake_is_given_up(monkeypatch):
-    """A client that says nothing holds its connection for a bounded time."""
+async def test_a_slow_handshake_is_aborted(monkeypatch):
+    """A connection without a handshake is closed after a time limit."""
     monkeypatch.setattr(server_module, "_OPEN_WITHIN", 0.1)
     async with serve({"a": b"x"}) as site:
         site.server.opening = _opening(A)
@@ -132,8 +132,8 @@ async def test_a_slow_handshake_is_given_up(monkeypatch):
             assert await asyncio.wait_for(silent.is_closed(), 5)
 
 
-async def test_many_slow_handshakes_keep_nobody_out(monkeypatch):
-    """If too many connections are opening, the oldest is closed."""
+async def test_many_slow_handshakes_do_not_block_clients(monkeypatch):
+    """If too many handshakes are pending, the oldest connection is closed."""
     monkeypatch.setattr(server_module, "_MOST_OPENING", 2)
     async with serve({"a": b"x"}) as site:
         site.server.opening = _opening(A)
@@ -143,7 +143,7 @@ async def test_many_slow_handshakes_keep_nobody_out(monkeypatch):
             assert not second.reader.at_eof()
 
 
-async def test_a_shutdown_waits_for_no_handshake():
+async def test_a_shutdown_does_not_wait_for_a_handshake():
     """A connection without a request is closed at the end of the grace period."""
     async with serve({}) as site:
         site.server.opening = _opening(A)
@@ -153,8 +153,8 @@ async def test_a_shutdown_waits_for_no_handshake():
             assert await silent.is_closed()
 
 
-async def test_the_end_of_tls_is_the_end_of_a_request():
-    """A client that closes while it waits is gone: TLS has no half-closed connections here."""
+async def test_closing_tls_cancels_the_request():
+    """A client that closes TLS gets no more of its answer, since TLS connections are not half-closed."""
     async with serve({"a": b"x" * 10_000_000}) as site:
         site.server.opening = _opening(A)
         async with site.connect(ssl=_client()) as client:
@@ -172,31 +172,31 @@ BY_CERTIFICATE = {
 }
 
 
-def _asking(mode: str) -> Opening:
+def _requesting(mode: str) -> Opening:
     return _opening(A, B, client_auth=mode, client_roots=(Secret("test", ANN.chain),))
 
 
-def _showing(folder, shown: Pair) -> ssl.SSLContext:
+def _client_with(folder, client_pair: Pair) -> ssl.SSLContext:
     context = _client()
-    (folder / "client.pem").write_text(shown.key + shown.chain)
+    (folder / "client.pem").write_text(client_pair.key + client_pair.chain)
     context.load_cert_chain(folder / "client.pem")
     return context
 
 
 @pytest.mark.parametrize("mode", ["request", "require"])
-@pytest.mark.parametrize("asked", ["a.test", "b.test"])
-async def test_a_client_signs_in_by_its_certificate(tmp_path, mode, asked):
-    """Whichever certificate of the server's it was shown; its first request may come with the end of the handshake."""
+@pytest.mark.parametrize("name", ["a.test", "b.test"])
+async def test_a_client_signs_in_by_its_certificate(tmp_path, mode, name):
+    """The certificate signs in with any server name, also in the first request of a connection."""
     rules = 'rewrite `^/me$` -> jinja "/{{ user.username }}-{{ user.email }}-{{ user.groups[0] }}"'
     async with serve({"ann-ann@example.org-editors": b"yes"}, rules=rules, **BY_CERTIFICATE) as site:
-        site.server.opening = _asking(mode)
+        site.server.opening = _requesting(mode)
         for _ in range(10):
-            async with site.connect(ssl=_showing(tmp_path, ANN), server_hostname=asked) as client:
+            async with site.connect(ssl=_client_with(tmp_path, ANN), server_hostname=name) as client:
                 assert (await client.request("GET", "/me")).body == b"yes"
 
 
-async def _is_turned_away(site, context) -> bool:
-    """Whether a client gets no answer: in TLS 1.3 it hears of its certificate after its first request only."""
+async def _is_rejected(site, context) -> bool:
+    """Whether a client gets no answer; with TLS 1.3, a rejection arrives only after the first request."""
     try:
         async with site.connect(ssl=context) as client:
             await client.send(b"GET /a HTTP/1.1\r\nHost: files.test\r\n\r\n")
@@ -205,28 +205,28 @@ async def _is_turned_away(site, context) -> bool:
         return True
 
 
-async def test_a_client_without_a_certificate_is_turned_away_where_one_is_required():
-    """Where one is requested, it may ask for what everyone may have."""
+async def test_a_client_without_a_required_certificate_is_rejected():
+    """With `request`, a client without a certificate can read public files; with `require`, it cannot."""
     async with serve({"a": b"x"}) as site:
-        site.server.opening = _asking("request")
+        site.server.opening = _requesting("request")
         async with site.connect(ssl=_client()) as client:
             assert (await client.request("GET", "/a")).status == 200
-        site.server.opening = _asking("require")
-        assert await _is_turned_away(site, _client())
+        site.server.opening = _requesting("require")
+        assert await _is_rejected(site, _client())
 
 
 async def test_a_certificate_of_an_unknown_authority_is_refused(tmp_path):
-    """In the handshake, even where none is required."""
+    """The handshake fails with such a certificate, even if none is required."""
     async with serve({"a": b"x"}) as site:
-        site.server.opening = _asking("request")
-        assert await _is_turned_away(site, _showing(tmp_path, EVE))
+        site.server.opening = _requesting("request")
+        assert await _is_rejected(site, _client_with(tmp_path, EVE))
 
 
-async def test_the_certificate_of_a_trusted_proxy_signs_nobody_in(tmp_path):
-    """The certificate of a trusted proxy is not taken for the client's."""
+async def test_the_certificate_of_a_trusted_proxy_does_not_sign_in(tmp_path):
+    """The certificate of a trusted proxy does not identify the client."""
     async with serve({"a": b"x"}, server=Server(trusted_proxies=("127.0.0.1/32",)), **BY_CERTIFICATE) as site:
-        site.server.opening = _asking("request")
-        async with site.connect(ssl=_showing(tmp_path, ANN)) as client:
+        site.server.opening = _requesting("request")
+        async with site.connect(ssl=_client_with(tmp_path, ANN)) as client:
             assert (await client.request("GET", "/a")).status == 401
 
 
@@ -236,7 +236,7 @@ def test_authorities_that_cannot_be_read_are_refused():
         make_context(Ssl(certificates=(A.found,), client_auth="require", client_roots=(Secret("test", A.key),)))
 
 
-def test_names_are_those_of_the_alternative_names():
+def test_names_are_the_alternative_names():
     """The names of a certificate are its subject alternative names, or its common name, in lower case."""
     assert names_of(A.found) == ("a.test", "*.wild.test")
     assert names_of(B.found) == ("b.test",)
@@ -258,8 +258,8 @@ EMPTY = "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----"
         (pair("a.test", passphrase=b"secret").found, "the private key has a passphrase"),
     ],
 )
-def test_what_cannot_be_served_is_refused(certificate, message):
-    """The message says what is wrong, without quoting the key."""
+def test_an_unusable_certificate_is_refused(certificate, message):
+    """The message names the defect without quoting the key."""
     with pytest.raises(CertificateUnusable) as error:
         names_of(certificate)
     assert str(error.value) == message
