@@ -29,61 +29,61 @@ def test_offset_has_a_line_and_a_column(offset, position):
 
 
 @pytest.mark.parametrize("offset", [0, 3, 4, 9, 14])
-def test_position_leads_back_to_its_offset(offset):
-    """An offset's line and column give the offset again."""
+def test_position_has_its_offset(offset):
+    """The line and the column of an offset give the same offset again."""
     assert TEXT.offset(*TEXT.position(offset)) == offset
 
 
-def test_only_line_feed_ends_a_line():
-    """A carriage return or another separator ends no line."""
+def test_only_a_line_feed_ends_a_line():
+    """A carriage return, a vertical tab and a line separator end no line."""
     assert SourceFile("a", "a\rb\x0bc\u2028d").position(6).line == 1
 
 
-def test_line_comes_without_its_end():
-    """A line's text has neither LF nor CR LF."""
+def test_line_has_no_line_end():
+    """The text of a line has neither LF nor CR LF at its end."""
     assert [TEXT.line(number) for number in (1, 2, 3)] == ["one", "two", "thrée"]
 
 
-def test_text_that_ends_with_a_line_end_has_an_empty_last_line():
-    """Behind the last LF stands a line, as editors show it."""
+def test_text_that_ends_with_a_line_feed_has_an_empty_last_line():
+    """The offset behind the last line feed is on a line of its own, as in editors."""
     source = SourceFile("a", "one\n")
     assert (source.position(4), source.line(2)) == ((2, 1), "")
 
 
-def test_span_knows_its_text_and_its_ends():
-    """A span covers its text and says where that begins and ends."""
+def test_span_has_a_text_and_two_ends():
+    """A span has its text, the positions of its start and its end, and its place."""
     span = Span(TEXT, 4, 7)
     assert (span.text, span.first, span.last, span.place) == ("two", (2, 1), (2, 4), "a.rules:2:1")
 
 
-def test_part_of_a_span_counts_within_it():
-    """A part's offsets count from the span's start."""
+def test_part_of_a_span_has_relative_offsets():
+    """The offsets of a part count from the start of its span."""
     assert Span(TEXT, 4, 7).part(1, 2).text == "w"
 
 
-def test_sources_compare_by_name_and_text():
-    """Two source files with one name and one text are equal."""
+def test_source_files_are_compared_by_name_and_text():
+    """Two source files with the same name and text are equal."""
     assert SourceFile("a", "x") == SourceFile("a", "x") != SourceFile("a", "y")
 
 
 def test_place_names_file_line_and_column():
-    """A diagnostic's place is the start of its span."""
+    """The place of a diagnostic is the start of its span."""
     assert Diagnostic("code", "message", Span(SourceFile("a.rules", "\nx"), 1, 2)).place == "a.rules:2:1"
 
 
 def test_diagnostic_without_a_span_has_no_place():
-    """What belongs to no place has an empty one."""
+    """The place of a diagnostic without a span is an empty text."""
     assert Diagnostic("code", "message").place == ""
 
 
-def test_errors_leave_out_lesser_findings():
-    """Only errors keep a set of files from being used."""
+def test_warnings_are_not_errors():
+    """Warnings and infos are left out of the errors, which alone keep files from being used."""
     error, warning = Diagnostic("a", "a"), Diagnostic("b", "b", severity=Severity.WARNING)
     assert errors([warning, error, Diagnostic("c", "c", severity=Severity.INFO)]) == (error,)
 
 
-def test_a_line_is_what_compilers_print():
-    """Place, severity, code and message stand on one line."""
+def test_diagnostic_fits_on_one_line():
+    """The line of a diagnostic has its place, severity, code and message, in the form of compilers."""
     span = Span(SourceFile("a.rules", "\nx"), 1, 2)
     assert Diagnostic("code", "message", span).line == "a.rules:2:1: error[code] message"
     assert Diagnostic("code", "message", severity=Severity.INFO).line == "info[code] message"
@@ -93,7 +93,7 @@ KEYWORDS = ("target", "rewrite", "test")
 
 
 @pytest.mark.parametrize(
-    ("word", "meant"),
+    ("word", "candidate"),
     [
         ("rewrit", "rewrite"),
         ("tagret", "target"),
@@ -103,57 +103,57 @@ KEYWORDS = ("target", "rewrite", "test")
         ("", None),
     ],
 )
-def test_closest_candidate_is_suggested(word, meant):
-    """A word close to a candidate is taken for it, in any case; any other word for none."""
-    assert did_you_mean(word, KEYWORDS) == meant
+def test_closest_candidate_is_suggested(word, candidate):
+    """A word similar to a candidate has this suggestion, in any case; any other word has no suggestion."""
+    assert did_you_mean(word, KEYWORDS) == candidate
 
 
-def test_suggestion_keeps_the_candidates_case():
-    """The candidate comes back as it is written."""
+def test_suggestion_has_the_case_of_the_candidate():
+    """The suggestion is the candidate as it is written."""
     assert did_you_mean("indexdocument", ["indexDocument"]) == "indexDocument"
 
 
-def test_endless_word_is_close_to_nothing():
-    """A word longer than any keyword is not even compared."""
+def test_very_long_word_has_no_suggestion():
+    """A word much longer than the candidates is not compared with them."""
     assert did_you_mean("rewrite" * 100, KEYWORDS) is None
 
 
-@pytest.mark.parametrize(("number", "words"), [(0, "0 files"), (1, "1 file"), (2, "2 files"), (12_000, "12,000 files")])
-def test_numbers_of_things(number, words):
-    """One is singular, all else plural; thousands are separated."""
-    assert counted(number, "file") == words
+@pytest.mark.parametrize(("number", "text"), [(0, "0 files"), (1, "1 file"), (2, "2 files"), (12_000, "12,000 files")])
+def test_counted_word_is_singular_or_plural(number, text):
+    """A number has its word in the singular or the plural, and commas between its thousands."""
+    assert counted(number, "file") == text
 
 
-def test_an_irregular_plural():
-    """A plural that does not end in `s` alone is given."""
+def test_counted_word_may_have_an_irregular_plural():
+    """A plural that isn't the word with an `s` is passed as an argument."""
     assert counted(2, "fix", "fixes") == "2 fixes"
 
 
 @pytest.mark.parametrize("regular", [True, False])
-def test_a_file_is_read_whole(tmp_path, regular):
-    """Up to the last byte that is allowed."""
+def test_a_file_may_have_the_largest_size(tmp_path, regular):
+    """A file of the largest size is read to its last byte."""
     (tmp_path / "a").write_bytes(b"12345")
     assert read_file(tmp_path / "a", 5, regular=regular) == b"12345"
 
 
 @pytest.mark.parametrize("regular", [True, False])
 def test_a_file_that_is_too_large_is_an_error(tmp_path, regular):
-    """It is not read to its end."""
+    """A file above the largest size raises an error that names the size."""
     (tmp_path / "a").write_bytes(b"12345")
     with pytest.raises(OSError, match="it is larger than 4 bytes"):
         read_file(tmp_path / "a", 4, regular=regular)
 
 
 def test_a_pipe_is_not_waited_for(tmp_path):
-    """Nobody may ever write into it."""
+    """A pipe where a regular file is required raises an error without waiting for a writer."""
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OSError, match="it is not a regular file") as caught:
         read_file(tmp_path / "pipe", 5, regular=True)
     assert caught.value.filename == str(tmp_path / "pipe")
 
 
-def test_a_pipe_can_be_asked_for():
-    """A command's output may stand where a file's name is asked for."""
+def test_a_pipe_may_be_read():
+    """A pipe is read if the file need not be regular, so that the output of a command can be used."""
     reading, writing = os.pipe()
     os.write(writing, b"12345")
     os.close(writing)
@@ -161,24 +161,24 @@ def test_a_pipe_can_be_asked_for():
     os.close(reading)
 
 
-def test_a_file_that_is_not_there_is_an_error(tmp_path):
-    """The system's own."""
+def test_a_missing_file_is_an_error(tmp_path):
+    """A missing file raises the error of the operating system."""
     with pytest.raises(FileNotFoundError):
         read_file(tmp_path / "a", 4, regular=True)
 
 
 def test_utf8_becomes_a_source_file():
-    """Bytes in UTF-8 are the file's text."""
+    """Bytes in UTF-8 are decoded to the text of a source file."""
     assert decode("a.rules", "é\n".encode()) == (SourceFile("a.rules", "é\n"), None)
 
 
-def test_byte_order_mark_is_no_part_of_the_text():
-    """A byte order mark is taken off, so that columns count from the first character."""
+def test_byte_order_mark_is_removed():
+    """A byte order mark is not part of the text, so that columns count from the first character."""
     assert decode("a.rules", codecs.BOM_UTF8 + b"x") == (SourceFile("a.rules", "x"), None)
 
 
-def test_other_encoding_is_a_diagnostic_with_its_place():
-    """The first byte that is not UTF-8 is named with its offset and line, and shown."""
+def test_text_in_another_encoding_has_a_diagnostic():
+    """The diagnostic names and shows the first byte that isn't UTF-8."""
     source, diagnostic = decode("a.rules", b"# one\n# caf\xe9\n")
     assert source is None
     assert render(diagnostic).splitlines() == [
@@ -192,14 +192,14 @@ def test_other_encoding_is_a_diagnostic_with_its_place():
 
 
 def test_offset_counts_the_byte_order_mark():
-    """An offset is one in the file, as other tools count it."""
+    """The offset in the message counts from the first byte of the file, as other tools do."""
     _, diagnostic = decode("a.rules", codecs.BOM_UTF8 + b"a\xff")
     assert diagnostic.message == "invalid UTF-8: byte 0xff at offset 4, on line 1"
     assert diagnostic.place == "a.rules:1:2"
 
 
 def test_utf16_is_recognised():
-    """A file in UTF-16 is called by its name."""
+    """The help about a file in UTF-16 names the encoding."""
     _, diagnostic = decode("a.rules", "target".encode("utf-16"))
     assert diagnostic.help == "the file seems to be UTF-16; save it as UTF-8"
 
@@ -230,15 +230,15 @@ def test_utf16_is_recognised():
         ),
     ],
 )
-def test_binary_file_is_one_diagnostic(data, message, help):
-    """A NUL byte is not text: the parser never sees it."""
+def test_binary_file_has_one_diagnostic(data, message, help):
+    """A file with a NUL byte has one diagnostic and no text for the parser."""
     source, diagnostic = decode("a.rules", data)
     assert source is None
     assert (diagnostic.message, diagnostic.help) == (message, help)
 
 
 def test_diagnostic_of_a_binary_file_is_small():
-    """Only what stands around the first wrong byte is kept."""
+    """The diagnostic keeps only the text around the first wrong byte."""
     _, diagnostic = decode("a.rules", b"ab" + b"\0" * 5_000_000)
     assert len(diagnostic.span.source.text) < 300
 
@@ -252,6 +252,6 @@ def test_diagnostic_of_a_binary_file_is_small():
         ("a", 1, 1, ""),
     ],
 )
-def test_whole_lines_are_those_with_nothing_else(text, start, end, covered):
-    """What is removed or moved takes its lines along."""
+def test_span_is_extended_to_whole_lines(text, start, end, covered):
+    """A span extends to its whole lines if they hold nothing else."""
     assert Span(SourceFile("x", text), start, end).whole_lines().text == covered

@@ -14,7 +14,7 @@ def _literal(kind, text):
 
 
 @pytest.mark.parametrize(
-    ("written", "meant"),
+    ("written", "value"),
     [
         ('""', ""),
         ('"a b"', "a b"),
@@ -25,19 +25,19 @@ def _literal(kind, text):
         ('"a`b"', "a`b"),
     ],
 )
-def test_escapes_of_a_string_stand_for_their_characters(written, meant):
-    """A string knows five escapes; a pair of surrogates is one character."""
-    found, mistake = _literal("STRING", written)
-    assert (found.value, found.raw, mistake) == (meant, False, None)
+def test_escapes_of_a_string_stand_for_their_characters(written, value):
+    """A string has five escapes, and a pair of surrogates is one character."""
+    literal, mistake = _literal("STRING", written)
+    assert (literal.value, literal.raw, mistake) == (value, False, None)
 
 
 @pytest.mark.parametrize(
-    ("written", "meant"), [("``", ""), (r"`\.\n`", r"\.\n"), ("`a\nb`", "a\nb"), ("`a\r\nb\rc`", "a\nb\rc")]
+    ("written", "value"), [("``", ""), (r"`\.\n`", r"\.\n"), ("`a\nb`", "a\nb"), ("`a\r\nb\rc`", "a\nb\rc")]
 )
-def test_raw_string_means_what_it_shows(written, meant):
-    """Nothing in a raw string is an escape; only the CR of a CR LF is left out."""
-    found, mistake = _literal("RAW", written)
-    assert (found.value, found.raw, mistake) == (meant, True, None)
+def test_raw_string_has_no_escapes(written, value):
+    """The value of a raw string is its text, without the CR of a CR LF."""
+    literal, mistake = _literal("RAW", written)
+    assert (literal.value, literal.raw, mistake) == (value, True, None)
 
 
 @pytest.mark.parametrize(
@@ -54,18 +54,18 @@ def test_raw_string_means_what_it_shows(written, meant):
 )
 def test_every_character_has_its_offset(kind, written):
     """There is an offset for each character of the value and one for its end, in order, within the text."""
-    found, _ = _literal(kind, written)
-    assert len(found.offsets) == len(found.value) + 1
-    assert list(found.offsets) == sorted(found.offsets)
-    assert found.offsets[-1] in {len(written), len(written) - 1}
-    plain = [(index, place) for index, place in enumerate(found.offsets[:-1]) if written[place] != "\\"]
-    assert all(found.value[index] == written[place] for index, place in plain)
+    literal, _ = _literal(kind, written)
+    assert len(literal.offsets) == len(literal.value) + 1
+    assert list(literal.offsets) == sorted(literal.offsets)
+    assert literal.offsets[-1] in {len(written), len(written) - 1}
+    plain = [(index, offset) for index, offset in enumerate(literal.offsets[:-1]) if written[offset] != "\\"]
+    assert all(literal.value[index] == written[offset] for index, offset in plain)
 
 
-def test_character_of_an_escape_has_the_escapes_place():
-    """A mistake in a pattern behind an escape is shown where it stands in the file."""
-    found, _ = _literal("STRING", r'"\\("')
-    assert found.at(1, 2).text == "("
+def test_character_of_an_escape_has_the_place_of_the_escape():
+    """A character behind an escape has its own place in the file."""
+    literal, _ = _literal("STRING", r'"\\("')
+    assert literal.at(1, 2).text == "("
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_character_of_an_escape_has_the_escapes_place():
         (r'"\n\d\w"', r"invalid escape `\d`", r"\d"),
     ],
 )
-def test_bad_escape_is_named(written, message, place):
+def test_bad_escape_is_reported(written, message, place):
     """The first bad escape of a string is reported at its place."""
     _, mistake = _literal("STRING", written)
     assert (mistake.code, mistake.message, mistake.span.text) == ("bad-escape", message, place)
@@ -94,26 +94,26 @@ def test_bad_escape_is_named(written, message, place):
         (r'"\u"', r"write the character itself, or `\uXXXX`; above U+FFFF it takes a pair, as in `\uD83D\uDE00`"),
     ],
 )
-def test_bad_escape_comes_with_its_cure(written, help):
-    """The help says how to write what was probably meant."""
+def test_bad_escape_has_help(written, help):
+    """The help about a bad escape shows the correct way to write the text."""
     _, mistake = _literal("STRING", written)
     assert mistake.help == help
 
 
-def test_digit_after_a_backslash_is_meant_as_a_group():
-    """The help shows how a plain template refers to a group."""
+def test_escaped_digit_is_explained_as_a_group():
+    """The help about an escaped digit shows how a plain template refers to a group."""
     _, mistake = _literal("STRING", r'"/b/\1"')
     assert mistake.help == "write `${1}` in a plain template for what the group captured"
 
 
-def test_string_with_a_bad_escape_says_what_was_probably_meant():
-    """The rest of the tools can go on with the text as it would stand between backticks."""
-    found, _ = _literal("STRING", r'"^/a\.b\"\u12"')
-    assert found.value == r'^/a\.b"\u12'
+def test_string_with_a_bad_escape_has_a_value():
+    """The value of a string with a bad escape is that of the same text between backticks."""
+    literal, _ = _literal("STRING", r'"^/a\.b\"\u12"')
+    assert literal.value == r'^/a\.b"\u12'
 
 
 @pytest.mark.parametrize(
-    ("text", "meant"),
+    ("text", "pattern"),
     [
         (r"/^\/foo$/i", "(?i)^/foo$"),
         ("/^/foo/", "^/foo"),
@@ -125,9 +125,9 @@ def test_string_with_a_bad_escape_says_what_was_probably_meant():
         ("//i", None),
     ],
 )
-def test_slashes_and_flags_around_a_pattern_are_no_part_of_it(text, meant):
-    """Flags that change what is found stand in front, and a slash needs no backslash."""
-    assert undelimited(text) == meant
+def test_slashes_and_flags_around_a_pattern_are_removed(text, pattern):
+    """Flags that change the matches move to the front, and an escaped slash loses its backslash."""
+    assert undelimited(text) == pattern
 
 
 NOWHERE = Span(SourceFile("a.rules", ""), 0, 0)
@@ -137,8 +137,8 @@ NOWHERE = Span(SourceFile("a.rules", ""), 0, 0)
     ("name", "text"),
     [("site", "site"), ("target", "target"), ("a-b.c_1", "a-b.c_1"), ("", '""'), ("1st", '"1st"'), ("a->", '"a->"')],
 )
-def test_name_stands_bare_if_it_can(name, text):
-    """A name that needs no quotes has none."""
+def test_name_is_quoted_only_if_necessary(name, text):
+    """A name that is a word is printed without quotes."""
     assert name_text(Literal(name, NOWHERE)) == text
 
 
@@ -154,14 +154,14 @@ def test_name_stands_bare_if_it_can(name, text):
         ("é\u00a0\u200b", r'"é\u00a0\u200b"'),
     ],
 )
-def test_quoted_string_becomes_raw_where_that_reads_better(value, text):
-    """A backslash or a quote needs no escape between backticks, unless the string holds what nobody sees there."""
+def test_quoted_string_is_printed_raw_if_it_has_escapes(value, text):
+    """A string with a backslash or a quote is printed between backticks, unless it has invisible characters."""
     assert string_text(Literal(value, NOWHERE)) == text
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [("/a", "`/a`"), ("a\nb", "`a\nb`"), ("a`b", '"a`b"'), ("a\r\nb", r'"a\u000d\nb"')]
 )
-def test_raw_string_stays_raw_unless_it_cannot(value, text):
-    """Only a backtick or a carriage return makes a raw string quoted."""
+def test_raw_string_is_quoted_only_if_necessary(value, text):
+    """A raw string is printed between quotes only if it has a backtick or a carriage return."""
     assert string_text(Literal(value, NOWHERE, raw=True)) == text

@@ -55,13 +55,13 @@ target third {  # nothing
 """
 
 
-def test_text_becomes_tidy():
-    """Whatever the layout was, the canonical one comes out, with every comment."""
+def test_untidy_text_gets_the_canonical_layout():
+    """An untidy text is printed in the canonical layout, with every comment."""
     assert print_document(document(UNTIDY)) == TIDY
 
 
-def test_tidy_text_stays_as_it_is():
-    """Formatting what is formatted changes nothing."""
+def test_tidy_text_is_unchanged():
+    """A text in the canonical layout is printed as it is."""
     assert print_document(document(TIDY)) == TIDY
 
 
@@ -78,13 +78,13 @@ def test_tidy_text_stays_as_it_is():
         ("target a {\n test `/a` -> error\n# c\n}", "target a {\n    test `/a` -> error\n    # c\n}\n"),
     ],
 )
-def test_blank_lines_separate_and_nothing_more(text, printed):
-    """One blank line stands between blocks, at most one between statements, none at an edge."""
+def test_blank_lines_are_added_and_removed(text, printed):
+    """One blank line separates blocks, at most one separates statements, and there is no blank line at an edge."""
     assert print_document(document(text)) == printed
 
 
-def test_blank_line_divides_a_group():
-    """Arrows are aligned within a group only; blank lines, comments and a change of kind divide."""
+def test_arrows_are_aligned_within_a_group():
+    """Blank lines, comments and a change from rewrites to tests divide the groups whose arrows are aligned."""
     text = """\
 target site {
     rewrite `^/a` -> "/a"
@@ -100,21 +100,21 @@ target site {
 
 
 @given(documents)
-def test_printing_what_was_printed_changes_nothing(document):
-    """The layout is a fixed point, blank lines included."""
+def test_printed_text_is_unchanged(document):
+    """A printed document is printed again as the same text, with its blank lines."""
     text = print_document(document)
     assert print_document(parsed(text).document) == text
 
 
 @given(documents)
 def test_every_comment_is_printed_once(document):
-    """No comment is lost, doubled or moved past another one."""
+    """The printer loses and repeats no comment, and keeps their order."""
     assert comment_texts(parsed(print_document(document)).document) == comment_texts(document)
 
 
 @given(scattered_texts())
-def test_formatting_keeps_what_a_file_says(text_and_comments):
-    """A file laid out in any way says the same when formatted, and formatting it again changes nothing."""
+def test_formatting_keeps_the_document(text_and_comments):
+    """A file in any layout parses to the same document after formatting, and formatting it again changes nothing."""
     before = document(text_and_comments[0])
     printed = print_document(before)
     assert document(printed) == before
@@ -126,8 +126,8 @@ def _lines(text):
     return group_lines(block.statements)
 
 
-def test_arrows_of_a_group_stand_below_one_another():
-    """The longest source decides where the arrows are."""
+def test_arrows_of_a_group_have_one_column():
+    """The longest source of a group decides the column of the arrows."""
     assert _lines('rewrite `^/a` -> "/b" rewrite `^/long` -> "/c"') == [
         'rewrite `^/a`    -> "/b"',
         'rewrite `^/long` -> "/c"',
@@ -135,7 +135,7 @@ def test_arrows_of_a_group_stand_below_one_another():
 
 
 def test_names_and_dialects_have_columns_of_their_own():
-    """Where one rewrite has a name or a dialect, the others leave room for it."""
+    """A name or a dialect of one rewrite has a column, which the other rewrites of the group leave empty."""
     assert _lines('rewrite `^/a` -> "/b" rewrite home `^/c` -> jinja "/d" rewrite `^/e` -> go "/f"') == [
         'rewrite      `^/a` ->       "/b"',
         'rewrite home `^/c` -> jinja "/d"',
@@ -144,7 +144,7 @@ def test_names_and_dialects_have_columns_of_their_own():
 
 
 def test_tests_align_their_arrows_behind_the_clauses():
-    """A test's key and clauses stand in one column."""
+    """The longest key with clauses in a group of tests decides the column of the arrows."""
     assert _lines('test "/a" as ann -> "/b" test "/c" -> unchanged') == [
         'test "/a" as "ann" -> "/b"',
         'test "/c"          -> unchanged',
@@ -152,7 +152,7 @@ def test_tests_align_their_arrows_behind_the_clauses():
 
 
 def test_clauses_have_one_order_and_one_form():
-    """Clauses come in the order of the language's description, data quoted, methods bare."""
+    """Clauses are printed in one order, their values between quotes, and methods without quotes."""
     text = 'test `/a` email e user-groups a header X-A `1"` host h method "GET" as ann -> error'
     assert _lines(text) == [
         'test `/a` as "ann" method GET host "h" header "X-A" `1"` user-groups "a" email "e" -> error'
@@ -160,8 +160,8 @@ def test_clauses_have_one_order_and_one_form():
 
 
 @pytest.mark.parametrize("source", ["`^/" + "a" * 90 + "`", "`^/a\n  b`"], ids=["wide", "several lines"])
-def test_unwieldy_source_does_not_push_its_neighbours_away(source):
-    """A source that is very wide or has several lines has its arrow right behind it."""
+def test_long_source_is_not_aligned(source):
+    """A source that is very wide or has several lines does not move the arrows of the other rewrites."""
     assert _lines(f'rewrite {source} -> "/b" rewrite `^/c` -> "/d"') == [
         f'rewrite {source} -> "/b"',
         'rewrite `^/c` -> "/d"',
@@ -169,7 +169,7 @@ def test_unwieldy_source_does_not_push_its_neighbours_away(source):
 
 
 def test_wide_characters_take_two_columns():
-    """Arrows are aligned as a terminal shows them."""
+    """Arrows are aligned by the columns of a terminal."""
     assert _lines('rewrite `日本` -> "/b" rewrite `^/abc` -> "/d"') == [
         'rewrite `日本`  -> "/b"',
         'rewrite `^/abc` -> "/d"',

@@ -12,15 +12,15 @@ from tornado_proxy.lang.reading import Reading, Where, rules_parser
 GRAMMAR = Path(__file__).parents[2] / "grammar" / "rules.lark"
 
 
-def test_grammar_stands_by_itself():
-    """The file is a whole grammar for Lark, LALR(1) without conflicts."""
-    reader = Lark(GRAMMAR.read_text(encoding="utf-8"), start="document", parser="lalr")
+def test_grammar_is_complete():
+    """Lark reads the grammar file without additions, as LALR(1) without conflicts."""
+    parser = Lark(GRAMMAR.read_text(encoding="utf-8"), start="document", parser="lalr")
     text = 'target target { rewrite jinja `a` -> jinja "b" # c\n test "/a" as as -> unchanged }'
-    assert reader.parse(text).data == "document"
+    assert parser.parse(text).data == "document"
 
 
 def _reading(text):
-    """A reading that has been fed all tokens that fit."""
+    """Returns a reading that was fed all tokens of a text."""
     reading = Reading(SourceFile("a.rules", text), text)
     for token in reading.tokens():
         reading.feed(token)
@@ -42,43 +42,43 @@ def _reading(text):
         ('target a { test "x" -> error', Where.BLOCK),
     ],
 )
-def test_reading_knows_what_it_is_in_the_middle_of(text, where):
-    """A statement that may end is done; one that may not is being read."""
+def test_reading_knows_where_its_last_token_stands(text, where):
+    """A statement ends with the last token that it needs; until then the reading is within the statement."""
     reading = _reading(text)
     assert reading.where(reading.accepts()) is where
 
 
-def test_token_that_does_not_fit_is_refused():
-    """Feeding a token out of place raises, and the reading stays where it is."""
+def test_unexpected_token_is_refused():
+    """An unexpected token raises an exception and leaves the state of the reading as it was."""
     reading = _reading("target")
     with pytest.raises(UnexpectedToken):
         reading.feed(Token("RBRACE", "}"))
     assert reading.accepts() == {"NAME", "STRING"}
 
 
-def test_text_that_is_incomplete_has_no_end():
-    """The tree comes out only of a whole document."""
+def test_incomplete_text_has_no_tree():
+    """The end of an incomplete text raises an exception, and the end of a whole document returns its tree."""
     with pytest.raises(UnexpectedToken):
         _reading("target a {").end()
     assert _reading("target a {}").end().data == "document"
 
 
-def test_statement_can_be_forgotten():
-    """Cutting back leads to where the statement began."""
+def test_unfinished_statement_can_be_dropped():
+    """After a cut the reading accepts what it accepted before the statement began."""
     reading = _reading('target a { rewrite "x" ->')
     reading.cut_back()
     assert {"REWRITE", "TEST", "RBRACE"} <= reading.accepts()
 
 
-def test_nothing_is_forgotten_between_blocks():
-    """Where nothing has begun, cutting back does nothing."""
+def test_cut_between_blocks_drops_nothing():
+    """A cut outside of blocks and statements changes nothing."""
     reading = _reading("")
     reading.cut_back()
     assert reading.accepts() == {"TARGET", "$END"}
 
 
 def test_lexer_can_go_back():
-    """After a move the tokens come again from there, and so do the comments."""
+    """After a move to an earlier offset, the lexer returns the tokens and comments from there again."""
     reading = _reading("# one\n# two\n")
     reading.move_to(3)
     assert [str(comment) for comment in reading.comments] == ["# one"]
@@ -87,8 +87,8 @@ def test_lexer_can_go_back():
     assert [str(comment) for comment in reading.comments] == ["# one", "# two"]
 
 
-def test_made_up_brace_opened_nothing():
-    """The brace that a note may point at stands in the text."""
+def test_inserted_brace_is_not_the_opening_brace():
+    """The opening brace of a block is one of the text, so that a note can point at it."""
     reading = _reading("target a")
     assert reading.opening_brace() is None
     reading.insert("LBRACE")
@@ -96,15 +96,15 @@ def test_made_up_brace_opened_nothing():
     assert _reading("target a {").opening_brace().start_pos == 9
 
 
-def test_name_can_be_given_back():
-    """A word that was taken for a name can be read as something else."""
+def test_last_token_can_be_given_back():
+    """A keyword that was read as a name can be given back and read again."""
     reading = _reading("target target")
     reading.give_back()
     assert (str(reading.last), reading.accepts()) == ("target", {"NAME", "STRING"})
 
 
 def test_parser_is_built_once():
-    """All readings share one parser and nothing else."""
+    """All readings share one parser, but not their comments."""
     first, second = _reading("# a"), _reading("")
     assert rules_parser() is rules_parser()
     assert (len(first.comments), len(second.comments)) == (1, 0)

@@ -16,13 +16,13 @@ CASES = sorted((Path(__file__).parent / "mistakes").glob("*.txt"))
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
 def test_mistakes_are_reported_as_in_their_golden_file(case):
-    """One run over the first half of the file says all that its second half says, and no more."""
+    """The text in the first half of a file has exactly the diagnostics in the second half."""
     text, _, expected = case.read_text(encoding="utf-8").partition("----------\n")
     assert "\n\n".join(render(diagnostic) for diagnostic in parsed(text).diagnostics) + "\n" == expected
 
 
-def test_file_with_too_many_mistakes_is_given_up():
-    """After a thousand mistakes one more says that the rest is not read."""
+def test_file_has_a_limited_number_of_diagnostics():
+    """After a thousand mistakes, a last diagnostic reports that the rest of the file is not read."""
     messages = complaints("target site {\n" + "oops!\n" * 10 + 'rewrite "a" => "b"\n' * 2 * MOST_MISTAKES + "}\n")
     assert len(messages) == MOST_MISTAKES + 1
     assert messages[-1] == "more than 1000 mistakes: the rest of the file is not read"
@@ -32,34 +32,34 @@ def test_file_with_too_many_mistakes_is_given_up():
     "text",
     ["} " * 2000, "target x y\n" * 2000, "target x\n" + "rewrite }\n" * 2000, "target a {" + "; " * 2000],
 )
-def test_file_that_is_given_up_has_no_blocks(text):
-    """Wherever reading stopped, nothing of the file is kept."""
+def test_file_with_too_many_mistakes_has_no_blocks(text):
+    """The document of a file with too many mistakes is empty, wherever the parser stopped."""
     assert parsed(text).diagnostics[-1].code == "too-many-mistakes"
     assert parsed(text).document.blocks == ()
 
 
-def test_mistake_without_a_cure_ends_its_statement_only():
-    """What nobody understands is skipped up to the next statement."""
+def test_unexpected_tokens_are_skipped_to_the_next_statement():
+    """Unexpected tokens behind a statement are reported once, and the statements around them are read."""
     result = parsed('target site {\n    test "/a" -> "/b" ) (\n    test "/c" -> "/d"\n}\n')
     assert [diagnostic.message for diagnostic in result.diagnostics] == ["expected `rewrite`, `test` or `}`, found `)`"]
     assert len(result.document.blocks[0].statements) == 2
 
 
-def test_statement_without_a_cure_is_left_out():
-    """A statement that nobody understands ends where the next one begins."""
+def test_statement_with_an_unexpected_token_is_left_out():
+    """A statement with an unexpected token is left out, and the next statement is read."""
     result = parsed('target site {\n    rewrite `^/a` { -> "/b" }\n    test "/c" -> "/d"\n}\n')
     assert [diagnostic.message for diagnostic in result.diagnostics] == ["expected `->`, found `{`"]
-    assert [type(each) for each in result.document.blocks[0].statements] == [TestStatement]
+    assert [type(statement) for statement in result.document.blocks[0].statements] == [TestStatement]
 
 
 @pytest.mark.parametrize("line", ['redirect "/a" -> "/b"', '"/a" -> "/b"'])
 def test_line_that_looks_like_a_statement_is_reported_once(line):
-    """Reading goes on behind a line that has an arrow and no keyword, even if it is not indented."""
+    """A line with an arrow and no keyword has one diagnostic, even if it is not indented."""
     assert len(complaints(f"target site {{\n{line}\n}}\n")) == 1
 
 
-def test_braces_within_what_is_skipped_are_not_missed_later():
-    """A foreign block within a block closes with its own brace, about which nothing is said."""
+def test_braces_of_skipped_text_are_matched():
+    """The closing brace of a skipped inner block is not reported."""
     assert complaints("target site {\n    elsewhere /x {\n    }\n}\n") == [
         "expected `rewrite`, `test` or `}`, found `elsewhere`"
     ]
@@ -69,12 +69,12 @@ _FIRST_LINE = "a block begins with `target NAME {`; put a name of several words 
 
 
 def _blocks(text):
-    """The targets of the blocks that are left, with the number of their statements."""
+    """Returns the target of each block in the document, with the number of its statements."""
     return [(block.name.value, len(block.statements)) for block in parsed(text).document.blocks]
 
 
-def test_block_without_an_end_is_shown_its_beginning():
-    """Where the next block begins, the brace that closes nothing yet is pointed at."""
+def test_unclosed_block_has_a_note_at_its_brace():
+    """A block that is unclosed where the next one begins has a note at its opening brace."""
     text = 'target a {\n  test "/a" -> error\ntarget b {\n}\n'
     (diagnostic,) = parsed(text).diagnostics
     assert (diagnostic.code, diagnostic.message) == ("unclosed-block", "expected `}`, found `target`")
@@ -82,43 +82,43 @@ def test_block_without_an_end_is_shown_its_beginning():
     assert _blocks(text) == [("a", 1), ("b", 0)]
 
 
-def test_last_block_without_an_end_is_pointed_at_behind_its_last_token():
-    """At the end of the file the place is where the brace should stand."""
+def test_unclosed_last_block_is_reported_behind_its_last_token():
+    """At the end of the file, the missing brace is reported where it should stand."""
     (diagnostic,) = parsed('target a {\n  test "/a" -> error\n\n\n').diagnostics
     assert diagnostic.message == "expected `}`, found the end of the file"
     assert diagnostic.span.first == (2, 21)
 
 
-def test_brace_that_comes_too_late_is_forgiven():
-    """A block within a block is one mistake, not two."""
+def test_late_closing_brace_is_not_reported():
+    """A block within a block has one diagnostic, not two."""
     text = "target a {\n target b {\n }\n}\n"
     assert complaints(text) == ["expected `}`, found `target`"]
     assert _blocks(text) == [("a", 0), ("b", 0)]
 
 
-def test_block_that_never_opened_need_not_close():
-    """Where the opening brace is missing, the closing one is not asked for as well."""
+def test_block_without_braces_has_one_diagnostic():
+    """The missing closing brace of a block without an opening brace is not reported."""
     assert complaints('target a\n  test "/a" -> error\n') == ["expected `{`, found the end of the line"]
 
 
-def test_stray_brace_is_named():
-    """A closing brace too many closes nothing."""
+def test_extra_closing_brace_is_reported():
+    """A closing brace without an opening brace is unmatched."""
     (diagnostic,) = parsed("target a {}\n}\n").diagnostics
     assert diagnostic.message == "unmatched `}`"
     assert diagnostic.help == "remove it, or look for an extra brace above"
 
 
 @pytest.mark.parametrize("name", ["site", '"my site"'])
-def test_block_without_its_word_is_read(name):
-    """A name and a brace are a block although `target` is missing."""
+def test_block_without_the_word_target_is_read(name):
+    """A name and a brace begin a block although the word `target` is missing."""
     text = f'{name} {{ test "/a" -> error }}'
     (diagnostic,) = parsed(text).diagnostics
     assert diagnostic.help == "a block begins with the word `target`"
     assert _blocks(text) == [(name.strip('"'), 1)]
 
 
-def test_statements_outside_of_a_block_are_named_once():
-    """The statements are read, so that their own mistakes come out, but belong to no target."""
+def test_statements_outside_of_a_block_are_reported_once():
+    """Statements outside of a block are checked for other mistakes, and belong to no target."""
     text = 'rewrite `^/a` => "/b"\ntest "/a" -> error\ntarget a {}\n'
     first, second = parsed(text).diagnostics
     assert (first.code, first.message) == ("outside-block", "`rewrite` outside of a block")
@@ -146,76 +146,76 @@ def test_statements_outside_of_a_block_are_named_once():
         ('target a "b {\n}', "unterminated string", [("a", 0)]),
     ],
 )
-def test_first_line_is_mended(text, message, blocks):
-    """A mistake in a block's first line is told once, and the statements within are read."""
+def test_statements_below_a_broken_first_line_are_read(text, message, blocks):
+    """A mistake in the first line of a block has one diagnostic, and the statements of the block are read."""
     assert complaints(text) == [message]
     assert _blocks(text) == blocks
 
 
-def test_first_line_has_a_help():
-    """The help shows what a first line looks like."""
+def test_broken_first_line_has_help():
+    """The help about a broken first line shows its form."""
     assert parsed("target {}").diagnostics[0].help == _FIRST_LINE
 
 
 @pytest.mark.parametrize("following", ['test "/b" -> error', 'rewrite home `^/b` -> "/c"', "}"])
 @pytest.mark.parametrize(
-    "broken",
+    "incomplete",
     ["rewrite `^/a`", "rewrite `^/a` ->", "rewrite `^/a` -> go", "test", 'test "/a"', 'test "/a" as', 'test "/a" ->'],
 )
-def test_statement_that_breaks_off_does_not_take_the_next_one(broken, following):
-    """What is missing is told where it is missing, and the next line is read."""
-    text = f"target a {{\n  {broken}\n  {following}\n" + ("}" if following != "}" else "")
+def test_incomplete_statement_ends_with_its_line(incomplete, following):
+    """The missing part is reported at the end of the line, and the next line is read."""
+    text = f"target a {{\n  {incomplete}\n  {following}\n" + ("}" if following != "}" else "")
     (diagnostic,) = parsed(text).diagnostics
     assert diagnostic.message.startswith("expected ")
     assert diagnostic.message.endswith("found the end of the line")
-    assert diagnostic.span.first == (2, 3 + len(broken))
+    assert diagnostic.span.first == (2, 3 + len(incomplete))
     assert _blocks(text) == [("a", 0 if following == "}" else 1)]
 
 
-def test_bare_text_at_the_end_of_a_line_is_passed_whole():
-    """What is missing behind a text without quotes is missing behind all of it."""
+def test_missing_part_is_reported_behind_unquoted_text():
+    """The place of a missing part is the end of the unquoted text before it."""
     _, diagnostic = parsed('target a {\n  rewrite ^/a\n  test "/b" -> error\n}').diagnostics
     assert (diagnostic.message, diagnostic.span.first) == ("expected `->`, found the end of the line", (2, 14))
 
 
 def test_two_strings_without_an_arrow_are_explained():
-    """The first of two strings is the name, which an author who forgot the arrow does not know."""
+    """The help about two strings in a row explains that the first one is the name of the rewrite."""
     (diagnostic,) = parsed('target a { rewrite "^/a" "/b" }').diagnostics
     assert diagnostic.help == "a string before another one is the rewrite's name"
 
 
-def test_word_of_a_statement_is_a_name_unless_that_fails():
-    """Only where reading it as a name leads nowhere does a word on a new line begin a statement."""
+def test_keyword_on_a_new_line_may_be_a_name():
+    """A keyword on a new line begins a statement only if it doesn't fit as the value of a clause."""
     text = 'target a {\n test "/a" as\n test -> error\n test "/b" as\n test "/c" -> error\n}\n'
     assert complaints(text) == ["expected a name, a string or a raw string, found the end of the line"]
     assert _blocks(text) == [("a", 2)]
 
 
-def test_word_of_a_block_is_no_name_on_a_new_line():
-    """A `target` without a name does not take the next block's word for it."""
+def test_word_target_on_a_new_line_begins_a_block():
+    """A `target` without a name does not take the `target` of the next line as its name."""
     text = "target\ntarget b {\n}\n"
     assert complaints(text) == ["expected a name or a string, found the end of the line"]
     assert _blocks(text) == [("b", 0)]
 
 
-def test_late_clause_is_sent_back():
-    """A clause behind the expected key belongs before the arrow."""
+def test_clause_behind_the_expected_key_has_help():
+    """The help about a clause behind the expected key names its place."""
     (diagnostic,) = parsed('target a {\n test "/a" -> "/b" as "ann"\n test "/c" -> error\n}').diagnostics
     assert diagnostic.help == "the clauses of a test stand before its `->`"
 
 
-def test_string_behind_a_statement_is_too_much():
-    """A second template on the same line begins no rewrite."""
+def test_string_behind_a_statement_is_reported():
+    """A second template on a line is reported, and the rewrite before it is kept."""
     text = 'target a {\n  rewrite `^/a` -> "/b" "/c"\n}\n'
     (diagnostic,) = parsed(text).diagnostics
     assert diagnostic.help == "the statement before it is complete"
     assert _blocks(text) == [("a", 1)]
 
 
-def test_a_target_of_two_words_is_answered_with_quotes():
-    """A name of several words may be any text."""
-    (found,) = parsed("target my site {}").diagnostics
-    assert found.help == _FIRST_LINE
+def test_name_of_two_words_has_help():
+    """The help about a name of two words recommends quotes."""
+    (diagnostic,) = parsed("target my site {}").diagnostics
+    assert diagnostic.help == _FIRST_LINE
 
 
 _STRINGS = "a string or a raw string"
@@ -226,8 +226,8 @@ _QUOTES = 'write the string between `"`, or between backticks, where a backslash
 
 
 @pytest.mark.parametrize("arrow", ["=>", "=", "→", ":", ",", "to"])
-def test_other_arrow_is_read_as_one(arrow):
-    """What other languages write for an arrow is named, and the statement is read."""
+def test_other_arrows_are_read_as_arrows(arrow):
+    """An arrow of another language is reported, and the statement is read."""
     text = f'rewrite `^/a` {arrow} "/b"'
     assert complaints_about(text) == [(f"expected `->`, found `{arrow}`", "write `->`")]
     assert kept(text) == ["^/a"]
@@ -242,19 +242,19 @@ def test_other_arrow_is_read_as_one(arrow):
         ('test "/a" as ann error', f"expected {_CLAUSES}, found `error`"),
     ],
 )
-def test_missing_arrow_is_put_in(text, message):
-    """What can only stand behind an arrow is read as if one were there."""
+def test_missing_arrow_is_inserted(text, message):
+    """A missing arrow is reported, and the statement is read as if it had the arrow."""
     assert complaints_about(text) == [(message, "write `->` before it")]
     assert len(kept(text)) == 1
 
 
-def test_dialect_before_its_arrow_is_out_of_place():
-    """The statement is left out: its dialect stands on the wrong side."""
+def test_dialect_before_the_arrow_is_reported():
+    """A statement with its dialect before the arrow is reported and left out."""
     assert complaints_about('rewrite `^/a` go -> "/b"') == [("expected `->`, found `go`", None)]
 
 
-def test_second_arrow_is_passed():
-    """One arrow too many is one mistake."""
+def test_second_arrow_is_reported_once():
+    """A repeated arrow has one diagnostic."""
     text = 'test "/a" -> -> "/b"'
     expected = "expected a string, a raw string, `unchanged` or `error`, found `->`"
     assert complaints_about(text) == [(expected, None)]
@@ -265,24 +265,24 @@ def test_second_arrow_is_passed():
     ["rewrite '^/a\\.b' -> \"/b\"", 'rewrite “^/a\\.b” -> "/b"', "rewrite `^/a\\.b` -> '/b'"],
 )
 def test_other_quotes_make_a_raw_string(text):
-    """Quotes that are none are named, and what stands between them is read as it looks."""
+    """Text between other quotes is reported, and read as a raw string."""
     assert complaints_about(text) == [("wrong quotes", _QUOTES)]
     assert kept(text) == ["^/a\\.b"]
 
 
 def test_other_quotes_around_a_name_make_a_string():
-    """A target's name in single quotes is still its name."""
+    """The name of a target between single quotes is read as a name."""
     result = parsed("target 'my site' {}")
     assert [block.name.value for block in result.document.blocks] == ["my site"]
 
 
-def test_other_quotes_out_of_place_are_passed():
-    """A quoted text between statements is named once."""
+def test_other_quotes_between_statements_are_reported_once():
+    """A text in other quotes between statements has one diagnostic."""
     assert complaints_about("'x'") == [("wrong quotes", _QUOTES)]
 
 
-def test_character_that_nobody_sees_is_passed():
-    """An invisible character between words is named, and the words are read."""
+def test_invisible_character_is_skipped():
+    """An invisible character between words is reported, and the words are read."""
     text = 'rewrite\u00a0`^/a`\u200b->\x0b"/b"'
     assert [message for message, _ in complaints_about(text)] == [
         "invisible character U+00A0",
@@ -293,7 +293,7 @@ def test_character_that_nobody_sees_is_passed():
 
 
 @pytest.mark.parametrize(
-    ("text", "meant"),
+    ("text", "keyword"),
     [
         ('rewite `^/a` -> "/b"', "rewrite"),
         ('TEST "/a" -> error', "test"),
@@ -302,18 +302,18 @@ def test_character_that_nobody_sees_is_passed():
         ('test "/a" -> Error', "error"),
     ],
 )
-def test_misspelt_word_is_read_as_the_one_that_was_meant(text, meant):
-    """A word close to one that would fit stands for it."""
-    ((_, cure),) = complaints_about(text)
-    assert cure == f"did you mean `{meant}`?"
+def test_misspelt_word_is_read_as_the_similar_keyword(text, keyword):
+    """A word similar to an expected keyword is read as this keyword."""
+    ((_, advice),) = complaints_about(text)
+    assert advice == f"did you mean `{keyword}`?"
     assert len(kept(text)) == 1
 
 
-@pytest.mark.parametrize(("value", "whole"), [("ann@example.com", "ann@example.com"), ("x/y", "x/y"), ("a,b", "a,b")])
-def test_value_with_characters_that_no_name_has_wants_quotes(value, whole):
-    """A torn value is named whole."""
-    message = f"expected {_VALUES}, found `{whole}`"
-    assert complaints_about(f'test "/a" as {value} -> error') == [(message, f'put it between quotes: `"{whole}"`')]
+@pytest.mark.parametrize("value", ["ann@example.com", "x/y", "a,b"])
+def test_value_with_other_characters_needs_quotes(value):
+    """A value without quotes that is not a name is reported with all its characters."""
+    message = f"expected {_VALUES}, found `{value}`"
+    assert complaints_about(f'test "/a" as {value} -> error') == [(message, f'put it between quotes: `"{value}"`')]
 
 
 @pytest.mark.parametrize(
@@ -339,14 +339,14 @@ def test_value_with_characters_that_no_name_has_wants_quotes(value, whole):
         ('rewrite 404 `^/a` -> "/b"', f"{_VALUES}, found `404`", "between backticks: `404`"),
     ],
 )
-def test_text_without_quotes_is_told_how_to_have_them(text, message, help):
-    """Where a string belongs, a bare text is shown as it should be written; its statement is left out."""
+def test_unquoted_text_has_help(text, message, help):
+    """The help about unquoted text shows it between quotes or backticks, and its statement is left out."""
     assert complaints_about(text) == [(f"expected {message}", f"put it {help}")]
     assert kept(text) == []
 
 
-def test_bare_text_on_both_sides_is_reported_on_both():
-    """One run finds every text without quotes, and the arrow that is missing between them."""
+def test_unquoted_texts_on_both_sides_are_reported():
+    """One run reports both unquoted texts, and the missing arrow between them."""
     assert [message for message, _ in complaints_about("rewrite ^/a /b")] == [
         f"expected {_VALUES}, found `^/a`",
         "expected `->`, found `/b`",
@@ -363,8 +363,8 @@ def test_bare_text_on_both_sides_is_reported_on_both():
         'test "/a" as = ann -> error',
     ],
 )
-def test_word_or_mark_too_many_is_one_mistake(text):
-    """What stands before a string or value that needs nothing is named once."""
+def test_extra_word_is_reported_once(text):
+    """An extra word or mark before a string or a value has one diagnostic."""
     assert len(complaints_about(text)) == 1
 
 
@@ -378,15 +378,15 @@ def test_word_or_mark_too_many_is_one_mistake(text):
         ('test "/a" header X -> error', None),
     ],
 )
-def test_missing_text_before_the_arrow_is_missed_once(text, help):
-    """An arrow too early is named once, and its statement is left out."""
-    ((message, found),) = complaints_about(text)
+def test_missing_text_before_the_arrow_is_reported_once(text, help):
+    """An arrow in the place of a text has one diagnostic, and its statement is left out."""
+    ((message, actual),) = complaints_about(text)
     assert message.endswith("found `->`")
-    assert (found, kept(text)) == (help, [])
+    assert (actual, kept(text)) == (help, [])
 
 
-def test_unknown_clause_is_passed():
-    """A word that begins no clause is named with those that exist."""
+def test_unknown_clause_is_reported():
+    """The diagnostic of an unknown clause lists the valid ones, and its statement is left out."""
     text = 'test "/a" with "x" -> error\ntest "/b" under "y"\ntest "/c" -> error'
     assert complaints_about(text) == [
         (f"expected {_CLAUSES}, found `with`", None),
@@ -405,8 +405,8 @@ def test_unknown_clause_is_passed():
         'test "/a" as "ann -> error\nrewrite `^/c` -> "/d"',
     ],
 )
-def test_string_without_an_end_ends_with_its_line(text):
-    """The next line is read as if nothing had happened."""
+def test_unterminated_string_ends_with_its_line(text):
+    """The line after an unterminated string is read as usual."""
     assert complaints_about(text) == [("unterminated string", 'a string ends on its line: close it with `"`')]
     assert kept(text) == ["^/c"]
 
@@ -419,8 +419,8 @@ def test_string_without_an_end_ends_with_its_line(text):
         ('test "/a -> "/b"\nrewrite `^/c` -> "/d"', "string"),
     ],
 )
-def test_string_that_runs_into_the_next_one_is_named(text, kind):
-    """A string with the arrow in it has lost its end; nothing is reported about the rest of its line."""
+def test_string_without_its_first_end_is_unterminated(text, kind):
+    """A string that contains the arrow is unterminated, and the rest of its line has no diagnostic."""
     ((message, _),) = complaints_about(text)
     assert message == f"unterminated {kind}"
     assert kept(text) == ["^/c"]
@@ -436,26 +436,26 @@ def test_string_that_runs_into_the_next_one_is_named(text, kind):
         'rewrite `^/c` -> "/d"\n`',
     ],
 )
-def test_raw_string_without_an_end_ends_with_its_line(text):
-    """A missing backtick spoils its own statement only, although raw strings may span lines."""
+def test_unterminated_raw_string_ends_with_its_line(text):
+    """A missing backtick affects its own statement only, although raw strings may span lines."""
     assert complaints_about(text) == [("unterminated raw string", "close it with a backtick")]
     assert kept(text) == ["^/c"]
 
 
-def test_string_with_an_arrow_in_it_is_not_suspected():
-    """A mistake with space before it is not laid at the string's door."""
+def test_string_with_an_arrow_is_not_unterminated():
+    """A string that contains an arrow is complete if a space separates it from the next mistake."""
     assert complaints_about('rewrite "^/a->b" = "/c"') == [("expected `->`, found `=`", "write `->`")]
 
 
-def test_word_behind_a_statement_is_no_misspelt_one():
-    """Only a string behind it makes a word in the middle of a line the beginning of a statement."""
+def test_word_behind_a_statement_has_no_suggestion():
+    """A word within a line is a misspelt keyword only if a string follows it."""
     assert complaints_about('rewrite `^/a` -> "/b" text') == [
         ("expected `rewrite`, `test` or `}`, found `text`", "the statement before it is complete")
     ]
 
 
-def test_raw_string_over_several_lines_is_not_suspected():
-    """A mistake behind a raw string that holds no statement is told as what it is."""
+def test_raw_string_over_several_lines_is_not_unterminated():
+    """A mistake behind a raw string without statements in it is reported as itself."""
     text = 'rewrite `^/a\n  $` => "/b"'
     assert complaints_about(text) == [("expected `->`, found `=>`", "write `->`")]
 
@@ -469,14 +469,13 @@ def test_raw_string_over_several_lines_is_not_suspected():
     ],
 )
 def test_a_quote_within_an_action_ends_the_template(template):
-    """It is told at the quote, once, and what follows is read."""
+    """The quote that ends a template is reported once, and the next statement is read."""
     text = f'rewrite `^/a$` -> {template}\n    test "/c" -> "/d"'
     message = 'the string ends at this `"`'
     assert complaints_about(text) == [(message, "write the string between backticks, where quotes are allowed")]
     assert kept(text) == ["/c"]
 
 
-_STRINGS_OF_FOREIGN = "(a string or a raw string between backticks)"
 _COMMENT = "a comment begins with `#` and runs to the end of its line"
 _TEST = '    test "/a" -> "/b"\n'
 
@@ -494,11 +493,11 @@ _TEST = '    test "/a" -> "/b"\n'
     ],
 )  # fmt: skip
 def test_the_configuration_of_another_program_is_reported_once(text, message):
-    """One finding says what it is, whatever the number of lines."""
-    (found,) = parsed(text).diagnostics
-    assert message in found.message
-    assert found.code == "syntax-error"
-    assert found.help
+    """One diagnostic names the other program, whatever the number of lines."""
+    (diagnostic,) = parsed(text).diagnostics
+    assert message in diagnostic.message
+    assert diagnostic.code == "syntax-error"
+    assert diagnostic.help
 
 
 @pytest.mark.parametrize(
@@ -509,8 +508,8 @@ def test_the_configuration_of_another_program_is_reported_once(text, message):
         "    - source: ^/a$\n      target: /b\n",
     ],
 )
-def test_what_stands_around_foreign_lines_is_read(lines):
-    """Within a block, before it and behind it."""
+def test_statements_around_foreign_lines_are_read(lines):
+    """Statements before and behind lines of another program are read."""
     document = parsed(f"target site {{\n{_TEST}{lines}{_TEST}{lines}{_TEST}}}\n").document
     assert [len(block.statements) for block in document.blocks] == [3]
 
@@ -526,16 +525,16 @@ def test_what_stands_around_foreign_lines_is_read(lines):
         "{",
     ],
 )
-def test_what_only_resembles_them_is_reported_as_what_it_is(text):
-    """A slip of this language is none of another one."""
-    assert not [each for each in complaints(text) if "nginx" in each or "YAML" in each or "JSON" in each]
+def test_similar_lines_are_not_reported_as_foreign(text):
+    """A mistake in a rule is not reported as nginx, YAML or JSON."""
+    assert not [message for message in complaints(text) if "nginx" in message or "YAML" in message or "JSON" in message]
 
 
 @pytest.mark.parametrize(
     "text", ["target a {\n rewrite ^/a /b;", "location /a {} b", "http {} rewrite ^/a /b;", "target a {} location {} x"]
 )
-def test_reading_goes_on_behind_them(text):
-    """What follows on the same line is not read from the line's beginning again."""
+def test_text_behind_foreign_text_is_read_once(text):
+    """Reading continues behind foreign text on the same line, and ends."""
     assert complaints(text)
 
 
@@ -565,42 +564,42 @@ _PIECES = [
 
 
 @given(st.lists(st.tuples(st.sampled_from(_PIECES), st.sampled_from(["", " ", "\n"])), max_size=25))
-def test_no_mixture_makes_reading_fail(pieces):
-    """Whatever stands between whatever, reading ends."""
+def test_any_mixture_of_pieces_is_read(pieces):
+    """Reading ends without an exception for any mixture of rules and foreign lines."""
     parsed("".join(map("".join, pieces)))
 
 
 @pytest.mark.parametrize("comment", ["// c", "/* c */", "/* c\n c */", "-- c", "/* c", "/*/"])
-def test_other_comment_is_passed(comment):
-    """Comments of other languages, on lines of their own, are named and skipped."""
+def test_comment_of_another_language_is_skipped(comment):
+    """A comment of another language on its own lines is reported and skipped."""
     text = f'rewrite `^/a` -> "/b"\n{comment}\nrewrite `^/c` -> "/d"'
     assert complaints_about(text) == [(f"`{comment[:2]}` does not begin a comment", _COMMENT)]
     assert kept(text) == ["^/a", "^/c"]
 
 
-def test_terminators_are_passed():
-    """A semicolon is named each time, and ends nothing."""
+def test_semicolons_are_skipped():
+    """Each semicolon is reported, and ends no statement."""
     text = 'rewrite `^/a`; -> "/b"; ;'
-    cure = "remove it: statements need no terminator"
-    assert complaints_about(text) == [("unexpected `;`", cure)] * 3
+    advice = "remove it: statements need no terminator"
+    assert complaints_about(text) == [("unexpected `;`", advice)] * 3
     assert kept(text) == ["^/a"]
 
 
-def test_marks_of_a_merge_conflict_are_called_so():
-    """Both sides are read, and each mark is named."""
+def test_marks_of_a_merge_conflict_are_reported():
+    """Each mark of a merge conflict is reported, and the statements of both sides are read."""
     text = '<<<<<<< HEAD\nrewrite `^/a` -> "/b"\n||||||| base\n=======\nrewrite `^/c` -> "/d"\n>>>>>>> other'
-    cure = "resolve the conflict and remove its markers"
+    advice = "resolve the conflict and remove its markers"
     marks = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")
-    assert complaints_about(text) == [(f"merge conflict marker `{mark}`", cure) for mark in marks]
+    assert complaints_about(text) == [(f"merge conflict marker `{mark}`", advice) for mark in marks]
     assert kept(text) == ["^/a", "^/c"]
 
 
 @pytest.mark.parametrize("text", [">>>>>>>>", "rewrite =======", "=======x"])
-def test_what_only_resembles_a_mark_is_none(text):
-    """A mark has seven characters and stands at the beginning of a line."""
+def test_similar_text_is_not_a_merge_mark(text):
+    """A mark of a merge conflict has seven characters and stands at the beginning of a line."""
     assert not any("merge conflict" in message for message, _ in complaints_about(text))
 
 
-def test_a_word_of_a_first_line_that_was_left_out_is_not_taken_back():
-    """The line below is told as what it is."""
+def test_broken_line_below_a_broken_first_line_is_reported():
+    """The line below an incomplete first line is reported as it is."""
     assert complaints('target rewrite\nserver: {\n"x"')

@@ -43,8 +43,8 @@ def test_an_empty_block_is_a_target_without_rules():
         ("go", "`/x/{{ .Key }}`", "/x//a"),
     ],
 )
-def test_each_dialect_has_its_templates(dialect, template, result):
-    """The word before a template names its dialect."""
+def test_the_word_before_a_template_names_its_dialect(dialect, template, result):
+    """A template is compiled in the dialect that the word before it names, or as a plain template."""
     rules = _compiled(f"target a {{ rewrite `^/(.*)$` -> {dialect} {template} }}").rule_sets["a"]
     assert rules.rewrite("/a").key == result
 
@@ -62,7 +62,7 @@ def test_two_rewrites_of_a_target_cannot_have_one_name():
     assert (note.message, note.span.place) == ("the first is here", "site.rules:2:9")
 
 
-def test_names_of_different_targets_do_not_meet():
+def test_rewrites_of_different_targets_may_have_one_name():
     """A name must be unique within its target only."""
     assert _compiled('target a { rewrite n `1` -> "/" } target b { rewrite n `1` -> "/" }').diagnostics == ()
 
@@ -87,8 +87,8 @@ def test_names_of_different_targets_do_not_meet():
         (r'"\u00e9\\q"', "site.rules:2:16", r"\\q", r"invalid escape `\q`", None),
     ],
 )
-def test_a_bad_source_is_reported_at_the_character_that_is_wrong(source, place, text, message, help):
-    """The place is exact even if the string has escapes."""
+def test_a_bad_source_is_reported_at_the_wrong_characters(source, place, text, message, help):
+    """A mistake in a source has its exact place in the file, even behind an escape of a string."""
     diagnostic = _diagnostic(f'rewrite {source} -> "/"')
     assert diagnostic.span is not None
     assert (diagnostic.code, diagnostic.message, diagnostic.place) == ("bad-source", message, place)
@@ -104,8 +104,8 @@ def test_a_bad_source_is_reported_at_the_character_that_is_wrong(source, place, 
         (r'jinja "/\u00e9{{ groups.y }}"', "site.rules:2:32", "groups.y", "the source has no group `y`"),
     ],
 )
-def test_a_bad_template_is_reported_at_the_character_that_is_wrong(template, place, text, message):
-    """The place is that in the file."""
+def test_a_bad_template_is_reported_at_the_wrong_characters(template, place, text, message):
+    """A mistake in a template has its exact place in the file, even behind an escape of a string."""
     diagnostic = _diagnostic(f"rewrite `(?P<x>a)` -> {template}".replace(" (", "("))
     assert diagnostic.span is not None
     assert (diagnostic.code, diagnostic.message, diagnostic.span.text) == ("bad-template", message, text)
@@ -113,7 +113,7 @@ def test_a_bad_template_is_reported_at_the_character_that_is_wrong(template, pla
 
 
 @pytest.mark.parametrize(
-    ("template", "texts"),
+    ("template", "marked"),
     [
         ("go `/{{ nofunc }}{{ .Key }}/{{ .Key | alsonot }}`", ["nofunc", "alsonot"]),
         ("jinja `/{{ usr }}{{ key|nofilter }}{{ groups.y }}`", ["usr", "nofilter", "groups.y"]),
@@ -125,23 +125,23 @@ def test_a_bad_template_is_reported_at_the_character_that_is_wrong(template, pla
             ["nofunc", "$x", "Kye", "+", "upper .Key .Key"],
         ),
         ("jinja `/{{ usr | nofilter }}{{ key + }}{{ groups.y }}`", ["usr", "nofilter", "}}", "groups.y"]),
-        # Other actions may depend on one that assigns or branches, so it is not left out.
+        # An action that assigns or branches is kept, because other actions may depend on it.
         ("go `/{{ $x := nofunc }}{{ $x + 1 }}{{ if 1 + 2 }}{{ end }}{{ $y }}`", ["+", "+"]),
     ],
 )
-def test_one_run_finds_all_mistakes_of_a_template(template, texts):
-    """A mistake hides neither those of its own action nor those that come after it."""
-    found = _compiled(f"target site {{ rewrite `(?P<x>a)` -> {template} }}").diagnostics
-    assert [each.span.text for each in found] == texts
+def test_one_run_finds_all_mistakes_of_a_template(template, marked):
+    """A mistake hides neither other mistakes of its action nor mistakes of later actions."""
+    diagnostics = _compiled(f"target site {{ rewrite `(?P<x>a)` -> {template} }}").diagnostics
+    assert [diagnostic.span.text for diagnostic in diagnostics] == marked
 
 
-def test_very_many_mistakes_of_a_template_are_not_all_reported():
-    """Ten are enough to begin with."""
+def test_at_most_ten_mistakes_of_a_template_are_reported():
+    """A template with thirty mistakes has ten diagnostics."""
     assert len(_compiled("target site { rewrite `a` -> go `/" + "{{ nofunc }}" * 30 + "` }").diagnostics) == 10
 
 
 def test_a_rewrite_with_a_mistake_is_left_out_and_counted():
-    """The other rewrites keep the numbers that their author counts."""
+    """The rewrites after one with a mistake keep the numbers that they have in the file."""
     rules = _compiled('target a { rewrite `(` -> "/" rewrite `a` -> jinja "{{" rewrite `b` -> "/" }')
     assert [rewrite.label for rewrite in rules.rule_sets["a"].rewrites] == ["#3"]
     assert len(rules.diagnostics) == 2
@@ -161,19 +161,19 @@ def test_dialects_that_no_file_uses_are_not_imported():
     assert "jinja2" not in result.stdout
 
 
-def test_what_is_known_is_not_compiled_again():
+def test_known_rewrites_are_not_compiled_again():
     """A rewrite with the same source, dialect and template keeps its compiled pattern and template."""
     before = _compiled('target a { rewrite `1` -> "/1" rewrite `2` -> "/2" }').rule_sets
-    texts = 'target a { rewrite `0` -> "/0" rewrite new `1` -> "/1" rewrite `2` -> jinja "/2" }'
-    after = compile_documents([document(texts)], before).rule_sets["a"].rewrites
+    text = 'target a { rewrite `0` -> "/0" rewrite new `1` -> "/1" rewrite `2` -> jinja "/2" }'
+    after = compile_documents([document(text)], before).rule_sets["a"].rewrites
     assert after[1].pattern is before["a"].rewrites[0].pattern
     assert after[1].template is before["a"].rewrites[0].template
     assert (after[1].name, after[1].number) == ("new", 2)
     assert after[2].dialect is not before["a"].rewrites[1].dialect
 
 
-def test_what_is_known_changes_nothing():
-    """The result does not depend on what was known before."""
+def test_known_rule_sets_do_not_change_the_result():
+    """Files compile to the same rule sets and diagnostics with and without known rule sets."""
     before = _compiled('target a { rewrite `^/1$` -> "/1" rewrite `^/2$` -> "/2" }').rule_sets
     text = (
         'target a { rewrite `^/2$` -> "/2" rewrite `(` -> "/x" rewrite `^/1$` -> "/1" } target b { rewrite `.` -> "/" }'
@@ -181,37 +181,37 @@ def test_what_is_known_changes_nothing():
     assert compile_documents([document(text)], before) == _compiled(text)
 
 
-def _unknown(text, *names):
+def _unknown_targets(text, *names):
     return list(unknown_targets([parse(SourceFile("site.rules", text)).document], names))
 
 
-def test_known_targets_are_in_order():
+def test_known_targets_are_not_reported():
     """A target that the configuration names is not reported."""
-    assert _unknown("target site {}", "site", "team") == []
+    assert _unknown_targets("target site {}", "site", "team") == []
 
 
-def test_misspelt_target_is_reported_with_what_was_meant():
-    """A similar name is suggested, with a fix."""
-    (found,) = _unknown("target sit {}", "site", "team")
-    assert (found.code, found.span.text, found.help) == ("unknown-target", "sit", "did you mean `site`?")
-    assert [(fix.edits[0].text, fix.safety) for fix in found.fixes] == [("site", Safety.UNSAFE)]
+def test_misspelt_target_is_reported_with_a_suggestion():
+    """An unknown target has a similar configured name as its suggestion, and a fix that inserts it."""
+    (diagnostic,) = _unknown_targets("target sit {}", "site", "team")
+    assert (diagnostic.code, diagnostic.span.text, diagnostic.help) == ("unknown-target", "sit", "did you mean `site`?")
+    assert [(fix.edits[0].text, fix.safety) for fix in diagnostic.fixes] == [("site", Safety.UNSAFE)]
 
 
-def test_name_that_needs_quotes_gets_them():
-    """The fix quotes the name if that is necessary."""
-    (found,) = _unknown("target annsfiles {}", "ann's files")
-    assert found.fixes[0].edits[0].text == '"ann\'s files"'
+def test_the_fix_of_a_target_quotes_a_name_if_necessary():
+    """The fix writes a name with a space and an apostrophe between quotes."""
+    (diagnostic,) = _unknown_targets("target annsfiles {}", "ann's files")
+    assert diagnostic.fixes[0].edits[0].text == '"ann\'s files"'
 
 
-def test_strange_target_is_reported_where_targets_are_named():
-    """A name that is like no target's has a help but no fix."""
-    (found,) = _unknown("target shop {}", "site")
-    assert found.help == "name it in `targets` of the configuration"
-    assert found.fixes == ()
+def test_an_unknown_target_without_a_similar_name_has_no_fix():
+    """The help of a target without a similar configured name names the option `targets`."""
+    (diagnostic,) = _unknown_targets("target shop {}", "site")
+    assert diagnostic.help == "name it in `targets` of the configuration"
+    assert diagnostic.fixes == ()
 
 
 def test_go_templates_may_call_the_helpers_of_their_target():
-    """Helpers belong to a target; a compiled rule is reused if its helpers are the same."""
+    """A Go template calls a helper of its target, and is compiled again if the helpers change."""
     text = 'target a { rewrite `^/x$` -> go `/{{ template "name" . }}` }'
     helpers = {"a": ('{{ define "name" }}one{{ end }}',)}
     first = compile_documents([document(text)], helpers=lambda name: helpers[name]).rule_sets
@@ -219,5 +219,5 @@ def test_go_templates_may_call_the_helpers_of_their_target():
     again = compile_documents([document(text)], first, lambda name: helpers[name]).rule_sets
     assert again["a"].rewrites[0].template is first["a"].rewrites[0].template
     helpers["a"] = ('{{ define "name" }}two{{ end }}',)
-    other = compile_documents([document(text)], first, lambda name: helpers[name]).rule_sets
-    assert other["a"].rewrite("/x").key == "/two"
+    changed = compile_documents([document(text)], first, lambda name: helpers[name]).rule_sets
+    assert changed["a"].rewrite("/x").key == "/two"

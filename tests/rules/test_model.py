@@ -28,8 +28,8 @@ from tornado_proxy.templates.template import TargetData, User
     "text",
     ["/", "/a", "/a/", "//a", "/a//b", "/...", "/a../b", "/..a", "/.hidden", "/a b+c%d?e#f", "/é中", "/a\u3000b", ""],
 )
-def test_what_can_be_named_can_be_a_key(text):
-    """Several slashes, dots within names, spaces and all scripts are valid."""
+def test_ordinary_and_unusual_keys_are_valid(text):
+    """Several slashes, dots within names, spaces and all scripts are valid in a key."""
     assert objection(text) is None
 
 
@@ -50,27 +50,27 @@ def test_what_can_be_named_can_be_a_key(text):
         ("/" + "é" * 513, "is longer than 1024 bytes"),
     ],
 )
-def test_what_no_key_may_hold_is_named(text, reason):
-    """The reason can end a sentence."""
+def test_an_invalid_key_has_a_reason(text, reason):
+    """The reason is a predicate, which follows the name of the key in a message."""
     assert objection(text) == reason
 
 
-def test_a_key_may_be_as_long_as_s3_takes_it():
-    """S3 does not count the leading slash."""
+def test_a_key_may_be_as_long_as_an_object_key_of_s3():
+    """A key may have as many bytes as an object key of S3, besides its leading slash."""
     assert objection("/" + "a" * LONGEST_OBJECT_KEY) is None
     assert objection("/" + "a" * (LONGEST_OBJECT_KEY + 1)) == "is longer than 1024 bytes"
 
 
 def test_a_path_may_be_of_any_length():
-    """A long path may have a short key, because the mount is removed."""
+    """The limit of a key does not hold for a path, because the mount is removed from it."""
     assert path_objection("/" + "a" * 5000) is None
     assert path_objection("/" + "a" * 5000 + "/..") == "contains a `.` or `..` segment"
 
 
 @given(st.lists(st.sampled_from(["a", ".", "..", "/", "b"])))
-def test_no_segment_of_dots_passes(parts):
-    """A valid key has no `.` or `..` segment."""
-    text = "".join(parts)
+def test_dot_segments_are_refused(pieces):
+    """A text is valid if and only if it has no `.` or `..` segment."""
+    text = "".join(pieces)
     assert (objection(text) is None) is (not {".", ".."} & set(text.split("/")))
 
 
@@ -89,14 +89,14 @@ def test_no_segment_of_dots_passes(parts):
         ("a\n", "contains a control character"),
     ],
 )
-def test_a_name_is_one_segment(name, objection):
-    """The name of a file or a user is one segment of a key."""
+def test_a_name_is_one_segment_of_a_key(name, objection):
+    """The name of a file or a user is one valid segment of a key."""
     assert segment_objection(name) == objection
 
 
 @pytest.mark.parametrize("host", ["", "www.example.com", "WWW.example.com:8080", "[::1]:80", "192.0.2.1", "a_b", "%41"])
-def test_what_a_host_header_may_hold_is_a_host(host):
-    """A host may have a port, and may be an address."""
+def test_names_and_addresses_are_valid_hosts(host):
+    """A host is a name or an address, with or without a port."""
     assert host_objection(host) is None
 
 
@@ -112,21 +112,21 @@ def test_what_a_host_header_may_hold_is_a_host(host):
         ("a\n", "contains a control character"),
     ],
 )
-def test_what_the_service_refuses_is_none(host, objection):
-    """The reason can end a sentence."""
+def test_an_invalid_host_has_a_reason(host, objection):
+    """The reason is a predicate, which follows the name of the host in a message."""
     assert host_objection(host) == objection
 
 
 @given(st.text("/.ab\x85\n\x7f\ud800é", max_size=8))
-def test_proofs_know_the_same_keys(text):
-    """The proofs and the rules agree on what a key is."""
+def test_proofs_and_rules_have_the_same_valid_keys(text):
+    """The proofs about sources and the rules agree about any text whether it is a valid key."""
     assert is_valid_key(text) == (text.startswith("/") and objection(text) is None)
 
 
-@pytest.mark.parametrize(("text", "real"), [("/" + "a" * (LONGEST_KEY - 1), True), ("/" + "a" * LONGEST_KEY, False)])
-def test_proofs_know_the_longest_key(text, real):
-    """The proofs and the rules agree on the longest key."""
-    assert ((objection(text) is None), is_valid_key(text)) == (real, real)
+@pytest.mark.parametrize(("text", "valid"), [("/" + "a" * (LONGEST_KEY - 1), True), ("/" + "a" * LONGEST_KEY, False)])
+def test_proofs_and_rules_have_the_same_longest_key(text, valid):
+    """The proofs about sources and the rules agree on the length of the longest key."""
+    assert ((objection(text) is None), is_valid_key(text)) == (valid, valid)
 
 
 REWRITE = compile_documents([document('target site { rewrite home `^/a$` -> "/b" }')]).rule_sets["site"].rewrites[0]
@@ -141,15 +141,15 @@ REWRITE = compile_documents([document('target site { rewrite home `^/a$` -> "/b"
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_an_error_names_the_rewrite_that_it_happened_in(error):
-    """The error names the rewrite and the reason."""
+def test_an_error_names_its_rewrite(error):
+    """An error has the rewrite that failed, and a reason."""
     assert isinstance(error, RewriteError)
     assert error.rewrite.label == "home"
     assert str(error)
 
 
-def test_a_refused_result_can_be_shown():
-    """The refused text is kept for explanations."""
+def test_an_error_keeps_the_refused_result():
+    """The error of a refused result has the text of the result."""
     assert RefusedResult("the result contains a control character", REWRITE, "/a\n").result == "/a\n"
 
 
@@ -158,14 +158,14 @@ def _rewrites(statement):
 
 
 @pytest.mark.parametrize(("name", "label"), [("press", "press"), ("", "#1")])
-def test_a_rewrite_is_called_by_its_name_or_its_number(name, label):
-    """Logs, metrics and `explain` show the name or the number."""
+def test_the_label_of_a_rewrite_is_its_name_or_its_number(name, label):
+    """A rewrite without a name is labelled with its number."""
     (rewrite,) = _rewrites(f'rewrite {name} `^/a$` -> "/b"')
     assert (rewrite.number, rewrite.label) == (1, label)
 
 
-def test_a_rewrite_knows_its_place():
-    """Its span runs from `rewrite` to the end of its template."""
+def test_a_rewrite_has_the_span_of_its_statement():
+    """The span of a rewrite runs from the word `rewrite` to the end of its template."""
     (rewrite,) = _rewrites('rewrite `^/a$` -> "/b"')
     assert rewrite.span.text == 'rewrite `^/a$` -> "/b"'
 
@@ -177,8 +177,8 @@ def rule_set(statements):
     return compiled.rule_sets["site"]
 
 
-def test_the_first_rewrite_that_matches_decides():
-    """Later rewrites are not tried, and the result is not rewritten again."""
+def test_the_first_matching_rewrite_is_used():
+    """Later rewrites are not tried, and a result is not rewritten again."""
     rules = rule_set(
         """
         rewrite first  `^/a$` -> "/b"
@@ -190,19 +190,19 @@ def test_the_first_rewrite_that_matches_decides():
     assert (rewritten.key, rewritten.rewrite and rewritten.rewrite.label) == ("/b", "first")
 
 
-def test_a_key_that_no_rewrite_matches_stays_as_it_is():
-    """A key that no rewrite matches is not checked."""
+def test_a_key_that_no_rewrite_matches_is_unchanged():
+    """A key that no rewrite matches is returned without a rewrite and captures."""
     rewritten = rule_set('rewrite `^/a$` -> "/b"').rewrite("/file.html")
     assert (rewritten.key, rewritten.rewrite, rewritten.captures) == ("/file.html", None, None)
 
 
-def test_the_whole_key_is_replaced_by_the_result():
-    """The part of the key that the source did not match is dropped."""
+def test_the_result_replaces_the_whole_key():
+    """The parts of the key that the source did not match are dropped."""
     assert rule_set('rewrite `b` -> "/x"').rewrite("/abc").key == "/x"
 
 
-def test_captures_are_shown_with_the_result():
-    """The result has the text of each group."""
+def test_a_rewritten_key_has_its_captures():
+    """The captures of the match are returned with the rewritten key."""
     rewritten = rule_set('rewrite `^/(?P<name>[^/]+)$` -> "/x/$name"').rewrite("/a")
     assert rewritten.captures is not None
     assert (rewritten.key, rewritten.captures.groups) == ("/x/a", ("/a", "a"))
@@ -221,8 +221,8 @@ def test_captures_are_shown_with_the_result():
         ("/x//y", "/a", "GET", "/x//y"),
     ],
 )
-def test_slashes_are_completed_and_otherwise_kept(template, key, method, result):
-    """A leading slash is added, a directory stays a directory, and several slashes stay."""
+def test_slashes_are_added_and_kept(template, key, method, result):
+    """A leading slash is added, a directory stays a directory, and repeated slashes stay."""
     assert rule_set(f'rewrite `^/a/?$` -> "{template}"').rewrite(key, method=method).key == result
 
 
@@ -236,55 +236,55 @@ def test_slashes_are_completed_and_otherwise_kept(template, key, method, result)
         ('"/' + "x" * 1025 + '"', "the result is longer than 1024 bytes", "/" + "x" * 1025),
     ],
 )
-def test_a_result_that_can_be_no_key_is_refused(template, message, result):
-    """A template's result is checked like a requested path."""
+def test_a_result_that_is_not_a_valid_key_is_refused(template, message, result):
+    """The result of a template is checked as the path of a request is."""
     with pytest.raises(RefusedResult) as caught:
         rule_set(f"rewrite bad `^/a$` -> {template}").rewrite("/a")
     assert (str(caught.value), caught.value.result, caught.value.rewrite.label) == (message, result, "bad")
 
 
 def test_a_template_that_reads_a_user_needs_one():
-    """If nobody is signed in, the request is refused."""
+    """A template that reads the user fails with `UserRequired` if nobody is signed in."""
     rules = rule_set('rewrite `^/home` -> jinja "/users/{{ user.username }}"')
     assert rules.rewrite("/home", user="ann").key == "/users/ann"
     with pytest.raises(UserRequired, match=r"reads `user.username`, but nobody is signed in"):
         rules.rewrite("/home")
 
 
-def test_a_template_that_fails_says_why():
-    """Any other failure of a template is a mistake in the rules."""
+def test_a_failed_template_has_a_reason():
+    """A template that fails for another reason raises `TemplateFailed` with this reason."""
     with pytest.raises(TemplateFailed, match="missing header `X-Tenant`"):
         rule_set("rewrite `^/a$` -> jinja \"/{{ request.headers['X-Tenant'] }}\"").rewrite("/a")
 
 
-def test_templates_see_what_a_caller_passes_of_the_request():
+def test_templates_read_the_arguments_of_the_caller():
     """Method, host, headers, user and target reach the template."""
     rules = rule_set(
         "rewrite `^/a$` -> jinja `/{{ request.method }}/{{ request.host }}/{{ request.headers.x }}"
         "/{{ user.email }}/{{ target.name }}/{{ request.path }}`"
     )
-    told = {"method": "PUT", "host": "h", "headers": (("X", "y"),), "user": User("ann", email="e")}
-    assert rules.rewrite("/a", **told).key == "/PUT/h/y/e/site//a"
-    assert rules.rewrite("/a", **told, target=TargetData("other")).key == "/PUT/h/y/e/other//a"
+    arguments = {"method": "PUT", "host": "h", "headers": (("X", "y"),), "user": User("ann", email="e")}
+    assert rules.rewrite("/a", **arguments).key == "/PUT/h/y/e/site//a"
+    assert rules.rewrite("/a", **arguments, target=TargetData("other")).key == "/PUT/h/y/e/other//a"
 
 
-def test_a_rewrite_without_a_name_goes_by_its_number():
-    """Numbers begin with one, and a rewrite has its place in the file."""
+def test_rewrites_are_numbered_from_one():
+    """The number of a rewrite is that of its statement in the target, and its span is in the file."""
     first, second = rule_set('rewrite `a` -> "/"\nrewrite home `b` -> "/"').rewrites
     assert (first.label, second.label) == ("#1", "home")
     assert (first.span.place, second.span.place) == ("site.rules:2:1", "site.rules:3:1")
 
 
-def test_rule_sets_that_say_the_same_are_equal():
-    """Equality ignores places, so the edit of a comment changes nothing."""
+def test_rule_sets_are_compared_without_places():
+    """Rule sets with the same rewrites are equal, wherever the rewrites stand in their files."""
     assert rule_set('rewrite `a` -> "/b"') == rule_set('# moved\nrewrite `a` ->\n"/b"')
     assert rule_set('rewrite `a` -> "/b"') != rule_set('rewrite `a` -> "/c"')
     assert RuleSet("site") == rule_set("")
 
 
 @given(st.text(max_size=8), st.text(st.characters(exclude_categories=["Cs"]), max_size=8))
-def test_whatever_a_user_and_a_key_hold_the_result_can_be_a_key(username, name):
-    """A result is either a valid key or refused."""
+def test_a_result_is_a_valid_key_for_any_user_and_key(username, name):
+    """For any user name and key, the result is a valid key or refused."""
     rules = rule_set("rewrite `(?s)^/(.*)$` -> jinja `/{{ user.username }}/{{ groups[1] }}`")
     try:
         key = rules.rewrite(f"/{name}", user=username).key
@@ -306,8 +306,8 @@ def _mistakes(text):
     return [(mistake.message, mistake.span.text, mistake.help) for mistake in compiled]
 
 
-def test_a_test_without_clauses_is_a_get_by_nobody():
-    """A test without clauses has the defaults."""
+def test_a_test_without_clauses_is_an_anonymous_get():
+    """A test without clauses has the method GET, and no user, host and headers."""
     test = _test('test "/a" -> "/b"')
     assert (test.key, test.method, test.user, test.host, test.headers, test.expected) == (
         "/a",
@@ -319,8 +319,8 @@ def test_a_test_without_clauses_is_a_get_by_nobody():
     )
 
 
-def test_clauses_tell_of_the_request():
-    """Method, host and headers are used, repeated headers in their order."""
+def test_clauses_describe_the_request():
+    """A test has the method, the host and the headers of its clauses, with repeated headers in order."""
     test = _test('test "/a" method PUT host "h" header "X" "1" header "x" "2" -> unchanged')
     assert (test.method, test.host, test.headers) == ("PUT", "h", (("X", "1"), ("x", "2")))
     assert test.expected is Verdict.UNCHANGED
@@ -336,7 +336,7 @@ def test_clauses_tell_of_the_request():
         ('as ann user-groups "x" email "e"', User("ann", "HEADER", "e", ("x",))),
     ],
 )
-def test_a_user_has_what_the_clauses_give(clauses, user):
+def test_clauses_describe_the_user(clauses, user):
     """Groups are separated by commas; a user with an email address or groups is a header user."""
     assert _test(f'test "/a" {clauses} -> error').user == user
 
@@ -443,11 +443,12 @@ def test_a_user_has_what_the_clauses_give(clauses, user):
         ),
     ],
 )
-def test_a_test_that_cannot_be_run_says_why(text, mistakes):
-    """Every mistake of a test is reported, at its word."""
+def test_a_test_that_cannot_be_run_has_all_its_mistakes(text, mistakes):
+    """Each mistake of a test has a message, its place and help; the help of the product is not compared where the column has `None`."""
     found = _mistakes(text)
     expected = [
-        (message, place, cure or shown) for (message, place, cure), (_, _, shown) in zip(mistakes, found, strict=True)
+        (message, place, advice or actual)
+        for (message, place, advice), (_, _, actual) in zip(mistakes, found, strict=True)
     ]
     assert found == expected
 
@@ -466,15 +467,15 @@ def _outcome(test, target=None):
     return evaluate(rule_set, rule_set.tests[0], target)
 
 
-def test_the_expected_key_passes():
-    """A test passes if the rules make the expected key, and names the rewrite."""
+def test_a_test_passes_with_its_expected_key():
+    """A test passes if the rules make the expected key, and its outcome has the rewrite."""
     outcome = _outcome('"/old/a.txt" -> "/new/a.txt"')
     assert outcome.passed
     assert outcome.rewrite is not None
     assert outcome.rewrite.label == "moved"
 
 
-def test_another_key_fails():
+def test_a_test_fails_with_another_key():
     """A test fails if the rules make another key."""
     assert not _outcome('"/old/a.txt" -> "/new/b.txt"').passed
 
@@ -486,13 +487,13 @@ def test_unchanged_means_that_no_rewrite_matched():
     assert _outcome('"/same" -> "/same"').passed
 
 
-def test_a_key_that_nothing_matched_may_be_expected_by_name():
-    """Only the final key counts, even if no rewrite made it."""
+def test_an_unchanged_key_may_be_the_expected_key():
+    """A test that expects its own key passes if no rewrite matches."""
     assert _outcome('"/else" -> "/else"').passed
 
 
-def test_an_error_is_expected_or_a_failure():
-    """A template that fails passes a test that expects it, fails any other, and names its rewrite."""
+def test_a_test_may_expect_an_error():
+    """A failing template passes a test that expects an error, and fails any other test."""
     assert _outcome('"/mine" -> error').passed
     outcome = _outcome('"/mine" -> "/ann"')
     assert not outcome.passed
@@ -500,16 +501,16 @@ def test_an_error_is_expected_or_a_failure():
     assert outcome.rewrite is outcome.got.rewrite
 
 
-def test_an_error_that_does_not_come_is_a_failure():
-    """A test that expects an error fails if there is a key."""
+def test_a_test_that_expects_an_error_fails_with_a_key():
+    """A test that expects an error fails if the rules make a key."""
     assert not _outcome('"/mine" as "ann" -> error').passed
 
 
-def test_the_target_is_known_by_its_name_alone():
-    """Without a configuration a template sees the target's name, and the key is the whole path."""
+def test_a_target_without_a_configuration_has_its_name_only():
+    """Without a configuration, templates read the name of the target, and the whole path is the key."""
     assert _outcome('"/where" -> "/site/where"').passed
 
 
-def test_a_configured_target_is_seen_with_its_mount():
-    """With a configuration a template sees the path below the first mount."""
+def test_a_configured_target_has_its_mount():
+    """With a configuration, templates read a path that begins with the first mount of the target."""
     assert _outcome('"/where" -> "/site/docs/where"', TargetData("site", mount_paths=("/docs/", "/d/"))).passed

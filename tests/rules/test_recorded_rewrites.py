@@ -1,4 +1,4 @@
-"""Whole rewrites as s3-proxy makes them, recorded: which rule is used, and what it makes of the key."""
+"""Rewrites of s3-proxy that were recorded: the rule that matched, and the key that it made."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ SPAN = Span(SourceFile("recorded", ""), 0, 0)
 
 
 def _compiled(vector):
-    """The rules as a document would say them."""
+    """Compiles the rules of a vector as those of a document."""
     statements = tuple(
         RewriteStatement(
             None, Literal(rule["source"], SPAN), DIALECTS[rule["targetType"]], Literal(rule["target"], SPAN), SPAN
@@ -40,20 +40,20 @@ def _data(vector):
 
 
 def _outcome(vector):
-    """The raw result and the number of the rule, or the error, as the recording tells them."""
+    """Returns the raw result and the index of the rule, or `error`, in the form of the recording."""
     compiled = _compiled(vector)
     if compiled.diagnostics:
         return "error"
     try:
-        found = compiled.rule_sets["site"].apply(_data(vector))
+        rewritten = compiled.rule_sets["site"].apply(_data(vector))
     except RefusedResult as error:
         return error.result, error.rewrite.number - 1
     except RewriteError:
         return "error"
-    return (vector["key"], -1) if found.rewrite is None else (found.result, found.rewrite.number - 1)
+    return (vector["key"], -1) if rewritten.rewrite is None else (rewritten.result, rewritten.rewrite.number - 1)
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
-def test_recorded_rewrites_come_out_the_same(vector):
-    """The first matching rule is used, and its raw result is that of s3-proxy; a mistake at load is an error."""
+def test_rewrites_are_those_of_s3_proxy(vector):
+    """The matching rule and its raw result are those of s3-proxy, and a mistake at load is an error."""
     assert _outcome(vector) == ("error" if vector.get("error") else (vector["expect"], vector["rule"]))
