@@ -11,7 +11,7 @@ def command(tmp_path, monkeypatch, capsys) -> CommandLine:
 
 
 @pytest.fixture(autouse=True)
-def terminal(monkeypatch):
-    """What the environment says of a terminal is the test's own."""
+def no_terminal_variables(monkeypatch):
+    """Removes the variables of the environment that describe a terminal, so that each test sets its own."""
     for name in ("TERM", "NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)

@@ -1,4 +1,4 @@
-"""`tornado-proxy completion`: what the shells offer once they have read its scripts."""
+"""Tests `tornado-proxy completion`: the shells read its scripts and complete command lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHELLS = ["bash", "zsh", "fish"]
 
 @pytest.fixture
 def script(command, tmp_path):
-    """Writes the script for a shell to a file, which it returns."""
+    """Returns a function that writes the script for a shell to a file and returns its path."""
 
     def write(shell):
         path = tmp_path / f"script.{shell}"
@@ -30,36 +30,38 @@ def script(command, tmp_path):
 
 @pytest.fixture
 def complete(script):
-    """What bash offers for a command line, split into words as bash does, the last of which is being typed."""
+    """Returns a function that lists what bash offers for the last of the given words."""
     path = script("bash")
     Path("rules").mkdir()
     Path("read me.txt").write_text("")
 
     def run(*words):
-        typed = " ".join(f"'{word}'" for word in ("tornado-proxy", *words))
-        ask = f'source "$1"; COMP_WORDS=({typed}); COMP_CWORD={len(words)}; _tornado_proxy 2>/dev/null; printf "%s\\n" "${{COMPREPLY[@]}}"'
-        done = subprocess.run(["bash", "-c", ask, "bash", str(path)], capture_output=True, text=True, check=True)
-        assert done.stderr == ""
-        return done.stdout.split("\n")[:-1]
+        command_line = " ".join(f"'{word}'" for word in ("tornado-proxy", *words))
+        completion_script = f'source "$1"; COMP_WORDS=({command_line}); COMP_CWORD={len(words)}; _tornado_proxy 2>/dev/null; printf "%s\\n" "${{COMPREPLY[@]}}"'
+        result = subprocess.run(
+            ["bash", "-c", completion_script, "bash", str(path)], capture_output=True, text=True, check=True
+        )
+        assert result.stderr == ""
+        return result.stdout.split("\n")[:-1]
 
     return run
 
 
 def test_commands_are_completed(complete):
-    """All of them, and the options of the bare command."""
+    """All commands are offered for an empty word, and the options of the bare command for `--`."""
     assert complete("") == list(COMMANDS)
     assert complete("ex") == ["explain"]
     assert complete("--v") == ["--version"]
 
 
 def test_options_of_a_command_are_completed(complete):
-    """Those that begin as what was typed."""
+    """Only the options that begin with the typed text are offered."""
     assert complete("diff", "old", "new", "--re") == ["--requests"]
     assert complete("fmt", "--d") == ["--diff"]
 
 
-def test_values_that_are_one_of_a_few_are_completed(complete):
-    """After an option, with `=` or a space in between."""
+def test_values_of_an_option_with_choices_are_completed(complete):
+    """The choices of an option are offered after `=` and after a space."""
     assert complete("diff", "--format", "") == ["text", "json", "markdown"]
     assert complete("diff", "--format", "=", "m") == ["markdown"]
     assert complete("diff", "--format", "=") == ["text", "json", "markdown"]
@@ -67,41 +69,41 @@ def test_values_that_are_one_of_a_few_are_completed(complete):
     assert complete("completion", "f") == ["fish"]
 
 
-def test_files_are_completed_where_files_are_meant(complete):
-    """As values and as arguments; a space in a name does not end it."""
+def test_files_are_completed_where_an_option_or_argument_takes_a_file(complete):
+    """A file whose name contains a space is offered as one word."""
     assert sorted(complete("explain", "--config", "r")) == ["read me.txt", "rules"]
     assert complete("explain", "--config", "=", "ru") == ["rules"]
     assert complete("lint", "--fix", "ru") == ["rules"]
     assert complete("diff", "old", "ru") == ["rules"]
 
 
-def test_nothing_is_offered_where_nothing_is_known(complete):
-    """A name that anybody may choose; a request's path, which is not a file's."""
+def test_no_file_is_offered_for_a_name_or_a_request_path(complete):
+    """The user's name and the path of a request are free text, so files would be wrong."""
     assert complete("explain", "--user", "r") == [""]
     assert complete("explain", "r") == [""]
 
 
-def test_bash_takes_the_script_for_the_program(script):
-    """Bash asks our function, which knows `=`, and not shtab's."""
-    done = subprocess.run(
+def test_bash_completes_the_program_with_our_function(script):
+    """Bash calls our function, which handles `=`, instead of the one that shtab generates."""
+    result = subprocess.run(
         ["bash", "-c", f"source {script('bash')}; complete -p tornado-proxy"],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout == "complete -F _tornado_proxy tornado-proxy\n"
+    assert result.stdout == "complete -F _tornado_proxy tornado-proxy\n"
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_a_shell_can_read_its_script(shell, script):
-    """The shell's own parser finds nothing wrong."""
+def test_a_shell_can_parse_its_script(shell, script):
+    """The shell's own parser reports no error."""
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
     subprocess.run([shell, "-n", str(script(shell))], check=True)
 
 
 def test_zsh_finds_the_function_that_the_installed_file_calls(script):
-    """The file in the wheel asks the program for the script, and calls the function that it defines."""
+    """The file in the wheel loads the script from the program and calls the function that the script defines."""
     installed = (ROOT / "packaging" / "completions" / "_tornado-proxy").read_text()
     assert installed.splitlines()[-1] == '_shtab_tornado_proxy "$@"'
     assert "\n_shtab_tornado_proxy() {\n" in script("zsh").read_text()
@@ -119,26 +121,26 @@ def test_zsh_finds_the_function_that_the_installed_file_calls(script):
         ("lint r", ["rules/"]),
     ],
 )
-def test_fish_completes(words, offered, script, tmp_path):
-    """The shell itself is asked what it offers, and files are among it only where one belongs."""
+def test_fish_completes_words(words, offered, script, tmp_path):
+    """Fish offers files only where a command takes a file."""
     path = script("fish")
     (tmp_path / "rules").mkdir()
     environment = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
-    asked = f"source {path}; complete -C 'tornado-proxy {words}'"
-    done = subprocess.run(
-        ["fish", "-c", asked], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    completion_script = f"source {path}; complete -C 'tornado-proxy {words}'"
+    result = subprocess.run(
+        ["fish", "-c", completion_script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
     )
-    assert sorted(line.partition("\t")[0] for line in done.stdout.splitlines()) == offered
+    assert sorted(line.partition("\t")[0] for line in result.stdout.splitlines()) == offered
 
 
-def _described(*words, **settings):
-    action = argparse.ArgumentParser(add_help=False).add_argument(*words, **settings)
+def _annotated_action(*words, **options):
+    action = argparse.ArgumentParser(add_help=False).add_argument(*words, **options)
     _describe(action)
     return action
 
 
 @pytest.mark.parametrize(
-    ("words", "settings", "is_file"),
+    ("words", "options", "is_file"),
     [
         (["--flag"], {"action": "store_true"}, False),
         (["--file"], {"type": Path}, True),
@@ -148,6 +150,6 @@ def _described(*words, **settings):
         (["--name"], {}, False),
     ],
 )
-def test_which_arguments_are_files_is_seen_from_how_they_are_declared(words, settings, is_file):
-    """By type, or as the places of commands that also take something else."""
-    assert hasattr(_described(*words, **settings), "complete") is is_file
+def test_arguments_are_completed_with_files_by_their_declaration(words, options, is_file):
+    """An argument takes files if its type is a path, or if its placeholder is OLD, NEW or several PATHs."""
+    assert hasattr(_annotated_action(*words, **options), "complete") is is_file

@@ -1,4 +1,4 @@
-"""`tornado-proxy config show` and `convert`."""
+"""Tests `tornado-proxy config show` and `convert`."""
 
 import json
 from pathlib import Path
@@ -19,54 +19,54 @@ targets:
 
 
 @pytest.fixture
-def written(command):
-    """A configuration."""
+def configuration(command):
+    """Writes a configuration to the current directory."""
     Path("proxy.yaml").write_text(CONFIGURATION)
 
 
-def test_defaults_are_filled_in(command, written):
-    """Every option is there, by its name in the file."""
-    done = command("config", "show", "--config", "proxy.yaml")
-    shown = yaml.safe_load(done.out)
-    assert done.status == 0
-    assert (shown["server"]["port"], shown["targets"]["site"]["mount"]) == (8080, {"host": "", "path": ["/"]})
+def test_defaults_are_shown(command, configuration):
+    """Every option is shown with its value, by its name in the file."""
+    result = command("config", "show", "--config", "proxy.yaml")
+    values = yaml.safe_load(result.out)
+    assert result.status == 0
+    assert (values["server"]["port"], values["targets"]["site"]["mount"]) == (8080, {"host": "", "path": ["/"]})
 
 
-def test_secrets_are_left_out(command, written):
-    """The output has their sources instead."""
-    done = command("config", "show", "--config", "proxy.yaml")
-    assert "not-to-be-shown" not in done.out
-    pair = yaml.safe_load(done.out)["targets"]["site"]["bucket"]["credentials"]
+def test_secrets_are_not_shown(command, configuration):
+    """The output has the source of each secret instead of its value."""
+    result = command("config", "show", "--config", "proxy.yaml")
+    assert "not-to-be-shown" not in result.out
+    pair = yaml.safe_load(result.out)["targets"]["site"]["bucket"]["credentials"]
     assert pair["secretKey"] == {"secret": "the environment variable `SECRET`"}
 
 
-def test_programs_read_json(command, written):
-    """Both forms hold the same."""
+def test_json_and_yaml_show_the_same_values(command, configuration):
+    """Both formats have the same content."""
     plain = yaml.safe_load(command("config", "show", "--config", "proxy.yaml").out)
     assert json.loads(command("config", "show", "--config", "proxy.yaml", "--format", "json").out) == plain
 
 
-def test_mistakes_are_shown_instead(command):
-    """Status 1, and the diagnostics."""
+def test_an_invalid_configuration_is_not_shown(command):
+    """The diagnostics are printed, and the status is 1."""
     Path("proxy.yaml").write_text("nonsense: 1\n")
-    done = command("config", "show", "--config", "proxy.yaml")
-    assert (done.status, done.out) == (1, "")
-    assert "unknown option `nonsense`" in done.err
+    result = command("config", "show", "--config", "proxy.yaml")
+    assert (result.status, result.out) == (1, "")
+    assert "unknown option `nonsense`" in result.err
 
 
-def test_a_configuration_that_is_not_there_is_a_failure(command):
-    """Status 2."""
+def test_a_missing_configuration_is_a_failure(command):
+    """The status is 2."""
     assert command("config", "show", "--config", "nowhere.yaml").status == 2
 
 
-SAME = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
+CONVERTIBLE = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
 
 
 @pytest.fixture
-def conf(tmp_path):
-    """A directory with a configuration in which nothing differs."""
+def s3_proxy_folder(tmp_path):
+    """Creates a directory with a configuration of s3-proxy that converts without differences."""
     (tmp_path / "conf").mkdir()
-    (tmp_path / "conf" / "a.yaml").write_text(SAME)
+    (tmp_path / "conf" / "a.yaml").write_text(CONVERTIBLE)
     return tmp_path / "conf"
 
 
@@ -74,46 +74,50 @@ def _convert(*words):
     return main(["convert", "s3-proxy", *map(str, words)])
 
 
-def test_what_is_carried_over_whole_is_clean(conf, tmp_path, capsys):
-    """The command writes configuration and report, and names both files."""
-    assert _convert(conf, "--out", tmp_path / "out") == ExitStatus.CLEAN
-    assert sorted(each.name for each in (tmp_path / "out").iterdir()) == ["report.md", "tornado-proxy.yaml"]
+def test_a_complete_conversion_is_clean(s3_proxy_folder, tmp_path, capsys):
+    """The command writes configuration and report, and prints the names of both files."""
+    assert _convert(s3_proxy_folder, "--out", tmp_path / "out") == ExitStatus.CLEAN
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["report.md", "tornado-proxy.yaml"]
     assert f"wrote {tmp_path / 'out' / 'tornado-proxy.yaml'}\n" in capsys.readouterr().out
 
 
-def test_what_needs_a_look_is_a_finding(conf, tmp_path, capsys):
-    """The report on standard output has its place."""
-    (conf / "b.yaml").write_text("tracing: {enabled: true}\n")
-    assert _convert(conf, "--out", tmp_path / "out") == ExitStatus.FINDINGS
-    assert f"{conf / 'b.yaml'}:1, `tracing`: " in capsys.readouterr().out
+def test_a_difference_in_behaviour_is_a_finding(s3_proxy_folder, tmp_path, capsys):
+    """The report on standard output has the position of the option."""
+    (s3_proxy_folder / "b.yaml").write_text("tracing: {enabled: true}\n")
+    assert _convert(s3_proxy_folder, "--out", tmp_path / "out") == ExitStatus.FINDINGS
+    assert f"{s3_proxy_folder / 'b.yaml'}:1, `tracing`: " in capsys.readouterr().out
 
 
-def test_the_report_is_there_for_programs(conf, tmp_path, capsys):
+def test_the_report_can_be_printed_as_json(s3_proxy_folder, tmp_path, capsys):
     """`--format json` prints one document."""
-    assert _convert(conf, "--out", tmp_path / "out", "--format", "json") == ExitStatus.CLEAN
+    assert _convert(s3_proxy_folder, "--out", tmp_path / "out", "--format", "json") == ExitStatus.CLEAN
     assert json.loads(capsys.readouterr().out)["complete"] is True
 
 
-def test_keys_are_read_as_asked(conf, tmp_path):
-    """`--keys-as documented` takes rules as they are."""
-    (conf / "b.yaml").write_text("targets: {site: {keyRewriteList: [{source: ^/a$, target: /b}]}}\n")
-    assert _convert(conf, "--out", tmp_path / "out") == ExitStatus.FINDINGS
-    assert _convert(conf, "--out", tmp_path / "out", "--keys-as", "documented", "--force") == ExitStatus.CLEAN
+def test_keys_are_read_as_documented_on_request(s3_proxy_folder, tmp_path):
+    """With `--keys-as documented` a rule converts without a difference."""
+    (s3_proxy_folder / "b.yaml").write_text("targets: {site: {keyRewriteList: [{source: ^/a$, target: /b}]}}\n")
+    assert _convert(s3_proxy_folder, "--out", tmp_path / "out") == ExitStatus.FINDINGS
+    assert (
+        _convert(s3_proxy_folder, "--out", tmp_path / "out", "--keys-as", "documented", "--force") == ExitStatus.CLEAN
+    )
     assert 'rewrite `^/a$` -> "/b"' in (tmp_path / "out" / "rules" / "site.rules").read_text()
 
 
-def test_nothing_is_replaced_unasked(conf, tmp_path, capsys):
-    """A second conversion needs `--force`."""
-    assert _convert(conf, "--out", tmp_path) == ExitStatus.CLEAN
-    assert _convert(conf, "--out", tmp_path) == ExitStatus.FAILED
+def test_files_are_replaced_only_with_force(s3_proxy_folder, tmp_path, capsys):
+    """A second conversion to the same directory needs `--force`."""
+    assert _convert(s3_proxy_folder, "--out", tmp_path) == ExitStatus.CLEAN
+    assert _convert(s3_proxy_folder, "--out", tmp_path) == ExitStatus.FAILED
     assert "exists; `--force` replaces it" in capsys.readouterr().err
-    assert _convert(conf, "--out", tmp_path, "--force") == ExitStatus.CLEAN
+    assert _convert(s3_proxy_folder, "--out", tmp_path, "--force") == ExitStatus.CLEAN
 
 
-@pytest.mark.parametrize("text", ["targets: [", SAME.replace("bucket:", "actions: {GET: {enabled: maybe}}, bucket:")])
-def test_what_cannot_be_read_is_a_failure(text, conf, tmp_path, capsys):
-    """And nothing is written."""
-    (conf / "a.yaml").write_text(text)
-    assert _convert(conf, "--out", tmp_path / "out") == ExitStatus.FAILED
+@pytest.mark.parametrize(
+    "text", ["targets: [", CONVERTIBLE.replace("bucket:", "actions: {GET: {enabled: maybe}}, bucket:")]
+)
+def test_an_invalid_file_is_a_failure(text, s3_proxy_folder, tmp_path, capsys):
+    """The mistake is reported, and no file is written."""
+    (s3_proxy_folder / "a.yaml").write_text(text)
+    assert _convert(s3_proxy_folder, "--out", tmp_path / "out") == ExitStatus.FAILED
     assert "error" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

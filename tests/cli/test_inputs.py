@@ -22,59 +22,59 @@ targets:
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
-    """A configuration and its rules."""
+    """Writes a configuration and its rules to the current directory."""
     monkeypatch.chdir(tmp_path)
     Path("rules").mkdir()
     Path("rules/site.rules").write_text('target site { rewrite `^/a$` -> "/b" }\n')
     Path("proxy.yaml").write_text(CONFIGURATION)
 
 
-def test_rules_are_looked_for_where_they_usually_are(files, monkeypatch):
-    """In `rules/`, or else in the current directory."""
+def test_rules_are_searched_in_rules_or_the_current_directory(files, monkeypatch):
+    """The default place is `rules/`, or the current directory if there is no `rules/`."""
     assert default_places() == [Path("rules")]
     monkeypatch.chdir("rules")
     assert default_places() == [Path()]
 
 
 def test_a_configuration_is_read_without_its_secrets(files):
-    """None of the commands needs a secret."""
-    assert [each.name for each in load_settings(Path("proxy.yaml")).targets] == ["site", "other"]
+    """A secret that cannot be read is no mistake for commands that don't serve."""
+    assert [target.name for target in load_settings(Path("proxy.yaml")).targets] == ["site", "other"]
 
 
 @pytest.mark.parametrize(
     ("text", "status"), [(None, ExitStatus.FAILED), ("targets: 1\n", ExitStatus.FINDINGS)], ids=["missing", "wrong"]
 )
-def test_a_configuration_that_cannot_be_used_ends_the_command(files, text, status):
-    """A mistake in it is a finding; a file that is not there keeps the tool from its work."""
+def test_an_unusable_configuration_ends_the_command(files, text, status):
+    """A mistake in a configuration is a finding, and a missing file is a failure."""
     Path("proxy.yaml").unlink()
     if text is not None:
         Path("proxy.yaml").write_text(text)
-    with pytest.raises(CommandError) as ended:
+    with pytest.raises(CommandError) as caught:
         load_settings(Path("proxy.yaml"))
-    assert ended.value.status is status
-    assert ended.value.diagnostics
+    assert caught.value.status is status
+    assert caught.value.diagnostics
 
 
 @pytest.mark.parametrize(
-    ("place", "status"), [("nowhere", ExitStatus.FAILED), ("rules/broken.rules", ExitStatus.FINDINGS)]
+    ("path", "status"), [("nowhere", ExitStatus.FAILED), ("rules/broken.rules", ExitStatus.FINDINGS)]
 )
-def test_rules_that_cannot_be_used_end_the_command(files, place, status):
-    """The same holds for them."""
+def test_unusable_rules_end_the_command(files, path, status):
+    """A mistake in a rule file is a finding, and a missing file is a failure."""
     Path("rules/broken.rules").write_text("target {")
-    with pytest.raises(CommandError) as ended:
-        load_rules([Path(place)])
-    assert ended.value.status is status
+    with pytest.raises(CommandError) as caught:
+        load_rules([Path(path)])
+    assert caught.value.status is status
 
 
 def test_configured_sites_are_the_targets_in_order(files):
-    """Those without rules too; or the one that is asked for."""
+    """Targets without rules are included, unless one target is selected."""
     settings, loaded = load_settings(Path("proxy.yaml")), load_rules([Path("rules")])
-    assert [each.target.name for each in configured_sites(settings, loaded)] == ["site", "other"]
-    assert [each.target.name for each in configured_sites(settings, loaded, "other")] == ["other"]
+    assert [site.target.name for site in configured_sites(settings, loaded)] == ["site", "other"]
+    assert [site.target.name for site in configured_sites(settings, loaded, "other")] == ["other"]
 
 
-def test_a_target_that_is_not_there_is_answered_with_the_one_that_was_meant():
-    """Where one looks like it."""
+def test_the_error_about_an_unknown_target_suggests_a_similar_one():
+    """The message suggests a similar target, if there is one."""
     with pytest.raises(CommandError, match=r"unknown target `sit`; did you mean `site`\?"):
         require_target("sit", ["site"])
     with pytest.raises(CommandError, match=r"unknown target `zzz`$"):
@@ -82,7 +82,7 @@ def test_a_target_that_is_not_there_is_answered_with_the_one_that_was_meant():
 
 
 @pytest.mark.parametrize(
-    ("kind", "bounds", "text", "found"),
+    ("kind", "bounds", "text", "expected"),
     [
         (int, (1,), "3", 3),
         (float, (0, 100), "99.5", 99.5),
@@ -91,10 +91,10 @@ def test_a_target_that_is_not_there_is_answered_with_the_one_that_was_meant():
         (float, (0, 100), "nan", "`nan` is not a number from 0 to 100"),
     ],
 )
-def test_a_number_has_bounds(kind, bounds, text, found):
-    """Another text is a usage error, which names the bounds."""
+def test_a_number_outside_its_bounds_is_a_usage_error(kind, bounds, text, expected):
+    """The message names the bounds, and a number within them is returned."""
     try:
-        given = number(kind, *bounds)(text)
+        result = number(kind, *bounds)(text)
     except argparse.ArgumentTypeError as error:
-        given = str(error)
-    assert given == found
+        result = str(error)
+    assert result == expected

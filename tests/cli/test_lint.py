@@ -23,14 +23,14 @@ def _write(path, text):
     Path(path).write_text(text)
 
 
-def test_nothing_heavy_is_imported_for_a_plain_file(command):
-    """No server, S3 client, template engine or configuration is imported."""
+def test_linting_a_plain_file_imports_no_heavy_module(command):
+    """Linting plain rules imports no server, S3 client, template engine or configuration."""
     _write("site.rules", GOOD)
     assert imported_by("lint", "site.rules") == set()
 
 
-# What only mistakes, findings, fixes, settings, templates or other commands need; each takes its milliseconds.
-SPARED = (
+# Only mistakes, findings, fixes, settings, templates or other commands need these, and each import takes milliseconds.
+UNNEEDED_FOR_CLEAN_RULES = (
     *("difflib", "tomllib", "xml", "asyncio"),
     *("tornado_proxy.config.loading", "tornado_proxy.config.model", "tornado_proxy.routing", "tornado_proxy.tools"),
     *("tornado_proxy.lang.excerpt", "tornado_proxy.lang.printer", "tornado_proxy.lang.recovery"),
@@ -39,78 +39,78 @@ SPARED = (
 )
 
 
-def test_a_clean_plain_file_spares_what_it_does_not_need(command):
+def test_linting_a_clean_plain_file_imports_no_unneeded_module(command):
     """Modules for mistakes, findings, templates and other commands are not imported."""
     _write("site.rules", GOOD)
-    assert imported_by("lint", "site.rules", among=SPARED) == set()
+    assert imported_by("lint", "site.rules", among=UNNEEDED_FOR_CLEAN_RULES) == set()
 
 
-def test_only_what_a_file_needs_is_imported(command):
-    """A jinja template needs Jinja2, and nothing else that is heavy."""
+def test_linting_a_jinja_template_imports_only_jinja2(command):
+    """Linting a Jinja template imports no other heavy module."""
     _write("site.rules", GOOD.replace('"/b"\n\n', 'jinja "/b"\n\n'))
     assert imported_by("lint", "site.rules") == {"jinja2"}
 
 
 @pytest.mark.parametrize(
-    ("words", "found"),
+    ("words", "linted_file"),
     [((), "rules/a.rules"), (("other",), "other/b.rules"), (("--config", "proxy.yaml"), "more/c.rules")],
 )
-def test_where_rules_are_looked_for(command, words, found):
-    """In the paths that are named, else where the configuration says, else in `rules/`."""
+def test_rules_are_searched_in_the_arguments_then_the_configuration_then_rules(command, words, linted_file):
+    """Without paths, the configuration names the places, and without a configuration it is `rules/`."""
     for name in ("rules/a.rules", "other/b.rules", "more/c.rules"):
         _write(name, DOT)
     _write("proxy.yaml", CONFIGURATION)
-    assert command("lint", "--format", "concise", *words).out.startswith(f"{found}:2:")
+    assert command("lint", "--format", "concise", *words).out.startswith(f"{linted_file}:2:")
 
 
-def test_the_current_directory_is_looked_at_last(command):
-    """Where there is no `rules/`."""
+def test_the_current_directory_is_linted_without_a_directory_rules(command):
+    """Rule files in the current directory are linted if there is no `rules/`."""
     _write("a.rules", DOT)
     assert command("lint", "--format", "concise").out.startswith("a.rules:2:")
 
 
-def test_a_place_without_rules_is_no_success(command):
+def test_a_directory_without_rules_is_a_failure(command):
     """A misspelt path in CI must not look like a clean run."""
-    done = command("lint")
-    assert (done.status, done.out) == (2, "")
-    assert "has no rule file: the names of rule files end with `.rules`" in done.err
+    result = command("lint")
+    assert (result.status, result.out) == (2, "")
+    assert "has no rule file: the names of rule files end with `.rules`" in result.err
 
 
-def test_a_file_that_cannot_be_read(command):
-    """The tool could not do its work."""
+def test_a_file_that_cannot_be_read_is_a_failure(command):
+    """An unreadable file gives status 2 and no findings."""
     Path("a.rules").symlink_to("nowhere")
-    done = command("lint")
-    assert (done.status, done.out) == (2, "")
-    assert "`a.rules` cannot be read" in done.err
+    result = command("lint")
+    assert (result.status, result.out) == (2, "")
+    assert "`a.rules` cannot be read" in result.err
 
 
 def test_a_file_that_is_not_utf_8_is_a_finding(command):
-    """It is the file that is wrong."""
+    """Invalid UTF-8 is a mistake of the file, so it has a position and status 1."""
     Path("a.rules").write_bytes(b"# \xff")
-    done = command("lint", "--format", "concise")
-    assert (done.status, done.out.split("] ")[0]) == (1, "a.rules:1:3: error[not-utf-8")
+    result = command("lint", "--format", "concise")
+    assert (result.status, result.out.split("] ")[0]) == (1, "a.rules:1:3: error[not-utf-8")
 
 
-def test_a_file_that_cannot_be_written(command):
-    """The error is reported, and the file stays as it was."""
-    name = f"{'a' * 245}.rules"  # no longer one can stand beside it, not even for a moment
+def test_a_file_that_cannot_be_written_is_a_failure(command):
+    """The error is reported, and the file is unchanged."""
+    name = f"{'a' * 245}.rules"  # a temporary file beside it would have too long a name
     _write(name, RELATIVE)
-    done = command("lint", "--fix")
-    assert (done.status, Path(name).read_text()) == (2, RELATIVE)
-    assert "cannot be written" in done.err
+    result = command("lint", "--fix")
+    assert (result.status, Path(name).read_text()) == (2, RELATIVE)
+    assert "cannot be written" in result.err
 
 
-def test_nothing_to_fix(command):
-    """A clean file is not written, and fixes are not mentioned."""
+def test_a_clean_file_is_not_written_by_a_fix(command):
+    """`--fix` neither writes a clean file nor prints anything about fixes."""
     _write("a.rules", GOOD)
     before = Path("a.rules").stat()
-    done = command("lint", "--fix")
-    assert (done.status, done.err) == (0, "")
+    result = command("lint", "--fix")
+    assert (result.status, result.err) == (0, "")
     assert Path("a.rules").stat().st_mtime_ns == before.st_mtime_ns
 
 
 def test_a_check_that_fails_is_a_failure_of_the_tool():
-    """Status 1 means findings: a defect of the tool must not look like one."""
+    """Status 1 means findings, so a defect of a check gives status 2."""
     stream = io.StringIO()
     broken = LintReport((Diagnostic(INTERNAL_ERROR, "the check `x` failed"),))
     assert _print_report(broken, "concise", stream) is ExitStatus.FAILED
@@ -118,82 +118,82 @@ def test_a_check_that_fails_is_a_failure_of_the_tool():
 
 
 @pytest.mark.parametrize("option", ["--format", "--output-format"])
-def test_both_names_of_the_format(command, option):
-    """The one is short, the other is known from other linters."""
+def test_the_option_for_the_format_has_two_names(command, option):
+    """`--output-format` is the name that other linters use."""
     _write("a.rules", GOOD)
     assert json.loads(command("lint", option, "json").out)["version"] == 1
 
 
 @pytest.mark.parametrize("words", [["--format", "xml"], ["--fail-level", "hint"], ["--nonsense"]])
-def test_wrong_usage(command, words):
+def test_an_invalid_command_line_is_a_failure(command, words):
     """An invalid command line has status 2."""
     assert command("lint", *words).status == 2
 
 
-def test_an_empty_selection_is_wrong_usage(command):
-    """A variable that is empty in CI must not look like a clean run."""
+def test_an_empty_selection_is_a_failure(command):
+    """An empty variable in CI must not look like a clean run."""
     _write("a.rules", DOT)
-    for words in ("", " , "):
-        done = command("lint", "--select", words)
-        assert (done.status, done.out) == (2, "")
-        assert "names no check; leave it out, or give `all`" in done.err
+    for selection in ("", " , "):
+        result = command("lint", "--select", selection)
+        assert (result.status, result.out) == (2, "")
+        assert "names no check; leave it out, or give `all`" in result.err
 
 
-def test_selections_add_up(command):
-    """So do those that leave out."""
+def test_repeated_selections_are_united(command):
+    """Repeated `--select` and repeated `--ignore` each apply together."""
     _write("a.rules", DOT)
     assert "unescaped-dot" in command("lint", "--select", "unescaped-dot", "--select", "tests").out
-    done = command("lint", "--ignore", "unescaped-dot", "--ignore", "unanchored-source")
-    assert (done.status, "unescaped-dot" in done.out) == (0, False)
+    result = command("lint", "--ignore", "unescaped-dot", "--ignore", "unanchored-source")
+    assert (result.status, "unescaped-dot" in result.out) == (0, False)
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [((), True), (("--select", "all"), True), (("--select", "tests"), False), (("--ignore", "all"), False)],
 )
-def test_warnings_of_a_configuration_go_with_all(command, words, told):
-    """They have no names to be chosen by."""
+def test_warnings_about_a_configuration_are_reported_with_all_checks(command, words, reported):
+    """These warnings have no names, so only `all` selects or ignores them."""
     _write("more/a.rules", GOOD)
     _write("proxy.yaml", CONFIGURATION.replace("[/]", "[/, /a%20b]"))
-    assert ("percent-escape" in command("lint", "--config", "proxy.yaml", *words).out) is told
+    assert ("percent-escape" in command("lint", "--config", "proxy.yaml", *words).out) is reported
 
 
-def test_mistakes_of_a_configuration_are_always_print_report(command):
-    """The service would refuse this configuration."""
+def test_mistakes_of_a_configuration_are_always_reported(command):
+    """A selection of checks doesn't hide mistakes that the service would refuse."""
     _write("more/a.rules", GOOD)
     _write("proxy.yaml", CONFIGURATION.replace("[/]", "7"))
-    done = command("lint", "more", "--config", "proxy.yaml", "--select", "tests")
-    assert (done.status, "wrong-type" in done.out) == (1, True)
+    result = command("lint", "more", "--config", "proxy.yaml", "--select", "tests")
+    assert (result.status, "wrong-type" in result.out) == (1, True)
 
 
-def test_a_severity_that_there_is_not(command):
-    """The severities are named."""
-    done = command("lint", "--fail-level", "x")
-    assert "invalid choice: 'x' (choose from" in done.err
+def test_an_unknown_severity_is_a_failure(command):
+    """The message lists the severities."""
+    result = command("lint", "--fail-level", "x")
+    assert "invalid choice: 'x' (choose from" in result.err
 
 
 def test_only_checks_and_categories_can_be_explained(command):
-    """Another word is refused, with the check that was probably meant."""
+    """Another word is refused, and the message suggests a check with a similar name."""
     assert "unknown check or category `bad-source`" in command("lint", "--explain", "bad-source").err
     assert "did you mean `unescaped-dot`?" in command("lint", "--explain", "unescaped-dots").err
 
 
 def test_every_check_can_be_explained(command):
-    """The pages of all checks are printed, each under its name."""
+    """`--explain all` prints the pages of all checks, each under its name."""
     text = command("lint", "--explain", "all").out
     assert all(f"{check.name} ({check.category.value}, {check.severity.value})\n" in text for check in CHECKS)
 
 
-def test_garbage_is_collected_again(command):
-    """A library's or a test's own process is as it was."""
+def test_the_garbage_collector_is_enabled_after_a_run(command):
+    """A library or a test that runs the command keeps its garbage collector."""
     _write("a.rules", GOOD)
     gc.enable()
     command("lint")
     assert gc.isenabled()
 
 
-def test_line_ends_and_marks_survive_a_fix(command):
-    """CR LF and a byte order mark are the author's."""
+def test_a_fix_keeps_line_ends_and_byte_order_mark(command):
+    """`--fix` keeps CR LF and a byte order mark."""
     text = b"\xef\xbb\xbf" + RELATIVE.replace("\n", "\r\n").encode()
     Path("a.rules").write_bytes(text)
     command("lint", "--fix")
@@ -201,38 +201,38 @@ def test_line_ends_and_marks_survive_a_fix(command):
 
 
 def test_a_configuration_among_the_paths_is_linted_with_its_rules(command):
-    """`lint proxy.yaml` reports the mistakes of the file, of its pages and of its rule files."""
+    """`lint proxy.yaml` reports the mistakes of the configuration, of its pages and of its rule files."""
     _write("proxy.yaml", CONFIGURATION + "templates: {folderList: {path: list.html}}\n")
     _write("list.html", "{{ .Entries | nothing }}\n")
     _write("more/site.rules", GOOD.replace("site", "sight"))
-    done = command("lint", "proxy.yaml", "--format", "concise")
-    assert done.status == 1
-    assert "list.html:1:15: error[bad-template] unknown function `nothing`" in done.out
-    assert "more/site.rules:1:8: error[unknown-target]" in done.out
+    result = command("lint", "proxy.yaml", "--format", "concise")
+    assert result.status == 1
+    assert "list.html:1:15: error[bad-template] unknown function `nothing`" in result.out
+    assert "more/site.rules:1:8: error[unknown-target]" in result.out
 
 
-def test_a_configuration_with_mistakes_brings_no_other_rules(command):
-    """Which files it names is unknown, and the files of the directory may belong to another service."""
+def test_with_mistakes_in_the_configuration_no_rules_are_linted(command):
+    """Its rule files are unknown, and files in the directory may belong to another service."""
     _write("proxy.yaml", "targets: {site: {bucket: {name: my-bucket, prefx: a}}}\nrules: [site.rules]\n")
     _write("stray.rules", 'target site { rewrite `^/(` -> "/b" }\n')
-    done = command("lint", "proxy.yaml")
-    assert "unknown option `prefx`" in done.out
-    assert "stray.rules" not in done.out
+    result = command("lint", "proxy.yaml")
+    assert "unknown option `prefx`" in result.out
+    assert "stray.rules" not in result.out
 
 
-def test_the_rules_of_a_configuration_among_the_paths_may_be_others(command):
-    """With paths of rules beside it, those are linted, and its own are not."""
+def test_rule_files_beside_a_configuration_replace_its_own(command):
+    """Only the rule files among the arguments are linted if there are any."""
     _write("proxy.yaml", CONFIGURATION)
     _write("more/site.rules", RELATIVE)
     _write("other.rules", GOOD)
     assert command("lint", "other.rules", "proxy.yaml").status == 0
 
 
-def test_one_configuration_is_enough(command):
-    """Two of them are a mistake of the command line."""
+def test_a_second_configuration_is_a_failure(command):
+    """Only one configuration can be given, as an option or among the paths."""
     _write("proxy.yaml", CONFIGURATION)
-    done = command("lint", "proxy.yaml", "--config", "proxy.yaml")
-    assert (done.status, done.err) == (
+    result = command("lint", "proxy.yaml", "--config", "proxy.yaml")
+    assert (result.status, result.err) == (
         2,
         "tornado-proxy lint: several configurations: `proxy.yaml`, `proxy.yaml`: give one\n",
     )

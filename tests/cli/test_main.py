@@ -12,38 +12,38 @@ from tornado_proxy.cli.main import COMMANDS, main
 from tornado_proxy.cli.output import ExitStatus
 
 
-def test_without_a_subcommand_it_lists_them_all(capsys):
-    """The bare command prints its help and is content."""
+def test_the_bare_command_lists_all_subcommands(capsys):
+    """The bare command prints its help, and its status is 0."""
     assert main([]) == ExitStatus.CLEAN
     printed = capsys.readouterr().out
     assert [name for name in COMMANDS if name not in printed] == []
 
 
-def test_a_misspelt_subcommand_is_answered_with_the_right_one(capsys):
-    """An unknown subcommand is a usage error that names the one that was meant."""
-    with pytest.raises(SystemExit) as ended:
+def test_the_error_about_a_misspelt_subcommand_suggests_the_right_one(capsys):
+    """An unknown subcommand is a usage error, and the message suggests the most similar one."""
+    with pytest.raises(SystemExit) as caught:
         main(["explian"])
-    assert ended.value.code == ExitStatus.FAILED
+    assert caught.value.code == ExitStatus.FAILED
     assert "did you mean `explain`?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_subcommand_explains_itself(name, capsys):
-    """Each subcommand has a help page."""
-    with pytest.raises(SystemExit) as ended:
+def test_every_subcommand_has_a_help_page(name, capsys):
+    """`--help` after a subcommand prints its usage."""
+    with pytest.raises(SystemExit) as caught:
         main([name, "--help"])
-    assert ended.value.code == ExitStatus.CLEAN
+    assert caught.value.code == ExitStatus.CLEAN
     assert f"tornado-proxy {name}" in capsys.readouterr().out
 
 
-def test_the_version_is_the_installed_one(capsys):
+def test_the_version_is_printed(capsys):
     """`--version` prints the name and a version."""
     assert main(["--version"]) == ExitStatus.CLEAN
     assert capsys.readouterr().out.startswith("tornado-proxy 0.")
 
 
-def test_a_defect_never_looks_like_findings():
-    """Whatever goes wrong in the tool ends with status 2, never with Python's 1."""
+def test_a_defect_has_status_2():
+    """An exception in the tool ends it with status 2, not with Python's 1, which means findings."""
     script = (
         "import sys, types; from tornado_proxy.cli import main\n"
         "broken = types.ModuleType('tornado_proxy.cli.requests', 'x')\n"
@@ -57,8 +57,8 @@ def test_a_defect_never_looks_like_findings():
     assert "ZeroDivisionError" in result.stderr
 
 
-def test_the_statuses_are_a_contract():
-    """0 is clean, 1 means findings, 2 means that the tool could not do its work."""
+def test_exit_statuses_are_fixed():
+    """0 means clean, 1 means findings, 2 means that the tool could not do its work."""
     assert [(status.name, status.value) for status in command.ExitStatus] == [
         ("CLEAN", 0),
         ("FINDINGS", 1),
@@ -67,16 +67,16 @@ def test_the_statuses_are_a_contract():
 
 
 @pytest.mark.parametrize("text", ["-1", "65536", "http"])
-def test_the_port_of_the_demo_is_one(capfd, text):
-    """An invalid port is a usage error, not a failure of the socket."""
+def test_an_invalid_port_of_the_demo_is_a_usage_error(capfd, text):
+    """The message names the valid ports, and no socket is opened."""
     with pytest.raises(SystemExit, match="2"):
         main(["demo", f"--port={text}"])
     assert f"`{text}` is not a whole number from 0 to 65535" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["serve", "demo"])
-def test_a_daemon_that_starts_is_not_ended_by_a_wish_to_reload(command):
-    """SIGHUP, which would end a process by default, is nothing to one that is about to read its files."""
+def test_a_starting_daemon_ignores_sighup(command):
+    """SIGHUP ends a process by default, but a daemon that has not yet read its files ignores it."""
     code = f"""import signal
 from tornado_proxy.cli.main import main
 try:
@@ -84,61 +84,61 @@ try:
 finally:
     print(signal.getsignal(signal.SIGHUP).name)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stdout.splitlines()[-1] == "SIG_IGN"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.stdout.splitlines()[-1] == "SIG_IGN"
 
 
-# A service needs no stream.
-EVERY_OTHER = [*(name for name in COMMANDS if name not in {"serve", "demo"}), "--help", "--version"]
+# The others are services, which run without any stream.
+COMMANDS_WITH_OUTPUT = [*(name for name in COMMANDS if name not in {"serve", "demo"}), "--help", "--version"]
 
 
-def _in_shell(redirected: str) -> subprocess.CompletedProcess[str]:
-    """A command line with its redirections."""
-    words = ["bash", "-c", f"{sys.executable} -m tornado_proxy {redirected}"]
+def _run_in_shell(command_line: str) -> subprocess.CompletedProcess[str]:
+    """Runs a command line with its redirections."""
+    words = ["bash", "-c", f"{sys.executable} -m tornado_proxy {command_line}"]
     return subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-
-
-@pytest.mark.parametrize("words", EVERY_OTHER)
-def test_without_standard_output_nothing_is_done(words):
-    """One line gives the reason, and the status is 2."""
-    done = _in_shell(f"{words} >&-")
-    assert done.returncode == ExitStatus.FAILED
-    assert done.stderr.splitlines() == [f"tornado-proxy{f' {words}' if words in COMMANDS else ''}: {CLOSED}"]
 
 
 CLOSED = "standard output is closed"
 
 
+@pytest.mark.parametrize("words", COMMANDS_WITH_OUTPUT)
+def test_a_command_whose_standard_output_is_closed_fails(words):
+    """The command prints one line with the reason, and its status is 2."""
+    result = _run_in_shell(f"{words} >&-")
+    assert result.returncode == ExitStatus.FAILED
+    assert result.stderr.splitlines() == [f"tornado-proxy{f' {words}' if words in COMMANDS else ''}: {CLOSED}"]
+
+
 @pytest.mark.parametrize("words", ["--version", "completion bash", "lint --list"])
 def test_a_full_disk_is_reported_on_one_line(words):
-    """It is not a defect of the tool: there is one line and no traceback."""
-    done = _in_shell(f"{words} >/dev/full")
+    """A full disk is not a defect of the tool, so it prints one line and no traceback."""
+    result = _run_in_shell(f"{words} >/dev/full")
     name = words.partition(" ")[0]
-    assert done.returncode == ExitStatus.FAILED
-    assert done.stderr == f"tornado-proxy{f' {name}' if name in COMMANDS else ''}: No space left on device\n"
+    assert result.returncode == ExitStatus.FAILED
+    assert result.stderr == f"tornado-proxy{f' {name}' if name in COMMANDS else ''}: No space left on device\n"
 
 
 @pytest.mark.parametrize("words", ["lint -", "fmt -", "explain --requests - --rules site.rules", "lsp"])
-def test_standard_input_that_is_closed_is_told_to_those_who_read_it(words, tmp_path):
-    """One line, and status 2."""
+def test_a_command_that_reads_closed_standard_input_fails(words, tmp_path):
+    """The command prints one line with the reason, and its status is 2."""
     (tmp_path / "site.rules").write_text("target site {}\n", encoding="utf-8")
-    done = _in_shell(f"{words} <&-".replace("site.rules", str(tmp_path / "site.rules")))
-    assert done.returncode == ExitStatus.FAILED
-    assert done.stderr == f"tornado-proxy {words.partition(' ')[0]}: standard input is closed\n"
+    result = _run_in_shell(f"{words} <&-".replace("site.rules", str(tmp_path / "site.rules")))
+    assert result.returncode == ExitStatus.FAILED
+    assert result.stderr == f"tornado-proxy {words.partition(' ')[0]}: standard input is closed\n"
 
 
-def test_streams_that_are_not_needed_may_be_closed():
-    """The command runs; errors are not printed to another stream."""
-    done = _in_shell("lint --list <&- 2>&-")
-    assert done.returncode == ExitStatus.CLEAN
-    done = _in_shell("lint nowhere 2>&-")
-    assert (done.returncode, done.stdout) == (ExitStatus.FAILED, "")
+def test_a_command_runs_without_the_streams_that_it_does_not_use():
+    """A closed standard input or standard error changes no status, and errors are not printed to another stream."""
+    result = _run_in_shell("lint --list <&- 2>&-")
+    assert result.returncode == ExitStatus.CLEAN
+    result = _run_in_shell("lint nowhere 2>&-")
+    assert (result.returncode, result.stdout) == (ExitStatus.FAILED, "")
 
 
-def test_a_misspelt_option_is_answered_with_the_right_one(capsys):
-    """An option that resembles no other gets no suggestion."""
-    for word, cure in (("--formt", "--formt; did you mean `--format`?\n"), ("--zzz", "--zzz\n")):
-        with pytest.raises(SystemExit) as ended:
-            main(["lint", word])
-        assert ended.value.code == ExitStatus.FAILED
-        assert capsys.readouterr().err.endswith(f"unrecognized arguments: {cure}")
+def test_the_error_about_a_misspelt_option_suggests_the_right_one(capsys):
+    """A similar option is suggested, and no option if none is similar."""
+    for option, message_end in (("--formt", "--formt; did you mean `--format`?\n"), ("--zzz", "--zzz\n")):
+        with pytest.raises(SystemExit) as caught:
+            main(["lint", option])
+        assert caught.value.code == ExitStatus.FAILED
+        assert capsys.readouterr().err.endswith(f"unrecognized arguments: {message_end}")

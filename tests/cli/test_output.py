@@ -25,16 +25,16 @@ FILL = """
 import os, sys
 from tornado_proxy.cli.output import fill_streams
 fill_streams()
-with open(sys.argv[1], "w") as told:
-    where = [os.path.realpath(f"/proc/self/fd/{number}") == "/dev/null" for number in range(3)]
-    print(where, [os.get_inheritable(number) for number in range(3)], file=told)
+with open(sys.argv[1], "w") as report:
+    is_null = [os.path.realpath(f"/proc/self/fd/{number}") == "/dev/null" for number in range(3)]
+    print(is_null, [os.get_inheritable(number) for number in range(3)], file=report)
 print(sys.stdin.read(0), "out")
 print("err", file=sys.stderr)
 """
 
 
 @pytest.mark.parametrize(
-    ("closed", "empty"),
+    ("redirections", "closed"),
     [
         ("", [False, False, False]),
         ("2>&-", [False, False, True]),
@@ -42,12 +42,12 @@ print("err", file=sys.stderr)
         ("<&- >&- 2>&-", [True, True, True]),
     ],
 )
-def test_closed_streams_are_filled(tmp_path, closed, empty):
-    """A closed stream becomes the null device, in workers too; open streams stay."""
-    words = ["sh", "-c", f'exec "$0" -c "$1" "$2" {closed}', sys.executable, FILL, str(tmp_path / "told")]
-    done = subprocess.run(words, capture_output=True, text=True, check=True, input="")
-    assert (tmp_path / "told").read_text() == f"{empty} [True, True, True]\n"
-    assert (done.stdout == "", done.stderr == "") == (empty[1], empty[2])
+def test_closed_streams_are_connected_to_the_null_device(tmp_path, redirections, closed):
+    """A closed stream becomes the null device, in child processes too, and open streams stay as they are."""
+    words = ["sh", "-c", f'exec "$0" -c "$1" "$2" {redirections}', sys.executable, FILL, str(tmp_path / "report")]
+    result = subprocess.run(words, capture_output=True, text=True, check=True, input="")
+    assert (tmp_path / "report").read_text() == f"{closed} [True, True, True]\n"
+    assert (result.stdout == "", result.stderr == "") == (closed[1], closed[2])
 
 
 @pytest.mark.parametrize(
@@ -58,13 +58,13 @@ def test_closed_streams_are_filled(tmp_path, closed, empty):
         (OSError(errno.ENOENT, "No such file or directory"), False),
     ],
 )
-def test_an_error_of_a_stream_names_no_file(error, expected):
-    """The error of a file has a name."""
+def test_an_error_without_a_file_name_is_an_error_of_a_stream(error, expected):
+    """The operating system's error about a file carries the file's name."""
     assert is_stream_error(error) is expected
 
 
 def test_diagnostics_are_printed_with_their_excerpts(capsys):
-    """Each goes to standard error in full, in plain text where no terminal reads it."""
+    """`show` prints each diagnostic in full on standard error, and without colours if that is no terminal."""
     source = SourceFile("site.rules", "target site {")
     show([Diagnostic("first", "one thing"), Diagnostic("second", "another", Span(source, 0, 6), help="do so")])
     printed = capsys.readouterr()
@@ -74,13 +74,16 @@ def test_diagnostics_are_printed_with_their_excerpts(capsys):
     assert "\x1b" not in printed.err
 
 
-class _Terminal(io.StringIO):
+class Terminal(io.StringIO):
+    """A stream that claims to be a terminal."""
+
     def isatty(self):
+        """Returns true."""
         return True
 
 
 @pytest.mark.parametrize(
-    ("environment", "terminal", "other"),
+    ("environment", "on_terminal", "elsewhere"),
     [
         ({}, True, False),
         ({"NO_COLOR": "1"}, False, False),
@@ -91,25 +94,25 @@ class _Terminal(io.StringIO):
         ({"FORCE_COLOR": "", "NO_COLOR": ""}, True, False),
     ],
 )
-def test_colours_are_for_people_who_like_them(monkeypatch, environment, terminal, other):
-    """A terminal that knows colours is colored_diff; NO_COLOR and FORCE_COLOR say otherwise, the first above all."""
+def test_color_depends_on_the_terminal_and_the_environment(monkeypatch, environment, on_terminal, elsewhere):
+    """Colours are used on a terminal that supports them, unless FORCE_COLOR or, with priority, NO_COLOR is set."""
     for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert (wants_color(_Terminal()), wants_color(io.StringIO())) == (terminal, other)
+    assert (wants_color(Terminal()), wants_color(io.StringIO())) == (on_terminal, elsewhere)
 
 
-def _printed_diff(monkeypatch, capsys, *lines, forced):
-    monkeypatch.setenv("FORCE_COLOR", forced)
+def _print_diff(monkeypatch, capsys, *lines, force_color):
+    monkeypatch.setenv("FORCE_COLOR", force_color)
     print_diff(lines)
     return capsys.readouterr().out.splitlines()
 
 
-def test_what_goes_is_red_and_what_comes_is_green(monkeypatch, capsys):
-    """Headings are bold, places cyan; other lines have no colour."""
+def test_removed_lines_are_red_and_added_lines_green(monkeypatch, capsys):
+    """Headings are bold, positions are cyan, and other lines have no colour."""
     lines = ["--- a", "+++ b", "@@ -1 +1 @@", "-old", "  + new", " same"]
-    assert _printed_diff(monkeypatch, capsys, *lines, forced="1") == [
+    assert _print_diff(monkeypatch, capsys, *lines, force_color="1") == [
         "\x1b[1m--- a\x1b[0m",
         "\x1b[1m+++ b\x1b[0m",
         "\x1b[36m@@ -1 +1 @@\x1b[0m",
@@ -119,26 +122,18 @@ def test_what_goes_is_red_and_what_comes_is_green(monkeypatch, capsys):
     ]
 
 
-def test_a_line_cannot_steer_the_terminal(monkeypatch, capsys):
-    """Control characters of a file have stand-ins."""
-    assert _printed_diff(monkeypatch, capsys, "+\x1b[2J", "\x07", forced="1") == ["\x1b[32m+␛[2J\x1b[0m", "␇"]
+def test_control_characters_of_a_line_are_replaced(monkeypatch, capsys):
+    """A printable symbol replaces each control character of a file, so that no line controls the terminal."""
+    assert _print_diff(monkeypatch, capsys, "+\x1b[2J", "\x07", force_color="1") == ["\x1b[32m+␛[2J\x1b[0m", "␇"]
 
 
-def test_a_difference_for_a_program_is_printed_as_it_is(monkeypatch, capsys):
+def test_a_diff_without_color_is_printed_unchanged(monkeypatch, capsys):
     """`patch` needs each character."""
-    assert _printed_diff(monkeypatch, capsys, "+\x07", forced="") == ["+\x07"]
+    assert _print_diff(monkeypatch, capsys, "+\x07", force_color="") == ["+\x07"]
 
 
-class Terminal(io.StringIO):
-    """A stream that says that a person is reading it."""
-
-    def isatty(self):
-        """It is one."""
-        return True
-
-
-def test_a_bar_is_drawn_on_one_line_and_taken_away():
-    """Each state is written over the one before; in the end nothing is left."""
+def test_a_progress_bar_is_drawn_on_one_line_and_removed():
+    """Each state overwrites the one before, and the line is empty at the end."""
     with redirect_stderr(Terminal()) as terminal, progress("reading", iter(range(9)).__next__) as show:
         show(0)
         show(0.5)
@@ -150,8 +145,8 @@ def test_a_bar_is_drawn_on_one_line_and_taken_away():
     ]
 
 
-def test_it_is_drawn_no_more_often_than_anybody_could_see():
-    """The bar changes at most ten times a second."""
+def test_a_progress_bar_is_drawn_at_most_ten_times_a_second():
+    """States that follow too soon are not drawn."""
     clock = iter([0, 0.05, 0.09, 0.2, 0.25]).__next__
     with redirect_stderr(Terminal()) as terminal, progress("reading", clock) as show:
         for part in (0.1, 0.2, 0.3, 0.4):
@@ -160,60 +155,60 @@ def test_it_is_drawn_no_more_often_than_anybody_could_see():
     assert " 30%" in terminal.getvalue()
 
 
-def test_a_terminal_that_cannot_write_over_a_line_shows_none(monkeypatch):
-    """Each state would be printed after the one before."""
+def test_a_dumb_terminal_shows_no_progress_bar(monkeypatch):
+    """A terminal that cannot overwrite a line would print each state after the one before."""
     monkeypatch.setenv("TERM", "dumb")
     with redirect_stderr(Terminal()) as terminal, progress("reading", iter(range(9)).__next__) as show:
         show(0.5)
     assert terminal.getvalue() == ""
 
 
-def test_it_is_taken_away_when_the_work_fails():
-    """An error message starts on a clean line."""
+def test_a_progress_bar_is_removed_when_the_work_fails():
+    """An error message starts on an empty line."""
     with redirect_stderr(Terminal()) as terminal, pytest.raises(ZeroDivisionError), progress("reading"):
         raise ZeroDivisionError
     assert terminal.getvalue() == "\r\x1b[K"
 
 
-def test_nothing_is_drawn_where_nobody_looks(capsys):
-    """In a pipe or a log a bar would be noise."""
+def test_no_progress_bar_is_drawn_without_a_terminal(capsys):
+    """A pipe or a log would fill with the states of the bar."""
     with progress("reading", iter(range(9)).__next__) as show:
         show(0.5)
     assert capsys.readouterr().err == ""
 
 
-def test_the_end_is_reported_on_standard_error(capsys):
-    """With the name of the command."""
+def test_the_error_of_a_command_is_reported_on_standard_error(capsys):
+    """The message begins with the name of the command."""
     assert CommandError("no").report("test") is ExitStatus.FAILED
     assert capsys.readouterr().err == "tornado-proxy test: no\n"
 
 
-class Watched(Terminal):
-    """A terminal that knows when something was shown."""
+class WatchedTerminal(Terminal):
+    """A terminal that sets an event once an elapsed time is shown."""
 
     def __init__(self):
-        """Nothing was shown yet."""
+        """Creates a terminal on which nothing is shown yet."""
         super().__init__()
-        self.seen = threading.Event()
+        self.shown = threading.Event()
 
     def write(self, text):
-        """Shows a text."""
+        """Writes a text, and sets the event if the text contains an elapsed time."""
         if "…" in text:
-            self.seen.set()
+            self.shown.set()
         return super().write(text)
 
 
 def test_the_elapsed_time_of_long_work_is_shown_and_removed():
-    """How far it is is unknown, but it is seen to go on."""
-    with redirect_stderr(Watched()) as terminal, activity("linting 3 files", 0.01):
-        assert terminal.seen.wait(30)
+    """Work without a known length shows how long it has run."""
+    with redirect_stderr(WatchedTerminal()) as terminal, activity("linting 3 files", 0.01):
+        assert terminal.shown.wait(30)
     assert terminal.getvalue().startswith("\r\x1b[Klinting 3 files … 0 s")
     assert terminal.getvalue().endswith("\r\x1b[K")
 
 
-@pytest.mark.parametrize(("stream", "soon"), [(Terminal, 60), (io.StringIO, 0)])
-def test_no_elapsed_time_is_shown_if_nobody_waits(stream, soon):
-    """The work is soon done, or there is no terminal."""
-    with redirect_stderr(stream()) as terminal, activity("linting", soon):
+@pytest.mark.parametrize(("stream", "delay"), [(Terminal, 60), (io.StringIO, 0)])
+def test_no_elapsed_time_is_shown_for_short_work_or_without_a_terminal(stream, delay):
+    """Nothing is printed if the work ends soon or standard error is no terminal."""
+    with redirect_stderr(stream()) as terminal, activity("linting", delay):
         pass
     assert terminal.getvalue() == ""

@@ -51,7 +51,7 @@ targets:
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
-    """A directory with rules and a configuration, in which the command runs."""
+    """Writes rules and a configuration to the current directory."""
     (tmp_path / "rules").mkdir()
     (tmp_path / "rules" / "site.rules").write_text(RULES)
     (tmp_path / "proxy.yaml").write_text(CONFIGURATION)
@@ -61,13 +61,13 @@ def files(tmp_path, monkeypatch):
 
 @pytest.fixture
 def explain(files, capsys):
-    """Run the command; its status and what it printed on either stream."""
+    """Returns a function that runs `explain` and returns its status, output and errors."""
 
     def run(*words):
         try:
             status = main(["explain", *words])
-        except SystemExit as ended:
-            status = ended.code
+        except SystemExit as caught:
+            status = caught.code
         printed = capsys.readouterr()
         return status, printed.out, printed.err
 
@@ -78,8 +78,8 @@ SITE = ("--rules", "rules", "--target", "site")
 CONFIGURED = ("--config", "proxy.yaml", "--host", "www.example.com")
 
 
-def test_it_is_a_pleasure_to_read(explain):
-    """A path's whole way, from rule files alone: columns are aligned, and the one that matched is marked."""
+def test_every_step_of_a_rewrite_is_explained(explain):
+    """The columns are aligned, and the rewrite that matched is marked."""
     status, printed, _ = explain("/press/spring.html", *SITE, "--prefix", "/folder1")
     assert status == 0
     assert (
@@ -108,8 +108,8 @@ def test_it_is_a_pleasure_to_read(explain):
     )
 
 
-def test_a_configuration_gives_the_whole_plan(explain):
-    """With a configuration, host, mount, access and actions are its own; no secret need be there."""
+def test_a_configuration_adds_access_and_the_plan(explain):
+    """Host, mount, access and actions come from the configuration, and secrets aren't needed."""
     status, printed, _ = explain("/docs/press/", *CONFIGURED, "--user", "ann")
     assert status == 0
     assert (
@@ -139,14 +139,14 @@ def test_a_configuration_gives_the_whole_plan(explain):
     )
 
 
-def test_programs_read_json(explain):
-    """`--format json` has a version and the same facts."""
+def test_the_json_explanation_has_the_same_facts(explain):
+    """The document has a version and the same facts as the text."""
     status, printed, _ = explain("/press/%C3%A9.html?q=1", *SITE, "--format", "json")
-    told = json.loads(printed)
-    assert (status, told["version"]) == (0, 1)
-    assert told["request"] == {"method": "GET", "path": "/press/é.html", "host": "", "query": "q=1", "user": None}
-    assert told["rewriting"]["object_key"] == "archive/press/é.html"
-    assert [each["attempt"] for each in told["plan"]] == ["serve", "refuse"]
+    report = json.loads(printed)
+    assert (status, report["version"]) == (0, 1)
+    assert report["request"] == {"method": "GET", "path": "/press/é.html", "host": "", "query": "q=1", "user": None}
+    assert report["rewriting"]["object_key"] == "archive/press/é.html"
+    assert [attempt["attempt"] for attempt in report["plan"]] == ["serve", "refuse"]
 
 
 @pytest.mark.parametrize(
@@ -174,8 +174,8 @@ def test_programs_read_json(explain):
         ),
     ],
 )
-def test_a_refusal_is_an_explanation(explain, words, line):
-    """Whatever the answer would be, it is explained, and the status is 0."""
+def test_a_refusal_is_explained_with_status_0(explain, words, line):
+    """The explanation names the status and the reason of the refusal."""
     status, printed, _ = explain(*words)
     assert status == 0
     assert line in printed.splitlines()
@@ -207,8 +207,8 @@ def test_a_refusal_is_an_explanation(explain, words, line):
         (["/press/a.html", "--rules", "rules/site.rules", "--target", "site"], "object key  archive/press/a.html"),
     ],
 )
-def test_the_request_can_be_described(explain, words, line):
-    """Address, method, host, file name and user are what the options say."""
+def test_options_describe_the_request(explain, words, line):
+    """Address, method, host, file name and user come from the options."""
     status, printed, errors = explain(*words)
     assert (status, errors) == (0, "")
     assert line in printed.splitlines()
@@ -239,8 +239,8 @@ target site {
         ),
     ],
 )
-def test_templates_read_what_the_options_say(explain, files, words, lines):
-    """Users, headers, hosts and queries are what a template of the same request would read."""
+def test_templates_read_the_request_of_the_options(explain, files, words, lines):
+    """Templates read users, headers, hosts and queries from the options, as they would from a request."""
     (files / "rules" / "site.rules").write_text(TEMPLATES)
     status, printed, errors = explain(*words, *SITE)
     assert (status, errors) == (0, "")
@@ -256,15 +256,15 @@ def test_a_missing_user_is_reported(explain, files):
     assert "\nplan        refuse  403 Forbidden: rewrite `home`: " in printed
 
 
-def test_rules_may_stand_in_several_places(explain, files):
-    """`--rules` may be repeated; blocks of one target add up in that order."""
+def test_rules_of_several_places_are_joined(explain, files):
+    """`--rules` may be repeated, and the rewrites of a target are joined in that order."""
     (files / "more.rules").write_text('target site { rewrite `.` -> "/first" }')
     assert "object key  first\n" in explain("/x", "--rules", "more.rules", *SITE)[1]
     assert "object key  first\n" not in explain("/press/a.html", *SITE, "--rules", "more.rules")[1]
 
 
-def test_rules_given_with_a_configuration_stand_in_for_its_own(explain, files):
-    """An edit can be tried against the configuration before it is in place."""
+def test_the_option_rules_replaces_the_rules_of_the_configuration(explain, files):
+    """An edit can be tried with the configuration before it is installed."""
     (files / "edit.rules").write_text('target site { rewrite `.` -> "/edited" }')
     _, printed, _ = explain("/docs/open/a", *CONFIGURED, "--rules", "edit.rules")
     assert "object key  folder1/edited\n" in printed
@@ -281,8 +281,8 @@ def test_rules_given_with_a_configuration_stand_in_for_its_own(explain, files):
         ("proxy.yaml", b"\xff", CONFIGURED, "proxy.yaml:1:1"),
     ],
 )
-def test_files_with_errors_are_a_finding(explain, files, name, text, words, expected):
-    """A mistake in a rule file or the configuration is shown with its place, and the status is 1."""
+def test_an_invalid_file_is_a_finding(explain, files, name, text, words, expected):
+    """A mistake in a rule file or the configuration is reported with its position, and the status is 1."""
     (files / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     status, printed, errors = explain("/x", *words)
     assert (status, printed) == (1, "")
@@ -315,15 +315,15 @@ def test_the_only_target_need_not_be_named(explain, files):
         ([], "PATH"),
     ],
 )
-def test_what_cannot_be_explained_is_distinguished(explain, words, expected):
-    """Usage, files that are not there and unknown targets are status 2, with the reason on standard error."""
+def test_an_unusable_command_line_of_explain_is_a_failure(explain, words, expected):
+    """Usage errors, missing files and unknown targets have status 2 and a reason on standard error."""
     status, printed, errors = explain(*words)
     assert (status, printed) == (2, "")
     assert expected in errors
 
 
-def _modules_after(*words):
-    """The heavy modules that the command imported, in a process of its own."""
+def _modules_imported_by_explain(*words):
+    """Returns the heavy modules that `explain` imports, in a process of its own."""
     heavy = ["tornado", "asyncio", "boto3", "botocore", "jinja2", "pydantic", "yaml", "watchdog"]
     script = (
         "import sys; from tornado_proxy.cli.main import main; status = main(sys.argv[1:]);"
@@ -334,14 +334,14 @@ def _modules_after(*words):
     return set(result.stderr.split())
 
 
-def test_plain_rules_need_none_of_the_heavy_libraries(files):
-    """Without a configuration and with plain templates, nothing is imported that is not needed."""
-    assert _modules_after("/press/a.html", *SITE) == set()
+def test_explaining_plain_rules_imports_no_heavy_module(files):
+    """Plain templates without a configuration import only modules that they need."""
+    assert _modules_imported_by_explain("/press/a.html", *SITE) == set()
 
 
-def test_a_configuration_needs_yaml_and_no_server(files):
-    """The server's side is imported by no explanation."""
-    assert _modules_after("/press/a.html", *CONFIGURED) <= {"yaml", "asyncio"}
+def test_explaining_with_a_configuration_imports_no_server(files):
+    """An explanation imports no part of the server."""
+    assert _modules_imported_by_explain("/press/a.html", *CONFIGURED) <= {"yaml", "asyncio"}
 
 
 OLD = 'target site {\n    rewrite `^/a/(.*)$` -> "/one/$1"\n}\n'
@@ -350,57 +350,57 @@ QUERY = 'target site {\n    rewrite `^/a/` -> jinja "/{{ request.query.v }}"\n}\
 
 
 @pytest.fixture
-def sides(command):
-    """Rules before and now, and a log."""
+def diff_command(command):
+    """Writes old rules, new rules and a log; returns the words of a command line that compares them."""
     Path("old.rules").write_text(OLD)
     Path("new.rules").write_text(NEW)
     Path("paths").write_text("/a/x?v=1\n/a/x?v=2\n/b\n")
     return ("diff", "old.rules", "new.rules", "--requests", "paths")
 
 
-def test_requests_that_differ_by_their_query_are_one(command, sides):
-    """Where no template can read it."""
-    assert command(*sides).out.startswith("key changed: 2 of 3 requests, 1 of 2 distinct\n")
+def test_requests_that_differ_only_by_query_are_one(command, diff_command):
+    """The query is dropped if no template reads it."""
+    assert command(*diff_command).out.startswith("key changed: 2 of 3 requests, 1 of 2 distinct\n")
 
 
-def test_a_template_that_may_read_the_query_distinguishes_them(command, sides):
-    """Each query may make another key."""
+def test_requests_differ_by_query_if_a_template_reads_it(command, diff_command):
+    """Each query may give another key."""
     Path("new.rules").write_text(QUERY)
-    done = command(*sides)
-    assert done.out.startswith("key changed: 2 of 3 requests, 2 of 3 distinct\n")
-    assert "  /a/x?v=1\n  - /one/x\n  + /1\n" in done.out
+    result = command(*diff_command)
+    assert result.out.startswith("key changed: 2 of 3 requests, 2 of 3 distinct\n")
+    assert "  /a/x?v=1\n  - /one/x\n  + /1\n" in result.out
 
 
-def test_a_go_template_may_always_read_it(command, sides):
-    """Its data can be read as a whole."""
+def test_requests_always_differ_by_query_for_a_go_template(command, diff_command):
+    """A Go template can read all its data, so the query is kept."""
     Path("new.rules").write_text(OLD.replace('"/one/$1"', 'go "/{{ .Key }}"'))
-    assert "2 of 3 distinct" in command(*sides).out
+    assert "2 of 3 distinct" in command(*diff_command).out
 
 
-def test_json_shows_the_same(command, sides):
-    """With the status of the text."""
-    done = command(*sides, "--format", "json")
-    assert done.status == 1
-    assert json.loads(done.out)["changed"] == {"total": 2, "different": 1}
+def test_the_json_comparison_has_the_same_counts(command, diff_command):
+    """The status is that of the text format."""
+    result = command(*diff_command, "--format", "json")
+    assert result.status == 1
+    assert json.loads(result.out)["changed"] == {"total": 2, "different": 1}
 
 
 @pytest.mark.parametrize("format", ["text", "json", "markdown"])
-def test_the_same_rules_are_status_0(command, sides, format):
-    """In every form."""
+def test_equal_rules_have_status_0(command, diff_command, format):
+    """Each format gives status 0 for equal rules."""
     assert command("diff", "old.rules", "old.rules", "--requests", "paths", "--format", format).status == 0
 
 
-def test_a_compressed_log_is_read(command, sides):
-    """As it is rotated."""
+def test_a_compressed_log_is_read(command, diff_command):
+    """Rotated logs are often compressed."""
     Path("paths").write_bytes(gzip.compress(b"/a/x\n"))
-    assert command(*sides).status == 1
+    assert command(*diff_command).status == 1
 
 
-def test_a_target_that_one_side_lacks_has_no_rules_there(command, sides):
-    """A new target changes what its rewrites take."""
+def test_a_target_that_is_missing_on_one_side_has_no_rules_there(command, diff_command):
+    """A new target changes the keys that its rewrites match."""
     Path("old.rules").write_text("target other {}\n")
-    done = command(*sides, "--target", "site")
-    assert "site: no rewrite → #1 (new.rules:2:5)" in done.out
+    result = command(*diff_command, "--target", "site")
+    assert "site: no rewrite → #1 (new.rules:2:5)" in result.out
 
 
 @pytest.mark.parametrize(
@@ -414,29 +414,29 @@ def test_a_target_that_one_side_lacks_has_no_rules_there(command, sides):
         (["--requests", "nothing"], "`nothing` cannot be read: No such file or directory"),
     ],
 )
-def test_what_cannot_be_compared_is_distinguished(command, sides, words, message):
-    """Usage and files that are not there are status 2."""
-    done = command(*sides, *words)
-    assert (done.status, done.out) == (2, "")
-    assert message in done.err
+def test_an_unusable_command_line_of_diff_is_a_failure(command, diff_command, words, message):
+    """Usage errors and missing files have status 2."""
+    result = command(*diff_command, *words)
+    assert (result.status, result.out) == (2, "")
+    assert message in result.err
 
 
-def test_rules_without_targets_cannot_be_compared(command, sides):
-    """There is nothing to ask."""
+def test_rules_without_targets_cannot_be_compared(command, diff_command):
+    """Without targets no request can be answered."""
     Path("old.rules").write_text("")
     Path("new.rules").write_text("")
-    assert "the files have no target" in command(*sides).err
+    assert "the files have no target" in command(*diff_command).err
 
 
-def test_comparing_imports_no_server(sides):
-    """Plain rules need nothing else."""
-    assert imported_by(*sides) == set()
+def test_comparing_imports_no_server(diff_command):
+    """A comparison of plain rules imports no heavy module."""
+    assert imported_by(*diff_command) == set()
 
 
-def test_many_requests_are_compared_by_several_processes(command, sides):
-    """With the same result."""
+def test_many_requests_are_compared_by_several_processes(command, diff_command):
+    """The counts are those of a single process."""
     Path("paths").write_text("".join(f"/a/{number}\n" for number in range(21_000)))
-    assert command(*sides, "--examples", "0").out.splitlines() == [
+    assert command(*diff_command, "--examples", "0").out.splitlines() == [
         "key changed: 21,000 of 21,000 requests, 21,000 of 21,000 distinct",
         "",
         "site: #1 (old.rules:2:5) → #1 (new.rules:2:5): 21,000 requests",
@@ -444,8 +444,8 @@ def test_many_requests_are_compared_by_several_processes(command, sides):
     ]
 
 
-def test_a_bare_site_is_open_unless_somebody_signs_in():
-    """Whoever is named passes, and is seen by templates."""
+def test_a_bare_site_is_open_unless_a_user_is_given():
+    """A site with a user requires that user to sign in, and templates see the name."""
     rules = rule_sets("target site {}")["site"]
     path = RequestPath("/x")
     assert bare_site("site", rules).access.guard(path, "PUT") == Anyone()
@@ -454,7 +454,7 @@ def test_a_bare_site_is_open_unless_somebody_signs_in():
     assert guard.find("ann")
 
 
-def _parsed(*words):
+def _parse(*words):
     parser = argparse.ArgumentParser()
     add_request_arguments(parser)
     return parser.parse_args(words)
@@ -469,19 +469,19 @@ def _parsed(*words):
         (["--user", "ann", "--email", "a@example.com"], User("ann", "HEADER", "a@example.com")),
     ],
 )
-def test_a_user_is_described_as_in_a_test(words, user):
-    """Groups and an address make one of a header."""
-    assert signed_in_user(_parsed(*words)) == user
+def test_a_user_with_groups_or_an_address_has_signed_in_by_header(words, user):
+    """Only a provider of headers gives groups and an address, as in tests of rules."""
+    assert signed_in_user(_parse(*words)) == user
 
 
-def test_what_is_declared_for_all_requests_has_host_and_headers():
-    """The host as it was given, headers in their order."""
-    given = request_defaults(_parsed("--host", "WWW.example.com:80", "--header", "A: 1", "--header", "A:2"))
-    assert (given.user, given.host, given.headers) == (None, "WWW.example.com:80", (("A", "1"), ("A", "2")))
+def test_defaults_of_all_requests_have_host_and_headers():
+    """The host is unchanged, and the headers keep their order."""
+    defaults = request_defaults(_parse("--host", "WWW.example.com:80", "--header", "A: 1", "--header", "A:2"))
+    assert (defaults.user, defaults.host, defaults.headers) == (None, "WWW.example.com:80", (("A", "1"), ("A", "2")))
 
 
 @pytest.mark.parametrize(
-    ("template", "different"),
+    ("template", "distinct_count"),
     [
         ('"/$1"', 1),
         ('jinja "/{{ user.username }}"', 1),
@@ -489,19 +489,19 @@ def test_what_is_declared_for_all_requests_has_host_and_headers():
         ('go "/x"', 2),
     ],
 )
-def test_queries_are_kept_where_a_template_might_read_them(tmp_path, template, different):
-    """Only then are requests different by them."""
+def test_queries_of_a_log_are_kept_if_a_template_may_read_them(tmp_path, template, distinct_count):
+    """Requests that differ only by query are distinct only then."""
     log = tmp_path / "paths"
     log.write_text("/a?x\n/a?y\n")
     rules = rule_sets(f"target site {{ rewrite `^/(a)$` -> {template} }}")
-    assert len(requests_of(log, rules.values()).requests) == different
+    assert len(requests_of(log, rules.values()).requests) == distinct_count
 
 
 def test_a_log_that_cannot_be_read_ends_the_command():
-    """With status 2, and why."""
-    with pytest.raises(CommandError, match="`nowhere` cannot be read: No such file or directory") as ended:
+    """The status is 2, and the message gives the reason."""
+    with pytest.raises(CommandError, match="`nowhere` cannot be read: No such file or directory") as caught:
         requests_of(Path("nowhere"), [])
-    assert ended.value.status is ExitStatus.FAILED
+    assert caught.value.status is ExitStatus.FAILED
 
 
 @pytest.mark.parametrize(
@@ -511,9 +511,9 @@ def test_a_log_that_cannot_be_read_ends_the_command():
         (["--user", "a/b"], "invalid user name `a/b`: it contains a `/`"),
     ],
 )
-def test_what_the_service_refuses_is_refused(capsys, words, reason):
+def test_an_invalid_host_or_user_is_a_usage_error(capsys, words, reason):
     """A request that the service would refuse is a usage error."""
-    with pytest.raises(SystemExit) as ended:
-        _parsed(*words)
-    assert ended.value.code == ExitStatus.FAILED
+    with pytest.raises(SystemExit) as caught:
+        _parse(*words)
+    assert caught.value.code == ExitStatus.FAILED
     assert reason in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`tornado-proxy fmt`, `test` and `lsp`."""
+"""Tests `tornado-proxy fmt`, `test` and `lsp`."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ TIDY = 'target site {\n    rewrite `^/a$` -> "/b"\n}\n'
 
 @pytest.fixture
 def untidy(command):
-    """A file that is not in the canonical layout."""
+    """Writes a rule file that is not in the canonical layout."""
     path = Path("site.rules")
     path.write_text(UNTIDY)
     return path
 
 
-def test_the_current_directory_is_formatted_if_nothing_is_named(command, untidy):
-    """But for `rules/`, if that is there."""
+def test_the_current_directory_is_formatted_by_default(command, untidy):
+    """Without arguments and without a directory `rules`, the files in the current directory are formatted."""
     assert command("fmt").out == "formatted site.rules\n"
     assert untidy.read_text() == TIDY
 
 
-def test_the_directory_rules_comes_before_the_current_one(command, untidy):
-    """Other files stay as they are."""
+def test_only_the_directory_rules_is_formatted_if_there_is_one(command, untidy):
+    """Without arguments, files outside `rules` are unchanged."""
     Path("rules").mkdir()
     Path("rules/team.rules").write_text(UNTIDY)
     assert command("fmt").out == "formatted rules/team.rules\n"
     assert untidy.read_text() == UNTIDY
 
 
-def test_mode_and_link_stay(command, untidy):
-    """A link's file is written, with its mode."""
+def test_formatting_keeps_mode_and_link(command, untidy):
+    """A formatted symbolic link stays a link, and its target keeps its mode."""
     untidy.chmod(0o604)
     Path("link.rules").symlink_to(untidy)
     assert command("fmt", "link.rules").status == 0
@@ -56,8 +56,8 @@ def test_mode_and_link_stay(command, untidy):
     assert stat.S_IMODE(untidy.stat().st_mode) == 0o604
 
 
-def test_what_is_tidy_is_not_written(command, untidy):
-    """A watcher sees no change."""
+def test_a_formatted_file_is_not_written(command, untidy):
+    """A watcher sees no change of a file in the canonical layout."""
     untidy.write_text(TIDY)
     before = untidy.stat()
     assert command("fmt") == command("fmt", "--check")
@@ -65,8 +65,8 @@ def test_what_is_tidy_is_not_written(command, untidy):
     assert untidy.stat().st_ino == before.st_ino
 
 
-def test_line_ends_and_marks_are_brought_in_line(command, untidy):
-    """CR LF becomes LF, and a byte order mark goes."""
+def test_line_ends_and_byte_order_mark_are_normalized(command, untidy):
+    """CR LF becomes LF, and a byte order mark is removed."""
     untidy.write_bytes(codecs.BOM_UTF8 + TIDY.replace("\n", "\r\n").encode())
     assert command("fmt", "--check").status == 1
     assert command("fmt").status == 0
@@ -74,36 +74,36 @@ def test_line_ends_and_marks_are_brought_in_line(command, untidy):
 
 
 def test_a_file_that_is_not_utf_8_is_a_finding(command, untidy):
-    """It stays as it is."""
+    """The file is reported and stays unchanged."""
     untidy.write_bytes(b"target \xff {}")
-    done = command("fmt")
-    assert done.status == 1
-    assert "error[not-utf-8]" in done.err
+    result = command("fmt")
+    assert result.status == 1
+    assert "error[not-utf-8]" in result.err
     assert untidy.read_bytes() == b"target \xff {}"
 
 
-def test_the_worst_status_counts(command, untidy):
-    """A place that cannot be read does not keep the others from being formatted."""
+def test_a_missing_path_does_not_stop_the_formatting_of_others(command, untidy):
+    """The other files are formatted, and the status is 2."""
     assert command("fmt", "nowhere.rules", "site.rules").status == 2
     assert untidy.read_text() == TIDY
 
 
-def test_a_file_that_cannot_be_replaced_is_status_2(command):
-    """Whoever runs it, nothing can be written beside a file of the kernel's."""
+def test_a_file_that_cannot_be_replaced_is_a_failure(command):
+    """No user can create a file in `/proc`, so the status is 2."""
     Path("comm.rules").symlink_to("/proc/self/comm")
     Path("/proc/self/comm").write_text("target a{}")
-    done = command("fmt", "comm.rules")
-    assert done.status == 2
-    assert done.err.startswith("tornado-proxy fmt: `comm.rules` cannot be written: ")
+    result = command("fmt", "comm.rules")
+    assert result.status == 2
+    assert result.err.startswith("tornado-proxy fmt: `comm.rules` cannot be written: ")
 
 
 def test_check_and_diff_exclude_each_other(command, untidy):
-    """Each writes nothing, and each prints something else."""
+    """`--check` and `--diff` print different things, so both together are a usage error."""
     assert command("fmt", "--check", "--diff").status == 2
 
 
 def test_formatting_imports_no_server():
-    """Nor does it import what only configurations and templates need."""
+    """Formatting imports no server and no library for configurations or templates."""
     assert imported_by("fmt", "--check", str(Path(__file__).parents[2] / "rules")) == set()
 
 
@@ -126,39 +126,39 @@ targets:
 
 @pytest.fixture
 def rules(command):
-    """A rule file with a test that passes and one that fails."""
+    """Writes a rule file with a test that passes and one that fails."""
     path = Path("rules/site.rules")
     path.parent.mkdir()
     path.write_text(RULES)
     return path
 
 
-def test_formats_tell_the_same(command, rules):
-    """Text on standard output; with the others, a summary on standard error."""
-    told, shown = command("test", "--format", "json"), command("test", "--output-format", "junit")
-    assert (told.status, shown.status) == (1, 1)
-    assert json.loads(told.out)["summary"] == {"tests": 2, "failed": 1}
-    assert fromstring(shown.out).get("failures") == "1"
-    assert told.err == shown.err == "1 failed, 1 passed\n"
+def test_json_and_junit_report_the_same_results(command, rules):
+    """Both formats print a summary on standard error."""
+    json_result, junit_result = command("test", "--format", "json"), command("test", "--output-format", "junit")
+    assert (json_result.status, junit_result.status) == (1, 1)
+    assert json.loads(json_result.out)["summary"] == {"tests": 2, "failed": 1}
+    assert fromstring(junit_result.out).get("failures") == "1"
+    assert json_result.err == junit_result.err == "1 failed, 1 passed\n"
 
 
-def test_chosen_tests_decide_the_status(command, rules):
-    """A test that is not chosen cannot fail the run."""
+def test_only_selected_tests_decide_the_status(command, rules):
+    """A test that `--run` doesn't select cannot fail the run."""
     assert command("test", "--run", "^/a$").status == 0
     assert command("test", "--run", "^/c$").status == 1
 
 
-@pytest.mark.parametrize(("least", "status"), [("50", 0), ("50.5", 1), ("0", 0), ("100", 1)])
-def test_coverage_may_be_asked_for(command, rules, least, status):
-    """Too little coverage fails a run in which all tests pass; enough does not."""
-    done = command("test", "--run", "^/a$", "--fail-under", least)
-    assert done.status == status
-    assert done.out.startswith("coverage    site   50.0 %  1 of 2 rewrites\n")
-    assert ("are required" in done.err) == bool(status)
+@pytest.mark.parametrize(("minimum", "status"), [("50", 0), ("50.5", 1), ("0", 0), ("100", 1)])
+def test_too_little_coverage_fails_the_run(command, rules, minimum, status):
+    """`--fail-under` fails a run in which all tests pass if the coverage is too low."""
+    result = command("test", "--run", "^/a$", "--fail-under", minimum)
+    assert result.status == status
+    assert result.out.startswith("coverage    site   50.0 %  1 of 2 rewrites\n")
+    assert ("are required" in result.err) == bool(status)
 
 
-def test_without_tests_coverage_still_counts(command, rules):
-    """Rewrites that nothing tests are not covered."""
+def test_rewrites_without_tests_are_not_covered(command, rules):
+    """`--fail-under` fails a run without tests."""
     rules.write_text('target site { rewrite `^/a$` -> "/b" }')
     assert command("test").status == 0
     assert command("test", "--fail-under", "1").status == 1
@@ -166,14 +166,14 @@ def test_without_tests_coverage_still_counts(command, rules):
 
 @pytest.mark.parametrize("percent", ["-1", "100.1", "many", "nan"])
 def test_a_percentage_is_a_number_from_0_to_100(command, percent):
-    """Anything else is a usage error."""
-    done = command("test", f"--fail-under={percent}")
-    assert done.status == 2
-    assert f"`{percent}` is not a number from 0 to 100" in done.err
+    """Another value of `--fail-under` is a usage error."""
+    result = command("test", f"--fail-under={percent}")
+    assert result.status == 2
+    assert f"`{percent}` is not a number from 0 to 100" in result.err
 
 
-def test_a_configuration_names_the_rules(command, rules):
-    """Unless places are given, which are the whole set then."""
+def test_the_rules_of_a_configuration_are_tested(command, rules):
+    """Paths on the command line replace the rules of the configuration."""
     Path("proxy.yaml").write_text(CONFIGURATION)
     Path("elsewhere").mkdir()
     Path("elsewhere/site.rules").write_text('target site { test "/x" -> unchanged }')
@@ -182,60 +182,61 @@ def test_a_configuration_names_the_rules(command, rules):
 
 
 def test_testing_imports_no_server():
-    """Plain rules need nothing else."""
+    """Tests of plain rules import no heavy module, and those of Jinja templates only Jinja2."""
     gallery = Path(__file__).parents[2] / "rules"
     assert imported_by("test", str(gallery / "site.rules")) == set()
     assert imported_by("test", str(gallery / "team.rules")) == {"jinja2"}
 
 
 def test_the_gallery_passes(command):
-    """Rules that are shown are true."""
+    """All rules of the gallery pass their tests and are covered."""
     assert command("test", str(Path(__file__).parents[2] / "rules"), "--fail-under", "100").status == 0
 
 
-def _run(*arguments: str, script: str = "") -> subprocess.CompletedProcess[str]:
-    start = f"{script}\nimport sys; from tornado_proxy.cli.main import main; sys.exit(main({['lsp', *arguments]!r}))"
+def _run_lsp(*arguments: str, script: str = "") -> subprocess.CompletedProcess[str]:
+    """Runs the language server with empty standard input."""
+    code = f"{script}\nimport sys; from tornado_proxy.cli.main import main; sys.exit(main({['lsp', *arguments]!r}))"
     return subprocess.run(
-        [sys.executable, "-c", start], input="", capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", code], input="", capture_output=True, text=True, check=False, timeout=60
     )
 
 
-def test_it_ends_when_the_editor_is_gone():
-    """Standard input at its end is not a mistake."""
-    result = _run("--stdio")
+def test_the_server_ends_with_standard_input():
+    """The end of standard input is not an error."""
+    result = _run_lsp("--stdio")
     assert (result.returncode, result.stdout, result.stderr) == (ExitStatus.CLEAN, "", "")
 
 
-def test_neither_tornado_nor_boto3_is_imported():
-    """Nor any other part of the server side."""
-    watched = ("tornado", "boto3", "botocore", "watchdog", "jinja2", "yaml", "pydantic")
-    script = f"import atexit, sys; atexit.register(lambda: print([m for m in {watched!r} if m in sys.modules]))"
-    assert _run(script=script).stdout == "[]\n"
+def test_the_language_server_imports_no_server():
+    """The language server imports neither Tornado nor boto3, nor other libraries of the service."""
+    unwanted = ("tornado", "boto3", "botocore", "watchdog", "jinja2", "yaml", "pydantic")
+    script = f"import atexit, sys; atexit.register(lambda: print([m for m in {unwanted!r} if m in sys.modules]))"
+    assert _run_lsp(script=script).stdout == "[]\n"
 
 
-def test_without_its_extra_it_says_how_to_install_it():
-    """The command is there for everyone, pygls is not."""
-    result = _run(script="import sys; sys.modules['pygls'] = sys.modules['lsprotocol'] = None")
+def test_without_pygls_the_server_prints_how_to_install_it():
+    """Pygls is an optional dependency, so its absence is a failure with a hint."""
+    result = _run_lsp(script="import sys; sys.modules['pygls'] = sys.modules['lsprotocol'] = None")
     assert result.returncode == ExitStatus.FAILED
     assert "install it with `pip install '.[lsp]'` in a checkout" in result.stderr
 
 
-def test_a_configuration_that_cannot_be_read_ends_it(tmp_path, capsys):
-    """An editor shows standard error."""
+def test_a_missing_configuration_ends_the_server(tmp_path, capsys):
+    """The message is printed on standard error, which an editor shows."""
     assert main(["lsp", "--config", str(tmp_path / "gone.yaml")]) == ExitStatus.FAILED
     assert "gone.yaml" in capsys.readouterr().err
 
 
-def test_a_configuration_with_mistakes_ends_it(tmp_path, capsys):
-    """Its mistakes are shown, as `serve --check` shows them."""
+def test_an_invalid_configuration_ends_the_server(tmp_path, capsys):
+    """The diagnostics are printed on standard error, and the status is 1."""
     (tmp_path / "proxy.yaml").write_text("targets: 7\n", encoding="utf-8")
     assert main(["lsp", "--config", str(tmp_path / "proxy.yaml")]) == ExitStatus.FINDINGS
     assert "proxy.yaml:1:10" in capsys.readouterr().err
 
 
 @contextmanager
-def _server(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A server whose standard input stays open."""
+def _start_server(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Starts a language server whose standard input stays open."""
     pipe = subprocess.PIPE
     command = [sys.executable, "-m", "tornado_proxy", "lsp", *arguments]
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
@@ -252,8 +253,8 @@ def _send(process: subprocess.Popen[bytes], message: object) -> None:
     process.stdin.flush()
 
 
-def _answer(process: subprocess.Popen[bytes]) -> Any:
-    """The next message that has an id."""
+def _receive_response(process: subprocess.Popen[bytes]) -> Any:
+    """Returns the next message that has an id."""
     assert process.stdout is not None
     while True:
         length = 0
@@ -269,35 +270,36 @@ def _request(method: str, parameters: object = None, number: int = 1) -> dict[st
     return {"jsonrpc": "2.0", "id": number, "method": method, "params": parameters}
 
 
-def _begin(process: subprocess.Popen[bytes], **parameters: object) -> None:
+def _initialize(process: subprocess.Popen[bytes], **parameters: object) -> None:
+    """Initializes the session with the server."""
     _send(process, _request("initialize", {"processId": None, "rootUri": None, "capabilities": {}, **parameters}))
-    assert "capabilities" in _answer(process)["result"]
+    assert "capabilities" in _receive_response(process)["result"]
     _send(process, {"jsonrpc": "2.0", "method": "initialized", "params": {}})
 
 
-def test_an_interrupt_ends_it():
-    """Whether or not the editor keeps standard input open."""
-    with _server() as process:
-        _begin(process)
+def test_an_interrupt_ends_the_server():
+    """SIGINT ends the server though the editor keeps standard input open."""
+    with _start_server() as process:
+        _initialize(process)
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == -signal.SIGINT
         assert process.stderr is not None
         assert process.stderr.read() == b""
 
 
-def test_large_files_around_an_open_one_hold_nothing_up(tmp_path):
-    """Hover and exit are answered, and a finding says that they are not read."""
+def test_large_files_beside_an_open_one_do_not_block_the_server(tmp_path):
+    """A hover and the exit are answered though a neighbouring file is very large."""
     with (tmp_path / "large.rules").open("w", encoding="utf-8") as file:
         file.write("target a {\n" + "    rewrite `^/a` -> '/b'\n" * 400_000 + "}\n")
     uri = (tmp_path / "a.rules").as_uri()
-    with _server() as process:
-        _begin(process, workspaceFolders=[{"uri": tmp_path.as_uri(), "name": "rules"}])
+    with _start_server() as process:
+        _initialize(process, workspaceFolders=[{"uri": tmp_path.as_uri(), "name": "rules"}])
         document = {"uri": uri, "languageId": "rules", "version": 1, "text": "target a {}\n"}
         _send(process, {"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": {"textDocument": document}})
-        place = {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 8}}
-        _send(process, _request("textDocument/hover", place, 2))
-        assert _answer(process)["id"] == 2
+        parameters = {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 8}}
+        _send(process, _request("textDocument/hover", parameters, 2))
+        assert _receive_response(process)["id"] == 2
         _send(process, _request("shutdown", None, 3))
-        assert _answer(process)["id"] == 3
+        assert _receive_response(process)["id"] == 3
         _send(process, {"jsonrpc": "2.0", "method": "exit"})
         assert process.wait(60) == 0

@@ -1,18 +1,18 @@
-"""Whole command lines: each file in `transcripts` holds a command, the files that it finds, and all that it does.
+"""Runs whole command lines: each file in `transcripts` has a command, its input files, and its expected results.
 
-    What it shows, in a sentence.
+    A sentence about what the transcript shows.
 
     $ tornado-proxy fmt --check rules
 
-    === file rules/site.rules               what lies in the directory, any number of them
-    === committed main rules/site.rules     the same, on a branch of a Git repository there
+    === file rules/site.rules               a file in the directory; there may be several
+    === committed main rules/site.rules     the same, committed on a branch of a Git repository
     === stdin
     === status 1
-    === stdout                              left out where nothing is printed
+    === stdout                              left out if nothing is printed
     === stderr
-    === afterwards rules/site.rules         what a file holds in the end
+    === afterwards rules/site.rules         the content of a file after the run
 
-A line `…` stands for any lines. `make transcripts` writes what the commands do now, to be reviewed and committed.
+A line `…` stands for any lines. `make transcripts` writes the current results, to be reviewed and committed.
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ from tornado_proxy.cli.main import COMMANDS, main
 
 FOLDER = Path(__file__).parent / "transcripts"
 TRANSCRIPTS = sorted(FOLDER.glob("*.txt"))
-ANYTHING = "…"
+ANY_LINES = "…"
 
-# The way from the shell to the program and back, pipes and all, is the same for each: these stand for the others.
+# These are also run as processes with pipes; all transcripts would take too long.
 AS_PROCESSES = ["fmt-stdin", "fmt-mistakes", "test-failure", "diff-nothing", "explain-requests-stdin", "lint-usage"]
 
-# Commands that do not end by themselves, and where their statuses are tested.
-ELSEWHERE = {
+# Commands that need a service or don't end by themselves, with the tests of their statuses.
+TESTED_ELSEWHERE = {
     "probe": "tests/cli/test_probe.py",
-    "reload": "tests/cli/test_reload.py",
-    "fleet": "tests/cli/test_fleet.py",
-    "config": "tests/cli/test_config.py",
+    "reload": "tests/cli/test_admin.py",
+    "fleet": "tests/cli/test_admin.py",
+    "config": "tests/cli/test_configuration.py",
     "demo": "tests/end_to_end/test_demo.py",
-    "lsp": "tests/tools/lsp",
+    "lsp": "tests/cli/test_rules.py",
 }
 
-# Commands that find nothing, so that there is no status 1.
+# Commands without findings, so without status 1.
 NO_FINDINGS = {"completion"}
 
 
 @dataclass(frozen=True)
 class Transcript:
-    """One command line: what it finds and what it does, as the sections of a file."""
+    """A command line with its input and its results, as the sections of a file."""
 
     title: str
     words: list[str]
@@ -61,37 +61,37 @@ class Transcript:
 
     @property
     def status(self) -> int:
-        """What the command ends with."""
+        """Returns the exit status of the command."""
         return next(int(name.split()[1]) for name in self.sections if name.startswith("status"))
 
-    def part(self, kind: str) -> dict[str, str]:
-        """The contents of the sections of one kind, by what is said behind it."""
+    def contents(self, kind: str) -> dict[str, str]:
+        """Returns the contents of the sections of one kind by the rest of their headings."""
         return {name.removeprefix(kind).strip(): text for name, text in self.sections.items() if name.startswith(kind)}
 
     def text(self) -> str:
-        """The file."""
+        """Returns the text of the file."""
         sections = "".join(f"\n=== {name}\n{text}" for name, text in self.sections.items())
         return f"{self.title}\n\n$ {shlex.join(['tornado-proxy', *self.words])}\n{sections}"
 
 
-def read(path: Path) -> Transcript:
-    """The transcript of a file."""
+def read_transcript(path: Path) -> Transcript:
+    """Parses the transcript in a file."""
     head, *parts = path.read_text(encoding="utf-8").split("\n=== ")
     title, command = (part.strip() for part in head.split("\n$ "))
     sections = {name: text for name, _, text in (part.partition("\n") for part in parts)}
     return Transcript(title, shlex.split(command)[1:], sections)
 
 
-def prepare(transcript: Transcript, folder: Path) -> None:
-    """Lay out what the command finds."""
-    for where, text in transcript.part("committed ").items():
-        branch, name = where.split(" ", 1)
+def write_input(transcript: Transcript, folder: Path) -> None:
+    """Writes the input of the command to a folder."""
+    for branch_and_name, text in transcript.contents("committed ").items():
+        branch, name = branch_and_name.split(" ", 1)
         _git(folder, "init", "-q")
         _git(folder, "checkout", "-q", "-B", branch)
         _write(folder / name, text)
         _git(folder, "add", "-A")
         _git(folder, "commit", "-qm", name)
-    for name, text in transcript.part("file ").items():
+    for name, text in transcript.contents("file ").items():
         _write(folder / name, text)
     _write(folder / ".stdin", transcript.sections.get("stdin", ""))
 
@@ -102,46 +102,46 @@ def _write(path: Path, text: str) -> None:
 
 
 def _git(folder: Path, *words: str) -> None:
-    who = ("-c", "user.name=Ann", "-c", "user.email=ann@example.com")
+    author = ("-c", "user.name=Ann", "-c", "user.email=ann@example.com")
     environment = {"PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
-    subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True, env=environment)
+    subprocess.run(["git", *author, *words], cwd=folder, check=True, capture_output=True, env=environment)
 
 
-def result(transcript: Transcript, status: int, out: str, err: str, folder: Path) -> Transcript:
-    """The same command line with what it did."""
-    found = {
+def transcript_of_run(transcript: Transcript, status: int, out: str, err: str, folder: Path) -> Transcript:
+    """Returns the transcript of a run of the same command line."""
+    inputs = {
         name: text for name, text in transcript.sections.items() if name.split()[0] in {"file", "committed", "stdin"}
     }
-    did = {f"status {status}": ""} | {name: text for name, text in (("stdout", out), ("stderr", err)) if text}
-    after = {
-        f"afterwards {name}": (folder / name).read_text(encoding="utf-8") for name in transcript.part("afterwards ")
+    results = {f"status {status}": ""} | {name: text for name, text in (("stdout", out), ("stderr", err)) if text}
+    written = {
+        f"afterwards {name}": (folder / name).read_text(encoding="utf-8") for name in transcript.contents("afterwards ")
     }
-    return replace(transcript, sections=found | did | after)
+    return replace(transcript, sections=inputs | results | written)
 
 
-def agrees(expected: str, got: str) -> bool:
-    """Whether a text is as expected, where a line `…` may be any lines."""
+def matches(expected: str, actual: str) -> bool:
+    """Returns whether a text is as expected, where a line `…` stands for any lines."""
     pattern = "".join(
-        r"(?:.*\n)*" if line == ANYTHING else re.escape(f"{line}\n") for line in expected.rstrip("\n").split("\n")
+        r"(?:.*\n)*" if line == ANY_LINES else re.escape(f"{line}\n") for line in expected.rstrip("\n").split("\n")
     )
-    return re.fullmatch(pattern, got if got.endswith("\n") else f"{got}\n") is not None
+    return re.fullmatch(pattern, actual if actual.endswith("\n") else f"{actual}\n") is not None
 
 
-def check(expected: Transcript, got: Transcript, path: Path) -> None:
-    """Compare, or write down what was got where that is asked for."""
-    same = expected.sections.keys() == got.sections.keys()
-    same = same and all(agrees(text, got.sections[name]) for name, text in expected.sections.items())
+def compare(expected: Transcript, actual: Transcript, path: Path) -> None:
+    """Compares two transcripts, or writes the actual one if UPDATE_TRANSCRIPTS is set."""
+    same = expected.sections.keys() == actual.sections.keys()
+    same = same and all(matches(text, actual.sections[name]) for name, text in expected.sections.items())
     if not same and "UPDATE_TRANSCRIPTS" in os.environ:
-        path.write_text(got.text(), encoding="utf-8")
+        path.write_text(actual.text(), encoding="utf-8")
         pytest.skip("written anew")
-    assert same or got.text() == expected.text()
+    assert same or actual.text() == expected.text()
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
-def test_a_command_line_does_what_its_transcript_says(path, tmp_path, monkeypatch, capsys):
-    """Output, status and files afterwards are those of the transcript."""
-    expected = read(path)
-    prepare(expected, tmp_path)
+def test_a_command_line_agrees_with_its_transcript(path, tmp_path, monkeypatch, capsys):
+    """Output, status and written files are those of the transcript."""
+    expected = read_transcript(path)
+    write_input(expected, tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
@@ -149,35 +149,35 @@ def test_a_command_line_does_what_its_transcript_says(path, tmp_path, monkeypatc
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stdin))
         try:
             status = main(expected.words)
-        except SystemExit as ended:
-            status = int(ended.code or 0)
+        except SystemExit as exited:
+            status = int(exited.code or 0)
     printed = capsys.readouterr()
-    check(expected, result(expected, status, printed.out, printed.err, tmp_path), path)
+    compare(expected, transcript_of_run(expected, status, printed.out, printed.err, tmp_path), path)
 
 
 @pytest.mark.parametrize("name", AS_PROCESSES)
-def test_a_process_does_the_same(name, tmp_path):
-    """The installed program, with real pipes, does what its transcript says."""
-    expected = read(FOLDER / f"{name}.txt")
-    prepare(expected, tmp_path)
+def test_a_process_agrees_with_its_transcript(name, tmp_path):
+    """The installed program, with real pipes, gives the results of its transcript."""
+    expected = read_transcript(FOLDER / f"{name}.txt")
+    write_input(expected, tmp_path)
     with (tmp_path / ".stdin").open("rb") as stdin:
         command = [sys.executable, "-m", "tornado_proxy", *expected.words]
         environment = os.environ | {"COLUMNS": "100"}
-        done = subprocess.run(
+        process = subprocess.run(
             command, stdin=stdin, cwd=tmp_path, capture_output=True, text=True, check=False, env=environment
         )
-    got = result(expected, done.returncode, done.stdout, done.stderr, tmp_path)
-    assert all(agrees(text, got.sections[name]) for name, text in expected.sections.items())
-    assert expected.sections.keys() == got.sections.keys()
+    actual = transcript_of_run(expected, process.returncode, process.stdout, process.stderr, tmp_path)
+    assert all(matches(text, actual.sections[name]) for name, text in expected.sections.items())
+    assert expected.sections.keys() == actual.sections.keys()
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ELSEWHERE])
-def test_every_status_of_every_command_is_shown(name):
-    """There is a transcript for each status that a command may end with."""
-    statuses = {each.status for each in map(read, TRANSCRIPTS) if each.words[:1] == [name]}
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in TESTED_ELSEWHERE])
+def test_every_command_has_a_transcript_of_each_status(name):
+    """A transcript exists for each status with which a command may end."""
+    statuses = {transcript.status for transcript in map(read_transcript, TRANSCRIPTS) if transcript.words[:1] == [name]}
     assert statuses == ({0, 2} if name in NO_FINDINGS else {0, 1, 2})
 
 
-def test_there_are_many():
+def test_there_are_at_least_sixty_transcripts():
     """The transcripts cover the commands broadly."""
     assert len(TRANSCRIPTS) >= 60
