@@ -1,4 +1,4 @@
-"""Custom pages over HTTP: which pages they replace, and what happens if a template fails."""
+"""Custom pages over HTTP: the pages that they replace, and failing templates."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.store import ObjectInfo
 
 
-def _page(kind, body, headers=(), status=""):
+def _recipe(kind, body, headers=(), status=""):
     return {kind: Recipe(kind, body, tuple(headers), status)}
 
 
-async def test_the_page_of_an_error():
-    """A custom error page has the status of the error, its own headers, and the data of the request."""
+async def test_an_error_page_can_be_custom():
+    """A custom error page has the status of the error, its own headers, and data of the request."""
     body = "{{ .Error }}: {{ .Request.URL.Path | html }}"
-    async with serve({}, custom=_page("not_found_error", body, [("X-A", "1"), ("Cache-Control", "")])) as site:
+    async with serve({}, custom=_recipe("not_found_error", body, [("X-A", "1"), ("Cache-Control", "")])) as site:
         answer = await site.get("/a%3Cb%3E")
     assert (answer.status, answer.text) == (404, "There is nothing at this address: /a&lt;b&gt;")
     assert (answer.headers["x-a"], answer.headers["content-type"]) == ("1", "text/html; charset=utf-8")
@@ -34,51 +34,51 @@ async def test_the_page_of_an_error():
     assert "content-security-policy" not in answer.headers
 
 
-async def test_a_page_may_change_the_status():
-    """The log has the status that was sent."""
-    async with serve({}, custom=_page("not_found_error", "gone", status="410")) as site:
+async def test_a_page_can_change_the_status():
+    """The event has the status that was sent."""
+    async with serve({}, custom=_recipe("not_found_error", "gone", status="410")) as site:
         answer = await site.get("/a")
         event = await site.told()
     assert (answer.status, event.status) == (410, 410)
 
 
-async def test_a_head_has_the_headers_alone():
-    """HEAD is answered as GET would be."""
-    async with serve({}, custom=_page("not_found_error", "gone")) as site:
+async def test_a_head_has_the_headers_of_the_page():
+    """HEAD has the status and the length of the custom page, without a body."""
+    async with serve({}, custom=_recipe("not_found_error", "gone")) as site:
         answer = await site.request("HEAD", "/a")
     assert (answer.status, answer.headers["content-length"], answer.body) == (404, "4", b"")
 
 
-async def test_the_page_of_a_directory():
-    """Entries have encoded links, plain names, keys as in S3; the link to the next page stays."""
+async def test_a_listing_can_be_custom():
+    """Entries have encoded links, plain names and keys of S3, and the next page is linked in a header."""
     body = (
         "{{ range .Entries }}{{ .Type }} {{ .Name }} {{ .Path }} {{ .Key }} {{ .Size }};{{ end }}{{ .Name }}{{ .Next }}"
     )
-    async with serve({"d/<a>": b"x", "d/e/f": b"x", "d/g": b"x"}, custom=_page("folder_list", body)) as site:
+    async with serve({"d/<a>": b"x", "d/e/f": b"x", "d/g": b"x"}, custom=_recipe("folder_list", body)) as site:
         answer = await site.get("/d/?limit=2")
     assert answer.text.startswith("FILE <a> /d/%3Ca%3E d/<a> 1;FOLDER e/ /d/e/ d/e/ 0;site/d/?after=")
     assert 'rel="next"' in answer.headers["link"]
 
 
-async def test_a_large_directory_is_rendered_beside_the_loop():
-    """The page is the same."""
+async def test_a_large_custom_listing_is_rendered():
+    """A large listing, which is rendered in a thread, has all its entries."""
     store = {f"{number:03}": b"" for number in range(150)}
-    async with serve(store, custom=_page("folder_list", "{{ len .Entries }}")) as site:
+    async with serve(store, custom=_recipe("folder_list", "{{ len .Entries }}")) as site:
         assert (await site.get("/")).text == "150"
 
 
-async def test_only_headers_or_status_of_a_page():
-    """The body stays the service's own."""
-    async with serve({"a": b""}, custom=_page("folder_list", None, [("X-A", "b")], "203")) as site:
+async def test_a_page_can_change_only_headers_and_status():
+    """Without a custom body, the default body is sent."""
+    async with serve({"a": b""}, custom=_recipe("folder_list", None, [("X-A", "b")], "203")) as site:
         answer = await site.get("/", Accept="application/json")
     assert (answer.status, answer.headers["x-a"]) == (203, "b")
     assert b'"entries"' in answer.body
 
 
-async def test_the_answers_to_uploads_and_removals():
-    """Pages of uploads and removals have their data; a 204 has no body."""
-    custom = _page("put", "{{ .PutData.Key }} {{ .PutData.ContentSize }} {{ .PutData.Filename }}", status="200")
-    custom |= _page("delete", "{{ .DeleteData.Key }}", [("X-Key", "{{ .DeleteData.Key }}")], "204")
+async def test_answers_to_uploads_and_removals_can_be_custom():
+    """The templates have data of the upload or the removal, and a 204 has no body."""
+    custom = _recipe("put", "{{ .PutData.Key }} {{ .PutData.ContentSize }} {{ .PutData.Filename }}", status="200")
+    custom |= _recipe("delete", "{{ .DeleteData.Key }}", [("X-Key", "{{ .DeleteData.Key }}")], "204")
     async with serve({}, custom=custom) as site:
         put = await site.upload("/d/", part("file", b"hello", filename="a.txt"))
         removed = await site.request("DELETE", "/d/a.txt")
@@ -87,7 +87,7 @@ async def test_the_answers_to_uploads_and_removals():
     assert "content-type" not in removed.headers
 
 
-async def test_headers_of_files():
+async def test_headers_of_files_can_be_custom():
     """Headers from templates replace those of the object; an empty result changes nothing."""
     headers = (("X-Type", "{{ .StreamFile.ContentType }}"), ("Cache-Control", "no-store"), ("ETag", ""))
     custom = {FILE_HEADERS: Recipe(FILE_HEADERS, None, headers)}
@@ -98,20 +98,20 @@ async def test_headers_of_files():
         assert "etag" in answer.headers
 
 
-async def test_headers_of_files_stand_in_a_304_where_they_are_about_caches():
-    """A 304 has only the headers from templates that keep a copy fresh."""
+async def test_a_304_has_custom_headers_for_caches():
+    """A 304 has only the custom headers that are for caches."""
     headers = (("cache-control", "max-age=9"), ("X-Type", "{{ .StreamFile.ContentType }}"))
     custom = {FILE_HEADERS: Recipe(FILE_HEADERS, None, headers)}
     async with serve({"a": b"x"}, custom=custom, get=GetAction(streamed_file_headers=headers)) as site:
-        got = await site.get("/a")
-        current = await site.get("/a", If_None_Match=got.headers["etag"])
-    assert (current.status, current.headers["cache-control"]) == (304, "max-age=9")
-    assert current.headers["etag"] == got.headers["etag"]
-    assert {"x-type", "content-type", "accept-ranges"}.isdisjoint(current.headers)
+        full = await site.get("/a")
+        unchanged = await site.get("/a", If_None_Match=full.headers["etag"])
+    assert (unchanged.status, unchanged.headers["cache-control"]) == (304, "max-age=9")
+    assert unchanged.headers["etag"] == full.headers["etag"]
+    assert {"x-type", "content-type", "accept-ranges"}.isdisjoint(unchanged.headers)
 
 
-async def test_headers_of_files_read_their_metadata():
-    """Under names spelt like those of headers, as s3-proxy has them; one that is missing adds nothing."""
+async def test_headers_of_files_can_use_metadata():
+    """Names of metadata are spelt like headers, as in s3-proxy; a missing one adds no header."""
     headers = (
         ("X-Credit", '{{ index .StreamFile.Metadata "Photo-Credit" }}'),
         ("X-None", '{{ index .StreamFile.Metadata "Nobody" }}'),
@@ -126,9 +126,9 @@ async def test_headers_of_files_read_their_metadata():
 
 
 @pytest.mark.parametrize("body", ["{{ .Nothing }}", "{{ range 100000000 }}{{ end }}"])
-async def test_a_page_that_fails_is_a_500_of_the_services_own(body, caplog):
-    """The client reads nothing of the template; the log has the reason."""
-    async with serve({"a": b""}, custom=_page("folder_list", body)) as site:
+async def test_a_failing_page_is_a_default_500(body, caplog):
+    """The client sees nothing of the template; the log has the reason."""
+    async with serve({"a": b""}, custom=_recipe("folder_list", body)) as site:
         answer = await site.get("/")
         event = await site.told()
     assert (answer.status, event.status) == (500, 500)
@@ -136,17 +136,17 @@ async def test_a_page_that_fails_is_a_500_of_the_services_own(body, caplog):
     assert "the page `folder_list` failed" in caplog.text
 
 
-async def test_an_error_page_that_fails_is_a_500_too(caplog):
-    """A failing page is replaced by the service's own, even if the page of a 500 fails too."""
-    custom = _page("not_found_error", "{{ .Nothing }}") | _page("internal_server_error", "{{ .Nothing }}")
+async def test_a_failing_error_page_is_a_default_500(caplog):
+    """The default page is sent even if the custom page of a 500 fails too."""
+    custom = _recipe("not_found_error", "{{ .Nothing }}") | _recipe("internal_server_error", "{{ .Nothing }}")
     async with serve({}, custom=custom) as site:
         answer = await site.get("/a")
     assert (answer.status, b"Something went wrong" in answer.body) == (500, True)
     assert "the page `not_found_error` failed" in caplog.text
 
 
-async def test_headers_of_files_that_fail_are_a_500():
-    """If the template of a header fails, the answer is a 500 and the object is closed."""
+async def test_a_failing_header_of_a_file_is_a_500():
+    """If the template of a header fails, the object is closed."""
     custom = {FILE_HEADERS: Recipe(FILE_HEADERS, None, (("A", "{{ .Nothing }}"),))}
     body = ScriptedBody([b"x"], 1)
     async with serve(OneObject(body), custom=custom, get=GetAction(streamed_file_headers=(("A", "x"),))) as site:
@@ -157,15 +157,15 @@ async def test_headers_of_files_that_fail_are_a_500():
 @pytest.mark.parametrize(
     "body", [ScriptedBody([b"mine"], 4), ScriptedBody([], LARGEST + 1), ScriptedBody([Busy("x")], 4)]
 )
-async def test_a_template_in_a_bucket_is_let_go_of(body):
-    """The object is closed if it could be read, is too large, or breaks off."""
+async def test_the_object_of_a_template_is_closed(body):
+    """The object is closed after it was read, was too large, or failed."""
     with suppress(PageFailed, Busy):
         await read_text(OneObject(body), ObjectKey("t/nf"), LARGEST)
     assert body.closed.is_set()
 
 
-async def test_templates_in_a_bucket():
-    """They are read with their helpers, prefix and all; without one, the answer is a 500."""
+async def test_a_template_can_be_in_a_bucket():
+    """A template and its helpers are read from the bucket; if they are missing, the answer is a 500."""
     recipe = Recipe("not_found_error", BucketKey("t/nf"), (), "", (BucketKey("t/h"),))
     store = {"t/nf": b'{{ template "a" }}', "t/h": b'{{ define "a" }}mine{{ end }}'}
     async with serve(store, custom={"not_found_error": recipe}) as site:
@@ -175,6 +175,8 @@ async def test_templates_in_a_bucket():
 
 
 class _Clock:
+    """A clock that a test sets."""
+
     def __init__(self):
         self.now = 0.0
 
@@ -182,7 +184,7 @@ class _Clock:
         return self.now
 
 
-class _Counting(MemoryStore):
+class _CountingStore(MemoryStore):
     """A store that counts how often an object is opened."""
 
     opened = 0
@@ -196,9 +198,9 @@ class _Counting(MemoryStore):
 RECIPE = Recipe("put", BucketKey("t"))
 
 
-async def test_a_template_is_read_once_for_all_who_wait():
-    """Concurrent requests share one read; the page is read again when it is a minute old."""
-    store, clock = _Counting(), _Clock()
+async def test_concurrent_requests_share_one_read():
+    """A template is read once for all requests, and again after a minute."""
+    store, clock = _CountingStore(), _Clock()
     store.add("t", b"one")
     pages = BucketPages(clock)
     await asyncio.gather(*(pages.page("site", RECIPE, store) for _ in range(5)))
@@ -210,12 +212,12 @@ async def test_a_template_is_read_once_for_all_who_wait():
     assert (await pages.page("site", RECIPE, store)).body.text == "two"
 
 
-async def test_a_template_that_failed_is_tried_again_soon():
-    """The pause after a failure is shorter than the life of a page."""
-    store, clock = _Counting(), _Clock()
+async def test_a_failed_template_is_read_again_sooner():
+    """The pause after a failure is shorter than the lifetime of a page."""
+    store, clock = _CountingStore(), _Clock()
     pages = BucketPages(clock)
-    for passed in (0, FAILED - 1):
-        clock.now += passed
+    for seconds in (0, FAILED - 1):
+        clock.now += seconds
         with pytest.raises(PageFailed):
             await pages.page("site", RECIPE, store)
     assert store.opened == 1
@@ -224,20 +226,20 @@ async def test_a_template_that_failed_is_tried_again_soon():
     assert (await pages.page("site", RECIPE, store)).body.text == "one"
 
 
-async def test_a_page_that_failed_once_is_kept_like_any_other():
-    """A failure does not shorten the life of a page that was read after it."""
-    store, clock = _Counting(), _Clock()
+async def test_a_page_after_a_failure_has_the_usual_lifetime():
+    """A failure does not shorten the lifetime of the page that is read after it."""
+    store, clock = _CountingStore(), _Clock()
     pages = BucketPages(clock)
     with pytest.raises(PageFailed):
         await pages.page("site", RECIPE, store)
     store.add("t", b"one")
-    for passed in (FAILED, FRESH - 1):
-        clock.now += passed
+    for seconds in (FAILED, FRESH - 1):
+        clock.now += seconds
         await pages.page("site", RECIPE, store)
     assert store.opened == 2
 
 
-async def test_a_client_that_leaves_does_not_end_the_reading():
+async def test_a_disconnect_does_not_cancel_a_shared_read():
     """The other requests that wait for the page get it."""
     gate = asyncio.Event()
 
@@ -259,7 +261,7 @@ async def test_a_client_that_leaves_does_not_end_the_reading():
     assert waiting.result().body.text == "one"
 
 
-async def test_a_page_outlives_a_bucket_that_fails():
+async def test_a_failing_bucket_keeps_the_previous_page():
     """The previous page is used until the bucket answers again."""
     store, clock = MemoryStore(), _Clock()
     store.add("t", b"one")
@@ -277,9 +279,9 @@ async def test_a_page_outlives_a_bucket_that_fails():
         (b"x" * (LARGEST + 1), f"`t` is larger than {LARGEST} bytes"),
     ],
 )
-async def test_a_template_that_cannot_be_used(content, message):
-    """The failure says what is wrong with it, and is not found anew for each request."""
-    store = _Counting()
+async def test_an_invalid_template_is_read_once(content, message):
+    """The error names the defect, and the next request does not read the template again."""
+    store = _CountingStore()
     store.add("t", content)
     pages = BucketPages(_Clock())
     for _ in range(2):
@@ -288,10 +290,10 @@ async def test_a_template_that_cannot_be_used(content, message):
     assert store.opened == 1
 
 
-def test_an_answer_without_a_page_is_the_services_own():
-    """Nothing is copied."""
-    own = Whole(200, (("A", "b"),), b"x")
-    assert customized(own, None) is own
-    assert customized(own, CustomRendering(b"yy", (("a", "c"),), None)) == Whole(
+def test_a_custom_rendering_replaces_headers_and_body():
+    """Without a custom rendering, the answer is returned as it is."""
+    answer = Whole(200, (("A", "b"),), b"x")
+    assert customized(answer, None) is answer
+    assert customized(answer, CustomRendering(b"yy", (("a", "c"),), None)) == Whole(
         200, (("a", "c"), ("Content-Length", "2")), b"yy"
     )

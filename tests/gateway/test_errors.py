@@ -1,4 +1,4 @@
-"""Each error has a status and a message that reveals nothing."""
+"""Each error has a status, and a message that reveals no internals."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tornado_proxy.storage.errors import (
 
 
 @pytest.mark.parametrize(
-    ("kind", "status"),
+    ("error_class", "status"),
     [
         (MalformedMessage, 400),
         (MalformedForm, 400),
@@ -44,13 +44,13 @@ from tornado_proxy.storage.errors import (
         (ClientDisconnected, 499),
     ],
 )
-def test_an_error_of_a_request_has_a_status(kind, status):
-    """Each is a request error, with a row of its own or its parent's."""
-    assert issubclass(kind, RequestError)
-    assert status_of(kind("x")) == status
+def test_an_error_of_a_request_has_a_status(error_class, status):
+    """Each class is a request error with a status, its own or that of its parent."""
+    assert issubclass(error_class, RequestError)
+    assert status_of(error_class("x")) == status
 
 
-RETRY = (("Retry-After", "2"),)
+RETRY_AFTER = (("Retry-After", "2"),)
 
 TABLE = [
     (BadAddress("secret"), 400, ()),
@@ -64,43 +64,45 @@ TABLE = [
     (RangeUnsatisfiable("secret"), 416, ()),
     (ObjectExists("secret"), 409, ()),
     (TooLarge("secret"), 413, ()),
-    (Busy("secret"), 503, RETRY),
+    (Busy("secret"), 503, RETRY_AFTER),
     (TimedOut("secret"), 504, ()),
     (Unreachable("secret"), 502, ()),
     (UpstreamError("secret"), 502, ()),
-    (AuthBusy("secret"), 503, RETRY),
+    (AuthBusy("secret"), 503, RETRY_AFTER),
     (ZeroDivisionError("secret"), 500, ()),
 ]
 
 
 @pytest.mark.parametrize(("error", "status", "headers"), TABLE)
-def test_each_error_has_its_answer(error, status, headers):
-    """The table gives the status and the headers."""
+def test_each_error_has_a_status_and_headers(error, status, headers):
+    """The table contains the status and the headers of each error."""
     refused = refusal(error)
     assert (refused.status, refused.headers) == (status, headers)
 
 
 @pytest.mark.parametrize(("error", "status", "headers"), TABLE)
-def test_no_client_learns_what_an_error_says(error, status, headers):
-    """The message contains neither the error's text nor its name."""
+def test_the_message_does_not_reveal_the_error(error, status, headers):
+    """The message contains neither the text of the error nor its class name."""
     message = refusal(error).message
     assert "secret" not in message
     assert type(error).__name__ not in message
 
 
-def _tree(kind):
-    return {kind.__name__, *(name for child in kind.__subclasses__() for name in _tree(child))}
+def _names_of_subclasses(root):
+    return {root.__name__, *(name for child in root.__subclasses__() for name in _names_of_subclasses(child))}
 
 
-def test_every_row_is_an_error_and_every_error_has_a_row():
-    """The rows are names, each of a class of the five trees; a store's errors have one each, and so have a rewrite's."""
-    of_store, of_rewrite = _tree(StorageError), _tree(RewriteError) - {"RewriteError"}
-    assert set(STATUSES) <= of_store | of_rewrite | _tree(RequestError) | _tree(AuthBusy) | _tree(PageFailed)
+def test_every_row_is_an_error():
+    """Every row names a class of the error trees, and every error of a store or a rewrite has a row."""
+    of_store, of_rewrite = _names_of_subclasses(StorageError), _names_of_subclasses(RewriteError) - {"RewriteError"}
+    assert set(STATUSES) <= of_store | of_rewrite | _names_of_subclasses(RequestError) | _names_of_subclasses(
+        AuthBusy
+    ) | _names_of_subclasses(PageFailed)
     assert (of_store - {"Unreachable", "UpstreamError"}) | of_rewrite <= set(STATUSES)
 
 
-def test_only_what_no_row_knows_is_a_defect():
-    """Only an exception without a row is a defect."""
+def test_only_an_exception_without_a_row_is_a_defect():
+    """An exception without a row in the table is a defect, and no other is."""
     assert [refusal(error).is_defect for error, *_ in TABLE] == [False] * (len(TABLE) - 1) + [True]
 
 
@@ -113,38 +115,38 @@ def test_only_what_no_row_knows_is_a_defect():
         (KeyError("x"), "`KeyError` was raised"),
     ],
 )
-def test_the_operator_learns_what_happened(error, reason):
-    """The reason names the error."""
+def test_the_reason_names_the_error(error, reason):
+    """The reason for the log has the name or the text of the error."""
     assert refusal(error).reason == reason
 
 
-def test_a_refused_method_shows_what_is_allowed():
-    """A 405 carries Allow, even an empty one; no other status does."""
+def test_a_405_has_allow():
+    """A 405 has Allow, even an empty one; another status has none."""
     assert refusal_of(Refuse(405, "not enabled", ("GET", "HEAD"))).headers == (("Allow", "GET, HEAD"),)
     assert refusal_of(Refuse(405, "nothing is enabled")).headers == (("Allow", ""),)
     assert refusal_of(Refuse(403, "no")).headers == ()
 
 
-def test_a_challenge_asks_for_credentials():
-    """A 401 carries WWW-Authenticate, and the reason stays in the log."""
+def test_a_401_has_a_challenge():
+    """A 401 has WWW-Authenticate, and its message does not contain the reason."""
     refused = refusal_of(Refuse(401, "wrong password", challenge='Basic realm="x"'))
     assert (refused.status, refused.headers) == (401, (("WWW-Authenticate", 'Basic realm="x"'),))
     assert "password" not in refused.message
 
 
-def test_an_unknown_status_has_a_message_too():
-    """A status without a message of its own has a general one."""
+def test_an_unknown_status_has_a_general_message():
+    """A status without its own message has a general one."""
     assert Refusal(418, "teapot").message == "The request could not be answered"
 
 
 @pytest.mark.parametrize("error", [MalformedForm("x"), NotAForm("x")])
-def test_an_upload_that_is_no_form_is_answered_with_what_an_upload_is(error):
-    """The message says how a file is uploaded."""
+def test_an_invalid_form_is_answered_with_instructions(error):
+    """The message explains how a file is uploaded."""
     assert "field “file”" in refusal(error).message
 
 
-def test_a_shortage_is_no_defect():
-    """A lack of descriptors is a 503 with Retry-After."""
+def test_a_lack_of_descriptors_is_a_503():
+    """A lack of file descriptors is a 503 with Retry-After, not a defect."""
     refused = refusal(OSError(errno.EMFILE, "Too many open files"))
     assert (refused.status, refused.reason, refused.is_defect) == (503, "Too many open files", False)
     assert ("Retry-After", "2") in refused.headers

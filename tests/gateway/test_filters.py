@@ -1,4 +1,4 @@
-"""Headers and compression that the configuration asks for."""
+"""Headers and compression that the configuration adds to answers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CLOSED = (Resource("/**", provider="staff"),)
 
 
 @pytest.mark.parametrize(("path", "status"), [("/a", 200), ("/missing", 404), ("/%zz", 400)])
-async def test_every_answer_names_the_origin(path, status):
+async def test_every_answer_has_the_cors_headers(path, status):
     """Errors have the CORS headers too, so that a page can read them."""
     async with serve({"a": b"x"}, server=CORS) as site:
         answer = await site.request("GET", path, {"Origin": ORIGIN})
@@ -42,14 +42,14 @@ async def test_every_answer_names_the_origin(path, status):
 
 
 async def test_a_preflight_is_answered_without_a_sign_in():
-    """A preflight is answered before any sign-in."""
+    """A preflight is a 200 even where every path needs a sign-in."""
     async with serve({}, server=CORS, resources=CLOSED, authenticators={}) as site:
         answer = await site.request("OPTIONS", "/a", PREFLIGHT)
         assert (answer.status, answer.body, answer.headers["access-control-allow-methods"]) == (200, b"", "GET")
         assert (await site.told()).status == 200
 
 
-async def test_a_preflight_may_be_passed_on():
+async def test_a_preflight_can_be_passed_through():
     """With `optionsPassthrough`, a preflight is answered like any OPTIONS."""
     passing = Server(cors=Cors(enabled=True, options_passthrough=True, allow_all=True))
     async with serve({}, server=passing) as site:
@@ -66,29 +66,29 @@ async def test_cors_is_off_unless_it_is_enabled(server):
     assert not any(name.startswith("access-control") for name in answer.headers)
 
 
-GIVEN = CacheHeaders(expires="expires", cache_control="max-age=0", pragma="pragma", x_accel_expires="x")
+CACHE_HEADERS = CacheHeaders(expires="expires", cache_control="max-age=0", pragma="pragma", x_accel_expires="x")
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 @pytest.mark.parametrize("path", ["/a", "/"])
-async def test_files_and_listings_carry_the_headers(method, path):
+async def test_files_and_listings_have_the_cache_headers(method, path):
     """All configured cache headers are sent."""
-    async with serve({"a": b"x"}, server=Server(cache=GIVEN)) as site:
+    async with serve({"a": b"x"}, server=Server(cache=CACHE_HEADERS)) as site:
         headers = (await site.request(method, path)).headers
-    told = [headers[name] for name in ("expires", "cache-control", "pragma", "x-accel-expires")]
-    assert told == ["expires", "max-age=0", "pragma", "x"]
+    values = [headers[name] for name in ("expires", "cache-control", "pragma", "x-accel-expires")]
+    assert values == ["expires", "max-age=0", "pragma", "x"]
 
 
-async def test_a_file_keeps_what_it_says_of_caches_itself():
-    """The object's own cache headers take precedence; missing ones are added."""
+async def test_an_objects_own_cache_headers_take_precedence():
+    """The cache headers of the object replace configured ones, and missing ones are added."""
     store = MemoryStore()
     store.add("a", b"x", ObjectInfo(1, etag='"e"', cache_control="max-age=60"))
-    async with serve(store, server=Server(cache=GIVEN)) as site:
+    async with serve(store, server=Server(cache=CACHE_HEADERS)) as site:
         headers = (await site.get("/a")).headers
     assert (headers["cache-control"], headers["expires"]) == ("max-age=60", "expires")
 
 
-async def test_nothing_is_cached_where_that_is_asked_for():
+async def test_caching_can_be_disabled():
     """`noCacheEnabled` sends the headers of s3-proxy."""
     async with serve({"a": b"x"}, server=Server(cache=CacheHeaders(no_cache_enabled=True))) as site:
         headers = (await site.get("/a")).headers
@@ -96,35 +96,35 @@ async def test_nothing_is_cached_where_that_is_asked_for():
     assert (headers["pragma"], headers["x-accel-expires"]) == ("no-cache", "0")
 
 
-async def test_an_error_keeps_its_own_header():
+async def test_an_error_keeps_its_own_cache_control():
     """Errors do not get the configured cache headers."""
-    async with serve({}, server=Server(cache=GIVEN)) as site:
+    async with serve({}, server=Server(cache=CACHE_HEADERS)) as site:
         assert (await site.get("/missing")).headers["cache-control"] == "no-store"
 
 
-async def test_an_error_without_a_header_of_its_own_gets_no_other():
-    """A custom page may leave `Cache-Control` out; caches decide about such an error by themselves."""
+async def test_a_custom_error_can_omit_cache_control():
+    """An error page without `Cache-Control` does not get the configured cache headers."""
     custom = {"not_found_error": Recipe("not_found_error", "gone", (("Cache-Control", ""),))}
-    async with serve({}, server=Server(cache=GIVEN), custom=custom) as site:
+    async with serve({}, server=Server(cache=CACHE_HEADERS), custom=custom) as site:
         headers = (await site.get("/missing")).headers
     assert not {"cache-control", "expires", "pragma", "x-accel-expires"} & set(headers)
 
 
 class _Ann:
-    """An authenticator that takes everybody for ann."""
+    """An authenticator that signs in every request as ann."""
 
     async def authenticate(self, request, guard):
         return SignIn(User("ann"))
 
 
 @pytest.mark.parametrize("path", ["/d/", "/d", "/d/a.txt"])
-async def test_no_shared_cache_keeps_what_a_user_is_sent(path):
-    """Listings, redirects and files alike: nginx would believe X-Accel-Expires before Cache-Control."""
+async def test_the_answer_to_a_user_is_not_cached_publicly(path):
+    """X-Accel-Expires is removed too, since nginx prefers it to Cache-Control."""
     cache = CacheHeaders(cache_control="public, max-age=600", x_accel_expires="600", expires="0", pragma="x")
     resources = (Resource("/**", provider="staff", users=(BasicUser("ann", Secret("test", "x")),)),)
     actions = Actions(get=GetAction(redirect_with_trailing_slash_for_not_found_file=True))
-    signing_in = {"resources": resources, "authenticators": {"staff": _Ann()}, "actions": actions}
-    async with serve({"d/a.txt": b"x"}, server=Server(cache=cache), **signing_in) as site:
+    options = {"resources": resources, "authenticators": {"staff": _Ann()}, "actions": actions}
+    async with serve({"d/a.txt": b"x"}, server=Server(cache=cache), **options) as site:
         headers = (await site.request("GET", path)).headers
     assert headers["cache-control"] == "private, no-cache"
     assert not {"x-accel-expires", "expires", "pragma"} & {name.lower() for name in headers}
@@ -141,27 +141,27 @@ def _store(content: bytes = TEXT, **info: str) -> MemoryStore:
 
 
 @pytest.mark.parametrize(
-    ("accepted", "coding", "plain"), [("gzip", "gzip", gzip.decompress), ("deflate", "deflate", zlib.decompress)]
+    ("accepted", "coding", "decompress"), [("gzip", "gzip", gzip.decompress), ("deflate", "deflate", zlib.decompress)]
 )
-async def test_a_file_is_compressed_in_the_coding_that_is_accepted(accepted, coding, plain):
+async def test_a_file_is_compressed_in_the_accepted_coding(accepted, coding, decompress):
     """A compressed file is sent in chunks, with Vary."""
     async with serve(_store()) as site:
         answer = await site.request("GET", "/a", {"Accept-Encoding": accepted})
-    assert (answer.status, answer.headers["content-encoding"], plain(answer.body)) == (200, coding, TEXT)
+    assert (answer.status, answer.headers["content-encoding"], decompress(answer.body)) == (200, coding, TEXT)
     assert answer.headers["vary"] == "Accept-Encoding"
     assert len(answer.body) < len(TEXT) / 4
     assert "content-length" not in answer.headers
 
 
-async def test_another_request_may_follow_on_the_connection():
+async def test_a_compressed_answer_keeps_the_connection():
     """The connection can be used again after a compressed answer."""
     async with serve(_store()) as site, site.connect() as client:
         answers = [await client.request("GET", "/a", GZIP) for _ in range(3)]
-    assert [gzip.decompress(each.body) for each in answers] == [TEXT] * 3
+    assert [gzip.decompress(answer.body) for answer in answers] == [TEXT] * 3
 
 
-async def test_who_does_not_ask_for_it_gets_the_file_as_it_is():
-    """A client without Accept-Encoding gets the plain file with its strong ETag, and Vary."""
+async def test_without_accept_encoding_a_file_is_not_compressed():
+    """The plain file has its strong ETag, and Vary."""
     async with serve(_store()) as site:
         answer = await site.request("GET", "/a")
     assert (answer.body, answer.headers["vary"]) == (TEXT, "Accept-Encoding")
@@ -169,8 +169,8 @@ async def test_who_does_not_ask_for_it_gets_the_file_as_it_is():
     assert "content-encoding" not in answer.headers
 
 
-async def test_the_compressed_form_has_an_etag_and_headers_of_its_own():
-    """The compressed form has a weak ETag, and neither ranges nor digests."""
+async def test_a_compressed_file_has_its_own_etag_and_headers():
+    """A compressed file has a weak ETag, and neither ranges nor digests."""
     async with serve(_store()) as site:
         plain, compressed = await site.request("GET", "/a"), await site.request("GET", "/a", GZIP)
     assert compressed.headers["etag"] == f"W/{plain.headers['etag']}"
@@ -178,8 +178,8 @@ async def test_the_compressed_form_has_an_etag_and_headers_of_its_own():
     assert compressed.headers["last-modified"] == plain.headers["last-modified"]
 
 
-async def test_the_weak_etag_finds_the_copy_current():
-    """A 304 has the ETag of the form that the client has."""
+async def test_a_304_repeats_the_etag_of_the_client():
+    """The ETags of the plain and of the compressed file both match, and a 304 repeats the one that was sent."""
     async with serve(_store()) as site:
         etag = (await site.request("GET", "/a", GZIP)).headers["etag"]
         current = await site.request("GET", "/a", {**GZIP, "If-None-Match": etag})
@@ -188,7 +188,7 @@ async def test_the_weak_etag_finds_the_copy_current():
     assert (plain.status, plain.headers["etag"]) == (304, etag.removeprefix("W/"))
 
 
-async def test_a_part_is_never_compressed():
+async def test_a_range_is_never_compressed():
     """A range is served from the plain file, even if the client accepts compression."""
     async with serve(_store()) as site:
         part = await site.request("GET", "/a", {**GZIP, "Range": "bytes=3-4"})
@@ -198,13 +198,13 @@ async def test_a_part_is_never_compressed():
     assert (whole.status, whole.body) == (200, TEXT)
 
 
-async def test_head_says_what_get_would():
-    """HEAD has the headers of GET, without a length."""
+async def test_head_has_the_headers_of_get():
+    """HEAD has the headers of a compressed GET, without a length."""
     async with serve(_store()) as site:
-        got, looked = await site.request("GET", "/a", GZIP), await site.request("HEAD", "/a", GZIP)
+        get, head = await site.request("GET", "/a", GZIP), await site.request("HEAD", "/a", GZIP)
     names = ("content-encoding", "vary", "etag", "content-type", "last-modified")
-    assert [looked.headers[name] for name in names] == [got.headers[name] for name in names]
-    assert "content-length" not in looked.headers
+    assert [head.headers[name] for name in names] == [get.headers[name] for name in names]
+    assert "content-length" not in head.headers
 
 
 @pytest.mark.parametrize(
@@ -215,8 +215,8 @@ async def test_head_says_what_get_would():
         {"cache_control": "public, no-transform"},
     ],
 )
-async def test_what_would_not_get_smaller_or_may_not_change_is_left(info):
-    """A file is not compressed because of its type, its coding or `no-transform`."""
+async def test_some_files_are_not_compressed(info):
+    """The content type, the content coding or `no-transform` of an object can prevent compression."""
     async with serve(_store(**info)) as site:
         answer = await site.request("GET", "/a", GZIP)
     assert answer.body == TEXT
@@ -236,15 +236,15 @@ async def test_what_would_not_get_smaller_or_may_not_change_is_left(info):
     ],
 )
 async def test_the_options_decide_what_is_compressed(options, content, is_compressed):
-    """The configuration decides about sizes, types, and compression itself."""
+    """Sizes, content types and compression itself are configured."""
     async with serve(_store(content), server=Server(compress=options)) as site:
         answer = await site.request("GET", "/a", GZIP)
     assert ("content-encoding" in answer.headers) == is_compressed
     assert (gzip.decompress(answer.body) if is_compressed else answer.body) == content
 
 
-async def test_a_level_that_tries_harder_makes_it_smaller():
-    """A higher level makes a smaller answer."""
+async def test_a_higher_level_compresses_more():
+    """Level 9 makes a smaller answer than level 1."""
     sizes = []
     for level in (1, 9):
         async with serve(_store(), server=Server(compress=Compress(level=level))) as site:
@@ -252,8 +252,8 @@ async def test_a_level_that_tries_harder_makes_it_smaller():
     assert sizes[1] < sizes[0]
 
 
-async def test_listings_are_compressed_whole():
-    """A page of a thousand entries is compressed to less than 60 kB, with a length."""
+async def test_listings_are_compressed_in_one_piece():
+    """A compressed listing of a thousand entries is smaller than 60 kB and has a length."""
     async with serve({f"photo-{number:04}.jpg": b"x" for number in range(1000)}) as site:
         answer = await site.request("GET", "/", GZIP)
     assert answer.headers["vary"] == "Accept, Accept-Encoding"
@@ -261,23 +261,23 @@ async def test_listings_are_compressed_whole():
     assert b"photo-0999.jpg" in gzip.decompress(answer.body)
 
 
-async def test_the_cache_headers_of_the_configuration_do_not_keep_it_from_being_compressed():
-    """Their `no-transform` is for those in between; that of an object is its owner's word about its bytes."""
+async def test_configured_cache_headers_do_not_prevent_compression():
+    """The `no-transform` of `noCacheEnabled` is for caches; only that of an object prevents compression."""
     server = Server(cache=CacheHeaders(no_cache_enabled=True))
     async with serve(_store(), server=server) as site:
         answer = await site.request("GET", "/a", GZIP)
     assert (answer.headers["content-encoding"], "no-transform" in answer.headers["cache-control"]) == ("gzip", True)
 
 
-async def test_a_client_of_http_1_0_gets_the_file_as_it_is():
-    """A client of HTTP/1.0 gets the plain file, since it does not know chunks."""
+async def test_http_1_0_gets_no_compression():
+    """A client of HTTP/1.0 gets the plain file, since HTTP/1.0 has no chunks."""
     async with serve(_store()) as site, site.connect() as client:
         await client.send(b"GET /a HTTP/1.0\r\nHost: files.test\r\nAccept-Encoding: gzip\r\n\r\n")
         assert (await client.receive()).body == TEXT
 
 
-async def test_a_failure_on_the_way_leaves_the_answer_without_its_last_chunk():
-    """If the bucket fails, the connection is closed without a last chunk."""
+async def test_an_interrupted_body_has_no_last_chunk():
+    """If the store fails, the connection is closed without the last chunk."""
     body = ScriptedBody([TEXT, Unreachable("the bucket is gone")], 2 * len(TEXT))
     async with serve(OneObject(body)) as site:
         answer = await site.request("GET", "/a", GZIP)
@@ -286,8 +286,8 @@ async def test_a_failure_on_the_way_leaves_the_answer_without_its_last_chunk():
     assert body.closed.is_set()
 
 
-async def test_more_objects_at_once_than_memory_allows_are_sent_as_they_are(monkeypatch):
-    """The number of files that are compressed at once is limited."""
+async def test_the_number_of_concurrent_compressions_is_limited(monkeypatch):
+    """Beyond the limit, files are sent uncompressed."""
     monkeypatch.setattr(filters, "_MOST", 1)
     async with serve(_store(urandom(10_000_000))) as site, site.connect() as slow:
         await slow.send(head("GET", "/a", GZIP))
@@ -298,8 +298,8 @@ async def test_more_objects_at_once_than_memory_allows_are_sent_as_they_are(monk
         assert "content-encoding" in (await site.request("GET", "/a", GZIP)).headers
 
 
-async def test_others_have_their_turn_while_a_large_file_is_compressed():
-    """A large chunk is compressed in pieces, so that others get a turn."""
+async def test_compression_does_not_block_the_event_loop():
+    """A large chunk is compressed in pieces, and other tasks run in between."""
     async with serve(_store(TEXT * 20)) as site:
         turns = 0
 

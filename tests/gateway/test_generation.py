@@ -1,4 +1,4 @@
-"""A generation lives as long as a request holds it, and its stores as long as any generation uses them."""
+"""A generation lives until its last request ends, and a store until its last generation is retired."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAGES = Pages()
 
 
 class _Store:
-    """A store that can only be closed, and counts how often."""
+    """A store that counts how often it is closed."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.closed = 0
@@ -40,7 +40,7 @@ async def _settle() -> None:
 
 
 def test_a_retired_generation_closes_its_stores():
-    """Without requests, retirement closes at once."""
+    """Without requests, a retired generation closes its stores at once."""
 
     async def story():
         store = _Store()
@@ -50,7 +50,7 @@ def test_a_retired_generation_closes_its_stores():
     assert asyncio.run(story()) == 1
 
 
-def test_the_last_request_to_leave_closes():
+def test_the_last_request_closes_the_stores():
     """Retirement waits for every request that holds the generation."""
 
     async def story():
@@ -70,8 +70,8 @@ def test_the_last_request_to_leave_closes():
     assert asyncio.run(story()) == [0, 0, 1]
 
 
-def test_a_request_that_fails_leaves_too():
-    """An exception lets go as a normal end does."""
+def test_a_failed_request_releases_its_generation():
+    """A request that raises an exception no longer holds its generation."""
 
     async def story():
         generation = _generation()
@@ -83,8 +83,8 @@ def test_a_request_that_fails_leaves_too():
     assert asyncio.run(story()) == "<Generation 1, 0 requests>"
 
 
-def test_a_store_that_is_carried_over_stays_open():
-    """The next generation holds the same store, and only its own retirement closes it."""
+def test_a_store_of_the_next_generation_stays_open():
+    """A store of two generations is closed when the second one retires."""
 
     async def story():
         store = _Store()
@@ -99,7 +99,7 @@ def test_a_store_that_is_carried_over_stays_open():
 
 
 def test_a_store_of_two_targets_is_held_once():
-    """Two targets with equal buckets share a store within a generation."""
+    """Two targets of a generation that share a store are one holder."""
 
     async def story():
         shared = Shared(_Store())
@@ -111,8 +111,8 @@ def test_a_store_of_two_targets_is_held_once():
     assert asyncio.run(story()) == ("<Shared <a store>, 1 holders>", 1)
 
 
-def test_one_that_cannot_be_closed_keeps_no_other_open():
-    """Every store is closed, and the failure is raised."""
+def test_a_failing_store_does_not_keep_others_open():
+    """Every store is closed, and the failure of one is raised."""
 
     async def story():
         first, second = _Store(), _Store(OSError("broken"))

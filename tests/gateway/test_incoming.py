@@ -1,4 +1,4 @@
-"""A body is delivered at the pace at which it is taken."""
+"""Request heads are parsed, and bodies are delivered as fast as they are read."""
 
 from __future__ import annotations
 
@@ -30,34 +30,34 @@ def _parser(head: bytes) -> RequestParser:
 
 
 def test_a_head_is_read():
-    """Request line and headers are as sent; values lose the blanks around them, and repeated names are joined."""
+    """Request line and headers are as sent; values are stripped, and repeated headers are joined."""
     parser = RequestParser()
-    sent = b"BREW /gr\xc3\xb6?a=b HTTP/1.1\r\nHost: h\r\nx-one:\t 1 \r\nX-ONE: 2\r\n\r\n"
+    data = b"BREW /gr\xc3\xb6?a=b HTTP/1.1\r\nHost: h\r\nx-one:\t 1 \r\nX-ONE: 2\r\n\r\n"
     fields = (("Host", "h"), ("X-One", "1"), ("X-One", "2"))
     head = ("BREW", "/gr\xc3\xb6?a=b", "HTTP/1.1", {"Host": "h", "X-One": "1,2"}, fields, False)
-    assert (parser.read_head(sent, 1000), parser.complete) == (head, True)
+    assert (parser.read_head(data, 1000), parser.complete) == (head, True)
 
 
-def test_a_long_name_is_spelt_like_any_other():
-    """Names that are too long to be remembered are spelt all the same."""
+def test_a_long_header_name_has_the_usual_spelling():
+    """A header name that is too long to be cached is spelt like any other."""
     parser = _parser(b"GET / HTTP/1.1\r\nx-%s: 1\r\n\r\n" % (b"y" * 100))
     assert list(parser.headers) == ["Host", f"X-Y{'y' * 99}"]
 
 
-@pytest.mark.parametrize(("sent", "read"), [("1.0", "HTTP/1.0"), ("1.1", "HTTP/1.1"), ("1.7", "HTTP/1.1")])
-def test_a_later_minor_version_counts_as_1_1(sent, read):
-    """RFC 9110 2.5: a minor version that is not known is answered as the latest one that is."""
-    assert _parser(f"GET / HTTP/{sent}\r\n\r\n".encode()).version == read
+@pytest.mark.parametrize(("version", "expected"), [("1.0", "HTTP/1.0"), ("1.1", "HTTP/1.1"), ("1.7", "HTTP/1.1")])
+def test_a_later_minor_version_counts_as_1_1(version, expected):
+    """An unknown minor version is treated as the latest known one (RFC 9110 2.5)."""
+    assert _parser(f"GET / HTTP/{version}\r\n\r\n".encode()).version == expected
 
 
 @given(
     body=st.binary(min_size=1, max_size=50), after=st.binary(max_size=10), cuts=st.lists(st.integers(0, 60), max_size=4)
 )
-def test_an_announced_length_is_the_bodys(body, after, cuts):
-    """However it arrives, the body has the bytes that were announced, and what follows is left."""
+def test_content_length_delimits_the_body(body, after, cuts):
+    """However it is split, the body has the announced bytes, and the bytes after it are left."""
     parser, received, read = _parser(b"PUT / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % len(body)), bytearray(), b""
-    places = [0, *sorted(cuts), len(body + after)]
-    for start, end in pairwise(places):
+    positions = [0, *sorted(cuts), len(body + after)]
+    for start, end in pairwise(positions):
         received += (body + after)[start:end]
         if not parser.complete:
             read += parser.read_body(received)
@@ -66,52 +66,52 @@ def test_an_announced_length_is_the_bodys(body, after, cuts):
 
 @given(pieces=st.lists(st.binary(min_size=1, max_size=20), max_size=5), cut=st.integers(0, 40))
 def test_chunks_are_joined(pieces, cut):
-    """However it arrives, a chunked body is the bytes of its chunks."""
-    sent = b"".join(b"%x;ext=1\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\nTrailer: x\r\n\r\n"
+    """However it is split, a chunked body is the bytes of its chunks."""
+    data = b"".join(b"%x;ext=1\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\nTrailer: x\r\n\r\n"
     parser = _parser(CHUNKED)
-    read = b"".join(parser.read_body(bytearray(part)) for part in (sent[:cut], sent[cut:]) if not parser.complete)
+    read = b"".join(parser.read_body(bytearray(part)) for part in (data[:cut], data[cut:]) if not parser.complete)
     assert (read, parser.complete, parser.surplus) == (b"".join(pieces), True, False)
 
 
 @pytest.mark.parametrize("line", [b"1 ;a=b", b"1; a=b", b"1;a =b", b"1;a= b", b"1;a=b ", b"1\t"])
 def test_blanks_in_the_line_of_a_chunk_are_refused(line):
-    """Spaces in the line of a chunk's size are refused, since others may read them differently."""
+    """Spaces in the line of a chunk's size are refused, since other servers may read them differently."""
     with pytest.raises(MalformedMessage):
         _parser(CHUNKED).read_body(bytearray(line + b"\r\nx\r\n0\r\n\r\n"))
 
 
-def test_trailers_are_no_headers():
-    """What comes after the body adds nothing to what came before."""
+def test_trailers_are_not_headers():
+    """Trailers are not added to the headers."""
     parser = _parser(CHUNKED)
     parser.read_body(bytearray(b"0\r\nHost: other\r\nX: y\r\n\r\n"))
     assert list(parser.headers) == ["Host", "Transfer-Encoding"]
 
 
 @pytest.mark.parametrize("surplus", [b"GET / HTTP/1.1\r\n\r\n", b"GARBAGE GARBAGE\r\n\r\n"])
-def test_what_follows_a_chunked_body_is_noticed(surplus):
-    """Bytes after a chunked body are not read; their presence is reported."""
+def test_bytes_after_a_chunked_body_are_reported(surplus):
+    """Bytes after a chunked body are not read, and the parser reports a surplus."""
     parser = _parser(CHUNKED)
     assert parser.read_body(bytearray(b"1\r\na\r\n0\r\n\r\n" + surplus)) == b"a"
     assert (parser.complete, parser.surplus) == (True, True)
 
 
 @pytest.mark.parametrize(("begin", "more"), [(b"1;", b"x"), (b"0\r\n", b"a: b\r\n")], ids=["an extension", "trailers"])
-def test_framing_has_an_end(begin, more):
-    """Extensions and trailers that go on without a byte of the body are refused."""
+def test_framing_without_a_body_is_limited(begin, more):
+    """Endless chunk extensions and trailers are refused."""
     parser = _parser(CHUNKED)
     parser.read_body(bytearray(begin))
     with pytest.raises(MalformedMessage, match="too long"):
         parser.read_body(bytearray(more * 200_000))
 
 
-def test_headers_are_counted():
-    """The number of headers is limited."""
+def test_the_number_of_headers_is_limited():
+    """A head with more than 500 headers is refused."""
     with pytest.raises(HeadTooLarge, match="more than 500 headers"):
         RequestParser().read_head(b"GET / HTTP/1.1\r\n" + b"a:b\r\n" * 501 + b"\r\n", 1 << 20)
 
 
 @pytest.mark.parametrize(
-    ("version", "header", "kept"),
+    ("version", "header", "expected"),
     [
         ("1.1", "X: y", True),
         ("1.1", "Connection: TE, Close", False),
@@ -119,20 +119,20 @@ def test_headers_are_counted():
         ("1.0", "Connection: Keep-Alive", True),
     ],
 )
-def test_a_request_says_whether_another_may_follow(version, header, kept):
-    """`close` and `keep-alive` may stand among other options, in any case."""
-    assert _parser(f"GET / HTTP/{version}\r\n{header}\r\n\r\n".encode()).keeps_alive == kept
+def test_connection_options_decide_about_keep_alive(version, header, expected):
+    """`close` and `keep-alive` can be among other options, in any case."""
+    assert _parser(f"GET / HTTP/{version}\r\n{header}\r\n\r\n".encode()).keeps_alive == expected
 
 
 @pytest.mark.parametrize(("version", "expected"), [("1.0", False), ("1.1", True)])
-def test_a_request_says_whether_its_body_waits(version, expected):
-    """HTTP/1.0 has no 100."""
+def test_expect_is_for_http_1_1(version, expected):
+    """`Expect: 100-continue` has no effect in HTTP/1.0, which has no 100."""
     head = f"PUT / HTTP/{version}\r\nContent-Length: 1\r\nExpect: 100-Continue\r\n\r\n"
     assert _parser(head.encode()).expects_continue == expected
 
 
-def test_a_head_that_is_too_long_has_a_method():
-    """The method of a head that is too large is known, so that the answer to a HEAD has no body."""
+def test_the_method_of_a_large_head_is_known():
+    """The method is read before a head is refused, so that the answer to a HEAD has no body."""
     parser = RequestParser()
     with pytest.raises(HeadTooLarge, match="longer than 20 bytes"):
         parser.read_head(b"HEAD / HTTP/1.1\r\nHost: h\r\n\r\n", 20)
@@ -141,11 +141,12 @@ def test_a_head_that_is_too_long_has_a_method():
 
 async def _deliver(body: Body, *chunks: bytes) -> None:
     for chunk in chunks:
-        await _taken(body.deliver(chunk))
+        await _room(body.deliver(chunk))
     body.end()
 
 
-async def _taken(waiting) -> None:
+async def _room(waiting) -> None:
+    """Wait until the next chunk may be delivered."""
     if waiting is not None:
         await waiting
 
@@ -156,8 +157,8 @@ async def _settle() -> None:
         await asyncio.sleep(0)
 
 
-def test_what_is_delivered_is_what_is_read():
-    """The reader gets the chunks in order, and the end after the last."""
+def test_chunks_are_read_in_order():
+    """The reader gets the chunks in the order of their delivery, then the end."""
 
     async def story():
         body = Body(60)
@@ -168,14 +169,14 @@ def test_what_is_delivered_is_what_is_read():
     assert asyncio.run(story()) == ([b"a", b"b", b"c"], 3)
 
 
-def test_a_slow_reader_holds_the_sender_back():
-    """At most one chunk is held: the next delivery waits until it was taken."""
+def test_a_slow_reader_slows_down_the_sender():
+    """At most one chunk is buffered: the next delivery waits until this chunk is read."""
 
     async def story():
         body = Body(60)
         body.deliver(b"a")
         async with asyncio.TaskGroup() as group:
-            second = group.create_task(_taken(body.deliver(b"b")))
+            second = group.create_task(_room(body.deliver(b"b")))
             await _settle()
             waiting = not second.done()
             taken = await anext(body)
@@ -185,8 +186,8 @@ def test_a_slow_reader_holds_the_sender_back():
     assert asyncio.run(story()) == (True, b"a", True)
 
 
-def test_a_body_is_wanted_once_someone_reads():
-    """The server may wait with the body until it is asked for."""
+def test_a_body_is_wanted_once_it_is_read():
+    """`is_wanted` is false until the first read of the body."""
 
     async def story():
         body = Body(60)
@@ -199,8 +200,8 @@ def test_a_body_is_wanted_once_someone_reads():
     assert asyncio.run(story()) == (False, True)
 
 
-def test_a_body_that_is_not_announced_has_ended():
-    """A request without a body has no more to come."""
+def test_a_request_without_a_body_has_ended():
+    """`NO_BODY` has ended and contains no chunk."""
 
     async def story():
         return NO_BODY.ended, [chunk async for chunk in NO_BODY]
@@ -208,8 +209,8 @@ def test_a_body_that_is_not_announced_has_ended():
     assert asyncio.run(story()) == (True, [])
 
 
-def test_a_client_that_goes_away_breaks_the_body_off():
-    """The reader gets what came before, then the error, every time it asks."""
+def test_a_disconnect_ends_the_body_with_an_error():
+    """The reader gets the chunks before the disconnect, then the error on every read."""
 
     async def story():
         body = Body(60)
@@ -224,8 +225,8 @@ def test_a_client_that_goes_away_breaks_the_body_off():
     assert asyncio.run(story()) == b"a"
 
 
-def test_a_complete_body_cannot_be_broken_off():
-    """A client that leaves after its last byte has sent everything."""
+def test_a_disconnect_after_the_body_is_no_error():
+    """A complete body stays complete if its client disconnects."""
 
     async def story():
         body = Body(60)
@@ -236,15 +237,15 @@ def test_a_complete_body_cannot_be_broken_off():
     assert asyncio.run(story()) == []
 
 
-async def test_a_client_that_stops_sending_is_not_waited_for():
-    """The reader gets an error when no byte comes for the idle time."""
+async def test_a_stalled_body_times_out():
+    """The reader gets an error if no byte arrives within the idle time."""
     with pytest.raises(BodyTimeout, match=r"no byte of the body came for 0\.01 seconds"):
         await anext(Body(0.01))
 
 
 @pytest.mark.parametrize("wait", [Body.until_wanted, lambda body: body.deliver(b"b")], ids=["a reader", "room"])
-async def test_who_waits_for_a_body_is_released_when_it_is_discarded(wait):
-    """A discarded body ends the waiting for its reader, and for room."""
+async def test_discarding_a_body_ends_waiting(wait):
+    """A discarded body releases the tasks that wait for a reader or for room."""
     body = Body(60)
     body.deliver(b"a")
     async with asyncio.TaskGroup() as group:
@@ -255,8 +256,8 @@ async def test_who_waits_for_a_body_is_released_when_it_is_discarded(wait):
     assert not before
 
 
-def test_what_is_discarded_holds_nobody_back():
-    """After `discard` a delivery returns at once, and what waited is dropped."""
+def test_a_discarded_body_does_not_wait():
+    """After `discard`, a delivery returns at once and its bytes are only counted."""
 
     async def story():
         body = Body(60)

@@ -1,4 +1,4 @@
-"""A server shuts down without losing requests, opens connections, and starts exchanges."""
+"""A server accepts connections, serves requests with the current generation, and shuts down without losing requests."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _Gated(ScriptedBody):
 
 
 async def test_an_idle_connection_is_closed():
-    """A connection between two requests, or before its first, does not hold the shutdown up."""
+    """A shutdown does not wait for connections without a request."""
     async with serve({"a": b"x"}) as site, site.connect() as client, site.connect() as silent:
         await client.request("GET", "/a")
         await site.server.shut_down(60)
@@ -42,8 +42,8 @@ async def test_an_idle_connection_is_closed():
         assert await silent.is_closed()
 
 
-async def test_a_request_that_is_on_its_way_is_answered():
-    """What reaches an idle connection just after the shutdown began is served, as the connection's last."""
+async def test_a_request_during_a_shutdown_is_answered():
+    """A request on an idle connection just after the start of a shutdown is the last of its connection."""
     async with serve({"a": b"x"}) as site, site.connect() as client:
         await client.request("GET", "/a")
         async with asyncio.TaskGroup() as group:
@@ -53,8 +53,8 @@ async def test_a_request_that_is_on_its_way_is_answered():
         assert (answer.body, answer.headers["connection"], await client.is_closed()) == (b"x", "close", True)
 
 
-async def test_a_running_request_ends():
-    """An answer under way is finished, and its connection closed after it."""
+async def test_a_shutdown_completes_running_requests():
+    """An answer that has started is completed, and its connection is closed after it."""
     body = _Gated()
     async with serve(OneObject(body)) as site, site.connect() as client:
         await client.send(b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -67,8 +67,8 @@ async def test_a_running_request_ends():
     assert (status, headers["content-length"], rest) == (200, "10", b"helloworld")
 
 
-async def test_an_answer_that_begins_during_shutdown_says_close():
-    """A request whose answer has not begun is told that the connection ends with it."""
+async def test_an_answer_during_a_shutdown_has_connection_close():
+    """An answer that starts during a shutdown has `Connection: close`."""
     body = _Gated()
 
     class _Slow(OneObject):
@@ -88,8 +88,8 @@ async def test_an_answer_that_begins_during_shutdown_says_close():
         assert (answer.body, answer.headers["connection"], await client.is_closed()) == (b"helloworld", "close", True)
 
 
-async def test_what_does_not_end_is_cut():
-    """After the grace period the connection is closed, and the body with it."""
+async def test_the_grace_period_ends_running_requests():
+    """After the grace period, the connection and the body are closed."""
     body = _Gated()
     async with serve(OneObject(body)) as site, site.connect() as client:
         await client.send(b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -102,8 +102,8 @@ async def test_what_does_not_end_is_cut():
     assert (rest, event.complete) == (b"hello", False)
 
 
-async def test_a_server_that_is_stopped_accepts_no_more():
-    """A new connection is refused after shutdown."""
+async def test_a_stopped_server_refuses_connections():
+    """A new connection is refused after the shutdown."""
     async with serve({}) as site:
         port = site.port
         await site.server.shut_down(1)
@@ -114,20 +114,20 @@ async def test_a_server_that_is_stopped_accepts_no_more():
         raise AssertionError
 
 
-async def test_a_connection_that_nobody_has_accepted_is_served():
-    """What waits in the kernel's queue when the shutdown begins is accepted, and answered."""
+async def test_a_queued_connection_is_served():
+    """A connection in the kernel's queue at the start of a shutdown is accepted and answered."""
     async with serve({"a": b"x"}) as site:
         with socket.create_connection(("127.0.0.1", site.port)) as early:
             early.sendall(b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n")
-            # The loop has not turned since: nobody has accepted the connection.
+            # The event loop has not run since, so the connection is not accepted yet.
             await site.server.shut_down(60)
             answer = early.makefile("rb").read()
     assert answer.startswith(b"HTTP/1.1 200")
     assert b"Connection: close" in answer
 
 
-async def test_a_queue_that_another_process_empties_is_left_alone():
-    """Where the socket is held elsewhere too, what waits there is served by whoever accepts next."""
+async def test_the_queue_of_a_shared_socket_is_left():
+    """If another process shares the socket, this process serves the queued connections."""
     async with serve({"a": b"x"}) as site, serve({"a": b"y"}) as next_site:
         with socket.create_server(("127.0.0.1", 0)) as shared, closing(shared.dup()) as copy:
             shared.setblocking(False)
@@ -142,7 +142,7 @@ async def test_a_queue_that_another_process_empties_is_left_alone():
 
 
 class _Exhausted(socket.socket):
-    """A listening socket for which the system has no descriptor, a number of times."""
+    """A listening socket whose first calls of `accept` fail for lack of descriptors."""
 
     failures = 2
 
@@ -153,8 +153,8 @@ class _Exhausted(socket.socket):
         return super().accept()
 
 
-async def test_too_many_open_files_pause_the_accepting(caplog):
-    """Without a descriptor for one more connection the server waits, says so, and goes on when there is one."""
+async def test_too_many_open_files_pause_accepting(caplog):
+    """Without a free descriptor, the server logs a warning, waits, and then accepts connections again."""
     listening = _Exhausted()
     listening.bind(("127.0.0.1", 0))
     listening.listen()
@@ -169,8 +169,8 @@ async def test_too_many_open_files_pause_the_accepting(caplog):
     assert caplog.messages[0] == "connections cannot be accepted: Too many open files"
 
 
-async def test_a_listener_without_descriptors_is_left_alone_for_a_while(caplog):
-    """The server tries again after its pause only, rather than in each turn of its loop."""
+async def test_accepting_resumes_only_after_the_pause(caplog):
+    """Without a free descriptor, the server does not try again in each turn of its event loop."""
     async with serve({}) as site:
         with _Exhausted() as listening:
             listening.failures = 100
@@ -187,7 +187,7 @@ async def test_a_listener_without_descriptors_is_left_alone_for_a_while(caplog):
 
 
 async def test_a_defect_in_a_connection_is_logged(caplog):
-    """Whatever goes wrong in serving a connection, the others are served, and the log says so."""
+    """An unexpected exception in a connection is logged."""
 
     def begin(*_):
         raise RuntimeError("broken")
@@ -219,7 +219,7 @@ V2 = PROXY_SIGNATURE + b"\x21\x11\x00\x0c" + bytes([192, 0, 2, 1, 10, 0, 0, 1, 0
     ],
 )
 async def test_the_proxy_protocol_names_the_client(header, address):
-    """Whatever way its bytes come, and what follows is HTTP."""
+    """A header of the PROXY protocol may arrive byte by byte, and HTTP follows it."""
     async with serve({"a": b"x"}) as site:
         site.server.opening = PROXIED
         async with site.connect() as client:
@@ -230,21 +230,21 @@ async def test_the_proxy_protocol_names_the_client(header, address):
 
 
 @pytest.mark.parametrize(
-    "sent", [b"GET /a HTTP/1.1\r\nHost: a\r\n\r\n", b"PROXY " + b"x" * 200, b"\r\n\r\n\0\r\nQUIT\n\x31\x11\0\0"]
+    "data", [b"GET /a HTTP/1.1\r\nHost: a\r\n\r\n", b"PROXY " + b"x" * 200, b"\r\n\r\n\0\r\nQUIT\n\x31\x11\0\0"]
 )
-async def test_a_proxy_without_a_header_is_not_served(sent):
-    """Its client would count as the proxy."""
+async def test_a_proxy_without_a_header_is_not_served(data):
+    """A connection of a trusted proxy without a valid header is closed without an answer."""
     async with serve({"a": b"x"}) as site:
         site.server.opening = PROXIED
         async with site.connect() as client:
-            await client.send(sent)
+            await client.send(data)
             with suppress(ConnectionResetError):
                 assert await client.is_closed()
         assert site.events == []
 
 
-async def test_a_proxy_that_leaves_within_its_header_is_forgotten():
-    """The server serves on."""
+async def test_an_interrupted_proxy_header_is_harmless():
+    """After a proxy disconnects within its header, the server serves the next connection."""
     async with serve({"a": b"x"}) as site:
         site.server.opening = PROXIED
         async with site.connect() as client:
@@ -254,8 +254,8 @@ async def test_a_proxy_that_leaves_within_its_header_is_forgotten():
             assert (await client.request("GET", "/a")).status == 200
 
 
-async def test_a_proxy_that_sends_no_header_is_given_up(monkeypatch):
-    """A header that is not complete in time ends the connection."""
+async def test_an_incomplete_proxy_header_times_out(monkeypatch):
+    """A header that is incomplete after the time limit closes the connection."""
     monkeypatch.setattr("tornado_proxy.gateway.server._OPEN_WITHIN", 0.05)
     async with serve({"a": b"x"}) as site:
         site.server.opening = PROXIED
@@ -264,8 +264,8 @@ async def test_a_proxy_that_sends_no_header_is_given_up(monkeypatch):
             assert await client.is_closed()
 
 
-async def test_a_stranger_needs_no_header_and_is_not_believed():
-    """The protocol is for trusted proxies only."""
+async def test_the_proxy_protocol_is_for_trusted_proxies():
+    """Another client needs no header, and its header is a malformed request."""
     async with serve({"a": b"x"}) as site:
         site.server.opening = Opening(proxied=TrustedProxies(("10.0.0.0/8",)))
         assert (await site.get("/a")).status == 200
@@ -275,25 +275,25 @@ async def test_a_stranger_needs_no_header_and_is_not_believed():
 
 
 async def test_every_answer_has_its_own_id():
-    """A file, a listing and an error carry different ids, none of them the client's."""
+    """Every answer has a unique request id, which its event repeats; the client's id is ignored."""
     async with serve({"a": b"x"}) as site:
         targets = ("/a", "/", "/%zz", "/a")
         ids = [(await site.get(target, X_Request_Id="mine")).headers["x-request-id"] for target in targets]
-        told = [event.request.request_id for event in site.events]
+        reported = [event.request.request_id for event in site.events]
     assert len(set(ids)) == 4
     assert "mine" not in ids
-    assert told == ids
+    assert reported == ids
 
 
-async def test_the_generation_is_named():
-    """Each answer, errors too, has its number and the beginning of its files' digest."""
+async def test_an_answer_has_the_generation():
+    """Every answer, errors too, has the number of the generation and the first digits of its digest."""
     async with serve({}, number=7, digest="0123456789abcdef") as site:
         assert (await site.get("/")).headers["x-tornado-proxy-generation"] == "7-0123456789ab"
         assert (await site.get("/%zz")).headers["x-tornado-proxy-generation"] == "7-0123456789ab"
 
 
-async def test_the_generation_may_stay_unnamed():
-    """The configuration leaves the header out."""
+async def test_the_generation_header_can_be_disabled():
+    """With `generationHeader: false`, no answer has the generation."""
     async with serve({}, digest="0123456789abcdef", server=Server(generation_header=False)) as site:
         assert "x-tornado-proxy-generation" not in (await site.get("/")).headers
 
@@ -304,7 +304,7 @@ def _store(content: bytes) -> MemoryStore:
     return store
 
 
-async def test_the_next_request_meets_the_next_generation():
+async def test_a_new_generation_serves_the_next_request():
     """A swap takes effect with the next request, on an open connection too."""
     async with serve(_store(b"old"), digest="a") as site, site.connect() as client:
         before = await client.request("GET", "/a")
@@ -314,8 +314,8 @@ async def test_the_next_request_meets_the_next_generation():
     assert (after.body, after.headers["x-tornado-proxy-generation"]) == (b"new", "2-b")
 
 
-async def test_a_request_stays_with_its_generation():
-    """A swap in the middle of a request closes nothing that the request uses before it has left."""
+async def test_a_request_keeps_its_generation():
+    """The store of an old generation stays open until its last request is answered."""
     gate, closed = asyncio.Event(), asyncio.Event()
 
     class _Gated(ScriptedBody):
@@ -342,8 +342,8 @@ async def test_a_request_stays_with_its_generation():
     assert (first + rest, during, closed.is_set()) == (b"onetwo", False, True)
 
 
-async def test_a_gateway_counts_what_is_under_way():
-    """Requests in flight are counted, and shown."""
+async def test_requests_in_flight_are_counted():
+    """`in_flight` is the number of requests that are not answered yet."""
     gate = asyncio.Event()
 
     class _Waiting(OneObject):
@@ -363,8 +363,8 @@ async def test_a_gateway_counts_what_is_under_way():
 
 
 @pytest.mark.parametrize("target", ["/", "/%zz", "/a", "/?format=json"])
-async def test_tornado_says_nothing_of_itself(target):
-    """No answer names its server, and none but a file's has an ETag."""
+async def test_answers_do_not_name_the_server(target):
+    """No answer has a Server header, and only a file has an ETag."""
     async with serve({"a": b"x"}) as site:
         answer = await site.get(target)
     assert "server" not in answer.headers
@@ -372,22 +372,22 @@ async def test_tornado_says_nothing_of_itself(target):
 
 
 async def test_head_has_the_objects_own_etag():
-    """HEAD shows the stored ETag, not a hash of nothing."""
+    """HEAD has the stored ETag, not a hash of an empty body."""
     async with serve({"a": b"x"}) as site:
         get, head = await site.get("/a"), await site.request("HEAD", "/a")
     assert head.headers["etag"] == get.headers["etag"] == '"9dd4e461268c8034f5c8564e155c67a6"'
 
 
-async def test_a_page_is_never_a_304_of_tornados():
-    """A condition on a listing's imagined ETag changes nothing."""
+async def test_a_listing_is_never_a_304():
+    """A listing has no ETag, so `If-None-Match` has no effect."""
     async with serve({"a": b"x"}) as site:
         answer = await site.get("/", If_None_Match="*")
     assert answer.status == 200
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PROPFIND"])
-async def test_a_body_is_announced_and_dropped(method):
-    """A method that takes no body may have one; the answer does not wait for it."""
+async def test_an_unused_body_is_dropped(method):
+    """The answer to a method without a body does not wait for the announced body, and ends the connection."""
     async with serve({"a": b"x"}) as site, site.connect() as client:
         await client.send(f"{method} /a HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n".encode())
         status, headers = await client.receive_head()
@@ -395,20 +395,20 @@ async def test_a_body_is_announced_and_dropped(method):
 
 
 @pytest.mark.parametrize("body", [b"", b"x" * 100_000])
-async def test_a_refused_upload_leaves_nothing_behind(body):
-    """Once it is answered nobody waits for its body any more, whether some of it has come or none."""
+async def test_a_refused_upload_leaves_no_task(body):
+    """After the answer, no task waits for the body, whether a part of it has arrived or not."""
     async with serve({}, actions=Actions()) as site:
         async with site.connect() as client:
             await client.send(b"PUT /a HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n" + body)
             assert (await client.receive_head())[0] == 405
         await site.told()
         await asyncio.sleep(0.01)
-        left = asyncio.all_tasks() - {asyncio.current_task()}
-    assert [task for task in left if "until_wanted" in repr(task) or "_deliver_later" in repr(task)] == []
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    assert [task for task in tasks if "until_wanted" in repr(task) or "_deliver_later" in repr(task)] == []
 
 
-async def test_a_connection_is_kept():
-    """After an answer without trouble the next request may follow."""
+async def test_a_connection_serves_several_requests():
+    """After an answer without an error of the connection, the next request is served."""
     async with serve({"a": b"x"}) as site, site.connect() as client:
         methods = ("GET", "HEAD", "POST", "DELETE", "GET", "OPTIONS")
         statuses = [(await client.request(method, "/a")).status for method in methods]

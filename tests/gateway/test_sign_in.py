@@ -1,4 +1,4 @@
-"""Sign-in over HTTP: providers and policy servers answer the questions of a decision."""
+"""Sign-in over HTTP with providers and policy servers."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ WITH_POLICY = Resource("/**", ("GET",), provider="id", opa=OpaServer("http://127
 
 
 class _Provider:
+    """A provider that gives every request the same answer."""
+
     def __init__(self, answer):
         self.answer = answer
 
@@ -30,25 +32,25 @@ def _serve(answer, resource=GUARDED, **parts):
 
 
 async def test_the_cookies_of_a_sign_in_are_sent():
-    """Whatever the request is answered with carries them, and no shared cache keeps it."""
+    """Every answer after a sign-in has its cookies and is not cached publicly."""
     async with _serve(SignIn(ANN, ("a=b",))) as site:
         answers = [await site.get("/a"), await site.get("/missing")]
-    assert [each.headers["set-cookie"] for each in answers] == ["a=b", "a=b"]
-    assert [each.headers["cache-control"] for each in answers] == ["private, no-cache", "no-store"]
+    assert [answer.headers["set-cookie"] for answer in answers] == ["a=b", "a=b"]
+    assert [answer.headers["cache-control"] for answer in answers] == ["private, no-cache", "no-store"]
 
 
 @pytest.mark.parametrize(
-    ("challenge", "status", "header", "sent"),
+    ("challenge", "status", "header", "expected"),
     [
         (Refuse(401, "nobody", challenge="Bearer"), 401, "www-authenticate", "Bearer"),
         (Refuse(307, "nobody", location="/auth/id"), 307, "location", "/auth/id"),
     ],
 )
-async def test_a_challenge_becomes_an_answer(challenge, status, header, sent):
-    """With the header for programs, or the page for browsers."""
+async def test_a_challenge_becomes_an_answer(challenge, status, header, expected):
+    """A challenge is a 401 with WWW-Authenticate, or a redirect to the login page."""
     async with _serve(challenge) as site:
         answer = await site.get("/a")
-    assert (answer.status, answer.headers[header]) == (status, sent)
+    assert (answer.status, answer.headers[header]) == (status, expected)
 
 
 @pytest.mark.parametrize(
@@ -61,15 +63,15 @@ async def test_a_challenge_becomes_an_answer(challenge, status, header, sent):
     ],
 )
 async def test_each_sign_in_is_reported_with_its_outcome(answer, outcome):
-    """Who is sent to the login is refused for now."""
+    """A redirect to the login page is reported as a refusal."""
     async with _serve(answer) as site:
         await site.get("/a")
     assert site.events[0] == SignInTried("id", "request", outcome)
 
 
 @pytest.mark.parametrize(("body", "status"), [(b'{"result": true}', 200), (b"{}", 403), (b"<html>", 500), (None, 500)])
-async def test_a_policy_server_that_does_not_permit_refuses(body, status):
-    """A server that is down or answers nonsense is not the client's fault."""
+async def test_a_policy_server_decides_the_status(body, status):
+    """A denial is a 403, and a policy server that fails is a 500."""
 
     async def fetch(_wanted):
         if body is None:

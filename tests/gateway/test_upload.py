@@ -1,4 +1,4 @@
-"""Uploads: a valid form is stored as it arrives, and nothing of an invalid one."""
+"""Uploads: a valid form is stored while it arrives, and nothing of an invalid form is kept."""
 
 from __future__ import annotations
 
@@ -64,27 +64,27 @@ def _read(body: bytes, *, size: int = 1 << 20, limit: int = 4096, separator: byt
 
 
 def test_the_file_is_found_and_streamed():
-    """The part named `file` gives its name, its type and its bytes."""
+    """The parser returns the name, the type and the bytes of the part `file`."""
     body = _part(f"{FILE}\r\nContent-Type: text/plain", b"hello") + END
     assert _read(body) == (FileHead("a.txt", "text/plain"), b"hello")
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 64])
 def test_chunks_may_break_anywhere(size):
-    """However the body is cut, the file is the same."""
+    """The file is the same for every size of the body's chunks."""
     body = _field("note", b"x") + _part(FILE, b"--b is not a boundary\r\n--bb\r\n") + _field("more", b"y") + END
     assert _read(body, size=size) == (FileHead("a.txt", None), b"--b is not a boundary\r\n--bb\r\n")
 
 
 @given(content=st.binary(max_size=300), size=st.integers(1, 400))
 def test_any_content_survives(content, size):
-    """Whatever the file holds, short of the boundary, comes out as it went in."""
+    """Every content without the boundary is read unchanged."""
     if b"\r\n--b" not in b"\r\n" + content:
         assert _read(_part(FILE, content) + END, size=size)[1] == content
 
 
 def test_an_empty_file_is_a_file():
-    """A part without bytes is stored as an empty file."""
+    """A part without content is read as an empty file."""
     assert _read(_part(FILE) + END) == (FileHead("a.txt", None), b"")
 
 
@@ -106,8 +106,8 @@ def test_an_empty_file_is_a_file():
         (_part('Content-Disposition: form-data; name="file"; name="x"', b"x") + END, "repeated parameter"),
     ],
 )
-def test_a_form_that_is_wrong_is_refused(body, message):
-    """A form that is broken, truncated, or has not exactly one file is refused."""
+def test_an_invalid_form_is_refused(body, message):
+    """A form that is malformed, truncated, or does not have exactly one file is refused."""
     with pytest.raises(MalformedForm, match=message):
         _read(body)
 
@@ -122,19 +122,19 @@ def test_a_form_that_is_wrong_is_refused(body, message):
         b"\r\n" * 120 + _part(FILE, b"x") + END,
     ],
 )
-def test_all_but_the_file_is_bounded(body):
-    """Other fields, many small ones, and what stands around the form count together."""
+def test_everything_but_the_file_is_limited(body):
+    """Other fields, headers of parts, preamble and epilogue count together."""
     with pytest.raises(FormTooLarge, match="more than 200 bytes besides its file"):
         _read(body, limit=200, size=16)
 
 
-def test_the_file_is_not_bounded_here():
-    """The file's own bytes do not count: a target's `maxSize` does that."""
+def test_the_file_is_not_limited_by_the_parser():
+    """The bytes of the file do not count, since `maxSize` of the target limits them."""
     assert len(_read(_part(FILE, b"x" * 100_000) + END, limit=200, size=4096)[1]) == 100_000
 
 
 def test_a_long_header_is_refused():
-    """A part's header line has a limit of its own."""
+    """The header line of a part has its own limit."""
     body = _part(f"{FILE}\r\nX-Long: {'x' * 20_000}", b"x") + END
     with pytest.raises(MalformedForm, match="header size"):
         _read(body, limit=1 << 20)
@@ -151,13 +151,13 @@ def test_a_long_header_is_refused():
         ('Content-Disposition: form-data; name="file"', ""),
     ],
 )
-def test_the_name_is_what_the_client_sent(head, name):
-    """The name is read as browsers and curl write it; routing checks it."""
+def test_the_name_is_read_in_every_form(head, name):
+    """The name is read as browsers and curl write it, and is not checked yet."""
     assert _read(_part(head, b"x") + END)[0].file_name == name
 
 
-def test_a_name_that_is_no_utf8_shows_it():
-    """Bytes that are not UTF-8 become characters that no key may contain."""
+def test_a_name_that_is_not_utf8_is_escaped():
+    """Bytes that are not UTF-8 become surrogates, which no key may contain."""
     body = _part(FILE, b"x").replace(b"a.txt", b"\xff.txt") + END
     assert _read(body)[0].file_name == "\udcff.txt"
 
@@ -166,7 +166,7 @@ def test_a_name_that_is_no_utf8_shows_it():
     "content_type",
     [None, "", "application/octet-stream", "application/x-www-form-urlencoded", "multipart/mixed; boundary=b"],
 )
-def test_what_is_no_form_is_distinguished(content_type):
+def test_another_content_type_is_not_a_form(content_type):
     """Only `multipart/form-data` is a form."""
     with pytest.raises(NotAForm):
         boundary(content_type)
@@ -175,32 +175,32 @@ def test_what_is_no_form_is_distinguished(content_type):
 @pytest.mark.parametrize(
     "content_type", ["multipart/form-data; boundary=b", 'Multipart/Form-Data; charset=utf-8; boundary="b"']
 )
-def test_the_boundary_is_announced(content_type):
+def test_the_boundary_is_read(content_type):
     """The boundary is read in any spelling of the header."""
     assert boundary(content_type) == b"b"
 
 
 @pytest.mark.parametrize("content_type", ["multipart/form-data", "multipart/form-data; boundary="])
-def test_a_form_names_its_boundary(content_type):
-    """A form without a boundary cannot be read."""
+def test_a_form_needs_a_boundary(content_type):
+    """A form without a boundary is refused."""
     with pytest.raises(MalformedForm, match="names no boundary"):
         boundary(content_type)
 
 
-def test_a_type_that_is_too_long_is_not_parsed():
-    """A Content-Type of any length costs next to nothing."""
+def test_a_long_content_type_is_not_parsed():
+    """A Content-Type that is too long is refused without parsing it."""
     with pytest.raises(MalformedForm, match="the Content-Type is too long"):
         boundary("multipart/form-data; boundary=b" + ";a" * 1000)
 
 
-def test_a_boundary_has_a_length():
+def test_a_long_boundary_is_refused():
     """A boundary that is too long is refused."""
     with pytest.raises(MalformedForm, match="boundary is unusable"):
         _read(b"", separator=b"x" * 1000)
 
 
 def test_mistakes_of_clients_are_not_logged(caplog):
-    """The parser's own warnings stay silent: the access log has the reason."""
+    """An invalid form logs nothing, since the access log has the reason."""
     with pytest.raises(MalformedForm):
         _read(b"not a form at all")
     assert caplog.records == []
@@ -209,7 +209,7 @@ def test_mistakes_of_clients_are_not_logged(caplog):
 A_FILE = part("file", b"hello", filename="a.txt", content_type="text/plain")
 
 
-def _putting(**options) -> Actions:
+def _put_actions(**options) -> Actions:
     return Actions(put=PutAction(enabled=True, **options))
 
 
@@ -218,7 +218,7 @@ def _chunked(*pieces: bytes) -> bytes:
 
 
 async def test_an_upload_is_stored_in_its_directory():
-    """PUT of a form answers 201 with the file's address, size and ETag, and GET there gives it back."""
+    """A PUT of a form is a 201 with the address, size and ETag of the file, which GET returns."""
     async with serve({}) as site:
         answer = await site.upload("/docs/", A_FILE)
         again = await site.get(answer.headers["location"])
@@ -227,22 +227,22 @@ async def test_an_upload_is_stored_in_its_directory():
     assert (again.body, again.headers["content-type"]) == (b"hello", "text/plain")
 
 
-async def test_an_upload_may_be_answered_in_text():
-    """A client that would rather read text gets the address in a line."""
+async def test_an_upload_can_be_answered_in_text():
+    """With `Accept: text/plain`, the body is the address of the file."""
     async with serve({}) as site:
         answer = await site.upload("/docs/", A_FILE, Accept="text/plain")
     assert (answer.headers["content-type"], answer.text) == ("text/plain; charset=utf-8", "/docs/a.txt\n")
 
 
-async def test_other_fields_do_not_matter():
-    """A form may hold more than its file."""
+async def test_other_fields_are_ignored():
+    """A form may have fields besides its file."""
     async with serve({}) as site:
         answer = await site.upload("/", part("note", b"x"), A_FILE, part("note", b"y"))
     assert answer.status == 201
 
 
-async def test_an_upload_is_rewritten_and_prefixed_with_its_name():
-    """The source sees directory and name, the prefix comes in front, and the answer shows neither."""
+async def test_the_path_of_an_upload_is_rewritten():
+    """Rules rewrite directory and name, the prefix is added, and the answer reveals neither."""
     store = MemoryStore()
     rules = 'rewrite `^/in/(?P<name>.*)$` -> "/kept/$name"'
     async with serve(store, rules=rules, bucket=Bucket("b", prefix="p/"), mount=Mount("", ("/m/",))) as site:
@@ -273,8 +273,8 @@ async def test_an_upload_is_rewritten_and_prefixed_with_its_name():
         ("x" * 1025, 400),
     ],
 )
-async def test_a_hostile_name_is_cut_or_refused(name, outcome):
-    """The name is the part after the last slash; an invalid name is a 400 and nothing is stored."""
+async def test_an_unsafe_name_is_shortened_or_refused(name, outcome):
+    """The name is the part after the last slash, and an invalid name is a 400."""
     store = MemoryStore()
     async with serve(store) as site:
         answer = await site.upload("/", part("file", b"x", filename=name))
@@ -285,7 +285,7 @@ async def test_a_hostile_name_is_cut_or_refused(name, outcome):
         assert (answer.status, answer.headers["location"], len(store.keys())) == (201, expected, 1)
 
 
-BROKEN = {
+INVALID_FORMS = {
     "no file": form(part("note", b"x")),
     "two files": form(A_FILE, part("file", b"x", filename="b.txt")),
     "an empty form": form(),
@@ -297,9 +297,9 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("body", BROKEN.values(), ids=BROKEN)
-async def test_a_wrong_form_stores_nothing(body):
-    """A form without its file, with two, or cut short is a 400, and no object is there."""
+@pytest.mark.parametrize("body", INVALID_FORMS.values(), ids=INVALID_FORMS)
+async def test_an_invalid_form_stores_nothing(body):
+    """An invalid form is a 400, and no object is stored."""
     store = MemoryStore()
     async with serve(store) as site:
         answer = await site.request("PUT", "/", FORM_TYPE, body)
@@ -307,32 +307,32 @@ async def test_a_wrong_form_stores_nothing(body):
 
 
 @pytest.mark.parametrize(
-    "sent", ["application/octet-stream", "application/x-www-form-urlencoded", "multipart/mixed; boundary=b", ""]
+    "content_type", ["application/octet-stream", "application/x-www-form-urlencoded", "multipart/mixed; boundary=b", ""]
 )
-async def test_what_is_no_form_is_unsupported(sent):
+async def test_another_content_type_is_unsupported(content_type):
     """A body of another type is a 415."""
     async with serve({}) as site:
-        answer = await site.request("PUT", "/", {"Content-Type": sent}, b"hello")
+        answer = await site.request("PUT", "/", {"Content-Type": content_type}, b"hello")
     assert answer.status == 415
 
 
-async def test_an_upload_goes_to_a_directory():
-    """A path without its closing slash is a 400."""
+async def test_a_form_needs_the_path_of_a_directory():
+    """A form for a path without a closing slash is a 400."""
     async with serve({}) as site:
         answer = await site.upload("/docs/a.txt", A_FILE)
     assert answer.status == 400
 
 
-async def test_what_is_there_is_not_replaced():
-    """Without `allowOverride`, a second upload of a name is a 409."""
+async def test_an_existing_file_is_not_replaced():
+    """Without `allowOverride`, an upload to an existing file is a 409."""
     async with serve({"a.txt": b"first"}) as site:
         answer, again = await site.upload("/", A_FILE), await site.get("/a.txt")
     assert (answer.status, again.body) == (409, b"first")
 
 
-async def test_what_is_there_may_be_replaced():
-    """With `allowOverride`, a second upload replaces the first."""
-    async with serve({"a.txt": b"first"}, actions=_putting(allow_override=True)) as site:
+async def test_an_existing_file_can_be_replaced():
+    """With `allowOverride`, an upload replaces an existing file."""
+    async with serve({"a.txt": b"first"}, actions=_put_actions(allow_override=True)) as site:
         answer, again = await site.upload("/", A_FILE), await site.get("/a.txt")
     assert (answer.status, again.body) == (201, b"hello")
 
@@ -341,49 +341,49 @@ async def test_what_is_there_may_be_replaced():
     ("headers", "status"),
     [({"If_None_Match": "*"}, 412), ({"If_Match": '"other"'}, 412), ({"If_None_Match": '"other"'}, 201)],
 )
-async def test_the_clients_conditions_hold(headers, status):
+async def test_conditions_apply_to_an_upload(headers, status):
     """If-Match and If-None-Match apply to a PUT."""
-    async with serve({"a.txt": b"first"}, actions=_putting(allow_override=True)) as site:
+    async with serve({"a.txt": b"first"}, actions=_put_actions(allow_override=True)) as site:
         answer = await site.upload("/", A_FILE, **headers)
     assert answer.status == status
 
 
-async def test_a_file_of_the_most_bytes_fits():
-    """`maxSize` counts the file's own bytes."""
-    async with serve({}, actions=_putting(max_size=5)) as site:
+async def test_a_file_of_the_maximum_size_is_stored():
+    """`maxSize` counts only the bytes of the file."""
+    async with serve({}, actions=_put_actions(max_size=5)) as site:
         answer = await site.upload("/", part("note", b"x" * 500), A_FILE)
     assert answer.status == 201
 
 
 @pytest.mark.parametrize("chunked", [False, True])
 async def test_one_byte_more_is_too_large(chunked):
-    """A file that passes `maxSize` while it arrives is a 413, with its length announced or not."""
+    """A file larger than `maxSize` is a 413, with or without Content-Length."""
     store, body = MemoryStore(), form(A_FILE)
     headers = {**FORM_TYPE, **({"Transfer-Encoding": "chunked"} if chunked else {"Content-Length": str(len(body))})}
-    async with serve(store, actions=_putting(max_size=4)) as site, site.connect() as client:
+    async with serve(store, actions=_put_actions(max_size=4)) as site, site.connect() as client:
         await client.send(head("PUT", "/", headers) + (_chunked(body) if chunked else body))
         answer = await client.receive()
     assert (answer.status, store.keys()) == (413, ())
 
 
-async def test_what_must_be_too_large_is_refused_unread():
-    """Where the announced length is certainly too much, the answer comes before the body."""
-    async with serve({}, actions=_putting(max_size=4)) as site, site.connect() as client:
+async def test_a_large_content_length_is_refused_unread():
+    """If the announced length is too large, the 413 is sent before the body is read."""
+    async with serve({}, actions=_put_actions(max_size=4)) as site, site.connect() as client:
         await client.send(head("PUT", "/", FORM_TYPE, 10**12))
         answer = await client.receive()
     assert (answer.status, answer.headers["connection"]) == (413, "close")
 
 
-async def test_other_fields_are_bounded():
-    """A form that holds too much besides its file is a 413."""
+async def test_other_fields_are_limited():
+    """A form with too much data besides its file is a 413."""
     async with serve({}, limits=Limits(max_form_field_size=1000)) as site:
         answer = await site.upload("/", part("note", b"x" * 2000), A_FILE)
     assert answer.status == 413
 
 
 @pytest.mark.parametrize("pieces", [1, 7])
-async def test_a_chunked_upload_is_stored(pieces):
-    """Transfer-Encoding is as good as Content-Length, wherever the chunks are cut."""
+async def test_an_upload_can_be_chunked(pieces):
+    """A form with Transfer-Encoding is stored like one with Content-Length."""
     body = form(A_FILE)
     size = -(-len(body) // pieces)
     chunks = [body[start : start + size] for start in range(0, len(body), size)]
@@ -394,8 +394,8 @@ async def test_a_chunked_upload_is_stored(pieces):
 
 
 @pytest.mark.parametrize("chunked", [False, True])
-async def test_an_upload_is_larger_than_any_buffer(chunked):
-    """Tornado's limits of 100 MiB on bodies and buffers do not count for a streamed upload."""
+async def test_an_upload_can_be_larger_than_any_buffer(chunked):
+    """Tornado's limit of 100 MiB on bodies and buffers does not apply to uploads."""
     store, piece, count = Counting(), bytes(1 << 20), 101
     opening, closing = A_FILE[:-7], b"\r\n" + form()
     length = len(opening) + len(closing) + count * len(piece)
@@ -410,8 +410,8 @@ async def test_an_upload_is_larger_than_any_buffer(chunked):
     assert (answer.status, store.taken) == (201, count * len(piece))
 
 
-async def test_a_slow_store_holds_the_client_back():
-    """While the store takes nothing, no more is read from the socket than a few chunks."""
+async def test_a_slow_store_slows_down_the_client():
+    """While the store does not read, the server reads only a few chunks from the socket."""
     store, total = Counting(), 24 << 20  # bytes: several times what the sockets' own buffers hold
     store.pause.clear()
     body = form(part("file", bytes(total), filename="a.bin"))
@@ -428,8 +428,8 @@ async def test_a_slow_store_holds_the_client_back():
     assert answer.status == 201
 
 
-async def test_a_client_that_leaves_stores_nothing():
-    """A connection lost in the middle of an upload ends the store's write with an error, and nothing is kept."""
+async def test_an_interrupted_upload_stores_nothing():
+    """A disconnect during an upload ends the write of the store with an error."""
     store = Counting()
     async with serve(store) as site:
         async with site.connect() as client:
@@ -443,8 +443,8 @@ async def test_a_client_that_leaves_stores_nothing():
     assert (event.status, event.reason) == (499, "the client closed the connection")
 
 
-async def test_a_client_that_stalls_is_not_waited_for():
-    """When no byte comes for the body's timeout, the answer is a 408 and nothing is kept."""
+async def test_a_stalled_upload_times_out():
+    """If no byte arrives within the body timeout, the answer is a 408 and nothing is stored."""
     store = Counting()
     async with serve(store, limits=Limits(body_timeout=0.3)) as site, site.connect() as client:
         await client.send(head("PUT", "/", FORM_TYPE, 10_000) + A_FILE[:-2])
@@ -453,8 +453,8 @@ async def test_a_client_that_stalls_is_not_waited_for():
     assert store.ended == ["BodyTimeout"]
 
 
-async def test_a_broken_chunk_stores_nothing():
-    """A body whose framing breaks is a bad request, with a page, and ends the store's write."""
+async def test_a_malformed_chunk_stores_nothing():
+    """A malformed chunk is a 400 and ends the write of the store."""
     store = Counting()
     async with serve(store) as site:
         async with site.connect() as client:
@@ -468,8 +468,8 @@ async def test_a_broken_chunk_stores_nothing():
 
 
 @pytest.mark.parametrize("expectation", ["100-continue", "100-Continue"])
-async def test_a_client_that_asks_first_is_told_to_go_on(expectation):
-    """`Expect: 100-continue`, in any case, is answered when the body is wanted."""
+async def test_expect_is_answered_with_100(expectation):
+    """`Expect: 100-continue`, in any case, is answered when the body is read."""
     body = form(A_FILE)
     async with serve({}) as site, site.connect() as client:
         await client.send(head("PUT", "/", {**FORM_TYPE, "Expect": expectation}, len(body)))
@@ -480,18 +480,18 @@ async def test_a_client_that_asks_first_is_told_to_go_on(expectation):
 
 
 @pytest.mark.parametrize(("version", "expectation"), [(b"1.0", "100-continue"), (b"1.1", "a-miracle")])
-async def test_who_is_not_told_to_go_on(version, expectation):
-    """HTTP/1.0 knows no 100 (RFC 9110 10.1.1), and other expectations have no meaning."""
+async def test_other_expectations_get_no_100(version, expectation):
+    """HTTP/1.0 has no 100 (RFC 9110 10.1.1), and other expectations have no meaning."""
     body = form(A_FILE)
-    asking = head("PUT", "/", {**FORM_TYPE, "Expect": expectation}, len(body)).replace(b"1.1", version)
+    request_head = head("PUT", "/", {**FORM_TYPE, "Expect": expectation}, len(body)).replace(b"1.1", version)
     async with serve({}) as site, site.connect() as client:
-        await client.send(asking + body)
+        await client.send(request_head + body)
         answer = await client.receive()
     assert answer.status == 201
 
 
 class _Staff:
-    """An authenticator that knows one user, and believes whoever says so."""
+    """An authenticator with one user, whose Authorization header is `ann`."""
 
     async def authenticate(self, facts, guard):
         sent = dict(facts.headers).get("Authorization")
@@ -505,75 +505,75 @@ def _resource(path: str) -> Resource:
     return Resource(path, ("PUT",), provider="staff")
 
 
-EARLY = [
+EARLY_REFUSALS = [
     (401, "/", {}, {"resources": [_resource("/**")], "authenticators": STAFF}),
     (403, "/", {}, {"resources": [_resource("/other/**")], "authenticators": STAFF}),
     (405, "/", {}, {"actions": Actions()}),
     (400, "/file", {}, {}),
     (400, "/%zz/", {}, {}),
     (404, "/", {}, {"mount": Mount("elsewhere.test")}),
-    (413, "/", {}, {"actions": _putting(max_size=1)}),
+    (413, "/", {}, {"actions": _put_actions(max_size=1)}),
     (415, "/", {"Content-Type": "text/plain"}, {}),
 ]
 
 
-@pytest.mark.parametrize(("status", "target", "headers", "parts"), EARLY)
-async def test_a_client_that_asks_first_is_told_to_stop(status, target, headers, parts):
-    """A refusal comes instead of the 100, which does not follow either, and ends the connection."""
-    asking = {**FORM_TYPE, **headers, "Expect": "100-continue"}
+@pytest.mark.parametrize(("status", "target", "headers", "parts"), EARLY_REFUSALS)
+async def test_expect_can_be_answered_with_a_refusal(status, target, headers, parts):
+    """A refusal replaces the 100 and ends the connection."""
+    request_headers = {**FORM_TYPE, **headers, "Expect": "100-continue"}
     async with serve({}, **parts) as site, site.connect() as client:
-        await client.send(head("PUT", target, asking, 10**7))
+        await client.send(head("PUT", target, request_headers, 10**7))
         first, received = await client.receive_head()
         client.writer.write_eof()
         rest = await client.reader.read(-1)
     assert (first, received["connection"], len(rest)) == (status, "close", int(received["content-length"]))
 
 
-@pytest.mark.parametrize(("status", "target", "headers", "parts"), EARLY)
-async def test_a_client_that_does_not_ask_sees_the_refusal(status, target, headers, parts):
-    """A client that sends everything before it reads gets the answer, not a reset connection."""
+@pytest.mark.parametrize(("status", "target", "headers", "parts"), EARLY_REFUSALS)
+async def test_a_client_without_expect_gets_the_refusal(status, target, headers, parts):
+    """A client that sends the whole body before it reads gets the answer, not a reset connection."""
     body = form(part("file", bytes(6 << 20), filename="a.bin"))
     async with serve({}, **parts) as site, site.connect() as client:
         answer = await client.request("PUT", target, {**FORM_TYPE, **headers}, body)
         assert (answer.status, answer.complete, await client.is_closed()) == (status, True, True)
 
 
-async def test_an_upload_is_authorized_on_its_path_too():
-    """Access to the directory is not access to every file in it."""
+async def test_an_upload_needs_access_to_its_file():
+    """Access to the directory is not enough if the path of the file needs a sign-in."""
     resources = [Resource("/*.exe", ("PUT",), provider="staff"), Resource("/**", ("PUT",), white_list=True)]
     store = MemoryStore()
     async with serve(store, resources=resources, authenticators=STAFF) as site:
         refused = await site.upload("/", part("file", b"x", filename="a.exe"))
-        open_to_all = await site.upload("/", A_FILE)
+        public = await site.upload("/", A_FILE)
         signed_in = await site.upload("/", part("file", b"x", filename="a.exe"), Authorization="ann")
-    assert (refused.status, open_to_all.status, signed_in.status) == (401, 201, 201)
+    assert (refused.status, public.status, signed_in.status) == (401, 201, 201)
     assert store.keys() == ("a.exe", "a.txt")
 
 
-async def test_a_rewrite_may_refuse_an_upload():
-    """A rewritten key that is a directory's, or none, is refused once the name is known."""
+async def test_a_rewritten_upload_can_be_refused():
+    """A rewritten key of a directory is a 403, and an invalid key is a 400."""
     rules = 'rewrite `^/a\\.txt$` -> "/dir/"\nrewrite `^/b\\.txt$` -> "/x/../y"'
     async with serve({}, rules=rules) as site:
         answers = [await site.upload("/", part("file", b"x", filename=name)) for name in ("a.txt", "b.txt")]
     assert [answer.status for answer in answers] == [403, 400]
 
 
-async def test_a_store_that_fails_is_reported():
-    """An error of the store is the upload's answer."""
+async def test_an_error_of_the_store_is_the_answer():
+    """A busy store is a 503 with Retry-After."""
     async with serve(Failing(put=Busy("SlowDown"))) as site:
         answer = await site.upload("/", A_FILE)
     assert (answer.status, answer.headers["retry-after"]) == (503, "2")
 
 
-async def test_a_connection_goes_on_after_an_upload():
-    """An upload whose form was read whole keeps the connection."""
+async def test_an_upload_keeps_the_connection():
+    """After an upload, the connection serves the next request."""
     async with serve({}) as site, site.connect() as client:
         statuses = [(await client.request("PUT", f"/{name}/", FORM_TYPE, form(A_FILE))).status for name in "ab"]
     assert statuses == [201, 201]
 
 
 @pytest.mark.parametrize(
-    ("sent", "name", "expected"),
+    ("content_type", "name", "expected"),
     [
         ("text/x-own; charset=utf-8", "a.txt", "text/x-own; charset=utf-8"),
         (None, "a.txt", "text/plain"),
@@ -586,13 +586,13 @@ async def test_a_connection_goes_on_after_an_upload():
         ("text/" + "x" * 300, "a.png", "image/png"),
     ],
 )
-def test_a_file_has_a_type(sent, name, expected):
-    """The part's own type counts if it is one; else the name suggests it."""
-    assert FileHead(name, sent).content_type == expected
+def test_a_file_has_a_type(content_type, name, expected):
+    """The type of the part is used if it is valid; otherwise the name decides."""
+    assert FileHead(name, content_type).content_type == expected
 
 
-class _Noting(MemoryStore):
-    """Notes how objects were to be stored."""
+class _RecordingStore(MemoryStore):
+    """A store that records the options of each write."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -603,10 +603,10 @@ class _Noting(MemoryStore):
         return await super().put(key, chunks, write)
 
 
-async def test_an_upload_has_the_properties_that_templates_make():
-    """Metadata, headers and storage class of the configuration go to the store."""
-    store = _Noting()
-    actions = _putting(
+async def test_an_upload_has_properties_from_templates():
+    """Configured metadata and headers are passed to the store."""
+    store = _RecordingStore()
+    actions = _put_actions(
         metadata=(("by", "{{ .Input.Filename }} {{ .Input.ContentSize }} {{ .Key }}"),),
         system_metadata=SystemMetadata(cache_control="max-age=5"),
     )
@@ -624,36 +624,36 @@ async def test_an_upload_has_the_properties_that_templates_make():
         ({}, form(A_FILE, part("note", b"x")), 400),
         ({"Transfer-Encoding": "chunked"}, _chunked(form(A_FILE)), 411),
     ],
-    ids=["the file is last", "it is not", "no length"],
+    ids=["the file is last", "the file is not last", "no length"],
 )
-async def test_a_size_that_a_template_reads_is_the_right_one(headers, body, status):
-    """What a form announces is right where its file is its last part; else nothing is stored."""
-    store = _Noting()
-    actions = _putting(metadata=(("size", "{{ .Input.ContentSize }}"),))
+async def test_a_template_gets_the_exact_size(headers, body, status):
+    """The size is exact if the file is the last part; otherwise nothing is stored."""
+    store = _RecordingStore()
+    actions = _put_actions(metadata=(("size", "{{ .Input.ContentSize }}"),))
     async with serve(store, actions=actions) as site, site.connect() as client:
-        sent = {**FORM_TYPE, **headers}
-        await client.send(head("PUT", "/", sent, 0 if headers else len(body)) + body)
+        request_headers = {**FORM_TYPE, **headers}
+        await client.send(head("PUT", "/", request_headers, 0 if headers else len(body)) + body)
         answer = await client.receive()
     assert (answer.status, len(store.keys())) == (status, int(status == 201))
     if status == 201:
         assert store.writes[0].properties.metadata == {"size": "5"}
 
 
-async def test_a_template_that_fails_stores_nothing():
-    """An answer of 500 says that it is the configuration's fault, and nothing is defective."""
+async def test_a_failing_template_stores_nothing():
+    """A failing template is a 500, and the event names the template."""
     store = MemoryStore()
-    async with serve(store, actions=_putting(metadata=(("by", "{{ .User.GetUsername }}"),))) as site:
+    async with serve(store, actions=_put_actions(metadata=(("by", "{{ .User.GetUsername }}"),))) as site:
         answer = await site.upload("/", A_FILE)
         event = await site.told()
     assert (answer.status, store.keys()) == (500, ())
     assert "the template of `by` failed" in event.reason
 
 
-RAW = _putting(raw_uploads=True)
+RAW = _put_actions(raw_uploads=True)
 
 
-async def test_a_file_can_be_the_body_itself():
-    """A raw PUT to a file's path stores the body under its type."""
+async def test_a_file_can_be_the_body():
+    """A raw PUT to the path of a file stores the body with its content type."""
     async with serve({}, actions=RAW) as site:
         answer = await site.request("PUT", "/docs/a.txt", {"Content-Type": "text/css"}, b"hello")
         again = await site.get("/docs/a.txt")
@@ -663,8 +663,8 @@ async def test_a_file_can_be_the_body_itself():
     assert (again.body, again.headers["content-type"]) == (b"hello", "text/css")
 
 
-async def test_a_raw_upload_may_come_in_chunks():
-    """Without a type, the path's last segment suggests one."""
+async def test_a_raw_upload_can_be_chunked():
+    """A chunked raw upload without a type gets one from the extension of its path."""
     store = MemoryStore()
     async with serve(store, actions=RAW) as site, site.connect() as client:
         await client.send(head("PUT", "/a.txt", {"Transfer-Encoding": "chunked"}) + _chunked(b"he", b"llo"))
@@ -684,24 +684,24 @@ async def test_a_raw_upload_may_come_in_chunks():
         ({"If-Match": '"other"'}, b"x", 412),
     ],
 )
-async def test_a_raw_upload_that_cannot_be_stored_is_refused(headers, body, status):
-    """An upload without a length, a form, encoded content, a part, and too much data are refused."""
+async def test_an_invalid_raw_upload_is_refused(headers, body, status):
+    """A form, an encoded body, a range, an unmet condition and a missing or large length are refused."""
     store = MemoryStore()
-    async with serve(store, actions=_putting(raw_uploads=True, max_size=10)) as site:
+    async with serve(store, actions=_put_actions(raw_uploads=True, max_size=10)) as site:
         answer = await site.request("PUT", "/a.txt", headers, body)
     assert (answer.status, store.keys()) == (status, ())
 
 
-async def test_a_raw_upload_beyond_the_limit_is_cut_off():
-    """A size that is not announced is counted as it comes."""
+async def test_a_chunked_raw_upload_is_limited():
+    """A size that is not announced is counted while the body arrives."""
     store = MemoryStore()
-    async with serve(store, actions=_putting(raw_uploads=True, max_size=10)) as site, site.connect() as client:
+    async with serve(store, actions=_put_actions(raw_uploads=True, max_size=10)) as site, site.connect() as client:
         await client.send(head("PUT", "/a.txt", {"Transfer-Encoding": "chunked"}) + _chunked(b"x" * 11))
         answer = await client.receive()
     assert (answer.status, store.keys()) == (413, ())
 
 
-DIRECT = _putting(
+DIRECT = _put_actions(
     direct_uploads=True,
     allow_override=True,
     max_size=10,
@@ -710,20 +710,20 @@ DIRECT = _putting(
 )
 
 
-async def test_a_client_gets_a_form_for_s3():
-    """It holds for the path's key, the type of the request, and the limits of the target; no cache keeps it."""
-    store = _Signing()
+async def test_a_client_can_get_a_form_for_s3():
+    """The form is for the rewritten key, the requested type and the limits of the target, and is not cached."""
+    store = _SigningStore()
     async with serve(store, actions=DIRECT, rules="rewrite `^/in/(.+)$` -> `/archive/$1`") as site:
         answer = await site.request("PUT", "/in/a.css?upload=direct", {"Content-Type": "text/css"})
-    said = json.loads(answer.body)
+    form_data = json.loads(answer.body)
     assert answer.status == 200
     assert answer.headers["cache-control"] == "no-store"
-    assert {name: said[name] for name in ("location", "maxSize", "expiresIn")} == {
+    assert {name: form_data[name] for name in ("location", "maxSize", "expiresIn")} == {
         "location": "/in/a.css",
         "maxSize": 10,
         "expiresIn": 300,
     }
-    assert (said["url"], said["fields"]["key"]) == ("https://memory.invalid/", "archive/a.css")
+    assert (form_data["url"], form_data["fields"]["key"]) == ("https://memory.invalid/", "archive/a.css")
     ((key, write),) = store.signed
     assert (key, write.content_type, write.max_size) == ("archive/a.css", "text/css", 10)
     assert write.properties.metadata == {"by": "a.css text/css"}
@@ -731,40 +731,40 @@ async def test_a_client_gets_a_form_for_s3():
 
 
 async def test_a_form_for_s3_is_refused_as_the_upload_would_be():
-    """A type that is not allowed, a size that a template has to know, somebody who may not."""
-    sizes = _putting(direct_uploads=True, allow_override=True, metadata=(("size", "{{ .Input.ContentSize }}"),))
-    store = _Signing()
+    """A forbidden type is a 415, an unknown size a 411, and missing access a 403."""
+    sizes = _put_actions(direct_uploads=True, allow_override=True, metadata=(("size", "{{ .Input.ContentSize }}"),))
+    store = _SigningStore()
     async with serve(store, actions=DIRECT) as site:
-        typed = await site.request("PUT", "/a.png?upload=direct")
+        wrong_type = await site.request("PUT", "/a.png?upload=direct")
     async with serve(store, actions=sizes) as site:
-        sized = await site.request("PUT", "/a.png?upload=direct")
+        unknown_size = await site.request("PUT", "/a.png?upload=direct")
     async with serve(store, actions=DIRECT, resources=[Resource("/public/**", ("PUT",), white_list=True)]) as site:
-        private = await site.request("PUT", "/a.css?upload=direct")
-    assert (typed.status, sized.status, private.status) == (415, 411, 403)
+        no_access = await site.request("PUT", "/a.css?upload=direct")
+    assert (wrong_type.status, unknown_size.status, no_access.status) == (415, 411, 403)
     assert store.signed == []
 
 
 @pytest.mark.parametrize("path", ["/a.css", "/d/"])
 @pytest.mark.parametrize("headers", [{}, {"Content-Length": "0"}])
-async def test_a_form_for_s3_is_refused_where_it_is_off(path, headers):
-    """The empty body of such a request is no file, even where raw uploads are on."""
-    store = _Signing()
-    async with serve(store, actions=_putting(raw_uploads=True)) as site:
+async def test_a_form_for_s3_must_be_enabled(path, headers):
+    """The request is a 403, and its empty body is not stored, even with raw uploads enabled."""
+    store = _SigningStore()
+    async with serve(store, actions=_put_actions(raw_uploads=True)) as site:
         answer = await site.request("PUT", f"{path}?upload=direct", headers)
     assert (answer.status, store.keys()) == (403, ())
     assert "Uploads straight to S3 are not enabled here" in answer.text
 
 
-async def test_a_form_for_s3_is_not_for_a_directory():
-    """The path of a file names the object; a directory does not."""
-    async with serve(_Signing(), actions=DIRECT) as site:
+async def test_a_form_for_s3_needs_the_path_of_a_file():
+    """A form for the path of a directory is a 400."""
+    async with serve(_SigningStore(), actions=DIRECT) as site:
         answer = await site.request("PUT", "/d/?upload=direct")
     assert answer.status == 400
     assert "An upload of this kind needs the path of a file" in answer.text
 
 
-class _Signing(MemoryStore):
-    """A store that notes the forms it signs."""
+class _SigningStore(MemoryStore):
+    """A store that records the forms that it signs."""
 
     def __init__(self):
         super().__init__()
@@ -776,7 +776,7 @@ class _Signing(MemoryStore):
 
 
 async def test_a_raw_upload_is_authorized_before_its_body():
-    """A client that may not upload learns so without having sent a byte."""
+    """A client without access gets a 403 before it sends the body."""
     refusing = [Resource("/**", ("GET",), white_list=True)]
     async with serve({}, actions=RAW, resources=refusing) as site, site.connect() as client:
         await client.send(head("PUT", "/a.txt", {"Expect": "100-continue"}, 5))
@@ -784,21 +784,21 @@ async def test_a_raw_upload_is_authorized_before_its_body():
     assert status == 403
 
 
-GOOD, OTHER = "XUFAKrxLKna5cZ2REBfFkg==", "1B2M2Y8AsgTpgAmY7PhCfg=="
+RIGHT_DIGEST, WRONG_DIGEST = "XUFAKrxLKna5cZ2REBfFkg==", "1B2M2Y8AsgTpgAmY7PhCfg=="
 
 
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
-        ({"Content-MD5": GOOD}, 201),
-        ({"Content-MD5": OTHER}, 400),
-        ({"Content-Digest": f"md5=:{GOOD}:"}, 201),
-        ({"Content-Digest": f"md5=:{OTHER}:"}, 400),
+        ({"Content-MD5": RIGHT_DIGEST}, 201),
+        ({"Content-MD5": WRONG_DIGEST}, 400),
+        ({"Content-Digest": f"md5=:{RIGHT_DIGEST}:"}, 201),
+        ({"Content-Digest": f"md5=:{WRONG_DIGEST}:"}, 400),
         ({"Content-MD5": "nonsense!"}, 400),
     ],
 )
 async def test_a_body_is_checked_against_its_digest(headers, status):
-    """Where it does not match, nothing is stored, and the client learns why."""
+    """If a body does not match its digest, nothing is stored and the message says so."""
     store = MemoryStore()
     async with serve(store, actions=RAW) as site:
         answer = await site.request("PUT", "/a.txt", {**headers, "Accept": "text/plain"}, b"hello")
@@ -808,22 +808,22 @@ async def test_a_body_is_checked_against_its_digest(headers, status):
 
 
 async def test_a_form_is_checked_against_its_digest():
-    """The digest is of the body, which is the form."""
+    """The digest of a form is that of the whole body, not of its file."""
     right = base64.b64encode(hashlib.sha256(form(A_FILE)).digest()).decode()
     store = MemoryStore()
     async with serve(store) as site:
-        wrong = await site.upload("/", A_FILE, Content_MD5=GOOD)
+        wrong = await site.upload("/", A_FILE, Content_MD5=RIGHT_DIGEST)
         assert (wrong.status, store.keys()) == (400, ())
         assert (await site.upload("/", A_FILE, Content_Digest=f"sha-256=:{right}:")).status == 201
 
 
 @pytest.mark.parametrize(
-    ("sent", "status"),
+    ("content_type", "status"),
     [("image/png", 201), ("Application/PDF; a=b", 201), ("text/html", 415), ("imagepng", 415), (None, 415)],
 )
-async def test_only_types_that_are_allowed_are_stored(sent, status):
-    """`allowedTypes` names types or `type/*`."""
+async def test_only_allowed_types_are_stored(content_type, status):
+    """`allowedTypes` contains types or `type/*`; another type is a 415."""
     store = MemoryStore()
-    async with serve(store, actions=_putting(allowed_types=("image/*", "application/pdf"))) as site:
-        answer = await site.upload("/", part("file", b"x", filename="a", content_type=sent))
+    async with serve(store, actions=_put_actions(allowed_types=("image/*", "application/pdf"))) as site:
+        answer = await site.upload("/", part("file", b"x", filename="a", content_type=content_type))
     assert (answer.status, len(store.keys())) == (status, int(status == 201))
