@@ -21,8 +21,8 @@ from tornado_proxy.semantics.forwarded import ClientCertificate
 from tornado_proxy.templates.template import User
 
 
-def test_basic_authentication_is_a_way_to_sign_in():
-    """The shipped authenticator offers what the protocol asks."""
+def test_basic_authentication_is_an_authenticator():
+    """`BasicAuthenticator` has the method of the protocol `Authenticator`."""
     authenticator: Authenticator = BasicAuthenticator(BasicProvider("staff", "Files"), [], Verifier())
     assert callable(authenticator.authenticate)
 
@@ -30,21 +30,23 @@ def test_basic_authentication_is_a_way_to_sign_in():
 PROVIDER = HeaderProvider("proxy", "X-User", "X-Email", "X-Groups")
 
 
-def _asked(*headers, trusted=True):
+def _authenticate_with_headers(*headers, trusted=True):
     request = Request(headers=headers, remote_address="192.0.2.1", from_trusted_proxy=trusted)
     return asyncio.run(HeaderAuthenticator(PROVIDER).authenticate(request, SignedIn("proxy", None)))
 
 
 def test_a_trusted_proxy_names_the_user():
-    """Groups are separated by commas; names may be UTF-8."""
-    found = _asked(("x-user", "änn".encode().decode("latin-1")), ("X-Email", "ann@example.org"), ("X-Groups", "a, b,,"))
-    assert found == SignIn(User("änn", "HEADER", "ann@example.org", ("a", "b")))
+    """Headers of a trusted proxy name the user; groups are separated by commas, and names may be UTF-8."""
+    answer = _authenticate_with_headers(
+        ("x-user", "änn".encode().decode("latin-1")), ("X-Email", "ann@example.org"), ("X-Groups", "a, b,,")
+    )
+    assert answer == SignIn(User("änn", "HEADER", "ann@example.org", ("a", "b")))
 
 
-def test_headers_from_elsewhere_count_for_nothing():
-    """Anybody can send them."""
-    found = _asked(("X-User", "ann"), ("X-Email", "ann@example.org"), trusted=False)
-    assert found == Refuse(401, "`192.0.2.1` is not one of `server.trustedProxies`")
+def test_headers_of_an_untrusted_peer_are_refused():
+    """Headers that any client could send sign nobody in."""
+    answer = _authenticate_with_headers(("X-User", "ann"), ("X-Email", "ann@example.org"), trusted=False)
+    assert answer == Refuse(401, "`192.0.2.1` is not one of `server.trustedProxies`")
 
 
 @pytest.mark.parametrize(
@@ -60,21 +62,21 @@ def test_headers_from_elsewhere_count_for_nothing():
         ((("X-User", ".."), ("X-Email", "a@b")), "the user's name contains a `.` or `..` segment"),
     ],
 )
-def test_headers_that_name_nobody_sign_nobody_in(headers, reason):
-    """A header given twice was forged once, and a name is one segment of a key."""
-    found = _asked(*headers)
-    assert isinstance(found, Refuse)
-    assert found.status == 401
-    assert found.reason == reason
+def test_missing_or_ambiguous_headers_are_refused(headers, reason):
+    """A header may be forged if it is sent twice, and a user's name must be one segment of a key."""
+    answer = _authenticate_with_headers(*headers)
+    assert isinstance(answer, Refuse)
+    assert answer.status == 401
+    assert answer.reason == reason
 
 
 ANN = ClientCertificate(("ann",), ("ann@example.org",), ("editors", "press"), expires=1000.0)
 
 
-def _with_certificate(certificate, username="commonName", method="GET", *, trusted=False, **headers):
-    named = tuple((name.replace("_", "-"), value) for name, value in headers.items())
+def _authenticate_with_certificate(certificate, username="commonName", method="GET", *, trusted=False, **headers):
+    fields = tuple((name.replace("_", "-"), value) for name, value in headers.items())
     request = Request(
-        method, headers=named, authority="files.test", certificate=certificate, from_trusted_proxy=trusted
+        method, headers=fields, authority="files.test", certificate=certificate, from_trusted_proxy=trusted
     )
     provider = CertificateProvider("devices", username)
     return asyncio.run(
@@ -83,13 +85,15 @@ def _with_certificate(certificate, username="commonName", method="GET", *, trust
 
 
 def test_a_certificate_names_the_user():
-    """The subject's common name, its organizational units as groups, and the email address."""
-    assert _with_certificate(ANN) == SignIn(User("ann", "CERTIFICATE", "ann@example.org", ("editors", "press")))
+    """The certificate has the user's name in its common name, the groups in its organizational units, and an email address."""
+    assert _authenticate_with_certificate(ANN) == SignIn(
+        User("ann", "CERTIFICATE", "ann@example.org", ("editors", "press"))
+    )
 
 
 def test_an_email_address_may_name_the_user():
-    """The one among the alternative names."""
-    assert _with_certificate(ANN, "email").user.username == "ann@example.org"
+    """With `email`, the email address among the alternative names is the user's name."""
+    assert _authenticate_with_certificate(ANN, "email").user.username == "ann@example.org"
 
 
 @pytest.mark.parametrize(
@@ -105,31 +109,31 @@ def test_an_email_address_may_name_the_user():
         (ClientCertificate(("..",), expires=1000.0), "commonName", "the user's name contains a `.` or `..` segment"),
     ],
 )
-def test_a_certificate_that_names_nobody_signs_nobody_in(certificate, username, reason):
-    """Which of two names would be meant is not guessed, and a name is one segment of a key."""
-    found = _with_certificate(certificate, username)
-    assert isinstance(found, Refuse)
-    assert found.status == 401
-    assert found.reason.startswith(reason)
+def test_a_missing_or_ambiguous_certificate_is_refused(certificate, username, reason):
+    """A certificate must have exactly one name, which is one segment of a key, and must not have expired."""
+    answer = _authenticate_with_certificate(certificate, username)
+    assert isinstance(answer, Refuse)
+    assert answer.status == 401
+    assert answer.reason.startswith(reason)
 
 
-def test_the_certificate_of_a_proxy_is_not_the_users():
-    """The gateway hands on none of a trusted proxy's; the log says so."""
-    assert _with_certificate(None, trusted=True) == Refuse(401, "a proxy's certificate names no user")
+def test_the_certificate_of_a_proxy_is_refused():
+    """The certificate of a trusted proxy signs nobody in, and the reason for the log states this."""
+    assert _authenticate_with_certificate(None, trusted=True) == Refuse(401, "a proxy's certificate names no user")
 
 
 @pytest.mark.parametrize("headers", [{"Origin": "http://evil.test"}, {"Sec_Fetch_Site": "cross-site"}])
-def test_a_page_of_another_origin_changes_nothing(headers):
-    """Browsers send certificates along by themselves."""
+def test_a_page_of_another_origin_cannot_write_with_a_certificate(headers):
+    """A cross-origin request that writes is refused, because browsers send certificates with every request."""
     refused = Refuse(403, "a page of another origin made the request")
-    assert _with_certificate(ANN, method="DELETE", **headers) == refused
-    assert isinstance(_with_certificate(ANN, **headers), SignIn)
-    assert isinstance(_with_certificate(ANN, method="DELETE", Origin="http://files.test"), SignIn)
+    assert _authenticate_with_certificate(ANN, method="DELETE", **headers) == refused
+    assert isinstance(_authenticate_with_certificate(ANN, **headers), SignIn)
+    assert isinstance(_authenticate_with_certificate(ANN, method="DELETE", Origin="http://files.test"), SignIn)
 
 
 def _request(method="GET", **headers):
-    named = tuple((name.replace("_", "-"), value) for name, value in headers.items())
-    return Request(method, headers=named, scheme="https", authority="files.test:8443")
+    fields = tuple((name.replace("_", "-"), value) for name, value in headers.items())
+    return Request(method, headers=fields, scheme="https", authority="files.test:8443")
 
 
 @pytest.mark.parametrize(
@@ -147,19 +151,19 @@ def _request(method="GET", **headers):
         ({"Sec_Fetch_Site": "cross-site", "Origin": "https://files.test:8443"}, False),
     ],
 )
-def test_a_page_of_another_origin_is_known_by_its_headers(headers, is_same):
-    """Scheme, host and port make an origin; programs send neither header."""
+def test_a_cross_origin_request_is_recognized(headers, is_same):
+    """An origin has a scheme, a host and a port; a program sends neither Origin nor Sec-Fetch-Site."""
     assert is_same_origin(_request("PUT", **headers)) is is_same
 
 
 @pytest.mark.parametrize(("method", "reads"), [("GET", True), ("HEAD", True), ("PUT", False), ("DELETE", False)])
-def test_reading_changes_nothing(method, reads):
-    """Whoever made the request."""
+def test_only_get_and_head_read(method, reads):
+    """GET and HEAD only read."""
     assert only_reads(_request(method)) is reads
 
 
 @pytest.mark.parametrize(
-    ("request_", "opens"),
+    ("incoming", "opens"),
     [
         (_request(), True),
         (_request(Accept="text/html,*/*;q=0.8"), True),
@@ -170,9 +174,9 @@ def test_reading_changes_nothing(method, reads):
         (_request("PUT"), False),
     ],
 )
-def test_a_browser_that_opens_a_page_is_distinguished_from_a_program(request_, opens):
-    """Only the first can go to a login."""
-    assert opens_page(request_) is opens
+def test_a_browser_that_opens_a_page_is_distinguished_from_a_program(incoming, opens):
+    """A GET of a browser that opens a page can be redirected to a login; a program's request cannot."""
+    assert opens_page(incoming) is opens
 
 
 @pytest.mark.parametrize(
@@ -193,5 +197,5 @@ def test_a_browser_that_opens_a_page_is_distinguished_from_a_program(request_, o
     ],
 )
 def test_only_addresses_of_this_site_lead_back(address, leads):
-    """As every browser reads them."""
+    """An address leads back if every browser reads it as an address of this site."""
     assert leads_back(address, _request()) is leads

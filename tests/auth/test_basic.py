@@ -27,20 +27,20 @@ HASH = bcrypt.hashpw("wörd:2".encode(), bcrypt.gensalt(4)).decode()
 ANN = BasicUser("ann", Secret("the configuration file", "plain"))
 BEN = BasicUser("ben", Secret("the environment variable `BEN`", HASH))
 STAFF = SignedIn("staff", (ANN, BEN))
-ASK = 'Basic realm="Files", charset="UTF-8"'
+CHALLENGE = 'Basic realm="Files", charset="UTF-8"'
 
 
 def _basic(credentials):
     return "Basic " + b64encode(credentials.encode()).decode()
 
 
-def _asked(*headers, guard=STAFF, users=(ANN, BEN)):
-    """The answer to a request with these Authorization headers."""
+def _authenticate(*headers, guard=STAFF, users=(ANN, BEN)):
+    """Returns the answer to a request with these Authorization headers."""
 
     async def run():
         verifier = Verifier()
         authenticator = BasicAuthenticator(BasicProvider("staff", "Files"), users, verifier)
-        request = Request(path=parse_request_path("/x"), headers=tuple(("Authorization", each) for each in headers))
+        request = Request(path=parse_request_path("/x"), headers=tuple(("Authorization", header) for header in headers))
         try:
             return await authenticator.authenticate(request, guard if guard is not STAFF else SignedIn("staff", users))
         finally:
@@ -51,13 +51,13 @@ def _asked(*headers, guard=STAFF, users=(ANN, BEN)):
 
 @pytest.mark.parametrize(("credentials", "name"), [("ann:plain", "ann"), ("ben:wörd:2", "ben")])
 def test_a_listed_user_with_the_right_password_signs_in(credentials, name):
-    """Passwords are plain or hashed, UTF-8, and may hold colons; a name may not."""
-    assert _asked(_basic(credentials)) == SignIn(User(name))
+    """Passwords are plain or hashed, are UTF-8, and may contain colons; names may not."""
+    assert _authenticate(_basic(credentials)) == SignIn(User(name))
 
 
 def test_the_scheme_is_read_in_any_case():
-    """`basic` and `BASIC` are the scheme's name too (RFC 9110 11.1)."""
-    assert _asked(_basic("ann:plain").replace("Basic", "bASIC")) == SignIn(User("ann"))
+    """`basic` and `BASIC` name the scheme too (RFC 9110 11.1)."""
+    assert _authenticate(_basic("ann:plain").replace("Basic", "bASIC")) == SignIn(User("ann"))
 
 
 @pytest.mark.parametrize(
@@ -83,28 +83,28 @@ def test_the_scheme_is_read_in_any_case():
         ([_basic("a\x9bnn:plain")], "the user's name contains a control character"),
     ],
 )
-def test_anything_else_is_asked_for_credentials(headers, reason):
-    """Absent, malformed or wrong credentials, and names that are no single segment, are a 401 with a challenge."""
-    assert _asked(*headers) == Refuse(401, reason, challenge=ASK)
+def test_invalid_credentials_are_challenged(headers, reason):
+    """Absent, malformed or wrong credentials, and names that are not a single segment, get 401 with a challenge."""
+    assert _authenticate(*headers) == Refuse(401, reason, challenge=CHALLENGE)
 
 
-def test_a_user_whom_the_guard_does_not_list_is_asked_again():
-    """Another resource's user does not pass: the challenge is the same as for a wrong password."""
-    assert _asked(_basic("ben:wörd:2"), guard=SignedIn("staff", (ANN,))) == Refuse(
-        401, "the name that was sent is not listed", challenge=ASK
+def test_a_user_whom_the_guard_does_not_list_is_challenged():
+    """A user of another resource gets the same challenge as for a wrong password."""
+    assert _authenticate(_basic("ben:wörd:2"), guard=SignedIn("staff", (ANN,))) == Refuse(
+        401, "the name that was sent is not listed", challenge=CHALLENGE
     )
 
 
 def test_a_guard_without_users_lets_nobody_in():
-    """An empty list is a list: nobody is on it."""
-    assert _asked(_basic("ann:plain"), guard=SignedIn("staff", ())) == Refuse(
-        401, "the name that was sent is not listed", challenge=ASK
+    """A guard with an empty list of users refuses every user."""
+    assert _authenticate(_basic("ann:plain"), guard=SignedIn("staff", ())) == Refuse(
+        401, "the name that was sent is not listed", challenge=CHALLENGE
     )
 
 
 @pytest.mark.parametrize("name", ["ann", "ben", "cat", "eve"])
 def test_every_wrong_password_costs_the_same(name, monkeypatch):
-    """Time does not tell who is listed, nor whose password is plain, nor how costly whose hash is."""
+    """A wrong password costs one hash of each kind for every name, so its time doesn't reveal who is listed."""
     computed = []
 
     def count(password, hashed):
@@ -113,12 +113,12 @@ def test_every_wrong_password_costs_the_same(name, monkeypatch):
 
     monkeypatch.setattr(bcrypt, "checkpw", count)
     cat = BasicUser("cat", Secret("the configuration file", bcrypt.hashpw(b"x", bcrypt.gensalt(5)).decode()))
-    assert isinstance(_asked(_basic(f"{name}:wrong"), users=(ANN, BEN, cat)), Refuse)
+    assert isinstance(_authenticate(_basic(f"{name}:wrong"), users=(ANN, BEN, cat)), Refuse)
     assert sorted(computed) == [b"$2b$04$", b"$2b$05$"]
 
 
 def test_each_provider_has_its_authenticator():
-    """A provider knows the users of all resources that name it, in every target, and asks under its own realm."""
+    """An authenticator knows the users of all resources with its provider, in every target, and has its own realm."""
     providers = (BasicProvider("staff", "Files"), BasicProvider("guests", "Guests"))
     targets = tuple(
         Target(user.user, Mount(), Bucket("b"), resources=(Resource("/**", provider="staff", users=(user,)),))
@@ -127,28 +127,30 @@ def test_each_provider_has_its_authenticator():
 
     async def run():
         verifier = Verifier()
-        found = basic_authenticators(Settings(targets=targets, basic_providers=providers), verifier)
+        authenticators = basic_authenticators(Settings(targets=targets, basic_providers=providers), verifier)
         path, header = parse_request_path("/"), ("Authorization", _basic("ben:wörd:2"))
-        signed_in = await found["staff"].authenticate(Request(path=path, headers=(header,)), SignedIn("staff", (BEN,)))
-        asked = await found["guests"].authenticate(Request(path=path), SignedIn("guests", ()))
+        signed_in = await authenticators["staff"].authenticate(
+            Request(path=path, headers=(header,)), SignedIn("staff", (BEN,))
+        )
+        refused = await authenticators["guests"].authenticate(Request(path=path), SignedIn("guests", ()))
         await verifier.close()
-        return signed_in, asked.challenge
+        return signed_in, refused.challenge
 
     assert asyncio.run(run()) == (SignIn(User("ben")), 'Basic realm="Guests", charset="UTF-8"')
 
 
-def test_users_of_the_page_of_all_targets_can_sign_in():
-    """Its resource names a provider like any other."""
-    page = TargetList(True, resource=Resource("/", provider="staff", users=(ANN,)))
-    settings = Settings(basic_providers=(BasicProvider("staff", "Files"),), list_targets=page)
+def test_users_of_the_target_list_can_sign_in():
+    """An authenticator knows the users of the resource of the target list."""
+    target_list = TargetList(True, resource=Resource("/", provider="staff", users=(ANN,)))
+    settings = Settings(basic_providers=(BasicProvider("staff", "Files"),), list_targets=target_list)
 
     async def run():
         verifier = Verifier()
         staff = basic_authenticators(settings, verifier)["staff"]
         request = Request(headers=(("Authorization", _basic("ann:plain")),))
-        found = await staff.authenticate(request, SignedIn("staff", (ANN,)))
+        answer = await staff.authenticate(request, SignedIn("staff", (ANN,)))
         await verifier.close()
-        return found
+        return answer
 
     assert asyncio.run(run()) == SignIn(User("ann"))
 
@@ -157,13 +159,13 @@ CLAIM = Claim("staff", "ann")
 
 
 class Clock:
-    """Seconds that pass when told."""
+    """A clock that a test sets."""
 
     def __init__(self):
         self.now = 1000.0
 
     def __call__(self):
-        """What the clock shows."""
+        """Returns the current time in seconds."""
         return self.now
 
 
@@ -175,12 +177,12 @@ class FakeHash(HashedPassword):
         object.__setattr__(self, "verify", verify)
 
     def matches(self, offered):
-        """What the function says."""
+        """Returns the result of the function."""
         return self.verify(self.text, offered)
 
 
-class Slow:
-    """A hash of the password `right` that is checked when `go` is set, and counts how often it was."""
+class SlowHash:
+    """A hash of the password `right` whose checks wait for the event `go`, and are counted."""
 
     def __init__(self, text="hash", *, waiting=False):
         self.go = threading.Event()
@@ -198,7 +200,7 @@ class Slow:
 
 
 def _run(body, limits=None, clock=None):
-    """Run `body(verifier)` on an event loop of its own."""
+    """Runs `body(verifier)` on a new event loop."""
 
     async def run():
         verifier = Verifier(limits, clock or Clock())
@@ -212,17 +214,20 @@ def _run(body, limits=None, clock=None):
 
 @pytest.mark.parametrize(("offered", "right"), [("right", True), ("wrong", False)])
 def test_hashes_and_plain_text_are_verified(offered, right):
-    """A password is right or wrong, whichever way it was configured."""
+    """A configured password, plain or hashed, matches the right password only."""
 
     async def body(verifier):
-        return [await verifier.verify(CLAIM, each, offered) for each in (Slow().password, read_password("right"))]
+        return [
+            await verifier.verify(CLAIM, password, offered)
+            for password in (SlowHash().password, read_password("right"))
+        ]
 
     assert _run(body) == [right, right]
 
 
-def test_the_event_loop_goes_on_while_a_hash_is_computed():
-    """Hashing happens on a thread: the loop that would release it must run meanwhile, or this never ends."""
-    slow = Slow(waiting=True)
+def test_a_hash_is_computed_in_a_thread():
+    """The event loop runs while a hash is computed; otherwise this test would never end."""
+    slow = SlowHash(waiting=True)
 
     async def body(verifier):
         check = asyncio.ensure_future(verifier.verify(CLAIM, slow.password, "right"))
@@ -233,9 +238,9 @@ def test_the_event_loop_goes_on_while_a_hash_is_computed():
     assert _run(body)
 
 
-def test_a_success_is_remembered_for_a_while():
-    """The same user, password and hash are checked once a minute, however often they are sent."""
-    slow, clock = Slow(), Clock()
+def test_a_success_is_remembered_for_a_minute():
+    """The same user, password and hash are checked once a minute."""
+    slow, clock = SlowHash(), Clock()
 
     async def body(verifier):
         counts = []
@@ -249,8 +254,8 @@ def test_a_success_is_remembered_for_a_while():
 
 
 def test_a_failure_is_never_remembered():
-    """A wrong password costs its guesser a hash each time."""
-    slow = Slow()
+    """A wrong password is hashed again each time."""
+    slow = SlowHash()
 
     async def body(verifier):
         for _ in range(3):
@@ -261,7 +266,7 @@ def test_a_failure_is_never_remembered():
 
 
 @pytest.mark.parametrize(
-    ("who", "text", "offered"),
+    ("claim", "text", "offered"),
     [
         (Claim("staff", "ben"), "hash", "right"),
         (Claim("other", "ann"), "hash", "right"),
@@ -270,21 +275,21 @@ def test_a_failure_is_never_remembered():
         (Claim("staffa", "nn"), "hash", "right"),
     ],
 )
-def test_what_is_remembered_is_good_for_nothing_else(who, text, offered):
-    """Another provider, user, hash or password is checked anew, even one that reads the same when run together."""
-    first, second = Slow(), Slow(text)
+def test_a_remembered_success_counts_for_the_same_claim_only(claim, text, offered):
+    """Another provider, user, hash or password is checked anew, even if the concatenated texts are equal."""
+    first, second = SlowHash(), SlowHash(text)
 
     async def body(verifier):
         await verifier.verify(CLAIM, first.password, "right")
-        await verifier.verify(who, second.password, offered)
+        await verifier.verify(claim, second.password, offered)
 
     _run(body)
     assert second.checks == 1
 
 
-def test_the_memory_is_bounded():
-    """The number of remembered successes is limited; the oldest is forgotten first."""
-    slow = Slow()
+def test_the_number_of_remembered_successes_is_limited():
+    """The oldest remembered success is forgotten first."""
+    slow = SlowHash()
 
     async def body(verifier):
         for name in ("ann", "ben", "cat", "cat", "ben", "ann"):
@@ -294,9 +299,9 @@ def test_the_memory_is_bounded():
     assert slow.checks == 4
 
 
-def test_requests_with_one_password_share_its_check():
-    """A page whose twenty images arrive at once makes one hash, not twenty."""
-    slow = Slow(waiting=True)
+def test_concurrent_requests_with_one_password_share_its_check():
+    """Twenty concurrent requests with the same password compute one hash."""
+    slow = SlowHash(waiting=True)
 
     async def body(verifier):
         checks = [asyncio.ensure_future(verifier.verify(CLAIM, slow.password, "right")) for _ in range(20)]
@@ -308,9 +313,9 @@ def test_requests_with_one_password_share_its_check():
     assert slow.checks == 1
 
 
-def test_a_request_that_gives_up_takes_no_other_with_it():
-    """Cancelling one of two that wait for a check leaves the other its answer."""
-    slow = Slow(waiting=True)
+def test_a_cancelled_request_leaves_the_shared_check_running():
+    """If one of two requests that wait for a check is cancelled, the other one gets its result."""
+    slow = SlowHash(waiting=True)
 
     async def body(verifier):
         first, second = (asyncio.ensure_future(verifier.verify(CLAIM, slow.password, "right")) for _ in range(2))
@@ -332,9 +337,9 @@ def test_a_request_that_gives_up_takes_no_other_with_it():
         ({"waiting_per_address": 3}, Claim("staff", "ann", "::1")),
     ],
 )
-def test_any_number_of_wrong_passwords_keep_no_right_one_waiting(limits, right):
-    """Too many checks turn the oldest away, of the name, the address or all, and the newest runs next."""
-    slow, order = Slow(waiting=True), []
+def test_many_wrong_passwords_do_not_delay_the_right_one(limits, right):
+    """If too many checks wait, for one name, one address or in all, the oldest are refused and the newest runs next."""
+    slow, order = SlowHash(waiting=True), []
 
     def verify(text, offered):
         order.append(offered)
@@ -354,12 +359,12 @@ def test_any_number_of_wrong_passwords_keep_no_right_one_waiting(limits, right):
 
     results = _run(body, VerifierLimits(threads=1, **limits))
     assert order == ["wrong 0", "right", "wrong 299", "wrong 298"]
-    assert [type(each) for each in results] == [bool, *[AuthBusy] * 297, bool, bool]
+    assert [type(result) for result in results] == [bool, *[AuthBusy] * 297, bool, bool]
 
 
-def test_a_check_for_nobody_takes_as_long_and_is_forgotten():
-    """A name that is not listed costs the others' hashes each time, even with a password that one of them has."""
-    slow = Slow()
+def test_a_check_of_an_unlisted_name_takes_as_long():
+    """A name that is not listed costs a hash of another user each time, even with the right password of that user."""
+    slow = SlowHash()
 
     async def body(verifier):
         for _ in range(3):
@@ -370,54 +375,58 @@ def test_a_check_for_nobody_takes_as_long_and_is_forgotten():
     assert slow.checks == 3
 
 
-@pytest.mark.parametrize("password", [read_password("plain"), Slow().password])
-def test_a_wrong_password_costs_the_others_too(password):
-    """Where a password is wrong the hashes beside it are computed; a right one is answered at once."""
-    beside = Slow()
+@pytest.mark.parametrize("password", [read_password("plain"), SlowHash().password])
+def test_a_wrong_password_costs_hashes_of_other_users(password):
+    """For a wrong password the hashes of other users are computed too; a right one is answered at once."""
+    other = SlowHash()
 
     async def body(verifier):
-        return [await verifier.verify(CLAIM, password, each, [beside.password]) for each in ("wrong", "plain", "right")]
+        return [
+            await verifier.verify(CLAIM, password, offered, [other.password]) for offered in ("wrong", "plain", "right")
+        ]
 
     assert sorted(_run(body)) == [False, False, True]
-    assert beside.checks == 2
+    assert other.checks == 2
 
 
-def test_closing_drops_what_waits():
-    """What has not begun is turned away when the process ends."""
-    slow = Slow(waiting=True)
+def test_closing_refuses_waiting_checks():
+    """A check that has not begun is refused when the verifier is closed."""
+    slow = SlowHash(waiting=True)
 
     async def body(verifier):
-        checks = [asyncio.ensure_future(verifier.verify(CLAIM, slow.password, each)) for each in ("right", "wrong")]
+        checks = [
+            asyncio.ensure_future(verifier.verify(CLAIM, slow.password, offered)) for offered in ("right", "wrong")
+        ]
         await asyncio.to_thread(slow.started.acquire)
         slow.go.set()
         await verifier.close()
         return await asyncio.gather(*checks, return_exceptions=True)
 
-    assert [type(each) for each in _run(body, VerifierLimits(threads=1))] == [bool, AuthBusy]
+    assert [type(result) for result in _run(body, VerifierLimits(threads=1))] == [bool, AuthBusy]
 
 
-def test_nothing_that_was_offered_is_kept():
-    """What is remembered is made of digests: no attribute of the verifier holds a password or a name."""
+def test_no_offered_password_is_kept():
+    """A verifier remembers digests: none of its attributes contains a password or a name."""
 
     async def body(verifier):
-        await verifier.verify(CLAIM, Slow().password, "right")
+        await verifier.verify(CLAIM, SlowHash().password, "right")
         return {name: repr(value) for name, value in vars(verifier).items()}
 
-    held = _run(body)
-    assert all("right'" not in text and "ann" not in text for text in held.values())
-    assert len(held["_right_until"]) > len("OrderedDict()")
+    attributes = _run(body)
+    assert all("right'" not in text and "ann" not in text for text in attributes.values())
+    assert len(attributes["_right_until"]) > len("OrderedDict()")
 
 
-def test_a_hash_that_breaks_is_not_remembered():
-    """An error while hashing reaches the request that waited, and the next one tries again."""
-    slow = Slow()
+def test_an_error_while_hashing_is_not_remembered():
+    """An error while hashing is raised to the request that waits, and the next request tries again."""
+    slow = SlowHash()
 
-    def broken(text, offered):
+    def fail(text, offered):
         raise MemoryError
 
     async def body(verifier):
         with pytest.raises(MemoryError):
-            await verifier.verify(CLAIM, FakeHash("hash", broken), "right")
+            await verifier.verify(CLAIM, FakeHash("hash", fail), "right")
         return await verifier.verify(CLAIM, slow.password, "right")
 
     assert _run(body)

@@ -33,32 +33,32 @@ def url():
         server.shutdown()
 
 
-def _fetched(wanted, timeout=5.0):
-    return asyncio.run(HttpFetcher(timeout)(wanted))
+def _fetch(request, timeout=5.0):
+    return asyncio.run(HttpFetcher(timeout)(request))
 
 
-def test_an_answer_of_any_status_is_an_answer(url):
-    """What to make of it is the caller's matter; redirects are not followed."""
-    assert _fetched(Fetch(f"{url}/a")) == Fetched(200, b"/a")
-    assert _fetched(Fetch(f"{url}/moved")).status == 302
-    assert _fetched(Fetch(f"{url}/", {"X-A": "!"}, "form")) == Fetched(400, b"form!")
+def test_an_answer_of_any_status_is_returned(url):
+    """An answer with an error or a redirect is returned as it is."""
+    assert _fetch(Fetch(f"{url}/a")) == Fetched(200, b"/a")
+    assert _fetch(Fetch(f"{url}/moved")).status == 302
+    assert _fetch(Fetch(f"{url}/", {"X-A": "!"}, "form")) == Fetched(400, b"form!")
 
 
 def test_an_answer_that_is_too_large_is_an_error(url):
-    """A provider cannot fill the memory."""
+    """An answer that is too large raises OSError, so a provider can't fill the memory."""
     with pytest.raises(OSError, match="closed"):
-        _fetched(Fetch(f"{url}/large"))
+        _fetch(Fetch(f"{url}/large"))
 
 
 def test_no_answer_in_time_is_an_error():
-    """A person waits for it."""
+    """A server that doesn't answer in time raises OSError."""
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(OSError, match="imeout"):
-        _fetched(Fetch(f"http://127.0.0.1:{silent.getsockname()[1]}/"), timeout=0.2)
+        _fetch(Fetch(f"http://127.0.0.1:{silent.getsockname()[1]}/"), timeout=0.2)
 
 
 def test_a_port_that_nobody_listens_on_is_an_error():
-    """The service may be down."""
+    """A refused connection raises OSError."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with pytest.raises(OSError, match="refused"):
-        _fetched(Fetch(f"http://127.0.0.1:{port}/"))
+        _fetch(Fetch(f"http://127.0.0.1:{port}/"))

@@ -24,11 +24,11 @@ SECRET = Secret("the environment variable `SECRET`", "0123456789abcdef")
 ANN = User("ann", "OIDC", "ann@example.org", ("editors",), email_verified=True)
 
 
-class _Story:
-    """A browser at `host`, the service, and an issuer in the process; `now` is everybody's clock."""
+class _Scenario:
+    """A browser, the service, and an issuer in the process, which share the clock `now`."""
 
     def __init__(self, **settings):
-        self.now, self.down, self.refuses, self.asked = 1_800_000_000.0, False, False, []
+        self.now, self.down, self.refuses = 1_800_000_000.0, False, False
         self.claims = {
             "preferred_username": "ann",
             "email": "ann@example.org",
@@ -37,26 +37,25 @@ class _Story:
         }
         self.nonce, self.refresh_token = "", ""
         self.cookies: dict[str, str] = {}
-        given = {"client_secret": SECRET} | settings
-        self.settings = OidcProvider("id", "https://id.example", "me", **given)
+        options = {"client_secret": SECRET} | settings
+        self.settings = OidcProvider("id", "https://id.example", "me", **options)
         self.authenticator = OidcAuthenticator(self.settings, self.fetch, lambda: self.now)
 
-    async def fetch(self, wanted):
-        self.asked.append(wanted)
+    async def fetch(self, request):
         if self.down:
             raise OSError("timed out")
-        path = urlsplit(wanted.url).path
+        path = urlsplit(request.url).path
         if path == "/token":
             document = {"id_token": self.token(), "refresh_token": self.refresh_token}
             return Fetched(400 if self.refuses else 200, json.dumps(document).encode())
-        names = {
+        paths = {
             "authorization_endpoint": "authorize",
             "token_endpoint": "token",
             "jwks_uri": "keys",
             "end_session_endpoint": "end",
         }
         document = {"issuer": "https://id.example"} | {
-            name: f"https://id.example/{each}" for name, each in names.items()
+            name: f"https://id.example/{endpoint}" for name, endpoint in paths.items()
         }
         keys = {"keys": [KEY.as_dict(private=False)]}
         return Fetched(200, json.dumps(keys if path == "/keys" else document).encode())
@@ -73,14 +72,14 @@ class _Story:
         return jwt.encode({"alg": "RS256", "kid": "one"}, all_claims, KEY)
 
     def request(self, path="/", query="", method="GET", host="files.example", **headers):
-        sent = tuple((name.replace("_", "-"), value) for name, value in headers.items())
+        fields = tuple((name.replace("_", "-"), value) for name, value in headers.items())
         cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         pairs = tuple((name, value) for name, values in parse_qs(query).items() for value in values)
-        all_headers = (("Host", host), *sent, *((("Cookie", cookies),) if cookies else ()))
+        all_headers = (("Host", host), *fields, *((("Cookie", cookies),) if cookies else ()))
         name = host.partition(":")[0]
         return Request(method, name, RequestPath(path), query, pairs, all_headers, "https", authority=host)
 
-    def keep(self, lines):
+    def store_cookies(self, lines):
         for line in lines:
             name, _, value = line.partition(";")[0].partition("=")
             if "Max-Age=0" in line:
@@ -88,52 +87,52 @@ class _Story:
             else:
                 self.cookies[name] = value
 
-    async def authenticate(self, *arguments, **named):
-        return await self.authenticator.authenticate(self.request(*arguments, **named), GUARD)
+    async def authenticate(self, *arguments, **options):
+        return await self.authenticator.authenticate(self.request(*arguments, **options), GUARD)
 
     async def begin(self, return_to="https://files.example/a?b=c"):
-        """The login page; returns what the issuer is sent."""
+        """Visits the login page; returns the parameters that the browser sends to the issuer."""
         answer = await self.authenticator.login(self.request("/auth/id", f"rd={quote(return_to, safe='')}"))
-        self.keep(answer.cookies)
-        sent = {name: values[0] for name, values in parse_qs(urlsplit(answer.location).query).items()}
-        self.nonce = sent.get("nonce", "")
-        return sent
+        self.store_cookies(answer.cookies)
+        parameters = {name: values[0] for name, values in parse_qs(urlsplit(answer.location).query).items()}
+        self.nonce = parameters.get("nonce", "")
+        return parameters
 
-    async def come_back(self, state, extra="code=c"):
+    async def call_back(self, state, extra="code=c"):
         answer = await self.authenticator.callback(self.request("/auth/id/callback", f"state={state}&{extra}"))
-        self.keep(answer.cookies)
+        self.store_cookies(answer.cookies)
         return answer
 
     async def sign_in(self):
-        return await self.come_back((await self.begin())["state"])
+        return await self.call_back((await self.begin())["state"])
 
 
-def _play(story):
-    return asyncio.run(story)
+def _run(scenario):
+    return asyncio.run(scenario)
 
 
-def test_a_browser_is_sent_to_the_login_and_back_to_the_page():
-    """The whole way: challenge, login, callback, session."""
+def test_a_browser_signs_in_and_returns_to_the_page():
+    """A sign-in leads from the login over the callback to a session."""
 
-    async def play():
-        story = _Story()
-        asked = await story.authenticate("/a", "b=c", Accept="text/html")
-        assert asked.location == "/auth/id?rd=https%3A%2F%2Ffiles.example%2Fa%3Fb%3Dc"
-        sent = await story.begin()
-        assert (sent["client_id"], sent["redirect_uri"]) == ("me", "https://files.example/auth/id/callback")
-        assert (sent["code_challenge_method"], sent["response_type"]) == ("S256", "code")
-        answer = await story.come_back(sent["state"])
+    async def steps():
+        scenario = _Scenario()
+        refused = await scenario.authenticate("/a", "b=c", Accept="text/html")
+        assert refused.location == "/auth/id?rd=https%3A%2F%2Ffiles.example%2Fa%3Fb%3Dc"
+        parameters = await scenario.begin()
+        assert (parameters["client_id"], parameters["redirect_uri"]) == ("me", "https://files.example/auth/id/callback")
+        assert (parameters["code_challenge_method"], parameters["response_type"]) == ("S256", "code")
+        answer = await scenario.call_back(parameters["state"])
         assert (answer.status, answer.location) == (307, "https://files.example/a?b=c")
-        assert list(story.cookies) == ["oidc"]
-        assert await story.authenticate("/a") == SignIn(ANN)
+        assert list(scenario.cookies) == ["oidc"]
+        assert await scenario.authenticate("/a") == SignIn(ANN)
 
-    _play(play())
+    _run(steps())
 
 
 def test_the_page_to_return_to_is_escaped_as_a_path():
-    """A space is `%20` there, since `+` would be a plus."""
-    found = _play(_Story().authenticate("/a b+c%/ä", Accept="text/html"))
-    assert found.location == "/auth/id?rd=https%3A%2F%2Ffiles.example%2Fa%2520b%252Bc%2525%2F%25C3%25A4"
+    """A space in the path to return to is `%20`, because `+` would stay a plus."""
+    answer = _run(_Scenario().authenticate("/a b+c%/ä", Accept="text/html"))
+    assert answer.location == "/auth/id?rd=https%3A%2F%2Ffiles.example%2Fa%2520b%252Bc%2525%2F%25C3%25A4"
 
 
 @pytest.mark.parametrize(
@@ -141,295 +140,295 @@ def test_the_page_to_return_to_is_escaped_as_a_path():
     [{"Accept": "application/json"}, {"X_Requested_With": "XMLHttpRequest"}, {"Sec_Fetch_Mode": "cors"}],
 )
 def test_a_program_gets_a_401(headers):
-    """It could do nothing with a page for people."""
-    found = _play(_Story().authenticate("/a", **headers))
-    assert (found.status, found.challenge, found.location) == (401, "Bearer", None)
+    """A program gets 401 instead of a redirect to the login page."""
+    answer = _run(_Scenario().authenticate("/a", **headers))
+    assert (answer.status, answer.challenge, answer.location) == (401, "Bearer", None)
 
 
 def test_an_upload_without_a_session_gets_a_401():
-    """A redirect would lose its body."""
-    assert _play(_Story().authenticate("/a/", method="PUT", Accept="text/html")).status == 401
+    """An upload gets 401, because a redirect would lose its body."""
+    assert _run(_Scenario().authenticate("/a/", method="PUT", Accept="text/html")).status == 401
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
 def test_a_page_of_another_origin_cannot_write_with_a_token_in_a_cookie(method):
-    """Browsers may send a cookie of s3-proxy with every request, since it has no SameSite."""
+    """A cross-origin write with a token in a cookie gets 403, because s3-proxy's cookies have no SameSite."""
 
-    async def play():
-        story = _Story()
-        story.cookies["oidc"] = story.token()
-        found = await story.authenticate("/a/", method=method, Origin="https://evil.example")
-        assert (found.status, found.reason) == (403, "a page of another origin made the request")
-        assert isinstance(await story.authenticate("/a/", method=method), SignIn)
+    async def steps():
+        scenario = _Scenario()
+        scenario.cookies["oidc"] = scenario.token()
+        answer = await scenario.authenticate("/a/", method=method, Origin="https://evil.example")
+        assert (answer.status, answer.reason) == (403, "a page of another origin made the request")
+        assert isinstance(await scenario.authenticate("/a/", method=method), SignIn)
 
-    _play(play())
+    _run(steps())
 
 
 def test_a_bearer_token_signs_in():
-    """For programs that got one from the issuer themselves."""
+    """A program signs in with a token that it got from the issuer."""
 
-    async def play():
-        story = _Story()
-        assert await story.authenticate(Authorization=f"Bearer {story.token()}") == SignIn(ANN)
-        refused = await story.authenticate(Authorization=f"Bearer {story.token(aud='other')}")
+    async def steps():
+        scenario = _Scenario()
+        assert await scenario.authenticate(Authorization=f"Bearer {scenario.token()}") == SignIn(ANN)
+        refused = await scenario.authenticate(Authorization=f"Bearer {scenario.token(aud='other')}")
         assert (refused.status, refused.challenge) == (401, 'Bearer error="invalid_token"')
-        story.down, story.now = True, story.now + 10_000
-        assert (await _Story().authenticate(Authorization="Bearer x")).status == 401
+        scenario.down, scenario.now = True, scenario.now + 10_000
+        assert (await _Scenario().authenticate(Authorization="Bearer x")).status == 401
 
-    _play(play())
+    _run(steps())
 
 
 def test_a_token_in_the_cookie_signs_in():
-    """That is what s3-proxy's cookies hold: whoever signed in there stays signed in."""
+    """A user who signed in with s3-proxy, whose cookies contain tokens, stays signed in."""
 
-    async def play():
-        story = _Story()
-        story.cookies = {"oidc": story.token()}
-        assert await story.authenticate() == SignIn(ANN)
+    async def steps():
+        scenario = _Scenario()
+        scenario.cookies = {"oidc": scenario.token()}
+        assert await scenario.authenticate() == SignIn(ANN)
 
-    _play(play())
+    _run(steps())
 
 
-def test_a_callback_that_no_login_waits_for_is_refused():
-    """A state of another browser, a made-up one, or none: each might sign the victim in as the attacker."""
+def test_a_callback_without_its_login_is_refused():
+    """A state of another browser, an invented state and an empty state get 400, because they could sign the victim in as the attacker."""
 
-    async def play():
-        story, other = _Story(), _Story()
+    async def steps():
+        scenario, other = _Scenario(), _Scenario()
         state = (await other.begin())["state"]
         for guess in (state, "made-up", ""):
-            assert (await story.come_back(guess)).status == 400
+            assert (await scenario.call_back(guess)).status == 400
 
-    _play(play())
+    _run(steps())
 
 
-def test_a_state_counts_once():
-    """The cookie that it is compared with goes with its first use."""
+def test_a_state_is_valid_once():
+    """The first callback with a state removes the cookie that it is compared with."""
 
-    async def play():
-        story = _Story()
-        state = (await story.begin())["state"]
-        await story.come_back(state)
-        assert (await story.come_back(state)).status == 400
+    async def steps():
+        scenario = _Scenario()
+        state = (await scenario.begin())["state"]
+        await scenario.call_back(state)
+        assert (await scenario.call_back(state)).status == 400
 
-    _play(play())
+    _run(steps())
 
 
 def test_a_login_takes_ten_minutes_at_most():
-    """An old tab begins anew."""
+    """A callback later than ten minutes after the login gets 400."""
 
-    async def play():
-        story = _Story()
-        state = (await story.begin())["state"]
-        story.now += 601
-        assert (await story.come_back(state)).status == 400
+    async def steps():
+        scenario = _Scenario()
+        state = (await scenario.begin())["state"]
+        scenario.now += 601
+        assert (await scenario.call_back(state)).status == 400
 
-    _play(play())
+    _run(steps())
 
 
 @pytest.mark.parametrize("extra", ["error=access_denied", "code=", "error=x&code=c"])
-def test_a_login_that_the_issuer_refused_is_a_401(extra):
-    """The user may have said no."""
+def test_a_login_that_the_issuer_refused_gets_a_401(extra):
+    """A callback with an error or without a code gets 401."""
 
-    async def play():
-        story = _Story()
-        assert (await story.come_back((await story.begin())["state"], extra)).status == 401
+    async def steps():
+        scenario = _Scenario()
+        assert (await scenario.call_back((await scenario.begin())["state"], extra)).status == 401
 
-    _play(play())
+    _run(steps())
 
 
 def test_a_token_of_another_login_is_refused():
-    """Its nonce is that of the other (Core 3.1.3.7, 11)."""
+    """A token with the nonce of another login gets 401 (Core 3.1.3.7, 11)."""
 
-    async def play():
-        story = _Story()
-        state = (await story.begin())["state"]
-        story.nonce = "another"
-        answer = await story.come_back(state)
+    async def steps():
+        scenario = _Scenario()
+        state = (await scenario.begin())["state"]
+        scenario.nonce = "another"
+        answer = await scenario.call_back(state)
         assert (answer.status, answer.reason) == (
             401,
             "the login is not accepted: the token was made for another login",
         )
-        assert "oidc" not in story.cookies
+        assert "oidc" not in scenario.cookies
 
-    _play(play())
+    _run(steps())
 
 
-def test_a_code_that_the_issuer_does_not_accept_is_a_401_and_an_issuer_that_is_down_a_502():
-    """The first is the client's matter, the second is not."""
+def test_a_refused_code_gets_a_401_and_an_unreachable_issuer_a_502():
+    """A code that the issuer refuses gets 401, and an issuer that doesn't answer gives 502."""
 
-    async def play():
+    async def steps():
         for name, status in (("refuses", 401), ("down", 502)):
-            story = _Story()
-            state = (await story.begin())["state"]
-            setattr(story, name, True)
-            assert (await story.come_back(state)).status == status
-        story = _Story()
-        story.down = True
-        assert (await story.authenticator.login(story.request("/auth/id"))).status == 502
+            scenario = _Scenario()
+            state = (await scenario.begin())["state"]
+            setattr(scenario, name, True)
+            assert (await scenario.call_back(state)).status == status
+        scenario = _Scenario()
+        scenario.down = True
+        assert (await scenario.authenticator.login(scenario.request("/auth/id"))).status == 502
 
-    _play(play())
+    _run(steps())
 
 
 def test_an_unverified_address_may_be_refused():
-    """Where the configuration asks for a verified one, sessions and tokens are held to it."""
+    """If the configuration requires a verified email address, sign-ins and tokens without one get 403."""
 
-    async def play():
-        story = _Story(email_verified=True)
-        story.claims["email_verified"] = False
-        assert (await story.sign_in()).status == 403
-        assert (await story.authenticate(Authorization=f"Bearer {story.token()}")).status == 403
+    async def steps():
+        scenario = _Scenario(email_verified=True)
+        scenario.claims["email_verified"] = False
+        assert (await scenario.sign_in()).status == 403
+        assert (await scenario.authenticate(Authorization=f"Bearer {scenario.token()}")).status == 403
 
-    _play(play())
+    _run(steps())
 
 
 def test_a_session_without_a_refresh_token_ends_with_its_token():
-    """The user signs in again, which the issuer may do without asking."""
+    """After the token has expired, the user is redirected to the login."""
 
-    async def play():
-        story = _Story()
-        await story.sign_in()
-        story.now += 301
-        assert (await story.authenticate()).status == 307
+    async def steps():
+        scenario = _Scenario()
+        await scenario.sign_in()
+        scenario.now += 301
+        assert (await scenario.authenticate()).status == 307
 
-    _play(play())
+    _run(steps())
 
 
 def test_a_session_is_renewed_with_its_refresh_token():
-    """The new session comes along with the answer."""
+    """The answer after a renewal sets the cookies of the new session."""
 
-    async def play():
-        story = _Story()
-        story.refresh_token = "first"
-        await story.sign_in()
-        story.now, story.refresh_token = story.now + 301, "second"
-        story.claims["groups"] = ["editors", "admins"]
-        found = await story.authenticate()
-        assert found.user.groups == ("editors", "admins")
-        story.keep(found.cookies)
-        assert (await story.authenticate()).cookies == ()
+    async def steps():
+        scenario = _Scenario()
+        scenario.refresh_token = "first"
+        await scenario.sign_in()
+        scenario.now, scenario.refresh_token = scenario.now + 301, "second"
+        scenario.claims["groups"] = ["editors", "admins"]
+        answer = await scenario.authenticate()
+        assert answer.user.groups == ("editors", "admins")
+        scenario.store_cookies(answer.cookies)
+        assert (await scenario.authenticate()).cookies == ()
 
-    _play(play())
+    _run(steps())
 
 
 def test_a_session_whose_renewal_is_refused_ends():
-    """The issuer has locked the user out, or the token names somebody else."""
+    """A session ends if the issuer refuses to renew it, or renews it for another user."""
 
-    async def play():
+    async def steps():
         for change in ({"refuses": True}, {"claims": {"preferred_username": "eve"}}):
-            story = _Story()
-            story.refresh_token = "r"
-            await story.sign_in()
-            story.now += 301
+            scenario = _Scenario()
+            scenario.refresh_token = "r"
+            await scenario.sign_in()
+            scenario.now += 301
             for name, value in change.items():
-                setattr(story, name, value)
-            assert (await story.authenticate()).status == 307
+                setattr(scenario, name, value)
+            assert (await scenario.authenticate()).status == 307
 
-    _play(play())
-
-
-def test_whoever_is_signed_in_goes_on_while_the_issuer_is_down():
-    """Nobody new can sign in."""
-
-    async def play():
-        story = _Story()
-        story.refresh_token = "r"
-        await story.sign_in()
-        story.down, story.now = True, story.now + 301
-        assert (await story.authenticate()).user == ANN
-
-    _play(play())
+    _run(steps())
 
 
-def test_a_changed_cookie_is_no_session():
-    """Each character counts."""
+def test_a_session_survives_while_the_issuer_is_down():
+    """A session that can't be renewed because the issuer is down stays valid."""
 
-    async def play():
-        story = _Story()
-        await story.sign_in()
-        head, changed, tail = story.cookies["oidc"][:40], story.cookies["oidc"][40], story.cookies["oidc"][41:]
-        story.cookies["oidc"] = head + ("A" if changed != "A" else "B") + tail
-        assert (await story.authenticate()).status == 307
+    async def steps():
+        scenario = _Scenario()
+        scenario.refresh_token = "r"
+        await scenario.sign_in()
+        scenario.down, scenario.now = True, scenario.now + 301
+        assert (await scenario.authenticate()).user == ANN
 
-    _play(play())
+    _run(steps())
 
 
-def test_a_session_of_another_host_or_provider_is_no_session():
-    """A stolen cookie opens nothing elsewhere, unless the hosts share a domain on purpose."""
+def test_a_changed_cookie_is_not_a_session():
+    """A cookie with one changed character is not a session."""
 
-    async def play():
-        story = _Story()
-        await story.sign_in()
-        assert isinstance(await story.authenticate(host="other.example"), Refuse)
-        other = _Story(client_secret=Secret("x", "another secret...."))
-        other.cookies = story.cookies
+    async def steps():
+        scenario = _Scenario()
+        await scenario.sign_in()
+        head, changed, tail = scenario.cookies["oidc"][:40], scenario.cookies["oidc"][40], scenario.cookies["oidc"][41:]
+        scenario.cookies["oidc"] = head + ("A" if changed != "A" else "B") + tail
+        assert (await scenario.authenticate()).status == 307
+
+    _run(steps())
+
+
+def test_a_session_counts_for_its_host_and_provider_only():
+    """A session is refused on another host, unless both share a cookie domain, and by another provider."""
+
+    async def steps():
+        scenario = _Scenario()
+        await scenario.sign_in()
+        assert isinstance(await scenario.authenticate(host="other.example"), Refuse)
+        other = _Scenario(client_secret=Secret("x", "another secret...."))
+        other.cookies = scenario.cookies
         assert isinstance(await other.authenticate(), Refuse)
-        shared = _Story(cookie_domains=("example",))
+        shared = _Scenario(cookie_domains=("example",))
         await shared.sign_in()
         assert await shared.authenticate(host="other.example") == SignIn(ANN)
 
-    _play(play())
+    _run(steps())
 
 
 @pytest.mark.parametrize(
     "headers", [{"Sec_Fetch_Site": "cross-site"}, {"Origin": "https://evil.example"}, {"Sec_Fetch_Site": "same-site"}]
 )
 def test_another_origin_cannot_write_with_a_session(headers):
-    """A page of another site makes the browser send the cookie along (CSRF)."""
+    """A cross-origin write gets 403 without a redirect, because the browser sends the session's cookie with it (CSRF)."""
 
-    async def play():
-        story = _Story()
-        await story.sign_in()
+    async def steps():
+        scenario = _Scenario()
+        await scenario.sign_in()
         for method in ("PUT", "DELETE"):
-            found = await story.authenticate("/a", method=method, **headers)
-            assert (found.status, found.location) == (403, None)
-        assert await story.authenticate("/a", method="PUT", Origin="https://files.example") == SignIn(ANN)
+            answer = await scenario.authenticate("/a", method=method, **headers)
+            assert (answer.status, answer.location) == (403, None)
+        assert await scenario.authenticate("/a", method="PUT", Origin="https://files.example") == SignIn(ANN)
 
-    _play(play())
+    _run(steps())
 
 
 def test_a_logout_ends_the_session_here_and_at_the_issuer():
-    """The issuer is told whose session it is."""
+    """A logout removes the cookies and redirects to the issuer with the token as a hint."""
 
-    async def play():
-        story = _Story()
-        await story.sign_in()
-        answer = await story.authenticator.logout(story.request("/auth/id/logout"))
-        story.keep(answer.cookies)
-        assert story.cookies == {}
+    async def steps():
+        scenario = _Scenario()
+        await scenario.sign_in()
+        answer = await scenario.authenticator.logout(scenario.request("/auth/id/logout"))
+        scenario.store_cookies(answer.cookies)
+        assert scenario.cookies == {}
         assert answer.location.startswith(
             "https://id.example/end?client_id=me&post_logout_redirect_uri=https%3A%2F%2Ffiles.example%2F&id_token_hint="
         )
-        assert (await story.authenticator.logout(story.request("/", Sec_Fetch_Site="cross-site"))).status == 403
+        assert (await scenario.authenticator.logout(scenario.request("/", Sec_Fetch_Site="cross-site"))).status == 403
 
-    _play(play())
+    _run(steps())
 
 
-def test_a_large_session_does_without_the_hint_for_the_logout():
-    """Browsers keep five cookies of it; what does not fit at all is refused."""
+def test_a_large_session_is_split_into_cookies():
+    """A session with 600 groups is kept in several cookies."""
 
-    async def play():
-        story = _Story()
-        story.claims["groups"] = [f"group-{number * 7919 % 100_003:05}" for number in range(600)]
-        await story.sign_in()
-        assert (await story.authenticate()).user.groups[0] == "group-00000"
-        assert len(story.cookies) > 1
+    async def steps():
+        scenario = _Scenario()
+        scenario.claims["groups"] = [f"group-{number * 7919 % 100_003:05}" for number in range(600)]
+        await scenario.sign_in()
+        assert (await scenario.authenticate()).user.groups[0] == "group-00000"
+        assert len(scenario.cookies) > 1
 
-    _play(play())
+    _run(steps())
 
 
 def _accepts(address):
-    async def play():
-        story = _Story()
+    async def steps():
+        scenario = _Scenario()
         return (
-            await story.authenticator.login(story.request("/auth/id", f"rd={quote(address, safe='')}"))
+            await scenario.authenticator.login(scenario.request("/auth/id", f"rd={quote(address, safe='')}"))
         ).status == 302
 
-    return _play(play())
+    return _run(steps())
 
 
 @pytest.mark.parametrize("address", ["/", "/a?b=//c", "https://files.example/", "http://FILES.example/x"])
 def test_an_address_of_this_site_can_be_returned_to(address):
-    """A path, or a URL of the same host and port."""
+    """A path, or a URL of the same host and port, is accepted."""
     assert _accepts(address)
 
 
@@ -455,13 +454,13 @@ def test_an_address_of_this_site_can_be_returned_to(address):
     ],
 )
 def test_any_other_address_is_refused(address):
-    """An open redirect sends victims from a name they trust to one they should not."""
+    """An address of another site is refused, because a redirect to it would mislead users."""
     assert not _accepts(address)
 
 
 @given(st.text("/\\:@.?#\t\n ehtps[]", max_size=20))
 def test_no_address_leads_to_another_host(address):
-    """As a browser resolves it: white space dropped, backslashes turned."""
-    seen = re.sub(r"[\t\n\r]", "", address).replace("\\", "/")
+    """No accepted address leads to another host, even if white space is dropped and backslashes are slashes."""
+    resolved = re.sub(r"[\t\n\r]", "", address).replace("\\", "/")
     if _accepts(address) and address:
-        assert re.match(r"/(?!/)", seen) or re.match(r"https?://files\.example(?:[/?#]|$)", seen, re.IGNORECASE)
+        assert re.match(r"/(?!/)", resolved) or re.match(r"https?://files\.example(?:[/?#]|$)", resolved, re.IGNORECASE)

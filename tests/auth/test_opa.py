@@ -13,18 +13,18 @@ SERVER = OpaServer("http://127.0.0.1:8181/v1/data/files/allow", (("team", "a"),)
 ANN = User("ann", "OIDC", "ann@example.org", ("editors",), "Ann Lee", "Ann", "Lee", email_verified=True)
 
 
-def _asked(status, body):
-    sent = []
+def _ask_policy(status, body):
+    requests = []
 
-    async def fetch(wanted):
-        sent.append(wanted)
+    async def fetch(request):
+        requests.append(request)
         return Fetched(status, body)
 
-    return asyncio.run(is_permitted(SERVER, ANN, Request(), fetch)), sent
+    return asyncio.run(is_permitted(SERVER, ANN, Request(), fetch)), requests
 
 
 def test_the_policy_gets_the_user_the_request_and_the_tags():
-    """The names are those that policies of s3-proxy read."""
+    """The policy's input has the names that policies of s3-proxy read."""
     headers = (("Accept", "text/html"), ("X-A", "1"), ("x-a", "2"))
     request = Request(
         "GET", "files.example", RequestPath("/v2/a b"), headers=headers, raw_query="x=1", remote_address="192.0.2.1"
@@ -51,8 +51,8 @@ def test_the_policy_gets_the_user_the_request_and_the_tags():
         },
         "tags": {"team": "a"},
     }
-    named = policy_input(User("ben", "HEADER", "b@c", ("x",)), Request(), {})["user"]
-    assert named == {"username": "ben", "email": "b@c", "groups": ["x"]}
+    user = policy_input(User("ben", "HEADER", "b@c", ("x",)), Request(), {})["user"]
+    assert user == {"username": "ben", "email": "b@c", "groups": ["x"]}
 
 
 @pytest.mark.parametrize(
@@ -60,23 +60,23 @@ def test_the_policy_gets_the_user_the_request_and_the_tags():
     [({"result": True}, True), ({"result": False}, False), ({}, False), ({"result": "true"}, False)],
 )
 def test_only_true_is_a_permission(document, permitted):
-    """OPA leaves the result out where the policy is undefined."""
-    found, (sent,) = _asked(200, json.dumps(document).encode())
-    assert found is permitted
-    assert json.loads(sent.body)["input"]["tags"] == {"team": "a"}
+    """Only the result `true` permits; OPA omits the result if the policy is undefined."""
+    answer, (request,) = _ask_policy(200, json.dumps(document).encode())
+    assert answer is permitted
+    assert json.loads(request.body)["input"]["tags"] == {"team": "a"}
 
 
 @pytest.mark.parametrize(("status", "body"), [(500, b"{}"), (200, b"<html>"), (200, b"[]")])
-def test_a_server_that_does_not_decide_is_an_error(status, body):
-    """The caller must close, not open."""
+def test_an_answer_without_a_decision_is_an_error(status, body):
+    """A policy server that answers without a decision raises PolicyUnavailable."""
     with pytest.raises(PolicyUnavailable):
-        _asked(status, body)
+        _ask_policy(status, body)
 
 
 def test_a_server_that_is_down_is_an_error():
-    """The same holds where nobody answers at all."""
+    """A policy server that gives no answer raises PolicyUnavailable."""
 
-    async def fetch(_wanted):
+    async def fetch(_request):
         raise OSError("refused")
 
     with pytest.raises(PolicyUnavailable, match="gives no answer: refused"):

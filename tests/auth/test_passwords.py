@@ -27,8 +27,8 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-def test_the_right_password_matches_and_no_other(text):
-    """A password is configured as it is or as a hash of the kinds that htpasswd and argon2 write."""
+def test_only_the_right_password_matches(text):
+    """A password is configured in plain text, or as a hash that htpasswd or argon2 writes."""
     password = read_password(text)
     others = ["", PASSWORD + "x", PASSWORD[:-1], PASSWORD.upper(), text if text != PASSWORD else "plain"]
     assert password.matches(PASSWORD)
@@ -36,19 +36,19 @@ def test_the_right_password_matches_and_no_other(text):
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-def test_a_password_is_shown_nowhere(text):
-    """Neither the text nor the hash stands in what a log or a traceback would print."""
+def test_a_password_is_never_shown(text):
+    """The `repr` of a password contains neither the text nor the hash."""
     assert text not in repr(read_password(text))
 
 
-def test_only_a_hash_costs_time():
-    """Plain text is compared at once; hashes are what the verifier takes off the event loop."""
+def test_plain_text_and_hashes_are_distinguished():
+    """Plain text is compared at once, and hashes are checked in a thread."""
     assert isinstance(read_password("x"), PlainPassword)
     assert isinstance(read_password(TEXTS["argon2id"]), HashedPassword)
 
 
 def test_bcrypt_reads_72_bytes():
-    """A longer password matches by its first 72 bytes, as the tools made its hash, instead of failing."""
+    """A longer password matches by its first 72 bytes, as in the tools that make the hashes."""
     password = read_password(_bcrypt("x" * 72))
     assert password.matches("x" * 72)
     assert password.matches("x" * 100)
@@ -56,7 +56,7 @@ def test_bcrypt_reads_72_bytes():
 
 
 def test_argon2_reads_all_bytes():
-    """A long password is no longer password's prefix with argon2."""
+    """With argon2, a long password doesn't match without its last byte."""
     password = read_password(_argon2("x" * 100))
     assert password.matches("x" * 100)
     assert not password.matches("x" * 99)
@@ -75,8 +75,8 @@ def test_argon2_reads_all_bytes():
     ],
     ids=["empty", "too short", "cost", "too long", "salt", "argon2 without a hash", "kind of argon2"],
 )
-def test_a_broken_hash_is_refused_when_it_is_read(text):
-    """What begins as a hash does is never taken for a password in plain text; the message does not quote it."""
+def test_a_malformed_hash_is_refused(text):
+    """A text that begins like a hash is never read as plain text, and the message doesn't quote it."""
     with pytest.raises(UnreadableHash, match="but is not a valid one") as caught:
         read_password(text)
     assert text[7:] not in str(caught.value) or text == "$2b$"
@@ -84,12 +84,12 @@ def test_a_broken_hash_is_refused_when_it_is_read(text):
 
 @pytest.mark.parametrize("text", ["$", "$x", "$5$rounds=1$x", "a$2b$"])
 def test_any_other_dollar_is_plain_text(text):
-    """A password may begin with a dollar."""
+    """A plain password may begin with a dollar."""
     assert read_password(text).matches(text)
 
 
-def test_a_hash_that_the_library_cannot_work_with_matches_nothing():
-    """Parameters beyond what argon2 can do let nobody in, and raise nothing at a request."""
+def test_a_hash_with_unsupported_parameters_matches_nothing():
+    """A hash with parameters that argon2 doesn't support matches no password and raises nothing."""
     text = TEXTS["argon2id"].replace("m=8,", "m=7,")
     assert not read_password(text).matches(PASSWORD)
 
@@ -98,34 +98,34 @@ def test_a_hash_that_the_library_cannot_work_with_matches_nothing():
     "text", ["$apr1$salt$hash", "{SHA}abc=", "{SSHA}abc=", "$5$rounds=1$x", "$6$salt$x", "$y$j9T$x"]
 )
 def test_a_hash_of_another_kind_is_doubted(text):
-    """What htpasswd and crypt write by other schemes would be compared as if it were the password."""
+    """A hash of a scheme that is not supported is doubted, because it would be compared as plain text."""
     assert "of an unknown kind" in doubt(text)
     assert text not in doubt(text)
 
 
 @pytest.mark.parametrize("text", ["$2b$15$" + "." * 53, "$argon2id$v=19$m=2097152,t=1,p=1$c2FsdHNhbHQ$aGFzaA"])
 def test_a_hash_that_takes_seconds_is_doubted(text):
-    """Whoever offers a password would keep a thread busy for as long."""
+    """A hash that keeps a thread busy for seconds is doubted."""
     assert doubt(text) == "a check of it takes seconds, or gigabytes of memory"
 
 
-_USUAL = {**TEXTS, **{text: text for text in ("$", "$5 a day", "{SHA", "$2b$14$" + "." * 53)}}
+_UNDOUBTED = {**TEXTS, **{text: text for text in ("$", "$5 a day", "{SHA", "$2b$14$" + "." * 53)}}
 
 
-@pytest.mark.parametrize("text", _USUAL.values(), ids=_USUAL)
+@pytest.mark.parametrize("text", _UNDOUBTED.values(), ids=_UNDOUBTED)
 def test_a_usual_password_is_not_doubted(text):
-    """Plain text and hashes of the usual cost are nothing to speak of."""
+    """Plain text and hashes of the usual cost are not doubted."""
     assert doubt(text) is None
 
 
-def test_a_broken_hash_is_no_matter_of_doubt():
-    """It is refused."""
+def test_a_malformed_hash_raises_instead_of_being_doubted():
+    """A malformed hash raises UnreadableHash instead of being doubted."""
     with pytest.raises(UnreadableHash):
         doubt("$2b$nonsense")
 
 
-def test_hashes_of_one_cost_are_known_as_such():
-    """The cost is that of the algorithm's parameters, whatever the salt and the spelling of the algorithm."""
+def test_hashes_with_equal_parameters_have_the_same_cost():
+    """The cost depends on the parameters of the algorithm, and not on the salt."""
     bcrypts = [bcrypt.hashpw(b"x", bcrypt.gensalt(rounds)).decode() for rounds in (4, 4, 5)]
     argon2s = [argon2.PasswordHasher(time_cost=cost, memory_cost=64).hash("x") for cost in (1, 1, 2)]
     for texts in (bcrypts, argon2s):
