@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.tools.convert.conversion import (
     CONFIGURATION,
+    OPEN_ADMIN,
     READINGS,
     ConversionReport,
     Unsaved,
@@ -310,6 +311,25 @@ def test_the_reading_is_reported_that_was_taken():
     documented = target("", keys_as=KeysAs.DOCUMENTED).report
     assert READINGS[KeysAs.DOCUMENTED] in to_markdown(documented)
     assert made("targets: {a: {mount: {path: [/]}, bucket: {name: b}}}").report.keys_as is KeysAs.ACTUAL
+
+
+@pytest.mark.parametrize(
+    ("option", "is_open"),
+    [
+        ("", True),
+        ("internalServer: {port: 9091}", True),
+        ("internalServer: {listenAddr: 0.0.0.0}", True),
+        ("internalServer: {listenAddr: '::'}", True),
+        ("internalServer: {listenAddr: 127.0.0.1}", False),
+        ("internalServer: {listenAddr: 192.0.2.1}", False),
+    ],
+)
+def test_an_admin_listener_open_on_every_interface_is_noted(option, is_open):
+    """Every form of the report has the note; the conversion is still complete."""
+    report = made(f"{MINIMAL}{option}\n").report
+    forms = to_markdown(report), to_text(report, []), "\n".join(to_json(report, [])["notes"])
+    assert [OPEN_ADMIN in form for form in forms] == [is_open] * 3
+    assert report.complete
 
 
 FILES = {"a.yaml": "secret: é\n", "rules/b.rules": "target b {}\n"}

@@ -25,6 +25,8 @@ from tornado_proxy.tools.convert.validation import validate
 CONFIGURATION = "tornado-proxy.yaml"
 REPORT = "report.md"
 
+_LISTENERS = ("server", "internalServer")
+
 _OPENING = """\
 # Converted from a configuration of s3-proxy; report.md has what became of each option.
 # Comments that begin with a file and a line number point out what to review.
@@ -34,11 +36,17 @@ _OPENING = """\
 
 @dataclass(frozen=True, slots=True)
 class ConversionReport:
-    """All remarks in the order of their places, the reading of keys, and the targets that nobody may use."""
+    """All remarks in the order of their places, the targets that nobody may use, and what concerns no single option."""
 
     keys_as: KeysAs
     remarks: tuple[Remark, ...]
     closed_targets: tuple[str, ...] = ()
+    admin_is_open: bool = False
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The notes that begin the report."""
+        return (READINGS[self.keys_as], *((OPEN_ADMIN,) if self.admin_is_open else ()))
 
     def of(self, *outcomes: OptionOutcome) -> tuple[Remark, ...]:
         """Returns the remarks with one of these outcomes."""
@@ -78,7 +86,8 @@ def convert(
         each for name, inner in (section.named() if section else ()) if (each := target(name, inner, conversion))
     ]
     files: dict[str, str] = {}
-    settings = _settings(root, conversion.providers, files)
+    listeners = {name: listener(name, root, files) for name in _LISTENERS}
+    settings = _settings(root, conversion.providers, listeners)
     if templates:
         settings["templates"] = templates
     files |= _rule_files(targets)
@@ -89,15 +98,16 @@ def convert(
         outcome, message = fate(path)
         root.remarks.append(Remark(outcome, path, message, place))
     remarks = tuple(sorted(root.remarks, key=lambda each: (each.place.source.name, each.place.first.line)))
-    report = ConversionReport(keys_as, remarks, tuple(each.name for each in targets if each.closed))
+    admin_is_open = listeners["internalServer"]["listenAddr"] in _EVERY_INTERFACE
+    report = ConversionReport(keys_as, remarks, tuple(each.name for each in targets if each.closed), admin_is_open)
     text = _OPENING + _configuration(settings, targets, report)
     return Converted({CONFIGURATION: text, **files, **pages.files}, report)
 
 
-def _settings(root: Section, given: Providers, files: dict[str, str]) -> dict[str, Setting]:
+def _settings(root: Section, given: Providers, listeners: Mapping[str, Mapping[str, Setting]]) -> dict[str, Setting]:
     settings: dict[str, Setting] = {
-        "server": {**listener("server", root, files), **trusted_proxies(given, root)},
-        "internalServer": listener("internalServer", root, files),
+        "server": {**listeners["server"], **trusted_proxies(given, root)},
+        "internalServer": listeners["internalServer"],
         "log": log(root),
     }
     if (page := root.enabled("listTargets")) and (found := _target_list(page, given)):
@@ -106,7 +116,7 @@ def _settings(root: Section, given: Providers, files: dict[str, str]) -> dict[st
         settings["limits"] = bounds
     if given.settings:
         settings["authProviders"] = given.settings
-    for name in ("server", "internalServer", "log", "authProviders"):
+    for name in (*_LISTENERS, "log", "authProviders"):
         if name in root:
             root.remark(OptionOutcome.CARRIED, name, f"as `{name}`")
     return settings
@@ -146,9 +156,8 @@ def _configuration(
     settings: Mapping[str, Setting], targets: Sequence[ConvertedTarget], report: ConversionReport
 ) -> str:
     # Each listener is on one line, so that a script can find and replace its address and port.
-    listeners = ("server", "internalServer")
-    lines = [f"{name}: {_one_line(settings[name])}\n" for name in listeners]
-    lines.append(yaml_text({name: each for name, each in settings.items() if name not in listeners}))
+    lines = [f"{name}: {_one_line(settings[name])}\n" for name in _LISTENERS]
+    lines.append(yaml_text({name: each for name, each in settings.items() if name not in _LISTENERS}))
     if targets:
         lines.append("targets:\n")
     for each in targets:
@@ -199,6 +208,13 @@ READINGS: Mapping[KeysAs, str] = {
 }
 """The ways to read keys, with their reasons."""
 
+OPEN_ADMIN = (
+    "The admin listener (`internalServer`) is open on every interface, as in s3-proxy, and asks nobody to sign in."
+    " Here it also reloads the configuration and purges caches. Set its `listenAddr` to `127.0.0.1`, or let a firewall"
+    " protect it."
+)
+_EVERY_INTERFACE = ("", "0.0.0.0", "::")  # noqa: S104 - nothing is bound here
+
 _TITLES: Mapping[OptionOutcome, tuple[str, str]] = {
     OptionOutcome.CLOSED: (
         "Closed",
@@ -214,7 +230,7 @@ _TO_REVIEW = (OptionOutcome.CLOSED, OptionOutcome.CHANGED, OptionOutcome.LEFT_OU
 
 def to_markdown(report: ConversionReport) -> str:
     """Returns the report as Markdown, beginning with the points that need a review."""
-    lines = ["# From s3-proxy to tornado-proxy", "", READINGS[report.keys_as], ""]
+    lines = ["# From s3-proxy to tornado-proxy", "", "\n\n".join(report.notes), ""]
     if report.closed_targets:
         names = ", ".join(f"`{name}`" for name in report.closed_targets)
         lines += [f"**Nobody can use {names} yet:** who may use it in s3-proxy could not be converted.", ""]
@@ -225,7 +241,7 @@ def to_markdown(report: ConversionReport) -> str:
 
 def to_text(report: ConversionReport, files: Sequence[str]) -> str:
     """Returns the report for a terminal: the points that need a review, and a count of the others."""
-    lines = [READINGS[report.keys_as], ""]
+    lines = ["\n\n".join(report.notes), ""]
     for outcome in _TO_REVIEW:
         lines += _paragraphs(report, outcome)
     same, adapted = len(report.of(OptionOutcome.CARRIED)), len(report.of(OptionOutcome.ADAPTED))
@@ -250,6 +266,7 @@ def to_json(report: ConversionReport, files: Sequence[str]) -> dict[str, Any]:
         "version": 1,
         "complete": report.complete,
         "keysAs": report.keys_as.value,
+        "notes": list(report.notes),
         "closedTargets": list(report.closed_targets),
         "files": list(files),
         "remarks": [
