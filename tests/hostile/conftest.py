@@ -1,4 +1,4 @@
-"""Tests of what a hostile peer does are coroutines where they ask a store."""
+"""The tests of stores are coroutines."""
 
 from coroutines import pytest_pyfunc_call
 

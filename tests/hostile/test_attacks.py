@@ -1,7 +1,7 @@
-"""What people try in order to get where they may not: a table of attacks, and where each one is refused.
+"""Attacks on access rules: a table of attacks with the tests that cover them, and tests of manipulated paths.
 
-Most attacks stand beside what refuses them; the table names their tests. Tricks with paths are tried here, in every
-encoding, against the access rules of a target and against the isolation of its users.
+Most attacks are tested beside the code that refuses them; the table names those tests. Paths in every encoding are
+tested here, against the access rules of a target and against the isolation of its users.
 """
 
 from __future__ import annotations
@@ -88,21 +88,21 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize("name", [name for names in ATTACKS.values() for name in names])
-def test_each_attack_of_the_table_is_tried(name):
-    """The test that the table names is there."""
+def test_each_test_of_the_table_exists(name):
+    """Each test that the table names exists."""
     file, _, function = name.partition("::")
     tree = ast.parse((TESTS / file).read_text(encoding="utf-8"))
     assert function in {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
 
 
-# Ways to write a step up, and what may stand before and behind it.
-_UP = (
+# Encodings of `..`, and of the slashes before and after it.
+_DOTS = (
     "..", "%2e%2e", "%2E.", ".%2e", "%252e%252e", "%25%32%65..", "..;", "..%00", "..%20", "%c0%ae%c0%ae", "%e0%80%ae.", "．．", "...", "\t..",
 )  # fmt: skip
-_BEFORE, _BEHIND = ("/", "%2f", "\\", "%5c", "//"), ("/", "%2F", "%252f", "%5c", "%c0%af")
-_CLIMBS = [f"{before}{up}{behind}" for up, before, behind in product(_UP, _BEFORE, _BEHIND)]
+_BEFORE, _AFTER = ("/", "%2f", "\\", "%5c", "//"), ("/", "%2F", "%252f", "%5c", "%c0%af")
+_TRAVERSALS = [f"{before}{dots}{after}" for dots, before, after in product(_DOTS, _BEFORE, _AFTER)]
 
-# Other spellings of `/private/secret`, without a step.
+# Other spellings of `/private/secret`, without `..`.
 _SPELLINGS = (
     "//private/secret", "/./private/secret", "/%2e/private/secret", "/private//secret", "/private/./secret", "/private%2fsecret",
     "/%70rivate/secret", "/private;x/secret", "/private/secret/", "/private/secret%00", "/private/secret%20", "/private/secret#/public/x",
@@ -120,11 +120,11 @@ BOB = {"X-User": "bob", "X-Email": "bob@example.org"}
 
 
 def _raw(target: str) -> str:
-    """A target as it goes over the line: bytes beyond ASCII as they are."""
+    """Returns a request target as Latin-1 text of its UTF-8 bytes, so that bytes beyond ASCII are sent unchanged."""
     return target.encode().decode("latin-1")
 
 
-async def _ask(site, method, target, headers=None, body=b""):
+async def _request(site, method, target, headers=None, body=b""):
     async with site.connect() as client:
         lines = "".join(f"{name}: {value}\r\n" for name, value in {"Host": "files.test", **(headers or {})}.items())
         length = f"Content-Length: {len(body)}\r\n" if body else ""
@@ -133,16 +133,16 @@ async def _ask(site, method, target, headers=None, body=b""):
 
 
 async def test_no_path_leads_past_the_access_rules():
-    """However a step up or a name is written, it is 400, or the path that it is, for which somebody has to sign in."""
+    """No spelling of a path reads a file without the sign-in that its access rule requires."""
     store = MemoryStore()
     store.add("private/secret", SECRET)
     store.add("public/x", b"x")
     resources = [Resource("/public/**", white_list=True), Resource("/private/**", provider="front")]
-    paths = [f"/public{climb}private/secret" for climb in _CLIMBS]
+    paths = [f"/public{traversal}private/secret" for traversal in _TRAVERSALS]
     async with serve(store, resources=resources, **FRONT) as site:
-        assert (await _ask(site, "GET", "/private/secret", BOB)).body == SECRET
+        assert (await _request(site, "GET", "/private/secret", BOB)).body == SECRET
         for path in (*paths, *_SPELLINGS):
-            answer = await _ask(site, "GET", path)
+            answer = await _request(site, "GET", path)
             assert answer.status in (302, 400, 401, 403, 404), path
             assert SECRET not in answer.body, path
 
@@ -152,7 +152,7 @@ ISOLATED = Actions(
     put=PutAction(enabled=True, allow_override=True, raw_uploads=True, direct_uploads=True),
     delete=DeleteAction(enabled=True),
 )
-EVERYONE = [Resource("/**", ("GET", "PUT", "DELETE"), provider="front")]
+ALL_METHODS = [Resource("/**", ("GET", "PUT", "DELETE"), provider="front")]
 
 
 def _homes() -> MemoryStore:
@@ -163,7 +163,7 @@ def _homes() -> MemoryStore:
 
 
 async def _check_homes(store: MemoryStore) -> None:
-    """Ann's file is what it was, and all others are Bob's."""
+    """Asserts that Ann's file is unchanged and that every other file is Bob's."""
     opened = await store.open("ann/secret", Conditions())
     assert b"".join([chunk async for chunk in opened.chunks()]) == SECRET
     keys = store.keys()
@@ -172,43 +172,53 @@ async def _check_homes(store: MemoryStore) -> None:
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE"])
 async def test_no_path_leads_to_the_files_of_another_user(method):
-    """A user's directory is put in front of the path that is left when all has been decoded."""
+    """No path reads or changes another user's files: the user's directory is put before the completely decoded path."""
     store = _homes()
-    paths = [*(f"{climb}ann/secret" for climb in _CLIMBS), "/ann/secret", "//ann/secret", "/..%2fann%2fsecret"]
-    async with serve(store, actions=ISOLATED, resources=EVERYONE, **FRONT) as site:
+    paths = [
+        *(f"{traversal}ann/secret" for traversal in _TRAVERSALS),
+        "/ann/secret",
+        "//ann/secret",
+        "/..%2fann%2fsecret",
+    ]
+    async with serve(store, actions=ISOLATED, resources=ALL_METHODS, **FRONT) as site:
         body = b"changed" if method == "PUT" else b""
         for path in paths:
-            answer = await _ask(site, method, path if path.startswith("/") else f"/{path}", BOB, body)
+            answer = await _request(site, method, path if path.startswith("/") else f"/{path}", BOB, body)
             assert SECRET not in answer.body, path
             assert answer.headers.get("content-length") != str(len(SECRET)), path
     await _check_homes(store)
 
 
 async def test_no_name_of_an_upload_leads_to_the_files_of_another_user():
-    """What stands before the last slash of a name is cut off, and nothing in it is decoded."""
+    """A file name is cut to the part after its last slash and isn't decoded, so it leads to no other directory."""
     store = _homes()
-    climbs = [f"x{climb}ann" for climb in _CLIMBS]
-    names = [*(f"{climb}/secret" for climb in climbs), *(f"{climb}%2fsecret" for climb in climbs), "..", "..\\ann"]
-    async with serve(store, actions=ISOLATED, resources=EVERYONE, **FRONT) as site:
+    traversals = [f"x{traversal}ann" for traversal in _TRAVERSALS]
+    names = [
+        *(f"{traversal}/secret" for traversal in traversals),
+        *(f"{traversal}%2fsecret" for traversal in traversals),
+        "..",
+        "..\\ann",
+    ]
+    async with serve(store, actions=ISOLATED, resources=ALL_METHODS, **FRONT) as site:
         for name in names:
-            sent = form(part("file", b"changed", filename=name))
-            await _ask(site, "PUT", "/d/", {**FORM_TYPE, **BOB}, sent)
+            body = form(part("file", b"changed", filename=name))
+            await _request(site, "PUT", "/d/", {**FORM_TYPE, **BOB}, body)
     await _check_homes(store)
 
 
 async def test_no_upload_in_parts_of_another_user_is_touched():
-    """Bob knows the ID of Ann's upload; the file is another one where he asks for it, and is not found."""
+    """Bob can't continue, list, complete or abort Ann's upload in parts, although he knows its ID."""
     store = _homes()
     ann = {**BOB, "X-User": "ann"}
-    async with serve(store, actions=ISOLATED, resources=EVERYONE, **FRONT) as site:
-        begun = await _ask(site, "PUT", "/new?upload=start&size=5", ann)
-        upload = json.loads(begun.body)["id"]
-        await _ask(site, "PUT", f"/new?upload=part&id={upload}&number=1", ann, b"ann's")
+    async with serve(store, actions=ISOLATED, resources=ALL_METHODS, **FRONT) as site:
+        started = await _request(site, "PUT", "/new?upload=start&size=5", ann)
+        upload = json.loads(started.body)["id"]
+        await _request(site, "PUT", f"/new?upload=part&id={upload}&number=1", ann, b"ann's")
         paths = ("/new", "/ann/new", "/..%2fann/new", "//ann/new")
         steps = ("part&number=1", "part&number=2", "parts", "complete&size=5", "abort")
         for path, step in product(paths, steps):
-            answer = await _ask(site, "PUT", f"{path}?upload={step}&id={upload}", BOB, b"changed")
+            answer = await _request(site, "PUT", f"{path}?upload={step}&id={upload}", BOB, b"changed")
             assert answer.status in (400, 404), (path, step)
-        done = await _ask(site, "PUT", f"/new?upload=complete&id={upload}&size=5", ann)
-    assert done.status == 201
+        completed = await _request(site, "PUT", f"/new?upload=complete&id={upload}&size=5", ann)
+    assert completed.status == 201
     assert await body_of(store, "ann/new") == b"ann's"

@@ -1,4 +1,4 @@
-"""Everything that reads what a client or S3 sends takes linear time: double the text, at most about double the time."""
+"""Every parser of input from a client or S3 takes linear time: twice the length takes about twice the time."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from tornado_proxy.storage.s3 import answers
 from tornado_proxy.storage.s3.answers import read_listing
 
 LONGEST = 64 * 1024
-SAMPLES = ((128, 200), (512, 3))  # characters, and how many of the slowest texts of that length are kept
-MOST = 3.0  # times, for double the length; quadratic time gives 4
+SAMPLES = ((128, 200), (512, 3))  # length in characters, and how many of the slowest texts are kept
+LARGEST_RATIO = 3.0  # of the times for the full and half the length; quadratic time gives 4
 ATTEMPTS = 100
-NOISE = 0.004  # seconds; what is faster than this at full length may have any ratio
+NOISE = 0.004  # seconds; below this time the ratio says nothing
 
-# What the grammars of HTTP are made of; the texts are repetitions of one or two of these.
+# The characters of HTTP's grammars; a text repeats one or two of them.
 CHARACTERS = (
     '"',
     "\\",
@@ -81,7 +81,7 @@ PREFIXES = (
 SEALER = Sealer(bytes(16), "tests")
 KEYS = KeySet([RSAKey.generate_key(2048, {"kid": "a"})])
 
-# Parameters beside the text, by their names; a reader that needs another one fails here until it is listed.
+# Arguments for the other parameters of readers, by name; a reader with an unlisted parameter fails with a KeyError.
 ARGUMENTS = {
     "offers": ("text/html", "application/json"),
     "etag": '"a"',
@@ -97,8 +97,8 @@ ARGUMENTS = {
     "request": Request("GET", "files.example", "/"),
 }
 
-# Whose text is the configuration's, the product's own, or a key, which is short.
-NOT_OF_OTHERS = {
+# Functions whose text is from the configuration, from the product, or a key, which is short.
+TRUSTED_OR_SHORT = {
     "tornado_proxy.auth.basic.doubt",
     "tornado_proxy.auth.basic.read_password",
     "tornado_proxy.storage.s3.failures.translated",
@@ -122,8 +122,8 @@ def _modules() -> Iterator[object]:
         tornado_proxy.telemetry,
         tornado_proxy.storage.s3,
     ):
-        for found in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-            yield importlib.import_module(found.name)
+        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            yield importlib.import_module(module.name)
 
 
 def _callables(module: object) -> Iterator[tuple[str, Callable[..., object]]]:
@@ -133,24 +133,26 @@ def _callables(module: object) -> Iterator[tuple[str, Callable[..., object]]]:
         if inspect.isfunction(value):
             yield f"{module.__name__}.{name}", value
         elif inspect.isclass(value):
-            for method, own in vars(value).items():
-                if isinstance(own, classmethod) and not method.startswith("_"):
+            for method, member in vars(value).items():
+                if isinstance(member, classmethod) and not method.startswith("_"):
                     yield f"{module.__name__}.{name}.{method}", getattr(value, method)
 
 
 def _reads_text(read: Callable[..., object]) -> bool:
     parameters = list(inspect.signature(read).parameters.values())
-    of_text = {"str", "str | None", "bytes"}
-    return bool(parameters) and parameters[0].annotation in of_text and not inspect.iscoroutinefunction(read)
+    text_types = {"str", "str | None", "bytes"}
+    return bool(parameters) and parameters[0].annotation in text_types and not inspect.iscoroutinefunction(read)
 
 
-def _of_one_text(read: Callable[..., object]) -> Callable[[str], object]:
-    """The reader as a function of its text alone."""
-    first, *others = inspect.signature(read).parameters.values()
-    given = {each.name: ARGUMENTS[each.name] for each in others if each.default is each.empty}
+def _function_of_text(read: Callable[..., object]) -> Callable[[str], object]:
+    """Returns the reader as a function of the text; other parameters get the arguments above."""
+    first, *parameters = inspect.signature(read).parameters.values()
+    arguments = {
+        parameter.name: ARGUMENTS[parameter.name] for parameter in parameters if parameter.default is parameter.empty
+    }
     if first.annotation == "bytes":
-        return lambda text: read(text.encode(), **given)
-    return lambda text: read(text, **given)
+        return lambda text: read(text.encode(), **arguments)
+    return lambda text: read(text, **arguments)
 
 
 def _conditions(name: str) -> Callable[[str], object]:
@@ -168,18 +170,18 @@ async def _nothing() -> AsyncIterator[bytes]:
 
 
 def _upload(name: str) -> Callable[[str], object]:
-    usual = {"Transfer-Encoding": "chunked"}
+    headers = {"Transfer-Encoding": "chunked"}
 
     def read(text: str) -> None:
-        upload.raw_upload({**usual, name: text}, _nothing(), "a.txt", None)
+        upload.raw_upload({**headers, name: text}, _nothing(), "a.txt", None)
 
     return read
 
 
 def _preflight(name: str) -> Callable[[str], object]:
     policy = CorsPolicy.of(("https://*.example",), (), ("*",))
-    usual = {"Origin": "https://a.example", "Access-Control-Request-Method": "GET"}
-    return lambda text: policy.of_preflight(lambda asked: {**usual, name: text}.get(asked, ""))
+    headers = {"Origin": "https://a.example", "Access-Control-Request-Method": "GET"}
+    return lambda text: policy.of_preflight(lambda field: {**headers, name: text}.get(field, ""))
 
 
 def _s3_header(name: bytes) -> Callable[[str], object]:
@@ -195,7 +197,7 @@ def _s3_listing(field: str) -> Callable[[str], object]:
     return lambda text: read_listing((listing.format(text.replace("&", "&amp;")) + "</ListBucketResult>").encode())
 
 
-# Readers of header fields, by what they are given.
+# Readers of header fields, with the fields that each one reads.
 HEADER_READERS = {
     "tornado_proxy.semantics.conditions.Conditions.from_headers": ("If-Match", "If-None-Match", "If-Range"),
     "tornado_proxy.semantics.forwarded.origin_behind": (
@@ -209,12 +211,12 @@ HEADER_READERS = {
     "tornado_proxy.storage.s3.answers.content_range": (b"content-range",),
     "tornado_proxy.gateway.upload.raw_upload": ("Content-Type", "Content-Encoding", "Content-Md5", "Content-Digest"),
     "tornado_proxy.gateway.upload.check_raw": ("Content-Type", "Content-Encoding"),  # which `raw_upload` calls
-    "tornado_proxy.gateway.answer.with_headers": (),  # what is sent
+    "tornado_proxy.gateway.answer.with_headers": (),  # headers of an answer
     "tornado_proxy.gateway.answer.without": (),
     "tornado_proxy.gateway.answer.private_headers": (),
     "tornado_proxy.gateway.answer.unchanged_headers": (),
-    "tornado_proxy.semantics.cors.CorsPolicy.of": (),  # the configuration's
-    "tornado_proxy.storage.s3.signature.sign": (),  # what is sent
+    "tornado_proxy.semantics.cors.CorsPolicy.of": (),  # from the configuration
+    "tornado_proxy.storage.s3.signature.sign": (),  # headers of a request to S3
     "tornado_proxy.storage.s3.answers.content_length": (),  # int() of bytes: refused beyond 4,300 digits
 }
 
@@ -235,10 +237,10 @@ def _form_head(text: str) -> None:
 
 READERS = {
     **{
-        name: _of_one_text(read)
+        name: _function_of_text(read)
         for module in _modules()
         for name, read in _callables(module)
-        if _reads_text(read) and name not in NOT_OF_OTHERS
+        if _reads_text(read) and name not in TRUSTED_OR_SHORT
     },
     **{
         name: _conditions(name) for name in HEADER_READERS["tornado_proxy.semantics.conditions.Conditions.from_headers"]
@@ -256,22 +258,22 @@ READERS = {
 }
 
 
-def _texts() -> Iterator[Callable[[int], str]]:
+def _text_makers() -> Iterator[Callable[[int], str]]:
     units = [*CHARACTERS, *("".join(pair) for pair in product(CHARACTERS, repeat=2) if pair[0] != pair[1])]
     for prefix, unit, suffix in product(PREFIXES, units, ("", "\x00")):
         yield lambda size, p=prefix, u=unit, s=suffix: (p + u * (size // len(u) + 1))[: size - 1] + s
 
 
-def _time(read: Callable[[str], object], text: str) -> float:
-    before = thread_time()
-    # A refusal is an answer too.
+def _cpu_time(read: Callable[[str], object], text: str) -> float:
+    start = thread_time()
+    # A refused text counts too.
     with suppress(ValueError, Exception):
         read(text)
-    return thread_time() - before
+    return thread_time() - start
 
 
 def test_every_reader_of_headers_is_listed():
-    """Which of the fields it reads cannot be seen from outside."""
+    """The table lists every function with a parameter `headers`, since its signature doesn't name the fields."""
     takes_headers = {
         name
         for module in _modules()
@@ -285,16 +287,16 @@ def test_every_reader_of_headers_is_listed():
 
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
 def test_a_reader_takes_linear_time(read):
-    """Of all repetitions the slowest three are doubled up to the longest head that is taken."""
-    slowest = list(_texts())
-    for size, kept in SAMPLES:
-        slowest = sorted(slowest, key=lambda text, size=size: -_time(read, text(size)))[:kept]
-    for text in slowest:
-        half = whole = inf
+    """A reader takes at most three times as long for twice the length of the three slowest of all repetitions."""
+    slowest = list(_text_makers())
+    for size, count in SAMPLES:
+        slowest = sorted(slowest, key=lambda make_text, size=size: -_cpu_time(read, make_text(size)))[:count]
+    for make_text in slowest:
+        half = full = inf
         for _ in range(ATTEMPTS):
-            half = min(half, _time(read, text(LONGEST // 2)))
-            whole = min(whole, _time(read, text(LONGEST)))
-            if whole <= max(NOISE, MOST * half):
+            half = min(half, _cpu_time(read, make_text(LONGEST // 2)))
+            full = min(full, _cpu_time(read, make_text(LONGEST)))
+            if full <= max(NOISE, LARGEST_RATIO * half):
                 break
         else:
-            pytest.fail(f"{text(40)!r}: {half * 1e3:.1f} ms, double the length {whole * 1e3:.1f} ms")
+            pytest.fail(f"{make_text(40)!r}: {half * 1e3:.1f} ms, double the length {full * 1e3:.1f} ms")

@@ -1,4 +1,4 @@
-"""Fuzzed requests against sign-in by OpenID Connect and by headers, behind a proxy that is trusted."""
+"""Fuzzed requests for sign-in by OpenID Connect and by headers, behind a trusted proxy."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ targets:
 """
 
 
-def _token(head: bytes) -> str:
-    return f"{urlsafe_b64encode(head).rstrip(b'=').decode()}.e30.eA"
+def _token(header: bytes) -> str:
+    return f"{urlsafe_b64encode(header).rstrip(b'=').decode()}.e30.eA"
 
 
 TOKENS = [
-    _token(head)
-    for head in (
+    _token(header)
+    for header in (
         b"[" * 9000, b"1", b'{"alg":"none"}', b'{"alg":"RS256"}', b'{"alg":"RS256","kid":["a"]}', b'{"alg":"RS256","kid":"one"}',
         b'{"alg":"RS256","kid":"\\ud800"}', b'{"alg":"RS256","kid":"one","crit":["b64"],"b64":false}', b'{"alg":{}}', b"\xff",
     )
@@ -60,16 +60,16 @@ SIGN_IN_HEADERS = (
 
 
 def _fuzz(folder, seeds: Iterable[int]) -> float:
-    """Send what each seed gives to a service; the longest time that a connection took, in seconds."""
+    """Sends the requests of each seed to a service; returns the duration of the longest connection, in seconds."""
     longest = 0.0
     with running_issuer() as issuer, endless_s3() as (endpoint, _):
         configuration = CONFIGURATION.format(issuer=issuer.url, client=CLIENT, endpoint=endpoint)
         with start_proxy(folder, configuration) as proxy:
             address = urlsplit(proxy.url)
             for seed in seeds:
-                begun = time.monotonic()
+                start = time.monotonic()
                 received = _send((address.hostname, address.port), fuzzed(seed, SIGN_IN_TARGETS, SIGN_IN_HEADERS))
-                longest = max(longest, time.monotonic() - begun)
+                longest = max(longest, time.monotonic() - start)
                 assert not re.search(rb"^HTTP/1.1 5", received, re.MULTILINE), f"seed {seed}: {received!r}"
             assert proxy.process.poll() is None
     assert not [line for line in proxy.lines if "Traceback" in line]
@@ -77,25 +77,25 @@ def _fuzz(folder, seeds: Iterable[int]) -> float:
 
 
 def _send(address: tuple[str, int], data: bytes) -> bytes:
-    """All that is answered, and a TimeoutError where that has no end."""
+    """Sends bytes and returns the complete answer; raises TimeoutError if the server doesn't close the connection."""
     received = b""
     try:
         with socket.create_connection(address, timeout=5) as client:
             client.sendall(data)
             client.shutdown(socket.SHUT_WR)
-            while piece := client.recv(1 << 20):
-                received += piece
+            while block := client.recv(1 << 20):
+                received += block
     except ConnectionError:
-        pass  # reset, as what is too long is
+        pass  # the server resets a connection whose request is too long
     return received
 
 
-def test_sign_in_survives_nearly_right_requests(tmp_path):
-    """Whatever tokens, cookies, queries and headers of proxies say, no answer is a 5xx, and none takes for ever."""
+def test_sign_in_survives_malformed_requests(tmp_path):
+    """No malformed token, cookie, query or proxy header leads to a 5xx or to a connection that hangs."""
     _fuzz(tmp_path, range(400))
 
 
 @pytest.mark.integration
-def test_sign_in_survives_many_nearly_right_requests(tmp_path):
-    """The same for 20,000 connections, and the figure."""
+def test_sign_in_survives_many_malformed_requests(tmp_path):
+    """20,000 connections with malformed requests are answered too; the longest duration is printed."""
     print(f"longest connection: {_fuzz(tmp_path, range(20_000)) * 1e3:.0f} ms")
