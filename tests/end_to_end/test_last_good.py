@@ -1,4 +1,4 @@
-"""A service that starts while its files are bad."""
+"""Starts of a service whose files are bad, with and without a last good copy."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ BAD = 'target site {\n    rewrite `^/(` -> "/x"\n}\n'
 
 @pytest.fixture
 def folder(tmp_path):
-    """Where the files of the service are, and in `kept` the copy."""
+    """The folder of the service's files; `kept` in it is the directory of the copy."""
     return tmp_path
 
 
 @pytest.fixture
-def kept(folder):
-    """A service has run on good files, and the files are bad now."""
+def last_good(folder):
+    """Runs a service on good files, then makes the rules bad; returns the option that names the copy."""
     options = ("--last-good", str(folder / "kept"))
     with service(folder, *options) as (_, admin):
         admin.wait(lambda _: (folder / "kept" / "snapshot.json").exists())
@@ -33,20 +33,20 @@ def kept(folder):
 
 
 @contextmanager
-def _again(folder, *options, text=CONFIGURATION):
-    """The service once more, with the files as they are."""
+def _restarted(folder, *options, text=CONFIGURATION):
+    """Starts the service again with the files as they are."""
     with endless_s3() as (endpoint, _):
         configuration = text.format(endpoint=endpoint)
         rules = (folder / "rules" / "site.rules").read_text()
-        copy = folder / "kept" / "snapshot.json"
-        copy.write_text(json.dumps({**json.loads(copy.read_text()), "text": configuration}))
+        snapshot = folder / "kept" / "snapshot.json"
+        snapshot.write_text(json.dumps({**json.loads(snapshot.read_text()), "text": configuration}))
         with start_proxy(folder, configuration, *options, site=rules) as proxy:
             yield proxy, Admin.of(proxy)
 
 
-def test_the_last_good_set_is_served_and_the_next_good_edit_loads(folder, kept):
-    """The copy is in force, loudly; the real files are followed, so that mending them is enough."""
-    with _again(folder, *kept) as (proxy, admin):
+def test_the_last_good_copy_is_served_until_the_files_are_repaired(folder, last_good):
+    """The service starts from the copy, reports it, and loads the files as soon as they are good again."""
+    with _restarted(folder, *last_good) as (proxy, admin):
         assert proxy.request("GET", "/a").body == b"first/a.txt"
         status = admin.wait(lambda status: status["lastFailedAttempt"] is not None)
         assert (status["startedFromLastGood"], status["generation"]) == (True, 1)
@@ -55,24 +55,24 @@ def test_the_last_good_set_is_served_and_the_next_good_edit_loads(folder, kept):
         admin.wait(lambda status: status["generation"] == 2)
         assert proxy.request("GET", "/a").body == b"mended/a.txt"
         assert not admin.status()["startedFromLastGood"]
-        copy = folder / "kept" / "snapshot.json"
-        admin.wait(lambda _: "mended" in copy.read_text())
+        snapshot = folder / "kept" / "snapshot.json"
+        admin.wait(lambda _: "mended" in snapshot.read_text())
 
 
 FAILING = RULES.format("other") + 'target site { test "/a" -> "/c" }\n'
 STRICT = CONFIGURATION + "reload: {{tests: refuse}}\n"
 
 
-def test_rules_whose_tests_fail_are_not_started_from_where_there_is_a_copy(folder, kept):
-    """What was refused as an edit is refused at the next start too."""
+def test_the_copy_is_served_if_rule_tests_fail(folder, last_good):
+    """A start refuses rules whose tests fail as an edit does, if there is a copy."""
     (folder / "rules" / "site.rules").write_text(FAILING)
-    with _again(folder, *kept, text=STRICT) as (proxy, admin):
+    with _restarted(folder, *last_good, text=STRICT) as (proxy, admin):
         assert proxy.request("GET", "/a").body == b"first/a.txt"
         assert admin.status()["startedFromLastGood"]
 
 
-def test_rules_whose_tests_fail_are_started_from_where_there_is_no_copy(folder):
-    """A service that serves is better than none; the log says it."""
+def test_rules_are_served_without_a_copy_although_their_tests_fail(folder):
+    """Without a copy, a start uses rules whose tests fail, and logs it."""
     with endless_s3() as (endpoint, _):
         text = STRICT.format(endpoint=endpoint)
         with start_proxy(folder, text, "--last-good", str(folder / "kept"), site=FAILING) as proxy:
@@ -80,9 +80,9 @@ def test_rules_whose_tests_fail_are_started_from_where_there_is_no_copy(folder):
     assert any("rule tests fail: started with these rules" in line for line in proxy.lines)
 
 
-def test_workers_start_from_it_too(folder, kept):
-    """Several processes serve the copy as one does."""
-    with _again(folder, *kept, "--workers", "2") as (proxy, _):
+def test_workers_start_from_the_copy(folder, last_good):
+    """A service with several workers starts from the copy as well."""
+    with _restarted(folder, *last_good, "--workers", "2") as (proxy, _):
         assert proxy.request("GET", "/a").body == b"first/a.txt"
 
 
@@ -92,22 +92,22 @@ def _serve(folder, *options):
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=START_LIMIT, check=False)
 
 
-def test_without_the_option_bad_files_refuse_to_start(folder, kept):
-    """Exit status 1, and the mistake with its place."""
+def test_bad_files_without_the_option_are_an_error(folder, last_good):
+    """Without `--last-good`, bad files end the start with status 1 and the place of the mistake."""
     result = _serve(folder)
     assert result.returncode == 1
     assert "site.rules:2:" in result.stderr
 
 
-def test_without_a_copy_bad_files_refuse_to_start(folder, kept):
-    """Exit status 1, the mistake, and that there is no copy."""
+def test_bad_files_without_a_copy_are_an_error(folder, last_good):
+    """Without a copy, bad files end the start with status 1, the mistake and the missing copy."""
     result = _serve(folder, "--last-good", str(folder / "nothing"))
     assert result.returncode == 1
     assert "there is no last good copy to start from" in result.stderr
 
 
-def test_a_directory_that_cannot_be_written_is_a_warning(folder):
-    """Where no copy can be kept the service serves, and says what is in the way."""
+def test_an_unwritable_directory_is_a_warning(folder):
+    """A service that cannot keep a copy serves, and its status names the reason."""
     (folder / "file").write_text("")
     with service(folder, "--last-good", str(folder / "file" / "kept")) as (proxy, admin):
         status = admin.wait(lambda status: status["lastGoodTrouble"] is not None)

@@ -1,4 +1,4 @@
-"""The log of a running service, whoever reads it and however."""
+"""The log of a running service: unread, without standard streams, and as JSON."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from administering import CONFIGURATION, RULES, Admin, eventually
 from endless_s3 import endless_s3
 from running import START_LIMIT, Proxy, free_port
 
-WARNED = CONFIGURATION.replace("{{env: SECRET}}", "{{value: test}}")
-"""A configuration that is used, and of which there is something to say."""
+CONFIGURATION_WITH_WARNING = CONFIGURATION.replace("{{env: SECRET}}", "{{value: test}}")
+"""A valid configuration with a warning."""
 
 
 @contextmanager
-def _unread(folder, *options: str) -> Iterator[tuple[Proxy, Admin]]:
-    """A service whose standard error nobody reads once it has said where it listens."""
+def _service_with_unread_log(folder, *options: str) -> Iterator[tuple[Proxy, Admin]]:
+    """Runs a service whose standard error nobody reads after the line with its address."""
     (folder / "rules").mkdir()
     (folder / "rules" / "site.rules").write_text(RULES.format("first"))
     with endless_s3() as (endpoint, _):
@@ -37,8 +37,8 @@ def _unread(folder, *options: str) -> Iterator[tuple[Proxy, Admin]]:
                 proxy = Proxy(process, "")
                 for line in process.stderr:
                     proxy.lines.append(line.rstrip("\n"))
-                    if found := re.search(r"listening on (http://\S+)", line):
-                        proxy.url = found[1]
+                    if match := re.search(r"listening on (http://\S+)", line):
+                        proxy.url = match[1]
                         break
                 yield proxy, Admin.of(proxy)
             finally:
@@ -46,10 +46,10 @@ def _unread(folder, *options: str) -> Iterator[tuple[Proxy, Admin]]:
 
 
 @pytest.mark.parametrize("options", [(), ("--workers", "2")])
-def test_a_log_that_nobody_reads_stops_nothing(tmp_path, options):
-    """Requests are answered, operators too, and the service ends when it is told to."""
-    with _unread(tmp_path, *options) as (proxy, admin):
-        # More than the pipe holds, in few requests.
+def test_an_unread_log_does_not_block_the_service(tmp_path, options):
+    """A service with an unread log answers clients and operators, and ends on SIGTERM."""
+    with _service_with_unread_log(tmp_path, *options) as (proxy, admin):
+        # Few requests with long paths fill the pipe.
         for number in range(100):
             assert proxy.request("GET", f"/{number}{'x' * 8000}").status in (200, 400, 404)
         assert admin.ask("GET", "/-/healthy")[0] == 200
@@ -58,9 +58,9 @@ def test_a_log_that_nobody_reads_stops_nothing(tmp_path, options):
         assert proxy.process.wait(timeout=START_LIMIT) == 0
 
 
-def test_a_reader_that_comes_back_finds_every_line(tmp_path):
-    """What was logged while nobody read is written when somebody does, in order, up to the last."""
-    with _unread(tmp_path) as (proxy, _):
+def test_a_late_reader_gets_every_line(tmp_path):
+    """Lines that were logged while nobody read are written later, in order and completely."""
+    with _service_with_unread_log(tmp_path) as (proxy, _):
         for number in range(100):
             proxy.request("GET", f"/{number}-{'x' * 900}")
         proxy.process.send_signal(signal.SIGTERM)
@@ -77,11 +77,11 @@ def _is_ready(admin: Admin) -> bool:
 @pytest.mark.parametrize("closed", ["2>&-", "<&- >&- 2>&-"])
 @pytest.mark.parametrize("options", ["", "--workers 2"])
 def test_a_service_needs_no_standard_streams(tmp_path, closed, options):
-    """With streams closed it starts, warnings or not, serves, and ends as it should."""
+    """A service with closed standard streams starts, also with a warning, serves, and ends with status 0."""
     (tmp_path / "rules").mkdir()
     (tmp_path / "rules" / "site.rules").write_text(RULES.format("first"))
     with endless_s3() as (endpoint, _):
-        text = WARNED.format(endpoint=endpoint)
+        text = CONFIGURATION_WITH_WARNING.format(endpoint=endpoint)
         admin, port = free_port(), free_port()
         text = text.replace("{port: 0}", f"{{port: {port}}}", 1).replace("{port: 0}", f"{{port: {admin}}}")
         (tmp_path / "proxy.yaml").write_text(text)
@@ -97,11 +97,11 @@ def test_a_service_needs_no_standard_streams(tmp_path, closed, options):
                 process.kill()
 
 
-JSON = WARNED + "log: {{format: json}}\n"
+JSON_LOG = CONFIGURATION_WITH_WARNING + "log: {{format: json}}\n"
 
 
-def _lines_of(folder, text: str, *options: str, rules: str = RULES.format("first")) -> list[dict[str, Any]]:
-    """What a service says that cannot start, or is told to stop as soon as it has."""
+def _log_of(folder, text: str, *options: str, rules: str = RULES.format("first")) -> list[dict[str, Any]]:
+    """Returns the log of a service that cannot start, or that is stopped as soon as it listens."""
     (folder / "rules").mkdir()
     (folder / "rules" / "site.rules").write_text(rules)
     (folder / "proxy.yaml").write_text(text)
@@ -119,33 +119,33 @@ def _lines_of(folder, text: str, *options: str, rules: str = RULES.format("first
 
 
 @pytest.mark.parametrize("options", [(), ("--workers", "2")])
-def test_a_log_for_programs_holds_nothing_else(tmp_path, options):
-    """A warning at the start is one object, with its place, as all that follows is."""
-    warning, *others = _lines_of(tmp_path, JSON.format(endpoint="http://127.0.0.1:1"), *options)
+def test_a_json_log_contains_only_json(tmp_path, options):
+    """In a JSON log, a warning at the start is an object with its place, like each later line."""
+    warning, *rest = _log_of(tmp_path, JSON_LOG.format(endpoint="http://127.0.0.1:1"), *options)
     assert (warning["level"], warning["code"], warning["file"]) == ("warning", "plain-secret", "proxy.yaml")
-    assert others[-1]["message"].startswith("stopping")
+    assert rest[-1]["message"].startswith("stopping")
 
 
-def test_a_start_that_is_refused_is_reported_in_the_form_of_the_log(tmp_path):
-    """Mistakes in rules, and what there is to fall back on, are objects where the configuration asks for them."""
+def test_a_json_log_reports_a_refused_start(tmp_path):
+    """Mistakes in rules and the missing last good copy are objects in a JSON log."""
     rules = "target site {\n  rewrit `^/a$`\n}\n"
-    lines = _lines_of(tmp_path, JSON.format(endpoint="http://127.0.0.1:1"), "--last-good", "kept", rules=rules)
+    lines = _log_of(tmp_path, JSON_LOG.format(endpoint="http://127.0.0.1:1"), "--last-good", "kept", rules=rules)
     mistake = next(line for line in lines if line.get("line") == 2)
     assert (mistake["file"], mistake["column"], mistake["severity"]) == ("rules/site.rules", 3, "error")
     assert "did you mean `rewrite`" in mistake["help"]
     assert lines[-1]["message"].startswith("there is no last good copy")
 
 
-def test_an_address_that_is_taken_is_reported_in_the_form_of_the_log(tmp_path):
-    """What keeps a service from starting is an object too."""
+def test_a_json_log_reports_a_taken_address(tmp_path):
+    """An address in use is an object in a JSON log."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        text = JSON.format(endpoint="http://127.0.0.1:1").replace("port: 0", f"port: {taken.getsockname()[1]}", 1)
-        lines = _lines_of(tmp_path, text)
+        text = JSON_LOG.format(endpoint="http://127.0.0.1:1").replace("port: 0", f"port: {taken.getsockname()[1]}", 1)
+        lines = _log_of(tmp_path, text)
     assert lines[-1]["message"].startswith("cannot listen on 127.0.0.1")
 
 
 def test_the_start_is_logged_at_any_level(tmp_path):
-    """A log for errors only says where the service listens, and nothing else that is not an error."""
-    text = JSON.replace("format: json", "format: json, level: error").format(endpoint="http://127.0.0.1:1")
-    lines = _lines_of(tmp_path, text.replace("{value: test}", "{env: ACCESS}"))
+    """A log of level `error` still contains the addresses, and nothing else that isn't an error."""
+    text = JSON_LOG.replace("format: json", "format: json, level: error").format(endpoint="http://127.0.0.1:1")
+    lines = _log_of(tmp_path, text.replace("{value: test}", "{env: ACCESS}"))
     assert [line["message"].split(" http")[0] for line in lines] == ["the admin listener is", "listening on"]

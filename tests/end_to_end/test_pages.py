@@ -1,10 +1,10 @@
-"""Pages of one's own in a running service: served, changed while it runs, and kept where an edit is bad."""
+"""Custom pages and themes of a running service: served, reloaded, and kept after a bad edit."""
 
 from __future__ import annotations
 
 import re
-import time
 
+from administering import Admin, eventually
 from running import start_proxy
 
 CONFIGURATION = """
@@ -20,15 +20,8 @@ targets:
 """
 
 
-def _eventually(proxy, body):
-    end = time.monotonic() + 30
-    while (answer := proxy.request("GET", "/a")).body != body and time.monotonic() < end:
-        time.sleep(0.1)
-    return answer
-
-
-def test_a_page_is_served_and_changed_while_the_service_runs(tmp_path):
-    """An edit of a template is put in force; one that does not compile changes nothing."""
+def test_a_custom_page_is_reloaded(tmp_path):
+    """An edit of a template is put in force; an edit that does not compile changes nothing."""
     (tmp_path / "pages").mkdir()
     (tmp_path / "pages" / "helpers.tpl").write_text('{{ define "name" }}mine{{ end }}')
     page = tmp_path / "pages" / "missing.tpl"
@@ -38,10 +31,10 @@ def test_a_page_is_served_and_changed_while_the_service_runs(tmp_path):
         assert (answer.status, answer.body) == (404, b"There is nothing at this address: /a&lt;b")
         assert (answer.headers["x-page"], answer.headers["content-type"]) == ("mine", "text/html; charset=utf-8")
         page.write_text("{{ no such }}")
-        time.sleep(1)
+        Admin.of(proxy).wait(lambda status: status["lastFailedAttempt"] is not None)
         assert proxy.request("GET", "/a").body == b"There is nothing at this address: /a"
         page.write_text("other")
-        assert _eventually(proxy, b"other").body == b"other"
+        eventually(lambda: proxy.request("GET", "/a").body == b"other")
 
 
 THEMED = """
@@ -57,17 +50,16 @@ targets:
 HTML = {"Accept": "text/html"}
 
 
-def test_pages_outside_of_targets_wear_the_theme_of_all(tmp_path):
-    """A login that failed, a path of no target, and a target without a theme of its own; an edit changes them."""
+def test_pages_outside_of_targets_have_the_global_theme(tmp_path):
+    """A failed login and pages without a target or a theme show the global theme, which an edit changes."""
     (tmp_path / "brand.css").write_text("a{}")
     with start_proxy(tmp_path, THEMED) as proxy:
         for path, status in (("/auth/id/callback?code=a&state=b", 400), ("/nowhere", 404), ("/files/a.txt", 502)):
             answer = proxy.request("GET", path, headers=HTML)
             assert (answer.status, "The library" in answer.text) == (status, True), path
-        sheet = re.search(r'href="(/[^"]*theme[^"]*[.]css)"', proxy.request("GET", "/nowhere", headers=HTML).text)[1]
-        assert proxy.request("GET", sheet).body == b"a{}"
+        stylesheet = re.search(r'href="(/[^"]*theme[^"]*[.]css)"', proxy.request("GET", "/nowhere", headers=HTML).text)[
+            1
+        ]
+        assert proxy.request("GET", stylesheet).body == b"a{}"
         (tmp_path / "proxy.yaml").write_text(THEMED.replace("The library", "The archive"))
-        end = time.monotonic() + 30
-        while "The archive" not in proxy.request("GET", "/nowhere", headers=HTML).text:
-            assert time.monotonic() < end
-            time.sleep(0.1)
+        eventually(lambda: "The archive" in proxy.request("GET", "/nowhere", headers=HTML).text)

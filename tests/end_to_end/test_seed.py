@@ -1,4 +1,4 @@
-"""Every row of the tables of the service's specification, over HTTP, against S3."""
+"""Every row of the tables in the service's specification, over HTTP, against S3."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RULES = {
 }
 
 ROWS = [
-    # target, request path, user, the key that S3 is asked for
+    # target, request path, user, object key
     ("ignored", "/file.html", None, "ignored/file.html"),
     ("simple", "/file.html", None, "simple/redirected/file.html"),
     ("group", "/folder1/file.html", None, "group/folder1/fake/folder1/file.html"),
@@ -50,7 +50,7 @@ def _target(name: str, bucket, prefix: str, *, sign_in: bool) -> str:
 
 @pytest.fixture(scope="module")
 def proxy(bucket, tmp_path_factory):
-    """A server with a target for each row, told apart by host."""
+    """A server with a target for each row, chosen by host."""
     targets = "".join(
         _target(name, bucket, "/folder1" if name == "prefixed" else name, sign_in=user is not None)
         for name, _, user, _ in ROWS
@@ -59,27 +59,27 @@ def proxy(bucket, tmp_path_factory):
         "server: {port: 0}\ninternalServer: {port: 0}\nrules: [rules]\nauthProviders: {basic: {staff: {realm: Files}}}\ntargets:\n"
         + targets
     )
-    with start_proxy(tmp_path_factory.mktemp("seed"), configuration, **RULES) as running:
-        yield running
+    with start_proxy(tmp_path_factory.mktemp("seed"), configuration, **RULES) as started:
+        yield started
 
 
-def _who(user: str | None) -> str | None:
+def _credentials(user: str | None) -> str | None:
     return f"{user}:secret" if user else None
 
 
 @pytest.mark.parametrize(("target", "path", "user", "key"), ROWS)
 def test_get_is_rewritten(proxy, bucket, target, path, user, key):
-    """GET asks S3 for the rewritten key."""
+    """GET reads the rewritten key."""
     bucket.put(key, f"get {key}".encode())
-    answer = proxy.request("GET", path, host=f"{target}.test", user=_who(user))
+    answer = proxy.request("GET", path, host=f"{target}.test", user=_credentials(user))
     assert (answer.status, answer.text) == (200, f"get {key}")
 
 
 @pytest.mark.parametrize(("target", "path", "user", "key"), ROWS)
 def test_head_is_rewritten(proxy, bucket, target, path, user, key):
-    """HEAD asks S3 for the rewritten key, and has no body."""
+    """HEAD reads the rewritten key, and its answer has no body."""
     bucket.put(key, b"head" + key.encode())
-    answer = proxy.request("HEAD", path, host=f"{target}.test", user=_who(user))
+    answer = proxy.request("HEAD", path, host=f"{target}.test", user=_credentials(user))
     assert (answer.status, answer.headers["content-length"], answer.body) == (200, str(4 + len(key)), b"")
 
 
@@ -87,7 +87,7 @@ def test_head_is_rewritten(proxy, bucket, target, path, user, key):
 def test_put_is_rewritten(proxy, bucket, target, path, user, key):
     """PUT of a form stores under the rewritten key, made from the directory and the file name."""
     directory, _, name = path.rpartition("/")
-    answer = proxy.upload(f"{directory}/", name, b"put", host=f"{target}.test", user=_who(user))
+    answer = proxy.upload(f"{directory}/", name, b"put", host=f"{target}.test", user=_credentials(user))
     assert (answer.status, bucket.get(key)) == (201, b"put")
     assert answer.headers["location"] == path
 
@@ -96,6 +96,6 @@ def test_put_is_rewritten(proxy, bucket, target, path, user, key):
 def test_delete_is_rewritten(proxy, bucket, target, path, user, key):
     """DELETE removes the rewritten key."""
     bucket.put(key, b"to go")
-    answer = proxy.request("DELETE", path, host=f"{target}.test", user=_who(user))
+    answer = proxy.request("DELETE", path, host=f"{target}.test", user=_credentials(user))
     assert answer.status == 204
     assert key not in bucket.all_keys()
