@@ -88,7 +88,7 @@ finally:
     assert result.stdout.splitlines()[-1] == "SIG_IGN"
 
 
-# The others are services, which run without any stream.
+# All commands but the services, which run without any stream.
 COMMANDS_WITH_OUTPUT = [*(name for name in COMMANDS if name not in {"serve", "demo"}), "--help", "--version"]
 
 

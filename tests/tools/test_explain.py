@@ -42,7 +42,7 @@ SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "explain.json"
 ANN = BasicUser("ann", Secret("value", "secret"))
 
 
-def _traced(request, rules=RULES, user=None, file_name=None, **target):
+def _trace(request, rules=RULES, user=None, file_name=None, **target):
     compiled = compile_documents([parse(SourceFile("site.rules", rules)).document])
     target = Target("site", **({"mount": Mount(), "bucket": Bucket("files", "folder1/")} | target))
     site = Site(target, compiled.rule_sets.get("site", RuleSet("site")))
@@ -51,13 +51,13 @@ def _traced(request, rules=RULES, user=None, file_name=None, **target):
     return simulate(Mounts([site]), request, user and User(user), file_name)
 
 
-def _text(*arguments, configured=False, user=None, **named):
-    given = user and User(user)
-    return to_text(_traced(*arguments, user=user, **named), configured=configured, given=given)
+def _text(*arguments, configured=False, user=None, **options):
+    signed_in = user and User(user)
+    return to_text(_trace(*arguments, user=user, **options), configured=configured, given=signed_in)
 
 
-def test_a_rewrite_is_explained_from_its_path_to_its_plan():
-    """The whole of it: what was tried, what matched and took what, what came of it, and what will be tried in S3."""
+def test_a_request_is_explained_from_its_path_to_its_plan():
+    """The text has the tried rewrites, the groups, the result and the attempts of the plan."""
     assert (
         _text("GET /press/spring.htm")
         == dedent(
@@ -125,7 +125,7 @@ def test_a_configuration_adds_mount_access_and_actions():
     )
 
 
-ENDS = [
+OUTCOMES = [
     (
         ["GET /x"],
         {"mount": Mount("", ("/m/",))},
@@ -174,10 +174,10 @@ ENDS = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "named", "lines"), ENDS)
-def test_each_end_has_its_words(arguments, named, lines):
-    """Every attempt, and every place where a request can end, has a line of its own."""
-    printed = _text(*arguments, **named).splitlines()
+@pytest.mark.parametrize(("arguments", "options", "lines"), OUTCOMES)
+def test_every_attempt_is_explained(arguments, options, lines):
+    """Each attempt, and each reason that ends a request, has a line of its own."""
+    printed = _text(*arguments, **options).splitlines()
     assert [line for line in lines if line not in printed] == []
 
 
@@ -197,41 +197,41 @@ def test_each_end_has_its_words(arguments, named, lines):
     ],
 )
 def test_access_is_reported_with_the_resource_that_decides(user, resources, lines):
-    """Who may pass, by which resource, and why a user who was named takes no part."""
+    """The text has who may pass, the deciding resource, and why a given user is not used."""
     printed = _text("GET /a", configured=True, user=user, resources=resources).splitlines()
     assert [line for line in lines if line not in printed] == []
 
 
 def test_a_long_source_widens_no_column():
-    """One long expression is out of step; the lines around it stay in columns."""
+    """Only the row of the long expression is shifted."""
     rules = f'target site {{ rewrite `^/{"a" * 70}` -> "/1"\n rewrite `^/b` -> "/2" }}'
     printed = _text("GET /b", rules).splitlines()
     assert "            ✓  #2  ^/b  matched   site.rules:2:2" in printed
 
 
-def test_a_terminal_is_sent_nothing():
-    """Control characters of a rule file or a request have stand-ins."""
+def test_control_characters_in_an_explanation_are_replaced():
+    """Printable symbols replace the control characters of a rule file or a request."""
     text = _text("GET /%E2%80%AEb", 'target site { rewrite `a\nb` -> "/1" }')
     assert "\u202e" not in text
     assert text.startswith("GET /\N{REPLACEMENT CHARACTER}b\n")
     assert "a\N{SYMBOL FOR LINE FEED}b" in text
 
 
-def test_programs_are_given_everything():
-    """The JSON form has the version that it obeys, every rewrite, the groups, the keys and the plan."""
-    told = json.loads(json.dumps(to_json(_traced("GET /press/spring.htm"))))
-    assert told["version"] == 1
-    assert told["request"] == {
+def test_the_json_report_has_every_step():
+    """The report has its version, every rewrite, the groups, the keys and the plan."""
+    report = json.loads(json.dumps(to_json(_trace("GET /press/spring.htm"))))
+    assert report["version"] == 1
+    assert report["request"] == {
         "method": "GET",
         "path": "/press/spring.htm",
         "host": "www.example.com",
         "query": "",
         "user": None,
     }
-    assert told["target"] == {"name": "site", "mount": "/"}
-    assert told["access"] == [{"path": "/press/spring.htm", "guard": "anyone", "provider": None, "resources": []}]
-    rewriting = told["rewriting"]
-    assert [each["outcome"] for each in rewriting["rewrites"]] == ["no match", "matched", *["not tried"] * 4]
+    assert report["target"] == {"name": "site", "mount": "/"}
+    assert report["access"] == [{"path": "/press/spring.htm", "guard": "anyone", "provider": None, "resources": []}]
+    rewriting = report["rewriting"]
+    assert [rewrite["outcome"] for rewrite in rewriting["rewrites"]] == ["no match", "matched", *["not tried"] * 4]
     assert rewriting["rewrites"][1] == {
         "number": 2,
         "name": "press",
@@ -261,36 +261,36 @@ def test_programs_are_given_everything():
         "object_key": "folder1/archive/press/spring.html",
         "error": None,
     }
-    assert told["plan"] == [
+    assert report["plan"] == [
         {"attempt": "serve", "key": "folder1/archive/press/spring.html", "index": False},
         {"attempt": "refuse", "status": 404, "reason": "no object at this key", "allow": []},
     ]
 
 
-def test_programs_are_informed_of_failures_and_of_who_may():
-    """An error has its status, a guard has its provider and the globs that cover the path; secrets are left out."""
+def test_the_json_report_has_errors_and_guards():
+    """An error has its status, a guard has its provider and the globs that cover the path; secrets are omitted."""
     staff = Resource("/**", provider="staff", users=(ANN,))
-    told = to_json(_traced("GET /dots", user="ann", resources=(staff,)))
-    assert told["rewriting"]["error"] == {"status": 400, "message": "the result contains a `.` or `..` segment"}
-    assert told["access"] == [{"path": "/dots", "guard": "users", "provider": "staff", "resources": ["/**"]}]
-    assert told["request"]["user"] == "ann"
-    assert "secret" not in json.dumps(told)
+    report = to_json(_trace("GET /dots", user="ann", resources=(staff,)))
+    assert report["rewriting"]["error"] == {"status": 400, "message": "the result contains a `.` or `..` segment"}
+    assert report["access"] == [{"path": "/dots", "guard": "users", "provider": "staff", "resources": ["/**"]}]
+    assert report["request"]["user"] == "ann"
+    assert "secret" not in json.dumps(report)
 
 
-def test_programs_are_informed_of_a_request_that_leads_nowhere():
+def test_the_json_report_of_a_request_without_a_target_has_null_steps():
     """Steps that were not reached are null."""
-    told = to_json(_traced("GET /x", mount=Mount("", ("/m/",))))
-    assert (told["target"], told["access"], told["rewriting"]) == (None, [], None)
-    assert told["plan"][0]["status"] == 404
+    report = to_json(_trace("GET /x", mount=Mount("", ("/m/",))))
+    assert (report["target"], report["access"], report["rewriting"]) == (None, [], None)
+    assert report["plan"][0]["status"] == 404
 
 
-@pytest.mark.parametrize(("arguments", "named", "lines"), ENDS)
-def test_the_json_form_obeys_its_schema(arguments, named, lines):
-    """Wherever a request ends, what programs read is what the published schema says."""
-    told = json.loads(json.dumps(to_json(_traced(*arguments, **named))))
+@pytest.mark.parametrize(("arguments", "options", "lines"), OUTCOMES)
+def test_the_json_report_obeys_its_schema(arguments, options, lines):
+    """The published schema describes the report of every end of a request."""
+    report = json.loads(json.dumps(to_json(_trace(*arguments, **options))))
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     Draft202012Validator.check_schema(schema)
-    assert [error.message for error in Draft202012Validator(schema).iter_errors(told)] == []
+    assert [error.message for error in Draft202012Validator(schema).iter_errors(report)] == []
 
 
 @pytest.mark.parametrize(
@@ -304,64 +304,64 @@ def test_the_json_form_obeys_its_schema(arguments, named, lines):
         (r"^/(?:x|y)/1|^/z", "/y/2", "`^/(?:x|y)/` matches up to `/y/`, then `1` meets `2`"),
     ],
 )  # fmt: skip
-def test_it_shows_how_far_a_source_matched(source, key, words):
-    """The longest leading part that is found, where its match ends, and what meets what there."""
+def test_a_near_miss_has_the_longest_matching_part_of_a_source(source, key, words):
+    """The text has the part, where its match ends, and which part of the source stops at which text."""
     miss = near_miss(source, key)
     assert miss is not None
     assert in_words(miss) == words
 
 
-def test_programs_are_given_the_parts():
+def test_a_near_miss_has_parts_of_source_and_key():
     """The four parts are texts of the source and of the key."""
     assert near_miss(r"^/old/(.*)", "/older") == NearMiss("^/old", "/old", "/", "er")
 
 
-def test_of_a_source_that_matches_nothing_is_reported():
-    """A match is not a miss."""
+def test_a_source_that_matches_is_no_near_miss():
+    """A match is not a near miss."""
     assert near_miss(r"^/a", "/abc") is None
 
 
-def test_long_texts_are_cut():
+def test_long_texts_of_a_near_miss_are_shortened():
     """A long source keeps its end and a long key its beginning, next to where the match stops."""
     miss = NearMiss("^/" + "a" * 80, "/" + "a" * 80, "b", "c" * 80)
     assert in_words(miss) == f"`…{'a' * 40}` matches up to `…{'a' * 40}`, then `b` meets `{'c' * 40}…`"
 
 
-def _many(count):
+def _many_rewrites(count):
     return "target site {\n" + "".join(f"rewrite `^/{number}$` -> `/x`\n" for number in range(count)) + "}"
 
 
-def test_sections_show_the_last_of_many_rewrites_that_were_tried():
+def test_only_the_last_tried_rewrites_are_shown_of_many():
     """The last rewrite that was tried is the one that matched."""
-    shown = dict(sections(_traced("GET /90", rules=_many(100)), most=3))
-    rows = [row[1] for row in shown["rewrites"] if row[1]]
+    parts = dict(sections(_trace("GET /90", rules=_many_rewrites(100)), most=3))
+    rows = [row[1] for row in parts["rewrites"] if row[1]]
     assert rows == ["88 more before these, no match", "#89", "#90", "#91", "9 more, not tried"]
 
 
-def test_a_request_is_explained_as_it_was_typed():
-    """Percent-encoded, with its query; characters beyond ASCII may be typed as they are."""
+def test_the_explained_address_may_contain_a_query_and_any_characters():
+    """The address is percent-decoded and has a query, and characters beyond ASCII may be unencoded."""
     mounts = Mounts([Site(Target("site", Mount(), Bucket("files")), RuleSet("site"))])
-    found = explain(mounts, ExplainedRequest("/a%20\N{SNOWMAN}?x=1", user=User("ann")))
-    assert heading(found) == "GET /a \N{SNOWMAN}"
-    assert found.request.raw_query == "x=1"
+    explained = explain(mounts, ExplainedRequest("/a%20\N{SNOWMAN}?x=1", user=User("ann")))
+    assert heading(explained) == "GET /a \N{SNOWMAN}"
+    assert explained.request.raw_query == "x=1"
 
 
-def test_a_path_that_cannot_be_one_is_explained_as_refused():
+def test_an_invalid_path_is_explained_as_refused():
     """The plan refuses the request."""
-    found = explain(Mounts([]), ExplainedRequest("/../x"))
-    assert (heading(found), found.plan[0].status) == ("GET /../x", 400)
+    explained = explain(Mounts([]), ExplainedRequest("/../x"))
+    assert (heading(explained), explained.plan[0].status) == ("GET /../x", 400)
 
 
-def test_a_path_of_the_pages_own_files_is_answered_by_the_service():
-    """The service itself answers below any directory; other names are requests for objects."""
+def test_the_service_itself_answers_paths_of_its_page_files():
+    """The service has its page files below any directory, and other names there are requests for objects."""
     assert _text("GET /a/.tornado-proxy/style.css").splitlines()[2:4] == [
         "service     answers this itself if `style.css` is a file of its pages; the rest is for other names",
         "target      site",
     ]
-    assert to_json(_traced("HEAD /.tornado-proxy/style.css"))["asset"] == "style.css"
+    assert to_json(_trace("HEAD /.tornado-proxy/style.css"))["asset"] == "style.css"
 
 
-def test_only_reads_are_answered_by_the_service():
-    """An upload below the directory of these files is refused, as its plan says."""
-    found = _traced("PUT /.tornado-proxy/style.css", actions=Actions(put=PutAction(enabled=True)))
-    assert to_json(found)["asset"] is None
+def test_the_service_answers_only_reads_of_its_page_files():
+    """An upload below the directory of these files is refused, as its plan shows."""
+    explained = _trace("PUT /.tornado-proxy/style.css", actions=Actions(put=PutAction(enabled=True)))
+    assert to_json(explained)["asset"] is None

@@ -4,20 +4,20 @@ from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.tools.report_parts import group_rows, groups_json, rewrite_json, section
 
 
-def test_rows_stand_in_columns_under_their_title():
-    """Each column is as wide as its widest cell; the last one widens nothing."""
+def test_rows_are_aligned_in_columns_after_their_title():
+    """Each column is as wide as its widest cell, and the last column is not padded."""
     rows = [("a", "bb", "the end"), ("ccc", "d", "")]
     assert list(section("title", rows)) == ["title       a    bb  the end", "            ccc  d"]
 
 
-def test_one_long_expression_is_out_of_step_alone():
-    """A cell of more than sixty characters does not push the others away."""
+def test_a_very_wide_cell_does_not_widen_its_column():
+    """A cell of more than sixty characters shifts only its own row."""
     lines = list(section("", [("a", "x" * 61, "end"), ("a", "b", "end")]))
     assert lines[1] == "            a  b  end"
 
 
-def test_nothing_that_a_terminal_obeys_is_shown():
-    """Control characters have stand-ins."""
+def test_control_characters_in_a_report_are_replaced():
+    """A printable symbol replaces each control character."""
     assert list(section("", [("\x1b[2J",)])) == ["            ␛[2J"]
 
 

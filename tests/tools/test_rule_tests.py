@@ -31,45 +31,45 @@ target other { test "/x" -> "/y" }
 """
 
 
-def _run(known=(), chosen=None):
-    return run_tests(rule_sets(RULES).values(), dict(known), chosen and compile_pattern(chosen))
+def _run(target_data=(), selected=None):
+    return run_tests(rule_sets(RULES).values(), dict(target_data), selected and compile_pattern(selected))
 
 
 def test_every_test_of_every_target_is_run():
-    """Tests run in their order; without a configuration the bucket has no name."""
+    """Tests run in their order, and without a configuration the bucket has no name."""
     run = _run()
-    assert [[each.passed for each in target.outcomes] for target in run.targets] == [[True, True, False], [False]]
+    assert [[outcome.passed for outcome in target.outcomes] for target in run.targets] == [[True, True, False], [False]]
     assert (run.total, run.failed) == (4, 2)
 
 
-def test_a_configuration_shows_what_templates_see():
-    """The data of a target is found by its name."""
+def test_templates_see_the_data_of_their_target():
+    """The data of a target is found by the target's name."""
     assert _run([("site", TargetData("site", "files"))]).targets[0].failed == 0
 
 
 @pytest.mark.parametrize(
-    ("chosen", "keys"),
+    ("selected", "keys"),
     [("^/[ac]$", ["/a", "/c"]), ("^other$", ["/x"]), (r"site\.rules:9:", ["/c"]), ("nothing", [])],
 )
-def test_tests_are_chosen_by_target_key_or_place(chosen, keys):
-    """A pattern is found in any of the three."""
-    assert [each.test.key for target in _run(chosen=chosen).targets for each in target.outcomes] == keys
+def test_tests_are_selected_by_target_key_or_place(selected, keys):
+    """The pattern is searched in the target's name, the key and the place."""
+    assert [outcome.test.key for target in _run(selected=selected).targets for outcome in target.outcomes] == keys
 
 
 def test_coverage_names_the_rewrites_that_no_test_reaches():
-    """A rewrite whose template fails is reached too."""
+    """A rewrite whose template fails is reached, too."""
     run = _run()
-    assert [each.number for each in run.targets[0].coverage.missed] == [3]
+    assert [rewrite.number for rewrite in run.targets[0].coverage.missed] == [3]
     assert run.targets[0].coverage.percent == 75
 
 
-def test_coverage_of_what_was_chosen_is_of_that_alone():
-    """Rewrites count whether their tests were run or not."""
-    assert _run(chosen="^/a$").coverage.percent == 25
+def test_coverage_counts_only_selected_tests():
+    """The total still has all rewrites."""
+    assert _run(selected="^/a$").coverage.percent == 25
 
 
-def test_nothing_is_covered_whole():
-    """Without rewrites, the coverage is complete."""
+def test_coverage_without_rewrites_is_complete():
+    """Without rewrites the coverage is 100 %."""
     assert Coverage(0).percent == 100
     assert TestRun(()).coverage.percent == 100
 
@@ -77,16 +77,16 @@ def test_nothing_is_covered_whole():
 SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "test.json"
 
 
-def _run_of(statements):
+def _run_statements(statements):
     return run_tests(rule_sets(f"target site {{\n{statements}\n}}").values(), {})
 
 
 def _text(statements, *, coverage=False):
-    return to_text(_run_of(statements), coverage=coverage)
+    return to_text(_run_statements(statements), coverage=coverage)
 
 
-def test_keys_stand_below_one_another_with_a_caret_at_the_first_difference():
-    """One key is the beginning of the other, so the caret is at the end of the shorter."""
+def test_a_caret_marks_the_first_difference_of_the_keys():
+    """If one key is a prefix of the other, the caret is at the end of the shorter one."""
     assert _text('rewrite x `^/a(b)?$` -> "/cde"\ntest "/a" -> "/cd"') == dedent("""\
         FAILED site: test "/a" -> "/cd"
         at          site.rules:3:1
@@ -107,13 +107,13 @@ def test_the_caret_counts_the_columns_of_a_terminal():
 
 
 def test_an_error_is_shown_with_its_reason():
-    """There is nothing to compare, so no caret."""
+    """A failed rewrite has no key to compare, so there is no caret."""
     text = _text('rewrite `^/a$` -> "/../b"\ntest "/a" -> "/b"')
     assert "got         error: the result contains a `.` or `..` segment\nby          #1" in text
 
 
-def test_coverage_lists_what_is_missed():
-    """By target, each with its place."""
+def test_coverage_lists_the_missed_rewrites():
+    """The missed rewrites are grouped by target, each with its place."""
     text = _text('rewrite `^/a$` -> "/b"\nrewrite y `^/c$` -> "/d"\ntest "/a" -> "/b"', coverage=True)
     assert text == dedent("""\
         coverage    site   50.0 %  1 of 2 rewrites
@@ -125,28 +125,30 @@ def test_coverage_lists_what_is_missed():
         """)
 
 
-def test_a_failure_in_a_line():
-    """For systems that show no more."""
-    (target,) = _run_of('test "/a\u202e" -> "/b"').targets
+def test_a_failure_has_a_message_of_one_line():
+    """Some reports have room for a single line only."""
+    (target,) = _run_statements('test "/a\u202e" -> "/b"').targets
     assert message(target.outcomes[0]) == "expected /b, got /a\ufffd (unchanged)"
 
 
-def test_programs_are_given_every_outcome():
-    """A key or a verdict is expected, a key or an error is got."""
-    told = to_json(_run_of('rewrite `^/a$` -> "/../b"\ntest "/a" -> "/b"\ntest "/c" -> unchanged'), coverage=True)
-    first, second = told["targets"][0]["tests"]
+def test_the_json_report_has_every_outcome():
+    """The expected result is a key or a verdict, and the actual one is a key or an error."""
+    report = to_json(
+        _run_statements('rewrite `^/a$` -> "/../b"\ntest "/a" -> "/b"\ntest "/c" -> unchanged'), coverage=True
+    )
+    first, second = report["targets"][0]["tests"]
     assert first["expected"] == {"key": "/b", "verdict": None}
     assert first["got"] == {"key": None, "error": "the result contains a `.` or `..` segment"}
     assert first["groups"] == [{"name": "0", "text": "/a"}]
     assert second["expected"] == {"key": None, "verdict": "unchanged"}
     assert second["got"] == {"key": "/c", "error": None}
-    assert told["coverage"] == {"percent": 100.0, "rewrites": 1, "missed": []}
+    assert report["coverage"] == {"percent": 100.0, "rewrites": 1, "missed": []}
 
 
-def test_the_json_form_obeys_its_schema():
-    """docs/schemas/test.json describes passed and failed tests, with coverage and without."""
+def test_the_json_report_obeys_its_schema():
+    """`docs/schemas/test.json` describes passed and failed tests, with coverage and without."""
     validator = Draft202012Validator(json.loads(SCHEMA.read_text()))
-    run = _run_of('rewrite x `^/a$` -> "/b"\nrewrite `^/c$` -> "/d"\ntest "/a" -> "/b"\ntest "/e" -> error')
+    run = _run_statements('rewrite x `^/a$` -> "/b"\nrewrite `^/c$` -> "/d"\ntest "/a" -> "/b"\ntest "/e" -> error')
     for coverage in (False, True):
         validator.validate(to_json(run, coverage=coverage))
 
@@ -154,22 +156,22 @@ def test_the_json_form_obeys_its_schema():
 NOWHERE = Span(SourceFile("", ""), 0, 0)
 
 
-def _document(text):
+def _junit_root(text):
     return fromstring(to_junit(run_tests(rule_sets(text).values(), {})))
 
 
-def test_targets_are_suites_and_tests_are_cases():
-    """Both levels have counts; a case has its place; a target without tests is not a suite."""
-    root = _document('target a { test "/x" -> unchanged\n test "/y" -> "/z" } target b {}')
+def test_junit_suites_are_targets_and_cases_are_tests():
+    """Both levels have counts, a case has its place, and a target without tests is not a suite."""
+    root = _junit_root('target a { test "/x" -> unchanged\n test "/y" -> "/z" } target b {}')
     assert root.attrib == {"name": "tornado-proxy test", "tests": "2", "failures": "1"}
     (suite,) = root
     assert suite.attrib == {"name": "a", "tests": "2", "failures": "1", "errors": "0"}
     assert suite[1].attrib == {"classname": "a", "name": 'test "/y" -> "/z"', "file": "site.rules", "line": "2"}
 
 
-def test_a_failure_has_its_message_and_all_that_is_known():
-    """The text is what people are shown."""
-    failure = _document('target a { test "/y" -> "/z" }').find(".//failure")
+def test_a_junit_failure_has_its_message_and_the_text_report():
+    """The text of the element is that of the text report."""
+    failure = _junit_root('target a { test "/y" -> "/z" }').find(".//failure")
     assert failure is not None
     assert failure.attrib == {"type": "failed", "message": "expected /z, got /y (unchanged)"}
     assert failure.text is not None
@@ -177,7 +179,7 @@ def test_a_failure_has_its_message_and_all_that_is_known():
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=8))
-def test_any_text_makes_a_document_that_can_be_read(text):
-    """Control characters, and characters that XML cannot contain, have stand-ins."""
-    (suite,) = _document(f'target {name_text(Literal(text, NOWHERE))} {{ test "/a" -> "/<&>" }}')
+def test_any_text_gives_a_valid_junit_document(text):
+    """Control characters, and characters that XML cannot contain, are replaced."""
+    (suite,) = _junit_root(f'target {name_text(Literal(text, NOWHERE))} {{ test "/a" -> "/<&>" }}')
     assert suite.get("failures") == "1"

@@ -55,30 +55,30 @@ COMMON = '192.0.2.1 - ann [10/Oct/2025:13:55:36 +0000] "GET /a%20b?q=1 HTTP/1.1"
         ("", None),
     ],
 )  # fmt: skip
-def test_a_line_is_read_for_what_it_is(line, expected):
-    """Paths, addresses, common and combined logs, our own lines in both forms; all else holds no request."""
+def test_a_request_is_read_from_a_line_of_any_format(line, expected):
+    """Paths, URLs, common and combined logs, and both formats of our own log are read; another line has no request."""
     assert read_line(line.encode().decode("latin-1")) == expected
 
 
-@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize("log_format", ["text", "json"])
 @given(path=st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20))
-def test_our_own_lines_are_read_as_they_were_meant(form, path):
-    """Whatever path a request had, its line in the access log leads to the same path."""
+def test_a_line_of_our_own_log_is_read_as_the_same_request(log_format, path):
+    """The line that the access log writes about a path is read as the same path."""
     lines = []
-    asked = RequestRecord("id", 0.0, "192.0.2.1", "GET", "h", f"/{path}", 1, user="ann")
-    access_log(form, lines.append)(Served(asked, 200, 1, 0, 0.1))
+    record = RequestRecord("id", 0.0, "192.0.2.1", "GET", "h", f"/{path}", 1, user="ann")
+    access_log(log_format, lines.append)(Served(record, 200, 1, 0, 0.1))
     request = read_line(lines[0].encode().decode("latin-1"))
     assert request is not None
     assert (request.method, request.host, request.user) == ("GET", "h", "ann")
     assert unquote(request.address) == f"/{path}"
 
 
-@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize("log_format", ["text", "json"])
 @pytest.mark.parametrize("path", ["/%zz", "/a%0ab", "/%ff", "/\xe9"])
-def test_a_path_that_could_not_be_decoded_is_read_as_it_was_sent(form, path):
-    """Our own log has the raw path of a request that was refused before it had a target; it is refused again."""
+def test_an_invalid_path_is_read_from_our_own_log_unchanged(log_format, path):
+    """Our log has the raw path of a request without a target, which is refused again."""
     lines = []
-    access_log(form, lines.append)(
+    access_log(log_format, lines.append)(
         Refused(RequestRecord("id", 0.0, "192.0.2.1", "GET", "", path, 1), 400, 0, 0, 0.1, "why")
     )
     request = read_line(lines[0].encode().decode("latin-1"))
@@ -87,19 +87,19 @@ def test_a_path_that_could_not_be_decoded_is_read_as_it_was_sent(form, path):
         parse_request_path(request.address)
 
 
-def test_a_path_that_was_refused_at_its_target_is_read_as_decoded():
+def test_the_path_of_a_refusal_with_a_target_is_read_as_decoded():
     """The result of a rewrite was refused, so the path itself could be decoded."""
     assert read_line("method=GET path=/%zz status=400 target=site") == LoggedRequest("/%25zz")
 
 
 @given(st.text(max_size=60))
-def test_no_line_is_too_strange(line):
+def test_any_line_can_be_read(line):
     """No line makes the reader fail."""
     read_line(line.encode(errors="surrogatepass").decode("latin-1"))
 
 
 def test_requests_are_counted(tmp_path):
-    """The same request counts once as different; strange lines are counted, with the first one's number."""
+    """Equal requests are one entry, and lines without a request are counted with the first line number."""
     log = tmp_path / "access.log"
     log.write_text("/a\n\n# a comment\n/b\n/a\nwhat?\nwhat else?\n")
     log = log_of(log)
@@ -108,14 +108,14 @@ def test_requests_are_counted(tmp_path):
 
 
 def test_queries_can_be_left_out(tmp_path):
-    """Requests that differ by their query only are one where nothing reads it."""
+    """Requests that differ only by query are one entry without queries."""
     log = tmp_path / "paths"
     log.write_text("/a?x\n/a?y\n/a\n")
     assert read_log(log, lambda part: None, queries=False).requests == {LoggedRequest("/a"): 3}
 
 
-def test_a_compressed_log_is_read_whatever_its_name(tmp_path):
-    """Compression is known by its first bytes."""
+def test_a_compressed_log_is_read_with_any_name(tmp_path):
+    """Compression is detected by the first bytes."""
     log = tmp_path / "access.log"
     log.write_bytes(gzip.compress(b"/a\n/b\n"))
     assert log_of(log).total == 2
@@ -126,21 +126,21 @@ def test_a_compressed_log_is_read_whatever_its_name(tmp_path):
     [gzip.compress(b"/a\n" * 999)[:-9], gzip.compress(b"/a\n")[:12] + b"\xff" * 40],
     ids=["cut off", "overwritten"],
 )
-def test_a_damaged_log_says_so(tmp_path, content):
-    """A compressed log that ends too early or is no longer one cannot be read."""
+def test_a_damaged_compressed_log_cannot_be_read(tmp_path, content):
+    """A truncated or overwritten gzip file is an error."""
     log = tmp_path / "access.log.gz"
     log.write_bytes(content)
     with pytest.raises(UnreadableLog):
         log_of(log)
 
 
-def test_a_log_that_is_not_there_says_so(tmp_path):
-    """The reason is the system's."""
+def test_a_missing_log_cannot_be_read(tmp_path):
+    """The error has the reason of the operating system."""
     with pytest.raises(UnreadableLog, match="No such file"):
         log_of(tmp_path / "nothing")
 
 
-def test_standard_input_is_a_hyphen(tmp_path, monkeypatch):
+def test_a_hyphen_is_standard_input(tmp_path, monkeypatch):
     """`-` is read from the process's standard input."""
     (tmp_path / "in").write_text("/a\n")
     with (tmp_path / "in").open("rb") as file:
@@ -148,16 +148,16 @@ def test_standard_input_is_a_hyphen(tmp_path, monkeypatch):
         assert log_of(Path("-")).total == 1
 
 
-def test_progress_is_reported_in_parts_of_a_file(tmp_path):
-    """The reported part grows, and never passes 1."""
+def test_the_progress_of_reading_is_reported(tmp_path):
+    """The reported part grows and never exceeds 1."""
     log = tmp_path / "paths"
     log.write_text("/a\n" * 40_000)
-    told = []
-    read_log(log, told.append)
-    assert len(told) == 4
-    assert told == sorted(told)
-    assert told[0] > 0
-    assert told[-1] <= 1
+    parts = []
+    read_log(log, parts.append)
+    assert len(parts) == 4
+    assert parts == sorted(parts)
+    assert parts[0] > 0
+    assert parts[-1] <= 1
 
 
 RULES = r"""
@@ -171,36 +171,36 @@ ANN = BasicUser("ann", Secret("value", "secret"))
 STAFF = (Resource("/**", ("GET", "PUT"), provider="staff", users=(ANN,)),)
 
 
-def _answer(address, method="GET", user="", given=None, **target):
-    return Simulator(Mounts([site(RULES, **target)]), given or RequestDefaults()).ask(
+def _simulate(address, method="GET", user="", defaults=None, **target):
+    return Simulator(Mounts([site(RULES, **target)]), defaults or RequestDefaults()).ask(
         LoggedRequest(address, method, user=user)
     )
 
 
 def test_an_answer_has_the_key_and_the_rewrite():
     """The path is decoded, and the rewrite has its number."""
-    assert _answer("/old/a%20b") == SimulatedAnswer("/old/a b", "site", True, 1, "/new/a b")
+    assert _simulate("/old/a%20b") == SimulatedAnswer("/old/a b", "site", True, 1, "/new/a b")
 
 
-def test_a_key_that_nothing_takes_stays():
-    """Without a rewrite there is no number."""
-    assert _answer("/else") == SimulatedAnswer("/else", "site", True, None, "/else")
+def test_a_key_without_a_matching_rewrite_is_unchanged():
+    """Without a rewrite the number is None."""
+    assert _simulate("/else") == SimulatedAnswer("/else", "site", True, None, "/else")
 
 
-def test_a_path_that_cannot_be_is_refused_before_the_rules():
-    """The answer shows it as it was sent."""
-    answer = _answer("/a/../b")
+def test_an_invalid_path_is_refused_before_the_rules():
+    """The answer has the path as it was sent."""
+    answer = _simulate("/a/../b")
     assert (answer.path, answer.reached, answer.status) == ("/a/../b", False, 400)
 
 
-def test_where_no_target_is_mounted_there_is_none():
-    """The answer is 404, and no target has counted it."""
-    answer = _answer("/else", mount=Mount("www.example.com", ("/",)))
+def test_a_host_without_a_target_is_refused():
+    """The status is 404, and the answer has no target."""
+    answer = _simulate("/else", mount=Mount("www.example.com", ("/",)))
     assert (answer.target, answer.status) == (None, 404)
 
 
-def test_the_host_may_stand_in_the_line_the_address_or_the_command():
-    """The address's own host wins, then the line's, then the one that was given for all."""
+def test_the_host_comes_from_the_address_the_line_or_the_default():
+    """The address's own host has priority over the line's, and the line's over the default."""
     mounts = Mounts([site(RULES, mount=Mount("www.example.com", ("/",)))])
     simulator = Simulator(mounts, RequestDefaults(host="www.example.com"))
     assert simulator.ask(LoggedRequest("/else")).target == "site"
@@ -208,45 +208,45 @@ def test_the_host_may_stand_in_the_line_the_address_or_the_command():
     assert simulator.ask(LoggedRequest("http://WWW.example.com:80/else", host="other")).target == "site"
 
 
-def test_a_failing_template_is_an_answer():
-    """Its rewrite took the key; the status is what a client gets."""
-    answer = _answer("/dots")
+def test_a_failing_rewrite_is_an_answer():
+    """The answer has the rewrite that matched and the status that a client gets."""
+    answer = _simulate("/dots")
     assert (answer.reached, answer.number, answer.key, answer.status) == (True, 4, None, 400)
 
 
-def test_a_user_is_seen_where_somebody_must_sign_in():
-    """The log's user, or the one that is given for all, passes the guard that lists them."""
-    assert _answer("/mine/a", user="ann", resources=STAFF).key == "/users/ann/a"
-    assert _answer("/mine/a", given=RequestDefaults(User("ann")), resources=STAFF).key == "/users/ann/a"
-    assert _answer("/mine/a", user="eve", resources=STAFF).status == 401
-    assert _answer("/mine/a", resources=STAFF).status == 401
+def test_templates_see_the_user_if_the_resource_requires_one():
+    """The log's user, or the default one, passes a guard that lists that user."""
+    assert _simulate("/mine/a", user="ann", resources=STAFF).key == "/users/ann/a"
+    assert _simulate("/mine/a", defaults=RequestDefaults(User("ann")), resources=STAFF).key == "/users/ann/a"
+    assert _simulate("/mine/a", user="eve", resources=STAFF).status == 401
+    assert _simulate("/mine/a", resources=STAFF).status == 401
 
 
-def test_nobody_is_seen_where_anyone_may_come():
-    """As on a server: who need not sign in does not."""
-    assert _answer("/mine/a", user="ann").status == 403
+def test_templates_see_no_user_if_the_resource_is_open():
+    """As on a server, nobody signs in where that isn't required."""
+    assert _simulate("/mine/a", user="ann").status == 403
 
 
-def test_a_method_that_is_not_enabled_is_refused_before_anybody_signs_in():
-    """405 comes before 401."""
-    assert _answer("/old/a", "POST", resources=STAFF).status == 405
+def test_a_disabled_method_is_refused_before_sign_in():
+    """405 has priority over 401."""
+    assert _simulate("/old/a", "POST", resources=STAFF).status == 405
     assert EVERYTHING.put.enabled
 
 
-def test_headers_are_given_for_all():
-    """A log does not have them."""
-    assert _answer("/team/a", given=RequestDefaults(headers=(("X-Team", "blue"),))).key == "/blue"
+def test_default_headers_apply_to_all_requests():
+    """A log doesn't have the headers of requests."""
+    assert _simulate("/team/a", defaults=RequestDefaults(headers=(("X-Team", "blue"),))).key == "/blue"
 
 
-def test_of_an_upload_nothing_can_be_reported():
-    """Its file's name is in its form."""
-    answer = _answer("/old/", "PUT")
+def test_an_upload_to_a_directory_has_no_key():
+    """The name of the file is in the form, which a log doesn't have."""
+    answer = _simulate("/old/", "PUT")
     assert (answer.reached, answer.key, answer.status, answer.reason) == (False, None, None, UPLOAD)
 
 
-def test_a_file_that_becomes_a_directory_has_a_key_and_is_refused():
-    """The key is that of a directory, so the answer is 404."""
-    answer = _answer("/file")
+def test_a_file_rewritten_to_a_directory_is_refused_with_its_key():
+    """The key is that of a directory, so the status is 404."""
+    answer = _simulate("/file")
     assert (answer.key, answer.status) == ("/directory/", 404)
 
 
@@ -254,13 +254,13 @@ def _silent(part):
     pass
 
 
-def test_work_on_few_items_is_done_here():
-    """Few items start no worker."""
+def test_few_items_are_processed_in_this_process():
+    """A few items start no worker."""
     assert set(in_portions(lambda items: os.getpid(), [1, 2], _silent)) == {os.getpid()}
 
 
-def test_many_items_are_shared_out_and_results_keep_their_order():
-    """Each portion is worked on once, in other processes, and the results are in the order of the items."""
+def test_many_items_are_processed_by_workers_in_order():
+    """Each portion is processed once, in another process, and the results are in the order of the items."""
     items = list(range(23_000))
     results = list(in_portions(lambda items: (os.getpid(), items[0], sum(items)), items, _silent, workers=2))
     assert [first for _, first, _ in results] == [0, 5_000, 10_000, 15_000, 20_000]
@@ -269,19 +269,19 @@ def test_many_items_are_shared_out_and_results_keep_their_order():
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_progress_ends_at_one(workers):
+def test_the_progress_of_portions_ends_at_one(workers):
     """The reported part grows with each portion, up to 1."""
-    told = []
-    list(in_portions(len, list(range(12_000)), told.append, workers=workers))
-    assert told == [1 / 3, 2 / 3, 1]
+    parts = []
+    list(in_portions(len, list(range(12_000)), parts.append, workers=workers))
+    assert parts == [1 / 3, 2 / 3, 1]
 
 
-def test_there_may_be_nothing_to_do():
-    """No items make no portion."""
+def test_no_items_give_no_results():
+    """An empty list has no portion."""
     assert list(in_portions(len, [], _silent)) == []
 
 
-def test_a_failure_of_a_worker_is_raised_here():
-    """An exception of a worker is raised again."""
+def test_an_exception_of_a_worker_is_raised():
+    """The exception of a worker is raised in this process."""
     with pytest.raises(ZeroDivisionError):
         list(in_portions(lambda items: 1 // 0, list(range(6_000)), _silent, workers=2))

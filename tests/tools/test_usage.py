@@ -9,25 +9,27 @@ from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.tools.simulator import LoggedRequest, RequestDefaults, Simulator
 from tornado_proxy.tools.usage import Usage, UsageReport, count_usage, to_json, to_text
 
-COUNTED = r"""
+COUNTED_RULES = r"""
     rewrite `^/old/` -> "/new"
     rewrite `^/dots$` -> "/../x"
 """
 
 
 def _usage(*addresses):
-    return count_usage(Simulator(Mounts([site(COUNTED)]), RequestDefaults()), requests(*addresses), lambda part: None)
+    return count_usage(
+        Simulator(Mounts([site(COUNTED_RULES)]), RequestDefaults()), requests(*addresses), lambda part: None
+    )
 
 
 def test_requests_are_counted_by_their_rewrites():
-    """Repeated requests count each time; None is the key of requests without a rewrite."""
+    """Repeated requests count each time, and requests without a rewrite have the number None."""
     usage = _usage("/old/a", "/old/a", "/old/b", "/else")
     assert usage.rewrites == {("site", 1): 3, ("site", None): 1}
     assert usage.unmatched == {("site", "/else"): 1}
 
 
-def test_a_failing_rewrite_counts_for_itself_and_as_a_refusal():
-    """It took the key, and the client got an error; the example is a path."""
+def test_a_failing_rewrite_counts_as_used_and_as_a_refusal():
+    """The rewrite matched and the client got an error, with the path as the example."""
     usage = _usage("/dots", "/dots")
     refusal = (400, "the result contains a `.` or `..` segment")
     assert usage.rewrites == {("site", 2): 2}
@@ -35,32 +37,32 @@ def test_a_failing_rewrite_counts_for_itself_and_as_a_refusal():
     assert usage.examples == {refusal: "/dots"}
 
 
-def test_a_path_that_our_own_log_could_not_decode_is_refused(tmp_path):
-    """It had no target, and has no target when it is simulated."""
+def test_a_path_that_the_service_could_not_decode_is_refused(tmp_path):
+    """It had no target when it was logged, and has no target when it is simulated."""
     log = tmp_path / "access.log"
     log.write_text("method=GET path=/%zz status=400 sent=9\nmethod=GET path=/a%0ab status=400 sent=9\n")
-    usage = count_usage(Simulator(Mounts([site(COUNTED)]), RequestDefaults()), log_of(log), lambda part: None)
+    usage = count_usage(Simulator(Mounts([site(COUNTED_RULES)]), RequestDefaults()), log_of(log), lambda part: None)
     assert usage.rewrites == {}
     assert [status for status, _ in usage.refused] == [400, 400]
 
 
-def test_uploads_are_left_out_and_counted():
-    """Their keys are unknown."""
+def test_uploads_are_excluded_and_counted():
+    """Their keys are unknown, since a log doesn't have the names of uploaded files."""
     log = requests()
     log.requests[LoggedRequest("/a/", "PUT")] = 3
-    usage = count_usage(Simulator(Mounts([site(COUNTED)]), RequestDefaults()), log, lambda part: None)
+    usage = count_usage(Simulator(Mounts([site(COUNTED_RULES)]), RequestDefaults()), log, lambda part: None)
     assert (usage.left_out, usage.rewrites) == (3, {})
 
 
-def test_counts_add_up():
-    """The first example stays."""
-    one, two = _usage("/old/a", "/else", "/a/../b"), _usage("/old/a", "/c/../d")
-    whole = Usage()
-    whole.add(one)
-    whole.add(two)
-    assert whole.rewrites == {("site", 1): 2, ("site", None): 1}
-    assert list(whole.refused.values()) == [2]
-    assert list(whole.examples.values()) == ["/a/../b"]
+def test_counts_of_portions_are_added():
+    """The example of a refusal comes from the first portion."""
+    first, second = _usage("/old/a", "/else", "/a/../b"), _usage("/old/a", "/c/../d")
+    total = Usage()
+    total.add(first)
+    total.add(second)
+    assert total.rewrites == {("site", 1): 2, ("site", None): 1}
+    assert list(total.refused.values()) == [2]
+    assert list(total.examples.values()) == ["/a/../b"]
 
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "requests.json"
@@ -73,15 +75,15 @@ RULES = r"""
 
 
 def _report(*addresses, top=10, strange=0):
-    where, log = [site(RULES)], requests(*addresses)
+    sites, log = [site(RULES)], requests(*addresses)
     log.requests.update({LoggedRequest("/up/", "PUT"): 2} if strange else {})
     log.strange, log.first_strange = strange, 7 if strange else None
     return UsageReport(
-        where, log, count_usage(Simulator(Mounts(where), RequestDefaults()), log, lambda part: None), top
+        sites, log, count_usage(Simulator(Mounts(sites), RequestDefaults()), log, lambda part: None), top
     )
 
 
-def test_a_rewrite_that_is_never_taken_is_shown():
+def test_an_unused_rewrite_is_shown():
     """Every rewrite has its line, with its share of the target's requests."""
     assert to_text(_report("/press/a", "/press/b", "/press/b", "/else")) == dedent("""\
         requests    4, 3 distinct
@@ -95,14 +97,14 @@ def test_a_rewrite_that_is_never_taken_is_shown():
         """)
 
 
-def test_paths_without_a_rewrite_are_listed_by_how_often_they_were_asked_for():
-    """As many as are asked for; among equals in the order of their names."""
+def test_paths_without_a_rewrite_are_listed_by_frequency():
+    """The number of paths is limited, and equally frequent ones are sorted by name."""
     report = _report("/c", "/b", "/b", "/a", top=2)
     assert report.unmatched("site") == [("/b", 2), ("/a", 1)]
 
 
 def test_refusals_are_listed_with_an_example():
-    """The rest is counted."""
+    """The number of reasons is limited, and the others are counted."""
     text = to_text(_report("/dots", "/dots", "/a/../b", "nonsense", top=1))
     assert (
         "refused             2  400  the result contains a `.` or `..` segment  for example /dots\n"
@@ -111,21 +113,21 @@ def test_refusals_are_listed_with_an_example():
 
 
 def test_lines_without_a_request_and_uploads_are_reported():
-    """Nothing is dropped in silence."""
-    told = to_text(_report("/a", strange=2)).split("\n\n")[0]
-    assert told == dedent("""\
+    """The report has the number of each and the first line without a request."""
+    header = to_text(_report("/a", strange=2)).split("\n\n")[0]
+    assert header == dedent("""\
         requests    3, 2 distinct
                     2 lines without a request; the first is line 7
                     2 left out: a log does not contain the name of an uploaded file""")
 
 
-def test_a_log_without_requests_has_no_shares():
-    """Nothing of nothing is not a part."""
+def test_all_shares_of_an_empty_log_are_zero():
+    """Shares of no requests are 0 %."""
     assert "  0    0.0 %  press" in to_text(_report())
 
 
-def test_the_json_form_obeys_its_schema():
-    """docs/schemas/requests.json describes all of it."""
-    told = to_json(_report("/press/a", "/dots", "/else", strange=1))
-    Draft202012Validator(json.loads(SCHEMA.read_text())).validate(told)
-    assert [each["requests"] for each in told["targets"][0]["rewrites"]] == [1, 0, 1]
+def test_the_json_report_obeys_its_schema():
+    """`docs/schemas/requests.json` describes the whole report."""
+    report = to_json(_report("/press/a", "/dots", "/else", strange=1))
+    Draft202012Validator(json.loads(SCHEMA.read_text())).validate(report)
+    assert [rewrite["requests"] for rewrite in report["targets"][0]["rewrites"]] == [1, 0, 1]
