@@ -1,4 +1,4 @@
-"""One editor for all tests that need one: each of them works on files of its own."""
+"""Fixtures for a language client that all tests share, each with files of its own."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _numbers = count()
 
 @pytest.fixture(scope="session")
 def shared_editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
-    """An editor as VS Code is one, with a folder open."""
+    """Starts a client with the capabilities of VS Code and an open folder."""
     with editor(tmp_path_factory.mktemp("rules").resolve()) as session:
         yield session
 
 
 @pytest.fixture
 def vscode(shared_editor: Editor) -> Iterator[Editor]:
-    """The editor, in a directory that no other test has seen."""
+    """Returns the shared client, with its folder replaced by a new directory."""
     folder = shared_editor.folder
     shared_editor.folder = folder / f"test{next(_numbers)}"
     shared_editor.folder.mkdir()

@@ -13,12 +13,12 @@ from tornado_proxy.templates.jinja.views import NAMES, RECORDS
 from tornado_proxy.tools.lsp.completion import GO, JINJA, Completion, completions, fields, group_names
 
 
-def _template_items(text: str) -> list[Completion]:
+def _template_completions(text: str) -> list[Completion]:
     return completions(*pointed(text), ["site", "team"])
 
 
 def _template_labels(text: str) -> list[str]:
-    return [each.label for each in _template_items(text)]
+    return [item.label for item in _template_completions(text)]
 
 
 @pytest.mark.parametrize(
@@ -48,13 +48,13 @@ def _template_labels(text: str) -> list[str]:
         ('go "/‸"', []),
     ],
 )
-def test_groups_of_the_source_are_proposed_in_the_template(template, labels):
-    """Whether the string is closed already or not."""
+def test_groups_of_the_source_are_completed_in_a_template(template, labels):
+    """Groups are offered whether or not the string is closed."""
     assert _template_labels(f"target site {{ {_PAGE}{template}") == labels
 
 
 @pytest.mark.parametrize(
-    ("template", "some"),
+    ("template", "expected"),
     [
         ('jinja "/{{ ‸ }}"', {"user", "request", "target", "key", "groups"}),
         ('jinja "{% if us‸', {"user", "groups"}),
@@ -73,28 +73,28 @@ def test_groups_of_the_source_are_proposed_in_the_template(template, labels):
         ('go "/{{ .Key | lo‸ }}"', {"lower"}),
     ],
 )
-def test_variables_and_functions_are_proposed_in_templates(template, some):
-    """The variables and functions of the dialect at that place."""
-    assert some <= set(_template_labels(f"target site {{ {_PAGE}{template}"))
+def test_variables_and_functions_are_completed_in_templates(template, expected):
+    """The names of the dialect that are valid at the cursor are offered."""
+    assert expected <= set(_template_labels(f"target site {{ {_PAGE}{template}"))
 
 
-def test_variables_that_a_go_template_declares_are_proposed():
-    """Each is proposed once, and replaces the dollar sign."""
+def test_variables_that_a_go_template_declares_are_completed():
+    """Each variable is offered once and replaces the dollar sign."""
     text = f"target site {{ {_PAGE}go `{{{{ $a := 1 }}}}{{{{ range $i, $x := .Groups }}}}{{{{ $a = 2 }}}}{{{{ $‸ }}}}"
-    found = _template_items(text)
-    assert [each.label for each in found] == ["$a", "$i", "$x"]
-    assert all(each.span.end - each.span.start == 1 for each in found)
+    items = _template_completions(text)
+    assert [item.label for item in items] == ["$a", "$i", "$x"]
+    assert all(item.span.end - item.span.start == 1 for item in items)
 
 
 _PAGE = "rewrite `^/(a)/(?P<page>[^/]+)$` -> "
 
 
-def _proposed(text: str) -> list[Completion]:
+def _completions(text: str) -> list[Completion]:
     return completions(*pointed(text), ["site", "team"])
 
 
 def _labels(text: str) -> list[str]:
-    return [each.label for each in _proposed(text)]
+    return [item.label for item in _completions(text)]
 
 
 @pytest.mark.parametrize(
@@ -122,55 +122,55 @@ def _labels(text: str) -> list[str]:
         ("# allow: a (rea‸", []),
     ],
 )
-def test_what_fits_is_proposed(text, labels):
-    """Keywords and names are proposed where the parser accepts them."""
+def test_keywords_and_names_are_completed(text, labels):
+    """Keywords and names are offered where the parser accepts them."""
     assert _labels(text) == labels
 
 
 @pytest.mark.parametrize("comment", ["# allow: ‸", "# allow: no-effect, un‸", "#allow-file:‸"])
-def test_checks_are_proposed_where_one_may_be_allowed(comment):
-    """Each with its summary and its manual page."""
-    found = _proposed(comment)
-    assert [each.label for each in found] == [check.name for check in CHECKS]
-    assert all(each.detail and each.manual for each in found)
+def test_checks_are_completed_in_an_allowance(comment):
+    """Each check has its summary and its manual page."""
+    items = _completions(comment)
+    assert [item.label for item in items] == [check.name for check in CHECKS]
+    assert all(item.detail and item.manual for item in items)
 
 
 @pytest.mark.parametrize(
     "text", ["tar‸ {}", 'target site { rew‸ `^/a` -> "/b" }', "target site { rewrite `a` -> j‸ `b`"]
 )
-def test_a_keyword_whose_texts_are_there_brings_no_other_ones(text):
-    """A string that is there already would be written twice."""
-    assert [each.snippet for each in _proposed(text)] == ["" for _ in _proposed(text)]
-    assert _proposed(text)
+def test_a_keyword_before_its_strings_is_completed_without_a_snippet(text):
+    """A snippet would repeat the strings that follow."""
+    assert [item.snippet for item in _completions(text)] == ["" for _ in _completions(text)]
+    assert _completions(text)
 
 
-def test_an_arrow_that_is_there_is_not_proposed():
-    """A second one would be a mistake."""
+def test_no_second_arrow_is_offered():
+    """A second arrow would be a syntax error."""
     assert _labels('target site { rewrite `^/a` ‸ -> "/b"') == []
 
 
-def test_nothing_is_proposed_in_other_strings():
-    """A source, a key and a user's name are the author's own."""
+def test_nothing_is_offered_in_other_strings():
+    """A source, a key and the name of a user are free text."""
     assert _labels("target site { rewrite `^/$‸") == []
     assert _labels('target site { test "/a" as "‸') == []
     assert _labels('target site { test "/a" -> "/$‸') == []
 
 
-def test_a_proposal_takes_the_place_of_the_word_before_the_cursor():
-    """The typed word is replaced."""
+def test_a_completion_replaces_the_word_before_the_cursor():
+    """The typed part of the word is replaced."""
     text = site(f'{_PAGE}jinja "/{{{{ user.user‸ }}}}"')
-    (found,) = [each for each in _proposed(text) if each.label == "username"]
+    (completion,) = [item for item in _completions(text) if item.label == "username"]
     source, _ = pointed(text)
-    assert "{{ user.username }}" in after(source.text, [Edit(found.span, found.label)])
+    assert "{{ user.username }}" in after(source.text, [Edit(completion.span, completion.label)])
 
 
-def test_keywords_bring_their_shape():
-    """An editor that knows snippets puts the cursor where the first text belongs."""
-    (found,) = [each for each in _proposed("target site { ‸ }") if each.label == "rewrite"]
-    assert found.snippet == 'rewrite `^/$1$` -> "/$2"'
+def test_keywords_have_snippets():
+    """The snippet of a keyword puts the cursor where the first string belongs."""
+    (completion,) = [item for item in _completions("target site { ‸ }") if item.label == "rewrite"]
+    assert completion.snippet == 'rewrite `^/$1$` -> "/$2"'
 
 
-def test_of_a_source_with_a_mistake_the_named_groups_are_known():
+def test_named_groups_of_an_invalid_source_are_completed():
     """A template may be written before its source is finished."""
     assert _labels('target site { rewrite `^/(?P<page>[^/` -> "/$‸') == ["page"]
 
@@ -185,12 +185,12 @@ def test_of_a_source_with_a_mistake_the_named_groups_are_known():
     ),
     st.data(),
 )
-def test_no_text_makes_it_fail(text, before, data):
-    """Every proposal replaces text before the cursor."""
-    source, _ = pointed(before + text.replace("‸", ""))
+def test_any_text_can_be_completed(text, prefix, data):
+    """Every completion replaces text before the cursor."""
+    source, _ = pointed(prefix + text.replace("‸", ""))
     offset = data.draw(st.integers(0, len(source.text)))
-    for each in completions(source, offset):
-        assert 0 <= each.span.start <= each.span.end == offset
+    for item in completions(source, offset):
+        assert 0 <= item.span.start <= item.span.end == offset
 
 
 @pytest.mark.parametrize(
@@ -202,8 +202,8 @@ def test_no_text_makes_it_fail(text, before, data):
         ("^/(?P<a>x)/(?P<b>[^/", ["a", "b"]),
     ],
 )
-def test_groups_have_their_name_or_else_their_number(source, names):
-    """Of an unfinished expression, those with names are known."""
+def test_groups_have_a_name_or_a_number(source, names):
+    """In an unfinished expression, only named groups are known."""
     assert group_names(source) == names
 
 
@@ -218,25 +218,25 @@ _GO_TYPES = {
 }
 
 
-def test_every_variable_of_jinja_templates_has_words():
-    """The table says what the views show, all of it and no more."""
-    real = {*NAMES, *(f"{path}.{name}" for path, names in RECORDS.items() for name in names)}
-    assert set(JINJA) == real
+def test_every_variable_of_jinja_templates_is_described():
+    """The table has exactly the names that the views provide."""
+    names = {*NAMES, *(f"{path}.{name}" for path, names in RECORDS.items() for name in names)}
+    assert set(JINJA) == names
 
 
-def test_every_variable_of_go_templates_has_words():
-    """The table says what the view shows, all of it and no more."""
-    members = {
+def test_every_variable_of_go_templates_is_described():
+    """The table has exactly the names that the view provides."""
+    names = {
         f"{path}.{name.decode()}".removeprefix(".")
         for path, types in _GO_TYPES.items()
-        for of in types
-        for name in (*of.getters, *of.methods)
+        for go_type in types
+        for name in (*go_type.getters, *go_type.methods)
     }
-    assert set(GO) == members
+    assert set(GO) == names
 
 
 def test_the_fields_of_a_variable_are_those_directly_below_it():
-    """Neither the variable itself nor deeper fields."""
+    """The variable itself and deeper fields are not included."""
     assert [name for name, _ in fields(Dialect.JINJA, "target.mount")] == ["host", "path"]
     assert [name for name, _ in fields(Dialect.GO, "")] == ["User", "Request", "Target", "Key", "Groups"]
     assert list(fields(Dialect.PLAIN, "")) == []

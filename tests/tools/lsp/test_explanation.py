@@ -12,41 +12,41 @@ from tornado_proxy.tools.lsp.explanation import code, outline, paragraphs, phras
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "expected"),
     [("/a", "`/a`"), ("a`b", "``a`b``"), ("`x", "`` `x ``"), ("", "` `"), ("a\nb", "`a␊b`"), (" a ", "`  a  `")],
 )
-def test_code_is_fenced_by_what_it_does_not_hold(text, shown):
-    """Backticks and control characters are shown, and end nothing."""
-    assert code(text) == shown
+def test_the_fence_of_code_does_not_occur_in_it(text, expected):
+    """Backticks are fenced by longer runs of backticks, and control characters are replaced."""
+    assert code(text) == expected
 
 
-def test_a_long_text_is_cut():
-    """A long text is cut."""
+def test_long_code_is_shortened():
+    """Code is shown up to its 200th character."""
     assert code("x" * 500) == f"`{'x' * 200}…`"
 
 
 @given(st.text(alphabet=st.one_of(st.sampled_from("` a"), st.characters()), min_size=1, max_size=40))
-def test_the_fence_of_code_stands_nowhere_in_it(text):
-    """The fence occurs only at both ends."""
-    written = code(text)
-    runs = re.findall("`+", written)
+def test_the_fence_of_any_code_occurs_only_at_both_ends(text):
+    """No run of backticks in the text has the length of the fence."""
+    fenced = code(text)
+    runs = re.findall("`+", fenced)
     assert runs[0] == runs[-1]
     assert runs[0] not in runs[1:-1]
-    assert visible(text) in written
+    assert visible(text) in fenced
 
 
-def test_prose_keeps_backticks_and_nothing_else():
+def test_prose_escapes_all_markdown_but_backticks():
     """Text between backticks is code, and an underscore is not emphasis."""
     assert prose("`a_b` is *no* key_") == "`a_b` is \\*no\\* key\\_"
 
 
-def test_empty_paragraphs_are_left_out():
+def test_empty_paragraphs_are_omitted():
     """Paragraphs are separated by a blank line."""
     assert paragraphs(["a", "", "b"]) == "a\n\nb"
 
 
 @pytest.mark.parametrize(
-    ("expression", "words"),
+    ("expression", "expected"),
     [
         ("", "nothing"),
         ("abc", "`abc`"),
@@ -80,16 +80,16 @@ def test_empty_paragraphs_are_left_out():
         ("(?:a)", "`a`"),
     ],
 )
-def test_each_part_has_its_words(expression, words):
-    """Every construct has a phrase."""
-    assert phrase(language(expression).tree) == words
+def test_every_construct_has_a_phrase(expression, expected):
+    """Every construct of Go's regular expressions is described."""
+    assert phrase(language(expression).tree) == expected
 
 
 def _outline(expression: str) -> list[str]:
     return [f"{'  ' * part.depth}{part.meaning}" for part in outline(language(expression).tree)]
 
 
-def test_what_does_not_fit_on_a_line_has_lines_of_its_own():
+def test_the_outline_has_nested_lines_for_compound_parts():
     """Groups, alternatives and repetitions with several parts have a line for each part."""
     assert _outline("^/(?P<all>a(?:b.|c|)+)$") == [
         "the beginning of the key",
@@ -107,8 +107,8 @@ def test_what_does_not_fit_on_a_line_has_lines_of_its_own():
     ]
 
 
-def test_a_choice_between_longer_parts_is_reported_by_branches():
-    """An alternation that is not a list of words is one of several."""
+def test_the_outline_lists_the_branches_of_an_alternation():
+    """Each branch with several parts has a line for each part."""
     assert _outline("a.|b+") == [
         "one of these:",
         "  all of this:",
@@ -118,8 +118,8 @@ def test_a_choice_between_longer_parts_is_reported_by_branches():
     ]
 
 
-def test_a_group_that_only_holds_together_says_so():
-    """It has neither number nor name."""
+def test_the_outline_marks_groups_without_a_number():
+    """A non-capturing group has neither number nor name."""
     assert _outline("(?:a.)?(?i:b.)") == [
         "once or not at all:",
         "  together:",
@@ -131,16 +131,16 @@ def test_a_group_that_only_holds_together_says_so():
     ]
 
 
-def test_parts_say_where_they_stand():
-    """The text of each part can be shown beside its words."""
+def test_parts_of_the_outline_have_their_extent_in_the_source():
+    """The text of each part can be shown beside its phrase."""
     expression = r"^/a\.b(?P<n>\d+)"
-    written = [expression[part.extent.start : part.extent.end] for part in outline(language(expression).tree)]
-    assert written == ["^", r"/a\.b", r"(?P<n>\d+)"]
+    parts = [expression[part.extent.start : part.extent.end] for part in outline(language(expression).tree)]
+    assert parts == ["^", r"/a\.b", r"(?P<n>\d+)"]
 
 
 @given(st.text(alphabet="ab/.*+?|()[]^$\\d{2,}iP<>:-", max_size=40))
-def test_every_expression_can_be_reported(expression):
-    """Every parsed expression has a phrase, and its parts are in the text."""
+def test_every_valid_expression_has_a_phrase_and_an_outline(expression):
+    """Every extent of the outline lies within the text."""
     tree = language(expression).tree
     if tree is not None:
         assert phrase(tree)

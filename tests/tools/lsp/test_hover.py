@@ -1,4 +1,4 @@
-"""What is told of the place under the pointer."""
+"""Tests what the language server shows about a position: hovers, definitions, symbols and lenses."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from tornado_proxy.tools.lsp.hover import (
 _CHECK = next(check for check in CHECKS if check.name == "unescaped-dot")
 
 
-def _describe(text: str) -> str | None:
-    found = hover_at(*asked(text))
-    return found[0] if found else None
+def _hover_text(text: str) -> str | None:
+    hover = hover_at(*asked(text))
+    return hover[0] if hover else None
 
 
-def test_a_pattern_is_reported_part_by_part():
-    """The part under the pointer is in bold, and an example shows what matches."""
-    told = _describe(
+def test_the_hover_of_a_pattern_explains_its_parts():
+    """The part under the cursor is in bold, and an example shows a matching key."""
+    text = _hover_text(
         site(r'rewrite `^/press/(?P<page>[^/]‸+)\.html$` -> "/archive/$page"', 'test "/press/a.html" -> "/archive/a"')
     )
     assert (
-        told
+        text
         == textwrap.dedent(r"""
         Matches the whole key:
 
@@ -52,7 +52,7 @@ def test_a_pattern_is_reported_part_by_part():
 
 
 @pytest.mark.parametrize(
-    ("source", "reach"),
+    ("source", "extent"),
     [
         ("^/a$", "the whole key:"),
         ("^/a", "the beginning of the key:"),
@@ -60,23 +60,23 @@ def test_a_pattern_is_reported_part_by_part():
         ("/a", "anywhere in the key:"),
     ],
 )
-def test_where_a_pattern_matches_is_reported_first(source, reach):
-    """Whether it is anchored is what its author forgets."""
-    assert _describe(site(f'rewrite `‸{source}` -> "/b"')).startswith(f"Matches {reach}")
+def test_the_hover_of_a_pattern_begins_with_its_anchoring(source, extent):
+    """Authors often forget to anchor a pattern, so the hover states it first."""
+    assert _hover_text(site(f'rewrite `‸{source}` -> "/b"')).startswith(f"Matches {extent}")
 
 
-def test_an_endless_pattern_is_cut():
-    """A long text is cut."""
-    assert _describe(site(f'rewrite `‸^{"/[a-z]" * 50}$` -> "/b"')).count("\n- ") == 61
+def test_the_hover_of_a_long_pattern_is_shortened():
+    """At most sixty parts are explained."""
+    assert _hover_text(site(f'rewrite `‸^{"/[a-z]" * 50}$` -> "/b"')).count("\n- ") == 61
 
 
-def test_a_pattern_with_a_mistake_is_not_reported():
-    """The diagnostic reports the mistake."""
-    assert _describe(site('rewrite `^/‸(` -> "/b"')) is None
+def test_an_invalid_pattern_has_no_hover():
+    """The diagnostic already reports the mistake."""
+    assert _hover_text(site('rewrite `^/‸(` -> "/b"')) is None
 
 
 @pytest.mark.parametrize(
-    ("template", "told"),
+    ("template", "expected"),
     [
         ('"/b/$pa‸ge"', "group 1 of the source, `(?P<page>[^/]+)`\n\nIt matches any character but `/`, once or more"),
         ('"/b/$0‸"', "`0`: all that the source matches"),
@@ -91,16 +91,16 @@ def test_a_pattern_with_a_mistake_is_not_reported():
         ('"/‸b/$page"', None),
     ],
 )
-def test_what_a_template_names_is_reported(template, told):
-    """A group by its definition, a variable by what it holds."""
-    text = _describe(
+def test_the_hover_of_a_reference_explains_it(template, expected):
+    """A group has its definition, and a variable has its meaning."""
+    text = _hover_text(
         f"# allow-file: unknown-group, unsafe-insertion, untested-rewrite\n{site(f'rewrite `^/a/(?P<page>[^/]+)$` -> {template}')}"
     )
-    assert text == told
+    assert text == expected
 
 
 @pytest.mark.parametrize(
-    ("test", "told"),
+    ("test", "expected"),
     [
         ('test "/a"‸ -> "/b"', "✓ `move` takes the key, it becomes `/b`"),
         ('test "/a"‸ -> "/c"', "✗ `move` takes the key, it becomes `/b`"),
@@ -108,14 +108,14 @@ def test_what_a_template_names_is_reported(template, told):
         ('test "/u"‸ -> error', "✓ `#2` takes the key: the template reads `user.username`, but nobody is signed in"),
     ],
 )
-def test_what_a_test_gives_is_reported(test, told):
-    """Which rewrite takes the key, and what becomes of it."""
-    text = _describe(site('rewrite move `^/a$` -> "/b"', 'rewrite `^/u$` -> jinja "/{{ user.username }}"', test))
-    assert text.split("\n\n---\n\n")[0] == told
+def test_the_hover_of_a_test_has_its_result(test, expected):
+    """The result is the rewrite that matches and the key that results."""
+    text = _hover_text(site('rewrite move `^/a$` -> "/b"', 'rewrite `^/u$` -> jinja "/{{ user.username }}"', test))
+    assert text.split("\n\n---\n\n")[0] == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         (site('rewr‸ite move `^/a$` -> "/b"', 'test "/a" -> "/b"'), "rewrite 1 of `site` `move`: 1 test passes"),
         (site('rewr‸ite `^/a$` -> "/b"', 'test "/a" -> "/b"', "test 7"), "rewrite 1 of `site`"),
@@ -123,21 +123,21 @@ def test_what_a_test_gives_is_reported(test, told):
         ("target si‸te { test 7 }", "target `site`: 0 rewrites"),
     ],
 )
-def test_what_is_known_of_a_rewrite_and_a_target_is_reported(text, told):
-    """Its number and its tests, unless a mistake keeps them from being run."""
-    assert _describe(text) == told
+def test_the_hover_of_a_rewrite_or_target_counts_its_tests(text, expected):
+    """A rewrite has its number, and tests are counted unless a mistake prevents their run."""
+    assert _hover_text(text) == expected
 
 
-def test_the_name_of_a_check_in_a_comment_shows_its_manual_page():
-    """With the examples."""
-    assert _describe(site('rewrite `^/a.b$` -> "/c"  # allow: unescaped-‸dot')) == page(_CHECK)
+def test_the_hover_of_a_check_in_a_comment_is_its_manual_page():
+    """The manual page includes the examples."""
+    assert _hover_text(site('rewrite `^/a.b$` -> "/c"  # allow: unescaped-‸dot')) == page(_CHECK)
     assert page(_CHECK).startswith("## unescaped-dot\n\ndoubts, warning\n\n")
 
 
-def test_a_finding_shows_what_the_manual_says_of_it():
-    """Below what the place means itself, and without the examples."""
-    told = _describe(site('rewrite `^/a‸.b$` -> "/c"', 'test "/a.b" -> "/c"'))
-    meaning, finding = told.split("\n\n---\n\n")
+def test_the_hover_of_a_finding_has_its_manual_page():
+    """The page is below the explanation of the pattern, without the examples."""
+    text = _hover_text(site('rewrite `^/a‸.b$` -> "/c"', 'test "/a.b" -> "/c"'))
+    meaning, finding = text.split("\n\n---\n\n")
     assert meaning.startswith("Matches the whole key")
     assert finding.startswith("**unescaped-dot**: A `.` that matches any character")
     assert "### Avoid" not in finding
@@ -146,19 +146,19 @@ def test_a_finding_shows_what_the_manual_says_of_it():
 @pytest.mark.parametrize(
     "text", ["‸", "# a com‸ment\n", "target site { ‸ }", "# allow: nothing-kn‸own\ntarget site {}"]
 )
-def test_where_nothing_stands_nothing_is_reported(text):
-    """Between statements, in comments."""
-    assert "Matches" not in (_describe(text) or "")
+def test_comments_and_blanks_have_no_hover(text):
+    """Positions between statements and in comments have no explanation."""
+    assert "Matches" not in (_hover_text(text) or "")
 
 
-def test_of_a_file_that_is_not_there_nothing_is_reported():
-    """A request may come for a file that was closed."""
+def test_an_unknown_file_has_no_hover():
+    """A request may arrive for a file that was closed."""
     analysis, _, offset = asked("‸")
     assert hover_at(analysis, "other.rules", offset) is None
 
 
 @pytest.mark.parametrize(
-    ("text", "about"),
+    ("text", "expected"),
     [
         ("tar‸get site {}", "site"),
         ("target si‸te {}", "site"),
@@ -171,28 +171,28 @@ def test_of_a_file_that_is_not_there_nothing_is_reported():
         ("target site {}\n‸\n", None),
     ],
 )
-def test_a_hover_is_about_a_span(text, about):
-    """It covers a target's name, a rewrite, its source, a reference in its template, or a test."""
-    found = hover_at(*asked(text))
-    assert (found[1].text if found else None) == about
+def test_a_hover_has_the_span_of_its_subject(text, expected):
+    """The span covers a target's name, a rewrite, its source, a reference in its template, or a test."""
+    hover = hover_at(*asked(text))
+    assert (hover[1].text if hover else None) == expected
 
 
 @pytest.mark.parametrize(
     ("name", "extent"), [("page", (6, 21)), ("2", (6, 21)), ("1", (2, 5)), ("3", None), ("x", None)]
 )
 def test_a_group_is_found_by_name_and_by_number(name, extent):
-    """Its extent is a part of the source."""
-    found = group_of(statement('rewrite `^/(a)/(?P<page>[^/]+)` -> "/$1"'), name)
-    assert (found.extent if found else None) == extent
+    """The extent of the group is a part of the source."""
+    group = group_of(statement('rewrite `^/(a)/(?P<page>[^/]+)` -> "/$1"'), name)
+    assert (group.extent if group else None) == extent
 
 
 def test_a_source_with_a_mistake_has_no_groups():
-    """It has no tree."""
+    """An invalid source has no tree."""
     assert group_of(statement('rewrite `^/(` -> "/a"'), "1") is None
 
 
 @pytest.mark.parametrize(
-    ("dialect", "text", "found"),
+    ("dialect", "text", "expected"),
     [
         (Dialect.PLAIN, "/a/$pa‸ge/b", TemplateReference("page", 3, 8, is_group=True)),
         (Dialect.PLAIN, "/a/${1‸}b", TemplateReference("1", 3, 7, is_group=True)),
@@ -210,24 +210,24 @@ def test_a_source_with_a_mistake_has_no_groups():
         (Dialect.GO, "/{{ up‸per .Key }}", None),
     ],
 )
-def test_a_reference_is_found_at_a_place_of_a_template(dialect, text, found):
-    """It is a group or a variable with its path; plain text and strings have none."""
-    assert reference_at(dialect, text.replace(CURSOR, ""), text.index(CURSOR)) == found
+def test_a_reference_is_found_at_a_position_of_a_template(dialect, text, expected):
+    """The reference is a group or a variable with its path, and plain text and strings have no reference."""
+    assert reference_at(dialect, text.replace(CURSOR, ""), text.index(CURSOR)) == expected
 
 
 @given(st.sampled_from(Dialect), st.text(alphabet="{}%$. groupsGuser1[]'\"|\\", max_size=60), st.data())
-def test_templates_with_mistakes_have_references_too(dialect, text, data):
+def test_references_of_any_template_can_be_found(dialect, text, data):
     """No text makes the search fail."""
-    found = reference_at(dialect, text, data.draw(st.integers(0, len(text))))
-    assert found is None or 0 <= found.start <= found.end <= len(text)
+    reference = reference_at(dialect, text, data.draw(st.integers(0, len(text))))
+    assert reference is None or 0 <= reference.start <= reference.end <= len(text)
 
 
-def _defined(text: str, **others: str) -> list[str]:
-    return [f"{span.source.name}: {span.text}" for span in definitions(*asked(text, **others))]
+def _definition_texts(text: str, **other_files: str) -> list[str]:
+    return [f"{span.source.name}: {span.text}" for span in definitions(*asked(text, **other_files))]
 
 
 @pytest.mark.parametrize(
-    ("template", "defined"),
+    ("template", "expected"),
     [
         ('"/b/$pa‸ge"', ["(?P<page>[^/]+)"]),
         ('"/b/$2‸"', ["(?P<page>[^/]+)"]),
@@ -239,66 +239,68 @@ def _defined(text: str, **others: str) -> list[str]:
         ('"/‸b"', []),
     ],
 )
-def test_a_group_is_defined_in_the_source(template, defined):
-    """From a reference to the parentheses that take the text."""
-    assert _defined(site(f"rewrite `^/(a)/(?P<page>[^/]+)$` -> {template}")) == [
-        f"site.rules: {each}" for each in defined
+def test_a_group_is_defined_in_the_source(template, expected):
+    """A reference leads to the parentheses of its group."""
+    assert _definition_texts(site(f"rewrite `^/(a)/(?P<page>[^/]+)$` -> {template}")) == [
+        f"site.rules: {text}" for text in expected
     ]
 
 
 @pytest.mark.parametrize(
-    ("test", "defined"),
+    ("test", "expected"),
     [
         ('test "/a"‸ -> "/b"', ["site.rules: move"]),
         ('test "/c"‸ -> "/d"', ["site.rules: `^/c$`"]),
         ('test "/x"‸ -> unchanged', []),
     ],
 )
-def test_a_test_leads_to_the_rewrite_that_takes_its_key(test, defined):
-    """To its name, or to its source if it has no name."""
-    assert _defined(site('rewrite move `^/a$` -> "/b"', 'rewrite `^/c$` -> "/d"', test)) == defined
+def test_a_test_leads_to_the_matching_rewrite(test, expected):
+    """The definition is the name of the rewrite, or its source if it has no name."""
+    assert _definition_texts(site('rewrite move `^/a$` -> "/b"', 'rewrite `^/c$` -> "/d"', test)) == expected
 
 
-def test_a_rewrite_that_takes_a_tests_key_may_stand_in_another_file():
-    """Files that are read together are one."""
-    assert _defined(site('test "/a‸" -> "/b"'), other=site('rewrite move `^/a$` -> "/b"')) == ["other.rules: move"]
+def test_a_test_leads_to_a_matching_rewrite_in_another_file():
+    """Files that are read together are searched together."""
+    assert _definition_texts(site('test "/a‸" -> "/b"'), other=site('rewrite move `^/a$` -> "/b"')) == [
+        "other.rules: move"
+    ]
 
 
 def test_a_target_leads_to_all_its_blocks():
-    """Blocks of one target add up across files."""
-    assert _defined("target si‸te {}\n", other="target site {}\n") == ["site.rules: site", "other.rules: site"]
+    """The blocks of a target may be in several files."""
+    assert _definition_texts("target si‸te {}\n", other="target site {}\n") == ["site.rules: site", "other.rules: site"]
 
 
 @pytest.mark.parametrize(
-    ("text", "defined"),
+    ("text", "expected"),
     [(site('rewr‸ite move `^/a$` -> "/b"'), ["site.rules: move"]), (site('rewrite `^/‸a$` -> "/b"'), []), ("‸", [])],
 )
-def test_elsewhere_there_is_little_to_go_to(text, defined):
-    """A rewrite is its own definition."""
-    assert _defined(text) == defined
+def test_a_rewrite_is_its_own_definition(text, expected):
+    """A rewrite leads to its own name, and other positions lead nowhere."""
+    assert _definition_texts(text) == expected
 
 
-def test_targets_hold_their_rewrites():
-    """By their names, or else by their sources; tests are not part of the outline."""
+def test_target_symbols_contain_rewrite_symbols():
+    """Rewrites have their names or sources, and tests are not part of the outline."""
     text = 'target site { rewrite move `^/a$` -> "/b" rewrite `^/c$` -> "/d" test "/a" -> "/b" }\ntarget "" {}\n'
     site, nameless = symbols(document(text))
     assert (site.name, site.name_span.text, nameless.name) == ("site", "site", "(no name)")
-    assert [(each.name, each.detail) for each in site.children] == [("move", "^/a$ → /b"), ("^/c$", "/d")]
+    assert [(symbol.name, symbol.detail) for symbol in site.children] == [("move", "^/a$ → /b"), ("^/c$", "/d")]
 
 
-def test_a_symbol_holds_what_is_gone_to():
-    """The protocol demands that the name lies within the whole."""
+def test_a_symbol_contains_its_name():
+    """The protocol demands that the span of the name lies within the span of the symbol."""
     (site,) = symbols(document('target site { rewrite `^/a$` -> "/b" }'))
-    for each in (site, *site.children):
-        assert each.span.start <= each.name_span.start <= each.name_span.end <= each.span.end
+    for symbol in (site, *site.children):
+        assert symbol.span.start <= symbol.name_span.start <= symbol.name_span.end <= symbol.span.end
 
 
 def _titles(text: str) -> list[str]:
     return [f"{lens.span.text[:14]}: {lens.title}" for lens in lenses(analysed(text), NAME)]
 
 
-def test_each_rewrite_shows_what_its_tests_come_to():
-    """Tests count for the rewrite that takes their key, and for the target."""
+def test_the_lens_of_a_rewrite_counts_its_tests():
+    """Tests count for the rewrite that matches their key, and for the target."""
     text = site(
         'rewrite a `^/a` -> "/b"',
         'rewrite c `^/c` -> "/d"',
@@ -317,22 +319,22 @@ def test_each_rewrite_shows_what_its_tests_come_to():
     ]
 
 
-def test_several_tests_are_spoken_of_in_the_plural():
-    """Two fail, two pass."""
+def test_the_lens_of_several_tests_has_a_plural():
+    """Two tests fail or pass."""
     failing = site('rewrite a `^/a` -> "/b"', 'test "/a1" -> "/x"', 'test "/a2" -> "/x"')
     assert _titles(failing)[1] == "rewrite a `^/a: 2 of 2 tests fail"
     assert _titles(failing.replace("/x", "/b"))[1] == "rewrite a `^/a: 2 tests pass"
 
 
 def test_a_lens_leads_to_the_first_test_that_fails():
-    """Or, where all pass, to the first."""
+    """If all tests pass, the lens leads to the first one."""
     text = site('rewrite a `^/a` -> "/b"', 'test "/a1" -> "/b"', 'test "/a2" -> "/x"')
     target, rewrite = lenses(analysed(text), NAME)
     assert target.test == rewrite.test
     assert rewrite.test.text == 'test "/a2" -> "/x"'
 
 
-def test_while_there_are_mistakes_there_are_no_lenses():
-    """The results of tests are unknown."""
+def test_a_file_with_mistakes_has_no_lenses():
+    """The results of tests are unknown while a file has mistakes."""
     assert _titles(site('rewrite a `^/a` -> "/b"', "test 7")) == []
     assert list(lenses(analysed(""), "other.rules")) == []

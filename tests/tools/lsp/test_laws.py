@@ -1,4 +1,4 @@
-"""What holds for every text: each feature has an answer, and each answer can be told."""
+"""Properties of every text: each feature has a result, and each result can be translated for a client."""
 
 from __future__ import annotations
 
@@ -45,33 +45,33 @@ TEXTS = st.one_of(st.lists(_PIECES, max_size=25).map(" ".join), st.text(max_size
 
 
 @given(TEXTS, st.sampled_from(PositionEncodingKind), st.data())
-def test_every_feature_answers_whatever_stands_in_the_file(text, encoding, data):
-    """None fails, and what each says has a place in the file."""
+def test_every_feature_has_a_result_for_any_text(text, encoding, data):
+    """No feature fails, and every span of a result lies within the file."""
     analysis = analysed(text)
     document = analysis.document(NAME)
     source = document.source
     offset = data.draw(st.integers(0, len(text)))
-    told = Translation(PositionCodec(encoding))
+    translation = Translation(PositionCodec(encoding))
     hover = hover_at(analysis, NAME, offset)
     spans: list[Span] = [hover[1]] if hover else []
     spans += definitions(analysis, NAME, offset)
-    for proposal in completions(source, offset, ["site"]):
-        told.completion(proposal, 0)
-        spans.append(proposal.span)
+    for completion in completions(source, offset, ["site"]):
+        translation.completion(completion, 0)
+        spans.append(completion.span)
     spans += [lens.span for lens in lenses(analysis, NAME)]
     spans += [symbol.name_span for symbol in symbols(document)]
     for finding, fix in actions(analysis, NAME, 0, len(text)):
-        told.action(finding, fix)
+        translation.action(finding, fix)
         spans += [edit.span for edit in fix.edits]
     spans += [edit.span for edit in layout_edits(analysis.parsed[NAME])]
-    told.diagnostics(source, analysis.diagnostics_of(NAME))
+    translation.diagnostics(source, analysis.diagnostics_of(NAME))
     assert all(0 <= span.start <= span.end <= len(text) for span in spans)
 
 
 @given(st.lists(_PIECES, max_size=25).map(" ".join))
-def test_all_safe_fixes_together_break_nothing(text):
-    """Applied at once they leave no mistake that was not there."""
-    before = analysed(text)
-    edits = [edit for fix in safe_fixes(before, NAME) for edit in fix.edits]
-    behind = analysed(after(text, edits))
-    assert behind.subject.whole or not before.subject.whole
+def test_all_safe_fixes_together_add_no_mistake(text):
+    """A valid file is still valid after all safe fixes are applied at once."""
+    original = analysed(text)
+    edits = [edit for fix in safe_fixes(original, NAME) for edit in fix.edits]
+    fixed = analysed(after(text, edits))
+    assert fixed.subject.whole or not original.subject.whole

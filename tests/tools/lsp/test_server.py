@@ -16,17 +16,17 @@ _MOVE = site('rewrite `^/a$` -> "/b"')
 _TEST = site('test "/a" -> "/b"')
 
 
-def test_files_beside_an_open_one_are_judged_with_it(vscode):
-    """Files on disk are read, and their findings are shown too."""
+def test_files_beside_an_open_one_are_checked_with_it(vscode):
+    """Files on disk are read, and their findings are published, too."""
     (vscode.folder / "b.rules").write_text(_MOVE, encoding="utf-8")
     vscode.show("a.rules", site('test "/a" -> "/c"'))
-    (found,) = vscode.findings("a.rules", "failing-test")
-    assert found.related_information[0].location.uri == vscode.uri("b.rules")
+    (finding,) = vscode.findings("a.rules", "failing-test")
+    assert finding.related_information[0].location.uri == vscode.uri("b.rules")
     assert vscode.findings("b.rules") == []
 
 
-def test_what_changes_on_disk_is_read_again(vscode):
-    """The editor notifies the server."""
+def test_a_file_that_changes_on_disk_is_read_again(vscode):
+    """The editor notifies the server of the change."""
     other = vscode.folder / "b.rules"
     other.write_text(_MOVE, encoding="utf-8")
     vscode.show("a.rules", _TEST)
@@ -36,8 +36,8 @@ def test_what_changes_on_disk_is_read_again(vscode):
     vscode.findings("a.rules", "failing-test")
 
 
-def test_a_file_that_is_gone_has_no_findings(vscode):
-    """Its diagnostics are withdrawn."""
+def test_a_removed_file_has_no_findings(vscode):
+    """The diagnostics of a removed file are withdrawn."""
     other = vscode.folder / "b.rules"
     other.write_text("target", encoding="utf-8")
     vscode.show("a.rules", "")
@@ -47,16 +47,16 @@ def test_a_file_that_is_gone_has_no_findings(vscode):
     assert vscode.findings("b.rules") == []
 
 
-def test_a_file_that_is_not_utf8_is_a_finding_of_that_file(vscode):
-    """The file cannot be shown, so a finding reports it."""
+def test_invalid_utf_8_in_a_neighbouring_file_is_a_finding(vscode):
+    """The finding has the position of the invalid byte."""
     (vscode.folder / "b.rules").write_bytes(b"# caf\xe9\n")
     vscode.show("a.rules", "")
-    (found,) = vscode.findings("b.rules", "not-utf-8")
-    assert found.range.start == types.Position(0, 5)
+    (finding,) = vscode.findings("b.rules", "not-utf-8")
+    assert finding.range.start == types.Position(0, 5)
 
 
-def test_a_closed_file_counts_as_it_is_on_disk(vscode):
-    """Unsaved text is dropped."""
+def test_a_closed_file_is_read_from_disk(vscode):
+    """Unsaved text is dropped when a file is closed."""
     (vscode.folder / "a.rules").write_text(_MOVE + _TEST, encoding="utf-8")
     vscode.show("a.rules", "target")
     vscode.findings("a.rules", "syntax-error")
@@ -65,15 +65,15 @@ def test_a_closed_file_counts_as_it_is_on_disk(vscode):
 
 
 def test_a_closed_file_that_was_never_saved_has_no_findings(vscode):
-    """It is nowhere."""
+    """Such a file no longer exists."""
     vscode.show("a.rules", "target")
     vscode.findings("a.rules", "syntax-error")
     vscode.close("a.rules")
     assert vscode.findings("a.rules") == []
 
 
-def test_settings_of_the_linter_are_obeyed(vscode):
-    """The settings are those that `lint` would find; invalid settings are ignored."""
+def test_the_settings_of_the_linter_apply(vscode):
+    """The server finds the same settings as `lint`, and ignores invalid ones."""
     settings = vscode.folder / "tornado-proxy.toml"
     settings.write_text('[lint]\nignore = ["untested-rewrite"]\n', encoding="utf-8")
     vscode.show("a.rules", _MOVE)
@@ -83,8 +83,8 @@ def test_settings_of_the_linter_are_obeyed(vscode):
     vscode.findings("a.rules", "untested-rewrite")
 
 
-def test_folders_come_and_go(vscode):
-    """A folder that is closed no longer ties its files together."""
+def test_folders_can_be_removed_and_added(vscode):
+    """Files of a folder that was removed are no longer read together."""
     (vscode.folder / "b.rules").write_text(_MOVE, encoding="utf-8")
     inner = vscode.folder / "inner"
     inner.mkdir()
@@ -92,19 +92,19 @@ def test_folders_come_and_go(vscode):
     vscode.findings("inner/a.rules")
     folder = types.WorkspaceFolder(vscode.folder.parent.as_uri(), "rules")
 
-    def tell(removed: list[types.WorkspaceFolder], added: list[types.WorkspaceFolder]) -> None:
+    def change_folders(removed: list[types.WorkspaceFolder], added: list[types.WorkspaceFolder]) -> None:
         event = types.WorkspaceFoldersChangeEvent(removed=removed, added=added)
         parameters = types.DidChangeWorkspaceFoldersParams(event)
         vscode.tell(vscode.client.workspace_did_change_workspace_folders, parameters)
 
-    tell([folder], [])
+    change_folders([folder], [])
     vscode.findings("inner/a.rules", "failing-test")
-    tell([], [folder])
+    change_folders([], [folder])
     vscode.findings("inner/a.rules")
 
 
-def test_an_editor_that_counts_otherwise_and_knows_less_is_served_too(tmp_path):
-    """Places are those that were given, and the configuration is known."""
+def test_given_places_are_checked_for_an_editor_like_emacs(tmp_path):
+    """Both directories of the command line are read together, and positions are in another encoding."""
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
     (tmp_path / "two/b.rules").write_text(_MOVE, encoding="utf-8")
@@ -115,8 +115,8 @@ def test_an_editor_that_counts_otherwise_and_knows_less_is_served_too(tmp_path):
         session.findings("two/b.rules")
 
 
-def test_with_a_configuration_more_can_be_reported(tmp_path):
-    """Its targets are known, and its rules are read together."""
+def test_unknown_targets_are_reported_with_a_configuration(tmp_path):
+    """The targets of the configuration are known, and its rules are read together."""
     (tmp_path / "rules").mkdir()
     configuration = tmp_path / "proxy.yaml"
     configuration.write_text("rules: [rules/]\ntargets:\n  site: {bucket: {name: b}}\n", encoding="utf-8")
@@ -124,19 +124,19 @@ def test_with_a_configuration_more_can_be_reported(tmp_path):
         position = session.show("rules/a.rules", "target s‸ {}\n")
         session.findings("rules/a.rules", "unknown-target")
         parameters = types.CompletionParams(session.document("rules/a.rules"), position)
-        found = session.wait(session.client.text_document_completion_async(parameters))
-        assert "site" in [each.label for each in found]
+        items = session.wait(session.client.text_document_completion_async(parameters))
+        assert "site" in [item.label for item in items]
 
 
-def test_an_analysis_that_takes_long_is_not_waited_for(monkeypatch):
-    """A request is answered with nothing, and the work goes on."""
+def test_a_request_is_answered_before_a_slow_analysis_ends(monkeypatch):
+    """The request has no result, and the analysis continues."""
     monkeypatch.setattr(lsp_server, "PATIENCE", 0.01)
-    server, done = RulesServer("1"), threading.Event()
-    monkeypatch.setattr(lsp_server, "analyse", lambda *_: done.wait())
+    server, release = RulesServer("1"), threading.Event()
+    monkeypatch.setattr(lsp_server, "analyse", lambda *_: release.wait())
     try:
         assert asyncio.run(server.analysis("file:///nowhere/a.rules")) is None
     finally:
-        done.set()
+        release.set()
         server.shutdown()
 
 
@@ -144,104 +144,104 @@ _MOVE_TO_B = 'rewrite move `^/a/(?P<rest>.*)$` -> "/b/$rest"'
 _TEST_OF_B = 'test "/a/x" -> "/b/x"'
 
 
-def test_the_server_says_what_it_can(vscode):
-    """An editor asks for no more than it was offered."""
-    offered = vscode.capabilities
-    assert offered.position_encoding == types.PositionEncodingKind.Utf16
-    assert offered.text_document_sync.change is types.TextDocumentSyncKind.Full
-    assert offered.hover_provider
-    assert offered.definition_provider
-    assert offered.document_formatting_provider
-    assert offered.document_symbol_provider
-    assert offered.code_lens_provider
-    assert "$" in offered.completion_provider.trigger_characters
-    assert types.CodeActionKind.SourceFixAll in offered.code_action_provider.code_action_kinds
-    assert offered.execute_command_provider.commands == (SHOW_TEST,)
+def test_the_server_announces_its_capabilities(vscode):
+    """An editor requests only features that are announced."""
+    capabilities = vscode.capabilities
+    assert capabilities.position_encoding == types.PositionEncodingKind.Utf16
+    assert capabilities.text_document_sync.change is types.TextDocumentSyncKind.Full
+    assert capabilities.hover_provider
+    assert capabilities.definition_provider
+    assert capabilities.document_formatting_provider
+    assert capabilities.document_symbol_provider
+    assert capabilities.code_lens_provider
+    assert "$" in capabilities.completion_provider.trigger_characters
+    assert types.CodeActionKind.SourceFixAll in capabilities.code_action_provider.code_action_kinds
+    assert capabilities.execute_command_provider.commands == (SHOW_TEST,)
 
 
-def test_findings_follow_what_is_typed(vscode):
-    """A mistake is shown, and gone when it is mended."""
+def test_findings_are_updated_while_typing(vscode):
+    """A finding is published, and withdrawn once the mistake is fixed."""
     vscode.show("a.rules", site('rewrite `^/a(` -> "/b"'))
-    (found,) = vscode.findings("a.rules", "bad-source")
-    assert (found.range.start, found.source) == (types.Position(1, 16), "tornado-proxy")
+    (finding,) = vscode.findings("a.rules", "bad-source")
+    assert (finding.range.start, finding.source) == (types.Position(1, 16), "tornado-proxy")
     vscode.show("a.rules", site(_MOVE_TO_B, _TEST_OF_B))
     assert vscode.findings("a.rules") == []
 
 
-def test_places_are_counted_in_utf16(vscode):
-    """A character above the basic plane takes two."""
+def test_positions_count_utf16_code_units(vscode):
+    """A character beyond the Basic Multilingual Plane takes two units."""
     position = vscode.show("a.rules", site('rewrite `^/😀é/.‸x$` -> "/b"', 'test "/😀é/.x" -> "/b"'))
-    (found,) = vscode.findings("a.rules", "unescaped-dot")
-    assert found.range.end == position
+    (finding,) = vscode.findings("a.rules", "unescaped-dot")
+    assert finding.range.end == position
 
 
-def test_a_pattern_is_reported_under_the_pointer(vscode):
-    """In Markdown, with the range that it is about."""
+def test_a_pattern_has_a_hover(vscode):
+    """The hover is in Markdown and has the range of its group."""
     position = vscode.show("a.rules", site('rewrite `^/😀/(?P<re‸st>.*)$` -> "/b/$rest"'))
-    found = vscode.wait(
+    hover = vscode.wait(
         vscode.client.text_document_hover_async(types.HoverParams(vscode.document("a.rules"), position))
     )
-    assert found.contents.kind == types.MarkupKind.Markdown
-    assert "**`(?P<rest>.*)` group 1, `rest`: any character, any number of times**" in found.contents.value
-    assert (found.range.start.character, found.range.end.character) == (12, 32)
+    assert hover.contents.kind == types.MarkupKind.Markdown
+    assert "**`(?P<rest>.*)` group 1, `rest`: any character, any number of times**" in hover.contents.value
+    assert (hover.range.start.character, hover.range.end.character) == (12, 32)
 
 
-def test_where_nothing_stands_nothing_is_reported(vscode):
-    """An answer without a hover."""
+def test_an_empty_line_has_no_hover(vscode):
+    """The response has no hover."""
     position = vscode.show("a.rules", "‸\n")
     parameters = types.HoverParams(vscode.document("a.rules"), position)
     assert vscode.wait(vscode.client.text_document_hover_async(parameters)) is None
 
 
-def test_a_reference_leads_to_the_group(vscode):
-    """Go to definition."""
+def test_the_definition_of_a_reference_is_its_group(vscode):
+    """The definition leads from the template to the source."""
     position = vscode.show("a.rules", site(_MOVE_TO_B.replace("$re", "$re‸")))
     parameters = types.DefinitionParams(vscode.document("a.rules"), position)
-    (found,) = vscode.wait(vscode.client.text_document_definition_async(parameters))
-    assert (found.uri, found.range.start) == (vscode.uri("a.rules"), types.Position(1, 22))
+    (location,) = vscode.wait(vscode.client.text_document_definition_async(parameters))
+    assert (location.uri, location.range.start) == (vscode.uri("a.rules"), types.Position(1, 22))
 
 
-def test_groups_are_proposed(vscode):
-    """Completion, in the order of the source, as edits of what has been typed."""
+def test_groups_are_completed(vscode):
+    """Groups are in the order of the source and replace the typed text."""
     position = vscode.show("a.rules", site('rewrite `^/(a)/(?P<rest>.*)$` -> "/😀/$re‸'))
     parameters = types.CompletionParams(vscode.document("a.rules"), position)
-    found = vscode.wait(vscode.client.text_document_completion_async(parameters))
-    assert [each.label for each in found] == ["1", "rest"]
-    assert found[1].text_edit.range.start.character == position.character - 2
+    items = vscode.wait(vscode.client.text_document_completion_async(parameters))
+    assert [item.label for item in items] == ["1", "rest"]
+    assert items[1].text_edit.range.start.character == position.character - 2
 
 
-def test_keywords_are_proposed_as_snippets(vscode):
-    """The editor supports them."""
+def test_keywords_are_completed_as_snippets(vscode):
+    """The editor supports snippets."""
     position = vscode.show("a.rules", "target site {\n    rew‸\n}\n")
     parameters = types.CompletionParams(vscode.document("a.rules"), position)
-    found = vscode.wait(vscode.client.text_document_completion_async(parameters))
-    assert [(each.label, each.insert_text_format) for each in found] == [
+    items = vscode.wait(vscode.client.text_document_completion_async(parameters))
+    assert [(item.label, item.insert_text_format) for item in items] == [
         ("rewrite", types.InsertTextFormat.Snippet),
         ("test", types.InsertTextFormat.Snippet),
     ]
 
 
-def test_targets_of_other_files_are_proposed(vscode):
-    """A block may add to a target that another file begins."""
+def test_targets_of_other_files_are_completed(vscode):
+    """A block may belong to a target that another file begins."""
     (vscode.folder / "b.rules").write_text("target other {}\n", encoding="utf-8")
     position = vscode.show("a.rules", "target ‸ {}")
     vscode.findings("a.rules", "syntax-error")
     parameters = types.CompletionParams(vscode.document("a.rules"), position)
-    found = vscode.wait(vscode.client.text_document_completion_async(parameters))
-    assert "other" in [each.label for each in found]
+    items = vscode.wait(vscode.client.text_document_completion_async(parameters))
+    assert "other" in [item.label for item in items]
 
 
-def _actions(vscode, *kinds: str):
-    place = types.Range(types.Position(0, 0), types.Position(99, 0))
+def _request_actions(vscode, *kinds: str):
+    whole_file = types.Range(types.Position(0, 0), types.Position(99, 0))
     context = types.CodeActionContext([], only=list(kinds) or None)
-    parameters = types.CodeActionParams(vscode.document("a.rules"), place, context)
+    parameters = types.CodeActionParams(vscode.document("a.rules"), whole_file, context)
     return vscode.wait(vscode.client.text_document_code_action_async(parameters))
 
 
-def test_fixes_are_offered(vscode):
-    """A safe one is preferred, so that a key press never changes a key."""
+def test_a_safe_fix_is_preferred(vscode):
+    """An editor applies a preferred fix with one key press, so it must not change keys."""
     vscode.show("a.rules", site(_MOVE_TO_B, f"{_TEST_OF_B}  # allow: no-effect"))
-    fix, all_fixes = _actions(vscode)
+    fix, all_fixes = _request_actions(vscode)
     assert (fix.title, fix.kind, fix.is_preferred) == ("remove it", types.CodeActionKind.QuickFix, True)
     assert list(fix.edit.changes) == [vscode.uri("a.rules")]
     assert fix.diagnostics[0].code == "unused-allowance"
@@ -251,14 +251,14 @@ def test_fixes_are_offered(vscode):
 @pytest.mark.parametrize(
     ("kinds", "count"), [(("quickfix",), 1), (("source",), 1), (("source.fixAll",), 1), (("refactor",), 0), (("",), 2)]
 )
-def test_only_the_kinds_that_are_asked_for_are_offered(vscode, kinds, count):
-    """An editor asks for `source.fixAll` when it saves."""
+def test_only_actions_of_the_requested_kinds_are_offered(vscode, kinds, count):
+    """An editor requests `source.fixAll` when it saves."""
     vscode.show("a.rules", site(_MOVE_TO_B, f"{_TEST_OF_B}  # allow: no-effect"))
-    assert len(_actions(vscode, *kinds)) == count
+    assert len(_request_actions(vscode, *kinds)) == count
 
 
-def test_a_file_is_laid_out(vscode):
-    """Formatting edits the lines that change."""
+def test_a_file_is_formatted(vscode):
+    """Formatting edits only the lines that change."""
     vscode.show("a.rules", site(_MOVE_TO_B, f" {_TEST_OF_B}"))
     parameters = types.DocumentFormattingParams(
         vscode.document("a.rules"), types.FormattingOptions(4, insert_spaces=True)
@@ -269,28 +269,28 @@ def test_a_file_is_laid_out(vscode):
     assert vscode.wait(vscode.client.text_document_formatting_async(parameters)) == ()
 
 
-def test_targets_and_rewrites_are_outlined(vscode):
-    """Document symbols, nested."""
+def test_document_symbols_are_targets_with_their_rewrites(vscode):
+    """The symbols of rewrites are children of their target."""
     vscode.show("a.rules", site(_MOVE_TO_B, _TEST_OF_B))
     parameters = types.DocumentSymbolParams(vscode.document("a.rules"))
-    (found,) = vscode.wait(vscode.client.text_document_document_symbol_async(parameters))
-    assert (found.name, [each.name for each in found.children]) == ("site", ["move"])
+    (target,) = vscode.wait(vscode.client.text_document_document_symbol_async(parameters))
+    assert (target.name, [rewrite.name for rewrite in target.children]) == ("site", ["move"])
 
 
-def test_a_lens_shows_the_tests_and_leads_to_one(vscode):
-    """Its command lets the editor show the test."""
+def test_a_lens_counts_the_tests_and_leads_to_one(vscode):
+    """The command of the lens asks the editor to show the test."""
     vscode.show("a.rules", site(_MOVE_TO_B, _TEST_OF_B, 'test "/a/y" -> "/c"'))
     parameters = types.CodeLensParams(vscode.document("a.rules"))
     target, rewrite = vscode.wait(vscode.client.text_document_code_lens_async(parameters))
     assert (target.command.title, rewrite.command.title) == ("1 of 2 tests fails",) * 2
     command = types.ExecuteCommandParams(rewrite.command.command, rewrite.command.arguments)
     vscode.wait(vscode.client.workspace_execute_command_async(command))
-    shown = vscode.client.shown_documents.pop()
-    assert (shown.uri, shown.selection.start) == (vscode.uri("a.rules"), types.Position(3, 4))
+    request = vscode.client.shown_documents.pop()
+    assert (request.uri, request.selection.start) == (vscode.uri("a.rules"), types.Position(3, 4))
 
 
-def test_a_text_that_is_too_large_is_answered_with_nothing(vscode):
-    """It is not read, so that no answer is late; a finding says so."""
+def test_a_text_that_is_too_large_has_no_results(vscode):
+    """The text is not analysed, and a finding reports its size."""
     position = vscode.show("a.rules", "# long\n" * 700_000 + "‸")
     document, client = vscode.document("a.rules"), vscode.client
     vscode.findings("a.rules", "too-large")
@@ -299,5 +299,5 @@ def test_a_text_that_is_too_large_is_answered_with_nothing(vscode):
     assert not vscode.wait(client.text_document_completion_async(types.CompletionParams(document, position)))
     assert not vscode.wait(client.text_document_document_symbol_async(types.DocumentSymbolParams(document)))
     assert not vscode.wait(client.text_document_code_lens_async(types.CodeLensParams(document)))
-    layout = types.DocumentFormattingParams(document, types.FormattingOptions(4, insert_spaces=True))
-    assert not vscode.wait(client.text_document_formatting_async(layout))
+    formatting = types.DocumentFormattingParams(document, types.FormattingOptions(4, insert_spaces=True))
+    assert not vscode.wait(client.text_document_formatting_async(formatting))

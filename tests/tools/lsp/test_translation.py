@@ -25,8 +25,8 @@ TEXTS = st.text(alphabet=st.one_of(st.sampled_from("a\né\r😀\u2028\x0c"), st.
     ],
     ids=str,
 )
-def test_characters_above_the_basic_plane_take_more_than_one_unit(encoding, character):
-    """`/😀é/` before a place counts by the encoding's code units, in both directions."""
+def test_positions_count_code_units_of_the_encoding(encoding, character):
+    """A character beyond the Basic Multilingual Plane takes more than one unit, in both directions."""
     text = 'x\n"/😀é/"'
     lines = Lines(text, PositionCodec(encoding))
     offset = text.index('"', 3)
@@ -35,7 +35,7 @@ def test_characters_above_the_basic_plane_take_more_than_one_unit(encoding, char
 
 
 def test_a_position_within_a_character_is_after_it():
-    """A client that points between the two halves of a surrogate pair gets an offset all the same."""
+    """A position between the two halves of a surrogate pair is the offset after the pair."""
     assert Lines("a😀b", PositionCodec()).offset(types.Position(0, 2)) == 2
 
 
@@ -50,8 +50,8 @@ def test_a_position_within_a_character_is_after_it():
         ("a\x85b", (0, 2)),
     ],
 )
-def test_only_what_the_protocol_calls_a_line_end_ends_a_line(text, position):
-    """CR, LF and both together end a line; Unicode's other separators do not."""
+def test_only_cr_lf_and_both_together_end_a_line(text, position):
+    """Unicode's other line separators end no line in the protocol."""
     assert Lines(text, PositionCodec()).position(text.index("b")) == types.Position(*position)
 
 
@@ -60,14 +60,14 @@ def test_only_what_the_protocol_calls_a_line_end_ends_a_line(text, position):
     [((0, 99), 2), ((7, 0), 7), ((1, 99), 7), ((1, 3), 6)],
     ids=str,
 )
-def test_a_place_beyond_the_text_is_at_its_edge(position, offset):
-    """Beyond a line is the line's end, beyond the text the text's."""
+def test_a_position_beyond_the_text_is_at_its_end(position, offset):
+    """A position beyond a line is at the line's end, and one beyond the last line is at the text's end."""
     assert Lines("ab\r\nc😀d", PositionCodec()).offset(types.Position(*position)) == offset
 
 
 @given(TEXTS, st.sampled_from(types.PositionEncodingKind), st.data())
-def test_there_and_back_is_the_same_place(text, encoding, data):
-    """Every offset but one between CR and LF has a position that leads back to it."""
+def test_the_position_of_any_offset_leads_back_to_it(text, encoding, data):
+    """Only the offset between CR and LF leads to the one before."""
     lines = Lines(text, PositionCodec(encoding))
     offset = data.draw(st.integers(0, len(text)))
     back = lines.offset(lines.position(offset))
@@ -76,7 +76,7 @@ def test_there_and_back_is_the_same_place(text, encoding, data):
 
 
 @given(TEXTS, st.sampled_from(types.PositionEncodingKind), st.integers(0, 50), st.integers(0, 50))
-def test_wherever_a_client_points_there_is_an_offset(text, encoding, line, character):
+def test_any_position_has_an_offset_in_the_text(text, encoding, line, character):
     """No position leads out of the text."""
     assert 0 <= Lines(text, PositionCodec(encoding)).offset(types.Position(line, character)) <= len(text)
 
@@ -97,14 +97,14 @@ def _range(start: tuple[int, int], end: tuple[int, int]) -> types.Range:
         (types.PositionEncodingKind.Utf32, 1, 2),
     ],
 )
-def test_places_are_counted_as_was_agreed(encoding, start, end):
-    """In both directions."""
+def test_ranges_use_the_negotiated_encoding(encoding, start, end):
+    """Positions are translated in both directions."""
     translation = Translation(PositionCodec(encoding))
     assert translation.range(_SPAN) == _range((1, start), (1, end))
     assert translation.offset(_SOURCE, types.Position(1, start)) == _SPAN.start
 
 
-def test_a_file_is_called_what_the_client_calls_it():
+def test_an_open_file_has_the_uri_of_the_client():
     """The URI of a file that is not open is made from the path."""
     translation = Translation(open={"/rules/a b.rules": ("file:///rules/a%20b.rules?x", 7)})
     assert translation.location(_SPAN).uri == "file:///rules/a%20b.rules?x"
@@ -112,50 +112,53 @@ def test_a_file_is_called_what_the_client_calls_it():
     assert uri_of("untitled:Untitled-1") == "untitled:Untitled-1"
 
 
-def test_a_finding_says_all_that_is_known():
-    """Message and help, code, severity, and second places."""
+def test_a_diagnostic_has_all_its_parts():
+    """The diagnostic has message and help, code, severity, tags and related positions."""
     text = site('rewrite a `^/a$` -> "/b"', 'rewrite b `^/a$` -> "/c"', 'test "/a" -> "/b"')
     analysis = analysed(text)
-    (found,) = Translation().diagnostics(analysis.document(NAME).source, analysis.diagnostics_of(NAME))
-    assert (found.code, found.severity) == ("duplicate-rewrite", types.DiagnosticSeverity.Error)
-    assert found.tags == [types.DiagnosticTag.Unnecessary]
-    assert "\n" in found.message
-    assert found.related_information[0].location.uri == NAME
+    (diagnostic,) = Translation().diagnostics(analysis.document(NAME).source, analysis.diagnostics_of(NAME))
+    assert (diagnostic.code, diagnostic.severity) == ("duplicate-rewrite", types.DiagnosticSeverity.Error)
+    assert diagnostic.tags == [types.DiagnosticTag.Unnecessary]
+    assert "\n" in diagnostic.message
+    assert diagnostic.related_information[0].location.uri == NAME
 
 
 @pytest.mark.parametrize(("markdown", "kind"), [(True, "markdown"), (False, "plaintext")])
 def test_an_editor_without_markdown_gets_plain_text(markdown, kind):
-    """The text is readable as it is."""
+    """The text is readable without markup."""
     assert Translation(markdown=markdown).markup("`x`").kind.value == kind
 
 
 @pytest.mark.parametrize(("snippets", "text"), [(True, "go ($1)"), (False, "go")])
-def test_an_editor_without_snippets_gets_the_word(snippets, text):
-    """Places to fill in would be shown as they are."""
-    proposal = Completion("go", types.CompletionItemKind.Keyword, _SPAN, snippet="go ($1)")
-    found = Translation(snippets=snippets).completion(proposal, 3)
-    assert (found.text_edit.new_text, found.sort_text) == (text, "0003")
+def test_an_editor_without_snippets_gets_the_label(snippets, text):
+    """Such an editor would insert the placeholders literally."""
+    completion = Completion("go", types.CompletionItemKind.Keyword, _SPAN, snippet="go ($1)")
+    item = Translation(snippets=snippets).completion(completion, 3)
+    assert (item.text_edit.new_text, item.sort_text) == (text, "0003")
 
 
-def test_a_proposal_may_bring_its_manual_page():
-    """It is shown beside the list."""
-    found = Translation().completion(
+def test_a_completion_may_have_a_manual_page():
+    """The editor shows the page beside the list."""
+    item = Translation().completion(
         Completion("x", types.CompletionItemKind.EnumMember, _SPAN, "a phrase", "a page"), 0
     )
-    assert (found.detail, found.documentation.value) == ("a phrase", "a page")
+    assert (item.detail, item.documentation.value) == ("a phrase", "a page")
 
 
-def test_edits_may_be_of_several_files():
-    """They are grouped by file."""
+def test_edits_of_several_files_are_grouped_by_file():
+    """Each file of a workspace edit has its own edits."""
     edits = [Edit(_SPAN, "y"), Edit(Span(SourceFile("untitled:1", "z"), 0, 1), "")]
-    plain = Translation().workspace_edit(edits)
-    assert {uri: len(each) for uri, each in plain.changes.items()} == {"file:///rules/a%20b.rules": 1, "untitled:1": 1}
+    workspace_edit = Translation().workspace_edit(edits)
+    assert {uri: len(changes) for uri, changes in workspace_edit.changes.items()} == {
+        "file:///rules/a%20b.rules": 1,
+        "untitled:1": 1,
+    }
     assert Translation().edits([]) == []
 
 
 def test_symbols_are_nested():
-    """A module with functions."""
+    """A target is a module that contains its rewrites as functions."""
     (symbol,) = symbols(document('target site { rewrite `^/a$` -> "/b" }'))
-    found = Translation().symbol(symbol)
-    assert (found.kind, found.children[0].kind) == (types.SymbolKind.Module, types.SymbolKind.Function)
-    assert found.children[0].detail == "/b"
+    translated = Translation().symbol(symbol)
+    assert (translated.kind, translated.children[0].kind) == (types.SymbolKind.Module, types.SymbolKind.Function)
+    assert translated.children[0].detail == "/b"
