@@ -1,4 +1,4 @@
-"""Tests of listeners may be coroutines."""
+"""Lets tests be coroutines."""
 
 from coroutines import pytest_pyfunc_call
 

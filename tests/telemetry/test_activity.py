@@ -1,4 +1,4 @@
-"""The activity of processes: requests, hits of rewrites, refused requests, samples."""
+"""Tests of the activity of processes: requests, hits of rewrites, refused requests, samples."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from tornado_proxy.telemetry.metrics import (
 FIRST, SECOND = rule_set('rewrite a `^/a` -> "/x"\nrewrite `^/b` -> "/y"').rewrites
 
 
-def _asked(at=0.0, rewrite=None, path="/a") -> RequestRecord:
+def _request(at=0.0, rewrite=None, path="/a") -> RequestRecord:
     return RequestRecord("id", at, "::1", "GET", "", path, 1, "site", rewrite=rewrite)
 
 
 def _served(rewrite=None, seconds: float = 0.003) -> Served:
-    return Served(_asked(0.0, rewrite), 200, 10, 2, seconds)
+    return Served(_request(0.0, rewrite), 200, 10, 2, seconds)
 
 
 def _refused(status: int, at: float = 0.0, path: str = "/a", reason: str = "why") -> Refused:
-    return Refused(_asked(at, path=path), status, 0, 0, 0.03, reason)
+    return Refused(_request(at, path=path), status, 0, 0, 0.03, reason)
 
 
 class _Process:
-    """A process that counts."""
+    """A process that counts its requests."""
 
     def __init__(self) -> None:
         self.bus, self._metrics = Bus(), RequestMetrics(lambda: 3)
@@ -42,18 +42,18 @@ class _Process:
 
     @property
     def activity(self) -> Activity:
-        """Its activity."""
+        """Returns the activity of the process."""
         return self._metrics.activity()
 
 
 @pytest.fixture
 def process():
-    """A process that has done nothing yet."""
+    """A process without any activity."""
     return _Process()
 
 
 def test_requests_are_counted_by_target_class_and_duration(process):
-    """So are bytes, and the requests in flight."""
+    """A tally of a target has its requests by status class and duration, and the bytes; requests in flight are counted too."""
     for event in (_served(), _served(seconds=0.4), _refused(404), _refused(502)):
         process.bus.emit(event)
     tally = process.activity.targets["site"]
@@ -62,24 +62,24 @@ def test_requests_are_counted_by_target_class_and_duration(process):
     assert process.activity.in_flight == 3
 
 
-def test_a_duration_is_known_to_its_bucket():
-    """A quantile lies between the bounds of its bucket; beyond the last bound it is that bound."""
-    half = Tally(buckets=(0, 0, 10, *[0] * 11))
-    assert half.quantile(0.5) == pytest.approx(0.0175)
+def test_a_quantile_lies_within_its_bucket():
+    """A quantile lies between the bounds of its bucket; beyond the last bound, the quantile is this bound."""
+    tally = Tally(buckets=(0, 0, 10, *[0] * 11))
+    assert tally.quantile(0.5) == pytest.approx(0.0175)
     assert Tally(buckets=(*[0] * 13, 1)).quantile(0.99) == 600
     assert Tally().quantile(0.5) is None
 
 
 def test_the_hits_of_a_rewrite_are_counted_by_its_texts(process):
-    """A request that no rewrite took counts for none; neither name nor place matters."""
+    """A rewrite is identified by its source and its template, and not by its name or number."""
     moved = replace(SECOND, name="moved", number=7)
     for event in (_served(SECOND), _served(moved), _served(FIRST), _served()):
         process.bus.emit(event)
     assert process.activity.hits == {("site", "^/a", "/x"): 1, ("site", "^/b", "/y"): 2}
 
 
-def test_the_rewrites_with_hits_are_bounded(process, monkeypatch):
-    """Edits for years do not grow the counts: those of the rewrite that was hit first go."""
+def test_the_number_of_rewrites_with_hits_is_limited(process, monkeypatch):
+    """At the limit, the hits of the rewrite that was hit first are removed."""
     monkeypatch.setattr(metrics, "MOST_HIT", 1)
     for event in (_served(FIRST), _served(SECOND), _served(SECOND)):
         process.bus.emit(event)
@@ -87,60 +87,62 @@ def test_the_rewrites_with_hits_are_bounded(process, monkeypatch):
 
 
 def test_the_last_refused_requests_of_both_kinds_are_kept(process):
-    """A scanner's many 404s do not hide the 502s, nor the other way round; the oldest comes first."""
+    """Many refusals with 4xx don't remove those with 5xx, nor vice versa; the oldest comes first."""
     process.bus.emit(_refused(502, at=1.0))
     for number in range(50):
         process.bus.emit(_refused(404, at=2.0 + number))
-    found = process.activity.refused
-    assert [each.status for each in found] == [502] + [404] * MOST_REFUSED
-    assert [each.at for each in found][-1] == 51.0
+    refused = process.activity.refused
+    assert [row.status for row in refused] == [502] + [404] * MOST_REFUSED
+    assert [row.at for row in refused][-1] == 51.0
 
 
-def test_the_texts_of_a_refused_request_are_bounded(process):
-    """A path and a reason may be long."""
+def test_the_texts_of_a_refused_request_are_cut(process):
+    """The path and the reason of a refused request are cut after 300 characters."""
     process.bus.emit(_refused(400, path="/" + "a" * 9000, reason="b" * 9000))
-    (only,) = process.activity.refused
-    assert (len(only.path), len(only.reason)) == (300, 300)
+    (row,) = process.activity.refused
+    assert (len(row.path), len(row.reason)) == (300, 300)
 
 
-def test_the_activity_of_processes_adds_up():
-    """Requests, hits, refused requests, and what is under way."""
+def test_the_activity_of_processes_is_added_up():
+    """The sum of two activities has the requests, the hits, the refused requests and the requests in flight of both."""
     first, second = _Process(), _Process()
     first.bus.emit(_served(FIRST))
     second.bus.emit(_served(FIRST))
     second.bus.emit(_refused(404, at=5.0))
-    found = pickle.loads(pickle.dumps(first.activity)) + second.activity
-    assert (found.total.requests, found.in_flight, len(found.refused)) == (3, 6, 1)
-    assert found.hits == {("site", "^/a", "/x"): 2}
+    total = pickle.loads(pickle.dumps(first.activity)) + second.activity
+    assert (total.total.requests, total.in_flight, len(total.refused)) == (3, 6, 1)
+    assert total.hits == {("site", "^/a", "/x"): 2}
 
 
-def _sampled(requests: int, in_flight: int = 0) -> Activity:
+def _sample(requests: int, in_flight: int = 0) -> Activity:
     return Activity({"site": Tally(classes=(0, requests, 0, 0, 0))}, in_flight=in_flight)
 
 
-def test_an_interval_has_what_happened_between_two_samples():
-    """Numbers since the start become those of a few seconds."""
+def test_an_interval_is_the_difference_of_two_samples():
+    """The requests of an interval are those between two samples."""
     history = ActivityHistory()
     for at, requests in ((100.0, 7), (105.0, 17), (110.5, 17)):
-        history.add(at, _sampled(requests, in_flight=2))
+        history.add(at, _sample(requests, in_flight=2))
     intervals = [*history.intervals()]
-    assert [(each.end, each.seconds, each.tally.requests, each.in_flight) for each in intervals] == [
+    assert [
+        (interval.end, interval.seconds, interval.tally.requests, interval.in_flight) for interval in intervals
+    ] == [
         (105.0, 5.0, 10, 2),
         (110.5, 5.5, 0, 2),
     ]
 
 
-def test_samples_are_bounded():
-    """15 minutes of them, and no more."""
+def test_the_number_of_samples_is_limited():
+    """A history keeps the intervals of the last 15 minutes."""
     history = ActivityHistory()
     for number in range(1000):
-        history.add(5.0 * number, _sampled(number))
+        history.add(5.0 * number, _sample(number))
     assert len([*history.intervals()]) == 180
 
 
-def test_a_clock_that_is_set_back_begins_anew():
-    """No interval is negative."""
+def test_a_clock_that_is_set_back_restarts_the_history():
+    """If the clock is set back, older samples are removed, so no interval is negative."""
     history = ActivityHistory()
     for at in (100.0, 105.0, 50.0, 55.0):
-        history.add(at, _sampled(1))
-    assert [each.end for each in history.intervals()] == [55.0]
+        history.add(at, _sample(1))
+    assert [interval.end for interval in history.intervals()] == [55.0]

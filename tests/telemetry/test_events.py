@@ -1,4 +1,4 @@
-"""Events are values, and the bus passes them to every listener."""
+"""Tests of events and of the bus."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ def test_an_event_cannot_be_changed():
 
 
 def test_events_are_compared_by_value():
-    """Two events that say the same are the same."""
-    asked = RequestRecord("r1", 0.0, "::1", "GET", "h", "/a", 1)
-    assert Served(asked, 200, 3, 0, 0.1) == Served(asked, 200, 3, 0, 0.1)
+    """Two events with equal fields are equal."""
+    request = RequestRecord("r1", 0.0, "::1", "GET", "h", "/a", 1)
+    assert Served(request, 200, 3, 0, 0.1) == Served(request, 200, 3, 0, 0.1)
 
 
-def _broken(event):
+def _fail(event):
     message = "the listener is broken"
     raise RuntimeError(message)
 
 
-def test_every_listener_hears_in_order():
-    """Listeners hear an event in the order in which they were added."""
-    heard = []
+def test_listeners_are_called_in_order():
+    """Listeners receive an event in the order in which they were added."""
+    received = []
     bus = Bus()
-    bus.add(lambda event: heard.append(("first", event)), Retired)
-    bus.add(lambda event: heard.append(("second", event)), Retired, SignInTried)
+    bus.add(lambda event: received.append(("first", event)), Retired)
+    bus.add(lambda event: received.append(("second", event)), Retired, SignInTried)
     bus.emit(Retired(3))
-    assert heard == [("first", Retired(3)), ("second", Retired(3))]
+    assert received == [("first", Retired(3)), ("second", Retired(3))]
 
 
-def test_a_failing_listener_stops_no_other(caplog):
-    """What a listener raises is logged, and the next one hears all the same."""
-    heard = []
+def test_a_failing_listener_does_not_stop_the_next(caplog):
+    """An exception of a listener is logged, and the next listener still receives the event."""
+    received = []
     bus = Bus()
-    bus.add(_broken, Retired)
-    bus.add(heard.append, Retired)
+    bus.add(_fail, Retired)
+    bus.add(received.append, Retired)
     bus.emit(Retired(3))
-    assert heard == [Retired(3)]
+    assert received == [Retired(3)]
     assert "a listener failed on `Retired`" in caplog.text
 
 
-def test_a_listener_hears_only_what_it_asked_for():
-    """An event of another kind does not reach it."""
-    heard = []
+def test_a_listener_receives_its_kinds_of_events_only():
+    """A listener doesn't receive an event of another kind."""
+    received = []
     bus = Bus()
-    bus.add(heard.append, SignInTried)
+    bus.add(received.append, SignInTried)
     bus.emit(Retired(3))
-    assert heard == []
+    assert received == []

@@ -1,4 +1,4 @@
-"""The lines of the log: one a request, whatever a client sends."""
+"""Tests of the access log and of the service log."""
 
 from __future__ import annotations
 
@@ -29,35 +29,35 @@ TEXTS = st.text(st.characters(exclude_categories=[]))
 
 
 def test_times_are_in_utc():
-    """To the millisecond, with `Z`."""
+    """A time is written in UTC, to the millisecond, with `Z`."""
     assert moment(1714566896.5) == "2024-05-01T12:34:56.500Z"
 
 
 @given(TEXTS)
-def test_nothing_ends_a_line_or_steers_a_terminal(text):
-    """Whatever a text holds, it is printable."""
+def test_escaped_texts_are_printable(text):
+    """Any text is printable after `harmless` and after `quoted`."""
     assert harmless(text).isprintable()
     assert quoted(text).isprintable()
 
 
 @given(TEXTS)
-def test_a_quoted_text_reads_back(text):
-    """Escapes are JSON's own."""
+def test_a_quoted_text_is_json(text):
+    """A quoted text is a JSON string with the same value."""
     assert json.loads(quoted(text)).encode("utf-16", "surrogatepass") == text.encode("utf-16", "surrogatepass")
 
 
-def test_what_is_printable_stays():
-    """Scripts, quotes and backslashes of a message are as they were."""
+def test_printable_characters_are_kept():
+    """Letters of all scripts, quotes and backslashes of a message are not escaped."""
     assert harmless('größe "日本" \\d+ 😀') == 'größe "日本" \\d+ 😀'
 
 
 def test_values_keep_their_types():
-    """A line of JSON has texts, numbers, truth and nothing."""
+    """A line of JSON has strings, numbers, booleans and null."""
     line = {"a": "\n", "b": 1, "c": 1.5, "d": True, "e": None}
     assert json_line(line) == '{"a": "\\n", "b": 1, "c": 1.5, "d": true, "e": null}'
 
 
-SHORT = """
+SCRIPT = """
 import resource
 import tornado_proxy.telemetry.log as lines
 resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
@@ -66,12 +66,12 @@ print(lines.quoted("a\\U000e0001\\n"))
 
 
 def test_no_file_is_needed_to_write_a_line():
-    """With no descriptor left a line is escaped all the same."""
-    ended = subprocess.run([sys.executable, "-c", SHORT], capture_output=True, text=True, check=True)
-    assert ended.stdout == '"a\\udb40\\udc01\\n"\n'
+    """A text is escaped even if the process can't open another file."""
+    result = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True)
+    assert result.stdout == '"a\\udb40\\udc01\\n"\n'
 
 
-ASKED = RequestRecord(
+REQUEST = RequestRecord(
     "4f2a", 1714566896.5, "127.0.0.1", "GET", "files.test", "/a.txt", 7, "site", "/b.txt", "home", "ann"
 )
 
@@ -88,17 +88,17 @@ def _path_line(path: str, form="text") -> str:
 
 
 def test_a_served_request_is_one_line_of_pairs():
-    """The text form names every field in a fixed order."""
-    assert _line(Served(ASKED, 200, 12, 0, 0.00325)) == (
+    """The text form has every field in a fixed order."""
+    assert _line(Served(REQUEST, 200, 12, 0, 0.00325)) == (
         "time=2024-05-01T12:34:56.500Z id=4f2a client=127.0.0.1 method=GET host=files.test path=/a.txt status=200"
         " sent=12 received=0 ms=3.2 target=site key=/b.txt rule=home user=ann generation=7"
     )
 
 
-def test_a_refusal_shows_the_operator_why():
-    """A refused request's line ends with the reason, quoted where it has spaces."""
-    asked = RequestRecord("4f2a", 0.0, "127.0.0.1", "GET", "", "/..", 7)
-    assert _line(Refused(asked, 400, 90, 0, 0.0, "contains a `.` segment")) == (
+def test_a_refusal_has_its_reason():
+    """The line of a refused request ends with the reason, which is quoted if it contains spaces."""
+    request = RequestRecord("4f2a", 0.0, "127.0.0.1", "GET", "", "/..", 7)
+    assert _line(Refused(request, 400, 90, 0, 0.0, "contains a `.` segment")) == (
         "time=1970-01-01T00:00:00.000Z id=4f2a client=127.0.0.1 method=GET path=/.. status=400"
         ' sent=90 received=0 ms=0.0 generation=7 reason="contains a `.` segment"'
     )
@@ -106,28 +106,28 @@ def test_a_refusal_shows_the_operator_why():
 
 @pytest.mark.parametrize("url", ["https://ann:pASSw@s3.test/b", "http://pASSw@s3.test", "//a:pASSw@h"])
 def test_a_reason_shows_no_user_information(url):
-    """An address in an error of a library is shown without what stands before its host."""
-    line = _line(Refused(ASKED, 502, 0, 0, 0.0, f'Unreachable: could not connect to "{url}"'))
+    """An address in a library's error is logged without its user information."""
+    line = _line(Refused(REQUEST, 502, 0, 0, 0.0, f'Unreachable: could not connect to "{url}"'))
     assert "could not connect to" in line
     assert "pASSw" not in line
 
 
-def test_an_answer_that_broke_off_says_so():
+def test_an_incomplete_answer_is_marked():
     """An incomplete answer has a field of its own."""
-    line = _line(Served(ASKED, 200, 5, 0, 0.0, complete=False, reason="the client went away"))
+    line = _line(Served(REQUEST, 200, 5, 0, 0.0, complete=False, reason="the client went away"))
     assert line.endswith('complete=false reason="the client went away"')
 
 
 def test_the_json_form_is_one_object_a_line():
-    """The JSON form holds the same fields with their types."""
-    line = json.loads(_line(Served(ASKED, 206, 12, 0, 0.00325), "json"))
+    """The JSON form has the same fields, with their types."""
+    line = json.loads(_line(Served(REQUEST, 206, 12, 0, 0.00325), "json"))
     assert (line["status"], line["ms"], line["target"], line["generation"]) == (206, 3.2, "site", 7)
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
 @pytest.mark.parametrize("character", ["\n", "\r", "\x1b", "\x7f", "\x85", "\u2028", "\u202e", "\ud800"])
-def test_no_character_ends_a_line_or_steers_a_terminal(form, character):
-    """Characters that are not printable are escaped."""
+def test_characters_that_are_not_printable_are_escaped(form, character):
+    """A character that would end the line or control a terminal is escaped."""
     line = _path_line(f"/a{character}b", form)
     assert line.isprintable()
     assert f"\\u{ord(character):04x}" in line or json.dumps(character)[1:-1] in line
@@ -142,14 +142,14 @@ def test_a_path_cannot_forge_a_field(path):
 
 
 @pytest.mark.parametrize("path", ["/größe.txt", "/日本.txt", "/😀"])
-def test_scripts_stay_readable(path):
-    """Printable characters of any script are written as they are."""
+def test_letters_of_all_scripts_are_kept(path):
+    """Printable characters of any script are written unchanged."""
     assert f"path={path} " in _path_line(path)
 
 
 @pytest.mark.parametrize("path", ["/a\n\x7f\u2028😀\U000e0001", '/"\\'])
-def test_a_json_line_reads_back(path):
-    """Whatever the path, the JSON line gives it back."""
+def test_a_json_line_has_the_path(path):
+    """Reading a JSON line gives the logged path."""
     assert json.loads(_path_line(path, "json"))["path"] == path
 
 
@@ -162,14 +162,14 @@ def _every_level(caplog):
 
 
 def test_a_defect_is_logged_with_its_traceback(caplog):
-    """A defect's line names the request's id, and the traceback stands below it."""
+    """The message about a defect names the request's ID, followed by the traceback."""
     service_log(Failed(FAILED_REQUEST, ZeroDivisionError("division by zero")))
     assert "request `4f2a` failed" in caplog.text
     assert "ZeroDivisionError: division by zero" in caplog.text
 
 
 def test_a_reload_is_one_line(caplog):
-    """A new generation is told with its size and the time it took."""
+    """A new generation is logged with its number of rewrites and the time of its build."""
     service_log(ReloadReport(ReloadOutcome.LOADED, 8, rewrites=1000, seconds=0.1234))
     assert caplog.messages == ["generation 8 is in force: 1,000 rewrites, built in 0.123 s"]
 
@@ -177,11 +177,11 @@ def test_a_reload_is_one_line(caplog):
 def test_a_refused_edit_names_every_place(caplog):
     """A refused edit is logged with each diagnostic and its place."""
     source = SourceFile("site.rules", "target site {\n  rewrte\n}")
-    mistakes = (
+    diagnostics = (
         Diagnostic("syntax", "`rewrte` is not a statement", Span(source, 16, 22), "did you mean `rewrite`?"),
         Diagnostic("empty", "no rule file"),
     )
-    service_log(ReloadReport(ReloadOutcome.REFUSED, 7, news=mistakes))
+    service_log(ReloadReport(ReloadOutcome.REFUSED, 7, news=diagnostics))
     assert caplog.messages == [
         "an edit was refused: generation 7 stays in force",
         "site.rules:2:3: error[syntax] `rewrte` is not a statement (help: did you mean `rewrite`?)",
@@ -189,31 +189,26 @@ def test_a_refused_edit_names_every_place(caplog):
     ]
 
 
-def test_a_retired_generation_is_for_debugging(caplog):
-    """Retirement is logged at the level `debug`."""
+def test_a_retired_generation_is_logged_for_debugging(caplog):
+    """A retired generation is logged at the level `debug`."""
     service_log(Retired(7))
     assert caplog.records[0].levelno == logging.DEBUG
 
 
-def test_requests_are_the_access_logs(caplog):
-    """A served request writes nothing here."""
+def test_requests_are_not_in_the_service_log(caplog):
+    """A served request writes nothing to the service log."""
     service_log(Served(FAILED_REQUEST, 200, 0, 0, 0.0))
     assert caplog.messages == []
 
 
-@pytest.fixture(autouse=True)
-def _every_level(caplog):
-    caplog.set_level(logging.DEBUG, "tornado_proxy")
-
-
-def test_a_cure_stands_behind_its_fact(caplog):
+def test_a_help_follows_its_message(caplog):
     """A help of several lines is joined to one line."""
     log_diagnostics([Diagnostic("a-code", "a fact", help="a\ncure")])
     assert caplog.messages == ["error[a-code] a fact (help: a cure)"]
 
 
 def test_a_diagnostic_has_fields(caplog):
-    """A form that has fields can show what a diagnostic is made of."""
+    """The record of a diagnostic has its parts as fields, for the JSON form."""
     source = SourceFile("site.rules", "target site {\n  rewrte\n}")
     log_diagnostics((Diagnostic("syntax", "a fact", Span(source, 16, 22), "a\ncure"),))
     assert caplog.records[-1].fields == {
@@ -228,8 +223,8 @@ def test_a_diagnostic_has_fields(caplog):
 
 
 @pytest.mark.parametrize("severity", Severity)
-def test_a_diagnostic_is_logged_as_what_it_is(caplog, severity):
-    """A warning that comes along with the mistake that kept an edit back is logged as a warning."""
+def test_a_diagnostic_is_logged_at_the_level_of_its_severity(caplog, severity):
+    """A warning beside the mistake in a refused edit is logged as a warning."""
     log_diagnostics((Diagnostic("a-code", "a fact", severity=severity),))
     assert caplog.records[-1].levelname.lower() == severity.value
 
@@ -241,19 +236,19 @@ def _raised_from(cause: BaseException) -> BaseException:
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS])
-def test_a_shortage_is_found_behind_what_it_caused(number):
-    """The system's error may be the cause of another."""
+def test_a_shortage_is_found_among_causes(number):
+    """The system's error about a shortage may be the cause of another exception."""
     error = OSError(number, "the system's words")
     assert shortage(error) == shortage(_raised_from(_raised_from(error))) == "the system's words"
 
 
 @pytest.mark.parametrize("error", [None, ValueError("x"), OSError(errno.ENOENT, "x"), _raised_from(KeyError("x"))])
-def test_other_errors_are_none(error):
-    """Any other error is no shortage."""
+def test_other_errors_are_not_shortages(error):
+    """Any other error is not a shortage."""
     assert shortage(error) is None
 
 
-def test_errors_that_caused_each_other_come_to_an_end():
+def test_a_circle_of_causes_is_searched_once():
     """A chain of causes may be a circle."""
     one, other = ValueError("one"), ValueError("other")
     one.__context__, other.__context__ = other, one

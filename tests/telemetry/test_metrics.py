@@ -1,4 +1,4 @@
-"""Metrics: events are counted, and nothing that a client chooses becomes a label."""
+"""Tests of metrics: events are counted, and no text that a client chooses becomes a label."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ from tornado_proxy.telemetry.metrics import MOST_RULES, RequestMetrics
 REWRITE = rule_set('rewrite press `^/a` -> "/x"').rewrites[0]
 
 
-def _asked(method: str = "GET", target: str | None = "site", rule: str | None = None) -> RequestRecord:
+def _request(method: str = "GET", target: str | None = "site", rule: str | None = None) -> RequestRecord:
     rewrite = replace(REWRITE, name=rule) if rule else None
     return RequestRecord("id", 0.0, "127.0.0.1", method, "", "/a", 1, target, rewrite=rewrite)
 
 
 @pytest.fixture
 def registry():
-    """Where metrics are kept."""
+    """A registry of metrics."""
     return CollectorRegistry()
 
 
 @pytest.fixture
-def requests(registry):
-    """Emits events to what counts requests."""
+def emit(registry):
+    """Emits events to the metrics of requests."""
     bus, metrics = Bus(), RequestMetrics()
     metrics.listen(bus)
     registry.register(metrics)
     return bus.emit
 
 
-def test_an_answer_is_counted_with_its_bytes_and_time(registry, requests):
-    """Status, bytes and duration go to the target."""
-    requests(Served(_asked(), 200, sent=7, received=0, seconds=0.5))
+def test_an_answer_is_counted_with_its_bytes_and_time(registry, emit):
+    """A request is counted by status, with its bytes and its duration."""
+    emit(Served(_request(), 200, sent=7, received=0, seconds=0.5))
     labels = {"target": "site", "method": "GET"}
     assert registry.get_sample_value("tornado_proxy_requests_total", {**labels, "status": "200"}) == 1
     assert registry.get_sample_value("tornado_proxy_sent_bytes_total", {"target": "site"}) == 7
@@ -57,68 +57,68 @@ def test_an_answer_is_counted_with_its_bytes_and_time(registry, requests):
     assert registry.get_sample_value("tornado_proxy_request_duration_seconds_sum", seconds) == 0.5
 
 
-def test_a_method_that_a_client_made_up_is_no_label(registry, requests):
-    """Methods that the service does not know are counted together, and so are requests without a target."""
+def test_an_unknown_method_is_not_a_label(registry, emit):
+    """Unknown methods are counted together; requests without a target have an empty label."""
     for method in ("BREW", "STEEP"):
-        requests(Refused(_asked(method, None), 405, sent=0, received=0, seconds=0.1, reason="no"))
+        emit(Refused(_request(method, None), 405, sent=0, received=0, seconds=0.1, reason="no"))
     labels = {"target": "", "method": "other", "status": "405"}
     assert registry.get_sample_value("tornado_proxy_requests_total", labels) == 2
 
 
-def test_the_hits_of_a_rewrite_are_counted(registry, requests):
-    """A request that a rewrite took counts for it."""
-    requests(Served(_asked(rule="press"), 200, sent=0, received=0, seconds=0.1))
+def test_the_hits_of_a_rewrite_are_counted(registry, emit):
+    """A request that a rewrite matched is counted as its hit."""
+    emit(Served(_request(rule="press"), 200, sent=0, received=0, seconds=0.1))
     labels = {"target": "site", "rule": "press"}
     assert registry.get_sample_value("tornado_proxy_rewrite_hits_total", labels) == 1
 
 
-def test_rewrites_beyond_a_bound_are_counted_together(registry, requests):
-    """However many rewrites come and go over the years, the series stay bounded."""
+def test_rewrites_beyond_a_limit_are_counted_together(registry, emit):
+    """The number of series stays limited while rewrites are added and removed."""
     for number in range(MOST_RULES + 5):
-        requests(Served(_asked(rule=f"#{number}"), 200, sent=0, received=0, seconds=0.1))
+        emit(Served(_request(rule=f"#{number}"), 200, sent=0, received=0, seconds=0.1))
     labels = {"target": "site", "rule": "other"}
     assert registry.get_sample_value("tornado_proxy_rewrite_hits_total", labels) == 5
 
 
-def test_calls_to_a_bucket_are_counted_by_outcome(registry, requests):
+def test_calls_to_a_bucket_are_counted_by_outcome(registry, emit):
     """The name of a storage error is the outcome."""
-    requests(S3Called("site", "open", "TimedOut", 5.0))
+    emit(S3Called("site", "open", "TimedOut", 5.0))
     labels = {"target": "site", "call": "open", "outcome": "TimedOut"}
     assert registry.get_sample_value("tornado_proxy_s3_calls_total", labels) == 1
 
 
-def test_sign_ins_are_counted_by_provider_and_outcome(registry, requests):
-    """Each step has series of its own."""
+def test_sign_ins_are_counted_by_provider_and_outcome(registry, emit):
+    """Each step of a sign-in has its own series."""
     for event in [SignInTried("staff", "request", "ok")] * 2 + [SignInTried("id", "callback", "refused")]:
-        requests(event)
-    counted = [
+        emit(event)
+    values = [
         registry.get_sample_value(
             "tornado_proxy_sign_ins_total", dict(zip(("provider", "step", "outcome"), labels, strict=True))
         )
         for labels in (("staff", "request", "ok"), ("id", "callback", "refused"))
     ]
-    assert counted == [2, 1]
+    assert values == [2, 1]
 
 
 @pytest.mark.parametrize(
-    ("outcome", "kind"),
+    ("outcome", "outcome_class"),
     [("ok", "ok"), ("ObjectMissing", "refused"), ("TimedOut", "failed"), ("cancelled", "cancelled")],
 )
-def test_the_times_of_calls_are_distinguished_by_class(registry, requests, outcome, kind):
-    """A time-out does not make the bucket look slow where it answers, nor a missing object make it look fast."""
-    requests(S3Called("site", "open", outcome, 5.0))
-    labels = {"target": "site", "call": "open", "class": kind}
+def test_the_durations_of_calls_are_distinguished_by_class(registry, emit, outcome, outcome_class):
+    """Timeouts and missing objects don't distort the durations of successful calls."""
+    emit(S3Called("site", "open", outcome, 5.0))
+    labels = {"target": "site", "call": "open", "class": outcome_class}
     assert registry.get_sample_value("tornado_proxy_s3_call_duration_seconds_sum", labels) == 5.0
 
 
-def test_every_refusal_of_a_store_is_known():
-    """Each is the name of a storage error."""
+def test_every_error_that_clients_cause_exists():
+    """Each name in the table is the name of a storage error."""
     assert all(hasattr(errors, name) for name in metrics._CAUSED_BY_CLIENTS)
 
 
-def test_defects_and_requests_in_flight_are_shown(registry, requests):
-    """A defect is counted; what is in flight is asked for when somebody wants to know."""
-    requests(Failed(_asked(), ValueError()))
+def test_defects_and_requests_in_flight_are_counted(registry, emit):
+    """Defects are counted as events, and requests in flight are read when metrics are collected."""
+    emit(Failed(_request(), ValueError()))
     other = CollectorRegistry()
     other.register(RequestMetrics(lambda: 2))
     assert registry.get_sample_value("tornado_proxy_defects_total") == 1
@@ -126,7 +126,7 @@ def test_defects_and_requests_in_flight_are_shown(registry, requests):
 
 
 def test_caches_are_counted_by_target():
-    """Results, evictions and bytes of each target that has a cache; without one there is no series."""
+    """A target with a cache has its results, evictions and bytes; a target without a cache has no series."""
     registry = CollectorRegistry()
     caches = {"site": CacheCounts(hit=5, miss=2, revalidated=1, evictions=3, bytes=4096)}
     registry.register(RequestMetrics(caches=caches))
@@ -139,11 +139,11 @@ def test_caches_are_counted_by_target():
     assert registry.get_sample_value("tornado_proxy_cache_bytes", {"target": "site"}) == 4096
 
 
-def test_the_requests_of_processes_are_added_up(registry, requests):
-    """Numbers and histograms of two processes are one view."""
-    requests(Served(_asked(), 200, sent=7, received=0, seconds=0.5))
+def test_the_requests_of_processes_are_added_up(registry, emit):
+    """Counters and histograms of two processes are added up."""
+    emit(Served(_request(), 200, sent=7, received=0, seconds=0.5))
     counts = pickle.loads(pickle.dumps([*registry.collect()]))
     samples = [sample for metric in added((*counts, *counts)) for sample in metric.samples]
-    sums = {(each.name, each.labels.get("le")): each.value for each in samples}
+    sums = {(sample.name, sample.labels.get("le")): sample.value for sample in samples}
     assert sums["tornado_proxy_sent_bytes_total", None] == 14
     assert sums["tornado_proxy_request_duration_seconds_bucket", "0.5"] == 2

@@ -14,27 +14,27 @@ PARENT = ("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0
 NOT_SAMPLED = ("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00")
 
 
-def _record(**more):
-    return RequestRecord("id", 1000.0, "192.0.2.1", "GET", "files.test", "/a", 1, "site", **more)
+def _record(**fields):
+    return RequestRecord("id", 1000.0, "192.0.2.1", "GET", "files.test", "/a", 1, "site", **fields)
 
 
 def _spans(*events, **settings):
-    """The spans of events that are told in one task, by name."""
-    kept, bus = export.InMemorySpanExporter(), Bus()
-    tracer = RequestTracer(Tracing("http://x/", **settings), kept)
+    """Returns the spans of events that are emitted in one task, by name."""
+    exporter, bus = export.InMemorySpanExporter(), Bus()
+    tracer = RequestTracer(Tracing("http://x/", **settings), exporter)
     tracer.listen(bus)
 
-    async def tell():
+    async def emit_events():
         for event in events:
             bus.emit(event)
 
-    asyncio.run(tell())
+    asyncio.run(emit_events())
     tracer.close()
-    return {each.name: each for each in kept.get_finished_spans()}
+    return {span.name: span for span in exporter.get_finished_spans()}
 
 
 def test_a_request_is_a_span_with_its_rewrite_and_its_calls():
-    """All belong to one trace, and lie in the time of the request."""
+    """The spans of a rewrite and of calls to S3 are children of the request's span, within its time."""
     spans = _spans(S3Called("site", "open", "ok", 0.5), Served(_record(rule="press", key="/b"), 200, 5, 0, 2.0))
     request = spans["GET"]
     assert {*spans} == {"GET", "rewrite", "s3 open"}
@@ -45,29 +45,29 @@ def test_a_request_is_a_span_with_its_rewrite_and_its_calls():
     assert request.resource.attributes["service.name"] == "tornado-proxy"
 
 
-def test_a_trace_that_comes_in_goes_on():
-    """The parent is the span that `traceparent` names, and decides whether it is sampled."""
+def test_an_incoming_trace_is_continued():
+    """The span that `traceparent` names is the parent, and decides whether the request is sampled."""
     span = _spans(Served(_record(trace_context=(PARENT,)), 200, 5, 0, 2.0))["GET"]
     assert f"{span.context.trace_id:032x}" == "0af7651916cd43dd8448eb211c80319c"
     assert f"{span.parent.span_id:016x}" == "b7ad6b7169203331"
     assert _spans(Served(_record(trace_context=(NOT_SAMPLED,)), 200, 5, 0, 2.0)) == {}
 
 
-def test_only_some_requests_are_traced():
-    """None of a hundred."""
+def test_a_request_that_is_not_sampled_has_no_span():
+    """With `sampledPercent` 0 no request is traced."""
     assert _spans(Served(_record(), 200, 5, 0, 2.0), sampled_percent=0) == {}
 
 
 @pytest.mark.parametrize(("status", "failed"), [(404, False), (502, True)])
-def test_a_fault_of_the_server_marks_the_span(status, failed):
-    """Not one of the client."""
+def test_a_server_error_marks_the_span(status, failed):
+    """A 5xx marks the span as an error, and a 4xx doesn't."""
     span = _spans(Refused(_record(), status, 5, 0, 2.0, "why"))["GET"]
     assert (span.status.status_code.name == "ERROR") is failed
 
 
 def test_calls_belong_to_the_request_that_made_them():
-    """A second request on the same task has only its own."""
-    told = S3Called("site", "head", "ok", 0.1), Served(_record(), 200, 5, 0, 2.0)
-    again = _spans(*told, Served(_record(rule="x"), 200, 5, 0, 2.0))
-    assert again["rewrite"].parent.span_id == again["GET"].context.span_id
-    assert again["s3 head"].parent.span_id != again["GET"].context.span_id
+    """A second request in the same task has its own calls only."""
+    first_request = S3Called("site", "head", "ok", 0.1), Served(_record(), 200, 5, 0, 2.0)
+    spans = _spans(*first_request, Served(_record(rule="x"), 200, 5, 0, 2.0))
+    assert spans["rewrite"].parent.span_id == spans["GET"].context.span_id
+    assert spans["s3 head"].parent.span_id != spans["GET"].context.span_id

@@ -15,21 +15,21 @@ BODY = {"action": "GET", "target": {"name": "site"}}
 HOOK = Webhook("http://hooks.example/", headers=(("h1", "v1"),), secret_headers=(("Authorization", Secret("x", "s3")),))
 
 
-class _World:
-    """A receiver that answers what it is told, and notes the calls and the waits between them."""
+class _Receiver:
+    """A receiver with scripted answers that records the calls, the waits between them and the events."""
 
     def __init__(self, *answers: int | OSError, **options: int) -> None:
         self.answers = [*answers]
         self.calls = []
         self.waits = []
         self.events = []
-        self.held = asyncio.Event()
-        self.held.set()
+        self.released = asyncio.Event()
+        self.released.set()
         self.caller = WebhookCaller(self._fetch, self.events.append, self._sleep, **options)
 
-    async def _fetch(self, wanted):
-        self.calls.append(wanted)
-        await self.held.wait()
+    async def _fetch(self, request):
+        self.calls.append(request)
+        await self.released.wait()
         answer = self.answers.pop(0) if self.answers else 200
         if isinstance(answer, OSError):
             raise answer
@@ -44,21 +44,21 @@ class _World:
 
 
 async def test_a_webhook_gets_the_body_and_its_headers():
-    """As JSON, by its method, with secrets."""
-    world = _World()
-    await world.call(HOOK)
-    (call,) = world.calls
+    """A webhook gets JSON with its method, its headers and its secret headers."""
+    receiver = _Receiver()
+    await receiver.call(HOOK)
+    (call,) = receiver.calls
     assert (call.method, call.url, call.timeout, json.loads(call.body)) == ("POST", "http://hooks.example/", 10.0, BODY)
     assert call.headers == {"h1": "v1", "Authorization": "s3", "Content-Type": "application/json"}
-    assert world.events == [WebhookCalled("site", "GET", "ok")]
+    assert receiver.events == [WebhookCalled("site", "GET", "ok")]
 
 
 async def test_webhooks_of_an_event_are_called_in_order():
-    """Even if the first fails."""
-    world = _World(400)
-    await world.call(Webhook("http://a/"), Webhook("http://b/"))
-    assert [each.url for each in world.calls] == ["http://a/", "http://b/"]
-    assert [each.outcome for each in world.events] == ["failed", "ok"]
+    """The webhooks of an event are called in order, even if the first one fails."""
+    receiver = _Receiver(400)
+    await receiver.call(Webhook("http://a/"), Webhook("http://b/"))
+    assert [call.url for call in receiver.calls] == ["http://a/", "http://b/"]
+    assert [event.outcome for event in receiver.events] == ["failed", "ok"]
 
 
 @pytest.mark.parametrize(
@@ -72,59 +72,59 @@ async def test_webhooks_of_an_event_are_called_in_order():
     ],
 )
 async def test_a_call_that_may_succeed_later_is_repeated(answers, calls, outcome):
-    """Not one that the receiver refused, and no redirect is followed."""
-    world = _World(*answers)
-    await world.call(Webhook("http://a/", retry_count=3))
-    assert (len(world.calls), world.events) == (calls, [WebhookCalled("site", "GET", outcome)])
+    """A call is repeated after a network error, 429 and 5xx; a refused call is not, and redirects are not followed."""
+    receiver = _Receiver(*answers)
+    await receiver.call(Webhook("http://a/", retry_count=3))
+    assert (len(receiver.calls), receiver.events) == (calls, [WebhookCalled("site", "GET", outcome)])
 
 
-async def test_waits_grow_up_to_the_longest():
-    """Each is between half and all of its time."""
-    world = _World(*[500] * 6)
-    await world.call(Webhook("http://a/", retry_count=5, default_wait_time=1, max_wait_time=5))
-    assert all(most / 2 <= wait <= most for wait, most in zip(world.waits, [1, 2, 4, 5, 5], strict=True))
+async def test_waits_double_up_to_a_limit():
+    """Each wait doubles up to the longest, and lasts between half of its time and all of it."""
+    receiver = _Receiver(*[500] * 6)
+    await receiver.call(Webhook("http://a/", retry_count=5, default_wait_time=1, max_wait_time=5))
+    assert all(longest / 2 <= wait <= longest for wait, longest in zip(receiver.waits, [1, 2, 4, 5, 5], strict=True))
 
 
-async def test_a_full_queue_drops():
-    """What cannot be kept is counted, and nobody waits."""
-    world = _World(most_queued=1)
-    world.held.clear()
+async def test_a_full_queue_drops_calls():
+    """Calls beyond the limit of the queue are dropped and counted, without waiting."""
+    receiver = _Receiver(most_queued=1)
+    receiver.released.clear()
     for _ in range(WORKERS):
-        world.caller.queue(ObjectUsed((HOOK,), "site", "GET", BODY))
+        receiver.caller.queue(ObjectUsed((HOOK,), "site", "GET", BODY))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
     for _ in range(3):
-        world.caller.queue(ObjectUsed((HOOK, HOOK), "site", "GET", BODY))
-    assert world.events == [WebhookCalled("site", "GET", "dropped")] * 4
-    world.held.set()
-    await world.caller.close(5)
-    assert len(world.calls) == WORKERS + 2
+        receiver.caller.queue(ObjectUsed((HOOK, HOOK), "site", "GET", BODY))
+    assert receiver.events == [WebhookCalled("site", "GET", "dropped")] * 4
+    receiver.released.set()
+    await receiver.caller.close(5)
+    assert len(receiver.calls) == WORKERS + 2
 
 
-async def test_the_end_waits_only_so_long():
-    """A receiver that hangs does not delay the end."""
-    world = _World()
-    world.held.clear()
-    world.caller.queue(ObjectUsed((HOOK,), "site", "GET", BODY))
-    await world.caller.close(0.01)
-    assert world.events == []
+async def test_closing_waits_for_a_limited_time():
+    """A receiver that hangs doesn't delay the end of the service."""
+    receiver = _Receiver()
+    receiver.released.clear()
+    receiver.caller.queue(ObjectUsed((HOOK,), "site", "GET", BODY))
+    await receiver.caller.close(0.01)
+    assert receiver.events == []
 
 
-async def test_a_defect_stops_no_worker():
-    """The next event is worked on."""
-    world = _World(RuntimeError("boom"))
-    world.answers = []
-    boom = ObjectUsed((HOOK,), "site", "GET", {"x": object()})
+async def test_a_defect_does_not_stop_a_worker():
+    """After an event that can't be sent, a worker calls the next webhook."""
+    receiver = _Receiver(RuntimeError("boom"))
+    receiver.answers = []
+    invalid_event = ObjectUsed((HOOK,), "site", "GET", {"x": object()})
     for _ in range(WORKERS):
-        world.caller.queue(boom)
-    await world.call(HOOK)
-    assert world.events == [WebhookCalled("site", "GET", "ok")]
+        receiver.caller.queue(invalid_event)
+    await receiver.call(HOOK)
+    assert receiver.events == [WebhookCalled("site", "GET", "ok")]
 
 
-async def test_events_of_a_bus_are_called():
-    """The caller listens to what was done with objects."""
-    world, bus = _World(), Bus()
-    world.caller.listen(bus)
+async def test_a_caller_listens_to_a_bus():
+    """A caller listens to events about used objects."""
+    receiver, bus = _Receiver(), Bus()
+    receiver.caller.listen(bus)
     bus.emit(ObjectUsed((HOOK,), "site", "GET", BODY))
-    await world.caller.close(5)
-    assert len(world.calls) == 1
+    await receiver.caller.close(5)
+    assert len(receiver.calls) == 1
