@@ -127,7 +127,7 @@ async def test_a_queued_connection_is_served():
 
 
 async def test_the_queue_of_a_shared_socket_is_left():
-    """If another process shares the socket, this process serves the queued connections."""
+    """If another process shares the socket, that process serves the queued connections."""
     async with serve({"a": b"x"}) as site, serve({"a": b"y"}) as next_site:
         with socket.create_server(("127.0.0.1", 0)) as shared, closing(shared.dup()) as copy:
             shared.setblocking(False)

@@ -1,4 +1,4 @@
-"""Caches drop objects: after a purge, and after a write."""
+"""Caches drop objects after a purge and after a write."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tornado_proxy.service.generations import forget_written, purge
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.telemetry.events import ObjectWritten
 
-# Two targets of one bucket, one of a bucket of the same name elsewhere, and one without a cache.
+# Two targets of one bucket, one of a bucket of the same name at another endpoint, and one without a cache.
 TARGETS = (
     Target("public", bucket=Bucket("files"), cache=ObjectCache()),
     Target("private", bucket=Bucket("files", prefix="p/"), cache=ObjectCache()),
@@ -26,37 +26,37 @@ TARGETS = (
 
 @pytest.fixture
 def parts():
-    """A generation of these targets, in each of whose caches are the objects `a` and `p/a`."""
+    """The parts of a generation with these targets, whose caches contain the objects `a` and `p/a`."""
     stores = {target.name: in_memory() for target in TARGETS}
-    for world in stores.values():
-        world.add("a", b"x")
-        world.add("p/a", b"x")
+    for bucket in stores.values():
+        bucket.add("a", b"x")
+        bucket.add("p/a", b"x")
     cached = {
         target.name: CachingStore(stores[target.name].store, target.cache, CacheCounts())
         if target.cache
         else stores[target.name].store
         for target in TARGETS
     }
-    made = Parts(
+    result = Parts(
         Settings(targets=TARGETS), Mounts(()), Pages(), {name: Shared(store) for name, store in cached.items()}
     )
-    asyncio.run(_read(made))
-    return made
+    asyncio.run(_fill_caches(result))
+    return result
 
 
-async def _read(parts):
+async def _fill_caches(parts):
     for shared in parts.stores.values():
         for key in ("a", "p/a"):
             await body_of(shared.store, key)
 
 
-def _left(parts):
-    """Purges all caches; returns the number of objects by target."""
+def _remaining(parts):
+    """Purge all caches and return the number of objects that each contained."""
     return {name: shared.store.purge("") for name, shared in parts.stores.items() if name != "bare"}
 
 
 @pytest.mark.parametrize(
-    ("order", "number", "left"),
+    ("filters", "number", "remaining"),
     [
         ((None, ""), 6, (0, 0, 0)),
         (("public", ""), 2, (0, 2, 2)),
@@ -65,25 +65,25 @@ def _left(parts):
         (("bare", ""), 0, (2, 2, 2)),
     ],
 )
-def test_a_purge_reaches_the_caches_that_it_names(parts, order, number, left):
-    """A target and a prefix of object keys; without them, all."""
-    assert purge(parts, *order) == number
-    assert tuple(_left(parts).values()) == left
+def test_a_purge_can_name_target_and_prefix(parts, filters, number, remaining):
+    """A target and a prefix restrict a purge; without them, all objects are dropped."""
+    assert purge(parts, *filters) == number
+    assert tuple(_remaining(parts).values()) == remaining
 
 
 @pytest.mark.parametrize("target", ["public", "private", "bare"])
-def test_a_write_reaches_all_caches_of_its_bucket(parts, target):
+def test_a_write_drops_the_object_from_all_caches(parts, target):
     """All targets of the bucket drop the object, even if a target without a cache wrote it."""
     assert forget_written(parts, ObjectWritten(target, "a"))
-    assert _left(parts) == {"public": 1, "private": 1, "elsewhere": 2}
+    assert _remaining(parts) == {"public": 1, "private": 1, "elsewhere": 2}
 
 
-def test_a_bucket_elsewhere_is_another(parts):
-    """A bucket of the same name at another endpoint keeps its objects."""
+def test_a_write_is_for_one_endpoint(parts):
+    """A bucket of the same name at another endpoint keeps its cached objects."""
     assert forget_written(parts, ObjectWritten("elsewhere", "a"))
-    assert _left(parts) == {"public": 2, "private": 2, "elsewhere": 1}
+    assert _remaining(parts) == {"public": 2, "private": 2, "elsewhere": 1}
 
 
-def test_a_target_that_is_gone_has_no_caches(parts):
-    """A write of a request that an earlier generation answers reaches nothing here, and breaks nothing."""
+def test_a_write_to_a_removed_target_is_ignored(parts):
+    """A write by a request of an earlier generation drops nothing if its target no longer exists."""
     assert not forget_written(parts, ObjectWritten("removed", "a"))

@@ -1,4 +1,4 @@
-"""The lines about what a reload changed."""
+"""Reports of the changes of a reload."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ THREE = 'rewrite a `^/a$` -> "/1"\nrewrite b `^/b$` -> "/2"\nrewrite `^/c$` -> "
 
 
 @pytest.mark.parametrize(
-    ("after", "said"),
+    ("statements", "expected"),
     [
         (THREE, []),
         (THREE + '\nrewrite `^/d$` -> "/4"', ["added: `#4` (rules/site.rules:5)"]),
@@ -29,16 +29,16 @@ THREE = 'rewrite a `^/a$` -> "/1"\nrewrite b `^/b$` -> "/2"\nrewrite `^/c$` -> "
         ),
     ],
 )
-def test_rewrites_are_named_by_what_became_of_them(tmp_path, after, said):
-    """A rewrite is known by its name or its source, and found by its place."""
+def test_rewrites_are_added_removed_or_changed(tmp_path, statements, expected):
+    """A rewrite is identified by its name or its source, and reported with its place."""
     files = Files.create(tmp_path, site=THREE)
     before = files.load()
-    files.write(after)
-    assert list(changes(before, files.load())) == [f"target `site`: rewrites {line}" for line in said]
+    files.write(statements)
+    assert list(changes(before, files.load())) == [f"target `site`: rewrites {line}" for line in expected]
 
 
-def test_another_order_of_rewrites_is_a_change(tmp_path):
-    """The first source that matches decides, so that the order is reported."""
+def test_the_order_of_rewrites_is_reported(tmp_path):
+    """A new order is a change, since the first matching source decides."""
     files = Files.create(tmp_path, site=THREE)
     before = files.load()
     files.write("\n".join(reversed(THREE.splitlines())))
@@ -46,7 +46,7 @@ def test_another_order_of_rewrites_is_a_change(tmp_path):
 
 
 def test_equal_rewrites_are_paired_in_order(tmp_path):
-    """One more rewrite with the same source is one that was added."""
+    """A third rewrite with the same source is reported as one addition."""
     same = 'rewrite `^/a$` -> "/1"'
     files = Files.create(tmp_path, site=f"{same}\n{same}")
     before = files.load()
@@ -54,8 +54,8 @@ def test_equal_rewrites_are_paired_in_order(tmp_path):
     assert list(changes(before, files.load())) == ["target `site`: rewrites added: `#3` (rules/site.rules:4)"]
 
 
-def test_of_many_rewrites_the_first_are_named(tmp_path):
-    """Five of a kind are named, and the others counted."""
+def test_many_rewrites_are_shortened(tmp_path):
+    """Five rewrites are named, and the others are counted."""
     files = Files.create(tmp_path)
     before = files.load()
     files.write("\n".join(f'rewrite r{number} `^/{number}$` -> "/x"' for number in range(100)))
@@ -68,7 +68,7 @@ ACTIONS = "actions: {PUT: {enabled: true, config: {maxSize: 1MiB}}}\n    mount:"
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "expected"),
     [
         ("path: [/]", "path: [/m], host: h", ["target `site` changed: mount.host, mount.path"]),
         ("some-bucket", "other-bucket", ["target `site` changed: bucket.name"]),
@@ -95,17 +95,17 @@ ACTIONS = "actions: {PUT: {enabled: true, config: {maxSize: 1MiB}}}\n    mount:"
         ("rules:", "authProviders: {basic: {staff: {realm: Staff}}}\nrules:", ["changed: authProviders.basic"]),
     ],
 )
-def test_settings_say_what_is_different(tmp_path, old, new, said):
-    """Each option that differs is named, with its target where it belongs to one."""
+def test_changed_options_are_named(tmp_path, old, new, expected):
+    """Each changed option is named, with its target if it belongs to one."""
     files = Files.create(tmp_path)
     before = files.load()
     files.configure(CONFIGURATION.replace(old, new, 1))
     after = files.load()
-    assert list(changes(before, after)) == said
+    assert list(changes(before, after)) == expected
 
 
-def test_no_secret_is_shown(tmp_path):
-    """A changed key or password is reported by its name only."""
+def test_no_secret_is_reported(tmp_path):
+    """A changed key or password is reported only by its name."""
     staff = "authProviders: {basic: {staff: {realm: Staff}}}\nrules:"
     team = "resources: [{path: /**, provider: staff, basic: {credentials: [{user: ann, password: {value: OLDpass1}}]}}]\n    mount:"
     text = CONFIGURATION.replace("rules:", staff).replace("mount:", team)
@@ -119,8 +119,8 @@ def test_no_secret_is_shown(tmp_path):
     ]
 
 
-def test_targets_come_and_go(tmp_path):
-    """A target that is renamed is one removed and one added."""
+def test_a_renamed_target_is_removed_and_added(tmp_path):
+    """A new name is reported as one removed and one added target."""
     files = Files.create(tmp_path)
     before = files.load()
     files.configure(CONFIGURATION.replace("  site:", "  other:"))
@@ -128,8 +128,8 @@ def test_targets_come_and_go(tmp_path):
     assert list(changes(before, files.load())) == ["targets removed: `site`", "target `other` added: 0 rewrites"]
 
 
-def test_the_order_of_targets_counts(tmp_path):
-    """Of two targets on one mount the first answers, so a new order is reported."""
+def test_the_order_of_targets_is_reported(tmp_path):
+    """A new order is a change, since the first of two targets on a mount answers."""
     site = CONFIGURATION[CONFIGURATION.index("  site:") :]
     other = site.replace("site:", "other:").replace("[/]", "[/o]")
     files = Files.create(tmp_path)
@@ -140,8 +140,8 @@ def test_the_order_of_targets_counts(tmp_path):
     assert list(changes(before, files.load())) == ["the order of the targets changed"]
 
 
-def test_listeners_and_threads_are_fixed_at_start(tmp_path):
-    """Options that need a restart keep their values, and are reported."""
+def test_some_sections_are_fixed_at_start(tmp_path):
+    """Sections that need a restart keep their values and are reported."""
     files = Files.create(tmp_path)
     running = files.load().settings
     files.configure(

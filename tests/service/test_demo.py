@@ -1,4 +1,4 @@
-"""The demo's objects, and the S3 that holds them."""
+"""The objects of the demo, and the S3 that serves them."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from tornado_proxy.config.server import Listener
 from tornado_proxy.service.demo import BUCKET, open_demo_sockets, sample_objects, sample_s3
 
 
-def test_the_samples_show_what_listings_must_cope_with():
-    """There are more nightly builds than a page of the demo holds, and names that need escaping."""
+def test_the_samples_include_difficult_listings():
+    """There are several pages of nightly builds, and names that need escaping."""
     keys = [sample.key for sample in sample_objects()]
     assert len([key for key in keys if key.startswith("releases/nightly/")]) > 200
     assert {"releases/odd names/100% sure.txt", "releases/odd names/a+b.txt"} <= set(keys)
 
 
-def test_releases_are_kept_longer_than_pages():
-    """A release never changes under its key; a page may."""
-    kept = {sample.key: sample.cache_control for sample in sample_objects()}
-    assert kept["releases/2.1.0/tool.tar.gz"] == "max-age=86400, immutable"
-    assert kept["site/index.html"] == "max-age=60"
+def test_releases_are_cached_longer_than_pages():
+    """A release never changes under its key, but a page can."""
+    cache_controls = {sample.key: sample.cache_control for sample in sample_objects()}
+    assert cache_controls["releases/2.1.0/tool.tar.gz"] == "max-age=86400, immutable"
+    assert cache_controls["site/index.html"] == "max-age=60"
 
 
-def test_every_sample_has_a_type_that_a_browser_shows():
-    """Pages, styles and pictures have their own types."""
+def test_samples_have_content_types():
+    """Pages, style sheets and pictures have the content types that browsers need."""
     types = {sample.key: sample.content_type for sample in sample_objects()}
     assert types["site/index.html"] == "text/html; charset=utf-8"
     assert types["site/assets/site.css"] == "text/css; charset=utf-8"
@@ -33,15 +33,15 @@ def test_every_sample_has_a_type_that_a_browser_shows():
 
 
 def test_the_sample_s3_answers_with_the_objects():
-    """The in-process S3 holds the samples under their keys."""
+    """The S3 in the process has the samples under their keys."""
     with sample_s3() as endpoint:
         bucket = Bucket(endpoint, BUCKET)
         assert bucket.get("team/shared/agenda.txt").startswith(b"Agenda")
         bucket.client.close()
 
 
-def test_a_port_that_is_taken_is_replaced_by_a_free_one():
-    """A newcomer whose port 8080 is in use sees the demo all the same."""
+def test_a_used_port_is_replaced_by_a_free_one():
+    """If the port of the demo is in use, another one is chosen."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         sockets = open_demo_sockets(Listener("127.0.0.1", port))

@@ -17,8 +17,8 @@ from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.telemetry.events import Retired
 
 
-class _Closing(MemoryStore):
-    """A store that remembers whether it was closed, and may fail at it."""
+class _ClosableStore(MemoryStore):
+    """A store that records its closing, and can fail while it is closed."""
 
     def __init__(self, error: Exception | None = None) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class _Closing(MemoryStore):
 
 
 def _parts(store):
-    # In a holder of its own: the generation that the helper makes holds its store too.
+    # The store needs a `Shared` of its own, since the generation of the helper holds its store too.
     return replace(generation(store).parts, stores={"site": Shared(store)})
 
 
@@ -40,11 +40,11 @@ def _run(story):
     return asyncio.run(asyncio.wait_for(story(), 10))
 
 
-def test_a_swap_closes_what_only_the_old_one_held():
-    """If no request holds it, its store is closed, and an event says so."""
+def test_a_swap_closes_the_old_store():
+    """Without requests, the store of the old generation is closed and an event is emitted."""
 
     async def story():
-        first, second, retired = _Closing(), _Closing(), asyncio.Event()
+        first, second, retired = _ClosableStore(), _ClosableStore(), asyncio.Event()
         holder = GenerationHolder(_parts(first), lambda event: retired.set() if event == Retired(1) else None)
         holder.swap(_parts(second), 2)
         await retired.wait()
@@ -57,13 +57,13 @@ def test_a_swap_closes_what_only_the_old_one_held():
 
 
 def test_a_request_keeps_its_generation_open():
-    """The old store stays until the last request has left."""
+    """The old store stays open until the last request of its generation ends."""
 
     async def story():
-        first = _Closing()
+        first = _ClosableStore()
         holder = GenerationHolder(_parts(first), lambda _event: None)
         with holder.current:
-            holder.swap(_parts(_Closing()), 2)
+            holder.swap(_parts(_ClosableStore()), 2)
             await asyncio.sleep(0)
             assert (first.closed, holder.retiring) == (False, 1)
         await holder.close()
@@ -72,19 +72,19 @@ def test_a_request_keeps_its_generation_open():
     _run(story)
 
 
-def test_a_store_that_cannot_be_closed_holds_nothing_up():
-    """A failure is logged, and the generation has retired all the same."""
+def test_a_failing_close_does_not_block_retirement():
+    """If a store cannot be closed, its generation is retired anyway."""
 
     async def story():
         events = []
-        holder = GenerationHolder(_parts(_Closing(OSError("stuck"))), events.append)
+        holder = GenerationHolder(_parts(_ClosableStore(OSError("stuck"))), events.append)
         await holder.close()
         assert events == [Retired(1)]
 
     _run(story)
 
 
-CONFIGURED = """
+CONFIGURATION = """
 authProviders:
   basic: {staff: {realm: staff}}
   oidc:
@@ -100,7 +100,7 @@ targets:
 
 
 class _Builder:
-    """Builds generations from the text of a configuration, each from the one before."""
+    """A builder of generations from texts, each with the parts of the previous one."""
 
     def __init__(self, folder) -> None:
         self._config = folder / "proxy.yaml"
@@ -111,7 +111,7 @@ class _Builder:
         """The parts of the next generation."""
         self._config.write_text(text)
         loaded = compile_snapshot(read_snapshot(self._config, {}))
-        assert loaded.settings is not None, [each.message for each in loaded.diagnostics]
+        assert loaded.settings is not None, [diagnostic.message for diagnostic in loaded.diagnostics]
         self._builder = self._builder or GenerationBuilder(loaded.settings, lambda _: None)
         self.parts = self._builder.build(loaded, self.parts)
         return self.parts
@@ -123,56 +123,56 @@ def builder(tmp_path):
     return _Builder(tmp_path)
 
 
-def test_the_store_of_an_unchanged_bucket_is_taken_over(builder):
-    """With its connections; a bucket that changed gets a new store."""
-    first = builder.build(CONFIGURED)
-    second = builder.build(CONFIGURED.replace("other-bucket", "another-bucket"))
+def test_the_store_of_an_unchanged_bucket_is_reused(builder):
+    """An unchanged bucket keeps its store with its connections; a changed one gets a new store."""
+    first = builder.build(CONFIGURATION)
+    second = builder.build(CONFIGURATION.replace("other-bucket", "another-bucket"))
     assert second.stores["site"] is first.stores["site"]
     assert second.stores["other"] is not first.stores["other"]
 
 
-def test_a_cache_that_is_turned_on_gets_a_store(builder):
-    """The store of the target is made anew, although its bucket is unchanged."""
-    first = builder.build(CONFIGURED)
-    second = builder.build(CONFIGURED.replace("  other:", "    cache: {maxAge: 10s}\n  other:"))
+def test_a_new_cache_gets_a_new_store(builder):
+    """A target with a new cache gets a new store, even if its bucket is unchanged."""
+    first = builder.build(CONFIGURATION)
+    second = builder.build(CONFIGURATION.replace("  other:", "    cache: {maxAge: 10s}\n  other:"))
     assert isinstance(second.stores["site"].store, CachingStore)
     assert second.stores["other"] is first.stores["other"]
 
 
-def test_a_provider_that_did_not_change_keeps_what_it_knows(builder):
-    """Of its issuer, for one; one that changed begins anew, even where others stay."""
-    first = builder.build(CONFIGURED)
-    second = builder.build(CONFIGURED.replace("/other/", "/elsewhere/"))
-    third = builder.build(CONFIGURED.replace("clientID: me", "clientID: you"))
+def test_an_unchanged_provider_is_reused(builder):
+    """An unchanged provider keeps its state, and a changed one is made again."""
+    first = builder.build(CONFIGURATION)
+    second = builder.build(CONFIGURATION.replace("/other/", "/elsewhere/"))
+    third = builder.build(CONFIGURATION.replace("clientID: me", "clientID: you"))
     assert second.authenticators["people"] is first.authenticators["people"]
     assert third.authenticators["people"] is not first.authenticators["people"]
-    assert builder.build(CONFIGURED.replace("clientID: me", "clientID: you")).authenticators is third.authenticators
+    assert builder.build(CONFIGURATION.replace("clientID: me", "clientID: you")).authenticators is third.authenticators
 
 
-def test_the_target_of_an_unchanged_configuration_keeps_its_access(builder):
-    """An unchanged configuration makes no new parts."""
-    first = builder.build(CONFIGURED)
-    assert builder.build(CONFIGURED).mounts.sites[0].access is first.mounts.sites[0].access
+def test_the_access_of_an_unchanged_target_is_reused(builder):
+    """A target of an unchanged configuration keeps its compiled resources."""
+    first = builder.build(CONFIGURATION)
+    assert builder.build(CONFIGURATION).mounts.sites[0].access is first.mounts.sites[0].access
 
 
-def test_buckets_that_no_client_can_be_made_for_are_named(builder, monkeypatch):
-    """All of them are reported at once."""
+def test_all_unusable_buckets_are_reported(builder, monkeypatch):
+    """If no clients can be made, the error names every target."""
 
     def refuse(*_):
         raise StorageError("the profile is not known")
 
     monkeypatch.setattr("tornado_proxy.service.generations.S3Store", refuse)
-    with pytest.raises(Unbuildable) as found:
-        builder.build(CONFIGURED)
-    assert [each.message for each in found.value.diagnostics] == [
+    with pytest.raises(Unbuildable) as error:
+        builder.build(CONFIGURATION)
+    assert [diagnostic.message for diagnostic in error.value.diagnostics] == [
         "target `site`: the profile is not known",
         "target `other`: the profile is not known",
     ]
 
 
-def test_probes_go_past_caches_and_measures(builder):
-    """A probe reaches the bucket itself, past caches."""
-    parts = builder.build(CONFIGURED.replace("  other:\n", "  other:\n    cache: {maxAge: 10s}\n"))
+def test_probes_bypass_caches_and_measurements(builder):
+    """A probe uses the store of S3 itself."""
+    parts = builder.build(CONFIGURATION.replace("  other:\n", "  other:\n    cache: {maxAge: 10s}\n"))
     assert {target.name: type(store).__name__ for target, store in bare_stores(parts)} == {
         "site": "S3Store",
         "other": "S3Store",

@@ -1,4 +1,4 @@
-"""The copy of the last good snapshot; how a service starts from it stands in tests/end_to_end."""
+"""The copy of the last good snapshot; tests/end_to_end starts services from it."""
 
 from __future__ import annotations
 
@@ -13,46 +13,46 @@ from tornado_proxy.service.snapshot import read_snapshot
 
 @pytest.fixture
 def files(tmp_path):
-    """A set with one rewrite."""
+    """A configuration with one rewrite."""
     (tmp_path / "set").mkdir()
     return Files.create(tmp_path / "set", site='rewrite a `^/a$` -> "/b"')
 
 
 @pytest.fixture
 def snapshot(files):
-    """The set as it was read."""
+    """A snapshot of the files."""
     return read_snapshot(files.configuration, ENVIRONMENT)
 
 
-def test_what_was_kept_is_what_was_read(files, snapshot, tmp_path):
-    """Configuration and rules come back under their own names."""
-    kept = LastGood(tmp_path / "kept")
-    kept.keep(snapshot)
-    again = LastGood(tmp_path / "kept").read(files.configuration, ENVIRONMENT)
-    assert (kept.trouble, again.digest, again.rules) == ("", snapshot.digest, snapshot.rules)
+def test_a_copy_is_read_back(files, snapshot, tmp_path):
+    """A copy has the configuration and the rules of its snapshot, under their own names."""
+    last_good = LastGood(tmp_path / "kept")
+    last_good.keep(snapshot)
+    copy = LastGood(tmp_path / "kept").read(files.configuration, ENVIRONMENT)
+    assert (last_good.trouble, copy.digest, copy.rules) == ("", snapshot.digest, snapshot.rules)
 
 
-def test_a_set_takes_the_place_of_the_one_before(files, snapshot, tmp_path):
-    """One file is kept, and no other."""
-    kept = LastGood(tmp_path / "kept")
-    kept.keep(snapshot)
+def test_a_copy_replaces_the_previous_one(files, snapshot, tmp_path):
+    """The directory has one file, with the latest snapshot."""
+    last_good = LastGood(tmp_path / "kept")
+    last_good.keep(snapshot)
     files.write('rewrite a `^/a$` -> "/c"')
     later = read_snapshot(files.configuration, ENVIRONMENT)
-    kept.keep(later)
-    assert kept.read(files.configuration, ENVIRONMENT).rules == later.rules
-    assert [each.name for each in (tmp_path / "kept").iterdir()] == ["snapshot.json"]
+    last_good.keep(later)
+    assert last_good.read(files.configuration, ENVIRONMENT).rules == later.rules
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["snapshot.json"]
 
 
-def test_another_configuration_has_no_copy_there(files, snapshot, tmp_path):
-    """A copy belongs to one configuration file."""
-    kept = LastGood(tmp_path / "kept")
-    kept.keep(snapshot)
+def test_a_copy_belongs_to_one_configuration(files, snapshot, tmp_path):
+    """A copy of another configuration file is not used."""
+    last_good = LastGood(tmp_path / "kept")
+    last_good.keep(snapshot)
     with pytest.raises(NoLastGood, match="has the copy of"):
-        kept.read(tmp_path / "other.yaml", ENVIRONMENT)
+        last_good.read(tmp_path / "other.yaml", ENVIRONMENT)
 
 
 @pytest.mark.parametrize(
-    "copy",
+    "content",
     [
         b"",
         b"[]",
@@ -63,46 +63,46 @@ def test_another_configuration_has_no_copy_there(files, snapshot, tmp_path):
         b'{"configuration": "", "text": "", "rules": [["a", 1]], "templates": []}',
     ],
 )
-def test_a_damaged_copy_is_none(files, snapshot, tmp_path, copy):
-    """Whatever stands there, the error names the place."""
-    kept = LastGood(tmp_path / "kept")
-    kept.keep(snapshot)
-    (tmp_path / "kept" / "snapshot.json").write_bytes(copy)
+def test_a_damaged_copy_is_not_used(files, snapshot, tmp_path, content):
+    """A damaged copy is an error that names the directory."""
+    last_good = LastGood(tmp_path / "kept")
+    last_good.keep(snapshot)
+    (tmp_path / "kept" / "snapshot.json").write_bytes(content)
     with pytest.raises(NoLastGood, match="has no copy"):
-        kept.read(files.configuration, ENVIRONMENT)
+        last_good.read(files.configuration, ENVIRONMENT)
 
 
-def test_only_the_owner_may_read_a_copy(snapshot, tmp_path):
-    """A configuration may hold secrets."""
+def test_only_the_owner_can_read_a_copy(snapshot, tmp_path):
+    """The modes of directory and file exclude other users, since a configuration can contain secrets."""
     LastGood(tmp_path / "kept").keep(snapshot)
     modes = [path.stat().st_mode & 0o777 for path in (tmp_path / "kept", tmp_path / "kept" / "snapshot.json")]
     assert modes == [0o700, 0o600]
 
 
-def test_bytes_that_are_not_text_come_back(files, tmp_path):
-    """A rule file with a mistake of encoding in a comment is kept as it is."""
+def test_bytes_that_are_not_text_are_kept(files, tmp_path):
+    """A rule file that is not UTF-8 is kept unchanged."""
     (files.folder / "rules" / "site.rules").write_bytes(b'rewrite `^/a` -> "/b" # \xff')
     snapshot = read_snapshot(files.configuration, ENVIRONMENT)
-    kept = LastGood(tmp_path / "kept")
-    kept.keep(snapshot)
-    assert kept.read(files.configuration, ENVIRONMENT).rules == snapshot.rules
+    last_good = LastGood(tmp_path / "kept")
+    last_good.keep(snapshot)
+    assert last_good.read(files.configuration, ENVIRONMENT).rules == snapshot.rules
 
 
-def test_the_copy_of_another_configuration_is_left_alone(files, snapshot, tmp_path):
-    """Two services would overwrite each other's copies."""
+def test_the_copy_of_another_configuration_is_not_replaced(files, snapshot, tmp_path):
+    """A second service with the same directory reports the conflict and keeps no copy."""
     LastGood(tmp_path / "kept").keep(snapshot)
     other = files.folder / "other.yaml"
     other.write_bytes(files.configuration.read_bytes())
-    kept = LastGood(tmp_path / "kept")
-    kept.keep(read_snapshot(other, ENVIRONMENT))
-    assert kept.trouble == (
+    last_good = LastGood(tmp_path / "kept")
+    last_good.keep(read_snapshot(other, ENVIRONMENT))
+    assert last_good.trouble == (
         f"`{tmp_path}/kept` has the copy of `{files.configuration}`; each configuration needs a directory of its own"
     )
-    assert kept.read(files.configuration, ENVIRONMENT).digest == snapshot.digest
+    assert last_good.read(files.configuration, ENVIRONMENT).digest == snapshot.digest
 
 
-class _Filled(LastGood):
-    """A directory whose path is a file at first."""
+class _BlockedLastGood(LastGood):
+    """A copy whose directory is a file until the first failure."""
 
     def __init__(self, directory, loop):
         super().__init__(directory)
@@ -111,7 +111,7 @@ class _Filled(LastGood):
         self._loop = loop
 
     def keep(self, snapshot):
-        """Keep it if there is room; make room if there is none."""
+        """Keep the snapshot; after a failure, remove the file."""
         super().keep(snapshot)
         if self.trouble:
             self.directory.unlink()
@@ -119,27 +119,27 @@ class _Filled(LastGood):
             self._loop.call_soon_threadsafe(self.kept.set)
 
 
-def test_a_set_that_could_not_be_kept_is_tried_again(snapshot, tmp_path, caplog):
-    """A failure is logged once, and the snapshot is kept as soon as that is possible."""
+def test_a_failed_copy_is_retried(snapshot, tmp_path, caplog):
+    """A failure is logged once, and the snapshot is kept as soon as this is possible."""
     caplog.set_level("INFO", "tornado_proxy")
 
     async def story():
         loop = asyncio.get_running_loop()
-        kept = _Filled(tmp_path / "kept", loop)
-        keeping = loop.create_task(keep_each(kept, lambda: snapshot, asyncio.Event(), retry=0.001))
-        await kept.kept.wait()
+        last_good = _BlockedLastGood(tmp_path / "kept", loop)
+        keeping = loop.create_task(keep_each(last_good, lambda: snapshot, asyncio.Event(), retry=0.001))
+        await last_good.kept.wait()
         keeping.cancel()
         await asyncio.wait([keeping])
 
     asyncio.run(asyncio.wait_for(story(), 10))
     messages = [record.getMessage() for record in caplog.records]
-    trouble = f"the last good snapshot is not kept: `{tmp_path / 'kept'}` cannot keep it: File exists"
-    assert messages[0] == trouble
+    warning = f"the last good snapshot is not kept: `{tmp_path / 'kept'}` cannot keep it: File exists"
+    assert messages[0] == warning
     assert messages[1:] in ([], ["the last good snapshot is kept again"])
 
 
-def test_a_set_that_comes_while_another_is_written_is_kept_too(snapshot, tmp_path):
-    """An edit may follow while a slow disk takes the one before."""
+def test_a_change_during_a_copy_is_kept(snapshot, tmp_path):
+    """An edit while a slow disk stores the previous snapshot causes another copy."""
 
     async def story():
         loop, changed, again, kept = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event(), []
@@ -159,24 +159,24 @@ def test_a_set_that_comes_while_another_is_written_is_kept_too(snapshot, tmp_pat
     asyncio.run(asyncio.wait_for(story(), 10))
 
 
-def test_a_copy_that_was_left_half_written_is_replaced(files, snapshot, tmp_path):
-    """A longer one beside it, from a process that was killed, leaves nothing in the next."""
-    kept = LastGood(tmp_path / "kept")
-    kept.keep(snapshot)
+def test_an_unfinished_copy_is_replaced(files, snapshot, tmp_path):
+    """A longer temporary file of a killed process leaves no bytes in the next copy."""
+    last_good = LastGood(tmp_path / "kept")
+    last_good.keep(snapshot)
     copy = tmp_path / "kept" / COPY
     (tmp_path / "kept" / f"{COPY}.new").write_bytes(copy.read_bytes() * 2)
     files.write('rewrite `^/b$` -> "/c"')
-    kept.keep(read_snapshot(files.configuration, ENVIRONMENT))
-    assert kept.read(files.configuration, ENVIRONMENT).digest == files.read().digest
+    last_good.keep(read_snapshot(files.configuration, ENVIRONMENT))
+    assert last_good.read(files.configuration, ENVIRONMENT).digest == files.read().digest
 
 
-def test_templates_are_kept_too(files, tmp_path):
-    """They come back under their own names."""
+def test_templates_are_kept(files, tmp_path):
+    """Templates are read back under their own names."""
     files.configure(files.configuration.read_text() + "templates: {put: {path: p.tpl}}\n")
     (files.folder / "p.tpl").write_text("stored")
     snapshot = read_snapshot(files.configuration, ENVIRONMENT)
-    kept = LastGood(tmp_path / "kept")
-    kept.keep(snapshot)
+    last_good = LastGood(tmp_path / "kept")
+    last_good.keep(snapshot)
     (files.folder / "p.tpl").unlink()
-    again = kept.read(files.configuration, ENVIRONMENT)
-    assert (again.templates, again.rules, again.digest) == (snapshot.templates, snapshot.rules, snapshot.digest)
+    copy = last_good.read(files.configuration, ENVIRONMENT)
+    assert (copy.templates, copy.rules, copy.digest) == (snapshot.templates, snapshot.rules, snapshot.digest)

@@ -1,4 +1,4 @@
-"""The process's log, and a reader that may be slow, stuck or gone."""
+"""The log of the process, and readers of it that are slow, stuck or gone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SCRIPT = """
 import logging, sys
 from tornado_proxy.config.server import Log
 from tornado_proxy.service.logs import configure_logging, line_writer
-configure_logging(Log({level!r}, {form!r}))
+configure_logging(Log({level!r}, {format!r}))
 logging.getLogger("tornado_proxy").info("serving %s", "well")
 (line_writer() or str)("path=/a status=200")
 logging.getLogger("some.library").info("chatter")
@@ -36,15 +36,15 @@ except ZeroDivisionError:
 
 @cache
 def _lines(log: Log) -> list[str]:
-    """Returns what a process logs; logging is global, so it is a process of its own."""
-    script = SCRIPT.format(level=log.level, form=log.format)
+    """Returns the lines that a process logs; it is a separate process, since logging is global."""
+    script = SCRIPT.format(level=log.level, format=log.format)
     return subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     ).stderr.splitlines()
 
 
 def test_text_lines_have_time_and_level():
-    """A line of the service has time and level; debug lines of libraries are left out; access lines are unchanged."""
+    """Debug lines of libraries are left out, and lines of the access log are unchanged."""
     first, second, *defect = _lines(Log("info", "text"))
     assert first.endswith("Z info serving well")
     assert second == "path=/a status=200"
@@ -60,7 +60,7 @@ def test_json_lines_are_one_object_each():
     assert "ZeroDivisionError" in json.loads(defect)["traceback"]
 
 
-ODD = """
+UNPRINTABLE = """
 import logging
 from tornado_proxy.config.server import Log
 from tornado_proxy.lang.diagnostic import Diagnostic
@@ -68,45 +68,45 @@ from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.service.logs import configure_logging
 from tornado_proxy.telemetry.events import ReloadOutcome, ReloadReport
 from tornado_proxy.telemetry.log import service_log
-configure_logging(Log("info", {form!r}))
-for odd in {odd!r}:
-    mistake = Diagnostic("a-code", "a fact", Span(SourceFile(odd, ""), 0, 0), odd)
+configure_logging(Log("info", {format!r}))
+for text in {texts!r}:
+    mistake = Diagnostic("a-code", "a fact", Span(SourceFile(text, ""), 0, 0), text)
     service_log(ReloadReport(ReloadOutcome.REFUSED, 7, news=(mistake,)))
     try:
-        raise ValueError(odd)
+        raise ValueError(text)
     except ValueError:
-        logging.getLogger("some.library").exception(odd)
+        logging.getLogger("some.library").exception(text)
 """
-ENDS = ("\n", "\r", "\x1b[31m", "\x7f", "\x85", "\u2028", "\u2029", "\u202e", "\u200f", "\ud800")
+CONTROLS = ("\n", "\r", "\x1b[31m", "\x7f", "\x85", "\u2028", "\u2029", "\u202e", "\u200f", "\ud800")
 
 
-@pytest.mark.parametrize("form", ["text", "json"])
-def test_nothing_that_a_message_holds_ends_a_line_or_steers_a_terminal(form):
-    """Whatever a file is called or an error says, each line is printable, and begins as lines of the log do."""
-    script = ODD.format(form=form, odd=[f"{odd}2026 forged" for odd in ENDS])
+@pytest.mark.parametrize("log_format", ["text", "json"])
+def test_control_characters_are_escaped(log_format):
+    """Names of files and messages of errors cannot end a line or control a terminal."""
+    script = UNPRINTABLE.format(format=log_format, texts=[f"{character}2026 forged" for character in CONTROLS])
     lines = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stderr.decode()
     for line in lines.removesuffix("\n").split("\n"):
         assert line.isprintable()
         assert not line.startswith("2026 forged")
-        assert form == "text" or json.loads(line)["time"].endswith("Z")
+        assert log_format == "text" or json.loads(line)["time"].endswith("Z")
 
 
-@pytest.mark.parametrize("form", ["text", "json"])
-def test_all_lines_have_one_form_of_time(form):
-    """Times are in UTC and end with `Z`."""
-    first, *_ = _lines(Log("info", form))
-    time = json.loads(first)["time"] if form == "json" else first.split()[0]
+@pytest.mark.parametrize("log_format", ["text", "json"])
+def test_times_have_one_format(log_format):
+    """Times are in UTC, with milliseconds, and end with `Z`."""
+    first, *_ = _lines(Log("info", log_format))
+    time = json.loads(first)["time"] if log_format == "json" else first.split()[0]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", time)
 
 
 @pytest.mark.parametrize(("level", "count"), [("debug", 3), ("warning", 1), ("error", 1)])
 def test_the_level_decides_what_is_reported(level, count):
-    """Of the service, a warning level leaves the defect only."""
+    """With the level `warning`, only the defect of the service is logged."""
     lines = [line for line in _lines(Log(level, "json")) if "chatter" not in line]
     assert len(lines) == count
 
 
-MANY = """
+MANY_LINES = """
 import logging, os, sys
 from tornado_proxy.config.server import Log
 from tornado_proxy.service.runtime import end_process
@@ -121,21 +121,21 @@ for number in range({count}):
 
 @pytest.mark.parametrize("end", ["", "sys.exit(end_process(0))", "configure_logging(Log())"])
 def test_nothing_is_lost_at_the_end(end):
-    """Everything that was logged before the end of a process is written."""
-    script = MANY.format(count=20_000, end=end)
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert ended.stderr.splitlines() == [f"line {number}" for number in range(20_000)]
+    """All lines that were logged before the end of a process are written."""
+    script = MANY_LINES.format(count=20_000, end=end)
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert result.stderr.splitlines() == [f"line {number}" for number in range(20_000)]
 
 
 @pytest.mark.parametrize("end", ["", "sys.exit(end_process(0))"])
-def test_a_stuck_reader_does_not_hold_up_the_end(end):
-    """A process whose standard error nobody reads ends all the same."""
-    script = MANY.format(count=20_000, end=end)
+def test_a_stuck_reader_does_not_delay_the_end(end):
+    """A process ends even if its standard error is not read."""
+    script = MANY_LINES.format(count=20_000, end=end)
     with subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE) as process:
         assert process.wait(timeout=20) == 0
 
 
-ROOM = 200_000  # bytes; more than a pipe holds
+BUFFER_SIZE = 200_000  # bytes; more than a pipe holds
 
 
 def _lost(count: int) -> str:
@@ -144,7 +144,7 @@ def _lost(count: int) -> str:
 
 @contextmanager
 def _pipe() -> Iterator[tuple[int, int]]:
-    """The ends of a pipe: where to read, and where to write."""
+    """The ends of a pipe, for reading and for writing."""
     reading, writing = os.pipe()
     try:
         yield reading, writing
@@ -154,35 +154,35 @@ def _pipe() -> Iterator[tuple[int, int]]:
 
 
 def _fill(writing: int) -> int:
-    """Fill a pipe; the number of bytes that it took."""
+    """Fill a pipe and return the number of bytes written."""
     os.set_blocking(writing, False)
-    taken = 0
+    written = 0
     try:
         while True:
-            taken += os.write(writing, b"." * PIPE_BUF)
+            written += os.write(writing, b"." * PIPE_BUF)
     except BlockingIOError:
         os.set_blocking(writing, True)
-        return taken
+        return written
 
 
 def _read(reading: int, count: int) -> bytes:
-    """So many bytes of a pipe."""
-    found = b""
-    while len(found) < count:
-        found += os.read(reading, count - len(found))
-    return found
+    """Read `count` bytes from a pipe."""
+    data = b""
+    while len(data) < count:
+        data += os.read(reading, count - len(data))
+    return data
 
 
 def _read_lines(reading: int, last: str) -> list[str]:
-    """The lines of a pipe, up to and with the last."""
-    found = b""
-    while not found.endswith(f"{last}\n".encode()):
-        found += os.read(reading, 65_536)
-    return found.decode().splitlines()
+    """Read the lines of a pipe up to and including the last."""
+    data = b""
+    while not data.endswith(f"{last}\n".encode()):
+        data += os.read(reading, 65_536)
+    return data.decode().splitlines()
 
 
 def test_lines_arrive_in_order():
-    """Whatever is put is written, each on its line."""
+    """Every line is written, in the order of the calls."""
     with _pipe() as (reading, writing):
         writer = LogWriter(writing, _lost)
         for number in range(1000):
@@ -191,8 +191,8 @@ def test_lines_arrive_in_order():
         assert writer.drain(20)
 
 
-def _told(reading: int, writer: LogWriter) -> list[str]:
-    """The lines of a pipe whose reader reads again."""
+def _read_after_drain(reading: int, writer: LogWriter) -> list[str]:
+    """Read the lines of a pipe that was not read before, without the final `end`."""
     with ThreadPoolExecutor() as pool:
         lines = pool.submit(_read_lines, reading, "end")
         assert writer.drain(20)
@@ -200,17 +200,17 @@ def _told(reading: int, writer: LogWriter) -> list[str]:
         return lines.result()[:-1]
 
 
-def test_a_reader_that_is_stuck_holds_nobody_up():
-    """Lines that find no room are dropped and counted, and the reader is told how many when it reads again."""
+def test_lines_without_room_are_counted():
+    """If the reader is stuck, lines beyond the buffer are dropped, and their number is written later."""
     with _pipe() as (reading, writing):
-        filled = _fill(writing)
-        writer = LogWriter(writing, _lost, ROOM)
+        size = _fill(writing)
+        writer = LogWriter(writing, _lost, BUFFER_SIZE)
         for number in range(10_000):
             writer.put(f"line {number:>95}")
         assert not writer.drain(0.01)
-        _read(reading, filled)
+        _read(reading, size)
         expected = 0
-        lines = _told(reading, writer)
+        lines = _read_after_drain(reading, writer)
         for line in lines:
             first, second = line.split()
             if second == "lost":
@@ -219,27 +219,27 @@ def test_a_reader_that_is_stuck_holds_nobody_up():
                 assert int(second) == expected
                 expected += 1
         assert expected == 10_000
-        # As many as may wait, and as many in the hand of the writer.
-        assert ROOM // 101 <= len(lines) <= 2 * (ROOM // 101) + 2
+        # The lines of a full buffer, and the lines that the writer has already taken from it.
+        assert BUFFER_SIZE // 101 <= len(lines) <= 2 * (BUFFER_SIZE // 101) + 2
 
 
-def test_there_is_room_again_after_a_loss():
-    """Lines after a loss follow the line that reports it."""
+def test_lines_are_written_after_a_loss():
+    """Lines after a loss follow the line that reports the loss."""
     with _pipe() as (reading, writing):
-        filled = _fill(writing)
+        size = _fill(writing)
         writer = LogWriter(writing, _lost, 10)
         for number in range(100):
             writer.put(f"line {number}")
-        _read(reading, filled)
+        _read(reading, size)
         assert writer.drain(20)
         writer.put("after")
-        *_, word, last = _told(reading, writer)
-        assert word.endswith(" lost")
+        *_, report, last = _read_after_drain(reading, writer)
+        assert report.endswith(" lost")
         assert last == "after"
 
 
-def test_a_line_that_is_longer_than_all_room_is_written():
-    """A line that need not wait needs no room."""
+def test_a_line_longer_than_the_buffer_is_written():
+    """A line that does not have to wait is written in any length."""
     with _pipe() as (reading, writing):
         writer = LogWriter(writing, _lost, 10)
         writer.put("x" * 1000)
@@ -247,7 +247,7 @@ def test_a_line_that_is_longer_than_all_room_is_written():
 
 
 def test_lines_of_several_processes_do_not_mix():
-    """Lines of several processes never break each other."""
+    """Lines of several writers of one pipe are never split."""
     with _pipe() as (reading, writing):
         writers = [LogWriter(writing, _lost) for _ in range(4)]
         with ThreadPoolExecutor() as pool:
@@ -257,23 +257,23 @@ def test_lines_of_several_processes_do_not_mix():
                     writer.put(name * 99)
             assert all(writer.drain(20) for writer in writers)
             writers[0].put("end")
-            *found, _ = lines.result()
-        assert sorted(found) == [name * 99 for name in "abcd" for _ in range(2000)]
+            *received, _ = lines.result()
+        assert sorted(received) == [name * 99 for name in "abcd" for _ in range(2000)]
 
 
-def test_a_descriptor_that_does_not_block_loses_nothing():
-    """Another process may have made the pipe one that does not block: then the writer waits for room."""
+def test_a_nonblocking_descriptor_loses_nothing():
+    """If another process made the pipe non-blocking, the writer waits for room."""
     with _pipe() as (reading, writing):
-        filled = _fill(writing)
+        size = _fill(writing)
         os.set_blocking(writing, False)
         writer = LogWriter(writing, _lost)
         writer.put("a line")
         assert not writer.drain(0.01)
-        _read(reading, filled)
+        _read(reading, size)
         assert _read_lines(reading, "a line") == ["a line"]
 
 
-def test_a_reader_that_has_gone_is_no_error():
+def test_a_closed_reader_is_no_error():
     """Lines without a reader are dropped."""
     reading, writing = os.pipe()
     os.close(reading)
@@ -284,15 +284,15 @@ def test_a_reader_that_has_gone_is_no_error():
 
 
 @pytest.mark.parametrize("text", ["größe", "\ud800"])
-def test_every_text_can_be_written(text):
-    """Lines are UTF-8; half a character is escaped."""
+def test_every_character_can_be_written(text):
+    """Lines are UTF-8, and surrogates are escaped."""
     with _pipe() as (reading, writing):
         LogWriter(writing, _lost).put(text)
         assert _read_lines(reading, "") == [text.encode("utf-8", "backslashreplace").decode()]
 
 
 def test_a_closed_writer_ends():
-    """Closing writes the last lines and ends the thread."""
+    """Closing a writer writes the last lines and ends its thread."""
     with _pipe() as (reading, writing):
         before = threading.active_count()
         writer = LogWriter(writing, _lost)
@@ -303,13 +303,13 @@ def test_a_closed_writer_ends():
         assert threading.active_count() == before
 
 
-def test_the_journal_gets_priorities_and_no_time_of_ours():
-    """Each line begins with its priority, and has no time."""
+def test_lines_for_the_journal_have_priorities():
+    """Each line for the journal begins with its priority and has no time."""
     reading, writing = os.pipe()
     stream = os.fstat(writing)
     environment = {**os.environ, "JOURNAL_STREAM": f"{stream.st_dev}:{stream.st_ino}"}
     subprocess.run(
-        [sys.executable, "-c", SCRIPT.format(level="info", form="text")], env=environment, stderr=writing, check=True
+        [sys.executable, "-c", SCRIPT.format(level="info", format="text")], env=environment, stderr=writing, check=True
     )
     os.close(writing)
     with os.fdopen(reading, encoding="utf-8") as lines:

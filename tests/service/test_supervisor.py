@@ -1,4 +1,4 @@
-"""A supervisor and its workers, which need a process of their own because they fork."""
+"""A supervisor and its workers, each test in a process of its own, since a supervisor forks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tornado_proxy.service.snapshot import compile_snapshot, read_snapshot
 from tornado_proxy.service import supervisor as module
 
 class HangsOnce:
-    # Rule files whose first reader takes long, or never ends.
+    # Rule files whose first reading hangs for some seconds.
 
     def __init__(self, rules, mark, seconds):
         self.rules, self.mark, self.seconds = rules, mark, seconds
@@ -41,7 +41,7 @@ def hanging(seconds=3600):
     return replace(loaded, snapshot=replace(loaded.snapshot, rules=rules))
 
 async def pids():
-    return [each["pid"] for each in supervisor.workers()]
+    return [worker["pid"] for worker in supervisor.workers()]
 
 async def until(number):
     while len(await pids()) != number:
@@ -67,22 +67,22 @@ asyncio.run(main())
 
 @pytest.fixture
 def run(tmp_path):
-    """Runs a story; returns what it printed."""
+    """A function that runs a story and returns its output."""
     files = Files.create(tmp_path)
 
-    def tell(story: str) -> str:
+    def run_story(story: str) -> str:
         program = PROGRAM.replace("{story}", "".join(f"    {line}\n" for line in story.strip().splitlines()))
         command = [sys.executable, "-c", program, str(files.configuration)]
         result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
         assert result.returncode == 0, result.stderr
         return result.stdout
 
-    return tell
+    return run_story
 
 
 def test_a_missing_worker_is_not_responsive(run):
-    """The watchdog is not fed while a worker is missing; the others go on, and it is replaced."""
-    told = run("""
+    """While a worker is missing, the supervisor serves but is not responsive, and the worker is replaced."""
+    printed = run("""
 module.RESTART_DELAYS = (5.0, 5.0)
 print(supervisor.is_responsive())
 killed = await kill_one()
@@ -90,12 +90,12 @@ print(supervisor.is_serving(), supervisor.is_responsive())
 await until(2)
 print(killed in await pids())
 """)
-    assert told == "True\nTrue False\nFalse\n"
+    assert printed == "True\nTrue False\nFalse\n"
 
 
-def test_a_worker_that_does_not_last_is_replaced_later_each_time(run):
-    """The first replacement comes at once; the next one waits as long as the table says."""
-    told = run("""
+def test_a_failing_worker_is_replaced_with_a_delay(run):
+    """The first replacement starts at once, and later ones after the delays of the table."""
+    printed = run("""
 module.RESTART_DELAYS = (0.0, 0.0, 3600.0)
 await kill_one()
 await until(2)
@@ -103,12 +103,12 @@ await kill_one()
 await asyncio.sleep(2)
 print(len(await pids()))
 """)
-    assert told == "1\n"
+    assert printed == "1\n"
 
 
-def test_a_worker_that_cannot_follow_is_replaced(run):
-    """It would serve another generation than the others."""
-    told = run("""
+def test_a_worker_that_cannot_activate_is_replaced(run):
+    """A worker that cannot build a generation is replaced, since it would serve the previous one."""
+    printed = run("""
 broken = replace(loaded.snapshot, configuration=replace(loaded.snapshot.configuration, settings=None))
 before = (await pids())[0]
 await supervisor._workers[0].call("activate", 2, broken)
@@ -118,37 +118,37 @@ while not supervisor.is_responsive():
     await asyncio.sleep(0.01)
 print(before in await pids(), len(await pids()))
 """)
-    assert told == "False 2\n"
+    assert printed == "False 2\n"
 
 
-def test_gauges_of_a_worker_end_with_it(run):
-    """The memory of a dead worker is not added to that of the living; what it counted stays."""
-    told = run("""
+def test_gauges_of_a_dead_worker_are_dropped(run):
+    """Only the counters and histograms of a dead worker are still reported."""
+    printed = run("""
 await supervisor.report()
 await kill_one()
 await until(2)
-print(sorted({each.type for each in supervisor._ended.counts}))
+print(sorted({metric.type for metric in supervisor._ended.counts}))
 """)
-    assert told == "['counter', 'histogram']\n"
+    assert printed == "['counter', 'histogram']\n"
 
 
-def test_a_worker_whose_thread_hangs_does_not_hold_a_reload(run):
-    """It is killed although its event loop turns, and the one in its place serves the new generation."""
-    told = run("""
+def test_a_hanging_worker_does_not_block_a_reload(run):
+    """A worker that does not activate a generation in time is replaced, and both serve the new one."""
+    printed = run("""
 module.ACTIVATING = 2
 before = await pids()
 await asyncio.wait_for(supervisor.activate(2, hanging()), 30)
 while not supervisor.is_responsive():
     await asyncio.sleep(0.01)
 workers = supervisor.workers()
-print(len({each["pid"] for each in workers} & {*before}), [each["generation"] for each in workers])
+print(len({worker["pid"] for worker in workers} & {*before}), [worker["generation"] for worker in workers])
 """)
-    assert told == "1 [2, 2]\n"
+    assert printed == "1 [2, 2]\n"
 
 
-def test_a_worker_that_is_slow_to_start_has_its_time(run):
-    """The time for a new generation begins when it serves."""
-    told = run("""
+def test_a_slow_start_does_not_count_as_hanging(run):
+    """The time limit of a reload starts when the worker serves."""
+    printed = run("""
 module.ACTIVATING = 2
 supervisor._start = replace(supervisor._start, snapshot=hanging(4).snapshot)
 before = await pids()
@@ -156,14 +156,14 @@ await kill_one()
 await until(2)
 (new,) = {*await pids()} - {*before}
 await supervisor.activate(2, loaded)
-print([each.get("generation") for each in supervisor.workers() if each["pid"] == new])
+print([worker.get("generation") for worker in supervisor.workers() if worker["pid"] == new])
 """)
-    assert told == "[2]\n"
+    assert printed == "[2]\n"
 
 
-def test_a_worker_whose_thread_hangs_ends_when_it_is_asked_to(run):
-    """SIGTERM lets it finish its requests, but not wait for the thread."""
-    told = run("""
+def test_a_hanging_worker_obeys_sigterm(run):
+    """After SIGTERM, a worker does not wait for its hanging thread."""
+    printed = run("""
 activating = asyncio.create_task(supervisor.activate(2, hanging()))
 mark = Path(sys.argv[1] + ".read")
 while not (mark.exists() and mark.read_text()):
@@ -176,4 +176,4 @@ async with asyncio.timeout(30):
         await asyncio.sleep(0.01)
 print("ended")
 """)
-    assert told == "ended\n"
+    assert printed == "ended\n"
