@@ -1,4 +1,4 @@
-"""The admin listener of a running service, asked as an operator asks it; and a service in front of an endless S3."""
+"""A client of the admin listener of a running service, and a service in front of an endless S3."""
 
 from __future__ import annotations
 
@@ -33,60 +33,60 @@ _LIMIT = 60  # seconds
 T = TypeVar("T")
 
 
-def eventually(look: Callable[[], T], limit: float = _LIMIT) -> T:
-    """What a look finds, once it finds something; looks again for a while."""
+def eventually(function: Callable[[], T], limit: float = _LIMIT) -> T:
+    """Calls a function until its result is true, and returns the result; fails after `limit` seconds."""
     end = time.monotonic() + limit
-    while not (found := look()):
-        assert time.monotonic() < end, f"never: {look}"
+    while not (result := function()):
+        assert time.monotonic() < end, f"never true: {function}"
         time.sleep(0.01)
-    return found
+    return result
 
 
 @dataclass(frozen=True)
 class Admin:
-    """An admin listener."""
+    """A client of an admin listener."""
 
     url: str
 
     @classmethod
     def of(cls, proxy: Proxy) -> Admin:
-        """That of a service that has said where it is."""
+        """The client of a running service, whose log names the listener's URL."""
         return cls(next(line.rsplit(" ", 1)[1] for line in proxy.lines if "admin listener" in line))
 
-    def ask(self, method: str, path: str, **headers: str) -> tuple[int, str]:
-        """The status and the text of an answer."""
+    def request(self, method: str, path: str, **headers: str) -> tuple[int, str]:
+        """Sends a request and returns the status and the text of the answer."""
         with closing(http.client.HTTPConnection(self.url.removeprefix("http://"), timeout=_LIMIT)) as connection:
             connection.request(method, path, headers=headers)
             answer = connection.getresponse()
             return answer.status, answer.read().decode()
 
     def status(self) -> dict[str, Any]:
-        """What `/-/status` says."""
-        return json.loads(self.ask("GET", "/-/status")[1])
+        """The document at `/-/status`."""
+        return json.loads(self.request("GET", "/-/status")[1])
 
     def reload(self) -> tuple[int, dict[str, Any]]:
-        """Reload; the status and the report."""
-        code, text = self.ask("POST", "/-/reload")
+        """Reloads the configuration and returns the status and the report."""
+        code, text = self.request("POST", "/-/reload")
         return code, json.loads(text)
 
     def metric(self, name: str) -> float:
         """The sum of a metric's samples."""
-        text = self.ask("GET", "/metrics")[1]
+        text = self.request("GET", "/metrics")[1]
         return sum(float(value) for value in re.findall(rf"^{name}(?:\{{[^}}]*\}})? (\S+)$", text, re.MULTILINE))
 
-    def wait(self, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """The status, once it is as it should be."""
+    def wait_for_status(self, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """Waits until the status meets a condition, and returns it."""
 
-        def look() -> dict[str, Any] | None:
+        def status_if_met() -> dict[str, Any] | None:
             status = self.status()
             return status if condition(status) else None
 
-        return eventually(look)
+        return eventually(status_if_met)
 
 
 @contextmanager
 def service(folder: Path, *options: str, rules: str = RULES.format("first")) -> Iterator[tuple[Proxy, Admin]]:
-    """A service whose `/NAME` is answered with `some/NAME.txt`, and its admin listener."""
+    """Starts a service that answers `/NAME` with the object `first/NAME.txt`, and yields it with its admin listener."""
     with (
         endless_s3() as (endpoint, _),
         start_proxy(folder, CONFIGURATION.format(endpoint=endpoint), *options, site=rules) as proxy,

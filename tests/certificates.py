@@ -1,4 +1,4 @@
-"""Certificates for tests, made with their keys."""
+"""Self-signed certificates and their keys, made for tests."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Pair(NamedTuple):
     key: str
 
     @property
-    def found(self) -> Certificate:
-        """As it is once it was found."""
+    def certificate(self) -> Certificate:
+        """The pair as a setting whose secrets were resolved."""
         return Certificate(chain=Secret("test", self.chain), key=Secret("test", self.key))
 
 
@@ -32,7 +32,7 @@ class Pair(NamedTuple):
 def pair(
     *names: str, common_name: str = "test", unit: str = "", passphrase: bytes | None = None, serial: int = 1
 ) -> Pair:
-    """A self-signed certificate for names of hosts and email addresses."""
+    """A self-signed certificate for host names and email addresses, and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
     if unit:
@@ -40,8 +40,8 @@ def pair(
     now = datetime.now(UTC)
     builder = x509.CertificateBuilder(subject, subject, key.public_key(), serial, now, now + timedelta(days=2))
     if names:
-        general = [x509.RFC822Name(name) if "@" in name else x509.DNSName(name) for name in names]
-        builder = builder.add_extension(x509.SubjectAlternativeName(general), critical=False)
+        alternative_names = [x509.RFC822Name(name) if "@" in name else x509.DNSName(name) for name in names]
+        builder = builder.add_extension(x509.SubjectAlternativeName(alternative_names), critical=False)
     chain = builder.sign(key, SHA256()).public_bytes(Encoding.PEM)
     encryption = BestAvailableEncryption(passphrase) if passphrase else NoEncryption()
     return Pair(chain.decode(), key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption).decode())

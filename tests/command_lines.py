@@ -1,4 +1,4 @@
-"""Command lines run in the process: what they end with, and what they print."""
+"""Commands run in the process of the tests, with their exit status and output."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pytest
 
 from tornado_proxy.cli.main import main
 
-HEAVY = ["tornado", "asyncio", "boto3", "botocore", "jinja2", "pydantic", "yaml", "watchdog"]
+HEAVY_MODULES = ["tornado", "asyncio", "boto3", "botocore", "jinja2", "pydantic", "yaml", "watchdog"]
 
 
 @dataclass(frozen=True)
-class Done:
-    """What a command did."""
+class CompletedCommand:
+    """The exit status and the output of a command that has ended."""
 
     status: int
     out: str
@@ -24,26 +24,26 @@ class Done:
 
 
 class CommandLine:
-    """Runs the command in the current directory."""
+    """A function that runs a command in the process of the tests."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys
 
-    def __call__(self, *words: str) -> Done:
-        """Run one."""
+    def __call__(self, *arguments: str) -> CompletedCommand:
+        """Runs `tornado-proxy` with arguments."""
         try:
-            status = main([str(word) for word in words])
-        except SystemExit as ended:
-            status = int(ended.code or 0)
+            status = main([str(argument) for argument in arguments])
+        except SystemExit as error:
+            status = int(error.code or 0)
         printed = self._capsys.readouterr()
-        return Done(status, printed.out, printed.err)
+        return CompletedCommand(status, printed.out, printed.err)
 
 
-def imported_by(*words: str, among: Sequence[str] = HEAVY) -> set[str]:
-    """The heavy modules that a command imports, or others of interest, in a process of its own."""
+def imported_by(*arguments: str, among: Sequence[str] = HEAVY_MODULES) -> set[str]:
+    """The modules among some that a command imports, run in a new process."""
     script = (
         "import sys; from tornado_proxy.cli.main import main; main(sys.argv[1:]);"
         f"print(*[name for name in {[*among]} if name in sys.modules], file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=True)
-    return set(done.stderr.strip().splitlines()[-1].split()) if done.stderr.strip() else set()
+    process = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True)
+    return set(process.stderr.strip().splitlines()[-1].split()) if process.stderr.strip() else set()

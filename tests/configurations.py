@@ -1,4 +1,4 @@
-"""Configuration files written in tests: compiled, asserted to be sound, or asked for what is wrong with them."""
+"""Functions that compile the text of a configuration and return its settings or its diagnostics."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ MINIMAL = "targets: {site: {bucket: {name: my-bucket}}}\n"
 
 
 def compiled(text: str, env: Mapping[str, str] = ENV) -> Loaded:
-    """What a text is as a configuration."""
+    """The result of compiling a configuration."""
     return compile_configuration(SourceFile("config.yaml", text), DIRECTORY, resolver(env, DIRECTORY))
 
 
 def settings(text: str) -> Settings:
-    """The settings of a text in which nothing is wrong."""
+    """The settings of a configuration without errors."""
     loaded = compiled(text)
-    assert [each.message for each in loaded.diagnostics if each.severity is Severity.ERROR] == []
+    assert [diagnostic.message for diagnostic in loaded.diagnostics if diagnostic.severity is Severity.ERROR] == []
     assert loaded.settings
     return loaded.settings
 
 
 def target(text: str) -> Target:
-    """The target of a text that stands for the inside of one, `bucket` left out."""
+    """The target with these options; its bucket is added."""
     indented = "".join(f"    {line}\n" for line in text.splitlines())
     (only,) = settings(f"targets:\n  site:\n    bucket: {{name: my-bucket}}\n{indented}").targets
     return only
 
 
-def complaints(text: str) -> list[tuple[str, str]]:
-    """The code and the message of each diagnostic about a text, in order."""
-    return [(each.code, each.message) for each in compiled(text).diagnostics]
+def codes_and_messages(text: str) -> list[tuple[str, str]]:
+    """The code and the message of each diagnostic about a configuration, in order."""
+    return [(diagnostic.code, diagnostic.message) for diagnostic in compiled(text).diagnostics]
 
 
-def complaints_about_target(text: str) -> list[tuple[str, str]]:
-    """The same about the inside of a target, `bucket` left out."""
+def codes_and_messages_in_target(text: str) -> list[tuple[str, str]]:
+    """The code and the message of each diagnostic about a target with these options; its bucket is added."""
     indented = "".join(f"    {line}\n" for line in text.splitlines())
-    return complaints(f"targets:\n  site:\n    bucket: {{name: my-bucket}}\n{indented}")
+    return codes_and_messages(f"targets:\n  site:\n    bucket: {{name: my-bucket}}\n{indented}")
 
 
 def report(text: str) -> str:
-    """All diagnostics about a text, as people see them."""
-    return "\n\n".join(render(each) for each in compiled(text).diagnostics)
+    """All diagnostics about a configuration, printed with excerpts."""
+    return "\n\n".join(render(diagnostic) for diagnostic in compiled(text).diagnostics)

@@ -1,4 +1,4 @@
-"""Configurations of s3-proxy written in tests, and what they are converted to."""
+"""Functions that convert configurations of s3-proxy and load the result."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -15,8 +15,8 @@ from tornado_proxy.tools.convert.options import OptionOutcome, together
 from tornado_proxy.tools.convert.rewrites import KeysAs
 
 
-class Made(NamedTuple):
-    """What a conversion makes: its files as they are loaded, and its report."""
+class Conversion(NamedTuple):
+    """The result of a conversion: its files, the settings and rule sets loaded from them, and its report."""
 
     files: dict[str, str]
     settings: Settings
@@ -25,36 +25,37 @@ class Made(NamedTuple):
 
     @property
     def document(self):
-        """The configuration as plain data."""
+        """The written configuration as plain data."""
         return yaml.safe_load(self.files[CONFIGURATION])
 
     def messages(self, *outcomes):
-        """What is said of options with some outcome."""
-        return [each.message for each in self.report.of(*(outcomes or tuple(OptionOutcome)))]
+        """The messages about options with these outcomes, or with any."""
+        return [remark.message for remark in self.report.of(*(outcomes or tuple(OptionOutcome)))]
 
     def subjects(self, *outcomes):
-        """The options of which something is said."""
-        return [each.subject for each in self.report.of(*outcomes)]
+        """The options with these outcomes."""
+        return [remark.subject for remark in self.report.of(*outcomes)]
 
 
-def made(*texts: str, keys_as: KeysAs = KeysAs.ACTUAL) -> Made:
-    """What texts are converted to; configuration and rule files must load without an error."""
+def converted(*texts: str, keys_as: KeysAs = KeysAs.ACTUAL) -> Conversion:
+    """Converts the files of one configuration; the configuration and rule files must load without an error."""
     sources = [SourceFile(f"{number}.yaml", text) for number, text in enumerate(texts)]
-    files, report = (done := convert(together(sources), keys_as)).files, done.report
+    conversion = convert(together(sources), keys_as)
+    files, report = conversion.files, conversion.report
     loaded = compile_configuration(SourceFile(CONFIGURATION, files[CONFIGURATION]), Path("out"), unresolved)
-    assert loaded.settings, [(each.message, each.place) for each in loaded.diagnostics]
+    assert loaded.settings, [(diagnostic.message, diagnostic.place) for diagnostic in loaded.diagnostics]
     rules = compile_rule_files(
         [RuleFile(name, text.encode()) for name, text in files.items() if name.startswith("rules/")]
     )
     assert rules.diagnostics == ()
-    return Made(dict(files), loaded.settings, dict(rules.rule_sets), report)
+    return Conversion(dict(files), loaded.settings, dict(rules.rule_sets), report)
 
 
 BASIC = "basic: {staff: {realm: Staff}}"
 
 
-def target(text: str, keys_as: KeysAs = KeysAs.ACTUAL, providers: str = BASIC) -> Made:
-    """What a configuration is converted to that has one target, whose mount and bucket are given."""
+def converted_target(text: str, keys_as: KeysAs = KeysAs.ACTUAL, providers: str = BASIC) -> Conversion:
+    """Converts a configuration of one target with these options; its mount and bucket are added."""
     indented = "".join(f"    {line}\n" for line in text.splitlines())
     base = "targets:\n  site:\n    mount: {path: [/]}\n    bucket: {name: my-bucket}\n"
-    return made(f"authProviders: {{{providers}}}\n{base}{indented}", keys_as=keys_as)
+    return converted(f"authProviders: {{{providers}}}\n{base}{indented}", keys_as=keys_as)

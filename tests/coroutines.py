@@ -1,4 +1,4 @@
-"""Tests that are coroutines: a conftest that imports this hook runs them."""
+"""A pytest hook that runs tests that are coroutines; a conftest imports it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import pytest
 
 _LIMIT = 60  # seconds
 
-# One loop for all: what a fixture keeps for several tests, connections above all, belongs to a loop.
+# One loop for all tests: the connections that a fixture keeps for several tests belong to a loop.
 _RUNNER = asyncio.Runner()
 atexit.register(_RUNNER.close)
 
 
 def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """What a coroutine returns, in the loop of the tests; tasks that it leaves behind are cancelled."""
+    """Runs a coroutine in the loop of the tests and returns its result; cancels the tasks that it leaves behind."""
 
     async def bounded():
         try:
@@ -35,7 +35,7 @@ def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem):
-    """Run a test that is a coroutine, with a limit that only a hanging one meets."""
+    """Runs a test that is a coroutine, with a limit that only a hanging test reaches."""
     if not inspect.iscoroutinefunction(pyfuncitem.obj):
         return None
     arguments = {name: pyfuncitem.funcargs[name] for name in inspect.signature(pyfuncitem.obj).parameters}

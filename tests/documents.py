@@ -1,4 +1,4 @@
-"""Generated documents of the rule language, and texts in which one is hidden by its layout."""
+"""Strategies for documents of the rule language, and for their texts with any layout."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ clauses = st.builds(
 def _documents(
     comments: st.SearchStrategy[tuple[Comment, ...]], comment: st.SearchStrategy[Comment | None]
 ) -> st.SearchStrategy[Document]:
-    """Documents with such comments where several may stand, and where one may."""
+    """Documents with comments drawn from `comments` where several may stand, and from `comment` where one may."""
     layout = {
         "span": st.just(_SPAN),
         "comments": comments,
@@ -96,18 +96,18 @@ def comment_texts(document: Document) -> list[str]:
 
 
 def _block_comments(block: TargetBlock) -> list[Comment]:
-    inside = [comment for each in block.statements for comment in (*each.comments, each.trailing) if comment]
-    around = (*block.comments, block.opening, *inside, *block.closing, block.trailing)
-    return [comment for comment in around if comment]
+    of_statements = [comment for each in block.statements for comment in (*each.comments, each.trailing)]
+    comments = (*block.comments, block.opening, *of_statements, *block.closing, block.trailing)
+    return [comment for comment in comments if comment]
 
 
 @st.composite
 def scattered_texts(draw: st.DrawFn) -> tuple[str, list[str]]:
-    """A valid text with any space and comments between any two tokens, and the texts of its comments."""
+    """A valid text with arbitrary space and comments between its tokens, and the texts of the comments."""
     bare = draw(_bare_texts)
-    scattered, comments_drawn = [], []
+    scattered, drawn_comments = [], []
     for token in ("", *_TOKEN.findall(bare)):
         space = draw(st.sampled_from([" ", "\n", "\n\n", "\r\n", "\t", " # one\n", "\n# two\r\n\n"]))
-        comments_drawn += re.findall(r"# \w+", space)
+        drawn_comments += re.findall(r"# \w+", space)
         scattered += [token, space]
-    return "".join(scattered), comments_drawn
+    return "".join(scattered), drawn_comments

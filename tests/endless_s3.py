@@ -1,7 +1,7 @@
-"""An S3 whose objects are as large as their keys say and are never stored: for what is too big for a real one.
+"""An S3 that makes large objects up instead of storing them.
 
-`GET /bucket/1073741824.bin` answers so many bytes, a listing of `of-1073741824/` names such a file and a small one, `GET /bucket/any/key.txt` answers its key; uploads, whole or in
-parts, are counted and thrown away.
+`GET /bucket/1073741824.bin` answers 1073741824 bytes, and `GET /bucket/any/key.txt` answers its key. A listing of
+`of-1073741824/` names a file of 1073741824 bytes and one of 5. Uploads, also in parts, are counted and discarded.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MODIFIED = "Fri, 01 May 2026 10:00:00 GMT"
 
 @dataclass
 class Traffic:
-    """What has come and gone, in bytes, and how uploads ended."""
+    """The bytes received and sent, and the numbers of stored parts and objects and of completed and aborted uploads."""
 
     received: int = 0
     sent: int = 0
@@ -36,31 +36,31 @@ class Traffic:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # head and body are written apart
+    disable_nagle_algorithm = True  # head and body are written separately
     traffic: Traffic
 
     def do_HEAD(self) -> None:
-        if not self._is_text():
-            self._object_head()
+        if not self._answer_text():
+            self._send_object_head()
 
     def do_GET(self) -> None:
         if "list-type=2" in self.path:
             self._answer(f"<ListBucketResult>{self._contents()}</ListBucketResult>".encode())
             return
-        if self._is_text():
+        if self._answer_text():
             return
-        left = self._object_head()
+        remaining = self._send_object_head()
         try:
-            while left > 0:
-                sent = self.wfile.write(BLOCK[: min(left, len(BLOCK))])
-                left -= sent
+            while remaining > 0:
+                sent = self.wfile.write(BLOCK[: min(remaining, len(BLOCK))])
+                remaining -= sent
                 self.traffic.sent += sent
         except ConnectionError:
             self.close_connection = True
 
     def do_POST(self) -> None:
         query = parse_qs(urlsplit(self.path).query, keep_blank_values=True)
-        self._take()
+        self._discard_body()
         if "uploads" in query:
             self._answer(b"<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>")
         else:
@@ -68,7 +68,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(b"<CompleteMultipartUploadResult><ETag>&quot;e&quot;</ETag></CompleteMultipartUploadResult>")
 
     def do_PUT(self) -> None:
-        self._take()
+        self._discard_body()
         if "partNumber" in self.path:
             with self.traffic.lock:
                 self.traffic.parts += 1
@@ -82,15 +82,16 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(204)
         self.end_headers()
 
-    def _is_text(self) -> bool:
-        """Whether the key is that of a text, which is then answered."""
+    def _answer_text(self) -> bool:
+        """Answers a request for a text, and returns whether it was one."""
         if not self.path.partition("?")[0].endswith(".txt"):
             return False
         key = self.path.split("/", 2)[2].encode()
         self._answer(key, ETag=f'"{zlib.crc32(key)}"')
         return True
 
-    def _object_head(self) -> int:
+    def _send_object_head(self) -> int:
+        """Sends the head of an object's answer, and returns the length of the body."""
         match = re.search(r"/(\d+)\.bin", self.path)
         if match is None:
             self.send_response(404)
@@ -104,14 +105,14 @@ class _Handler(BaseHTTPRequestHandler):
         return int(match[1])
 
     def _contents(self) -> str:
-        """What a listing of `of-N/` holds: a file of N bytes, and a small one."""
+        """The contents of the listing of `of-N/`: a file of N bytes, and one of 5."""
         prefix = parse_qs(urlsplit(self.path).query).get("prefix", [""])[0]
-        found = re.fullmatch(r"of-(\d+)/", prefix)
-        keys = [(f"{prefix}{size}.bin", size) for size in (found[1], "5")] if found else []
+        match = re.fullmatch(r"of-(\d+)/", prefix)
+        keys = [(f"{prefix}{size}.bin", size) for size in (match[1], "5")] if match else []
         return "".join(f"<Contents><Key>{key}</Key><Size>{size}</Size></Contents>" for key, size in keys)
 
-    def _take(self) -> None:
-        """Read the body away: plain, or in aws-chunked's frames, whose length is the transfer's."""
+    def _discard_body(self) -> None:
+        """Reads and discards the body, which has a `Content-Length` or the frames of `aws-chunked`."""
         if self.headers.get("Transfer-Encoding") == "chunked":
             while size := int(self.rfile.readline().split(b";")[0], 16):
                 self._skip(size + 2)
@@ -138,17 +139,17 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, *arguments: object) -> None:
-        """Stay silent."""
+        """Logs nothing."""
 
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    request_queue_size = 128  # the default of 5 drops connections that come at once, and they come back a second later
+    request_queue_size = 128  # with the default of 5, clients that connect at once are dropped and retry a second later
 
 
 @contextmanager
 def endless_s3() -> Iterator[tuple[str, Traffic]]:
-    """The endpoint of such an S3, and its traffic."""
+    """Runs such an S3, and yields its endpoint and its traffic."""
     traffic = Traffic()
     handler = type("Handler", (_Handler,), {"traffic": traffic})
     server = _Server(("127.0.0.1", 0), handler)
@@ -164,7 +165,7 @@ def endless_s3() -> Iterator[tuple[str, Traffic]]:
 
 @contextmanager
 def endless_s3_elsewhere() -> Iterator[str]:
-    """The endpoint of such an S3 in a process of its own, so that it takes no time from the test's threads."""
+    """Runs such an S3 in a separate process, so that it takes no time from the test's threads, and yields its endpoint."""
     process = subprocess.Popen([sys.executable, __file__], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None

@@ -1,4 +1,4 @@
-"""Stores that fail, wait or never end, for what no good store does."""
+"""Stores that fail, block, or hold bodies of any size."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from memory_store import MemoryStore
 from tornado_proxy.storage.store import ObjectInfo
 
 
-class Failing(MemoryStore):
-    """A memory store in which some operations raise: `Failing(open=Busy("…"))`."""
+class FailingStore(MemoryStore):
+    """A memory store in which some operations raise: `FailingStore(open=Busy("…"))`."""
 
     def __init__(self, **errors: Exception) -> None:
         super().__init__()
@@ -23,117 +23,117 @@ class Failing(MemoryStore):
             raise self.errors[operation]
 
     async def open(self, *arguments: Any):
-        """The object, or the error."""
+        """Opens the object, or raises."""
         self._check("open")
         return await super().open(*arguments)
 
     async def head(self, *arguments: Any):
-        """The info, or the error."""
+        """Returns the object's info, or raises."""
         self._check("head")
         return await super().head(*arguments)
 
     async def list(self, *arguments: Any):
-        """The page, or the error."""
+        """Returns a page of the listing, or raises."""
         self._check("list")
         return await super().list(*arguments)
 
     async def put(self, *arguments: Any):
-        """Store, or raise before anything is read."""
+        """Stores an object, or raises before it reads a chunk."""
         self._check("put")
         return await super().put(*arguments)
 
     async def remove(self, *arguments: Any):
-        """Remove, or raise."""
+        """Removes an object, or raises."""
         self._check("remove")
         return await super().remove(*arguments)
 
 
 @dataclass
 class ScriptedBody:
-    """An opened object whose chunks are given, an exception among them being raised; counts what was taken."""
+    """An opened object that yields the chunks of a script and raises its exceptions; `bytes_read` counts what was yielded."""
 
     script: list[bytes | Exception]
     size: int
-    taken: int = 0
+    bytes_read: int = 0
     closed: asyncio.Event = field(default_factory=asyncio.Event)
     content_range: None = None
 
     @property
     def info(self) -> ObjectInfo:
-        """The announced size."""
+        """The announced size, and fixed properties."""
         return ObjectInfo(size=self.size, etag='"e"', content_type="text/plain")
 
     async def chunks(self):
-        """The script."""
+        """Yields or raises the steps of the script."""
         for step in self.script:
             if isinstance(step, Exception):
                 raise step
-            self.taken += len(step)
+            self.bytes_read += len(step)
             yield step
 
     async def close(self) -> None:
-        """Note it."""
+        """Sets `closed`."""
         self.closed.set()
 
 
-class Endless(ScriptedBody):
-    """An opened object of any size, made of one chunk over and over."""
+class EndlessBody(ScriptedBody):
+    """An opened object of any size, made of zeros."""
 
     def __init__(self, size: int) -> None:
         super().__init__([], size)
         self._chunk = bytes(256 * 1024)
 
     async def chunks(self):
-        """Zeros until the size is reached."""
-        while self.taken < self.size:
-            piece = self._chunk[: self.size - self.taken]
-            self.taken += len(piece)
+        """Yields zeros until the size is reached."""
+        while self.bytes_read < self.size:
+            piece = self._chunk[: self.size - self.bytes_read]
+            self.bytes_read += len(piece)
             yield piece
 
 
-class OneObject(MemoryStore):
-    """A store that opens one given body, whatever is asked for."""
+class OneObjectStore(MemoryStore):
+    """A store that opens the same body for every key."""
 
     def __init__(self, body: ScriptedBody) -> None:
         super().__init__()
         self.body = body
 
     async def open(self, *arguments: Any):
-        """The body."""
+        """The body, for every key."""
         return self.body
 
 
-class Counting(MemoryStore):
-    """A store that takes uploads in without keeping them: it counts bytes and tells how each ended.
+class CountingStore(MemoryStore):
+    """A store that counts the bytes of uploads and discards them, and records the outcome of each.
 
-    `pause` holds the store back from taking the next chunk while it is cleared.
+    After each chunk it waits until `may_continue` is set.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.taken = 0
-        self.ended: list[str] = []
-        self.arrived = asyncio.Event()
-        self.over = asyncio.Event()
-        self.pause = asyncio.Event()
-        self.pause.set()
+        self.bytes_received = 0
+        self.outcomes: list[str] = []
+        self.first_chunk_arrived = asyncio.Event()
+        self.finished = asyncio.Event()
+        self.may_continue = asyncio.Event()
+        self.may_continue.set()
 
     async def put(self, key, chunks, write):
-        """Count the chunks."""
+        """Counts the bytes of the chunks and stores an empty object."""
         try:
             async for chunk in chunks:
-                self.taken += len(chunk)
-                self.arrived.set()
-                await self.pause.wait()
+                self.bytes_received += len(chunk)
+                self.first_chunk_arrived.set()
+                await self.may_continue.wait()
         except BaseException as error:
-            self.ended.append(type(error).__name__)
+            self.outcomes.append(type(error).__name__)
             raise
         finally:
-            self.over.set()
-        self.ended.append("stored")
-        return await super().put(key, _nothing(), write)
+            self.finished.set()
+        self.outcomes.append("stored")
+        return await super().put(key, _no_chunks(), write)
 
 
-async def _nothing():
+async def _no_chunks():
     for chunk in ():
         yield chunk

@@ -1,6 +1,6 @@
-"""An S3 that fails in one way for each key: `GET /bucket/silent` is never answered, `GET /bucket/healthy` is.
+"""An S3 with a different fault for each key: it never answers `GET /bucket/silent`, and always `GET /bucket/healthy`.
 
-Any request for a fault's key meets the fault; a request body is read first.
+Every method meets the fault of its key, after the request's body was read.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from urllib.parse import parse_qs, urlsplit
 BODY = b"healthy"
 MODIFIED = "Fri, 01 May 2026 10:00:00 GMT"
 LENGTH = 600 * 1024
-_PAUSE = 0.05  # seconds between the bytes of a drip
+_PAUSE = 0.05  # seconds between the bytes that `_drips` sends
 
 Fault = Callable[[socket.socket], None]
 
 
 def answer(status: str, *lines: str, body: bytes = b"") -> bytes:
-    """An answer with these header lines and no others."""
+    """An answer with only these header lines."""
     return "\r\n".join([f"HTTP/1.1 {status}", *lines, "", ""]).encode() + body
 
 
 def _sends(data: bytes) -> Fault:
-    """Sends some bytes, and closes."""
+    """A fault that sends bytes and closes the connection."""
     return lambda connection: connection.sendall(data)
 
 
 def _stalls(data: bytes) -> Fault:
-    """Sends some bytes, and nothing more until the client leaves."""
+    """A fault that sends bytes, and then nothing until the client closes the connection."""
 
     def fault(connection: socket.socket) -> None:
         connection.sendall(data)
@@ -43,7 +43,7 @@ def _stalls(data: bytes) -> Fault:
 
 
 def _resets(data: bytes) -> Fault:
-    """Sends some bytes, and resets the connection."""
+    """A fault that sends bytes and resets the connection."""
 
     def fault(connection: socket.socket) -> None:
         connection.sendall(data)
@@ -53,7 +53,7 @@ def _resets(data: bytes) -> Fault:
 
 
 def _drips(data: bytes, drop: bytes) -> Fault:
-    """Sends some bytes, and then a byte now and then for ever."""
+    """A fault that sends bytes, and then `drop` again and again without an end."""
 
     def fault(connection: socket.socket) -> None:
         connection.sendall(data)
@@ -65,7 +65,7 @@ def _drips(data: bytes, drop: bytes) -> Fault:
 
 
 _LONG = answer("200 OK", f"Content-Length: {LENGTH}", 'ETag: "1"', body=bytes(1000))
-_ERROR = b"<Error><Code>InternalError</Code><Message>So it is</Message></Error>"
+_ERROR = b"<Error><Code>InternalError</Code><Message>An internal error</Message></Error>"
 
 
 def _ok(*lines: str, body: bytes = b"ab") -> Fault:
@@ -107,19 +107,19 @@ FAULTS: dict[str, Fault] = {
     "teapot": _sends(answer("418 Teapot", "Content-Length: 0")),
     "moved": _sends(answer("301 Moved", "Location: http://127.0.0.1:9/", "Content-Length: 0")),
 }
-"""What can be met, by key."""
+"""The faults, by key."""
 
 
 @dataclass
-class Hostile:
-    """The S3: its URL, its open connections, and the request lines that have come."""
+class FaultyS3:
+    """The running S3: its URL, its open connections, and the request lines that it has received."""
 
     url: str = ""
     connections: set[socket.socket] = field(default_factory=set)
     requests: list[str] = field(default_factory=list)
 
     def serve(self, connection: socket.socket) -> None:
-        """Answer the requests of a connection until one meets a fault."""
+        """Answers the requests of a connection until one meets a fault."""
         with connection, suppress(OSError):
             while request := _request(connection):
                 self.requests.append(request)
@@ -137,7 +137,7 @@ class Hostile:
 
 
 def _request(connection: socket.socket) -> str:
-    """The request line of a request that was read whole; empty where the client has left."""
+    """Reads a request with its body and returns its request line, or `""` if the client has closed the connection."""
     data = b""
     while b"\r\n\r\n" not in data:
         block = connection.recv(65_536)
@@ -146,35 +146,35 @@ def _request(connection: socket.socket) -> str:
         data += block
     head, _, body = data.partition(b"\r\n\r\n")
     lines = head.decode("latin-1").split("\r\n")
-    left = sum(int(line[15:]) for line in lines if line.lower().startswith("content-length:")) - len(body)
-    while left > 0:
-        left -= len(connection.recv(min(left, 65_536))) or left
+    remaining = sum(int(line[15:]) for line in lines if line.lower().startswith("content-length:")) - len(body)
+    while remaining > 0:
+        remaining -= len(connection.recv(min(remaining, 65_536))) or remaining
     return lines[0]
 
 
 @contextmanager
-def faulty_s3() -> Iterator[Hostile]:
-    """An S3 with all faults, on a free port."""
-    hostile, threads = Hostile(), list[threading.Thread]()
+def faulty_s3() -> Iterator[FaultyS3]:
+    """Runs an S3 with all faults on a free port."""
+    s3, threads = FaultyS3(), list[threading.Thread]()
 
     def accept() -> None:
         with suppress(OSError):
             while True:
                 connection, _ = server.accept()
-                hostile.connections.add(connection)
-                threads.append(threading.Thread(target=hostile.serve, args=(connection,), daemon=True))
+                s3.connections.add(connection)
+                threads.append(threading.Thread(target=s3.serve, args=(connection,), daemon=True))
                 threads[-1].start()
 
     with socket.create_server(("127.0.0.1", 0), backlog=2048) as server:
-        hostile.url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        s3.url = f"http://127.0.0.1:{server.getsockname()[1]}"
         accepting = threading.Thread(target=accept, daemon=True)
         accepting.start()
         try:
-            yield hostile
+            yield s3
         finally:
             server.shutdown(socket.SHUT_RDWR)
             accepting.join(10)
-            for connection in list(hostile.connections):
+            for connection in list(s3.connections):
                 with suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)
             for thread in threads:

@@ -1,4 +1,4 @@
-"""A service's files in a folder, to be edited as people edit them."""
+"""The configuration, rule files and secret of a service in a folder, for tests that edit them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ ENVIRONMENT = {"ACCESS": "access"}
 
 @dataclass(frozen=True)
 class Files:
-    """A configuration, its rule files, and the file of a secret."""
+    """A folder with a configuration, rule files and the file of a secret."""
 
     folder: Path
 
     @classmethod
     def create(cls, folder: Path, **rule_files: str) -> Files:
-        """New files; `site="…"` becomes `rules/site.rules`."""
+        """Writes new files; `site="…"` becomes `rules/site.rules`."""
         files = cls(folder)
         (folder / "rules").mkdir()
         files.configure(CONFIGURATION)
@@ -38,25 +38,25 @@ class Files:
 
     @property
     def configuration(self) -> Path:
-        """The configuration file."""
+        """The path of the configuration."""
         return self.folder / "proxy.yaml"
 
     def configure(self, text: str) -> None:
-        """Write the configuration."""
+        """Writes the configuration."""
         self.configuration.write_text(text, encoding="utf-8")
 
     def path(self, name: str = "site") -> Path:
-        """A rule file."""
+        """The path of a rule file."""
         return self.folder / "rules" / f"{name}.rules"
 
     def write(self, statements: str, name: str = "site") -> None:
-        """Write the statements of a target's block into a rule file."""
+        """Writes a rule file with the statements in a block of the target `site`."""
         self.path(name).write_text(f"target site {{\n{statements}\n}}\n", encoding="utf-8")
 
     def read(self) -> Snapshot:
-        """The set as it is now."""
+        """Reads a snapshot of the files."""
         return read_snapshot(self.configuration, ENVIRONMENT)
 
     def load(self) -> CompiledSnapshot:
-        """What the set says now."""
+        """Reads and compiles a snapshot of the files."""
         return compile_snapshot(self.read())

@@ -1,4 +1,4 @@
-"""Requests that are nearly right: HTTP's grammar with the mistakes that break servers, made from a seed."""
+"""Nearly valid HTTP requests made from a seed, with the mistakes that break servers."""
 
 from __future__ import annotations
 
@@ -46,27 +46,27 @@ LAST = b"GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
 
 
 def fuzzed(seed: int, targets: Sequence[str] = TARGETS, headers: Sequence[str] = HEADERS) -> bytes:
-    """What one connection sends: one request or several, of which some are cut, repeated or have bytes changed."""
+    """The bytes that one connection sends: one or several requests, sometimes cut off or with random bytes inserted."""
     random = Random(seed)
-    sent = b"".join(_request(random, targets, headers) for _ in range(random.choice((1, 1, 1, 2, 3, 12))))
+    data = b"".join(_request(random, targets, headers) for _ in range(random.choice((1, 1, 1, 2, 3, 12))))
     if random.random() < 0.15:
-        sent = sent[: random.randrange(len(sent) + 1)]
+        data = data[: random.randrange(len(data) + 1)]
     if random.random() < 0.15:
-        changed = bytearray(sent)
+        changed = bytearray(data)
         for _ in range(random.randrange(1, 6)):
             changed[random.randrange(len(changed) or 1) : 0] = random.randbytes(random.randrange(3))
-        sent = bytes(changed)
-    return sent[: 64 * 1024] + (LAST if random.random() < 0.5 else b"")
+        data = bytes(changed)
+    return data[: 64 * 1024] + (LAST if random.random() < 0.5 else b"")
 
 
 def _request(random: Random, targets: Sequence[str], headers: Sequence[str]) -> bytes:
     if random.random() < 0.3:
-        # A right request, so that what follows a mistake is reached too.
+        # A valid request, so that the server often gets as far as the requests after it.
         return f"{random.choice(METHODS[:4])} {random.choice(targets[:6])} HTTP/1.1\r\nHost: h\r\n\r\n".encode()
     line = f"{random.choice(METHODS)} {random.choice(targets)} {random.choice(VERSIONS)}"
-    named = random.choices(headers, k=random.randrange(7))
+    lines = random.choices(headers, k=random.randrange(7))
     host = ["Host: h"] if random.random() < 0.8 else []
     body = random.choice(BODIES)
     if random.random() < 0.5 and body:
-        named.append(random.choice((f"Content-Length: {len(body)}", "Transfer-Encoding: chunked")))
-    return "\r\n".join([line, *host, *named, "", ""]).encode() + body
+        lines.append(random.choice((f"Content-Length: {len(body)}", "Transfer-Encoding: chunked")))
+    return "\r\n".join([line, *host, *lines, "", ""]).encode() + body

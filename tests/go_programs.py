@@ -1,4 +1,4 @@
-"""Go templates run in tests: over JSON data, with Go's own functions or with sprig's, and what is wrong with them."""
+"""Functions that run Go templates over JSON data, with Go's functions or also sprig's, and return the output or the mistake."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from tornado_proxy.templates.template import (
 )
 
 GO = Vocabulary(STANDARD)
-"""What text/template has by itself."""
+"""The functions of text/template alone."""
 
 HELM = Vocabulary({**STANDARD, **functions(), "tpl": PAGE_FUNCTIONS["tpl"]}, REFUSED)
-"""The same with sprig's functions and those that Helm adds, as the recorded answers have them."""
+"""The functions of text/template, of sprig and of Helm, with which the vectors were recorded."""
 
 GENEROUS = RenderLimits(steps=2_000_000, text=1_000_000, items=100_000, depth=200)
 
 
 def budget(**limits: int) -> RenderBudget:
-    """A budget with other limits than the product's."""
+    """A budget with these limits instead of the product's."""
     return RenderBudget(RenderLimits(**limits))
 
 
@@ -50,38 +50,40 @@ def json_value(data: Any) -> Value:
 
 
 def program(text: str, vocabulary: Vocabulary = HELM) -> Program:
-    """A template that Go parses without an error; raises `TemplateMistake` for another."""
-    made = Program(text, vocabulary)
-    refuse(made.mistakes)
-    return made
+    """The program of a template; raises `TemplateMistake` for a template that Go does not parse."""
+    result = Program(text, vocabulary)
+    refuse(result.mistakes)
+    return result
 
 
-def written(text: str, data: Any = None, vocabulary: Vocabulary = HELM) -> str:
-    """What a template writes over JSON data."""
+def rendered(text: str, data: Any = None, vocabulary: Vocabulary = HELM) -> str:
+    """The output of a template over JSON data."""
     return runes(program(text, vocabulary).execute(json_value(data), RenderBudget(GENEROUS)))
 
 
 def failure(text: str, data: Any = None, vocabulary: Vocabulary = HELM) -> str:
-    """What a template says when it fails while it runs."""
+    """The message of the error with which a template fails while it runs."""
     with pytest.raises(RenderError) as caught:
         program(text, vocabulary).execute(json_value(data), RenderBudget(GENEROUS))
     return str(caught.value)
 
 
 def mistake(text: str, vocabulary: Vocabulary = HELM) -> TemplateMistake:
-    """What is found wrong with a template when it is read."""
+    """The first mistake that is found when a template is parsed."""
     with pytest.raises(TemplateMistake) as caught:
         program(text, vocabulary)
     return caught.value
 
 
 def request_root(document: dict[str, Any]) -> Struct:
-    """The outermost data of a request recorded for a Go program, whose URL is whole."""
+    """The root data of a request that was recorded for a Go program with its complete URL."""
     recorded, target = document["Request"], document["Target"]
     pairs = [(name, value) for name, values in recorded.get("Header", {}).items() for value in values]
-    asked = RequestData(recorded.get("Method", ""), headers=tuple(pairs), remote_address=recorded.get("RemoteAddr", ""))
+    request_data = RequestData(
+        recorded.get("Method", ""), headers=tuple(pairs), remote_address=recorded.get("RemoteAddr", "")
+    )
     request = RequestFacts(
-        asked,
+        request_data,
         urls.parse(go_string(recorded["URL"])),
         go_string(recorded.get("Host", "")),
         RenderBudget(GENEROUS),

@@ -1,4 +1,4 @@
-"""Jinja templates written in tests: compiled for a source with some groups, and rendered for one request."""
+"""A function that compiles a Jinja template for a source with groups, and renders it for one request."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ TARGET = TargetData("site", "bucket-1", "pre/", "eu-west-1", mount_host="example
 
 
 def rendered(text: str, user: User | None = USER) -> str:
-    """What a template writes."""
+    """The output of a template."""
     template = compile_template(text, CAPTURES.names, 3)
     return template.render(CAPTURES, TargetKeyRewriteData("/a/b", user, REQUEST, TARGET))

@@ -1,4 +1,4 @@
-"""An editor without a screen: a real client of the language server, over standard input and output."""
+"""An editor without a screen: a client of the language server over standard input and output."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from editing import CURSOR
 from lsprotocol import types
 from pytest_lsp import LanguageClient, client_capabilities, make_test_lsp_client
 
-LIMIT = 60  # seconds for one answer
+LIMIT = 60  # seconds for one response
 
 
 class Editor:
-    """A session with a server; each call waits for its answer."""
+    """A session with a server; each call waits until the server has responded."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, client: LanguageClient, folder: Path) -> None:
         self._loop = loop
@@ -27,79 +27,79 @@ class Editor:
         self.capabilities: types.ServerCapabilities | None = None
         self._versions: dict[str, int] = {}
 
-    def wait(self, answer: Coroutine[Any, Any, Any]) -> Any:
-        """What comes of a request."""
-        return asyncio.run_coroutine_threadsafe(answer, self._loop).result(LIMIT)
+    def run(self, request: Coroutine[Any, Any, Any]) -> Any:
+        """Runs a coroutine in the loop of the session, and returns its result."""
+        return asyncio.run_coroutine_threadsafe(request, self._loop).result(LIMIT)
 
     def uri(self, name: str) -> str:
         """The URI of a file in the folder."""
         return (self.folder / name).as_uri()
 
     def show(self, name: str, text: str) -> types.Position:
-        """Open a file or change its text; where its cursor stands, as UTF-16 has it."""
-        before, _, behind = text.partition(CURSOR)
+        """Opens a file or changes its text; returns the position of the cursor, counted in UTF-16."""
+        before, _, after = text.partition(CURSOR)
         uri = self.uri(name)
         version = self._versions[uri] = self._versions.get(uri, 0) + 1
         if version == 1:
-            item = types.TextDocumentItem(uri, "tornado-proxy-rules", version, before + behind)
-            self.tell(self.client.text_document_did_open, types.DidOpenTextDocumentParams(item))
+            item = types.TextDocumentItem(uri, "tornado-proxy-rules", version, before + after)
+            self.notify(self.client.text_document_did_open, types.DidOpenTextDocumentParams(item))
         else:
             identifier = types.VersionedTextDocumentIdentifier(version, uri)
-            change = types.TextDocumentContentChangeWholeDocument(before + behind)
-            self.tell(self.client.text_document_did_change, types.DidChangeTextDocumentParams(identifier, [change]))
+            change = types.TextDocumentContentChangeWholeDocument(before + after)
+            self.notify(self.client.text_document_did_change, types.DidChangeTextDocumentParams(identifier, [change]))
         line = before.rpartition("\n")[2]
         return types.Position(before.count("\n"), len(line.encode("utf-16-le")) // 2)
 
     def close(self, name: str) -> None:
-        """Close a file."""
+        """Closes a file."""
         del self._versions[self.uri(name)]
-        self.tell(
+        self.notify(
             self.client.text_document_did_close,
             types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(self.uri(name))),
         )
 
-    def changed_on_disk(self, name: str) -> None:
-        """Tell that a file has changed."""
+    def notify_of_change(self, name: str) -> None:
+        """Notifies the server that a file has changed on disk."""
         event = types.FileEvent(self.uri(name), types.FileChangeType.Changed)
-        self.tell(self.client.workspace_did_change_watched_files, types.DidChangeWatchedFilesParams([event]))
+        self.notify(self.client.workspace_did_change_watched_files, types.DidChangeWatchedFilesParams([event]))
 
     def document(self, name: str) -> types.TextDocumentIdentifier:
-        """A file as requests name it."""
+        """The parameter of requests that identifies a file."""
         return types.TextDocumentIdentifier(self.uri(name))
 
-    def findings(self, name: str, *codes: str) -> list[types.Diagnostic]:
-        """What is said of a file, once its codes are these: what comes before that is passed over."""
-        return self.wait(self._findings(self.uri(name), sorted(codes)))
+    def diagnostics(self, name: str, *codes: str) -> list[types.Diagnostic]:
+        """Waits until the diagnostics of a file have exactly these codes, and returns them."""
+        return self.run(self._wait_for_codes(self.uri(name), sorted(codes)))
 
-    async def _findings(self, uri: str, codes: list[str]) -> list[types.Diagnostic]:
+    async def _wait_for_codes(self, uri: str, codes: list[str]) -> list[types.Diagnostic]:
         async with asyncio.timeout(LIMIT):
             while uri not in self.client.diagnostics or self._codes(uri) != codes:
                 await self.client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
         return list(self.client.diagnostics[uri])
 
     def _codes(self, uri: str) -> list[str]:
-        return sorted(str(each.code) for each in self.client.diagnostics[uri])
+        return sorted(str(diagnostic.code) for diagnostic in self.client.diagnostics[uri])
 
-    def tell(self, notification: Any, parameters: Any) -> None:
-        """Send a notification."""
+    def notify(self, notification: Any, parameters: Any) -> None:
+        """Sends a notification."""
 
-        async def told() -> None:
+        async def send() -> None:
             notification(parameters)
 
-        self.wait(told())
+        self.run(send())
 
 
 @contextlib.contextmanager
 def editor(folder: Path, *arguments: str, client: str = "visual-studio-code") -> Iterator[Editor]:
-    """An editor that has a folder open, with the capabilities of a real one."""
+    """Starts an editor with an open folder and the capabilities of a real editor."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     session = Editor(loop, make_test_lsp_client(), folder)
     try:
-        session.wait(_begin(session, arguments, client))
+        session.run(_begin(session, arguments, client))
         yield session
-        session.wait(_end(session))
+        session.run(_end(session))
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join(LIMIT)

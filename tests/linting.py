@@ -1,4 +1,4 @@
-"""Rule files as the linter sees them, and what it finds in them."""
+"""Functions that lint rule files, and return the findings or the fixed text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EVERY_FIX = frozenset({Safety.SAFE, Safety.UNSAFE})
 
 
 def rule_files(**texts: str) -> list[RuleFile]:
-    """Rule files by their names: `site="…"` is `site.rules`."""
+    """Rule files; `site="…"` is `site.rules`."""
     return [RuleFile(f"{name}.rules", text.encode()) for name, text in texts.items()]
 
 
@@ -28,44 +28,44 @@ def block(statements: str) -> str:
 
 
 def settings(text: str) -> Settings:
-    """The settings of a configuration without mistakes."""
+    """The settings of a configuration without errors."""
     loaded = compile_configuration(SourceFile("proxy.yaml", text), Path(), unresolved)
     assert loaded.settings is not None, loaded.diagnostics
     return loaded.settings
 
 
 def subject(statements: str, configuration: Settings | None = None) -> Subject:
-    """The subject that one block makes."""
+    """The subject of one block of the target `site`."""
     return subject_of(compile_rule_files(rule_files(site=block(statements))), configuration)
 
 
 def target(statements: str) -> TargetRules:
-    """The rules of one block."""
+    """The rules of one block of the target `site`."""
     (only,) = subject(statements).targets
     return only
 
 
-def report(configuration: Settings | None = None, only: str | None = None, **texts: str) -> LintReport:
-    """What all checks, or one, say of files."""
-    selection = Selection() if only is None else Selection(frozenset({only}))
+def report(configuration: Settings | None = None, check: str | None = None, **texts: str) -> LintReport:
+    """The report of all checks, or of one, about files."""
+    selection = Selection() if check is None else Selection(frozenset({check}))
     return lint(subject_of(compile_rule_files(rule_files(**texts)), configuration), CHECKS, selection)
 
 
-def findings(only: str, statements: str, configuration: Settings | None = None) -> list[Diagnostic]:
-    """What one check finds in one block, which is free of other mistakes."""
-    found = report(configuration, only, site=block(statements)).diagnostics
-    assert {each.code for each in found} <= {only}, found
-    return list(found)
+def findings(check: str, statements: str, configuration: Settings | None = None) -> list[Diagnostic]:
+    """The findings of one check in one block, which must not have other diagnostics."""
+    diagnostics = report(configuration, check, site=block(statements)).diagnostics
+    assert {diagnostic.code for diagnostic in diagnostics} <= {check}, diagnostics
+    return list(diagnostics)
 
 
-def places(only: str, statements: str, configuration: Settings | None = None) -> list[str]:
-    """The texts under the carets."""
-    return [each.span.text if each.span else "" for each in findings(only, statements, configuration)]
+def marked_texts(check: str, statements: str, configuration: Settings | None = None) -> list[str]:
+    """The texts of the spans of one check's findings."""
+    return [finding.span.text if finding.span else "" for finding in findings(check, statements, configuration)]
 
 
-def fixed(only: str, statements: str, allowed: frozenset[Safety] = EVERY_FIX) -> str:
-    """The inside of a block after the fixes of one check."""
+def fixed(check: str, statements: str, allowed: frozenset[Safety] = EVERY_FIX) -> str:
+    """The statements of a block after the fixes of one check."""
     files = rule_files(site=block(statements))
-    selection = Selection(frozenset({only}))
-    result = fix_all(files, lambda those: lint(subject_of(compile_rule_files(those)), CHECKS, selection), allowed)
+    selection = Selection(frozenset({check}))
+    result = fix_all(files, lambda current: lint(subject_of(compile_rule_files(current)), CHECKS, selection), allowed)
     return result.files[0].data.decode().removeprefix("target site {\n").removesuffix("\n}\n")

@@ -34,12 +34,12 @@ from tornado_proxy.storage.store import (
     to_token,
 )
 
-# What S3 says of an object that was stored without a type.
+# The media type that S3 gives an object that was stored without a type.
 _UNTYPED = "binary/octet-stream"
 
 
 class MemoryStore:
-    """A bucket in memory that answers as S3 does; of one event loop, and gone with the process."""
+    """A bucket in memory that answers as S3 does, for one event loop."""
 
     def __init__(self, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._clock = clock
@@ -51,24 +51,24 @@ class MemoryStore:
         return f"<MemoryStore of {len(self._objects)} objects>"
 
     def add(self, key: str, body: bytes, info: ObjectInfo | None = None) -> ObjectInfo:
-        """Store an object at once; size, ETag and date are filled in where `info` leaves them out."""
-        said = info or ObjectInfo(size=len(body))
+        """Stores an object; the size, and an ETag, date or type that `info` lacks, are filled in."""
+        given = info or ObjectInfo(size=len(body))
         stored = replace(
-            said,
+            given,
             size=len(body),
-            etag=said.etag or _etag(body),
-            last_modified=said.last_modified or self._clock().replace(microsecond=0),
-            content_type=said.content_type or _UNTYPED,
+            etag=given.etag or _etag(body),
+            last_modified=given.last_modified or self._clock().replace(microsecond=0),
+            content_type=given.content_type or _UNTYPED,
         )
         self._objects[key] = (stored, body)
         return stored
 
     def keys(self) -> tuple[str, ...]:
-        """All keys, in S3's order."""
+        """All keys, sorted as S3 sorts them."""
         return tuple(sorted(self._objects))
 
     async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> MemoryObject:
-        """The object's info and body, or the part of it that was asked for."""
+        """The object's info and its body, or the requested part of the body."""
         return open_in_memory(key, *self._find(key), conditions, part)
 
     async def head(self, key: ObjectKey, conditions: Conditions) -> ObjectInfo:
@@ -78,50 +78,50 @@ class MemoryStore:
         return info
 
     async def list(self, prefix: ObjectKey, token: str | None = None, limit: int = 1000) -> Page:
-        """A page of what lies directly below a prefix, which is empty or ends in `/`; the marker itself is left out."""
+        """A page of the entries directly below a prefix, which is empty or ends in `/`; the marker of the directory is left out."""
         below = [key for key in self._objects if key.startswith(prefix)]
         entries = {entry.name: entry for entry in self._entries(prefix, below)}
         names = sorted(entries)
         start = bisect_right(names, from_token(token)) % (len(names) or 1)
-        shown = names[start : start + limit]
-        more = start + limit < len(names)
-        return Page(tuple(entries[name] for name in shown), to_token(shown[-1]) if more else None, exists=bool(below))
+        page = names[start : start + limit]
+        has_more = start + limit < len(names)
+        return Page(tuple(entries[name] for name in page), to_token(page[-1]) if has_more else None, exists=bool(below))
 
     async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
-        """Store the chunks as an object: all of them, or nothing if the iterator raises, which is raised again."""
+        """Stores the chunks as an object; stores nothing if the iterator raises, and lets the exception through."""
         self._admit(key, write)
         body = bytearray()
         async for chunk in chunks:
             body += chunk
             if write.max_size is not None and len(body) > write.max_size:
                 raise TooLarge(f"`{key}` would have more than {write.max_size} bytes")
-        # Others may have written while the chunks came; from here on nobody can.
+        # Another task may have written while the chunks arrived; from here on none can, as nothing is awaited.
         self._admit(key, write)
         return Stored(self.add(key, bytes(body), _info(len(body), write)).etag)
 
     async def remove(self, key: ObjectKey, conditions: Conditions = UNCONDITIONAL) -> None:
-        """Remove an object for which the conditions hold; a missing one is not an error, as in S3."""
+        """Removes an object if the conditions hold; a missing object is not an error, as in S3."""
         self._check_write(key, conditions)
         self._objects.pop(key, None)
 
     async def presign(self, key: ObjectKey, expires: int) -> str:
-        """A URL of the right shape, which leads nowhere."""
+        """A URL in the right form for a host that does not exist."""
         return f"https://memory.invalid{path_reference(f'/{key}')}?X-Amz-Expires={expires}"
 
     async def presign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
-        """A form of the right shape, which leads nowhere."""
+        """A form in the right shape for a host that does not exist."""
         fields = {"key": key, "Content-Type": write.content_type or "", "policy": f"{write.max_size} {expires}"}
         return UploadForm("https://memory.invalid/", fields)
 
     async def begin_upload(self, key: ObjectKey, write: Write) -> str:
-        """Begins an upload in parts and returns its ID, unless the object could not be replaced."""
+        """Begins an upload in parts and returns its ID; raises if the object may not be replaced."""
         self._admit(key, write)
         upload = f"upload-{next(self._ids)}"
         self.uploads[upload] = (key, write, {})
         return upload
 
     async def put_part(self, key: ObjectKey, upload: str, part: IncomingPart) -> None:
-        """Stores a part of an upload, in place of an earlier one of the same number."""
+        """Stores a part of an upload, and replaces an earlier part with its number."""
         body = b"".join([chunk async for chunk in part.chunks])
         _, parts = self._find_upload(key, upload)
         parts[part.number] = body
@@ -132,12 +132,12 @@ class MemoryStore:
         return tuple(UploadedPart(number, len(body), _etag(body)) for number, body in sorted(parts.items()))
 
     async def complete_upload(self, key: ObjectKey, upload: str, parts: Sequence[UploadedPart], write: Write) -> Stored:
-        """Makes parts an object, if the conditions of the write hold."""
-        begun, sent = self._find_upload(key, upload)
+        """Stores the parts as an object if the conditions of the write hold."""
+        begun_write, received = self._find_upload(key, upload)
         self._admit(key, write)
-        body = b"".join([sent[each.number] for each in parts])
+        body = b"".join([received[part.number] for part in parts])
         del self.uploads[upload]
-        return Stored(self.add(key, body, _info(len(body), begun)).etag)
+        return Stored(self.add(key, body, _info(len(body), begun_write)).etag)
 
     async def abort_upload(self, key: ObjectKey, upload: str) -> None:
         """Removes an upload and its parts."""
@@ -145,11 +145,11 @@ class MemoryStore:
         del self.uploads[upload]
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Does nothing, as nothing needs to be closed."""
 
     def _find_upload(self, key: str, upload: str) -> tuple[Write, dict[int, bytes]]:
-        found, write, parts = self.uploads.get(upload, ("", Write(), {}))
-        if found != key:
+        upload_key, write, parts = self.uploads.get(upload, ("", Write(), {}))
+        if upload_key != key:
             raise UploadMissing(f"`{key}` has no upload `{upload}`")
         return write, parts
 
@@ -159,7 +159,7 @@ class MemoryStore:
         return self._objects[key]
 
     def _admit(self, key: str, write: Write) -> None:
-        """Raise what stands against an upload."""
+        """Raises an error if an upload to a key is not permitted."""
         if key in self._objects and not write.replace and write.conditions.if_none_match != ("*",):
             raise ObjectExists(f"`{key}` exists")
         self._check_write(key, write.conditions)
@@ -170,7 +170,7 @@ class MemoryStore:
             raise PreconditionFailed(f"`{key}` is not what the client expects")
 
     def _entries(self, prefix: str, keys: Iterable[str]) -> Iterator[Entry]:
-        """What the keys are, seen from a prefix: files, and directories once for each key in them."""
+        """The entries of the keys below a prefix: a file, or the directory that holds the key, once for each key."""
         for key in keys:
             name, slash, _ = key.removeprefix(prefix).partition("/")
             if slash:
@@ -185,7 +185,7 @@ def _etag(body: bytes) -> str:
 
 
 def _info(size: int, write: Write) -> ObjectInfo:
-    """What is said of an object of a size that is written; the storage class is not kept."""
+    """The info of a written object; the storage class is not kept."""
     properties = write.properties
     return ObjectInfo(
         size,

@@ -1,4 +1,4 @@
-"""A status page's values, with everything that a page may show."""
+"""Values of a status page with a row of every kind."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ _OLD = RewriteRow("site", 2, None, "^/<old>/", "/new/", "site.rules:3:5", 0)
 _POINTS = [(NOW - 15, 1.0), (NOW - 10, None), (NOW - 5, 4.0), (NOW, 2.0)]
 
 
-def overview(**more: Any) -> Overview:
-    """The values of a page; `more` replaces fields."""
+def overview(**replacements: Any) -> Overview:
+    """The values of a page; `replacements` replace fields."""
     chart = Chart("Requests", (ChartLine("all", "area", _POINTS),), NOW - 900, NOW, lambda value: f"{value:.1f}/s")
     values = {
         "state": STATE,
@@ -78,4 +78,4 @@ def overview(**more: Any) -> Overview:
             RefusedRow(NOW - 3, 404, "GET", None, "/x", "no target is mounted at this host and path", "4f2b"),
         ),
     }  # fmt: skip
-    return Overview(**(values | more))
+    return Overview(**(values | replacements))

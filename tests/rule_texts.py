@@ -1,4 +1,4 @@
-"""Rule files written in tests: parsed, asserted to be sound, or asked for what is wrong with them."""
+"""Functions that parse the text of rule files and return the document or the diagnostics."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from tornado_proxy.lang.tree import Document, Statement
 
 
 def parsed(text: str) -> Parsed:
-    """What the parser makes of a text."""
+    """The result of parsing a rule file."""
     return parse(SourceFile("site.rules", text))
 
 
 def document(text: str) -> Document:
-    """The document of a text that has no mistake."""
+    """The document of a rule file without mistakes."""
     result = parsed(text)
     assert result.diagnostics == ()
     return result.document
 
 
 def statement(text: str) -> Statement:
-    """The one statement of a text that stands for the inside of a block."""
+    """The statement in a block that has only this one."""
     (block,) = document(f"target site {{\n{text}\n}}").blocks
     (only,) = block.statements
     return only
 
 
-def complaints(text: str) -> list[str]:
-    """The messages about a text, in order."""
+def messages(text: str) -> list[str]:
+    """The messages about a rule file, in order."""
     return [diagnostic.message for diagnostic in parsed(text).diagnostics]
 
 
-def complaints_about(statements: str) -> list[tuple[str, str | None]]:
-    """The messages and the help about statements within a block."""
+def messages_and_help(statements: str) -> list[tuple[str, str | None]]:
+    """The message and the help of each diagnostic about the statements of a block."""
     diagnostics = parsed(f"target site {{\n{statements}\n}}\n").diagnostics
     return [(diagnostic.message, diagnostic.help) for diagnostic in diagnostics]
 
 
-def kept(statements: str) -> list[str]:
-    """The sources and keys of the statements that are left."""
-    ((*found,),) = (block.statements for block in parsed(f"target site {{\n{statements}\n}}\n").document.blocks)
-    return [(each.source if hasattr(each, "source") else each.key).value for each in found]
+def parsed_sources_and_keys(statements: str) -> list[str]:
+    """The source or the key of each statement of a block that was parsed."""
+    (block,) = parsed(f"target site {{\n{statements}\n}}\n").document.blocks
+    return [(each.source if hasattr(each, "source") else each.key).value for each in block.statements]

@@ -1,4 +1,4 @@
-"""The installed program as a subprocess, and an S3 for it to ask."""
+"""The installed program as a subprocess, and a bucket of the tests' S3."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import boto3
 import botocore.config
 
-START_LIMIT = 60  # seconds; a start takes two of processor time, and the machine may be busy
+START_LIMIT = 60  # seconds; a start takes two seconds of processor time, and the machine may be busy
 _TENS = itertools.count(random.randrange(1276))
 BOUNDARY = "form-boundary-7c1d"
 
 
 @dataclass(frozen=True)
 class Response:
-    """An answer, read whole."""
+    """An answer with its complete body."""
 
     status: int
     headers: Mapping[str, str]
@@ -44,9 +45,9 @@ class Response:
 
 
 def free_port(count: int = 1) -> int:
-    """The first of some ports in a row that nobody listens on; it ends with 0.
+    """The first of `count` consecutive ports on which no process listens; it is a multiple of 10.
 
-    They are below those that Linux gives to outgoing connections, which may take any other before it is used.
+    The ports are below those that Linux gives to outgoing connections, which could take a port before it is used.
     """
     while True:
         first = 20000 + next(_TENS) % 1276 * 10
@@ -73,7 +74,7 @@ class Proxy:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Where it listens."""
+        """The host and the port of the listener."""
         parts = urllib.parse.urlsplit(self.url)
         return parts.hostname or "", parts.port or 0
 
@@ -87,27 +88,27 @@ class Proxy:
         headers: Mapping[str, str] | None = None,
         body: bytes | None = None,
     ) -> Response:
-        """One request, its path sent as it is; `user` is `name:password`."""
-        sent = dict(headers or {})
+        """Sends a request with the path unchanged; `user` is `name:password`."""
+        all_headers = dict(headers or {})
         if host:
-            sent["Host"] = host
+            all_headers["Host"] = host
         if user:
-            sent["Authorization"] = "Basic " + b64encode(user.encode()).decode()
+            all_headers["Authorization"] = "Basic " + b64encode(user.encode()).decode()
         connection = http.client.HTTPConnection(*self.address, timeout=30)
         with contextlib.closing(connection):
-            connection.request(method, path, body=body, headers=sent)
+            connection.request(method, path, body=body, headers=all_headers)
             answer = connection.getresponse()
             return Response(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read())
 
-    def upload(self, path: str, name: str, content: bytes, **more: object) -> Response:
-        """PUT a form with one file."""
+    def upload(self, path: str, name: str, content: bytes, **options: Any) -> Response:
+        """Sends PUT with a form of one file."""
         headers, body = form(name, content)
-        extra = more.pop("headers", {})
-        return self.request("PUT", path, headers={**headers, **extra}, body=body, **more)
+        extra = options.pop("headers", {})
+        return self.request("PUT", path, headers={**headers, **extra}, body=body, **options)
 
 
 class Bucket:
-    """A bucket in the tests' S3, seen past the proxy."""
+    """A bucket of the tests' S3, reached without the proxy."""
 
     def __init__(self, endpoint: str, name: str) -> None:
         self.endpoint = endpoint
@@ -123,14 +124,14 @@ class Bucket:
 
     @classmethod
     def create(cls, endpoint: str, name: str) -> Bucket:
-        """A new bucket."""
-        made = cls(endpoint, name)
-        made.client.create_bucket(Bucket=name)
-        return made
+        """Creates a bucket."""
+        bucket = cls(endpoint, name)
+        bucket.client.create_bucket(Bucket=name)
+        return bucket
 
-    def put(self, key: str, content: bytes = b"", **more: object) -> None:
-        """Store an object."""
-        self.client.put_object(Bucket=self.name, Key=key, Body=content, **more)
+    def put(self, key: str, content: bytes = b"", **parameters: object) -> None:
+        """Stores an object; `parameters` are those of PutObject."""
+        self.client.put_object(Bucket=self.name, Key=key, Body=content, **parameters)
 
     def get(self, key: str) -> bytes:
         """An object's content."""
@@ -143,13 +144,13 @@ class Bucket:
         return [entry["Key"] for entry in self.client.list_objects_v2(Bucket=self.name).get("Contents", [])]
 
     def uploads(self) -> list[str]:
-        """The keys of multipart uploads that are not completed."""
+        """The keys of multipart uploads that are neither completed nor aborted."""
         return [entry["Key"] for entry in self.client.list_multipart_uploads(Bucket=self.name).get("Uploads", [])]
 
 
-def _announced(process: subprocess.Popen[str], lines: list[str]) -> str:
-    """The URL that the program announces, read on a thread that keeps its output flowing."""
-    found: queue.Queue[str | None] = queue.Queue()
+def _announced_url(process: subprocess.Popen[str], lines: list[str]) -> str:
+    """The URL that the program announces; a thread reads all of its log into `lines`."""
+    urls: queue.Queue[str | None] = queue.Queue()
 
     def read() -> None:
         assert process.stderr is not None
@@ -157,18 +158,18 @@ def _announced(process: subprocess.Popen[str], lines: list[str]) -> str:
             lines.append(line.rstrip("\n"))
             match = re.search(r"listening on (https?://\S+)", line)
             if match:
-                found.put(match[1])
-        found.put(None)
+                urls.put(match[1])
+        urls.put(None)
 
     threading.Thread(target=read, daemon=True).start()
-    url = found.get(timeout=START_LIMIT)
+    url = urls.get(timeout=START_LIMIT)
     assert url is not None, "\n".join(lines)
     return url
 
 
 @contextlib.contextmanager
 def start_proxy(folder: Path, configuration: str, *options: str, **rule_files: str) -> Iterator[Proxy]:
-    """A running server for a configuration and rule files (`site="…"` becomes `rules/site.rules`)."""
+    """Runs a server with a configuration and rule files; `site="…"` becomes `rules/site.rules`."""
     (folder / "rules").mkdir(parents=True, exist_ok=True)
     (folder / "proxy.yaml").write_text(dedent(configuration), encoding="utf-8")
     for name, text in rule_files.items():
@@ -178,7 +179,7 @@ def start_proxy(folder: Path, configuration: str, *options: str, **rule_files: s
     process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     proxy = Proxy(process, "")
     try:
-        proxy.url = _announced(process, proxy.lines)
+        proxy.url = _announced_url(process, proxy.lines)
         yield proxy
     finally:
         process.send_signal(signal.SIGTERM)
@@ -189,7 +190,7 @@ def start_proxy(folder: Path, configuration: str, *options: str, **rule_files: s
 
 @contextlib.contextmanager
 def start_demo(folder: Path) -> Iterator[str]:
-    """A running demo, and what it printed, read from a pipe as it came; it must end without a word."""
+    """Runs the demo and yields what it prints at its start; it must end without an error message."""
     (folder / "README.md").write_text("to be uploaded\n")
     command = [sys.executable, "-m", "tornado_proxy", "demo", "--port", "0", "--quiet"]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -203,5 +204,5 @@ def start_demo(folder: Path) -> Iterator[str]:
         yield "".join(lines)
     finally:
         process.send_signal(signal.SIGINT)
-        _, complaints = process.communicate(timeout=START_LIMIT)
-    assert (process.returncode, complaints) == (0, "")
+        _, error_output = process.communicate(timeout=START_LIMIT)
+    assert (process.returncode, error_output) == (0, "")

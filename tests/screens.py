@@ -1,4 +1,4 @@
-"""What tests do with a browser: a screen of a size, what it shows, keys, files, a slow or broken network."""
+"""Functions that drive a browser: its screen, the keyboard, files to upload, and its network."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-SECONDS = 20  # that a page has to show what it should
+LIMIT = 20  # seconds until a page must show the expected content
 
 
 @contextmanager
 def screen(browser: Any, width: int = 1440, scheme: str = "light", *, scripts: bool = True) -> Iterator[None]:
-    """A screen of a width and a colour scheme, with JavaScript or without."""
+    """Gives the browser a width and a colour scheme, with JavaScript or without."""
     features = [{"name": "prefers-color-scheme", "value": scheme}]
     metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 700}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
@@ -25,17 +25,17 @@ def screen(browser: Any, width: int = 1440, scheme: str = "light", *, scripts: b
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
 
-def eventually(look: Callable[[], Any], seconds: float = SECONDS) -> Any:
-    """What a look finds, as soon as it finds something."""
-    end = time.monotonic() + seconds
-    while not (found := look()):
+def eventually(function: Callable[[], Any], limit: float = LIMIT) -> Any:
+    """Calls a function until its result is true, and returns the result; fails after `limit` seconds."""
+    end = time.monotonic() + limit
+    while not (result := function()):
         assert time.monotonic() < end
         time.sleep(0.05)
-    return found
+    return result
 
 
 def texts(browser: Any, selector: str) -> list[str]:
-    """The texts of all elements of a selector that are not hidden."""
+    """The texts of all elements that match a selector and are not hidden."""
     return browser.execute_script(
         "return [...document.querySelectorAll(arguments[0])].filter(each => !each.closest('[hidden]'))"
         ".map(each => each.textContent)",
@@ -44,29 +44,29 @@ def texts(browser: Any, selector: str) -> list[str]:
 
 
 def find(browser: Any, selector: str) -> Any:
-    """The first element of a selector."""
+    """The first element that matches a selector."""
     return browser.find_element("css selector", selector)
 
 
 def press(browser: Any, keys: str) -> None:
-    """Press keys where the focus is."""
+    """Sends keys to the element with the focus."""
     browser.switch_to.active_element.send_keys(keys)
 
 
 def click(browser: Any, text: str) -> None:
-    """Click the button with a text."""
-    next(each for each in browser.find_elements("css selector", "button") if each.text == text).click()
+    """Clicks the button with a text."""
+    next(button for button in browser.find_elements("css selector", "button") if button.text == text).click()
 
 
 def choose(browser: Any, *paths: object) -> None:
-    """Choose files to upload."""
+    """Chooses files to upload."""
     find(browser, ".upload input[type=file].files").send_keys("\n".join(map(str, paths)))
 
 
 def violations(browser: Any, axe: str) -> list[tuple[str, list[str]]]:
-    """What axe-core finds that keeps people from using the page as it is."""
-    found = browser.execute_async_script(f"{axe}\naxe.run().then(arguments[arguments.length - 1])")
-    return [(each["id"], [node["html"] for node in each["nodes"]]) for each in found["violations"]]
+    """The barriers for people that axe-core finds on the current page: each rule with the elements that break it."""
+    results = browser.execute_async_script(f"{axe}\naxe.run().then(arguments[arguments.length - 1])")
+    return [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in results["violations"]]
 
 
 @contextmanager
@@ -83,7 +83,7 @@ def slow(browser: Any, bytes_a_second: int) -> Iterator[None]:
 
 @contextmanager
 def blocked(browser: Any, *urls: str) -> Iterator[None]:
-    """No request to URLs with a `*` gets anywhere."""
+    """Blocks requests to URLs, in which `*` stands for any text."""
     browser.execute_cdp_cmd("Network.enable", {})
     browser.execute_cdp_cmd("Network.setBlockedURLs", {"urls": list(urls)})
     try:

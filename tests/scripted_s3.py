@@ -1,4 +1,4 @@
-"""An S3 that answers exactly what it is told, byte by byte, or not at all: for what a good one never does."""
+"""An S3 that answers with scripted bytes, valid or not, or with silence."""
 
 from __future__ import annotations
 
@@ -11,87 +11,87 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-_TIMEOUT = 20  # seconds, which only a hanging test takes
+_TIMEOUT = 20  # seconds, which only a hanging test reaches
 MODIFIED = "Fri, 01 May 2026 10:00:00 GMT"
 
 
 class Then(Enum):
-    """What follows the bytes of a reply."""
+    """The action of the server after it has sent a reply."""
 
-    GO_ON = auto()  # the next request of the connection
-    CLOSE = auto()  # the end of the connection
-    RESET = auto()  # its violent end
-    SILENCE = auto()  # nothing, until the client leaves
+    KEEP_OPEN = auto()  # answer the next request of the connection
+    CLOSE = auto()  # close the connection
+    RESET = auto()  # reset the connection
+    SILENCE = auto()  # send nothing more until the client closes the connection
 
 
 @dataclass(frozen=True)
 class Reply:
-    """Bytes of an answer, and what follows them; it waits until it is let go if it has a gate."""
+    """The bytes of an answer, and the action after them; they are sent once the gate, if there is one, is set."""
 
     data: bytes
-    then: Then = Then.GO_ON
+    then: Then = Then.KEEP_OPEN
     gate: threading.Event | None = None
 
 
 def reply(status: int, body: bytes = b"", **headers: str) -> Reply:
-    """An answer as it should be; `Content_Length="5"` says something else of its length."""
+    """A complete answer; `Content_Length="5"` announces another length than the body's."""
     fields = {"Content-Length": str(len(body)), **{name.replace("_", "-"): value for name, value in headers.items()}}
     head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
-    return Reply(f"HTTP/1.1 {status} Whatever\r\n{head}\r\n".encode() + body)
+    return Reply(f"HTTP/1.1 {status} Reason\r\n{head}\r\n".encode() + body)
 
 
-def an_object(body: bytes, etag: str = '"1"', **headers: str) -> Reply:
-    """A GetObject's answer, or a HeadObject's where the body is empty and its length is said."""
+def object_reply(body: bytes, etag: str = '"1"', **headers: str) -> Reply:
+    """The answer to GetObject; or to HeadObject, if the body is empty and `Content_Length` is given."""
     return reply(200, body, ETag=etag, Last_Modified=MODIFIED, **headers)
 
 
-def an_error(status: int, code: str) -> Reply:
-    """An error as S3 tells it."""
+def error_reply(status: int, code: str) -> Reply:
+    """An error in the form of S3."""
     body = f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>So it is</Message></Error>"
     return reply(status, body.encode(), Content_Type="application/xml")
 
 
-def ending(answer: Reply, then: Then, *, after: int | None = None) -> Reply:
-    """An answer that ends in another way, after so many of its bytes."""
-    return Reply(answer.data[:after], then)
+def with_ending(whole: Reply, then: Then, *, after: int | None = None) -> Reply:
+    """A reply with another action after it, or after its first `after` bytes."""
+    return Reply(whole.data[:after], then)
 
 
 @dataclass
-class Script:
-    """The S3: where it is, what it was asked, and what became of its connections."""
+class ScriptedS3:
+    """The running S3: its URL, the replies that are left, and its requests and connections."""
 
     replies: list[Reply]
     url: str = ""
     requests: list[str] = field(default_factory=list)
     connections: list[socket.socket] = field(default_factory=list)
-    asked: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
-    left: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    requests_received: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    disconnects: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def header(self, number: int, name: str) -> str | None:
-        """A header of a request."""
+        """A header of the request with a number, or None."""
         lines = self.requests[number].splitlines()[1:]
         values = dict(line.split(": ", 1) for line in lines)
         return {key.lower(): value for key, value in values.items()}.get(name.lower())
 
-    async def is_asked(self, times: int = 1) -> None:
-        """Wait until so many more requests have come."""
-        for _ in range(times):
-            assert await asyncio.to_thread(self.asked.acquire, timeout=_TIMEOUT)
+    async def wait_for_requests(self, count: int = 1) -> None:
+        """Waits for a number of further requests."""
+        for _ in range(count):
+            assert await asyncio.to_thread(self.requests_received.acquire, timeout=_TIMEOUT)
 
-    async def is_left(self) -> None:
-        """Wait until a client closes a connection."""
-        assert await asyncio.to_thread(self.left.acquire, timeout=_TIMEOUT)
+    async def wait_for_disconnect(self) -> None:
+        """Waits until a client closes a connection."""
+        assert await asyncio.to_thread(self.disconnects.acquire, timeout=_TIMEOUT)
 
     def serve(self, connection: socket.socket) -> None:
-        """Answer the requests of a connection with the replies that are left."""
+        """Answers the requests of a connection with the replies that are left."""
         with connection, suppress(ConnectionError, TimeoutError):
             connection.settimeout(_TIMEOUT)
             while (request := _request(connection)) is not None:
                 with self.lock:
                     self.requests.append(request)
                     answer = self.replies.pop(0) if self.replies else Reply(b"", Then.CLOSE)
-                self.asked.release()
+                self.requests_received.release()
                 if answer.gate:
                     answer.gate.wait(_TIMEOUT)
                 connection.sendall(answer.data)
@@ -102,11 +102,11 @@ class Script:
                 if answer.then is Then.SILENCE:
                     break
             connection.recv(1)
-        self.left.release()
+        self.disconnects.release()
 
 
 def _request(connection: socket.socket) -> str | None:
-    """The head of a request whose body was read too; None where the client has left."""
+    """Reads a request with its body and returns its head, or None if the client has closed the connection."""
     data = b""
     while b"\r\n\r\n" not in data:
         block = connection.recv(65_536)
@@ -121,19 +121,19 @@ def _request(connection: socket.socket) -> str | None:
 
 
 @contextmanager
-def scripted_s3(*replies: Reply) -> Iterator[Script]:
-    """An S3 on a free port that gives these replies in turn."""
-    script = Script(list(replies))
+def scripted_s3(*replies: Reply) -> Iterator[ScriptedS3]:
+    """Runs an S3 on a free port that sends these replies in turn."""
+    s3 = ScriptedS3(list(replies))
     with socket.create_server(("127.0.0.1", 0)) as server:
-        script.url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        s3.url = f"http://127.0.0.1:{server.getsockname()[1]}"
         threads: list[threading.Thread] = []
-        threads.append(threading.Thread(target=_accept, args=(server, script, threads), daemon=True))
+        threads.append(threading.Thread(target=_accept, args=(server, s3, threads), daemon=True))
         threads[0].start()
         try:
-            yield script
+            yield s3
         finally:
             server.shutdown(socket.SHUT_RDWR)
-            for connection in script.connections:
+            for connection in s3.connections:
                 # A pool that an exception's traceback refers to keeps its connections open.
                 with suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)
@@ -141,13 +141,13 @@ def scripted_s3(*replies: Reply) -> Iterator[Script]:
                 thread.join(_TIMEOUT)
 
 
-def _accept(server: socket.socket, script: Script, threads: list[threading.Thread]) -> None:
-    """Serve each connection in a thread, until the server ends."""
+def _accept(server: socket.socket, s3: ScriptedS3, threads: list[threading.Thread]) -> None:
+    """Serves each connection in a thread until the server ends."""
     while True:
         try:
             connection, _ = server.accept()
         except OSError:
             return
-        script.connections.append(connection)
-        threads.append(threading.Thread(target=script.serve, args=(connection,), daemon=True))
+        s3.connections.append(connection)
+        threads.append(threading.Thread(target=s3.serve, args=(connection,), daemon=True))
         threads[-1].start()

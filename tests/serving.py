@@ -1,4 +1,4 @@
-"""A gateway on a real socket of 127.0.0.1 with a store behind it, and a client that sends exactly what it is told."""
+"""A gateway on a socket of 127.0.0.1 with a store, and a client that sends any bytes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ EVERYTHING = Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=Tr
 
 @dataclass(frozen=True)
 class Received:
-    """An answer as the client read it; `complete` is false where the connection closed before the announced end."""
+    """An answer as the client received it; `complete` is false if the connection closed before the announced end."""
 
     status: int
     headers: Mapping[str, str]
@@ -50,7 +50,7 @@ class Received:
 
 
 def part(name: str, content: bytes = b"", *, filename: str | None = None, content_type: str | None = None) -> bytes:
-    """One part of a form, with its boundary in front."""
+    """One part of a form, after its boundary."""
     head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{name}"'
     head += f'; filename="{filename}"' if filename is not None else ""
     head += f"\r\nContent-Type: {content_type}" if content_type else ""
@@ -58,7 +58,7 @@ def part(name: str, content: bytes = b"", *, filename: str | None = None, conten
 
 
 def form(*parts: bytes) -> bytes:
-    """A whole form."""
+    """A form of parts."""
     return b"".join(parts) + f"--{BOUNDARY}--\r\n".encode()
 
 
@@ -66,24 +66,24 @@ FORM_TYPE = {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"}
 
 
 class Client:
-    """A connection: bytes out, answers in."""
+    """A connection that sends bytes and reads answers."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader = reader
         self.writer = writer
 
     async def send(self, data: bytes) -> None:
-        """Send bytes as they are."""
+        """Sends bytes unchanged."""
         self.writer.write(data)
         await self.writer.drain()
 
     async def request(self, method: str, target: str, headers: Mapping[str, str] | None = None, body: bytes = b""):
-        """Send a request and read its answer."""
+        """Sends a request and reads the answer."""
         await self.send(head(method, target, headers, len(body)) + body)
         return await self.receive(method)
 
     async def receive(self, method: str = "GET") -> Received:
-        """Read one answer, past any 100."""
+        """Reads one answer, and skips interim answers with status 100."""
         status, headers = await self.receive_head()
         while status == 100:
             status, headers = await self.receive_head()
@@ -108,7 +108,7 @@ class Client:
         return Received(status, headers, bytes(body))
 
     async def receive_head(self) -> tuple[int, dict[str, str]]:
-        """Read a status line and headers, names in lower case; values of one name are joined."""
+        """Reads a status line and headers; names become lower case, and the values of a name are joined."""
         lines = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")[:-2]
         headers: dict[str, str] = {}
         for name, _, value in (line.partition(": ") for line in lines[1:]):
@@ -116,24 +116,24 @@ class Client:
         return int(lines[0].split()[1]), headers
 
     async def is_closed(self) -> bool:
-        """Whether the server has closed the connection, having sent nothing more."""
+        """Whether the server closes the connection and sends nothing more."""
         return await self.reader.read(1) == b""
 
     async def close(self) -> None:
-        """Close the connection."""
+        """Closes the connection."""
         self.writer.close()
         with suppress(ConnectionError, SSLError):
             await self.writer.wait_closed()
 
     def abort(self) -> None:
-        """Reset the connection."""
+        """Resets the connection."""
         self.writer.transport.abort()
 
 
 def head(method: str, target: str, headers: Mapping[str, str] | None = None, length: int = 0) -> bytes:
-    """A request's head."""
-    named = {"Host": "files.test", **({"Content-Length": str(length)} if length else {}), **(headers or {})}
-    lines = "".join(f"{name}: {value}\r\n" for name, value in named.items())
+    """The head of a request."""
+    all_headers = {"Host": "files.test", **({"Content-Length": str(length)} if length else {}), **(headers or {})}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in all_headers.items())
     return f"{method} {target} HTTP/1.1\r\n{lines}\r\n".encode()
 
 
@@ -143,18 +143,18 @@ class Serving:
 
     gateway: Gateway
     server: HttpServer
-    force: list[Generation]  # the one in force
+    current: list[Generation]  # one element, the generation in current
     port: int
     events: list[Any] = field(default_factory=list)
 
     def swap(self, new: Generation) -> Generation:
-        """Put a generation in force; the one before is given back."""
-        old, self.force[0] = self.force[0], new
+        """Puts a generation in current and returns the previous one."""
+        old, self.current[0] = self.current[0], new
         return old
 
     @asynccontextmanager
     async def connect(self, **tls: Any) -> AsyncIterator[Client]:
-        """A client's connection; `tls` is what asyncio takes."""
+        """Opens a client's connection; `tls` are asyncio's options."""
         client = Client(*await asyncio.open_connection("127.0.0.1", self.port, **tls))
         try:
             yield client
@@ -162,28 +162,28 @@ class Serving:
             await client.close()
 
     async def request(self, method: str, target: str, headers: Mapping[str, str] | None = None, body: bytes = b""):
-        """One request on a connection of its own."""
+        """Sends a request on a new connection and reads the answer."""
         async with self.connect() as client:
             return await client.request(method, target, headers, body)
 
     async def get(self, target: str, **headers: str) -> Received:
-        """GET, with headers named in Python's way."""
+        """Sends GET; in the names of headers, `_` stands for `-`."""
         return await self.request("GET", target, {name.replace("_", "-"): value for name, value in headers.items()})
 
     async def upload(self, target: str, *parts: bytes, **headers: str) -> Received:
-        """PUT a form."""
+        """Sends PUT with a form; in the names of headers, `_` stands for `-`."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return await self.request("PUT", target, {**FORM_TYPE, **named}, form(*parts))
 
-    async def told(self) -> Any:
-        """The last event, once no request is under way."""
-        while self.gateway.in_flight:  # noqa: ASYNC110 - the product has no event for what only a test waits for
+    async def last_event(self) -> Any:
+        """Waits until no request is under way, and returns the last event."""
+        while self.gateway.in_flight:  # noqa: ASYNC110 - only tests wait for this, so the product has no event for it
             await asyncio.sleep(0)
         return self.events[-1]
 
 
 def rule_set(text: str, name: str = "site") -> RuleSet:
-    """The rules of a target, given as the statements of its block."""
+    """The rule set of a target whose block has these statements."""
     parsed = parse(SourceFile("site.rules", f"target {name} {{\n{text}\n}}"))
     compiled = compile_documents([parsed.document])
     assert not parsed.diagnostics + compiled.diagnostics
@@ -191,7 +191,7 @@ def rule_set(text: str, name: str = "site") -> RuleSet:
 
 
 async def fetch_nothing(_wanted: object) -> Fetched:
-    """Fetch from a network without a server."""
+    """Fails as if no server could be reached."""
     raise OSError("refused")
 
 
@@ -215,38 +215,40 @@ def generation(
     fetch: Fetcher = fetch_nothing,
 ) -> Generation:
     """A generation of one target, `site`."""
-    doing = Actions(get, actions.head, actions.put, actions.delete) if get else actions
-    target = Target("site", mount or Mount(), bucket or Bucket("bucket"), doing, tuple(resources))
+    target_actions = Actions(get, actions.head, actions.put, actions.delete) if get else actions
+    target = Target("site", mount or Mount(), bucket or Bucket("bucket"), target_actions, tuple(resources))
     target = replace(target, listing=listing or ListingOptions())
     mounts = Mounts([Site(target, rule_set(rules))])
     settings = Settings(server=server or ServerSettings(), targets=(target,), limits=limits or Limits())
-    own = {("site", kind): each if each.keys else each.compiled() for kind, each in (custom or {}).items()}
-    renderer = PageRenderer(CustomPages(own, {"site": themed} if themed else {}))
+    custom_pages = {
+        ("site", kind): recipe if recipe.keys else recipe.compiled() for kind, recipe in (custom or {}).items()
+    }
+    renderer = PageRenderer(CustomPages(custom_pages, {"site": themed} if themed else {}))
     shared = {"site": Shared(store)}
     return Generation(number, Parts(settings, mounts, PAGES, shared, authenticators or {}, fetch, renderer, digest))
 
 
 @asynccontextmanager
 async def serve(store: object, **parts: Any) -> AsyncIterator[Serving]:
-    """A gateway for a store, or for a memory store of keys and bytes; closed with everything that it opened."""
-    force = [generation(_store(store), **parts)]
+    """Runs a gateway for a store, or for a memory store of these keys and bodies; `parts` are those of `generation`."""
+    current = [generation(_store(store), **parts)]
     events: list[Any] = []
-    gateway = Gateway(lambda: force[0], events.append)
-    server = HttpServer(gateway.begin, force[0].parts.settings.limits)
-    (listening,) = bind_sockets(0, "127.0.0.1")
-    port = listening.getsockname()[1]
-    server.add_sockets([listening])
+    gateway = Gateway(lambda: current[0], events.append)
+    server = HttpServer(gateway.begin, current[0].parts.settings.limits)
+    (listener,) = bind_sockets(0, "127.0.0.1")
+    port = listener.getsockname()[1]
+    server.add_sockets([listener])
     try:
-        yield Serving(gateway, server, force, port, events)
+        yield Serving(gateway, server, current, port, events)
     finally:
         await server.shut_down(5)
-        await force[0].retire()
+        await current[0].retire()
 
 
-def _store(given: object) -> object:
-    if not isinstance(given, dict):
-        return given
+def _store(store_or_objects: object) -> object:
+    if not isinstance(store_or_objects, dict):
+        return store_or_objects
     store = MemoryStore()
-    for key, content in given.items():
+    for key, content in store_or_objects.items():
         store.add(key, content)
     return store

@@ -1,4 +1,4 @@
-"""Clients that ask without a pause, while something happens to what they ask."""
+"""Clients that send requests without a pause while a test changes the service."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from administering import eventually
 
 @dataclass
 class Load:
-    """Requests of `/a`, each on a connection of its own or one after another: the answers, and what went wrong."""
+    """Requests for `/a`, each on a new connection or all on one; counts the answers and lists the failures."""
 
     address: tuple[str, int]
     keep_alive: bool = False
     stop: threading.Event = field(default_factory=threading.Event)
     answers: dict[bytes, int] = field(default_factory=dict)
-    lost: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
 
     @property
     def answered(self) -> int:
-        """How many were answered."""
+        """The number of answers."""
         return sum(self.answers.values())
 
     def run(self) -> None:
-        """Ask until told to stop."""
+        """Sends requests until `stop` is set."""
         connection = http.client.HTTPConnection(*self.address, timeout=30)
         while not self.stop.wait(0.005):
             try:
@@ -37,21 +37,21 @@ class Load:
                 assert (answer.status, body[-6:]) == (200, b"/a.txt"), (answer.status, body)
                 self.answers[body] = self.answers.get(body, 0) + 1
             except (OSError, http.client.HTTPException, AssertionError) as error:
-                self.lost.append(repr(error))
+                self.failures.append(repr(error))
                 connection.close()
             if not self.keep_alive:
                 connection.close()
         connection.close()
 
-    def pass_on(self, more: int = 50) -> None:
-        """Wait for some more answers."""
+    def wait_for_answers(self, count: int = 50) -> None:
+        """Waits for more than `count` further answers, or a failure."""
         before = self.answered
-        eventually(lambda: self.lost or self.answered > before + more)
+        eventually(lambda: self.failures or self.answered > before + count)
 
 
 @contextmanager
 def under_load(address: tuple[str, int], clients: int = 4, *, keep_alive: bool = False) -> Iterator[Load]:
-    """Clients that ask while the block runs."""
+    """Runs clients that send requests while the block runs."""
     load = Load(address, keep_alive)
     threads = [threading.Thread(target=load.run) for _ in range(clients)]
     for thread in threads:

@@ -1,4 +1,4 @@
-"""Stores and buckets as tests arrange them, look at them from the other side, and read them."""
+"""Stores and buckets for tests, with ways to fill and inspect them that bypass the store."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tornado_proxy.storage.store import ObjectInfo, Store, UploadForm
 
 _NUMBERS = itertools.count(1)
 
-# How S3's parameters are called that fill an object's info.
+# The parameters of PutObject that set the fields of an object's info.
 _PARAMETERS = {
     "cache_control": "CacheControl",
     "content_disposition": "ContentDisposition",
@@ -33,8 +33,8 @@ _PARAMETERS = {
 
 
 @dataclass(frozen=True)
-class World:
-    """A store that holds nothing yet, and a way to put objects behind its back."""
+class StoreUnderTest:
+    """An empty store, and a function that adds objects without the store."""
 
     name: str
     store: Store
@@ -42,59 +42,61 @@ class World:
 
 
 @dataclass(frozen=True)
-class Bucketful:
-    """A new bucket: a store of it, and boto3's client to look at it from the other side."""
+class BucketUnderTest:
+    """A new bucket, a store of it, and boto3's client to inspect it without the store."""
 
     name: str
     store: S3Store
     client: Any
-    inside: Any = None  # moto's objects: tests arrange more than they ask, and HTTP would take most of their time
+    backend: Any = None  # moto's objects; adding objects over HTTP would take most of the time of the tests
 
     def uploads(self) -> list[str]:
-        """The keys of uploads that were begun and are neither completed nor aborted."""
+        """The keys of uploads that are neither completed nor aborted."""
         answer = self.client.list_multipart_uploads(Bucket=self.name)
         return [upload["Key"] for upload in answer.get("Uploads", [])]
 
     def keys(self) -> list[str]:
         """All keys."""
-        return [listed["Key"] for listed in self.client.list_objects_v2(Bucket=self.name).get("Contents", [])]
+        return [entry["Key"] for entry in self.client.list_objects_v2(Bucket=self.name).get("Contents", [])]
 
     def empty(self) -> None:
-        """Remove all objects, by way of the other side."""
-        if self.inside is not None:
-            self.inside.get_bucket(self.name).keys.clear()
+        """Removes all objects without the store."""
+        if self.backend is not None:
+            self.backend.get_bucket(self.name).keys.clear()
             return
         for key in self.keys():
             self.client.delete_object(Bucket=self.name, Key=key)
 
     def add(self, key: str, body: bytes, **info: str) -> None:
-        """Put an object that has what an info says."""
-        if self.inside is not None:
-            made = self.inside.put_object(self.name, key, body)
-            made.set_metadata({name.replace("_", "-"): value for name, value in info.items()})
+        """Adds an object without the store; `info` are fields of its info."""
+        if self.backend is not None:
+            added = self.backend.put_object(self.name, key, body)
+            added.set_metadata({name.replace("_", "-"): value for name, value in info.items()})
             return
-        said = {_PARAMETERS[name]: value for name, value in info.items()}
-        self.client.put_object(Bucket=self.name, Key=key, Body=body, **said)
+        parameters = {_PARAMETERS[name]: value for name, value in info.items()}
+        self.client.put_object(Bucket=self.name, Key=key, Body=body, **parameters)
 
 
 @contextmanager
-def a_bucket(endpoint: Endpoint, reads: Literal["loop", "executor"] = "loop") -> Iterator[Bucketful]:
-    """A new bucket of an S3."""
+def new_bucket(endpoint: Endpoint, reads: Literal["loop", "executor"] = "loop") -> Iterator[BucketUnderTest]:
+    """Creates a bucket at an S3, and closes its store at the end."""
     name = f"bucket-{next(_NUMBERS)}"
     store = S3Store(endpoint.bucket(name), S3Pool(8, reads=reads))
     endpoint.client.create_bucket(Bucket=name)
-    yield Bucketful(name, store, endpoint.client, endpoint.inside)
+    yield BucketUnderTest(name, store, endpoint.client, endpoint.backend)
     run(store.close())
 
 
-def in_memory() -> World:
-    """A memory store."""
+def in_memory() -> StoreUnderTest:
+    """An empty memory store."""
     store = MemoryStore()
-    return World("memory", store, lambda key, body, **info: store.add(key, body, ObjectInfo(len(body), **info)))
+    return StoreUnderTest(
+        "memory", store, lambda key, body, **info: store.add(key, body, ObjectInfo(len(body), **info))
+    )
 
 
-async def body_of(store: Store, key: str, conditions: Conditions | None = None) -> bytes:
-    """All bytes of an object."""
+async def read_object(store: Store, key: str, conditions: Conditions | None = None) -> bytes:
+    """Reads all bytes of an object."""
     opened = await store.open(key, conditions or Conditions())
     try:
         return b"".join([chunk async for chunk in opened.chunks()])
@@ -102,8 +104,8 @@ async def body_of(store: Store, key: str, conditions: Conditions | None = None) 
         await opened.close()
 
 
-async def pieces(*chunks: bytes) -> AsyncIterator[bytes]:
-    """An upload's chunks."""
+async def async_chunks(*chunks: bytes) -> AsyncIterator[bytes]:
+    """Yields the chunks of an upload."""
     for chunk in chunks:
         yield chunk
 
@@ -116,10 +118,10 @@ async def store_at(
     upload_memory: int = 128 * 1024**2,
     **settings: Any,
 ) -> AsyncIterator[S3Store]:
-    """A store of `bucket` at an S3, with threads of its own, and patient: a busy machine is not a silent S3."""
-    usual = {"connect_timeout": 20.0, "read_timeout": 20.0}
+    """Opens a store of `bucket` at an S3; its timeouts are long, because the machine may be busy."""
+    timeouts = {"connect_timeout": 20.0, "read_timeout": 20.0}
     store = S3Store(
-        Endpoint(url).bucket("bucket", **usual | settings),
+        Endpoint(url).bucket("bucket", **timeouts | settings),
         S3Pool(threads, upload_memory=upload_memory, reads=reads),
     )
     try:
@@ -128,8 +130,8 @@ async def store_at(
         await store.close()
 
 
-def post(form: UploadForm, content: bytes) -> None:
-    """Send a file by a form, as a browser does; raises `HTTPError`."""
+def post_form(form: UploadForm, content: bytes) -> None:
+    """Sends a file by a form, as a browser does; raises `HTTPError`."""
     boundary = "a-boundary"
     head = f'--{boundary}\r\nContent-Disposition: form-data; name="'
     fields = "".join(f'{head}{name}"\r\n\r\n{value}\r\n' for name, value in form.fields.items())

@@ -108,13 +108,13 @@ def test_a_swapped_map_is_one_edit(tmp_path):
         mounted = ConfigMap(tmp_path)
         mounted.swap(proxy=_configuration(endpoint, "one"), site=_rules("first"))
         with start_proxy(tmp_path, _configuration(endpoint, "one")) as proxy, under_load(proxy.address, 2) as load:
-            load.pass_on(5)
+            load.wait_for_answers(5)
             mounted.swap(proxy=_configuration(endpoint, "two"), site='target site { rewrite `^/(` -> "/x" }\n')
-            Admin.of(proxy).wait(lambda status: (status["lastAttempt"] or {}).get("outcome") == "refused")
-            load.pass_on(5)
+            Admin.of(proxy).wait_for_status(lambda status: (status["lastAttempt"] or {}).get("outcome") == "refused")
+            load.wait_for_answers(5)
             mounted.swap(proxy=_configuration(endpoint, "three"), site=_rules("second"))
             eventually(lambda: b"three/second/a.txt" in load.answers)
-        assert load.lost == []
+        assert load.failures == []
         assert set(load.answers) == {b"one/first/a.txt", b"three/second/a.txt"}
 
 

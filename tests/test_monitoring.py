@@ -29,8 +29,8 @@ def scraped(tmp_path_factory):
     """The names of the series that a service exposes after a request, each with the labels that it was seen with."""
     with service(tmp_path_factory.mktemp("scraped")) as (proxy, admin):
         proxy.request("GET", "/a")
-        admin.wait(lambda status: status["targets"]["site"]["probe"])
-        text = admin.ask("GET", "/metrics")[1]
+        admin.wait_for_status(lambda status: status["targets"]["site"]["probe"])
+        text = admin.request("GET", "/metrics")[1]
     found: dict[str, set[str]] = {}
     for family in text_string_to_metric_families(text):
         found.setdefault(f"{family.name}_total" if family.type == "counter" else family.name, set())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from jsonschema import validate
-from scripted_s3 import an_error, reply, scripted_s3
+from scripted_s3 import error_reply, reply, scripted_s3
 
 CONFIGURATION = """
 rules: [rules]
@@ -48,7 +48,7 @@ def test_a_usable_bucket_is_reported(command, configure):
 
 def test_an_unusable_bucket_is_reported_with_help(command, configure):
     """The output has the reason and the help, but no secret key, and the status is 1."""
-    with scripted_s3(an_error(403, "AccessDenied")) as s3:
+    with scripted_s3(error_reply(403, "AccessDenied")) as s3:
         configure(s3.url)
         result = command("probe", "--config", "proxy.yaml")
     assert result.status == 1

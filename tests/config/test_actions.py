@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from configurations import MINIMAL, complaints_about_target, report, settings, target
+from configurations import MINIMAL, codes_and_messages_in_target, report, settings, target
 
 from tornado_proxy.config.actions import (
     Actions,
@@ -76,7 +76,7 @@ def test_properties_of_uploads_are_read():
 )
 def test_a_mistake_in_properties_of_uploads_is_found(config, message):
     """At load, and not at the first upload."""
-    found = complaints_about_target(f"actions: {{PUT: {{enabled: true, config: {config}}}}}")
+    found = codes_and_messages_in_target(f"actions: {{PUT: {{enabled: true, config: {config}}}}}")
     assert any(message in each for _, each in found), found
 
 
@@ -85,7 +85,7 @@ def test_allowed_types_are_media_types():
     put = target("actions: {PUT: {enabled: true, config: {allowedTypes: [Image/*, application/pdf]}}}").actions.put
     assert put.allowed_types == ("image/*", "application/pdf")
     for wrong in ("[image]", "['*/*']", "['text/plain; charset=utf-8']", "[]"):
-        assert complaints_about_target(f"actions: {{PUT: {{enabled: true, config: {{allowedTypes: {wrong}}}}}}}")
+        assert codes_and_messages_in_target(f"actions: {{PUT: {{enabled: true, config: {{allowedTypes: {wrong}}}}}}}")
 
 
 HOOK = "url: https://hooks.example/x"
@@ -130,7 +130,9 @@ def test_each_action_has_webhooks_of_its_own(action):
 )
 def test_a_mistake_is_found(hook, message):
     """Each is an error."""
-    assert any(message in each for _, each in complaints_about_target(_get(hook))), complaints_about_target(_get(hook))
+    assert any(message in each for _, each in codes_and_messages_in_target(_get(hook))), codes_and_messages_in_target(
+        _get(hook)
+    )
 
 
 def test_a_secret_that_stands_in_the_file_is_not_shown():

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from configurations import MINIMAL, compiled, complaints, complaints_about_target, settings
+from configurations import MINIMAL, codes_and_messages, codes_and_messages_in_target, compiled, settings
 
 from tornado_proxy.config.document import compose
 from tornado_proxy.config.model import Mount, Target
@@ -97,7 +97,7 @@ def _targets(*mounts):
 )
 def test_two_targets_at_one_place_are_an_error(first, second, place):
     """Targets that cannot be told apart are both named."""
-    assert complaints(_targets(first, second)) == [
+    assert codes_and_messages(_targets(first, second)) == [
         ("overlapping-mounts", f"targets `a` and `b` are both mounted at {place}")
     ]
 
@@ -113,7 +113,7 @@ def test_two_targets_at_one_place_are_an_error(first, second, place):
 )
 def test_more_special_mount_is_no_overlap(first, second):
     """A longer path, another host or a pattern tells targets apart."""
-    assert complaints(_targets(first, second)) == []
+    assert codes_and_messages(_targets(first, second)) == []
 
 
 def test_overlap_has_both_places():
@@ -139,7 +139,7 @@ def test_a_default_mount_is_shown_by_the_name_of_its_target(first, second, place
 
 def test_only_valid_options_are_compared():
     """Contradictions are reported once each option can be read."""
-    assert [code for code, _ in complaints(_targets(", mount: {path: 5}", ""))] == ["wrong-type"]
+    assert [code for code, _ in codes_and_messages(_targets(", mount: {path: 5}", ""))] == ["wrong-type"]
 
 
 @pytest.mark.parametrize(
@@ -151,14 +151,14 @@ def test_only_valid_options_are_compared():
 )
 def test_percent_escape_in_a_path_is_warned_of(text, escape):
     """Paths are compared decoded, so an escape stands for itself."""
-    assert complaints_about_target(text) == [
+    assert codes_and_messages_in_target(text) == [
         ("percent-escape", f"`{escape}` is not decoded: paths are compared after decoding")
     ]
 
 
 def test_percent_sign_alone_is_no_escape():
     """A path may have a percent sign in it."""
-    assert complaints_about_target("mount: {path: /100%}") == []
+    assert codes_and_messages_in_target("mount: {path: /100%}") == []
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_percent_sign_alone_is_no_escape():
 )
 def test_two_listeners_on_one_port_are_an_error(text):
     """The second could not listen where the first does."""
-    ((code, message),) = complaints(f"{text}\n{MINIMAL}")
+    ((code, message),) = codes_and_messages(f"{text}\n{MINIMAL}")
     assert code == "same-listener"
     assert message.startswith("`server` and `internalServer` both listen on port")
 
@@ -186,7 +186,7 @@ def test_two_listeners_on_one_port_are_an_error(text):
 )
 def test_listeners_apart_are_no_mistake(text):
     """Any free port, and ports of different addresses, do not meet."""
-    assert complaints(f"{text}\n{MINIMAL}") == []
+    assert codes_and_messages(f"{text}\n{MINIMAL}") == []
 
 
 def test_second_listener_is_noted():
@@ -198,21 +198,21 @@ def test_second_listener_is_noted():
 
 def test_place_of_rules_listed_twice_is_an_error():
     """The rewrites of one place would be there twice."""
-    assert complaints(f"rules: [a, b, ./a/]\n{MINIMAL}") == [
+    assert codes_and_messages(f"rules: [a, b, ./a/]\n{MINIMAL}") == [
         ("duplicate-place", "the rules in `./a/` are listed twice")
     ]
 
 
 def test_bucket_name_that_aws_refuses_is_warned_of():
     """Where AWS is asked, its rules for names hold."""
-    assert complaints("targets: {a: {bucket: {name: My_Bucket}}}") == [
+    assert codes_and_messages("targets: {a: {bucket: {name: My_Bucket}}}") == [
         ("bucket-name", "`My_Bucket` is not a valid bucket name on AWS")
     ]
 
 
 def test_other_servers_have_other_bucket_names():
     """Where another server is asked, its names are its own affair."""
-    assert complaints("targets: {a: {bucket: {name: My_Bucket, s3Endpoint: http://h}}}") == []
+    assert codes_and_messages("targets: {a: {bucket: {name: My_Bucket, s3Endpoint: http://h}}}") == []
 
 
 def test_a_form_of_s3_replaces_what_is_there():
@@ -220,14 +220,14 @@ def test_a_form_of_s3_replaces_what_is_there():
     resources = "resources: [{path: /**, methods: [GET, PUT], whiteList: true}]"
     config = "actions: {PUT: {enabled: true, config: {directUploads: true%s}}}"
     message = "`directUploads` needs `allowOverride`: an upload straight to S3 replaces what is there"
-    assert complaints_about_target(f"{config % ''}\n{resources}") == [("contradiction", message)]
-    assert complaints_about_target(f"{config % ', allowOverride: true'}\n{resources}") == []
+    assert codes_and_messages_in_target(f"{config % ''}\n{resources}") == [("contradiction", message)]
+    assert codes_and_messages_in_target(f"{config % ', allowOverride: true'}\n{resources}") == []
 
 
 @pytest.mark.parametrize("body", ["config: {allowOverride: true}", "config: {}"])
 def test_configured_action_that_is_off_is_warned_of(body):
     """Whoever configures uploads wants them on, or says that they are off."""
-    assert complaints_about_target(f"actions: {{PUT: {{{body}}}}}") == [
+    assert codes_and_messages_in_target(f"actions: {{PUT: {{{body}}}}}") == [
         ("no-effect", "`PUT` is configured but not enabled")
     ]
 
@@ -235,7 +235,7 @@ def test_configured_action_that_is_off_is_warned_of(body):
 @pytest.mark.parametrize("body", ["enabled: false, config: {}", "enabled: false"])
 def test_action_that_is_off_on_purpose_is_no_mistake(body):
     """`enabled: false` is an answer."""
-    assert "no-effect" not in [code for code, _ in complaints_about_target(f"actions: {{PUT: {{{body}}}}}")]
+    assert "no-effect" not in [code for code, _ in codes_and_messages_in_target(f"actions: {{PUT: {{{body}}}}}")]
 
 
 def test_warnings_do_not_keep_a_configuration_from_use():
@@ -254,15 +254,15 @@ def test_secret_headers_over_http_are_warned_of(url, warned):
     hook = f"actions: {{GET: {{config: {{webhooks: [{{url: '{url}', secretHeaders: {{A: {{env: SECRET}}}}}}]}}}}}}"
     traces = f"tracing: {{endpoint: '{url}', secretHeaders: {{A: {{env: SECRET}}}}}}\n{MINIMAL}"
     message = "`{}` is `http`, so `secretHeaders` can be read on the way"
-    assert complaints_about_target(hook) == ([("open-secret", message.format("url"))] if warned else [])
-    assert complaints(traces) == ([("open-secret", message.format("endpoint"))] if warned else [])
+    assert codes_and_messages_in_target(hook) == ([("open-secret", message.format("url"))] if warned else [])
+    assert codes_and_messages(traces) == ([("open-secret", message.format("endpoint"))] if warned else [])
 
 
 CERTIFICATE = "certificates: [{certificateUrl: a, privateKeyUrl: b}]"
 
 
 def _complaints(ssl, listener="server"):
-    return complaints(f"{listener}: {{ssl: {{{ssl}}}}}\n{MINIMAL}")
+    return codes_and_messages(f"{listener}: {{ssl: {{{ssl}}}}}\n{MINIMAL}")
 
 
 @pytest.mark.parametrize("listener", ["server", "internalServer"])
@@ -354,10 +354,10 @@ def test_an_endpoint_needs_its_region():
 
 def test_the_proxy_protocol_needs_a_proxy():
     """It is read from trusted ones only."""
-    assert complaints(f"server: {{proxyProtocol: true}}\n{MINIMAL}") == [
+    assert codes_and_messages(f"server: {{proxyProtocol: true}}\n{MINIMAL}") == [
         ("no-effect", "`proxyProtocol` has no effect: no proxy is trusted")
     ]
-    assert complaints(f"server: {{proxyProtocol: true, trustedProxies: [10.0.0.1]}}\n{MINIMAL}") == []
+    assert codes_and_messages(f"server: {{proxyProtocol: true, trustedProxies: [10.0.0.1]}}\n{MINIMAL}") == []
 
 
 @pytest.mark.parametrize("origins", ["", ", allowOrigins: ['*']", ", allowAll: true"])
@@ -365,7 +365,7 @@ def test_credentials_need_origins(origins):
     """Browsers refuse them together with every origin."""
     cors = f"server: {{cors: {{enabled: true, allowCredentials: true{origins}}}}}\n{MINIMAL}"
     message = "`allowCredentials` has no effect: browsers refuse it together with every origin"
-    assert complaints(cors) == [("no-effect", message)]
+    assert codes_and_messages(cors) == [("no-effect", message)]
 
 
 @pytest.mark.parametrize(
@@ -378,4 +378,4 @@ def test_credentials_need_origins(origins):
 )
 def test_other_cors_is_sound(cors):
     """Nothing is said of it."""
-    assert complaints(f"server: {{cors: {{{cors}}}}}\n{MINIMAL}") == []
+    assert codes_and_messages(f"server: {{cors: {{{cors}}}}}\n{MINIMAL}") == []

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from configurations import MINIMAL, compiled, complaints, report
+from configurations import MINIMAL, codes_and_messages, compiled, report
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -130,7 +130,7 @@ targets:
   b: {bucket: {name: b-b}}
   c: {bucket: {name: c-c}}
 """
-    assert complaints(text) == [
+    assert codes_and_messages(text) == [
         ("wrong-type", "`port` must be a whole number, but is a string"),
         ("duplicate-key", "`server` is given twice"),
         ("unsupported-yaml", "a tag has no meaning here"),
@@ -147,7 +147,7 @@ targets:
   b: {bucket: {name: B}}
   c: {bucket: {name: c-c}}
 """
-    assert [code for code, _ in complaints(text)] == ["duplicate-key", "bucket-name", "overlapping-mounts"]
+    assert [code for code, _ in codes_and_messages(text)] == ["duplicate-key", "bucket-name", "overlapping-mounts"]
 
 
 def test_errors_leave_no_settings():

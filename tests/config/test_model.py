@@ -4,7 +4,7 @@ import dataclasses
 import inspect
 
 import pytest
-from configurations import MINIMAL, complaints, complaints_about_target, settings, target
+from configurations import MINIMAL, codes_and_messages, codes_and_messages_in_target, settings, target
 
 from tornado_proxy.config import model
 from tornado_proxy.config.model import Mount, Settings, Target
@@ -69,7 +69,7 @@ def test_providers_are_read_by_name(name):
 )
 def test_numbers_have_bounds(text):
     """A number that cannot be meant is refused."""
-    assert [code for code, _ in complaints(f"{text}\n{MINIMAL}")] == ["bad-value"]
+    assert [code for code, _ in codes_and_messages(f"{text}\n{MINIMAL}")] == ["bad-value"]
 
 
 @pytest.mark.parametrize("option", list(all_options(Settings)), ids=lambda option: option.dotted)
@@ -119,7 +119,7 @@ def test_bucket_is_read():
 
 def test_empty_resources_are_a_mistake():
     """An empty list of resources could lock everyone out or let everyone in; neither is guessed."""
-    assert complaints_about_target("resources: []") == [("empty-value", "`resources` is empty")]
+    assert codes_and_messages_in_target("resources: []") == [("empty-value", "`resources` is empty")]
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_empty_resources_are_a_mistake():
 def test_reference_names_one_place(reference, message):
     """A secret stands in exactly one place, which is named as such places are."""
     user = f"{{user: ann, password: {reference}}}"
-    told = complaints_about_target(f"resources: [{{path: /, provider: p, basic: {{credentials: [{user}]}}}}]")
+    told = codes_and_messages_in_target(f"resources: [{{path: /, provider: p, basic: {{credentials: [{user}]}}}}]")
     assert message in [each for _, each in told]
 
 
@@ -148,5 +148,5 @@ def test_reference_names_one_place(reference, message):
 )
 def test_numbers_of_a_bucket_have_bounds(options):
     """A number that S3 does not take is refused."""
-    (told,) = complaints(f"targets: {{site: {{bucket: {{name: my-bucket, {options}}}}}}}")
+    (told,) = codes_and_messages(f"targets: {{site: {{bucket: {{name: my-bucket, {options}}}}}}}")
     assert told[0] == "bad-value"

@@ -1,5 +1,5 @@
 import pytest
-from configurations import complaints, complaints_about_target, settings, target
+from configurations import codes_and_messages, codes_and_messages_in_target, settings, target
 
 from tornado_proxy.config.model import PAGES, ArchiveOptions, ListingOptions, ThemeOptions
 from tornado_proxy.config.options import GIB
@@ -45,7 +45,7 @@ def test_all_pages_have_a_name():
 )
 def test_invalid_pages(page, code, message):
     """Statuses, headers and paths are checked when they are read."""
-    assert complaints(f"{TARGETS}templates: {{put: {page}}}\n") == [(code, message)]
+    assert codes_and_messages(f"{TARGETS}templates: {{put: {page}}}\n") == [(code, message)]
 
 
 def test_what_listings_show():
@@ -65,7 +65,7 @@ def test_what_listings_show():
 )
 def test_a_pattern_is_one_of_names(pattern, message):
     """It is compared with a name in a directory, which has no slash."""
-    assert complaints_about_target(f"listing: {{hidden: [{pattern or repr('')}]}}") == [("bad-value", message)]
+    assert codes_and_messages_in_target(f"listing: {{hidden: [{pattern or repr('')}]}}") == [("bad-value", message)]
 
 
 def test_a_directory_can_be_had_as_one_file_where_that_is_switched_on():
@@ -96,4 +96,4 @@ def test_the_look_of_a_target():
 )
 def test_invalid_looks(options, message):
     """A file has the ending of its kind, and a URL cannot widen the policy."""
-    assert complaints_about_target(f"pages: {{{options}}}") == [("bad-value", message)]
+    assert codes_and_messages_in_target(f"pages: {{{options}}}") == [("bad-value", message)]

@@ -3,7 +3,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from configurations import DIRECTORY, MINIMAL, compiled, complaints, complaints_about_target, settings, target
+from configurations import (
+    DIRECTORY,
+    MINIMAL,
+    codes_and_messages,
+    codes_and_messages_in_target,
+    compiled,
+    settings,
+    target,
+)
 
 from tornado_proxy.config.document import compose
 from tornado_proxy.config.providers import BasicUser, Resource
@@ -67,7 +75,7 @@ def test_mistake_is_reported_with_its_place(text, code, message, place):
 )
 def test_mistake_in_a_target_is_reported(text, message):
     """The same holds at every depth, for items of lists too."""
-    assert message in [told for _, told in complaints_about_target(text)]
+    assert message in [told for _, told in codes_and_messages_in_target(text)]
 
 
 @pytest.mark.parametrize(
@@ -118,17 +126,19 @@ def test_secret_written_where_a_reference_belongs_is_not_quoted():
 
 def test_misspelt_option_is_not_missing_too():
     """One slip of the pen is one diagnostic."""
-    assert complaints("targets: {a: {buckt: {name: a-b}}}") == [("unknown-option", "unknown option `buckt`")]
+    assert codes_and_messages("targets: {a: {buckt: {name: a-b}}}") == [("unknown-option", "unknown option `buckt`")]
 
 
 def test_value_that_a_fault_explains_is_not_reported_again():
     """A tag is one mistake, whatever belongs in its place."""
-    assert complaints(f"server: {{port: !none x}}\n{MINIMAL}") == [("unsupported-yaml", "a tag has no meaning here")]
+    assert codes_and_messages(f"server: {{port: !none x}}\n{MINIMAL}") == [
+        ("unsupported-yaml", "a tag has no meaning here")
+    ]
 
 
 def test_unknown_option_is_reported_whatever_its_value():
     """A fault in a value does not hide that its key is unknown."""
-    codes = [code for code, _ in complaints(f"prot: !none x\n{MINIMAL}")]
+    codes = [code for code, _ in codes_and_messages(f"prot: !none x\n{MINIMAL}")]
     assert codes == ["unknown-option", "unsupported-yaml"]
 
 
@@ -151,7 +161,7 @@ def test_configuration_as_a_whole_can_be_wrong(text, message):
 def test_mistake_reported_once_for_an_anchor_and_its_alias():
     """What is wrong with an anchored value is told where it stands, however often it is used."""
     text = "targets: {a: {mount: {path: /a}, bucket: &b {name: 1}}, b: {mount: {path: /b}, bucket: *b}}"
-    assert complaints(text) == [("wrong-type", "`name` must be a string, but is a number")]
+    assert codes_and_messages(text) == [("wrong-type", "`name` must be a string, but is a number")]
 
 
 def test_targets_keep_the_order_of_the_file():
@@ -245,21 +255,21 @@ def test_secret_in_the_file_is_warned_of():
 @pytest.mark.parametrize("hash", ["$2b$12$abcdefghijklmnopqrstuv", "$argon2id$v=19$m=65536,t=3,p=4$c2FsdA$aGFzaA"])
 def test_hash_may_stand_in_the_file(hash):
     """The hash of a password tells nobody the password."""
-    assert complaints(_with_password(f"{{value: {hash!r}}}")) == []
+    assert codes_and_messages(_with_password(f"{{value: {hash!r}}}")) == []
 
 
 def test_key_that_looks_like_a_hash_is_warned_of():
     """Only passwords are hashed: a secret key is plain, whatever it looks like."""
     pair = "accessKey: {env: ACCESS}, secretKey: {value: $2b$12$abc}"
-    told = complaints(f"targets: {{site: {{bucket: {{name: my-bucket, credentials: {{{pair}}}}}}}}}")
+    told = codes_and_messages(f"targets: {{site: {{bucket: {{name: my-bucket, credentials: {{{pair}}}}}}}}}")
     assert [code for code, _ in told] == ["plain-secret"]
 
 
 def test_example_that_stands_in_is_not_looked_up():
     """Where a secret is missing from the file, nobody asks for that of an example."""
-    assert complaints("targets: {site: {bucket: {name: my-bucket, credentials: {accessKey: {env: ACCESS}}}}}") == [
-        ("missing-option", "`credentials` lacks `secretKey`")
-    ]
+    assert codes_and_messages(
+        "targets: {site: {bucket: {name: my-bucket, credentials: {accessKey: {env: ACCESS}}}}}"
+    ) == [("missing-option", "`credentials` lacks `secretKey`")]
 
 
 def test_path_given_twice_is_one_path():
@@ -280,11 +290,11 @@ def test_a_mistake_anywhere_leaves_no_settings(text):
 def test_a_mistake_hides_no_other():
     """What stands around a wrong value is read."""
     text = "server: {port: x, listenAddr: 5}\ntargets: {a: {bucket: {name: 1}, mount: {path: [/x, 5, /..]}}, '': {}}"
-    assert [code for code, _ in complaints(text)] == ["wrong-type"] * 4 + ["bad-value"] * 2 + ["missing-option"]
+    assert [code for code, _ in codes_and_messages(text)] == ["wrong-type"] * 4 + ["bad-value"] * 2 + ["missing-option"]
 
 
 def test_group_that_is_not_a_mapping_is_a_mistake():
     """A group of options is written as a mapping, too."""
-    assert complaints_about_target("actions: {GET: {config: 5}}") == [
+    assert codes_and_messages_in_target("actions: {GET: {config: 5}}") == [
         ("wrong-type", "`config` must be a mapping, but is a number")
     ]

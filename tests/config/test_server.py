@@ -1,5 +1,5 @@
 import pytest
-from configurations import MINIMAL, complaints, settings
+from configurations import MINIMAL, codes_and_messages, settings
 
 from tornado_proxy.config.server import Compress
 
@@ -32,11 +32,11 @@ def test_compression_is_on_and_has_options():
 )
 def test_what_compression_cannot_be(option, message):
     """Levels that zlib has, and at least one type."""
-    assert [said for _, said in complaints(f"server: {{compress: {{{option}}}}}\n{MINIMAL}")] == [message]
+    assert [said for _, said in codes_and_messages(f"server: {{compress: {{{option}}}}}\n{MINIMAL}")] == [message]
 
 
 def test_an_origin_has_one_star():
     """As in s3-proxy, whose library reads no more."""
-    assert complaints(f"server: {{cors: {{allowOrigins: ['https://*.*']}}}}\n{MINIMAL}") == [
+    assert codes_and_messages(f"server: {{cors: {{allowOrigins: ['https://*.*']}}}}\n{MINIMAL}") == [
         ("bad-value", "an item of `allowOrigins` has more than one `*`")
     ]

@@ -1,5 +1,5 @@
 import pytest
-from configurations import MINIMAL, complaints, settings
+from configurations import MINIMAL, codes_and_messages, settings
 
 from tornado_proxy.config.secrets import Location, Reference, document_url, file_reference
 from tornado_proxy.config.server import CIPHER_SUITES, cipher_suite, tls_version
@@ -127,4 +127,4 @@ def test_a_listener_has_tls():
 def test_a_bad_place_is_an_error_at_its_option():
     """As every value that an option does not take."""
     text = f"server: {{ssl: {{certificates: [{{certificateUrl: 'ftp://a', privateKeyUrl: b}}]}}}}\n{MINIMAL}"
-    assert complaints(text) == [("bad-value", "`certificateUrl` cannot be `ftp://a`")]
+    assert codes_and_messages(text) == [("bad-value", "`certificateUrl` cannot be `ftp://a`")]

@@ -35,8 +35,8 @@ def admin(running, folder):
 
 def test_a_service_is_healthy_and_ready(admin):
     """The probes for health and readiness are answered with 200."""
-    assert admin.ask("GET", "/-/healthy") == (200, "healthy\n")
-    assert admin.ask("GET", "/-/ready") == (200, "ready\n")
+    assert admin.request("GET", "/-/healthy") == (200, "healthy\n")
+    assert admin.request("GET", "/-/ready") == (200, "ready\n")
 
 
 def test_the_status_describes_the_generation_in_force(admin, folder):
@@ -113,17 +113,17 @@ def test_an_endpoint_that_boto3_refuses_is_a_refused_edit(admin, folder):
 
 def test_the_status_has_the_probe_of_each_target(admin):
     """The status and a metric show the result of the last probe of the bucket."""
-    probe = admin.wait(lambda status: status["targets"]["site"]["probe"])["targets"]["site"]["probe"]
+    probe = admin.wait_for_status(lambda status: status["targets"]["site"]["probe"])["targets"]["site"]["probe"]
     assert (probe["up"], probe["granted"]) == (True, ["s3:ListBucket", "s3:GetObject"])
     assert admin.metric("tornado_proxy_target_up") == 1
 
 
 def test_an_edit_is_probed_at_once(admin, folder):
     """An edit may name other buckets, so they are probed before the interval ends."""
-    before = admin.wait(lambda status: status["targets"]["site"]["probe"])["targets"]["site"]["probe"]["at"]
+    before = admin.wait_for_status(lambda status: status["targets"]["site"]["probe"])["targets"]["site"]["probe"]["at"]
     (folder / "rules" / "site.rules").write_text(RULES.format("probed"))
     admin.reload()
-    admin.wait(lambda status: (status["targets"]["site"]["probe"] or {}).get("at", before) != before)
+    admin.wait_for_status(lambda status: (status["targets"]["site"]["probe"] or {}).get("at", before) != before)
 
 
 def _shape(value):
@@ -137,7 +137,7 @@ def test_the_status_has_the_documented_shape(admin, folder):
     """docs/operations.md shows every name of the status and no other, and the diagnostic of its mistake."""
     (folder / "rules" / "site.rules").write_text("target site {\n    rewrite `^/(` -> `/`\n}\n")
     admin.reload()
-    admin.wait(lambda status: status["targets"]["site"]["probe"])
+    admin.wait_for_status(lambda status: status["targets"]["site"]["probe"])
     text = (Path(__file__).parents[2] / "docs" / "operations.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"`/-/status`:\n\n```json\n(.*?)```", text, re.DOTALL)
     status, documented = admin.status(), json.loads(example)
@@ -154,7 +154,7 @@ def test_the_status_page_shows_edits_requests_and_rewrites(admin, running, folde
     proxy.request("POST", "/a?token=s3cret")
     (folder / "rules" / "site.rules").write_text("target site { rewrite `^/(` -> `/` }")
     admin.reload()
-    code, page = admin.ask("GET", "/-/")
+    code, page = admin.request("GET", "/-/")
     (folder / "rules" / "site.rules").write_text(good)
     admin.reload()
     assert code == 200
@@ -163,12 +163,12 @@ def test_the_status_page_shows_edits_requests_and_rewrites(admin, running, folde
     assert "<code>^/(?P&lt;name&gt;[a-z]+)$</code>" in page
     assert "the method <code>POST</code> is not enabled" in page
     assert "s3cret" not in page
-    assert "Reverted" in admin.ask("GET", "/-/")[1]
+    assert "Reverted" in admin.request("GET", "/-/")[1]
 
 
 def test_the_status_page_explains_a_path_as_the_command_does(admin):
     """The status page shows the rewrite that matches a path, and the object key, by the rules in force."""
-    _, page = admin.ask("GET", "/-/?method=GET&path=/spring")
+    _, page = admin.request("GET", "/-/?method=GET&path=/spring")
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
     assert "GET /spring target site, mounted at /" in text
     assert "✓ #1 ^/(?P&lt;name&gt;[a-z]+)$ matched" in text
@@ -178,7 +178,7 @@ def test_the_status_page_explains_a_path_as_the_command_does(admin):
 @pytest.mark.parametrize("path", ["/%", "/..", "/" + "a" * 2047, "no-slash", "/%00", "/\N{SNOWMAN}"])
 def test_the_status_page_explains_any_input(admin, path):
     """The status page shows a plan for any method, host and path, malformed ones included."""
-    code, page = admin.ask("GET", f"/-/?method=BREW&host=%22&file=/&path={quote(path)}")
+    code, page = admin.request("GET", f"/-/?method=BREW&host=%22&file=/&path={quote(path)}")
     assert code == 200
     assert "<dt>plan</dt>" in page
 
@@ -187,7 +187,7 @@ def test_the_hits_of_a_rewrite_outlive_an_edit_of_another(admin, running, folder
     """The hits of an unchanged rewrite are kept when another rewrite is added."""
 
     def hits():
-        rewrites = json.loads(admin.ask("GET", "/-/rewrites")[1])["rewrites"]
+        rewrites = json.loads(admin.request("GET", "/-/rewrites")[1])["rewrites"]
         return [(rewrite["source"], rewrite["hits"]) for rewrite in rewrites]
 
     running[0].request("GET", "/a")

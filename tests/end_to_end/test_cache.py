@@ -58,7 +58,7 @@ def _only_worker(admin: Admin, index: int) -> Iterator[None]:
         yield
     finally:
         os.kill(pids[1 - index], signal.SIGCONT)
-    admin.ask("GET", "/metrics")  # each worker answers this after the messages that it got before
+    admin.request("GET", "/metrics")  # each worker answers this after the messages that it got before
 
 
 def _x_cache_of_each(proxy, admin: Admin, path: str) -> list[str | None]:
@@ -74,7 +74,7 @@ def test_a_purge_reaches_all_workers(pair):
     """A purge removes an object from the caches of both workers, and its answer counts both."""
     proxy, admin = pair
     assert [_x_cache_of_each(proxy, admin, "/purged.txt") for _ in range(2)] == [["miss", "miss"], ["hit", "hit"]]
-    status, text = admin.ask("POST", "/-/purge?target=site&prefix=purged")
+    status, text = admin.request("POST", "/-/purge?target=site&prefix=purged")
     assert (status, json.loads(text)) == (200, {"purged": 2})
     assert _x_cache_of_each(proxy, admin, "/purged.txt") == ["miss", "miss"]
 
@@ -91,7 +91,7 @@ def test_a_write_reaches_all_workers(pair):
 def test_a_target_without_a_cache_cannot_be_purged(pair):
     """A purge of an unknown target is answered with 404 instead of a success that purged nothing."""
     _, admin = pair
-    assert admin.ask("POST", "/-/purge?target=typo") == (404, "target `typo` has no cache\n")
+    assert admin.request("POST", "/-/purge?target=typo") == (404, "target `typo` has no cache\n")
 
 
 def test_requests_are_counted_in_all_workers(pair):

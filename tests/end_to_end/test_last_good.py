@@ -27,7 +27,7 @@ def last_good(folder):
     """Runs a service on good files, then makes the rules bad; returns the option that names the copy."""
     options = ("--last-good", str(folder / "kept"))
     with service(folder, *options) as (_, admin):
-        admin.wait(lambda _: (folder / "kept" / "snapshot.json").exists())
+        admin.wait_for_status(lambda _: (folder / "kept" / "snapshot.json").exists())
     (folder / "rules" / "site.rules").write_text(BAD)
     return options
 
@@ -48,15 +48,15 @@ def test_the_last_good_copy_is_served_until_the_files_are_repaired(folder, last_
     """The service starts from the copy, reports it, and loads the files as soon as they are good again."""
     with _restarted(folder, *last_good) as (proxy, admin):
         assert proxy.request("GET", "/a").body == b"first/a.txt"
-        status = admin.wait(lambda status: status["lastFailedAttempt"] is not None)
+        status = admin.wait_for_status(lambda status: status["lastFailedAttempt"] is not None)
         assert (status["startedFromLastGood"], status["generation"]) == (True, 1)
         assert any("started from the last good copy" in line for line in proxy.lines)
         (folder / "rules" / "site.rules").write_text(RULES.format("mended"))
-        admin.wait(lambda status: status["generation"] == 2)
+        admin.wait_for_status(lambda status: status["generation"] == 2)
         assert proxy.request("GET", "/a").body == b"mended/a.txt"
         assert not admin.status()["startedFromLastGood"]
         snapshot = folder / "kept" / "snapshot.json"
-        admin.wait(lambda _: "mended" in snapshot.read_text())
+        admin.wait_for_status(lambda _: "mended" in snapshot.read_text())
 
 
 FAILING = RULES.format("other") + 'target site { test "/a" -> "/c" }\n'
@@ -110,6 +110,6 @@ def test_an_unwritable_directory_is_a_warning(folder):
     """A service that cannot keep a copy serves, and its status names the reason."""
     (folder / "file").write_text("")
     with service(folder, "--last-good", str(folder / "file" / "kept")) as (proxy, admin):
-        status = admin.wait(lambda status: status["lastGoodTrouble"] is not None)
+        status = admin.wait_for_status(lambda status: status["lastGoodTrouble"] is not None)
         assert "Not a directory" in status["lastGoodTrouble"]
         assert proxy.request("GET", "/a").status == 200

@@ -52,7 +52,7 @@ def test_an_unread_log_does_not_block_the_service(tmp_path, options):
         # Few requests with long paths fill the pipe.
         for number in range(100):
             assert proxy.request("GET", f"/{number}{'x' * 8000}").status in (200, 400, 404)
-        assert admin.ask("GET", "/-/healthy")[0] == 200
+        assert admin.request("GET", "/-/healthy")[0] == 200
         assert admin.reload()[0] == 200
         proxy.process.send_signal(signal.SIGTERM)
         assert proxy.process.wait(timeout=START_LIMIT) == 0
@@ -70,7 +70,7 @@ def test_a_late_reader_gets_every_line(tmp_path):
 
 def _is_ready(admin: Admin) -> bool:
     with suppress(OSError):
-        return admin.ask("GET", "/-/ready")[0] == 200
+        return admin.request("GET", "/-/ready")[0] == 200
     return False
 
 

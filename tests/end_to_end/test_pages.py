@@ -31,7 +31,7 @@ def test_a_custom_page_is_reloaded(tmp_path):
         assert (answer.status, answer.body) == (404, b"There is nothing at this address: /a&lt;b")
         assert (answer.headers["x-page"], answer.headers["content-type"]) == ("mine", "text/html; charset=utf-8")
         page.write_text("{{ no such }}")
-        Admin.of(proxy).wait(lambda status: status["lastFailedAttempt"] is not None)
+        Admin.of(proxy).wait_for_status(lambda status: status["lastFailedAttempt"] is not None)
         assert proxy.request("GET", "/a").body == b"There is nothing at this address: /a"
         page.write_text("other")
         eventually(lambda: proxy.request("GET", "/a").body == b"other")

@@ -73,14 +73,16 @@ def test_readiness_may_need_a_bucket(files, tmp_path):
     text = files.read_text().replace("probeInterval: 1h", "readyNeedsBucket: true, probeInterval: 100ms")
     with start_proxy(tmp_path, text, site=RULES.format("some")) as proxy:
         admin = Admin.of(proxy)
-        problem = admin.wait(lambda status: status["targets"]["site"]["probe"])["targets"]["site"]["probe"]["problem"]
+        problem = admin.wait_for_status(lambda status: status["targets"]["site"]["probe"])["targets"]["site"]["probe"][
+            "problem"
+        ]
         assert problem["code"] == "unreachable"
-        assert admin.ask("GET", "/-/ready")[0] == 503
+        assert admin.request("GET", "/-/ready")[0] == 503
         assert admin.metric("tornado_proxy_target_up") == 0
         assert proxy.request("GET", "/a").status == 502
         with endless_s3() as (endpoint, _):
             (tmp_path / "proxy.yaml").write_text(text.replace("http://127.0.0.1:1", endpoint))
-            eventually(lambda: admin.ask("GET", "/-/ready")[0] == 200)
+            eventually(lambda: admin.request("GET", "/-/ready")[0] == 200)
     said = [line for line in proxy.lines if "the bucket" in line]
     assert ["error" in line for line in said] == [True, False]
 

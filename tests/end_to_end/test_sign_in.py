@@ -87,8 +87,8 @@ def behind(issuer, bucket, tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def _usual_claims(issuer):
-    issuer.claims, issuer.permits = dict(ANN), True
-    issuer.inputs.clear()
+    issuer.claims, issuer.policy_allows = dict(ANN), True
+    issuer.policy_inputs.clear()
 
 
 @pytest.fixture
@@ -110,25 +110,25 @@ def test_a_deep_link_is_kept_through_the_login(proxy):
     assert (answer.status, answer.text) == (200, "deep/b c.txt")
     assert browser.url == "http://files.example/deep/b%20c.txt?x=1&y=%2F"
     assert list(browser.cookies) == ["oidc"]
-    assert browser.ask("/a.txt").status == 200
-    assert all("HttpOnly; SameSite=Lax" in line for line in browser.lines)
+    assert browser.request("/a.txt").status == 200
+    assert all("HttpOnly; SameSite=Lax" in line for line in browser.set_cookie_headers)
 
 
 def test_a_logout_ends_the_session_here_and_at_the_issuer(ann, issuer):
     """And the page asks for a login again."""
-    answer = ann.ask("/auth/id/logout")
+    answer = ann.request("/auth/id/logout")
     assert (answer.status, urlsplit(answer.headers["location"]).path) == (303, "/end")
     sent = parse_qs(urlsplit(answer.headers["location"]).query)
     assert (sent["client_id"], sent["post_logout_redirect_uri"]) == ([CLIENT], ["http://files.example/"])
     assert ann.cookies == {}
-    assert ann.ask("/a.txt").status == 307
+    assert ann.request("/a.txt").status == 307
     assert issuer.url in answer.headers["location"]
 
 
 def test_a_session_goes_on_while_the_keys_rotate(ann, issuer, proxy):
     """A new key is fetched when a token names it; who is signed in is not asked."""
     issuer.keys.append(new_key("two"))
-    assert ann.ask("/a.txt").status == 200
+    assert ann.request("/a.txt").status == 200
     # The keys are asked for again after ten seconds at the earliest.
     answers = (proxy.request("GET", "/a.txt", headers=_token(issuer)) for _ in range(60) if not time.sleep(0.25))
     assert any(each.status == 200 for each in answers)
@@ -153,9 +153,9 @@ def test_rules_decide_about_groups_and_addresses(proxy, issuer, claims, status):
 @pytest.mark.parametrize(("permits", "status"), [(True, 200), (False, 403)])
 def test_a_policy_decides(proxy, issuer, permits, status):
     """It gets the user, the request and the tags."""
-    issuer.permits = permits
+    issuer.policy_allows = permits
     assert proxy.request("GET", "/policy/a.txt?x=1", headers=_token(issuer)).status == status
-    (asked,) = issuer.inputs
+    (asked,) = issuer.policy_inputs
     assert (asked["user"]["preferred_username"], asked["user"]["groups"]) == ("ann", ["editors"])
     assert (asked["request"]["path"], asked["request"]["parsed_path"]) == ("/policy/a.txt?x=1", ["policy", "a.txt"])
     assert asked["tags"] == {"a": "b"}
@@ -164,11 +164,11 @@ def test_a_policy_decides(proxy, issuer, permits, status):
 @pytest.mark.parametrize(("permits", "status"), [(True, 200), (False, 403)])
 def test_a_policy_decides_about_users_with_passwords(proxy, issuer, permits, status):
     """Whom the password lets in is asked about, nobody else."""
-    issuer.permits = permits
+    issuer.policy_allows = permits
     assert proxy.request("GET", "/password/a.txt", user="ann:wrong").status == 401
-    assert issuer.inputs == []
+    assert issuer.policy_inputs == []
     assert proxy.request("GET", "/password/a.txt", user="ann:right").status == status
-    assert issuer.inputs[0]["user"] == {"username": "ann", "email": "", "groups": []}
+    assert issuer.policy_inputs[0]["user"] == {"username": "ann", "email": "", "groups": []}
 
 
 HEADERS = {"X-User": "ann", "X-Email": "ann@example.org", "X-Groups": "editors, staff"}
@@ -219,14 +219,14 @@ ELSEWHERE = [
 @pytest.mark.parametrize("address", ELSEWHERE)
 def test_a_login_leads_back_to_this_site_only(proxy, address):
     """An open redirect lends our name to another's page."""
-    answer = Browser(proxy).ask(f"/auth/id?rd={quote(address, safe='')}")
+    answer = Browser(proxy).request(f"/auth/id?rd={quote(address, safe='')}")
     assert (answer.status, "location" in answer.headers) == (400, False)
 
 
 @pytest.mark.parametrize("path", ["//evil.example/%2e%2e", "/%5Cevil.example/", "//evil.example"])
 def test_a_path_that_looks_like_a_site_leads_back_to_this_one(proxy, path):
     """The page that was asked for is sent to the login as a whole address."""
-    answer = Browser(proxy).ask(path)
+    answer = Browser(proxy).request(path)
     if answer.status == 307:
         back = parse_qs(urlsplit(answer.headers["location"]).query)["rd"][0]
         assert urlsplit(back).netloc == "files.example"
@@ -250,7 +250,7 @@ def test_a_page_of_another_origin_writes_nothing(ann, bucket, method, headers):
     """The cookie alone is not enough for PUT and DELETE."""
     form_headers, body = form("a.txt", b"changed")
     path = "/" if method == "PUT" else "/a.txt"
-    answer = ann.ask(path, method, {**form_headers, **headers}, body if method == "PUT" else None)
+    answer = ann.request(path, method, {**form_headers, **headers}, body if method == "PUT" else None)
     assert answer.status == 403
     assert bucket.get("a.txt") == b"a.txt"
 
@@ -258,24 +258,24 @@ def test_a_page_of_another_origin_writes_nothing(ann, bucket, method, headers):
 def test_a_page_of_this_origin_writes(ann, bucket):
     """With the same cookie."""
     headers, body = form("new.txt", b"new")
-    assert ann.ask("/", "PUT", {**headers, "Origin": "http://files.example"}, body).status == 201
+    assert ann.request("/", "PUT", {**headers, "Origin": "http://files.example"}, body).status == 201
     assert bucket.get("new.txt") == b"new"
 
 
 def test_nobody_is_logged_out_by_another_site(ann):
     """Neither by its form nor by its picture."""
     for headers in ({"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.example"}):
-        assert ann.ask("/auth/id/logout", "POST", headers).status == 403
-    assert ann.ask("/a.txt").status == 200
+        assert ann.request("/auth/id/logout", "POST", headers).status == 403
+    assert ann.request("/a.txt").status == 200
 
 
 def test_a_session_counts_for_its_host_and_its_provider_only(ann, proxy):
     """A cookie that was stolen from one host's pages opens nothing on another, nor as another provider's."""
     elsewhere = Browser(proxy, host="other.example", cookies=dict(ann.cookies))
-    assert elsewhere.ask("/a.txt").status == 307
+    assert elsewhere.request("/a.txt").status == 307
     renamed = Browser(proxy, cookies={"other": ann.cookies["oidc"]})
-    assert renamed.ask("/other/a.txt").status == 307
-    assert ann.ask("/other/a.txt").status == 307
+    assert renamed.request("/other/a.txt").status == 307
+    assert ann.request("/other/a.txt").status == 307
 
 
 def test_a_cookie_that_was_changed_opens_nothing(ann, proxy):
@@ -283,20 +283,20 @@ def test_a_cookie_that_was_changed_opens_nothing(ann, proxy):
     text = ann.cookies["oidc"]
     for place in (0, len(text) // 2, len(text) - 2):
         changed = text[:place] + ("A" if text[place] != "A" else "B") + text[place + 1 :]
-        assert Browser(proxy, cookies={"oidc": changed}).ask("/a.txt").status == 307
+        assert Browser(proxy, cookies={"oidc": changed}).request("/a.txt").status == 307
 
 
 def test_a_login_cookie_is_not_a_session(proxy):
     """They are sealed for different purposes."""
     browser = Browser(proxy)
-    browser.ask("/auth/id")
+    browser.request("/auth/id")
     (login,) = browser.cookies.values()
-    assert Browser(proxy, cookies={"oidc": login}).ask("/a.txt").status == 307
+    assert Browser(proxy, cookies={"oidc": login}).request("/a.txt").status == 307
 
 
 def _callback(browser):
     """A login as far as the issuer's redirect back."""
-    location = browser.ask("/auth/id").headers["location"]
+    location = browser.request("/auth/id").headers["location"]
     return location, parse_qs(urlsplit(location).query)["state"][0]
 
 
@@ -305,10 +305,10 @@ def test_a_state_counts_once_and_in_the_browser_that_began(proxy):
     browser = Browser(proxy)
     _, state = _callback(browser)
     stranger = Browser(proxy)
-    assert stranger.ask(f"/auth/id/callback?code=c&state={state}").status == 400
-    assert browser.ask("/auth/id/callback?code=c&state=other").status == 400
-    assert browser.ask(f"/auth/id/callback?code=c&state={state}").status == 401
-    assert browser.ask(f"/auth/id/callback?code=c&state={state}").status == 400
+    assert stranger.request(f"/auth/id/callback?code=c&state={state}").status == 400
+    assert browser.request("/auth/id/callback?code=c&state=other").status == 400
+    assert browser.request(f"/auth/id/callback?code=c&state={state}").status == 401
+    assert browser.request(f"/auth/id/callback?code=c&state={state}").status == 400
 
 
 def test_a_code_of_another_s_login_is_refused(proxy, issuer):
@@ -318,7 +318,7 @@ def test_a_code_of_another_s_login_is_refused(proxy, issuer):
     sent = {name: values[0] for name, values in parse_qs(urlsplit(location).query).items()}
     issuer.logins["stolen"] = sent
     _, state = _callback(victim)
-    assert victim.ask(f"/auth/id/callback?code=stolen&state={state}").status == 401
+    assert victim.request(f"/auth/id/callback?code=stolen&state={state}").status == 401
     assert "oidc" not in victim.cookies
 
 
@@ -387,12 +387,12 @@ def test_a_token_that_is_not_the_issuer_s_for_us_opens_nothing(proxy, issuer, at
     """As a bearer's, and in the cookie."""
     token = _forged(issuer, attack)
     assert proxy.request("GET", "/a.txt", headers={"Authorization": f"Bearer {token}"}).status in (401, 431)
-    assert Browser(proxy, cookies={"oidc": token}).ask("/a.txt").status in (307, 401, 431)
+    assert Browser(proxy, cookies={"oidc": token}).request("/a.txt").status in (307, 401, 431)
 
 
 def test_a_host_that_was_made_up_leads_nobody_away(proxy, issuer):
     """The issuer is told where to send the browser; it knows our addresses, and a forwarded host counts for nothing."""
-    location = Browser(proxy).ask("/auth/id", headers={"X-Forwarded-Host": "evil.example"}).headers["location"]
+    location = Browser(proxy).request("/auth/id", headers={"X-Forwarded-Host": "evil.example"}).headers["location"]
     assert parse_qs(urlsplit(location).query)["redirect_uri"] == ["http://files.example/auth/id/callback"]
     assert location.startswith(f"{issuer.url}/authorize?")
 

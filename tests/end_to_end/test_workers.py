@@ -118,15 +118,19 @@ def test_a_killed_worker_loses_its_own_requests_only(pair):
     threads = [threading.Thread(target=load.run) for _ in range(CLIENTS)]
     with ExitStack() as stack:
         downloads = [_begin_download(proxy.address, stack) for _ in range(6)]
-        status = admin.wait(lambda status: sum(worker["inFlight"] for worker in status["workers"]) == len(downloads))
+        status = admin.wait_for_status(
+            lambda status: sum(worker["inFlight"] for worker in status["workers"]) == len(downloads)
+        )
         victim = max(status["workers"], key=lambda worker: worker["inFlight"])
         for thread in threads:
             thread.start()
         eventually(lambda: load.answered > 20)
         os.kill(victim["pid"], signal.SIGKILL)
-        admin.wait(lambda status: {worker["pid"] for worker in status["workers"]}.isdisjoint({victim["pid"]}))
+        admin.wait_for_status(
+            lambda status: {worker["pid"] for worker in status["workers"]}.isdisjoint({victim["pid"]})
+        )
         before = load.answered
-        admin.wait(lambda status: len(status["workers"]) == 2)
+        admin.wait_for_status(lambda status: len(status["workers"]) == 2)
         eventually(lambda: load.answered > before + 50)
         load.stop.set()
         for thread in threads:
@@ -143,9 +147,9 @@ def test_the_log_level_reaches_every_worker(doomed):
     """Those that start later log by it too."""
     proxy, admin = doomed
     before = _pids(admin)
-    assert admin.ask("POST", "/-/log-level?level=debug") == (200, '{"level": "debug"}')
+    assert admin.request("POST", "/-/log-level?level=debug") == (200, '{"level": "debug"}')
     os.kill(min(before), signal.SIGKILL)
-    admin.wait(lambda status: len({worker["pid"] for worker in status["workers"]} | before) == 3)
+    admin.wait_for_status(lambda status: len({worker["pid"] for worker in status["workers"]} | before) == 3)
     _edit(Path(admin.status()["files"][0]).parent, admin, "louder")
     eventually(lambda: sum("has retired" in line for line in proxy.lines) == 2)
 
@@ -170,10 +174,10 @@ def test_a_worker_that_starts_while_the_files_are_bad_serves_what_the_others_ser
     _edit(folder, admin, "third")
     before = _pids(admin)
     (folder / "rules" / "site.rules").write_text("target site { rewrite")
-    admin.wait(lambda status: status["lastFailedAttempt"] is not None)
+    admin.wait_for_status(lambda status: status["lastFailedAttempt"] is not None)
     for pid in before:
         os.kill(pid, signal.SIGKILL)
-    admin.wait(
+    admin.wait_for_status(
         lambda status: (
             len(status["workers"]) == 2
             and all(worker["pid"] not in before and "generation" in worker for worker in status["workers"])
@@ -202,13 +206,13 @@ def test_the_status_page_is_of_all_workers(pair, folder):
     _edit(folder, admin, "fourth")
 
     def hits():
-        return sum(each["hits"] for each in json.loads(admin.ask("GET", "/-/rewrites")[1])["rewrites"])
+        return sum(each["hits"] for each in json.loads(admin.request("GET", "/-/rewrites")[1])["rewrites"])
 
     for number in range(30):
         proxy.request("GET", "/a")
         proxy.request("POST", f"/refused{number}")
     eventually(lambda: hits() == 30)
-    shown = admin.ask("GET", "/-/")[1]
+    shown = admin.request("GET", "/-/")[1]
     assert all(f"/refused{number}<" in shown for number in range(15, 30))
     for pid in _pids(admin):
         os.kill(pid, signal.SIGKILL)
@@ -226,8 +230,8 @@ def test_without_a_worker_the_service_is_not_ready(pair):
     _, admin = pair
     for pid in _pids(admin):
         os.kill(pid, signal.SIGKILL)
-    eventually(lambda: admin.ask("GET", "/-/ready")[0] == 503)
-    eventually(lambda: admin.ask("GET", "/-/ready")[0] == 200)
+    eventually(lambda: admin.request("GET", "/-/ready")[0] == 503)
+    eventually(lambda: admin.request("GET", "/-/ready")[0] == 200)
     eventually(lambda: len(_pids(admin)) == 2)
 
 
@@ -236,7 +240,7 @@ def test_workers_end_when_their_keeper_is_killed(doomed):
     proxy, admin = doomed
     with ExitStack() as stack:
         download = _begin_download(proxy.address, stack)
-        admin.wait(lambda status: sum(worker["inFlight"] for worker in status["workers"]) == 1)
+        admin.wait_for_status(lambda status: sum(worker["inFlight"] for worker in status["workers"]) == 1)
         pids = _pids(admin)
         proxy.process.kill()
         proxy.process.wait()
@@ -259,7 +263,7 @@ def _ended_in_a_download(proxy, admin):
     """A service that was asked to end while a client reads: the client gets all, and the exit status is 0."""
     with ExitStack() as stack:
         download = _begin_download(proxy.address, stack)
-        admin.wait(lambda status: sum(worker["inFlight"] for worker in status["workers"]) == 1)
+        admin.wait_for_status(lambda status: sum(worker["inFlight"] for worker in status["workers"]) == 1)
         proxy.process.terminate()
         yield
         assert _is_whole(download)

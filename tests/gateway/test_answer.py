@@ -7,7 +7,7 @@ import time
 from datetime import UTC, datetime
 
 import pytest
-from fakes import Endless, OneObject, ScriptedBody
+from fakes import EndlessBody, OneObjectStore, ScriptedBody
 from serving import serve
 
 from tornado_proxy.config.actions import Actions, GetAction, PutAction
@@ -168,9 +168,9 @@ async def _settle(turns: int) -> None:
 async def test_chunks_are_joined():
     """The client receives all chunks of the store in order."""
     chunks = [b"a" * 200_000, b"", b"b", b"c" * 70_000]
-    async with serve(OneObject(ScriptedBody(chunks, 270_001))) as site:
+    async with serve(OneObjectStore(ScriptedBody(chunks, 270_001))) as site:
         answer = await site.get("/x")
-        event = await site.told()
+        event = await site.last_event()
     assert answer.body == b"".join(chunks)
     assert (event.status, event.sent, event.complete) == (200, 270_001, True)
 
@@ -178,20 +178,20 @@ async def test_chunks_are_joined():
 async def test_a_body_is_closed_after_its_last_chunk():
     """The opened object of the store is closed after the answer."""
     body = ScriptedBody([b"x"], 1)
-    async with serve(OneObject(body)) as site:
+    async with serve(OneObjectStore(body)) as site:
         await site.get("/x")
-        await site.told()
+        await site.last_event()
     assert body.closed.is_set()
 
 
 async def test_a_slow_client_slows_down_the_store():
     """For a client that does not read, only the buffers of the sockets are filled from the store."""
-    body = Endless(GIB)
-    async with serve(OneObject(body)) as site, site.connect() as client:
+    body = EndlessBody(GIB)
+    async with serve(OneObjectStore(body)) as site, site.connect() as client:
         client.writer.transport.pause_reading()
         await client.send(b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n")
         await _settle(5000)
-        taken = body.taken
+        taken = body.bytes_read
         client.abort()
         await body.closed.wait()
     assert taken < 32 << 20
@@ -199,27 +199,27 @@ async def test_a_slow_client_slows_down_the_store():
 
 async def test_a_disconnect_closes_the_body():
     """When the client disconnects, the body is closed and the event reports an incomplete answer."""
-    body = Endless(GIB)
-    async with serve(OneObject(body)) as site:
+    body = EndlessBody(GIB)
+    async with serve(OneObjectStore(body)) as site:
         async with site.connect() as client:
             await client.send(b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n")
             await client.reader.readexactly(100_000)
             client.abort()
         await body.closed.wait()
-        event = await site.told()
-    assert body.taken < GIB
+        event = await site.last_event()
+    assert body.bytes_read < GIB
     assert isinstance(event, Served)
     assert (event.status, event.complete, event.reason) == (200, False, "the client closed the connection")
 
 
 async def test_a_client_that_reads_nothing_is_disconnected():
     """After the send timeout the connection and the body are closed."""
-    body = Endless(GIB)
-    async with serve(OneObject(body), limits=Limits(send_timeout=0.05)) as site, site.connect() as client:
+    body = EndlessBody(GIB)
+    async with serve(OneObjectStore(body), limits=Limits(send_timeout=0.05)) as site, site.connect() as client:
         client.writer.transport.pause_reading()
         await client.send(b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n")
         await body.closed.wait()
-        event = await site.told()
+        event = await site.last_event()
     assert (event.complete, event.reason) == (False, "the client took nothing for 0.05 seconds")
 
 
@@ -227,7 +227,7 @@ async def test_a_slow_client_is_not_disconnected():
     """A chunk may take longer than the send timeout if the client continues to read."""
     chunk = b"x" * (24 << 20)
     body = ScriptedBody([chunk], len(chunk))
-    async with serve(OneObject(body), limits=Limits(send_timeout=0.5)) as site, site.connect() as client:
+    async with serve(OneObjectStore(body), limits=Limits(send_timeout=0.5)) as site, site.connect() as client:
         await client.send(b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n")
         await client.receive_head()
         began, received, pauses = time.monotonic(), 0, 0
@@ -237,7 +237,7 @@ async def test_a_slow_client_is_not_disconnected():
             if received > pauses << 20:
                 pauses += 1
                 await asyncio.sleep(0.05)
-        event = await site.told()
+        event = await site.last_event()
     assert time.monotonic() - began > 1
     assert event.complete
 
@@ -252,7 +252,7 @@ async def test_a_slow_store_does_not_disconnect_the_client():
             await asyncio.sleep(0.6)
             yield b"y"
 
-    async with serve(OneObject(_Slow([], len(chunk) + 1)), limits=Limits(send_timeout=0.2)) as site:
+    async with serve(OneObjectStore(_Slow([], len(chunk) + 1)), limits=Limits(send_timeout=0.2)) as site:
         answer = await site.get("/x")
     assert answer.complete
 
@@ -260,9 +260,9 @@ async def test_a_slow_store_does_not_disconnect_the_client():
 async def test_an_interrupted_body_truncates_the_answer():
     """A failure after the first byte closes the connection, and nothing is appended to the body."""
     body = ScriptedBody([b"hello", Unreachable("reset")], 100)
-    async with serve(OneObject(body)) as site, site.connect() as client:
+    async with serve(OneObjectStore(body)) as site, site.connect() as client:
         answer = await client.request("GET", "/x")
-        event = await site.told()
+        event = await site.last_event()
     assert (answer.status, answer.body, answer.complete) == (200, b"hello", False)
     assert (event.complete, event.reason) == (False, "Unreachable: reset")
     assert body.closed.is_set()
@@ -271,7 +271,7 @@ async def test_an_interrupted_body_truncates_the_answer():
 async def test_a_failure_before_the_first_byte_is_an_error_page():
     """Such a failure has its own status and keeps the connection."""
     body = ScriptedBody([TimedOut("late")], 100)
-    async with serve(OneObject(body)) as site, site.connect() as client:
+    async with serve(OneObjectStore(body)) as site, site.connect() as client:
         answer, again = await client.request("GET", "/x"), await client.request("GET", "/%zz")
         events = site.events
     assert (answer.status, again.status) == (504, 400)
@@ -283,9 +283,9 @@ async def test_a_failure_before_the_first_byte_is_an_error_page():
 @pytest.mark.parametrize(("chunks", "received"), [([b"hel"], b"hel"), ([b"hel", b"lo more"], b"hel")])
 async def test_a_body_of_a_wrong_length_is_a_defect(chunks, received, caplog):
     """If the store yields too few or too many bytes, the answer is incomplete and a defect is reported."""
-    async with serve(OneObject(ScriptedBody(chunks, 5))) as site, site.connect() as client:
+    async with serve(OneObjectStore(ScriptedBody(chunks, 5))) as site, site.connect() as client:
         answer = await client.request("GET", "/x")
-        served = await site.told()
+        served = await site.last_event()
     assert (answer.body, answer.complete) == (received, False)
     assert (served.complete, isinstance(site.events[0], Failed)) == (False, True)
     assert caplog.records == []
@@ -293,7 +293,7 @@ async def test_a_body_of_a_wrong_length_is_a_defect(chunks, received, caplog):
 
 async def test_an_empty_body_has_a_head():
     """A streamed answer without a chunk has its status and headers."""
-    async with serve(OneObject(ScriptedBody([], 0))) as site, site.connect() as client:
+    async with serve(OneObjectStore(ScriptedBody([], 0))) as site, site.connect() as client:
         answers = [await client.request("GET", "/x") for _ in range(2)]
     assert [(answer.status, answer.headers["content-length"], answer.body) for answer in answers] == [
         (200, "0", b"")

@@ -277,7 +277,7 @@ async def test_a_disconnect_closes_the_object():
             await client.receive_head()
             await store.opened.wait()
             client.abort()
-        await site.told()
+        await site.last_event()
     assert store.open_objects == 0
 
 
@@ -296,7 +296,7 @@ async def test_a_changed_file_ends_the_archive(change):
             else:
                 store.add("d/b", change)
             answer = await client.receive()
-        event = await site.told()
+        event = await site.last_event()
     assert not answer.complete
     assert not event.complete
     assert store.open_objects == 0

@@ -7,7 +7,7 @@ import logging
 from contextlib import suppress
 
 import pytest
-from fakes import OneObject, ScriptedBody
+from fakes import OneObjectStore, ScriptedBody
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from serving import Client, serve
@@ -53,7 +53,7 @@ async def test_a_malformed_head_is_answered(head, caplog):
     async with serve({}) as site, site.connect() as client:
         await client.send(head.encode("latin-1"))
         answer = await client.receive()
-        closed, event = await client.is_closed(), await site.told()
+        closed, event = await client.is_closed(), await site.last_event()
     assert (answer.status, closed, answer.headers["connection"]) == (400, True, "close")
     assert answer.headers["x-request-id"] in answer.text
     assert isinstance(event, Refused)
@@ -102,7 +102,7 @@ async def test_the_reason_names_the_defect_of_a_head(name, reason):
     async with serve({}) as site, site.connect() as client:
         await client.send(MALFORMED[name].encode("latin-1"))
         await client.receive()
-        event = await site.told()
+        event = await site.last_event()
     assert reason in event.reason
 
 
@@ -112,7 +112,7 @@ async def test_no_secret_of_a_malformed_head_is_reported(head):
     async with serve({}) as site, site.connect() as client:
         await client.send(head.encode("latin-1"))
         answer = await client.receive()
-        event = await site.told()
+        event = await site.last_event()
     assert answer.status == event.status == 400
     assert event.reason
     assert "pASSw" not in f"{event} {answer}"
@@ -317,7 +317,7 @@ async def test_a_half_closed_client_is_answered(method):
         assert (answer.status, await client.is_closed()) == (200, True)
 
 
-class _WaitingStore(OneObject):
+class _WaitingStore(OneObjectStore):
     """A store that waits for a gate, and records whether a call was cancelled."""
 
     def __init__(self) -> None:
@@ -358,7 +358,7 @@ async def test_a_disconnect_cancels_the_call_to_the_store(version, ending):
             if ending == "reset":
                 client.abort()
         await asyncio.wait_for(store.cancelled.wait(), 10)
-        event = await site.told()
+        event = await site.last_event()
     assert (event.status, event.reason) == (499, "the client closed the connection")
 
 
@@ -400,7 +400,7 @@ async def test_an_immediate_disconnect_is_reported():
             client.abort()
         while not site.events:  # noqa: ASYNC110 - the product has no event for it
             await asyncio.sleep(0)
-        event = await site.told()
+        event = await site.last_event()
         await asyncio.sleep(0)
         assert event.status == 499
         assert "until_wanted" not in {task.get_coro().__name__ for task in asyncio.all_tasks()}

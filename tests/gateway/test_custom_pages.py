@@ -6,7 +6,7 @@ import asyncio
 from contextlib import suppress
 
 import pytest
-from fakes import Failing, OneObject, ScriptedBody
+from fakes import FailingStore, OneObjectStore, ScriptedBody
 from memory_store import MemoryStore
 from serving import part, serve
 
@@ -38,7 +38,7 @@ async def test_a_page_can_change_the_status():
     """The event has the status that was sent."""
     async with serve({}, custom=_recipe("not_found_error", "gone", status="410")) as site:
         answer = await site.get("/a")
-        event = await site.told()
+        event = await site.last_event()
     assert (answer.status, event.status) == (410, 410)
 
 
@@ -130,7 +130,7 @@ async def test_a_failing_page_is_a_default_500(body, caplog):
     """The client sees nothing of the template; the log has the reason."""
     async with serve({"a": b""}, custom=_recipe("folder_list", body)) as site:
         answer = await site.get("/")
-        event = await site.told()
+        event = await site.last_event()
     assert (answer.status, event.status) == (500, 500)
     assert b"Something went wrong" in answer.body
     assert "the page `folder_list` failed" in caplog.text
@@ -149,7 +149,7 @@ async def test_a_failing_header_of_a_file_is_a_500():
     """If the template of a header fails, the object is closed."""
     custom = {FILE_HEADERS: Recipe(FILE_HEADERS, None, (("A", "{{ .Nothing }}"),))}
     body = ScriptedBody([b"x"], 1)
-    async with serve(OneObject(body), custom=custom, get=GetAction(streamed_file_headers=(("A", "x"),))) as site:
+    async with serve(OneObjectStore(body), custom=custom, get=GetAction(streamed_file_headers=(("A", "x"),))) as site:
         assert (await site.get("/a")).status == 500
     assert body.closed.is_set()
 
@@ -160,7 +160,7 @@ async def test_a_failing_header_of_a_file_is_a_500():
 async def test_the_object_of_a_template_is_closed(body):
     """The object is closed after it was read, was too large, or failed."""
     with suppress(PageFailed, Busy):
-        await read_text(OneObject(body), ObjectKey("t/nf"), LARGEST)
+        await read_text(OneObjectStore(body), ObjectKey("t/nf"), LARGEST)
     assert body.closed.is_set()
 
 
@@ -268,7 +268,7 @@ async def test_a_failing_bucket_keeps_the_previous_page():
     pages = BucketPages(clock)
     await pages.page("site", RECIPE, store)
     clock.now += FRESH
-    assert (await pages.page("site", RECIPE, Failing())).body.text == "one"
+    assert (await pages.page("site", RECIPE, FailingStore())).body.text == "one"
 
 
 @pytest.mark.parametrize(

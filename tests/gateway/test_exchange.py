@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from fakes import Failing
+from fakes import FailingStore
 from memory_store import MemoryStore
 from serving import EVERYTHING, PAGES, part, serve
 
@@ -48,7 +48,7 @@ async def test_a_served_request_is_reported_once():
     bucket, mount = Bucket("b", prefix="p/"), Mount("", ("/m/",))
     async with serve({"p/new/a b": b"hello"}, rules=rules, bucket=bucket, mount=mount, number=3) as site:
         await site.get("/m/old/a%20b?X-Amz-Signature=abc")
-        event = await site.told()
+        event = await site.last_event()
     request = event.request
     assert request == RequestRecord(
         request.request_id,
@@ -71,7 +71,7 @@ async def test_a_refused_request_is_reported_with_its_reason():
     """The event of a refusal has the reason."""
     async with serve({}) as site:
         await site.get("/missing")
-        event = await site.told()
+        event = await site.last_event()
     assert isinstance(event, Refused)
     assert (event.status, event.request.target, event.request.key, event.reason) == (
         404,
@@ -86,14 +86,14 @@ async def test_the_answer_to_a_head_has_sent_no_body(target):
     """The event of a HEAD reports 0 bytes."""
     async with serve({"a": b"x"}) as site:
         await site.request("HEAD", target)
-        assert (await site.told()).sent == 0
+        assert (await site.last_event()).sent == 0
 
 
 async def test_an_upload_is_reported_with_its_size():
     """The event counts the bytes of the request's body."""
     async with serve({}) as site:
         await site.upload("/", part("file", b"x" * 1000, filename="a.txt"))
-        event = await site.told()
+        event = await site.last_event()
     assert (event.status, event.request.key) == (201, "/a.txt")
     assert event.received > 1000
 
@@ -103,7 +103,7 @@ async def test_an_invalid_path_is_reported_as_sent(target, path):
     """If the path cannot be decoded, the event has the raw path without the query."""
     async with serve({}) as site:
         answer = await site.get(target)
-        event = await site.told()
+        event = await site.last_event()
     assert (answer.status, event.request.path, event.request.target) == (400, path, None)
 
 
@@ -119,7 +119,7 @@ async def test_missing_credentials_are_challenged():
     async with serve({"a": b"x"}, **STAFF) as site:
         refused = await site.get("/a")
         served = await site.get("/a", Authorization="ann")
-        event = await site.told()
+        event = await site.last_event()
     assert (refused.status, refused.headers["www-authenticate"]) == (401, 'Basic realm="Files"')
     assert (served.status, event.request.user) == (200, "ann")
 
@@ -169,7 +169,7 @@ async def test_a_busy_sign_in_is_a_503():
 
     async with serve({"a": b"x"}, **(STAFF | {"authenticators": {"staff": Busy()}})) as site:
         answer = await site.get("/a")
-        event = await site.told()
+        event = await site.last_event()
     assert (answer.status, answer.headers["retry-after"]) == (503, "2")
     assert (event.request.target, event.request.user) == ("site", None)
 
@@ -181,7 +181,7 @@ async def test_a_template_reads_the_user():
     async with serve({"users/ann/a": b"hers"}, rules=rules, **STAFF) as site:
         own = await site.get("/me/a", Authorization="ann")
         anonymous = await site.get("/public/me/a", Authorization="ann")
-        event = await site.told()
+        event = await site.last_event()
     assert (own.body, anonymous.status) == (b"hers", 403)
     assert (event.request.rule, event.request.key) == ("own", None)
     assert "rewrite `own`" in event.reason
@@ -193,9 +193,9 @@ async def test_a_template_reads_the_user():
 )
 async def test_no_page_shows_an_error_of_the_store(error, status):
     """The client gets a general message with an id; only the log has the reason."""
-    async with serve(Failing(open=error)) as site:
+    async with serve(FailingStore(open=error)) as site:
         answer = await site.get("/a")
-        event = await site.told()
+        event = await site.last_event()
     assert (answer.status, event.status) == (status, status)
     assert "secret" not in answer.text + str(answer.headers)
     assert type(error).__name__ not in answer.text
@@ -204,7 +204,7 @@ async def test_no_page_shows_an_error_of_the_store(error, status):
 
 async def test_a_defect_is_a_500_and_reported_with_its_traceback():
     """An unexpected exception is a 500 with an id, and the event has its traceback."""
-    async with serve(Failing(open=ZeroDivisionError("secret"))) as site:
+    async with serve(FailingStore(open=ZeroDivisionError("secret"))) as site:
         answer = await site.get("/a")
         failed, refused = site.events
     assert (answer.status, answer.headers["x-request-id"] in answer.text) == (500, True)
@@ -254,7 +254,7 @@ async def test_a_trusted_proxy_names_client_host_and_scheme():
     trusting = Server(trusted_proxies=("127.0.0.0/8",))
     async with serve({key: b"x"}, rules=rules, mount=Mount("public.test"), server=trusting) as site:
         answer = await site.request("GET", "/a", FORWARDED)
-        event = await site.told()
+        event = await site.last_event()
     assert (answer.status, event.request.client, event.request.host) == (200, "203.0.113.9", "public.test")
 
 
@@ -263,7 +263,7 @@ async def test_headers_of_other_clients_are_ignored():
     trusting = Server(trusted_proxies=("10.0.0.0/8",))
     async with serve({"a": b"x"}, mount=Mount("public.test"), server=trusting) as site:
         answer = await site.request("GET", "/a", FORWARDED)
-        event = await site.told()
+        event = await site.last_event()
     assert (answer.status, event.request.client, event.request.host) == (404, "127.0.0.1", "files.test")
 
 
@@ -271,7 +271,7 @@ async def test_an_invalid_request_is_reported_with_its_client():
     """The event has the client's address even if the path is invalid."""
     async with serve({}, server=Server(trusted_proxies=("127.0.0.1/32",))) as site:
         await site.request("GET", "/%zz", FORWARDED)
-        event = await site.told()
+        event = await site.last_event()
     assert (event.status, event.request.client) == (400, "203.0.113.9")
 
 
@@ -285,7 +285,7 @@ async def test_assets_of_pages_are_public():
         assert "immutable" in answer.headers["cache-control"]
         head = await site.request("HEAD", target)
         assert (head.status, head.body, head.headers["content-length"]) == (200, b"", answer.headers["content-length"])
-        event = await site.told()
+        event = await site.last_event()
     assert (event.request.path, event.request.target, event.status) == (f"/m/a/.tornado-proxy/{name}", None, 200)
 
 

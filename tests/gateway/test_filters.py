@@ -8,7 +8,7 @@ import zlib
 from os import urandom
 
 import pytest
-from fakes import OneObject, ScriptedBody
+from fakes import OneObjectStore, ScriptedBody
 from memory_store import MemoryStore
 from serving import head, serve
 
@@ -46,7 +46,7 @@ async def test_a_preflight_is_answered_without_a_sign_in():
     async with serve({}, server=CORS, resources=CLOSED, authenticators={}) as site:
         answer = await site.request("OPTIONS", "/a", PREFLIGHT)
         assert (answer.status, answer.body, answer.headers["access-control-allow-methods"]) == (200, b"", "GET")
-        assert (await site.told()).status == 200
+        assert (await site.last_event()).status == 200
 
 
 async def test_a_preflight_can_be_passed_through():
@@ -279,9 +279,9 @@ async def test_http_1_0_gets_no_compression():
 async def test_an_interrupted_body_has_no_last_chunk():
     """If the store fails, the connection is closed without the last chunk."""
     body = ScriptedBody([TEXT, Unreachable("the bucket is gone")], 2 * len(TEXT))
-    async with serve(OneObject(body)) as site:
+    async with serve(OneObjectStore(body)) as site:
         answer = await site.request("GET", "/a", GZIP)
-        event = await site.told()
+        event = await site.last_event()
     assert (answer.status, answer.complete, event.complete) == (200, False, False)
     assert body.closed.is_set()
 
@@ -294,7 +294,7 @@ async def test_the_number_of_concurrent_compressions_is_limited(monkeypatch):
         await slow.receive_head()
         assert "content-encoding" not in (await site.request("GET", "/a", GZIP)).headers
         slow.abort()
-        await site.told()
+        await site.last_event()
         assert "content-encoding" in (await site.request("GET", "/a", GZIP)).headers
 
 

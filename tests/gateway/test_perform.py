@@ -11,7 +11,7 @@ from html import unescape
 from urllib.parse import quote, urljoin
 
 import pytest
-from fakes import Failing, OneObject, ScriptedBody
+from fakes import FailingStore, OneObjectStore, ScriptedBody
 from memory_store import MemoryStore
 from serving import EVERYTHING, generation, head, serve
 
@@ -410,7 +410,7 @@ async def test_a_method_that_is_not_enabled_is_refused(actions, method, allow):
 )
 async def test_an_error_of_the_store_decides_the_status(operation, method, target):
     """A busy store is a 503 with Retry-After for every operation."""
-    async with serve(Failing(**{operation: Busy("SlowDown")})) as site:
+    async with serve(FailingStore(**{operation: Busy("SlowDown")})) as site:
         answer = await site.request(method, target)
     assert (answer.status, answer.headers["retry-after"]) == (503, "2")
 
@@ -481,7 +481,7 @@ async def _reported_events(method, target, headers=None, body=b"", **options):
     settings = {"actions": ACTIONS, "bucket": BUCKET, "mount": Mount("", ("/m/",)), **options}
     async with serve({"p/dir/a.txt": b"hello"}, **settings) as site:
         await site.request(method, target, headers, body)
-        await site.told()
+        await site.last_event()
     return [event for event in site.events if isinstance(event, ObjectUsed)]
 
 
@@ -522,9 +522,9 @@ async def test_an_upload_in_parts_is_reported_once():
         await site.request("PUT", "/m/b.txt?upload=start&size=5")
         await site.request("PUT", "/m/b.txt?upload=part&id=upload-1&number=1", {}, b"hello")
         await site.request("PUT", "/m/b.txt?upload=complete&id=upload-1&size=5", {"Content-Type": "text/css"})
-        await site.told()
-        await site.told()
-        await site.told()
+        await site.last_event()
+        await site.last_event()
+        await site.last_event()
     (event,) = (event for event in site.events if isinstance(event, ObjectUsed))
     file = {"filename": "b.txt", "contentType": "text/css", "contentSize": 5}
     assert event.body == _webhook_body("PUT", "b.txt", "p/b.txt", inputMetadata=file)
@@ -558,9 +558,9 @@ async def test_a_request_that_does_not_succeed_is_not_reported(method, path, hea
 
 async def test_an_interrupted_file_is_not_reported():
     """Webhooks are not called if the client did not get the whole answer."""
-    async with serve(OneObject(ScriptedBody([b"hello", Unreachable("reset")], 100)), actions=ACTIONS) as site:
+    async with serve(OneObjectStore(ScriptedBody([b"hello", Unreachable("reset")], 100)), actions=ACTIONS) as site:
         await site.get("/a")
-        await site.told()
+        await site.last_event()
     assert not any(isinstance(event, ObjectUsed) for event in site.events)
 
 
@@ -582,7 +582,7 @@ async def test_an_upload_whose_client_left_is_reported():
             client.abort()
         await site.server._gone.wait()
         gate.set()
-        served = await site.told()
+        served = await site.last_event()
     assert not served.complete
     assert [event.method for event in site.events if isinstance(event, ObjectUsed)] == ["PUT"]
 

@@ -9,7 +9,7 @@ import socket
 from contextlib import closing, suppress
 
 import pytest
-from fakes import OneObject, ScriptedBody
+from fakes import OneObjectStore, ScriptedBody
 from memory_store import MemoryStore
 from serving import Client, generation, serve
 from tornado.netutil import bind_sockets
@@ -56,7 +56,7 @@ async def test_a_request_during_a_shutdown_is_answered():
 async def test_a_shutdown_completes_running_requests():
     """An answer that has started is completed, and its connection is closed after it."""
     body = _Gated()
-    async with serve(OneObject(body)) as site, site.connect() as client:
+    async with serve(OneObjectStore(body)) as site, site.connect() as client:
         await client.send(b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n")
         status, headers = await client.receive_head()
         async with asyncio.TaskGroup() as group:
@@ -71,7 +71,7 @@ async def test_an_answer_during_a_shutdown_has_connection_close():
     """An answer that starts during a shutdown has `Connection: close`."""
     body = _Gated()
 
-    class _Slow(OneObject):
+    class _Slow(OneObjectStore):
         async def open(self, *arguments):
             await body.gate.wait()
             return body
@@ -91,14 +91,14 @@ async def test_an_answer_during_a_shutdown_has_connection_close():
 async def test_the_grace_period_ends_running_requests():
     """After the grace period, the connection and the body are closed."""
     body = _Gated()
-    async with serve(OneObject(body)) as site, site.connect() as client:
+    async with serve(OneObjectStore(body)) as site, site.connect() as client:
         await client.send(b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n")
         await client.receive_head()
         await site.server.shut_down(0.01)
         rest = await client.reader.read(-1)
         body.gate.set()
         await body.closed.wait()
-        event = await site.told()
+        event = await site.last_event()
     assert (rest, event.complete) == (b"hello", False)
 
 
@@ -226,7 +226,7 @@ async def test_the_proxy_protocol_names_the_client(header, address):
             for byte in header:
                 await client.send(bytes([byte]))
             assert (await client.request("GET", "/a")).body == b"x"
-        assert (await site.told()).request.client == address
+        assert (await site.last_event()).request.client == address
 
 
 @pytest.mark.parametrize(
@@ -324,7 +324,7 @@ async def test_a_request_keeps_its_generation():
             await gate.wait()
             yield b"two"
 
-    class _Closing(OneObject):
+    class _Closing(OneObjectStore):
         async def close(self):
             closed.set()
 
@@ -346,7 +346,7 @@ async def test_requests_in_flight_are_counted():
     """`in_flight` is the number of requests that are not answered yet."""
     gate = asyncio.Event()
 
-    class _Waiting(OneObject):
+    class _Waiting(OneObjectStore):
         async def open(self, *arguments):
             await gate.wait()
             return self.body
@@ -358,7 +358,7 @@ async def test_requests_in_flight_are_counted():
         during = site.gateway.in_flight
         gate.set()
         await client.receive()
-        await site.told()
+        await site.last_event()
         assert (during, site.gateway.in_flight) == (1, 0)
 
 
@@ -401,7 +401,7 @@ async def test_a_refused_upload_leaves_no_task(body):
         async with site.connect() as client:
             await client.send(b"PUT /a HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n" + body)
             assert (await client.receive_head())[0] == 405
-        await site.told()
+        await site.last_event()
         await asyncio.sleep(0.01)
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
     assert [task for task in tasks if "until_wanted" in repr(task) or "_deliver_later" in repr(task)] == []

@@ -23,7 +23,7 @@ A, B = pair("a.test", "*.wild.test"), pair("B.test", common_name="b")
 
 
 def _opening(*pairs: Pair, **options) -> Opening:
-    return Opening(make_context(Ssl(certificates=tuple(pair.found for pair in pairs), **options)))
+    return Opening(make_context(Ssl(certificates=tuple(pair.certificate for pair in pairs), **options)))
 
 
 def _client(**versions) -> ssl.SSLContext:
@@ -160,7 +160,7 @@ async def test_closing_tls_cancels_the_request():
         async with site.connect(ssl=_client()) as client:
             await client.send(b"GET /a HTTP/1.1\r\nHost: files.test\r\n\r\n")
             await client.reader.read(1000)
-        event = await site.told()
+        event = await site.last_event()
         assert not event.complete
 
 
@@ -233,14 +233,14 @@ async def test_the_certificate_of_a_trusted_proxy_does_not_sign_in(tmp_path):
 def test_authorities_that_cannot_be_read_are_refused():
     """A private key in place of `clientCAs` is refused."""
     with pytest.raises(CertificateUnusable, match="`clientCAs` has no certificate in PEM"):
-        make_context(Ssl(certificates=(A.found,), client_auth="require", client_roots=(Secret("test", A.key),)))
+        make_context(Ssl(certificates=(A.certificate,), client_auth="require", client_roots=(Secret("test", A.key),)))
 
 
 def test_names_are_the_alternative_names():
     """The names of a certificate are its subject alternative names, or its common name, in lower case."""
-    assert names_of(A.found) == ("a.test", "*.wild.test")
-    assert names_of(B.found) == ("b.test",)
-    assert names_of(pair(common_name="Old.Test").found) == ("old.test",)
+    assert names_of(A.certificate) == ("a.test", "*.wild.test")
+    assert names_of(B.certificate) == ("b.test",)
+    assert names_of(pair(common_name="Old.Test").certificate) == ("old.test",)
 
 
 EMPTY = "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----"
@@ -249,13 +249,13 @@ EMPTY = "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----"
 @pytest.mark.parametrize(
     ("certificate", "message"),
     [
-        (replace(A.found, key=B.found.key), "the private key does not belong to the certificate"),
-        (replace(A.found, key=A.found.chain), "the private key is not one in PEM"),
-        (replace(A.found, key=Secret("", "")), "the private key is not one in PEM"),
-        (replace(A.found, chain=Secret("", EMPTY)), "the certificate is not one in PEM"),
-        (replace(A.found, chain=A.found.key), "the certificate is not one in PEM"),
+        (replace(A.certificate, key=B.certificate.key), "the private key does not belong to the certificate"),
+        (replace(A.certificate, key=A.certificate.chain), "the private key is not one in PEM"),
+        (replace(A.certificate, key=Secret("", "")), "the private key is not one in PEM"),
+        (replace(A.certificate, chain=Secret("", EMPTY)), "the certificate is not one in PEM"),
+        (replace(A.certificate, chain=A.certificate.key), "the certificate is not one in PEM"),
         (Certificate(), "the certificate is not one in PEM"),
-        (pair("a.test", passphrase=b"secret").found, "the private key has a passphrase"),
+        (pair("a.test", passphrase=b"secret").certificate, "the private key has a passphrase"),
     ],
 )
 def test_an_unusable_certificate_is_refused(certificate, message):

@@ -9,7 +9,7 @@ import json
 from collections.abc import AsyncIterator
 
 import pytest
-from fakes import Counting, Failing
+from fakes import CountingStore, FailingStore
 from hypothesis import given
 from hypothesis import strategies as st
 from memory_store import MemoryStore
@@ -396,7 +396,7 @@ async def test_an_upload_can_be_chunked(pieces):
 @pytest.mark.parametrize("chunked", [False, True])
 async def test_an_upload_can_be_larger_than_any_buffer(chunked):
     """Tornado's limit of 100 MiB on bodies and buffers does not apply to uploads."""
-    store, piece, count = Counting(), bytes(1 << 20), 101
+    store, piece, count = CountingStore(), bytes(1 << 20), 101
     opening, closing = A_FILE[:-7], b"\r\n" + form()
     length = len(opening) + len(closing) + count * len(piece)
     framing = {"Transfer-Encoding": "chunked"} if chunked else {"Content-Length": str(length)}
@@ -407,21 +407,21 @@ async def test_an_upload_can_be_larger_than_any_buffer(chunked):
             await client.send(wrap(piece))
         await client.send(wrap(closing) + (b"0\r\n\r\n" if chunked else b""))
         answer = await client.receive()
-    assert (answer.status, store.taken) == (201, count * len(piece))
+    assert (answer.status, store.bytes_received) == (201, count * len(piece))
 
 
 async def test_a_slow_store_slows_down_the_client():
     """While the store does not read, the server reads only a few chunks from the socket."""
-    store, total = Counting(), 24 << 20  # bytes: several times what the sockets' own buffers hold
-    store.pause.clear()
+    store, total = CountingStore(), 24 << 20  # bytes: several times what the sockets' own buffers hold
+    store.may_continue.clear()
     body = form(part("file", bytes(total), filename="a.bin"))
     async with serve(store) as site, site.connect() as client:
         client.writer.write(head("PUT", "/", FORM_TYPE, len(body)) + body)
-        await store.arrived.wait()
+        await store.first_chunk_arrived.wait()
         for _ in range(1000):
             await asyncio.sleep(0)
-        unsent, taken = client.writer.transport.get_write_buffer_size(), store.taken
-        store.pause.set()
+        unsent, taken = client.writer.transport.get_write_buffer_size(), store.bytes_received
+        store.may_continue.set()
         answer = await client.receive()
     assert unsent > total // 2
     assert taken <= 1 << 20
@@ -430,41 +430,41 @@ async def test_a_slow_store_slows_down_the_client():
 
 async def test_an_interrupted_upload_stores_nothing():
     """A disconnect during an upload ends the write of the store with an error."""
-    store = Counting()
+    store = CountingStore()
     async with serve(store) as site:
         async with site.connect() as client:
             await client.send(head("PUT", "/", FORM_TYPE, 10_000) + A_FILE[:-2])
-            await store.arrived.wait()
+            await store.first_chunk_arrived.wait()
             client.abort()
-        await store.over.wait()
-        event = await site.told()
-    assert (store.ended, store.keys()) == (["ClientDisconnected"], ())
+        await store.finished.wait()
+        event = await site.last_event()
+    assert (store.outcomes, store.keys()) == (["ClientDisconnected"], ())
     assert isinstance(event, Refused)
     assert (event.status, event.reason) == (499, "the client closed the connection")
 
 
 async def test_a_stalled_upload_times_out():
     """If no byte arrives within the body timeout, the answer is a 408 and nothing is stored."""
-    store = Counting()
+    store = CountingStore()
     async with serve(store, limits=Limits(body_timeout=0.3)) as site, site.connect() as client:
         await client.send(head("PUT", "/", FORM_TYPE, 10_000) + A_FILE[:-2])
         answer = await client.receive()
     assert (answer.status, answer.headers["connection"]) == (408, "close")
-    assert store.ended == ["BodyTimeout"]
+    assert store.outcomes == ["BodyTimeout"]
 
 
 async def test_a_malformed_chunk_stores_nothing():
     """A malformed chunk is a 400 and ends the write of the store."""
-    store = Counting()
+    store = CountingStore()
     async with serve(store) as site:
         async with site.connect() as client:
             await client.send(head("PUT", "/", {**FORM_TYPE, "Transfer-Encoding": "chunked"}))
             await client.send(_chunked(A_FILE[:-2]).removesuffix(b"0\r\n\r\n"))
-            await store.arrived.wait()
+            await store.first_chunk_arrived.wait()
             await client.send(b"xyz\r\n")
             assert (await client.receive_head())[0] == 400
-        event = await site.told()
-    assert (store.ended, event.status) == (["MalformedMessage"], 400)
+        event = await site.last_event()
+    assert (store.outcomes, event.status) == (["MalformedMessage"], 400)
 
 
 @pytest.mark.parametrize("expectation", ["100-continue", "100-Continue"])
@@ -560,7 +560,7 @@ async def test_a_rewritten_upload_can_be_refused():
 
 async def test_an_error_of_the_store_is_the_answer():
     """A busy store is a 503 with Retry-After."""
-    async with serve(Failing(put=Busy("SlowDown"))) as site:
+    async with serve(FailingStore(put=Busy("SlowDown"))) as site:
         answer = await site.upload("/", A_FILE)
     assert (answer.status, answer.headers["retry-after"]) == (503, "2")
 
@@ -644,7 +644,7 @@ async def test_a_failing_template_stores_nothing():
     store = MemoryStore()
     async with serve(store, actions=_put_actions(metadata=(("by", "{{ .User.GetUsername }}"),))) as site:
         answer = await site.upload("/", A_FILE)
-        event = await site.told()
+        event = await site.last_event()
     assert (answer.status, store.keys()) == (500, ())
     assert "the template of `by` failed" in event.reason
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from memory_store import MemoryStore
 from serving import FORM_TYPE, form, part, serve
-from stores import body_of
+from stores import read_object
 
 from tornado_proxy.auth.authenticator import HeaderAuthenticator
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
@@ -221,4 +221,4 @@ async def test_no_upload_in_parts_of_another_user_is_touched():
             assert answer.status in (400, 404), (path, step)
         completed = await _request(site, "PUT", f"/new?upload=complete&id={upload}&size=5", ann)
     assert completed.status == 201
-    assert await body_of(store, "ann/new") == b"ann's"
+    assert await read_object(store, "ann/new") == b"ann's"

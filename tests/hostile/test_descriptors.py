@@ -26,6 +26,6 @@ def test_the_admin_listener_answers_without_free_descriptors(tmp_path, options):
             client.sendall(b"GET /x HTTP/1.1\r\n")
         eventually(lambda: any("Too many open files" in line for line in proxy.lines))
         for _ in range(20):
-            assert [admin.ask("GET", path)[0] for path in ("/-/healthy", "/-/ready", "/-/status", "/metrics")] == [
+            assert [admin.request("GET", path)[0] for path in ("/-/healthy", "/-/ready", "/-/status", "/metrics")] == [
                 200
             ] * 4

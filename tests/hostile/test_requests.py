@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import Endless, OneObject
+from fakes import EndlessBody, OneObjectStore
 from fuzzed_requests import fuzzed
 from memory_store import MemoryStore
 from serving import Serving, serve
@@ -218,7 +218,7 @@ def test_aborted_connections_leave_nothing_behind(caplog):
     """Aborted connections of every kind leave no request and no descriptor open, and cause no failure."""
     caplog.set_level(logging.WARNING)
     descriptors = Path("/proc/self/fd")
-    with running_server(OneObject(Endless(1 << 40))) as server:
+    with running_server(OneObjectStore(EndlessBody(1 << 40))) as server:
         before = len([*descriptors.iterdir()])
         _disturb(server, 80)
         deadline = time.monotonic() + PATIENCE
@@ -232,7 +232,7 @@ def test_aborted_connections_leave_nothing_behind(caplog):
 @pytest.mark.integration
 def test_aborted_connections_leak_no_memory():
     """After many aborted connections the process has grown by less than a fifth."""
-    with running_server(OneObject(Endless(1 << 40))) as server:
+    with running_server(OneObjectStore(EndlessBody(1 << 40))) as server:
         sizes = []
         for _ in range(12):
             _disturb(server, 200)

@@ -10,7 +10,7 @@ from contextlib import suppress
 import pytest
 from administering import eventually
 from faulty_s3 import BODY, FAULTS, faulty_s3
-from stores import body_of, pieces, store_at
+from stores import async_chunks, read_object, store_at
 
 from tornado_proxy.semantics.conditions import ByteRange, Conditions
 from tornado_proxy.storage.errors import StorageError, TimedOut
@@ -32,8 +32,8 @@ async def read_healthy_body(store) -> bytes:
     """Reads the healthy key; the stores here are impatient, so a busy machine may need more than one attempt."""
     for _ in range(9):
         with suppress(TimedOut):
-            return await body_of(store, "healthy")
-    return await body_of(store, "healthy")
+            return await read_object(store, "healthy")
+    return await read_object(store, "healthy")
 
 
 OPERATIONS = {
@@ -41,8 +41,8 @@ OPERATIONS = {
     "part": lambda store, key: read_body(store, key, ByteRange(2, 5)),
     "head": lambda store, key: store.head(key, ANY),
     "list": lambda store, key: store.list(f"{key}/"),
-    "put": lambda store, key: store.put(key, pieces(b"x" * 1000), Write()),
-    "create": lambda store, key: store.put(key, pieces(b"x" * 1000), Write(replace=False)),
+    "put": lambda store, key: store.put(key, async_chunks(b"x" * 1000), Write()),
+    "create": lambda store, key: store.put(key, async_chunks(b"x" * 1000), Write(replace=False)),
     "remove": lambda store, key: store.remove(key),
 }
 
@@ -102,7 +102,7 @@ async def test_a_healthy_key_is_served_after_a_thousand_cancelled_reads(reads):
                 task.cancel()
             await asyncio.wait(tasks)
             start = time.monotonic()
-            assert await body_of(store, "healthy") == BODY
+            assert await read_object(store, "healthy") == BODY
             assert time.monotonic() - start < 10
             # On a busy machine the server notices later.
             await asyncio.to_thread(eventually, lambda: len(s3.connections) <= 2)

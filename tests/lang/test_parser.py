@@ -4,7 +4,7 @@ import pytest
 from documents import comment_texts, documents, scattered_texts
 from hypothesis import given
 from hypothesis import strategies as st
-from rule_texts import complaints, document, parsed, statement
+from rule_texts import document, messages, parsed, statement
 
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.lang.parser import Unfinished, unfinished
@@ -238,7 +238,7 @@ def test_keywords_are_valid_names():
 
 def test_keyword_within_a_longer_word_is_not_recognised():
     """The word `rewritehome` is one word and begins no statement."""
-    assert complaints('target site { rewritehome "^/a" -> "/b" }') == [
+    assert messages('target site { rewritehome "^/a" -> "/b" }') == [
         "expected `rewrite`, `test` or `}`, found `rewritehome`"
     ]
 

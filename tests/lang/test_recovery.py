@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rule_texts import complaints, complaints_about, kept, parsed
+from rule_texts import messages, messages_and_help, parsed, parsed_sources_and_keys
 
 from tornado_proxy.lang.excerpt import render
 from tornado_proxy.lang.parser import MOST_MISTAKES
@@ -23,9 +23,9 @@ def test_mistakes_are_reported_as_in_their_golden_file(case):
 
 def test_file_has_a_limited_number_of_diagnostics():
     """After a thousand mistakes, a last diagnostic reports that the rest of the file is not read."""
-    messages = complaints("target site {\n" + "oops!\n" * 10 + 'rewrite "a" => "b"\n' * 2 * MOST_MISTAKES + "}\n")
-    assert len(messages) == MOST_MISTAKES + 1
-    assert messages[-1] == "more than 1000 mistakes: the rest of the file is not read"
+    reported = messages("target site {\n" + "oops!\n" * 10 + 'rewrite "a" => "b"\n' * 2 * MOST_MISTAKES + "}\n")
+    assert len(reported) == MOST_MISTAKES + 1
+    assert reported[-1] == "more than 1000 mistakes: the rest of the file is not read"
 
 
 @pytest.mark.parametrize(
@@ -55,12 +55,12 @@ def test_statement_with_an_unexpected_token_is_left_out():
 @pytest.mark.parametrize("line", ['redirect "/a" -> "/b"', '"/a" -> "/b"'])
 def test_line_that_looks_like_a_statement_is_reported_once(line):
     """A line with an arrow and no keyword has one diagnostic, even if it is not indented."""
-    assert len(complaints(f"target site {{\n{line}\n}}\n")) == 1
+    assert len(messages(f"target site {{\n{line}\n}}\n")) == 1
 
 
 def test_braces_of_skipped_text_are_matched():
     """The closing brace of a skipped inner block is not reported."""
-    assert complaints("target site {\n    elsewhere /x {\n    }\n}\n") == [
+    assert messages("target site {\n    elsewhere /x {\n    }\n}\n") == [
         "expected `rewrite`, `test` or `}`, found `elsewhere`"
     ]
 
@@ -92,13 +92,13 @@ def test_unclosed_last_block_is_reported_behind_its_last_token():
 def test_late_closing_brace_is_not_reported():
     """A block within a block has one diagnostic, not two."""
     text = "target a {\n target b {\n }\n}\n"
-    assert complaints(text) == ["expected `}`, found `target`"]
+    assert messages(text) == ["expected `}`, found `target`"]
     assert _blocks(text) == [("a", 0), ("b", 0)]
 
 
 def test_block_without_braces_has_one_diagnostic():
     """The missing closing brace of a block without an opening brace is not reported."""
-    assert complaints('target a\n  test "/a" -> error\n') == ["expected `{`, found the end of the line"]
+    assert messages('target a\n  test "/a" -> error\n') == ["expected `{`, found the end of the line"]
 
 
 def test_extra_closing_brace_is_reported():
@@ -148,7 +148,7 @@ def test_statements_outside_of_a_block_are_reported_once():
 )
 def test_statements_below_a_broken_first_line_are_read(text, message, blocks):
     """A mistake in the first line of a block has one diagnostic, and the statements of the block are read."""
-    assert complaints(text) == [message]
+    assert messages(text) == [message]
     assert _blocks(text) == blocks
 
 
@@ -187,14 +187,14 @@ def test_two_strings_without_an_arrow_are_explained():
 def test_keyword_on_a_new_line_may_be_a_name():
     """A keyword on a new line begins a statement only if it doesn't fit as the value of a clause."""
     text = 'target a {\n test "/a" as\n test -> error\n test "/b" as\n test "/c" -> error\n}\n'
-    assert complaints(text) == ["expected a name, a string or a raw string, found the end of the line"]
+    assert messages(text) == ["expected a name, a string or a raw string, found the end of the line"]
     assert _blocks(text) == [("a", 2)]
 
 
 def test_word_target_on_a_new_line_begins_a_block():
     """A `target` without a name does not take the `target` of the next line as its name."""
     text = "target\ntarget b {\n}\n"
-    assert complaints(text) == ["expected a name or a string, found the end of the line"]
+    assert messages(text) == ["expected a name or a string, found the end of the line"]
     assert _blocks(text) == [("b", 0)]
 
 
@@ -229,8 +229,8 @@ _QUOTES = 'write the string between `"`, or between backticks, where a backslash
 def test_other_arrows_are_read_as_arrows(arrow):
     """An arrow of another language is reported, and the statement is read."""
     text = f'rewrite `^/a` {arrow} "/b"'
-    assert complaints_about(text) == [(f"expected `->`, found `{arrow}`", "write `->`")]
-    assert kept(text) == ["^/a"]
+    assert messages_and_help(text) == [(f"expected `->`, found `{arrow}`", "write `->`")]
+    assert parsed_sources_and_keys(text) == ["^/a"]
 
 
 @pytest.mark.parametrize(
@@ -244,20 +244,20 @@ def test_other_arrows_are_read_as_arrows(arrow):
 )
 def test_missing_arrow_is_inserted(text, message):
     """A missing arrow is reported, and the statement is read as if it had the arrow."""
-    assert complaints_about(text) == [(message, "write `->` before it")]
-    assert len(kept(text)) == 1
+    assert messages_and_help(text) == [(message, "write `->` before it")]
+    assert len(parsed_sources_and_keys(text)) == 1
 
 
 def test_dialect_before_the_arrow_is_reported():
     """A statement with its dialect before the arrow is reported and left out."""
-    assert complaints_about('rewrite `^/a` go -> "/b"') == [("expected `->`, found `go`", None)]
+    assert messages_and_help('rewrite `^/a` go -> "/b"') == [("expected `->`, found `go`", None)]
 
 
 def test_second_arrow_is_reported_once():
     """A repeated arrow has one diagnostic."""
     text = 'test "/a" -> -> "/b"'
     expected = "expected a string, a raw string, `unchanged` or `error`, found `->`"
-    assert complaints_about(text) == [(expected, None)]
+    assert messages_and_help(text) == [(expected, None)]
 
 
 @pytest.mark.parametrize(
@@ -266,8 +266,8 @@ def test_second_arrow_is_reported_once():
 )
 def test_other_quotes_make_a_raw_string(text):
     """Text between other quotes is reported, and read as a raw string."""
-    assert complaints_about(text) == [("wrong quotes", _QUOTES)]
-    assert kept(text) == ["^/a\\.b"]
+    assert messages_and_help(text) == [("wrong quotes", _QUOTES)]
+    assert parsed_sources_and_keys(text) == ["^/a\\.b"]
 
 
 def test_other_quotes_around_a_name_make_a_string():
@@ -278,18 +278,18 @@ def test_other_quotes_around_a_name_make_a_string():
 
 def test_other_quotes_between_statements_are_reported_once():
     """A text in other quotes between statements has one diagnostic."""
-    assert complaints_about("'x'") == [("wrong quotes", _QUOTES)]
+    assert messages_and_help("'x'") == [("wrong quotes", _QUOTES)]
 
 
 def test_invisible_character_is_skipped():
     """An invisible character between words is reported, and the words are read."""
     text = 'rewrite\u00a0`^/a`\u200b->\x0b"/b"'
-    assert [message for message, _ in complaints_about(text)] == [
+    assert [message for message, _ in messages_and_help(text)] == [
         "invisible character U+00A0",
         "invisible character U+200B",
         "invisible character U+000B",
     ]
-    assert kept(text) == ["^/a"]
+    assert parsed_sources_and_keys(text) == ["^/a"]
 
 
 @pytest.mark.parametrize(
@@ -304,16 +304,16 @@ def test_invisible_character_is_skipped():
 )
 def test_misspelt_word_is_read_as_the_similar_keyword(text, keyword):
     """A word similar to an expected keyword is read as this keyword."""
-    ((_, advice),) = complaints_about(text)
+    ((_, advice),) = messages_and_help(text)
     assert advice == f"did you mean `{keyword}`?"
-    assert len(kept(text)) == 1
+    assert len(parsed_sources_and_keys(text)) == 1
 
 
 @pytest.mark.parametrize("value", ["ann@example.com", "x/y", "a,b"])
 def test_value_with_other_characters_needs_quotes(value):
     """A value without quotes that is not a name is reported with all its characters."""
     message = f"expected {_VALUES}, found `{value}`"
-    assert complaints_about(f'test "/a" as {value} -> error') == [(message, f'put it between quotes: `"{value}"`')]
+    assert messages_and_help(f'test "/a" as {value} -> error') == [(message, f'put it between quotes: `"{value}"`')]
 
 
 @pytest.mark.parametrize(
@@ -341,13 +341,13 @@ def test_value_with_other_characters_needs_quotes(value):
 )
 def test_unquoted_text_has_help(text, message, help):
     """The help about unquoted text shows it between quotes or backticks, and its statement is left out."""
-    assert complaints_about(text) == [(f"expected {message}", f"put it {help}")]
-    assert kept(text) == []
+    assert messages_and_help(text) == [(f"expected {message}", f"put it {help}")]
+    assert parsed_sources_and_keys(text) == []
 
 
 def test_unquoted_texts_on_both_sides_are_reported():
     """One run reports both unquoted texts, and the missing arrow between them."""
-    assert [message for message, _ in complaints_about("rewrite ^/a /b")] == [
+    assert [message for message, _ in messages_and_help("rewrite ^/a /b")] == [
         f"expected {_VALUES}, found `^/a`",
         "expected `->`, found `/b`",
         f"expected {_TEMPLATES}, found `/b`",
@@ -365,7 +365,7 @@ def test_unquoted_texts_on_both_sides_are_reported():
 )
 def test_extra_word_is_reported_once(text):
     """An extra word or mark before a string or a value has one diagnostic."""
-    assert len(complaints_about(text)) == 1
+    assert len(messages_and_help(text)) == 1
 
 
 @pytest.mark.parametrize(
@@ -380,19 +380,19 @@ def test_extra_word_is_reported_once(text):
 )
 def test_missing_text_before_the_arrow_is_reported_once(text, help):
     """An arrow in the place of a text has one diagnostic, and its statement is left out."""
-    ((message, actual),) = complaints_about(text)
+    ((message, actual),) = messages_and_help(text)
     assert message.endswith("found `->`")
-    assert (actual, kept(text)) == (help, [])
+    assert (actual, parsed_sources_and_keys(text)) == (help, [])
 
 
 def test_unknown_clause_is_reported():
     """The diagnostic of an unknown clause lists the valid ones, and its statement is left out."""
     text = 'test "/a" with "x" -> error\ntest "/b" under "y"\ntest "/c" -> error'
-    assert complaints_about(text) == [
+    assert messages_and_help(text) == [
         (f"expected {_CLAUSES}, found `with`", None),
         (f"expected {_CLAUSES}, found `under`", None),
     ]
-    assert kept(text) == ["/c"]
+    assert parsed_sources_and_keys(text) == ["/c"]
 
 
 @pytest.mark.parametrize(
@@ -407,8 +407,8 @@ def test_unknown_clause_is_reported():
 )
 def test_unterminated_string_ends_with_its_line(text):
     """The line after an unterminated string is read as usual."""
-    assert complaints_about(text) == [("unterminated string", 'a string ends on its line: close it with `"`')]
-    assert kept(text) == ["^/c"]
+    assert messages_and_help(text) == [("unterminated string", 'a string ends on its line: close it with `"`')]
+    assert parsed_sources_and_keys(text) == ["^/c"]
 
 
 @pytest.mark.parametrize(
@@ -421,9 +421,9 @@ def test_unterminated_string_ends_with_its_line(text):
 )
 def test_string_without_its_first_end_is_unterminated(text, kind):
     """A string that contains the arrow is unterminated, and the rest of its line has no diagnostic."""
-    ((message, _),) = complaints_about(text)
+    ((message, _),) = messages_and_help(text)
     assert message == f"unterminated {kind}"
-    assert kept(text) == ["^/c"]
+    assert parsed_sources_and_keys(text) == ["^/c"]
 
 
 @pytest.mark.parametrize(
@@ -438,18 +438,18 @@ def test_string_without_its_first_end_is_unterminated(text, kind):
 )
 def test_unterminated_raw_string_ends_with_its_line(text):
     """A missing backtick affects its own statement only, although raw strings may span lines."""
-    assert complaints_about(text) == [("unterminated raw string", "close it with a backtick")]
-    assert kept(text) == ["^/c"]
+    assert messages_and_help(text) == [("unterminated raw string", "close it with a backtick")]
+    assert parsed_sources_and_keys(text) == ["^/c"]
 
 
 def test_string_with_an_arrow_is_not_unterminated():
     """A string that contains an arrow is complete if a space separates it from the next mistake."""
-    assert complaints_about('rewrite "^/a->b" = "/c"') == [("expected `->`, found `=`", "write `->`")]
+    assert messages_and_help('rewrite "^/a->b" = "/c"') == [("expected `->`, found `=`", "write `->`")]
 
 
 def test_word_behind_a_statement_has_no_suggestion():
     """A word within a line is a misspelt keyword only if a string follows it."""
-    assert complaints_about('rewrite `^/a` -> "/b" text') == [
+    assert messages_and_help('rewrite `^/a` -> "/b" text') == [
         ("expected `rewrite`, `test` or `}`, found `text`", "the statement before it is complete")
     ]
 
@@ -457,7 +457,7 @@ def test_word_behind_a_statement_has_no_suggestion():
 def test_raw_string_over_several_lines_is_not_unterminated():
     """A mistake behind a raw string without statements in it is reported as itself."""
     text = 'rewrite `^/a\n  $` => "/b"'
-    assert complaints_about(text) == [("expected `->`, found `=>`", "write `->`")]
+    assert messages_and_help(text) == [("expected `->`, found `=>`", "write `->`")]
 
 
 @pytest.mark.parametrize(
@@ -472,8 +472,8 @@ def test_a_quote_within_an_action_ends_the_template(template):
     """The quote that ends a template is reported once, and the next statement is read."""
     text = f'rewrite `^/a$` -> {template}\n    test "/c" -> "/d"'
     message = 'the string ends at this `"`'
-    assert complaints_about(text) == [(message, "write the string between backticks, where quotes are allowed")]
-    assert kept(text) == ["/c"]
+    assert messages_and_help(text) == [(message, "write the string between backticks, where quotes are allowed")]
+    assert parsed_sources_and_keys(text) == ["/c"]
 
 
 _COMMENT = "a comment begins with `#` and runs to the end of its line"
@@ -527,7 +527,7 @@ def test_statements_around_foreign_lines_are_read(lines):
 )
 def test_similar_lines_are_not_reported_as_foreign(text):
     """A mistake in a rule is not reported as nginx, YAML or JSON."""
-    assert not [message for message in complaints(text) if "nginx" in message or "YAML" in message or "JSON" in message]
+    assert not [message for message in messages(text) if "nginx" in message or "YAML" in message or "JSON" in message]
 
 
 @pytest.mark.parametrize(
@@ -535,7 +535,7 @@ def test_similar_lines_are_not_reported_as_foreign(text):
 )
 def test_text_behind_foreign_text_is_read_once(text):
     """Reading continues behind foreign text on the same line, and ends."""
-    assert complaints(text)
+    assert messages(text)
 
 
 _PIECES = [
@@ -573,16 +573,16 @@ def test_any_mixture_of_pieces_is_read(pieces):
 def test_comment_of_another_language_is_skipped(comment):
     """A comment of another language on its own lines is reported and skipped."""
     text = f'rewrite `^/a` -> "/b"\n{comment}\nrewrite `^/c` -> "/d"'
-    assert complaints_about(text) == [(f"`{comment[:2]}` does not begin a comment", _COMMENT)]
-    assert kept(text) == ["^/a", "^/c"]
+    assert messages_and_help(text) == [(f"`{comment[:2]}` does not begin a comment", _COMMENT)]
+    assert parsed_sources_and_keys(text) == ["^/a", "^/c"]
 
 
 def test_semicolons_are_skipped():
     """Each semicolon is reported, and ends no statement."""
     text = 'rewrite `^/a`; -> "/b"; ;'
     advice = "remove it: statements need no terminator"
-    assert complaints_about(text) == [("unexpected `;`", advice)] * 3
-    assert kept(text) == ["^/a"]
+    assert messages_and_help(text) == [("unexpected `;`", advice)] * 3
+    assert parsed_sources_and_keys(text) == ["^/a"]
 
 
 def test_marks_of_a_merge_conflict_are_reported():
@@ -590,16 +590,16 @@ def test_marks_of_a_merge_conflict_are_reported():
     text = '<<<<<<< HEAD\nrewrite `^/a` -> "/b"\n||||||| base\n=======\nrewrite `^/c` -> "/d"\n>>>>>>> other'
     advice = "resolve the conflict and remove its markers"
     marks = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")
-    assert complaints_about(text) == [(f"merge conflict marker `{mark}`", advice) for mark in marks]
-    assert kept(text) == ["^/a", "^/c"]
+    assert messages_and_help(text) == [(f"merge conflict marker `{mark}`", advice) for mark in marks]
+    assert parsed_sources_and_keys(text) == ["^/a", "^/c"]
 
 
 @pytest.mark.parametrize("text", [">>>>>>>>", "rewrite =======", "=======x"])
 def test_similar_text_is_not_a_merge_mark(text):
     """A mark of a merge conflict has seven characters and stands at the beginning of a line."""
-    assert not any("merge conflict" in message for message, _ in complaints_about(text))
+    assert not any("merge conflict" in message for message, _ in messages_and_help(text))
 
 
 def test_broken_line_below_a_broken_first_line_is_reported():
     """The line below an incomplete first line is reported as it is."""
-    assert complaints('target rewrite\nserver: {\n"x"')
+    assert messages('target rewrite\nserver: {\n"x"')

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from stores import body_of, in_memory
+from stores import in_memory, read_object
 
 from tornado_proxy.config.model import Bucket, ObjectCache, Settings, Target
 from tornado_proxy.gateway.generation import Parts, Shared
@@ -47,7 +47,7 @@ def parts():
 async def _fill_caches(parts):
     for shared in parts.stores.values():
         for key in ("a", "p/a"):
-            await body_of(shared.store, key)
+            await read_object(shared.store, key)
 
 
 def _remaining(parts):

@@ -66,13 +66,13 @@ def test_authorities_of_clients_are_found_in_files_and_far_away(tmp_path):
     """All of them; one that is missing is an error."""
     (tmp_path / "a.pem").write_text(A.chain)
     options = {"client_auth": "require", "client_cas": ("a.pem", "https://x.test/b.pem")}
-    found = _find(_settings(A.found, **options), tmp_path, {"https://x.test/b.pem": B.chain})
+    found = _find(_settings(A.certificate, **options), tmp_path, {"https://x.test/b.pem": B.chain})
     assert [each.reveal().strip() for each in found.settings.server.ssl.client_roots] == [
         A.chain.strip(),
         B.chain.strip(),
     ]
     assert tuple(unusable_certificates(found.settings)) == ()
-    missing = _find(_settings(A.found, **options), tmp_path)
+    missing = _find(_settings(A.certificate, **options), tmp_path)
     assert [each.code for each in missing.diagnostics] == ["missing-certificate"]
 
 
@@ -160,14 +160,14 @@ def test_tls_that_is_off_looks_for_nothing(tmp_path):
 @pytest.mark.parametrize("listener", ["server", "internal_server"])
 def test_a_pair_that_does_not_fit_is_an_error(listener):
     """It is found before the configuration is in force."""
-    ssl = Ssl(certificates=(replace(A.found, key=B.found.key),))
+    ssl = Ssl(certificates=(replace(A.certificate, key=B.certificate.key),))
     settings = (
         Settings(server=Server(ssl=ssl)) if listener == "server" else Settings(internal_server=InternalServer(ssl=ssl))
     )
     assert [each.message for each in unusable_certificates(settings)] == [
         "the private key does not belong to the certificate"
     ]
-    assert list(unusable_certificates(_settings(A.found, Certificate()))) == []
+    assert list(unusable_certificates(_settings(A.certificate, Certificate()))) == []
 
 
 @pytest.fixture

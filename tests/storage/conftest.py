@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 import real_s3
 from coroutines import pytest_pyfunc_call
-from stores import Bucketful, World, a_bucket, in_memory
+from stores import BucketUnderTest, StoreUnderTest, in_memory, new_bucket
 
 from tornado_proxy.config.model import ObjectCache
 from tornado_proxy.service.generations import MeasuredStore
@@ -43,35 +43,35 @@ def radosgw() -> Iterator[real_s3.Endpoint]:
 
 
 @pytest.fixture(scope="session")
-def moto_bucket(moto: real_s3.Endpoint) -> Iterator[Bucketful]:
+def moto_bucket(moto: real_s3.Endpoint) -> Iterator[BucketUnderTest]:
     """A bucket of moto's; a store takes longer to make than most tests to run."""
-    with a_bucket(moto) as made:
+    with new_bucket(moto) as made:
         yield made
 
 
 @pytest.fixture(scope="session")
-def moto_executor_bucket(moto: real_s3.Endpoint) -> Iterator[Bucketful]:
+def moto_executor_bucket(moto: real_s3.Endpoint) -> Iterator[BucketUnderTest]:
     """A bucket of moto's that is read through boto3."""
-    with a_bucket(moto, "executor") as made:
+    with new_bucket(moto, "executor") as made:
         yield made
 
 
 @pytest.fixture(scope="session")
-def radosgw_bucket(radosgw: real_s3.Endpoint) -> Iterator[Bucketful]:
+def radosgw_bucket(radosgw: real_s3.Endpoint) -> Iterator[BucketUnderTest]:
     """A bucket of Ceph's."""
-    with a_bucket(radosgw) as made:
+    with new_bucket(radosgw) as made:
         yield made
 
 
 @pytest.fixture(scope="session")
-def radosgw_executor_bucket(radosgw: real_s3.Endpoint) -> Iterator[Bucketful]:
+def radosgw_executor_bucket(radosgw: real_s3.Endpoint) -> Iterator[BucketUnderTest]:
     """A bucket of Ceph's that is read through boto3."""
-    with a_bucket(radosgw, "executor") as made:
+    with new_bucket(radosgw, "executor") as made:
         yield made
 
 
 @pytest.fixture
-def bucket(moto_bucket: Bucketful) -> Iterator[Bucketful]:
+def bucket(moto_bucket: BucketUnderTest) -> Iterator[BucketUnderTest]:
     """An empty bucket of moto's."""
     yield moto_bucket
     moto_bucket.empty()
@@ -91,35 +91,35 @@ _READ_BY_BOTO3 = ["moto_executor", pytest.param("radosgw_executor", marks=pytest
 
 
 @pytest.fixture(params=[*_STORES, *_READ_BY_BOTO3])
-def world(request: pytest.FixtureRequest) -> Iterator[World]:
+def world(request: pytest.FixtureRequest) -> Iterator[StoreUnderTest]:
     """Each store there is, empty."""
     yield from _world(request)
 
 
 @pytest.fixture(params=_STORES)
-def writable(request: pytest.FixtureRequest) -> Iterator[World]:
+def writable(request: pytest.FixtureRequest) -> Iterator[StoreUnderTest]:
     """Each store that writes in its own way, empty."""
     yield from _world(request)
 
 
 @pytest.fixture(params=[*_STORES, *_READ_BY_BOTO3])
-def closable(request: pytest.FixtureRequest) -> Iterator[World]:
+def closable(request: pytest.FixtureRequest) -> Iterator[StoreUnderTest]:
     """Each store there is, empty; no other test uses it."""
     if request.param in _AROUND_MEMORY:
         yield from _world(request)
         return
     endpoint, _, reads = request.param.partition("_")
-    with a_bucket(request.getfixturevalue(endpoint), reads or "loop") as made:
-        yield World(endpoint, made.store, made.add)
+    with new_bucket(request.getfixturevalue(endpoint), reads or "loop") as made:
+        yield StoreUnderTest(endpoint, made.store, made.add)
 
 
-def _world(request: pytest.FixtureRequest) -> Iterator[World]:
+def _world(request: pytest.FixtureRequest) -> Iterator[StoreUnderTest]:
     if request.param in _AROUND_MEMORY:
         made = in_memory()
         yield replace(made, store=_AROUND_MEMORY[request.param](made.store))
         return
     made = request.getfixturevalue(f"{request.param}_bucket")
-    yield World(request.param.removesuffix("_executor"), made.store, made.add)
+    yield StoreUnderTest(request.param.removesuffix("_executor"), made.store, made.add)
     made.empty()
 
 

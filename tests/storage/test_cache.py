@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from memory_store import MemoryStore
-from stores import body_of, pieces
+from stores import async_chunks, read_object
 
 from tornado_proxy.config.model import ObjectCache
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, Conditions, ContentRange
@@ -314,7 +314,7 @@ async def test_a_body_that_is_too_short_is_not_kept(cached):
 async def test_a_write_is_seen_at_once(cached):
     """What is stored or removed through the cache is forgotten before the write is answered."""
     await cached.get()
-    await cached.store.put("a", pieces(b"new"), Write())
+    await cached.store.put("a", async_chunks(b"new"), Write())
     assert await cached.get() == (b"new", "miss")
     await cached.store.remove("a")
     with pytest.raises(ObjectMissing):
@@ -325,7 +325,7 @@ async def test_a_write_that_fails_may_have_been_stored(cached):
     """A write whose outcome is unknown makes the cache forget as well."""
     await cached.get()
     with pytest.raises(PreconditionFailed):
-        await cached.store.put("a", pieces(b"new"), Write(conditions=Conditions(if_match=('"other"',))))
+        await cached.store.put("a", async_chunks(b"new"), Write(conditions=Conditions(if_match=('"other"',))))
     with pytest.raises(PreconditionFailed):
         await cached.store.remove("a", Conditions(if_match=('"other"',)))
     assert (await cached.get())[1] == "miss"
@@ -451,4 +451,4 @@ async def test_a_condition_that_holds_no_more_after_a_look_is_decided_again(cach
     store.behind.add("a", b"old")
     with pytest.raises(NotModified):
         await store.open("a", Conditions(if_none_match=(new,)))
-    assert await body_of(store, "a", Conditions(if_none_match=(old,))) == b"new"
+    assert await read_object(store, "a", Conditions(if_none_match=(old,))) == b"new"

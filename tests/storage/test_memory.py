@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 from memory_store import MemoryStore
-from stores import body_of, pieces
+from stores import async_chunks, read_object
 
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.semantics.fields import Checksum
@@ -60,14 +60,14 @@ async def test_a_write_finds_what_was_stored_while_its_chunks_came():
 
     with pytest.raises(ObjectExists):
         await store.put("a", slow(), Write(replace=False))
-    assert await body_of(store, "a") == b"theirs"
+    assert await read_object(store, "a") == b"theirs"
 
 
 async def test_a_write_that_cannot_be_stored_reads_nothing():
     """An object in the way is found before a chunk is taken."""
     store = MemoryStore()
     store.add("a", b"")
-    chunks = pieces(b"x")
+    chunks = async_chunks(b"x")
     with pytest.raises(ObjectExists):
         await store.put("a", chunks, Write(replace=False))
     assert [chunk async for chunk in chunks] == [b"x"]

@@ -6,10 +6,10 @@ import asyncio
 import time
 
 import pytest
-from fakes import Failing
+from fakes import FailingStore
 from hostile_s3 import hostile_s3
 from memory_store import MemoryStore
-from scripted_s3 import Then, an_error, ending, reply
+from scripted_s3 import Then, error_reply, reply, with_ending
 from stores import store_at
 
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
@@ -68,7 +68,7 @@ async def test_writing_is_tried_on_request_and_leaves_nothing(actions):
 
 async def test_a_target_that_only_reads_is_never_written_to():
     """Not on request either: it needs no such permission."""
-    result = await probe(SITE, Failing(put=AssertionError(), remove=AssertionError()), write=True)
+    result = await probe(SITE, FailingStore(put=AssertionError(), remove=AssertionError()), write=True)
     assert result.granted == ("s3:ListBucket", "s3:GetObject")
 
 
@@ -83,7 +83,7 @@ async def test_a_target_that_only_reads_is_never_written_to():
 )
 async def test_a_missing_permission_is_named(operation, action, resource):
     """The help says what to grant on what."""
-    denied = Failing(**{operation: _with_code(AccessDenied("ListObjectsV2: 403"), "AccessDenied")})
+    denied = FailingStore(**{operation: _with_code(AccessDenied("ListObjectsV2: 403"), "AccessDenied")})
     problem = (await probe(WRITABLE, denied, write=True)).problem
     assert (problem.code, problem.message) == ("access-denied", f"`{action}` is not permitted")
     assert problem.help == f"grant `{action}` on `{resource}`"
@@ -91,14 +91,14 @@ async def test_a_missing_permission_is_named(operation, action, resource):
 
 async def test_a_permission_is_asked_for_the_prefix_only():
     """A policy may be as narrow as the target."""
-    denied = Failing(head=_with_code(AccessDenied("HeadObject: 403"), "403"))
+    denied = FailingStore(head=_with_code(AccessDenied("HeadObject: 403"), "403"))
     assert (await probe(SITE, denied)).problem.help == "grant `s3:GetObject` on `arn:aws:s3:::my-bucket/www/*`"
 
 
 async def test_objects_of_an_access_point_have_another_name():
     """Their ARN has `object/` in front of the key (IAM, "Access points policies")."""
     arn = "arn:aws:s3:eu-west-1:123456789012:accesspoint/files"
-    denied = Failing(head=_with_code(AccessDenied("HeadObject: 403"), "403"))
+    denied = FailingStore(head=_with_code(AccessDenied("HeadObject: 403"), "403"))
     assert (await probe(Target("site", bucket=Bucket(arn)), denied)).problem.help.endswith(f"`{arn}/object/*`")
 
 
@@ -107,7 +107,7 @@ async def test_objects_of_an_access_point_have_another_name():
 )
 async def test_a_target_that_lists_nothing_need_not_be_allowed_to(get):
     """The bucket is up; what was not granted is not named as granted."""
-    denied = Failing(list=_with_code(AccessDenied("ListObjectsV2: 403"), "AccessDenied"))
+    denied = FailingStore(list=_with_code(AccessDenied("ListObjectsV2: 403"), "AccessDenied"))
     result = await probe(Target("site", bucket=Bucket("b"), actions=Actions(get=get)), denied)
     assert result.is_up
     assert "s3:ListBucket" not in result.granted
@@ -117,13 +117,13 @@ async def test_a_bucket_that_may_be_read_but_not_listed_is_up():
     """Without the permission to list, S3 denies a missing object too, so that its 403 says nothing (GetObject, API)."""
     denied = _with_code(AccessDenied("x: 403"), "AccessDenied")
     target = Target("site", bucket=Bucket("b"), actions=Actions(get=GetAction(disable_listing=True)))
-    result = await probe(target, Failing(list=denied, head=_with_code(AccessDenied("x: 403"), "403")))
+    result = await probe(target, FailingStore(list=denied, head=_with_code(AccessDenied("x: 403"), "403")))
     assert (result.is_up, result.granted) == (True, ())
 
 
 async def test_bad_credentials_are_found_where_listing_is_not_needed():
     """A refused key is no missing permission."""
-    denied = Failing(list=_with_code(AccessDenied("ListObjectsV2: 403"), "InvalidAccessKeyId"))
+    denied = FailingStore(list=_with_code(AccessDenied("ListObjectsV2: 403"), "InvalidAccessKeyId"))
     target = Target("site", bucket=Bucket("b"), actions=Actions(get=GetAction(disable_listing=True)))
     assert (await probe(target, denied)).problem.code == "bad-credentials"
 
@@ -140,7 +140,7 @@ async def test_bad_credentials_are_found_where_listing_is_not_needed():
 )
 async def test_each_failure_has_a_code_and_a_message(error, code, message):
     """Programs read the code, people the message and what to do."""
-    problem = (await probe(SITE, Failing(list=error))).problem
+    problem = (await probe(SITE, FailingStore(list=error))).problem
     assert (problem.code, problem.message) == (code, message)
     assert problem.help
 
@@ -165,13 +165,13 @@ async def test_buckets_are_probed_side_by_side():
 @pytest.mark.parametrize(
     ("answer", "code"),
     [
-        (an_error(404, "NoSuchBucket"), "no-bucket"),
-        (an_error(403, "AccessDenied"), "access-denied"),
-        (an_error(403, "InvalidAccessKeyId"), "bad-credentials"),
-        (an_error(403, "SignatureDoesNotMatch"), "bad-credentials"),
-        (an_error(400, "IllegalLocationConstraintException"), "wrong-region"),
-        (ending(EMPTY, Then.CLOSE, after=0), "unreachable"),
-        (an_error(503, "SlowDown"), "busy"),
+        (error_reply(404, "NoSuchBucket"), "no-bucket"),
+        (error_reply(403, "AccessDenied"), "access-denied"),
+        (error_reply(403, "InvalidAccessKeyId"), "bad-credentials"),
+        (error_reply(403, "SignatureDoesNotMatch"), "bad-credentials"),
+        (error_reply(400, "IllegalLocationConstraintException"), "wrong-region"),
+        (with_ending(EMPTY, Then.CLOSE, after=0), "unreachable"),
+        (error_reply(503, "SlowDown"), "busy"),
     ],
 )
 async def test_the_answers_of_s3_are_understood(answer, code, reads):
@@ -183,7 +183,7 @@ async def test_the_answers_of_s3_are_understood(answer, code, reads):
 
 async def test_no_secret_is_shown():
     """Neither key of the pair stands in a result."""
-    async with hostile_s3(an_error(403, "SignatureDoesNotMatch")) as s3, store_at(s3.url, max_attempts=1) as store:
+    async with hostile_s3(error_reply(403, "SignatureDoesNotMatch")) as s3, store_at(s3.url, max_attempts=1) as store:
         shown = repr(await probe(Target("site", bucket=Bucket("bucket")), store))
     assert "access" not in shown.replace("access key", "")
     assert "`secret`" not in shown

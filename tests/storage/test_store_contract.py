@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from stores import body_of, pieces
+from stores import async_chunks, read_object
 
 from tornado_proxy.routing.uploads import Properties
 from tornado_proxy.semantics.conditions import ByteRange, Conditions, ContentRange, format_date
@@ -75,7 +75,7 @@ async def test_an_objects_info_has_validators(world):
 
 async def test_an_object_without_a_type_is_binary(world):
     """An object that was stored without a type is S3's `binary/octet-stream`."""
-    await world.store.put("a", pieces(DIGITS), Write())
+    await world.store.put("a", async_chunks(DIGITS), Write())
     assert (await world.store.head("a", ANY)).content_type == "binary/octet-stream"
 
 
@@ -111,7 +111,7 @@ async def test_a_compressed_object_comes_as_it_was_stored(world):
     """A body is never decoded: its Content-Encoding is the client's to undo."""
     body = gzip.compress(DIGITS)
     world.add("a.gz", body, content_encoding="gzip")
-    assert await body_of(world.store, "a.gz") == body
+    assert await read_object(world.store, "a.gz") == body
 
 
 async def test_a_body_may_be_left_unread(world):
@@ -122,7 +122,7 @@ async def test_a_body_may_be_left_unread(world):
         await anext(opened.chunks())
         await opened.close()
         await opened.close()
-    assert await body_of(world.store, "large") == DIGITS * 200_000
+    assert await read_object(world.store, "large") == DIGITS * 200_000
 
 
 @pytest.mark.parametrize("key", ["missing", "a", "a/", "a/b/c", ""])
@@ -223,7 +223,7 @@ async def test_if_range_decides_between_part_and_whole(world, if_range, whole):
 async def test_if_range_says_nothing_without_a_range(world):
     """Without a range, an If-Range is ignored (RFC 9110 13.1.5)."""
     conditions = await _conditions(world, {"If-Range": '"other"'})
-    assert await body_of(world.store, "a", conditions) == DIGITS
+    assert await read_object(world.store, "a", conditions) == DIGITS
 
 
 async def test_conditions_come_before_ranges(world):
@@ -267,7 +267,7 @@ async def test_a_conditional_get(world, headers, error):
     """A GET is answered, not modified or refused as RFC 9110 13.2.2 says."""
     conditions = await _conditions(world, headers)
     if error is None:
-        assert await body_of(world.store, "a", conditions) == DIGITS
+        assert await read_object(world.store, "a", conditions) == DIGITS
     else:
         with pytest.raises(error):
             await world.store.open("a", conditions)
@@ -298,7 +298,7 @@ async def test_not_modified_shows_what_a_304_carries(world, headers):
 async def test_metadata_is_read_as_it_was_written(world):
     """Its names have no case."""
     write = Write("text/plain", properties=Properties({"Photo-Credit": "Ann", "x": "1, 2"}))
-    await world.store.put("a", pieces(b"x"), write)
+    await world.store.put("a", async_chunks(b"x"), write)
     opened = await world.store.open("a", ANY)
     await opened.close()
     assert dict(opened.info.metadata) == {"photo-credit": "Ann", "x": "1, 2"}
@@ -439,8 +439,8 @@ async def test_every_key_is_reached(world, key):
     """A key is written, read, listed and removed exactly as it is."""
     body = key.encode()
     prefix, name = key[: key.rstrip("/").rfind("/") + 1], key[key.rstrip("/").rfind("/") + 1 :]
-    await world.store.put(key, pieces(body), Write())
-    assert await body_of(world.store, key) == body
+    await world.store.put(key, async_chunks(body), Write())
+    assert await read_object(world.store, key) == body
     assert (await world.store.head(key, ANY)).size == len(body)
     assert name in [entry.name for entry in (await world.store.list(prefix)).entries] or not name.strip("/")
     await world.store.remove(key)
@@ -456,17 +456,17 @@ async def test_every_key_is_reached(world, key):
 async def test_chunks_become_an_object(writable, sizes):
     """An upload is stored whole and in order, however large it is and however it comes."""
     chunks = [bytes([number + 1]) * size for number, size in enumerate(sizes)]
-    stored = await writable.store.put("a", pieces(*chunks), Write(content_type="text/x"))
+    stored = await writable.store.put("a", async_chunks(*chunks), Write(content_type="text/x"))
     info = await writable.store.head("a", ANY)
     assert (info.size, info.content_type, info.etag) == (sum(sizes), "text/x", stored.etag)
-    assert await body_of(writable.store, "a") == b"".join(chunks)
+    assert await read_object(writable.store, "a") == b"".join(chunks)
 
 
 async def test_an_object_is_replaced(writable):
     """A write replaces what is there."""
     writable.add("a", b"old")
-    await writable.store.put("a", pieces(b"new"), Write())
-    assert await body_of(writable.store, "a") == b"new"
+    await writable.store.put("a", async_chunks(b"new"), Write())
+    assert await read_object(writable.store, "a") == b"new"
 
 
 @pytest.mark.parametrize("size", [3, 6 * MIB])
@@ -474,14 +474,14 @@ async def test_an_object_in_the_way_stays(writable, size):
     """A write that may not replace finds out that it would, and leaves what is there."""
     writable.add("a", b"old")
     with pytest.raises(ObjectExists):
-        await writable.store.put("a", pieces(b"n" * size), Write(replace=False))
-    assert await body_of(writable.store, "a") == b"old"
+        await writable.store.put("a", async_chunks(b"n" * size), Write(replace=False))
+    assert await read_object(writable.store, "a") == b"old"
 
 
 @pytest.mark.parametrize("size", [3, 6 * MIB])
 async def test_a_write_that_may_not_replace_stores_what_is_new(writable, size):
     """Where nothing is in the way, a write that may not replace is a write."""
-    await writable.store.put("a", pieces(b"n" * size), Write(replace=False))
+    await writable.store.put("a", async_chunks(b"n" * size), Write(replace=False))
     assert (await writable.store.head("a", ANY)).size == size
 
 
@@ -508,13 +508,13 @@ async def test_a_conditional_write_onto_an_object(writable, headers, allowed, re
     error = None if allowed else PreconditionFailed
     if not replaces and headers != {"If-None-Match": "*"}:
         error = ObjectExists
-    write = writable.store.put("a", pieces(b"new"), Write(replace=replaces, conditions=conditions))
+    write = writable.store.put("a", async_chunks(b"new"), Write(replace=replaces, conditions=conditions))
     if error is None:
         await write
     else:
         with pytest.raises(error):
             await write
-    assert await body_of(writable.store, "a") == (b"new" if error is None else DIGITS)
+    assert await read_object(writable.store, "a") == (b"new" if error is None else DIGITS)
 
 
 @pytest.mark.parametrize("replaces", [True, False])
@@ -531,10 +531,10 @@ async def test_a_conditional_write_onto_an_object(writable, headers, allowed, re
 )
 async def test_a_conditional_write_where_nothing_is(writable, conditions, allowed, replaces):
     """Where nothing is, no If-Match holds and every If-None-Match does (RFC 9110 13.1)."""
-    write = writable.store.put("a", pieces(b"new"), Write(replace=replaces, conditions=conditions))
+    write = writable.store.put("a", async_chunks(b"new"), Write(replace=replaces, conditions=conditions))
     if allowed:
         await write
-        assert await body_of(writable.store, "a") == b"new"
+        assert await read_object(writable.store, "a") == b"new"
     else:
         with pytest.raises(PreconditionFailed):
             await write
@@ -548,15 +548,15 @@ async def test_a_conditional_write_of_many_parts(writable, headers):
         pytest.skip("moto's CompleteMultipartUpload does not look at If-Match")
     conditions = await _conditions(writable, headers)
     with pytest.raises(PreconditionFailed):
-        await writable.store.put("a", pieces(b"n" * 6 * MIB), Write(conditions=conditions))
-    assert await body_of(writable.store, "a") == DIGITS
+        await writable.store.put("a", async_chunks(b"n" * 6 * MIB), Write(conditions=conditions))
+    assert await read_object(writable.store, "a") == DIGITS
 
 
 async def test_of_many_writers_one_wins(writable):
     """Of writes at one time that may not replace, one stores and all others find it in the way."""
     if writable.name == "moto":
         pytest.skip("moto looks, then writes, in threads")
-    writes = [writable.store.put("a", pieces(b"%d" % number), Write(replace=False)) for number in range(8)]
+    writes = [writable.store.put("a", async_chunks(b"%d" % number), Write(replace=False)) for number in range(8)]
     results = await asyncio.gather(*writes, return_exceptions=True)
     assert sorted(type(result).__name__ for result in results) == ["ObjectExists"] * 7 + ["Stored"]
 
@@ -564,7 +564,7 @@ async def test_of_many_writers_one_wins(writable):
 @pytest.mark.parametrize("size", [0, 9, 10])
 async def test_a_write_up_to_its_largest_size_is_stored(writable, size):
     """As many bytes as may be stored are stored."""
-    await writable.store.put("a", pieces(b"n" * size), Write(max_size=10))
+    await writable.store.put("a", async_chunks(b"n" * size), Write(max_size=10))
     assert (await writable.store.head("a", ANY)).size == size
 
 
@@ -573,7 +573,7 @@ async def test_a_write_past_its_largest_size_stores_nothing(writable, chunks):
     """One byte more is too large, and nothing of it is stored."""
     largest = 10 if len(chunks[0]) < MIB else 10 * MIB - 1
     with pytest.raises(TooLarge):
-        await writable.store.put("a", pieces(*chunks), Write(max_size=largest))
+        await writable.store.put("a", async_chunks(*chunks), Write(max_size=largest))
     assert not (await writable.store.list("")).exists
 
 
@@ -644,7 +644,7 @@ PART = bytes(5 * MIB)  # the smallest that is not the last
 
 
 async def _send(writable, key, upload, number, body):
-    await writable.store.put_part(key, upload, IncomingPart(number, len(body), pieces(body)))
+    await writable.store.put_part(key, upload, IncomingPart(number, len(body), async_chunks(body)))
 
 
 async def test_parts_become_an_object(writable):
@@ -657,7 +657,7 @@ async def test_parts_become_an_object(writable):
     parts = await writable.store.list_parts(key, upload)
     assert [(each.number, each.size) for each in parts] == [(1, 5 * MIB), (2, 3)]
     stored = await writable.store.complete_upload(key, upload, parts, Write())
-    assert await body_of(writable.store, key) == PART + b"end"
+    assert await read_object(writable.store, key) == PART + b"end"
     info = await writable.store.head(key, ANY)
     assert (info.content_type, info.cache_control, info.metadata) == ("text/css", "max-age=5", (("by", "ann"),))
     assert info.etag == stored.etag
@@ -697,9 +697,9 @@ async def test_an_upload_in_parts_replaces_nothing_that_came_meanwhile(writable)
     parts = await writable.store.list_parts("a", upload)
     with pytest.raises(ObjectExists):
         await writable.store.complete_upload("a", upload, parts, Write(replace=False))
-    assert await body_of(writable.store, "a") == DIGITS
+    assert await read_object(writable.store, "a") == DIGITS
     await writable.store.complete_upload("a", upload, parts, Write())
-    assert await body_of(writable.store, "a") == b"new"
+    assert await read_object(writable.store, "a") == b"new"
 
 
 async def test_an_upload_in_parts_is_aborted(writable):

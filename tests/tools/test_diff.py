@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from rule_sites import log_of, requests, site
+from rule_sites import read_request_log, requests, site
 
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.templates.template import User
@@ -66,7 +66,7 @@ def test_a_path_that_the_service_could_not_decode_changes_nothing(tmp_path):
     log = tmp_path / "access.log"
     log.write_text("method=GET path=/%zz status=400\n")
     taking = _comparer("", 'rewrite `^/%zz$` -> "/b"')
-    assert taking.compare(log_of(log), lambda part: None).times == 0
+    assert taking.compare(read_request_log(log), lambda part: None).times == 0
 
 
 def test_the_same_refusal_for_another_reason_is_no_change():

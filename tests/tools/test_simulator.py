@@ -8,7 +8,7 @@ from urllib.parse import unquote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rule_sites import EVERYTHING, log_of, site
+from rule_sites import EVERYTHING, read_request_log, site
 
 from tornado_proxy.config.model import Mount
 from tornado_proxy.config.providers import BasicUser, Resource
@@ -102,7 +102,7 @@ def test_requests_are_counted(tmp_path):
     """Equal requests are one entry, and lines without a request are counted with the first line number."""
     log = tmp_path / "access.log"
     log.write_text("/a\n\n# a comment\n/b\n/a\nwhat?\nwhat else?\n")
-    log = log_of(log)
+    log = read_request_log(log)
     assert log.requests == {LoggedRequest("/a"): 2, LoggedRequest("/b"): 1}
     assert (log.total, log.strange, log.first_strange) == (3, 2, 6)
 
@@ -118,7 +118,7 @@ def test_a_compressed_log_is_read_with_any_name(tmp_path):
     """Compression is detected by the first bytes."""
     log = tmp_path / "access.log"
     log.write_bytes(gzip.compress(b"/a\n/b\n"))
-    assert log_of(log).total == 2
+    assert read_request_log(log).total == 2
 
 
 @pytest.mark.parametrize(
@@ -131,13 +131,13 @@ def test_a_damaged_compressed_log_cannot_be_read(tmp_path, content):
     log = tmp_path / "access.log.gz"
     log.write_bytes(content)
     with pytest.raises(UnreadableLog):
-        log_of(log)
+        read_request_log(log)
 
 
 def test_a_missing_log_cannot_be_read(tmp_path):
     """The error has the reason of the operating system."""
     with pytest.raises(UnreadableLog, match="No such file"):
-        log_of(tmp_path / "nothing")
+        read_request_log(tmp_path / "nothing")
 
 
 def test_a_hyphen_is_standard_input(tmp_path, monkeypatch):
@@ -145,7 +145,7 @@ def test_a_hyphen_is_standard_input(tmp_path, monkeypatch):
     (tmp_path / "in").write_text("/a\n")
     with (tmp_path / "in").open("rb") as file:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(file))
-        assert log_of(Path("-")).total == 1
+        assert read_request_log(Path("-")).total == 1
 
 
 def test_the_progress_of_reading_is_reported(tmp_path):

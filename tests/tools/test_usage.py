@@ -3,7 +3,7 @@ from pathlib import Path
 from textwrap import dedent
 
 from jsonschema import Draft202012Validator
-from rule_sites import log_of, requests, site
+from rule_sites import read_request_log, requests, site
 
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.tools.simulator import LoggedRequest, RequestDefaults, Simulator
@@ -41,7 +41,9 @@ def test_a_path_that_the_service_could_not_decode_is_refused(tmp_path):
     """It had no target when it was logged, and has no target when it is simulated."""
     log = tmp_path / "access.log"
     log.write_text("method=GET path=/%zz status=400 sent=9\nmethod=GET path=/a%0ab status=400 sent=9\n")
-    usage = count_usage(Simulator(Mounts([site(COUNTED_RULES)]), RequestDefaults()), log_of(log), lambda part: None)
+    usage = count_usage(
+        Simulator(Mounts([site(COUNTED_RULES)]), RequestDefaults()), read_request_log(log), lambda part: None
+    )
     assert usage.rewrites == {}
     assert [status for status, _ in usage.refused] == [400, 400]
 

@@ -157,14 +157,14 @@ def test_a_rolling_restart_loses_no_request(instances, tmp_path, keep_alive):
     """Each instance is stopped and started behind HAProxy under load, and every request is answered."""
     with _haproxy(instances, tmp_path) as front, under_load(front.address, keep_alive=keep_alive) as load:
         for number in range(3):
-            load.pass_on()
+            load.wait_for_answers()
             instances.stop(number)
-            load.pass_on()
+            load.wait_for_answers()
             instances.start(number)
             time.sleep(2)  # as long as HAProxy's check takes to see it
-        load.pass_on()
+        load.wait_for_answers()
     print(f"{load.answered} requests over a restart of each of three instances")
-    assert load.lost == []
+    assert load.failures == []
 
 
 def test_a_rolling_change_of_rules_loses_no_request(instances, tmp_path):
@@ -172,11 +172,11 @@ def test_a_rolling_change_of_rules_loses_no_request(instances, tmp_path):
     with _haproxy(instances, tmp_path) as front:
         with under_load(front.address) as load:
             for number in range(3):
-                load.pass_on()
+                load.wait_for_answers()
                 instances.rules(number, RULES.format("second"))
-                instances.admin(number).wait(lambda status: status["generation"] == 2)
-            load.pass_on()
-        assert load.lost == []
+                instances.admin(number).wait_for_status(lambda status: status["generation"] == 2)
+            load.wait_for_answers()
+        assert load.failures == []
         assert set(load.answers) == {b"first/a.txt", b"second/a.txt"}
         print(f"{load.answered} requests over a change of rules in three instances")
         assert {front.request("GET", "/a").text for _ in range(12)} == {"second/a.txt"}

@@ -105,7 +105,7 @@ def _running(containers: Containers, folder: Path) -> Iterator[tuple[Proxy, Admi
 
 def _is_ready(admin: Admin) -> bool:
     try:
-        return admin.ask("GET", "/-/ready")[0] == 200
+        return admin.request("GET", "/-/ready")[0] == 200
     except OSError:
         return False
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 import real_s3
 from coroutines import pytest_pyfunc_call
-from stores import Bucketful, a_bucket
+from stores import BucketUnderTest, new_bucket
 
 __all__ = ["pytest_pyfunc_call"]
 
@@ -20,7 +20,7 @@ def radosgw() -> Iterator[real_s3.Endpoint]:
 
 
 @pytest.fixture
-def bucket(radosgw: real_s3.Endpoint) -> Iterator[Bucketful]:
+def bucket(radosgw: real_s3.Endpoint) -> Iterator[BucketUnderTest]:
     """A new bucket there."""
-    with a_bucket(radosgw) as made:
+    with new_bucket(radosgw) as made:
         yield made

@@ -8,7 +8,7 @@ import urllib.request
 from dataclasses import replace
 
 import pytest
-from stores import body_of, pieces, post
+from stores import async_chunks, post_form, read_object
 
 from tornado_proxy.config.model import Credentials
 from tornado_proxy.config.secrets import Secret
@@ -30,7 +30,12 @@ async def test_wrong_credentials_are_denied(radosgw, bucket, pair):
     """A signature that does not fit, or a key that is nobody's, is denied whatever is asked."""
     credentials = Credentials(*(Secret("test", each) for each in pair))
     store = S3Store(replace(radosgw.bucket(bucket.name), credentials=credentials), S3Pool(4))
-    for asked in (store.open("a", ANY), store.head("a", ANY), store.list(""), store.put("a", pieces(b""), Write())):
+    for asked in (
+        store.open("a", ANY),
+        store.head("a", ANY),
+        store.list(""),
+        store.put("a", async_chunks(b""), Write()),
+    ):
         with pytest.raises(AccessDenied):
             await asked
     await store.close()
@@ -39,7 +44,7 @@ async def test_wrong_credentials_are_denied(radosgw, bucket, pair):
 async def test_a_missing_bucket_is_missing(radosgw):
     """A bucket that is not there is told from an object that is not."""
     store = S3Store(radosgw.bucket("no-such-bucket"), S3Pool(4))
-    for asked in (store.open("a", ANY), store.list(""), store.put("a", pieces(b"x" * 6 * MIB), Write())):
+    for asked in (store.open("a", ANY), store.list(""), store.put("a", async_chunks(b"x" * 6 * MIB), Write())):
         with pytest.raises(BucketMissing):
             await asked
     await store.close()
@@ -48,11 +53,11 @@ async def test_a_missing_bucket_is_missing(radosgw):
 @pytest.mark.parametrize("size", [10, 6 * MIB])
 async def test_of_sixteen_writers_one_wins(bucket, size):
     """S3 decides which of many writes at one time is the first; the others leave nothing behind."""
-    writes = [bucket.store.put("a", pieces(bytes([number]) * size), Write(replace=False)) for number in range(16)]
+    writes = [bucket.store.put("a", async_chunks(bytes([number]) * size), Write(replace=False)) for number in range(16)]
     results = await asyncio.gather(*writes, return_exceptions=True)
     assert sorted(type(result).__name__ for result in results) == ["ObjectExists"] * 15 + ["Stored"]
     winner = next(number for number, result in enumerate(results) if isinstance(result, Stored))
-    assert await body_of(bucket.store, "a") == bytes([winner]) * size
+    assert await read_object(bucket.store, "a") == bytes([winner]) * size
     assert bucket.uploads() == []
 
 
@@ -60,7 +65,7 @@ async def test_an_object_in_the_way_of_many_parts_leaves_none_behind(bucket):
     """A large upload that may not replace takes back its parts."""
     bucket.add("a", b"old")
     with pytest.raises(ObjectExists):
-        await bucket.store.put("a", pieces(b"n" * 12 * MIB), Write(replace=False))
+        await bucket.store.put("a", async_chunks(b"n" * 12 * MIB), Write(replace=False))
     assert bucket.uploads() == []
 
 
@@ -106,7 +111,7 @@ async def test_a_checksum_of_parts_is_no_digest(bucket, algorithm, kind, told):
 
 async def test_what_was_uploaded_here_needs_no_checksum(bucket):
     """An upload is signed over its bytes, which S3 verifies; it keeps no checksum that it was not given."""
-    await bucket.store.put("a", pieces(b"abc"), Write())
+    await bucket.store.put("a", async_chunks(b"abc"), Write())
     assert (await bucket.store.head("a", ANY)).checksums == ()
 
 
@@ -123,7 +128,7 @@ async def test_a_signed_url_is_verified(bucket):
 async def test_a_form_stores_what_it_was_signed_for_and_nothing_else(bucket):
     """S3 refuses another key, another type, a larger file, and a form that has expired."""
     form = await bucket.store.presign_upload("d/a.txt", Write("text/css", max_size=10), 60)
-    await asyncio.to_thread(post, form, b"x" * 10)
+    await asyncio.to_thread(post_form, form, b"x" * 10)
     assert (await bucket.store.head("d/a.txt", ANY)).content_type == "text/css"
     others = (
         (form, b"x" * 11),
@@ -134,7 +139,7 @@ async def test_a_form_stores_what_it_was_signed_for_and_nothing_else(bucket):
     )
     for other, content in others:
         with pytest.raises(urllib.error.HTTPError, match=r"40[03]"):
-            await asyncio.to_thread(post, other, content)
+            await asyncio.to_thread(post_form, other, content)
     assert (await bucket.store.head("d/a.txt", ANY)).size == 10
 
 

@@ -48,11 +48,11 @@ def test_the_page_installs_upgrades_and_goes_back(release, wheels, s3):
         assert site.get("/a") == (200, "first/a.txt")
         with under_load(site.address) as load:
             for step, version in ((upgrade, "0.2.0"), (back, "0.1.0")):
-                load.pass_on()
+                load.wait_for_answers()
                 _run(site, step)
                 assert site.admin.status()["version"] == version
-            load.pass_on()
-        assert load.lost == []
+            load.wait_for_answers()
+        assert load.failures == []
         print(f"{release}: {load.answered} requests over an upgrade and a rollback")
 
 
@@ -83,11 +83,11 @@ def test_the_page_runs_the_debian_package(packages, s3):
         assert "_tornado_proxy" in site.machine.run("bash", "-c", f"source {completion}; complete -p tornado-proxy")
         eventually(lambda: site.machine.path("/var/lib/private/tornado-proxy/last-good/snapshot.json").is_file())
         with under_load(site.address) as load:
-            load.pass_on()
+            load.wait_for_answers()
             _run(site, upgrade)
             assert site.admin.status()["version"] == "0.2.0"
-            load.pass_on()
-        assert load.lost == []
+            load.wait_for_answers()
+        assert load.failures == []
         downgrade, purge = back.splitlines()
         _run(site, downgrade)
         assert site.admin.status()["version"] == "0.1.0"
@@ -109,10 +109,10 @@ def test_an_upgrade_of_the_debian_package_restarts_instances_one_by_one(packages
     with boot_site(release, s3, folder) as site:
         _run(site, "".join(install.splitlines(keepends=True)[:-1]), instances)
         with under_load(site.address) as load:
-            load.pass_on()
+            load.wait_for_answers()
             _run(site, upgrade)
-            load.pass_on()
-        assert load.lost == []
+            load.wait_for_answers()
+        assert load.failures == []
         ports = [f"http://127.0.0.1:{site.admin_port // 10}{number}" for number in "12"]
         assert [Admin(port).status()["version"] for port in ports] == ["0.2.0"] * 2
 

@@ -182,11 +182,11 @@ def test_a_restart_under_load_loses_no_request(site, options):
     _listen_by_systemd(site)
     with under_load(site.address) as load:
         for _ in range(3):
-            load.pass_on()
+            load.wait_for_answers()
             site.machine.systemctl("restart", UNIT)
-        load.pass_on()
+        load.wait_for_answers()
     print(f"{load.answered} requests over three restarts")
-    assert load.lost == []
+    assert load.failures == []
 
 
 def test_a_stuck_process_is_restarted(site):
@@ -225,8 +225,8 @@ def test_a_stuck_worker_is_replaced_before_that(site):
     _options(site, "--workers 2")
     site.machine.systemctl("start", UNIT)
     stuck = _stop_a_worker(site)
-    site.admin.wait(lambda status: stuck not in [worker["pid"] for worker in status["workers"]])
-    site.admin.wait(lambda status: len(status["workers"]) == 2)
+    site.admin.wait_for_status(lambda status: stuck not in [worker["pid"] for worker in status["workers"]])
+    site.admin.wait_for_status(lambda status: len(status["workers"]) == 2)
     assert site.machine.show(UNIT, "NRestarts") == "0"
     assert f"worker {stuck} is stuck" in site.machine.journal(UNIT)
 
@@ -256,7 +256,7 @@ def test_nothing_outside_the_state_directory_can_be_written(site):
         "--config /etc/tornado-proxy/proxy.yaml --last-good /srv/open-to-all/last-good\n"
     )
     site.machine.systemctl("start", UNIT)
-    trouble = site.admin.wait(lambda status: status["lastGoodTrouble"] is not None)["lastGoodTrouble"]
+    trouble = site.admin.wait_for_status(lambda status: status["lastGoodTrouble"] is not None)["lastGoodTrouble"]
     assert "Read-only file system" in trouble
     assert site.get("/a") == (200, "first/a.txt")
 
@@ -279,11 +279,11 @@ def test_several_instances_share_one_port(site):
     site.machine.systemctl("start", "tornado-proxy@1.service", "tornado-proxy@2.service")
     with under_load(site.address) as load:
         for instance in ("1", "2"):
-            load.pass_on()
+            load.wait_for_answers()
             site.machine.systemctl("restart", f"tornado-proxy@{instance}.service")
-        load.pass_on()
+        load.wait_for_answers()
     print(f"{load.answered} requests over the restart of each instance")
-    assert load.lost == []
+    assert load.failures == []
 
 
 def test_the_units_are_sound(site):

@@ -1,5 +1,5 @@
 import pytest
-from linting import block, findings, fixed, places, report
+from linting import block, findings, fixed, marked_texts, report
 
 from tornado_proxy.lang.diagnostic import Safety
 
@@ -16,7 +16,7 @@ UNUSED_GROUP = "unused-group"
 )
 def test_groups_that_exist_are_left_alone(template):
     """Names, numbers, the whole match, and dollars that refer to nothing are no finding."""
-    assert places(UNKNOWN_GROUP, f"rewrite `^/(?P<page>.*)$` -> `{template}`") == []
+    assert marked_texts(UNKNOWN_GROUP, f"rewrite `^/(?P<page>.*)$` -> `{template}`") == []
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_the_reference_that_was_meant_is_written(template, after):
 
 def test_a_bad_escape_is_reported_once():
     """What the parser says of it has the cure, and no other stands beside it."""
-    found = report(site=block(r'rewrite `^/a/(.*)$` -> "/b/\1"'), only=UNKNOWN_GROUP).diagnostics
+    found = report(site=block(r'rewrite `^/a/(.*)$` -> "/b/\1"'), check=UNKNOWN_GROUP).diagnostics
     assert [(each.code, each.help) for each in found] == [
         ("bad-escape", "write `${1}` in a plain template for what the group captured")
     ]
@@ -76,7 +76,7 @@ def test_a_bad_escape_is_reported_once():
 )
 def test_dollars_of_other_dialects_are_left_alone(template):
     """A template of another dialect may hold dollars, as text or within its braces, that name no group."""
-    assert places(UNKNOWN_GROUP, f"rewrite `^/(?P<page>.*)$` -> {template}") == []
+    assert marked_texts(UNKNOWN_GROUP, f"rewrite `^/(?P<page>.*)$` -> {template}") == []
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_plain_reference_in_another_dialect_is_written_in_it(template, after):
 )
 def test_groups_that_are_used_or_hold_together(source, template):
     """Used groups, alternatives, repetitions, and all that cannot be known for certain are left alone."""
-    assert places(UNUSED_GROUP, f"rewrite `{source}` -> {template}") == []
+    assert marked_texts(UNUSED_GROUP, f"rewrite `{source}` -> {template}") == []
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_groups_that_are_used_or_hold_together(source, template):
 )
 def test_groups_that_the_template_never_names(source, template, unused):
     """A named group, or one that serves no other purpose, is found where the template does not use it."""
-    assert places(UNUSED_GROUP, f"rewrite `{source}` -> {template}") == unused
+    assert marked_texts(UNUSED_GROUP, f"rewrite `{source}` -> {template}") == unused
 
 
 @pytest.mark.parametrize(

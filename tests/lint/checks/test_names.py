@@ -1,5 +1,5 @@
 import pytest
-from linting import block, findings, fixed, places, report, settings
+from linting import block, findings, fixed, marked_texts, report, settings
 
 UNKNOWN_TARGET = "unknown-target"
 UNUSED_ALLOWANCE = "unused-allowance"
@@ -10,7 +10,7 @@ CONFIGURATION = "targets: {team: {mount: {path: [/]}, bucket: {name: files, regi
 
 def test_without_a_configuration_nothing_is_known():
     """Any target is as good as another."""
-    assert places(UNKNOWN_TARGET, "rewrite `^/a$` -> `/b`") == []
+    assert marked_texts(UNKNOWN_TARGET, "rewrite `^/a$` -> `/b`") == []
 
 
 def test_a_target_that_the_configuration_does_not_name():
@@ -21,7 +21,7 @@ def test_a_target_that_the_configuration_does_not_name():
 
 def test_a_target_that_the_configuration_names():
     """It is left alone."""
-    assert places(UNKNOWN_TARGET, "", settings(CONFIGURATION.replace("team", "site"))) == []
+    assert marked_texts(UNKNOWN_TARGET, "", settings(CONFIGURATION.replace("team", "site"))) == []
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_what_stands_above_nothing():
 
 def test_checks_that_do_not_run_are_not_judged():
     """With other checks selected nothing can be known of an allowance."""
-    assert places(UNUSED_ALLOWANCE, "rewrite `^/a.html$` -> `/b`  # allow: unescaped-dot, missing-user") == []
+    assert marked_texts(UNUSED_ALLOWANCE, "rewrite `^/a.html$` -> `/b`  # allow: unescaped-dot, missing-user") == []
 
 
 def test_nothing_is_judged_where_something_was_left_out():

@@ -1,5 +1,5 @@
 import pytest
-from linting import findings, places
+from linting import findings, marked_texts
 
 OVERLAPPING_REWRITES = "overlapping-rewrites"
 CHAINED_REWRITE = "chained-rewrite"
@@ -29,12 +29,12 @@ def test_a_key_that_both_match_is_shown():
 )
 def test_an_order_that_nobody_wonders_about(statements):
     """Nothing is said of special cases, of what others checks say, and of an order that a test pins."""
-    assert places(OVERLAPPING_REWRITES, statements) == []
+    assert marked_texts(OVERLAPPING_REWRITES, statements) == []
 
 
 def test_a_test_of_another_key_pins_nothing():
     """A test counts only where both match its key."""
-    assert len(places(OVERLAPPING_REWRITES, f"{BLOG}\n{DRAFTS}\ntest `/blog/a` -> `/archive/a`")) == 1
+    assert len(marked_texts(OVERLAPPING_REWRITES, f"{BLOG}\n{DRAFTS}\ntest `/blog/a` -> `/archive/a`")) == 1
 
 
 def test_one_finding_for_a_rewrite():
@@ -47,7 +47,7 @@ def test_one_finding_for_a_rewrite():
 
 def test_a_key_that_a_third_takes_shows_nothing():
     """The order of two does not decide about a key that another one takes before both."""
-    assert places(OVERLAPPING_REWRITES, f"rewrite `^/blog/draft/[^/]+$` -> `/0`\n{BLOG}\n{DRAFTS}") == []
+    assert marked_texts(OVERLAPPING_REWRITES, f"rewrite `^/blog/draft/[^/]+$` -> `/0`\n{BLOG}\n{DRAFTS}") == []
 
 
 def test_a_result_that_another_matches():
@@ -69,7 +69,7 @@ def test_a_result_that_another_matches():
 )
 def test_results_that_nobody_expects_to_go_on(statements):
     """Nothing is said of a rewrite itself, of one that matched the key before, and of what has no result."""
-    assert places(CHAINED_REWRITE, statements) == []
+    assert marked_texts(CHAINED_REWRITE, statements) == []
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_results_that_nobody_expects_to_go_on(statements):
 )
 def test_results_that_are_the_key(source, template):
     """A template that writes all that the source reads changes nothing."""
-    assert len(places(NO_EFFECT, f"rewrite `{source}` -> `{template}`")) == 1
+    assert len(marked_texts(NO_EFFECT, f"rewrite `{source}` -> `{template}`")) == 1
 
 
 @pytest.mark.parametrize(
@@ -106,20 +106,20 @@ def test_results_that_are_the_key(source, template):
 def test_results_that_are_not_always_the_key(source, template):
     """Where anything may differ, nothing is said; a group that does not exist is empty."""
     expected = 1 if template == "/a$nope" else 0
-    assert len(places(NO_EFFECT, f"rewrite `{source}` -> `{template}`")) == expected
+    assert len(marked_texts(NO_EFFECT, f"rewrite `{source}` -> `{template}`")) == expected
 
 
 def test_other_dialects_are_left_alone():
     """Only plain templates are taken apart."""
-    assert places(NO_EFFECT, "rewrite `^/a$` -> jinja `/a`") == []
+    assert marked_texts(NO_EFFECT, "rewrite `^/a$` -> jinja `/a`") == []
 
 
 def test_a_shield_has_an_effect():
     """A rewrite that keeps a key from a later one is meant."""
-    assert places(NO_EFFECT, "rewrite `^/a$` -> `/a`\nrewrite `^/` -> `/b`") == []
+    assert marked_texts(NO_EFFECT, "rewrite `^/a$` -> `/a`\nrewrite `^/` -> `/b`") == []
 
 
 def test_later_rewrites_of_other_keys_do_not_matter():
     """Nothing is shielded from a rewrite that shares no key, whether that is plain to see or must be proved."""
     text = "rewrite `^/a/[a-m]$` -> `$0`\nrewrite `^/b/` -> `/c`\nrewrite `\\.x$` -> `/d`\nrewrite `^/a/[n-z]$` -> `/e`"
-    assert len(places(NO_EFFECT, text)) == 1
+    assert len(marked_texts(NO_EFFECT, text)) == 1

@@ -1,5 +1,5 @@
 import pytest
-from linting import block, findings, fixed, places, report
+from linting import block, findings, fixed, marked_texts, report
 
 from tornado_proxy.lang.diagnostic import Safety
 
@@ -11,7 +11,7 @@ UNREACHABLE_REWRITE = "unreachable-rewrite"
 @pytest.mark.parametrize("source", ["^/docs/", "docs/", "^.", r"^/\.well-known/", r"^/a\.\.b$"])
 def test_sources_that_keys_have_are_left_alone(source):
     """What any key can match is not a finding."""
-    assert places(UNMATCHABLE_SOURCE, f"rewrite `{source}` -> `/x`") == []
+    assert marked_texts(UNMATCHABLE_SOURCE, f"rewrite `{source}` -> `/x`") == []
 
 
 @pytest.mark.parametrize("source", [r"\n", r"/\.\./", "/a$b", "a^/", "^//?[^/a]{0}$(?:a)", "[^\\x00-\\x{10FFFF}]"])
@@ -90,7 +90,7 @@ def test_two_sides_of_a_merge_are_not_compared():
     """Where the marks of a conflict stand, so do both sides, and one of them will go."""
     sides = "<<<<<<< HEAD\nrewrite `^/a$` -> `/1`\n=======\nrewrite `^/a$` -> `/2`\n>>>>>>> other"
     whole = "target calm {\nrewrite `^/a$` -> `/1`\nrewrite `^/a$` -> `/2`\n}"
-    found = report(site=block(sides), calm=whole, only=DUPLICATE_REWRITE).diagnostics
+    found = report(site=block(sides), calm=whole, check=DUPLICATE_REWRITE).diagnostics
     assert {(each.code, each.span.source.name) for each in found} == {
         ("syntax-error", "site.rules"),
         (DUPLICATE_REWRITE, "calm.rules"),
@@ -110,7 +110,7 @@ def test_a_special_case_below_the_general_one():
 
 def test_a_special_case_above_the_general_one():
     """The usual order is not a finding."""
-    assert places(UNREACHABLE_REWRITE, f"{SPECIAL}\n{GENERAL}") == []
+    assert marked_texts(UNREACHABLE_REWRITE, f"{SPECIAL}\n{GENERAL}") == []
 
 
 def test_several_take_all_keys_together():
@@ -129,14 +129,14 @@ def test_two_that_say_the_same_in_other_words():
 
 def test_the_same_source_again_is_left_to_another_check():
     """A duplicate is not called unreachable, too."""
-    assert places(UNREACHABLE_REWRITE, "rewrite `^/a$` -> `/1`\nrewrite `^/a$` -> `/2`") == []
+    assert marked_texts(UNREACHABLE_REWRITE, "rewrite `^/a$` -> `/1`\nrewrite `^/a$` -> `/2`") == []
 
 
 def test_a_duplicate_of_what_is_unreachable_is_left_to_another_check():
     """Only the first of two equal sources is called unreachable."""
-    assert places(UNREACHABLE_REWRITE, "rewrite `^/` -> `/1`\nrewrite `^/a$` -> `/2`\nrewrite `^/a$` -> `/3`") == [
-        "`^/a$`"
-    ]
+    assert marked_texts(
+        UNREACHABLE_REWRITE, "rewrite `^/` -> `/1`\nrewrite `^/a$` -> `/2`\nrewrite `^/a$` -> `/3`"
+    ) == ["`^/a$`"]
 
 
 def test_the_fix_moves_the_special_case_up():
@@ -156,4 +156,4 @@ def test_what_shares_a_line_is_not_moved():
 def test_targets_are_kept_apart():
     """A rewrite of one target takes no key of another's."""
     text = f"{GENERAL} }} target other {{ {SPECIAL}"
-    assert places(UNREACHABLE_REWRITE, text) == []
+    assert marked_texts(UNREACHABLE_REWRITE, text) == []

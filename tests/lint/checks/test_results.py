@@ -1,5 +1,5 @@
 import pytest
-from linting import findings, fixed, places
+from linting import findings, fixed, marked_texts
 
 from tornado_proxy.lang.diagnostic import Safety
 
@@ -17,7 +17,7 @@ KIND_CHANGE = "kind-change"
 )
 def test_results_that_may_be_keys_are_left_alone(template):
     """What a group or a hole decides is not a finding, nor is a result that is a key."""
-    assert places(REFUSED_RESULT, f"rewrite `^/(.*)$` -> {template}") == []
+    assert marked_texts(REFUSED_RESULT, f"rewrite `^/(.*)$` -> {template}") == []
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,8 @@ def test_results_that_never_are_keys(template, reason):
 
 def test_a_refusal_that_a_test_expects_is_meant():
     """A test that expects the error silences the check; a test of another rewrite does not."""
-    assert places(REFUSED_RESULT, 'rewrite `^/a/` -> ""\ntest "/a/b" -> error') == []
-    assert places(REFUSED_RESULT, 'rewrite `^/a/` -> ""\nrewrite `^/b$` -> ""\ntest "/b" -> error') == ['""']
+    assert marked_texts(REFUSED_RESULT, 'rewrite `^/a/` -> ""\ntest "/a/b" -> error') == []
+    assert marked_texts(REFUSED_RESULT, 'rewrite `^/a/` -> ""\nrewrite `^/b$` -> ""\ntest "/b" -> error') == ['""']
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_refusal_that_a_test_expects_is_meant():
 )
 def test_results_with_a_slash_or_unknown_are_left_alone(template):
     """A slash, a hole that may bring one, and a template that is empty are no finding of this check."""
-    assert places(RELATIVE_RESULT, f"rewrite `^(/a/.*)$` -> {template}") == []
+    assert marked_texts(RELATIVE_RESULT, f"rewrite `^(/a/.*)$` -> {template}") == []
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_a_group_that_may_begin_with_a_slash_is_not(rewrite):
 )
 def test_kinds_that_stay_are_left_alone(source, template):
     """A directory that leads to one, a file to a file, and what may be either are no finding."""
-    assert places(KIND_CHANGE, f"rewrite `{source}` -> `{template}`") == []
+    assert marked_texts(KIND_CHANGE, f"rewrite `{source}` -> `{template}`") == []
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_kinds_that_change_are_shown_with_a_key(source, template, message):
 
 def test_keys_that_an_earlier_rewrite_takes_do_not_count():
     """The directory itself may be taken before."""
-    assert places(KIND_CHANGE, "rewrite `^/a/$` -> `/b/`\nrewrite `^/a/(?:x)?$` -> `/b/x.html`") == []
+    assert marked_texts(KIND_CHANGE, "rewrite `^/a/$` -> `/b/`\nrewrite `^/a/(?:x)?$` -> `/b/x.html`") == []
 
 
 def test_a_key_that_comes_to_mind_needs_no_proof():

@@ -1,5 +1,5 @@
 import pytest
-from linting import findings, places, settings
+from linting import findings, marked_texts, settings
 
 MISSING_USER = "missing-user"
 UNSAFE_INSERTION = "unsafe-insertion"
@@ -26,7 +26,7 @@ OPEN = "{path: %s, methods: [%s], whiteList: true}"
 
 def test_without_a_configuration_nothing_is_known():
     """Whether anybody may come is the configuration's to say."""
-    assert places(MISSING_USER, HOME) == []
+    assert marked_texts(MISSING_USER, HOME) == []
 
 
 def test_a_target_without_resources_is_open():
@@ -40,7 +40,7 @@ def test_a_target_without_resources_is_open():
 
 def test_a_protected_target():
     """Where everybody signs in there is always a user."""
-    assert places(MISSING_USER, HOME, _configuration(STAFF % "/docs/**")) == []
+    assert marked_texts(MISSING_USER, HOME, _configuration(STAFF % "/docs/**")) == []
 
 
 def test_a_resource_that_leaves_a_part_open():
@@ -53,7 +53,7 @@ def test_a_resource_that_leaves_a_part_open():
 def test_an_open_part_elsewhere():
     """What is open is not what the rewrite takes."""
     resources = f"{OPEN % ('/docs/public/**', 'GET')}, {STAFF % '/docs/**'}"
-    assert places(MISSING_USER, HOME, _configuration(resources)) == []
+    assert marked_texts(MISSING_USER, HOME, _configuration(resources)) == []
 
 
 def test_methods_that_are_open():
@@ -74,7 +74,7 @@ def test_methods_that_are_open():
 )
 def test_templates_that_ask_first(template):
     """What renders without a user, or fails for another reason, is not a finding of this check."""
-    assert places(MISSING_USER, f"rewrite `^/home/(.*)$` -> {template}", _configuration()) == []
+    assert marked_texts(MISSING_USER, f"rewrite `^/home/(.*)$` -> {template}", _configuration()) == []
 
 
 @pytest.mark.parametrize("source", ["/home/", "^/home/|^/mine/"])
@@ -91,13 +91,14 @@ def test_what_cannot_be_placed_is_not_guessed(source):
     """Where no key comes to mind that is open, nothing is said."""
     resources = f"{OPEN % ('/docs/home/open/**', 'GET')}, {STAFF % '/docs/**'}"
     assert (
-        places(MISSING_USER, f"rewrite `{source}` -> jinja `/{{{{ user.username }}}}`", _configuration(resources)) == []
+        marked_texts(MISSING_USER, f"rewrite `{source}` -> jinja `/{{{{ user.username }}}}`", _configuration(resources))
+        == []
     )
 
 
 def test_other_targets_are_passed_over():
     """A target that the configuration does not name is not judged."""
-    assert places(MISSING_USER, f"}} target other {{ {HOME}", _configuration()) == []
+    assert marked_texts(MISSING_USER, f"}} target other {{ {HOME}", _configuration()) == []
 
 
 @pytest.mark.parametrize(
@@ -230,7 +231,7 @@ def test_value_with_a_slash_that_becomes_part_of_the_key(template, inserted):
 )
 def test_value_that_spans_one_segment_or_is_only_compared(template):
     """What is compared with what is allowed, loses its slashes, or is part of the key is not reported."""
-    assert places(UNSAFE_INSERTION, f"rewrite `^/(?P<rest>.*)$` -> {template}") == []
+    assert marked_texts(UNSAFE_INSERTION, f"rewrite `^/(?P<rest>.*)$` -> {template}") == []
 
 
 @pytest.mark.parametrize(
@@ -248,9 +249,9 @@ def test_help_shows_how_slashes_are_removed(template, cure):
 
 def test_place_is_the_name_of_the_value():
     """The place is the name that the template reads, wherever it is on its lines."""
-    assert places(UNSAFE_INSERTION, "rewrite `^/a$` -> jinja `\n  /{{ user.email }}\n`") == ["email"]
+    assert marked_texts(UNSAFE_INSERTION, "rewrite `^/a$` -> jinja `\n  /{{ user.email }}\n`") == ["email"]
 
 
 def test_rewrite_that_no_key_reaches_is_not_tried():
     """Without an example key there is nothing to render."""
-    assert places(UNSAFE_INSERTION, "rewrite `^a$` -> jinja `/{{ user.email }}`") == []
+    assert marked_texts(UNSAFE_INSERTION, "rewrite `^a$` -> jinja `/{{ user.email }}`") == []

@@ -1,5 +1,5 @@
 import pytest
-from linting import findings, fixed, places
+from linting import findings, fixed, marked_texts
 
 UNANCHORED_SOURCE = "unanchored-source"
 UNESCAPED_DOT = "unescaped-dot"
@@ -27,7 +27,7 @@ UNESCAPED_DOT = "unescaped-dot"
 )
 def test_ends_that_are_spoken_of_are_left_alone(source):
     """A source may be anchored, speak of everything below or of any depth, or of the end of a file name."""
-    assert places(UNANCHORED_SOURCE, f'rewrite `{source}` -> "/x"') == []
+    assert marked_texts(UNANCHORED_SOURCE, f'rewrite `{source}` -> "/x"') == []
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_anchors_are_written(source, anchored):
 @pytest.mark.parametrize("source", ["^docs", r"/^\/docs/i", "docs$^"])
 def test_what_no_key_can_match_is_left_to_its_own_check(source):
     """Where it would be found makes no difference."""
-    assert places(UNANCHORED_SOURCE, f'rewrite `{source}` -> "/x"') == []
+    assert marked_texts(UNANCHORED_SOURCE, f'rewrite `{source}` -> "/x"') == []
 
 
 def test_a_source_between_slashes_that_keys_may_have():
@@ -82,7 +82,7 @@ def test_a_long_example_is_shortened():
 )
 def test_dots_that_are_meant_are_left_alone(source):
     """Escaped, repeated, doubled and last dots are no slip, nor those before a class."""
-    assert places(UNESCAPED_DOT, f'rewrite `{source}` -> "/x"') == []
+    assert marked_texts(UNESCAPED_DOT, f'rewrite `{source}` -> "/x"') == []
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_dot_before_a_word_is_found(source, column):
 
 def test_every_dot_is_found():
     """Each dot is a finding of its own."""
-    assert places(UNESCAPED_DOT, "rewrite `^/v1.2.3/a.html$` -> `/x`") == [".", ".", "."]
+    assert marked_texts(UNESCAPED_DOT, "rewrite `^/v1.2.3/a.html$` -> `/x`") == [".", ".", "."]
 
 
 @pytest.mark.parametrize(("written", "after"), [("`^/a.html$`", r"`^/a\.html$`"), ('"^/a.html$"', r'"^/a\\.html$"')])

@@ -1,5 +1,5 @@
 import pytest
-from linting import block, findings, fixed, places, report
+from linting import block, findings, fixed, marked_texts, report
 
 from tornado_proxy.lang.diagnostic import Safety
 
@@ -31,12 +31,12 @@ def test_what_happens_instead_is_reported(test, message, meant):
 
 def test_carets_are_under_what_is_expected():
     """The place is that of the expectation."""
-    assert places(FAILING_TEST, f'{RULES}test "/a" -> unchanged\ntest "/a" -> "/c"') == ["unchanged", '"/c"']
+    assert marked_texts(FAILING_TEST, f'{RULES}test "/a" -> unchanged\ntest "/a" -> "/c"') == ["unchanged", '"/c"']
 
 
 def test_tests_that_come_true_are_left_alone():
     """A test that passes is not a finding."""
-    assert places(FAILING_TEST, f'{RULES}test "/a" -> "/b"\ntest "/x" -> unchanged\ntest "/dots" -> error') == []
+    assert marked_texts(FAILING_TEST, f'{RULES}test "/a" -> "/b"\ntest "/x" -> unchanged\ntest "/dots" -> error') == []
 
 
 def test_nothing_is_run_where_a_rewrite_has_a_mistake():
@@ -60,13 +60,13 @@ def test_a_target_without_tests_is_one_finding():
 
 def test_a_target_without_rewrites_needs_no_test():
     """There is nothing to test."""
-    assert places(UNTESTED_REWRITE, "") == []
+    assert marked_texts(UNTESTED_REWRITE, "") == []
 
 
 @pytest.mark.parametrize("second", ["rewrite `^/a$` -> `/c`", "rewrite `^a` -> `/c`"])
 def test_what_no_key_reaches_needs_no_test(second):
     """There is no key to test it with."""
-    assert places(UNTESTED_REWRITE, f'rewrite `^/a$` -> `/b`\n{second}\ntest "/a" -> "/b"') == []
+    assert marked_texts(UNTESTED_REWRITE, f'rewrite `^/a$` -> `/b`\n{second}\ntest "/a" -> "/b"') == []
 
 
 def test_a_template_that_needs_a_user_gets_no_example():

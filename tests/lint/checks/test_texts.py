@@ -1,5 +1,5 @@
 import pytest
-from linting import findings, fixed, places
+from linting import findings, fixed, marked_texts
 
 PERCENT_ENCODING = "percent-encoding"
 QUERY_IN_RULE = "query-in-rule"
@@ -8,7 +8,7 @@ MISSING_DIALECT = "missing-dialect"
 
 def test_percent_signs_that_encode_nothing():
     """A percent sign is a character like another."""
-    assert places(PERCENT_ENCODING, 'rewrite `^/100%$` -> "/a%zz"\ntest "/5%" -> unchanged') == []
+    assert marked_texts(PERCENT_ENCODING, 'rewrite `^/100%$` -> "/a%zz"\ntest "/5%" -> unchanged') == []
 
 
 def test_all_places_where_keys_are_written():
@@ -16,7 +16,7 @@ def test_all_places_where_keys_are_written():
     text = (
         'rewrite `^/a%20b$` -> "/c%20d"\nrewrite `^/x$` -> jinja "/%20"\ntest "/e%20f" -> "/g%20h"\ntest "/x" -> error'
     )
-    assert places(PERCENT_ENCODING, text) == ["%20"] * 4
+    assert marked_texts(PERCENT_ENCODING, text) == ["%20"] * 4
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_what_no_key_holds_is_not_decoded(encoded):
 )
 def test_a_question_mark_with_a_name_and_a_value(source, template, queries):
     """What looks like a query is found in sources and plain templates; a question mark alone is none."""
-    assert places(QUERY_IN_RULE, f"rewrite `{source}` -> {template}") == queries
+    assert marked_texts(QUERY_IN_RULE, f"rewrite `{source}` -> {template}") == queries
 
 
 @pytest.mark.parametrize(
@@ -62,13 +62,13 @@ def test_a_question_mark_with_a_name_and_a_value(source, template, queries):
 )
 def test_a_test_whose_key_has_a_query(rewrite, queries):
     """The slip is the test's, unless a rewrite asks for the same."""
-    assert places(QUERY_IN_RULE, f'{rewrite} test "/a?x=1" -> unchanged') == queries
+    assert marked_texts(QUERY_IN_RULE, f'{rewrite} test "/a?x=1" -> unchanged') == queries
 
 
 @pytest.mark.parametrize("template", ['"/{a}"', '"/{{"', 'jinja "/{{ key }}"', 'go "/{{ .Key }}"', '"/%7B%7B"'])
 def test_templates_without_foreign_holes(template):
     """Single braces and templates with a dialect are left alone."""
-    assert places(MISSING_DIALECT, f"rewrite `^/a$` -> {template}") == []
+    assert marked_texts(MISSING_DIALECT, f"rewrite `^/a$` -> {template}") == []
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from hostile_s3 import hostile_s3, until
-from scripted_s3 import Reply, Then, an_object
+from hostile_s3 import hostile_s3, wait_until
+from scripted_s3 import Reply, Then, object_reply
 
 from tornado_proxy.storage.errors import TimedOut, Unreachable, UpstreamError
 from tornado_proxy.storage.s3.connection import LARGEST_HEAD, S3Connection, make_buffer
@@ -50,18 +50,18 @@ async def answered(s3, *, is_head_only: bool = False):
     except (Unreachable, UpstreamError) as caught:
         error = caught
     answer.drop()
-    await until(lambda: owner.free + owner.lost > 0)
+    await wait_until(lambda: owner.free + owner.lost > 0)
     connection.abort()
     return answer, body, error, owner
 
 
-def http(head: str, body: bytes = b"", then: Then = Then.GO_ON) -> Reply:
+def http(head: str, body: bytes = b"", then: Then = Then.KEEP_OPEN) -> Reply:
     return Reply(head.replace("\n", "\r\n").encode() + b"\r\n\r\n" + body, then)
 
 
 async def test_an_answer_is_read():
     """Status, headers in lower case and body are there, and the connection is free again."""
-    async with hostile_s3(an_object(b"abc")) as s3:
+    async with hostile_s3(object_reply(b"abc")) as s3:
         answer, body, _, owner = await answered(s3)
     assert (answer.status, answer.headers[b"etag"], body, answer.error) == (200, b'"1"', b"abc", None)
     assert (owner.free, owner.lost) == (1, 1)  # lost at last, when the test closed it
@@ -94,7 +94,7 @@ async def test_a_name_that_comes_twice_has_both_values():
 )
 async def test_answers_after_which_the_connection_is_free(given, body):
     """However the end of a body is told, it is found, and the connection takes another request."""
-    async with hostile_s3(given, an_object(b"next")) as s3:
+    async with hostile_s3(given, object_reply(b"next")) as s3:
         connection, owner = await connected(s3)
         for expected in (body, b"next"):
             answer = connection.ask(REQUEST, is_head_only=False)
@@ -107,7 +107,7 @@ async def test_answers_after_which_the_connection_is_free(given, body):
 @pytest.mark.parametrize("length", ["5", "0"])
 async def test_a_head_has_no_body(length):
     """The answer to a HEAD ends with its head, whatever it says of a body; the next answer is another's."""
-    async with hostile_s3(http(f"HTTP/1.1 200 OK\nContent-Length: {length}"), an_object(b"next")) as s3:
+    async with hostile_s3(http(f"HTTP/1.1 200 OK\nContent-Length: {length}"), object_reply(b"next")) as s3:
         connection, owner = await connected(s3)
         answer = connection.ask(REQUEST, is_head_only=True)
         await answer.begin()
@@ -139,7 +139,7 @@ async def test_answers_that_are_the_last(given):
         answer = connection.ask(REQUEST, is_head_only=False)
         await answer.begin()
         assert await answer.read_all(10) == b"abc"
-        await until(lambda: owner.lost == 1)
+        await wait_until(lambda: owner.lost == 1)
 
 
 async def test_a_long_body_does_not_become_the_next_answer():
@@ -188,7 +188,7 @@ async def test_what_is_no_http_is_an_error(given):
 
 
 WHOLE = [
-    an_object(b"0123456789" * 20),
+    object_reply(b"0123456789" * 20),
     http("HTTP/1.1 200 OK\nTransfer-Encoding: chunked", b"64\r\n" + b"x" * 100 + b"\r\n0\r\n\r\n"),
 ]
 
@@ -207,7 +207,7 @@ async def test_a_break_at_each_offset_is_an_error(given, then):
 
 async def test_bytes_one_by_one_are_an_answer():
     """However an answer is cut on its way, it is the same."""
-    data = an_object(b"0123456789").data
+    data = object_reply(b"0123456789").data
 
     async def serve(_, writer):
         for byte in data:
@@ -225,13 +225,13 @@ async def test_bytes_one_by_one_are_an_answer():
 
 async def test_what_was_not_asked_for_closes_the_connection():
     """Bytes on an idle connection would be the answer to another's request."""
-    async with hostile_s3(an_object(b"x")) as s3:
+    async with hostile_s3(object_reply(b"x")) as s3:
         connection, owner = await connected(s3)
         answer = connection.ask(REQUEST, is_head_only=False)
         await answer.begin()
-        for writer in s3.open:
-            writer.write(an_object(b"evil").data)
-        await until(lambda: owner.lost == 1)
+        for writer in s3.open_connections:
+            writer.write(object_reply(b"evil").data)
+        await wait_until(lambda: owner.lost == 1)
 
 
 async def test_a_slow_reader_slows_s3_down():
@@ -268,12 +268,12 @@ async def test_a_reader_that_is_cancelled_closes_the_connection():
     async with hostile_s3(Reply(b"", Then.SILENCE)) as s3:
         connection, owner = await connected(s3)
         waiting = asyncio.ensure_future(connection.ask(REQUEST, is_head_only=False).begin())
-        await until(lambda: len(s3.requests) == 1)
+        await wait_until(lambda: len(s3.requests) == 1)
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
         assert owner.lost == 1
-        await until(lambda: not s3.open)
+        await wait_until(lambda: not s3.open_connections)
 
 
 async def test_an_answer_that_is_failed_from_outside_raises():

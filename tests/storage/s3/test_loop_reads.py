@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from hostile_s3 import hostile_s3
-from scripted_s3 import Reply, Then, an_error, an_object, ending, reply
-from stores import body_of, store_at
+from scripted_s3 import Reply, Then, error_reply, object_reply, reply, with_ending
+from stores import read_object, store_at
 
 from tornado_proxy.semantics.conditions import ByteRange, Conditions, format_date
 from tornado_proxy.storage.errors import AccessDenied, Busy, Unreachable, UpstreamError
@@ -28,8 +28,8 @@ def a_head(answer: Reply) -> Reply:
 
 async def test_a_request_is_signed_and_says_who_asks():
     """A GET has the headers that S3 verifies, asks for checksums, and wants no encoding."""
-    async with hostile_s3(an_object(b"x")) as s3, store_at(s3.url) as store:
-        await body_of(store, "a b+é")
+    async with hostile_s3(object_reply(b"x")) as s3, store_at(s3.url) as store:
+        await read_object(store, "a b+é")
     assert s3.requests[0].startswith("GET /bucket/a%20b%2B%C3%A9 HTTP/1.1\r\n")
     assert s3.header(0, "authorization").startswith("AWS4-HMAC-SHA256 Credential=access/")
     assert s3.header(0, "host") == s3.url.removeprefix("http://")
@@ -39,9 +39,9 @@ async def test_a_request_is_signed_and_says_who_asks():
 @pytest.mark.parametrize("reads", ["loop", "executor"])
 async def test_a_public_bucket_is_read_without_credentials(reads):
     """With `anonymous`, no request is signed, even where there is a key pair."""
-    answers = [an_object(b"x"), LISTING]
+    answers = [object_reply(b"x"), LISTING]
     async with hostile_s3(*answers) as s3, store_at(s3.url, reads, anonymous=True) as store:
-        await body_of(store, "a")
+        await read_object(store, "a")
         await store.list("a/")
         url = await store.presign("a", 60)
     assert [s3.header(number, "authorization") for number in range(2)] == [None, None]
@@ -62,27 +62,27 @@ async def test_a_listing_asks_for_encoded_names():
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
 async def test_what_may_go_well_is_tried_again(status):
     """An S3 in trouble is asked as often as the configuration says."""
-    async with hostile_s3(reply(status), an_object(b"x")) as s3, store_at(s3.url, max_attempts=2) as store:
-        assert await body_of(store, "a") == b"x"
+    async with hostile_s3(reply(status), object_reply(b"x")) as s3, store_at(s3.url, max_attempts=2) as store:
+        assert await read_object(store, "a") == b"x"
 
 
 @pytest.mark.parametrize("then", [Then.CLOSE, Then.RESET, Then.SILENCE])
 async def test_a_body_that_breaks_off_early_is_tried_again(then):
     """As long as nothing was passed on, a break is not the client's."""
-    broken = ending(an_object(bytes(1000)), then, after=500)
+    broken = with_ending(object_reply(bytes(1000)), then, after=500)
     async with (
-        hostile_s3(broken, an_object(b"x")) as s3,
+        hostile_s3(broken, object_reply(b"x")) as s3,
         store_at(s3.url, read_timeout=1.5 if then is Then.SILENCE else 20, max_attempts=2) as store,
     ):
-        assert await body_of(store, "a") == b"x"
+        assert await read_object(store, "a") == b"x"
 
 
 async def test_a_body_that_breaks_off_later_is_not():
     """What was passed on cannot be taken back: the body raises."""
-    broken = ending(an_object(bytes(500_000)), Then.CLOSE, after=300_000)
+    broken = with_ending(object_reply(bytes(500_000)), Then.CLOSE, after=300_000)
     async with hostile_s3(broken) as s3, store_at(s3.url, max_attempts=3) as store:
         with pytest.raises(Unreachable):
-            await body_of(store, "a")
+            await read_object(store, "a")
     assert len(s3.requests) == 1
 
 
@@ -98,7 +98,7 @@ async def test_what_will_not_change_is_asked_once(status):
 
 async def test_attempts_end():
     """An S3 that stays busy is busy."""
-    async with hostile_s3(an_error(503, "SlowDown")) as s3, store_at(s3.url, max_attempts=2) as store:
+    async with hostile_s3(error_reply(503, "SlowDown")) as s3, store_at(s3.url, max_attempts=2) as store:
         with pytest.raises(Busy, match=r"503 SlowDown: So it is"):
             await store.open("a", ANY)
     assert len(s3.requests) == 2
@@ -119,9 +119,9 @@ async def test_attempts_end():
 )
 async def test_another_region_is_followed_and_kept(answer):
     """A bucket of another region is asked there, now and from now on."""
-    async with hostile_s3(answer, an_object(b"x")) as s3, store_at(s3.url) as store:
-        assert await body_of(store, "a") == b"x"
-        assert await body_of(store, "a") == b"x"
+    async with hostile_s3(answer, object_reply(b"x")) as s3, store_at(s3.url) as store:
+        assert await read_object(store, "a") == b"x"
+        assert await read_object(store, "a") == b"x"
     regions = [s3.header(number, "authorization").split("/")[2] for number in range(3)]
     assert regions == ["us-east-1", "eu-west-9", "eu-west-9"]
 
@@ -129,7 +129,7 @@ async def test_another_region_is_followed_and_kept(answer):
 async def test_a_head_follows_a_region():
     """The answer to a HEAD has the region in a header."""
     answer = reply(301, x_amz_bucket_region="eu-west-9")
-    async with hostile_s3(answer, a_head(an_object(b"x"))) as s3, store_at(s3.url) as store:
+    async with hostile_s3(answer, a_head(object_reply(b"x"))) as s3, store_at(s3.url) as store:
         assert (await store.head("a", ANY)).size == 1
 
 
@@ -137,10 +137,12 @@ async def test_many_follow_at_one_time():
     """Requests that find out together all arrive."""
 
     def answer(number):
-        return an_object(b"x") if "/eu-west-9/" in s3.requests[number] else reply(301, x_amz_bucket_region="eu-west-9")
+        return (
+            object_reply(b"x") if "/eu-west-9/" in s3.requests[number] else reply(301, x_amz_bucket_region="eu-west-9")
+        )
 
     async with hostile_s3(answer) as s3, store_at(s3.url) as store:
-        assert await asyncio.gather(*[body_of(store, "a") for _ in range(10)]) == [b"x"] * 10
+        assert await asyncio.gather(*[read_object(store, "a") for _ in range(10)]) == [b"x"] * 10
 
 
 @pytest.mark.parametrize("region", ["", "us-east-1", "x.evil.example/", "A B"])
@@ -170,10 +172,10 @@ def in_an_hour(answer: Reply) -> Reply:
 
 async def test_s3s_clock_is_signed_by():
     """A signature whose time S3 refuses is made again by S3's clock, once, and so are those that follow."""
-    refused = in_an_hour(an_error(403, "RequestTimeTooSkewed"))
-    async with hostile_s3(refused, an_object(b"x")) as s3, store_at(s3.url) as store:
-        assert await body_of(store, "a") == b"x"
-        assert await body_of(store, "a") == b"x"
+    refused = in_an_hour(error_reply(403, "RequestTimeTooSkewed"))
+    async with hostile_s3(refused, object_reply(b"x")) as s3, store_at(s3.url) as store:
+        assert await read_object(store, "a") == b"x"
+        assert await read_object(store, "a") == b"x"
     times = [datetime.strptime(s3.header(number, "x-amz-date"), "%Y%m%dT%H%M%S%z") for number in range(3)]
     assert [round((moment - times[0]) / timedelta(hours=1)) for moment in times] == [0, 1, 1]
 
@@ -181,7 +183,7 @@ async def test_s3s_clock_is_signed_by():
 async def test_a_head_that_is_refused_by_a_far_clock_is_signed_again():
     """The answer to a HEAD has no code; its date shows that the clock may be the reason."""
     async with (
-        hostile_s3(a_head(in_an_hour(reply(403))), a_head(an_object(b"x"))) as s3,
+        hostile_s3(a_head(in_an_hour(reply(403))), a_head(object_reply(b"x"))) as s3,
         store_at(s3.url) as store,
     ):
         assert (await store.head("a", ANY)).size == 1
@@ -190,7 +192,7 @@ async def test_a_head_that_is_refused_by_a_far_clock_is_signed_again():
 @pytest.mark.parametrize("code", ["RequestTimeTooSkewed", "ExpiredToken"])
 async def test_a_refusal_that_stays_is_one(code):
     """A request is signed in another way once."""
-    async with hostile_s3(in_an_hour(an_error(403, code))) as s3, store_at(s3.url) as store:
+    async with hostile_s3(in_an_hour(error_reply(403, code))) as s3, store_at(s3.url) as store:
         with pytest.raises(AccessDenied):
             await store.open("a", ANY)
     assert len(s3.requests) == 2
@@ -221,8 +223,8 @@ async def test_an_answer_that_is_no_object_is_an_error(answer, error):
 async def test_an_object_that_looks_like_an_error_is_an_object():
     """An answer with the validators of an object is one, whatever its content."""
     body = b"<Error><Code>InternalError</Code></Error>"
-    async with hostile_s3(an_object(body)) as s3, store_at(s3.url) as store:
-        assert await body_of(store, "a") == body
+    async with hostile_s3(object_reply(body)) as s3, store_at(s3.url) as store:
+        assert await read_object(store, "a") == body
 
 
 async def test_a_part_that_was_not_asked_for_is_an_error():
@@ -235,7 +237,7 @@ async def test_a_part_that_was_not_asked_for_is_an_error():
 
 async def test_a_listing_that_is_an_error_is_one():
     """A 200 with an error document is what the document says."""
-    async with hostile_s3(an_error(200, "SlowDown")) as s3, store_at(s3.url) as store:
+    async with hostile_s3(error_reply(200, "SlowDown")) as s3, store_at(s3.url) as store:
         with pytest.raises(Busy):
             await store.list("a/")
 
@@ -272,13 +274,13 @@ async def test_tls_is_verified(certificate, monkeypatch):
     named = []
     context.sni_callback = lambda _socket, name, _context: named.append(name)
     body = bytes(range(256)) * 8192
-    async with hostile_s3(an_object(body), tls=context) as s3:
+    async with hostile_s3(object_reply(body), tls=context) as s3:
         async with store_at(f"https://localhost:{s3.port}") as store:
             with pytest.raises(Unreachable, match="certificate verify failed"):
                 await store.open("a", ANY)
         monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate / "cert.pem"))
         async with store_at(f"https://localhost:{s3.port}") as store:
-            assert await body_of(store, "a") == body
+            assert await read_object(store, "a") == body
         async with store_at(f"https://127.0.0.1:{s3.port}") as store:
             with pytest.raises(Unreachable, match="certificate"):
                 await store.open("a", ANY)

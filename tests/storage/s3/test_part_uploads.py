@@ -6,8 +6,8 @@ import asyncio
 import threading
 
 import pytest
-from scripted_s3 import an_error, reply, scripted_s3
-from stores import pieces, store_at
+from scripted_s3 import error_reply, reply, scripted_s3
+from stores import async_chunks, store_at
 
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.storage.errors import AccessDenied, ObjectExists, PreconditionFailed, UploadMissing
@@ -36,7 +36,7 @@ def lines(s3) -> list[str]:
 
 async def test_an_upload_begins_with_a_look_at_its_parts():
     """Without the permission to list them, the upload is taken back, since it could not be completed."""
-    with scripted_s3(BEGUN, listed(), BEGUN, an_error(403, "AccessDenied"), GONE) as s3:
+    with scripted_s3(BEGUN, listed(), BEGUN, error_reply(403, "AccessDenied"), GONE) as s3:
         async with store_at(s3.url) as store:
             assert await store.begin_upload("a", Write("text/x")) == "u"
             with pytest.raises(AccessDenied):
@@ -64,7 +64,7 @@ async def test_a_part_is_signed_over_its_content():
     """S3 checks that what it gets is what was read."""
     with scripted_s3(SENT) as s3:
         async with store_at(s3.url) as store:
-            await store.put_part("a", "u", IncomingPart(7, 200_000, pieces(bytes(100_000), bytes(100_000))))
+            await store.put_part("a", "u", IncomingPart(7, 200_000, async_chunks(bytes(100_000), bytes(100_000))))
     assert lines(s3) == ["PUT /bucket/a?uploadId=u&partNumber=7"]
     assert (s3.header(0, "Content-Length"), len(s3.header(0, "x-amz-content-sha256"))) == ("200000", 64)
 
@@ -73,14 +73,14 @@ async def test_a_part_is_signed_over_its_content():
     ("write", "answer", "condition", "error"),
     [
         (Write(), COMPLETED, None, None),
-        (Write(replace=False), an_error(412, "PreconditionFailed"), "*", ObjectExists),
+        (Write(replace=False), error_reply(412, "PreconditionFailed"), "*", ObjectExists),
         (
             Write(conditions=Conditions(if_none_match=("*",))),
-            an_error(412, "PreconditionFailed"),
+            error_reply(412, "PreconditionFailed"),
             "*",
             PreconditionFailed,
         ),
-        (Write(), an_error(404, "NoSuchUpload"), None, UploadMissing),
+        (Write(), error_reply(404, "NoSuchUpload"), None, UploadMissing),
     ],
 )
 async def test_s3_checks_the_condition_as_it_completes(write, answer, condition, error):
@@ -101,9 +101,9 @@ async def test_an_upload_that_nobody_waits_for_is_taken_back():
     with scripted_s3(type(BEGUN)(BEGUN.data, gate=gate), GONE) as s3:
         async with store_at(s3.url, read_timeout=20) as store:
             beginning = asyncio.ensure_future(store.begin_upload("a", Write()))
-            await s3.is_asked()
+            await s3.wait_for_requests()
             beginning.cancel()
             await asyncio.wait([beginning])
             gate.set()
-            await s3.is_asked()
+            await s3.wait_for_requests()
     assert lines(s3) == ["POST /bucket/a?uploads", "DELETE /bucket/a?uploadId=u"]

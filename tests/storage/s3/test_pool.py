@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hostile_s3 import hostile_s3, until
-from scripted_s3 import Reply, Then, an_object, ending, reply
+from hostile_s3 import hostile_s3, wait_until
+from scripted_s3 import Reply, Then, object_reply, reply, with_ending
 
 from tornado_proxy.storage.errors import Busy, StorageError, TimedOut, Unreachable
 from tornado_proxy.storage.s3.pool import Pool, PoolLimits
@@ -33,39 +33,41 @@ async def body_of(pool: Pool) -> bytes:
 
 async def test_a_connection_is_used_again():
     """Requests one after the other have one connection; at one time, one each."""
-    async with hostile_s3(an_object(b"x")) as s3:
+    async with hostile_s3(object_reply(b"x")) as s3:
         pool = pool_at(s3.port)
         for _ in range(5):
             assert await body_of(pool) == b"x"
-        one = s3.made
+        one = s3.connections_made
         await asyncio.gather(*[body_of(pool) for _ in range(5)])
         pool.close()
-    assert (one, s3.made) == (1, 5)
+    assert (one, s3.connections_made) == (1, 5)
 
 
 async def test_an_answer_that_is_not_read_gives_its_connection_back():
     """What has come whole is in memory: its connection is free, whether or not somebody reads it."""
-    async with hostile_s3(an_object(b"x")) as s3:
+    async with hostile_s3(object_reply(b"x")) as s3:
         pool = pool_at(s3.port)
         answers = [await pool.request(REQUEST) for _ in range(3)]
-        assert ([await answer.read() for answer in answers], s3.made) == ([b"x"] * 3, 1)
+        assert ([await answer.read() for answer in answers], s3.connections_made) == ([b"x"] * 3, 1)
         pool.close()
 
 
 async def test_an_answer_that_is_dropped_closes_its_connection():
     """A body that is not read to its end is not reused: what is left of it would be the next answer."""
-    async with hostile_s3(an_object(bytes(64 * MIB))) as s3:
+    async with hostile_s3(object_reply(bytes(64 * MIB))) as s3:
         pool = pool_at(s3.port)
         for _ in range(3):
             (await pool.request(REQUEST)).drop()
-        await until(lambda: not s3.open)
+        await wait_until(lambda: not s3.open_connections)
         pool.close()
-    assert s3.made == 3
+    assert s3.connections_made == 3
 
 
 async def test_what_s3_has_closed_meanwhile_is_replaced_unseen():
     """A pool full of connections that S3 has closed, or closes as soon as it is asked, costs no request."""
-    async with hostile_s3(lambda number: an_object(b"x") if number < 8 or number > 8 else Reply(b"", Then.RESET)) as s3:
+    async with hostile_s3(
+        lambda number: object_reply(b"x") if number < 8 or number > 8 else Reply(b"", Then.RESET)
+    ) as s3:
         pool = pool_at(s3.port)
         await asyncio.gather(*[body_of(pool) for _ in range(8)])
         assert await body_of(pool) == b"x"
@@ -86,12 +88,12 @@ async def test_a_new_connection_that_is_closed_is_an_error():
 
 async def test_half_closed_connections_are_not_used():
     """A connection whose end has come, together with the answer before, takes no request."""
-    async with hostile_s3(ending(an_object(b"x"), Then.CLOSE)) as s3:
+    async with hostile_s3(with_ending(object_reply(b"x"), Then.CLOSE)) as s3:
         pool = pool_at(s3.port)
         for _ in range(20):
             assert await body_of(pool) == b"x"
         pool.close()
-    assert (s3.made, len(s3.requests)) == (20, 20)
+    assert (s3.connections_made, len(s3.requests)) == (20, 20)
 
 
 # Limits
@@ -99,11 +101,11 @@ async def test_half_closed_connections_are_not_used():
 
 async def test_there_are_no_more_connections_than_the_limit():
     """Further requests wait their turn, in order, and get one."""
-    async with hostile_s3(an_object(b"x")) as s3:
+    async with hostile_s3(object_reply(b"x")) as s3:
         pool = pool_at(s3.port, connections=3)
         assert await asyncio.gather(*[body_of(pool) for _ in range(50)]) == [b"x"] * 50
         pool.close()
-    assert s3.made == 3
+    assert s3.connections_made == 3
 
 
 async def test_more_than_may_wait_are_refused():
@@ -111,7 +113,7 @@ async def test_more_than_may_wait_are_refused():
     async with hostile_s3(SILENT) as s3:
         pool = pool_at(s3.port, connections=1, waiting=2)
         waiting = [asyncio.ensure_future(body_of(pool)) for _ in range(3)]
-        await until(lambda: len(s3.requests) == 1)
+        await wait_until(lambda: len(s3.requests) == 1)
         with pytest.raises(Busy):
             await body_of(pool)
         for task in waiting:
@@ -125,7 +127,7 @@ async def test_who_goes_away_leaves_the_queue():
     async with hostile_s3(SILENT) as s3:
         pool = pool_at(s3.port, connections=1, waiting=1)
         first = asyncio.ensure_future(body_of(pool))
-        await until(lambda: len(s3.requests) == 1)
+        await wait_until(lambda: len(s3.requests) == 1)
         for _ in range(20):
             waiting = asyncio.ensure_future(body_of(pool))
             await asyncio.sleep(0)
@@ -139,7 +141,7 @@ async def test_who_goes_away_leaves_the_queue():
 
 async def test_who_waits_too_long_is_refused():
     """A queue that does not move is not waited in for ever."""
-    async with hostile_s3(ending(an_object(bytes(64 * MIB)), Then.SILENCE, after=4 * MIB)) as s3:
+    async with hostile_s3(with_ending(object_reply(bytes(64 * MIB)), Then.SILENCE, after=4 * MIB)) as s3:
         pool = pool_at(s3.port, connections=1, read_timeout=0.5)
         # Nobody reads on, so that S3 is not to blame and the connection stays.
         answer = await pool.request(REQUEST)
@@ -151,7 +153,7 @@ async def test_who_waits_too_long_is_refused():
 
 async def test_a_place_that_is_given_up_goes_to_the_next():
     """Whatever becomes of those in front, the last in the queue is served."""
-    async with hostile_s3(lambda number: Reply(b"", Then.CLOSE) if number % 2 else an_object(b"x")) as s3:
+    async with hostile_s3(lambda number: Reply(b"", Then.CLOSE) if number % 2 else object_reply(b"x")) as s3:
         pool = pool_at(s3.port, connections=2, waiting=1000)
         tasks = [asyncio.ensure_future(body_of(pool)) for _ in range(300)]
         for task in random.Random(5).sample(tasks, 100):
@@ -159,7 +161,7 @@ async def test_a_place_that_is_given_up_goes_to_the_next():
             task.cancel()
         results = await asyncio.gather(*tasks, return_exceptions=True)
         assert {type(result) for result in results} <= {bytes, Unreachable, asyncio.CancelledError}
-        s3.answer = lambda _: an_object(b"last")
+        s3.answer = lambda _: object_reply(b"last")
         assert await body_of(pool) == b"last"
         pool.close()
     assert repr(pool).endswith("0 busy, 0 idle>")
@@ -170,13 +172,13 @@ async def test_a_place_that_is_given_up_goes_to_the_next():
 
 async def test_silence_times_out_in_head_and_body():
     """An S3 that stands still, before, in or after the head, is given up after the longest silence."""
-    whole = an_object(bytes(1000))
+    whole = object_reply(bytes(1000))
     for after in (0, 10, len(whole.data) - 1000, len(whole.data) - 1):
-        async with hostile_s3(ending(whole, Then.SILENCE, after=after)) as s3:
+        async with hostile_s3(with_ending(whole, Then.SILENCE, after=after)) as s3:
             pool = pool_at(s3.port, read_timeout=0.1)
             with pytest.raises(TimedOut):
                 await body_of(pool)
-            await until(lambda: not s3.open)
+            await wait_until(lambda: not s3.open_connections)
             pool.close()
 
 
@@ -200,7 +202,7 @@ async def test_a_head_that_comes_slowly_times_out():
 
 async def test_a_slow_client_does_not_time_s3_out():
     """While a body waits for its reader, nothing is expected of S3."""
-    async with hostile_s3(an_object(bytes(8 * MIB))) as s3:
+    async with hostile_s3(object_reply(bytes(8 * MIB))) as s3:
         pool = pool_at(s3.port, read_timeout=0.5)
         answer = await pool.request(REQUEST)
         await asyncio.sleep(1.2)
@@ -228,7 +230,7 @@ async def test_a_port_that_does_not_answer_times_out():
 
 async def test_a_request_has_no_timer_of_its_own():
     """A thousand requests leave the loop with one timer: the sweep."""
-    async with hostile_s3(an_object(b"x")) as s3:
+    async with hostile_s3(object_reply(b"x")) as s3:
         pool = pool_at(s3.port)
         loop = asyncio.get_running_loop()
         await body_of(pool)
@@ -244,14 +246,14 @@ async def test_a_request_has_no_timer_of_its_own():
 
 async def test_a_closed_pool_lets_answers_end():
     """What is being received is received; nothing new is asked, and no connection stays."""
-    async with hostile_s3(an_object(bytes(MIB))) as s3:
+    async with hostile_s3(object_reply(bytes(MIB))) as s3:
         pool = pool_at(s3.port)
         answer = await pool.request(REQUEST)
         pool.close()
         with pytest.raises(Unreachable):
             await pool.request(REQUEST)
         assert len(await answer.read_all(MIB)) == MIB
-        await until(lambda: not s3.open)
+        await wait_until(lambda: not s3.open_connections)
 
 
 async def test_who_waits_when_the_pool_is_closed_is_let_go():
@@ -259,7 +261,7 @@ async def test_who_waits_when_the_pool_is_closed_is_let_go():
     async with hostile_s3(SILENT) as s3:
         pool = pool_at(s3.port, connections=1)
         tasks = [asyncio.ensure_future(body_of(pool)) for _ in range(2)]
-        await until(lambda: len(s3.requests) == 1)
+        await wait_until(lambda: len(s3.requests) == 1)
         pool.close()
         with pytest.raises(Unreachable):
             await tasks[1]
@@ -270,10 +272,10 @@ async def test_who_waits_when_the_pool_is_closed_is_let_go():
 async def test_nothing_is_left_of_thousands_of_faults():
     """Whatever S3 does, each request ends, and no connection, descriptor or waiting task is left over."""
     dice = random.Random(11)
-    whole = an_object(b"0123456789" * 50)
+    whole = object_reply(b"0123456789" * 50)
     faults = [
-        lambda: ending(whole, dice.choice([Then.CLOSE, Then.RESET]), after=dice.randrange(len(whole.data))),
-        lambda: Reply(dice.randbytes(50), dice.choice([Then.CLOSE, Then.GO_ON])),
+        lambda: with_ending(whole, dice.choice([Then.CLOSE, Then.RESET]), after=dice.randrange(len(whole.data))),
+        lambda: Reply(dice.randbytes(50), dice.choice([Then.CLOSE, Then.KEEP_OPEN])),
         lambda: replace(whole, data=whole.data + b"more"),
         lambda: reply(503),
         lambda: Reply(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\nContent-Length: 8\r\n\r\n"),
@@ -296,7 +298,7 @@ async def test_nothing_is_left_of_thousands_of_faults():
         before = descriptors()
         await asyncio.gather(*[ask(pool) for _ in range(50)])
         pool.close()
-        await until(lambda: not s3.open)
+        await wait_until(lambda: not s3.open_connections)
         assert descriptors() <= before
     assert len(results) == 4_000
     assert {len(result) for result in results if isinstance(result, bytes)} <= {500, 0, 3}
@@ -305,10 +307,10 @@ async def test_nothing_is_left_of_thousands_of_faults():
 
 async def test_other_pools_are_undisturbed():
     """A pool whose S3 hangs holds up no other."""
-    async with hostile_s3(SILENT) as bad, hostile_s3(an_object(b"x")) as good:
+    async with hostile_s3(SILENT) as bad, hostile_s3(object_reply(b"x")) as good:
         stuck, pool = pool_at(bad.port, connections=2), pool_at(good.port)
         tasks = [asyncio.ensure_future(body_of(stuck)) for _ in range(20)]
-        await until(lambda: len(bad.requests) == 2)
+        await wait_until(lambda: len(bad.requests) == 2)
         assert await asyncio.gather(*[body_of(pool) for _ in range(20)]) == [b"x"] * 20
         for task in tasks:
             task.cancel()

@@ -11,7 +11,7 @@ from botocore.auth import S3SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials, ReadOnlyCredentials
 from botocore.exceptions import CredentialRetrievalError
-from hostile_s3 import until
+from hostile_s3 import wait_until
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -151,7 +151,7 @@ async def test_a_pair_is_renewed_while_it_is_used(chain, clock):
     chain.gate.clear()
     assert [keys.at_hand().access_key for _ in range(3)] == ["key-1"] * 3
     chain.gate.set()
-    await until(lambda: keys.at_hand().access_key == "key-2")
+    await wait_until(lambda: keys.at_hand().access_key == "key-2")
     assert len(chain.asked) == 2
 
 
@@ -169,7 +169,7 @@ async def test_all_wait_for_one_answer(chain, clock):
     keys = KeyPairs(chain, clock)
     chain.gate.clear()
     tasks = [asyncio.ensure_future(keys.ask()) for _ in range(5)]
-    await until(lambda: bool(chain.asked))
+    await wait_until(lambda: bool(chain.asked))
     tasks[0].cancel()
     chain.gate.set()
     results = await asyncio.gather(*tasks[1:])
@@ -194,12 +194,12 @@ async def test_a_renewal_that_fails_leaves_the_pair(chain, clock, caplog):
     chain.fails = True
     with caplog.at_level(logging.WARNING):
         keys.at_hand()
-        await until(lambda: bool(caplog.records))
+        await wait_until(lambda: bool(caplog.records))
     assert "credentials could not be renewed" in caplog.text
     assert (keys.at_hand().access_key, len(chain.asked)) == ("key-1", 2)
     chain.fails = False
     clock.now += 6
-    await until(lambda: keys.at_hand().access_key == "key-3")
+    await wait_until(lambda: keys.at_hand().access_key == "key-3")
 
 
 async def test_a_pair_that_has_expired_is_asked_for_again(chain, clock):

@@ -15,8 +15,8 @@ from functools import partial
 
 import pytest
 from endless_s3 import endless_s3
-from scripted_s3 import Reply, Then, an_error, an_object, ending, reply, scripted_s3
-from stores import body_of, pieces, post, store_at
+from scripted_s3 import Reply, Then, error_reply, object_reply, reply, scripted_s3, with_ending
+from stores import async_chunks, post_form, read_object, store_at
 
 from tornado_proxy.routing.uploads import Properties
 from tornado_proxy.semantics.conditions import ByteRange, Conditions
@@ -45,8 +45,8 @@ OPERATIONS = {
     "open": lambda store: store.open("a", ANY),
     "head": lambda store: store.head("a", ANY),
     "list": lambda store: store.list("a/"),
-    "put": lambda store: store.put("a", pieces(b"x"), Write()),
-    "put in parts": lambda store: store.put("a", pieces(b"x" * 6 * MIB), Write()),
+    "put": lambda store: store.put("a", async_chunks(b"x"), Write()),
+    "put in parts": lambda store: store.put("a", async_chunks(b"x" * 6 * MIB), Write()),
     "remove": lambda store: store.remove("a"),
 }
 
@@ -82,7 +82,7 @@ async def test_an_s3_that_never_answers_times_out(read_at, operation):
 @pytest.mark.parametrize("operation", OPERATIONS)
 async def test_an_s3_that_hangs_up_is_unreachable(read_at, operation):
     """A connection that ends without an answer is an unreachable S3."""
-    with scripted_s3(ending(reply(200), Then.CLOSE, after=0)) as s3:
+    with scripted_s3(with_ending(reply(200), Then.CLOSE, after=0)) as s3:
         async with read_at(s3.url) as store:
             with pytest.raises(Unreachable):
                 await OPERATIONS[operation](store)
@@ -95,7 +95,7 @@ async def test_an_s3_that_hangs_up_is_unreachable(read_at, operation):
 )
 async def test_errors_of_s3_are_ours(read_at, operation, status, code, error):
     """Whatever is asked, S3's refusal is one of our errors."""
-    answer = reply(status) if operation == "head" else an_error(status, code)
+    answer = reply(status) if operation == "head" else error_reply(status, code)
     with scripted_s3(answer) as s3:
         async with read_at(s3.url) as store:
             with pytest.raises(error):
@@ -105,7 +105,7 @@ async def test_errors_of_s3_are_ours(read_at, operation, status, code, error):
 @pytest.mark.parametrize("operation", ["open", "list", "put", "put in parts", "remove"])
 async def test_a_missing_bucket_is_distinguished_from_a_missing_object(read_at, operation):
     """S3 says which of the two it is; only a HEAD cannot."""
-    with scripted_s3(an_error(404, "NoSuchBucket")) as s3:
+    with scripted_s3(error_reply(404, "NoSuchBucket")) as s3:
         async with read_at(s3.url) as store:
             with pytest.raises(BucketMissing):
                 await OPERATIONS[operation](store)
@@ -123,7 +123,7 @@ async def test_an_answer_that_is_no_s3s_is_an_error(read_at, answer):
 @pytest.mark.parametrize("operation", ["open", "head"])
 async def test_an_answer_without_a_length_is_an_error(read_at, operation):
     """An object whose size is not told cannot be served."""
-    with scripted_s3(ending(reply(200), Then.CLOSE, after=len("HTTP/1.1 200 Whatever\r\n"))) as s3:
+    with scripted_s3(with_ending(reply(200), Then.CLOSE, after=len("HTTP/1.1 200 Whatever\r\n"))) as s3:
         s3.replies[0] = replace(s3.replies[0], data=s3.replies[0].data + b"\r\n")
         async with read_at(s3.url) as store:
             with pytest.raises(UpstreamError):
@@ -133,7 +133,7 @@ async def test_an_answer_without_a_length_is_an_error(read_at, operation):
 @pytest.mark.parametrize("told", ["bytes */10", "nonsense", "bytes 0-9/*"])
 async def test_a_part_that_is_not_reported_is_an_error(read_at, told):
     """A part that does not say which bytes of how many it is cannot be served."""
-    with scripted_s3(replace(an_object(b"0123"), data=an_object(b"0123", Content_Range=told).data)) as s3:
+    with scripted_s3(replace(object_reply(b"0123"), data=object_reply(b"0123", Content_Range=told).data)) as s3:
         async with read_at(s3.url) as store:
             with pytest.raises(UpstreamError):
                 await store.open("a", ANY, ByteRange(0, 3))
@@ -215,14 +215,14 @@ async def test_more_bytes_than_the_part_has_are_an_error(read_at):
 
 async def test_a_busy_s3_is_asked_again(read_at):
     """As many attempts are made as the configuration says, one after the other."""
-    with scripted_s3(reply(503), reply(503), an_object(b"x")) as s3:
+    with scripted_s3(reply(503), reply(503), object_reply(b"x")) as s3:
         async with read_at(s3.url, max_attempts=3) as store:
-            assert await body_of(store, "a") == b"x"
+            assert await read_object(store, "a") == b"x"
 
 
 async def test_an_s3_that_misses_what_is_to_be_removed_is_obeyed(read_at):
     """An S3 that says 404 of a removed object, as some do, has removed it."""
-    with scripted_s3(an_error(404, "NoSuchKey")) as s3:
+    with scripted_s3(error_reply(404, "NoSuchKey")) as s3:
         async with read_at(s3.url) as store:
             await store.remove("a")
     assert s3.requests[0].startswith("DELETE /bucket/a ")
@@ -234,7 +234,7 @@ async def test_an_s3_that_misses_what_is_to_be_removed_is_obeyed(read_at):
 @pytest.mark.parametrize("then", [Then.CLOSE, Then.SILENCE])
 async def test_a_body_that_breaks_off_raises(read_at, then):
     """A body that ends before its length raises after what came, however it ends."""
-    with scripted_s3(ending(an_object(bytes(4 * CHUNK)), then, after=2 * CHUNK)) as s3:
+    with scripted_s3(with_ending(object_reply(bytes(4 * CHUNK)), then, after=2 * CHUNK)) as s3:
         async with read_at(s3.url, read_timeout=1.5 if then is Then.SILENCE else 20) as store:
             opened, got = await store.open("a", ANY), []
             with pytest.raises(TimedOut if then is Then.SILENCE else Unreachable):
@@ -246,7 +246,7 @@ async def test_a_body_that_breaks_off_raises(read_at, then):
 @pytest.mark.parametrize("then", [Then.CLOSE, Then.RESET, Then.SILENCE])
 async def test_a_body_that_breaks_off_early_fails_to_open(read_at, then):
     """A body that ends within its first chunk is an error before anything was promised to a client."""
-    with scripted_s3(ending(an_object(bytes(1000)), then, after=500)) as s3:
+    with scripted_s3(with_ending(object_reply(bytes(1000)), then, after=500)) as s3:
         async with read_at(s3.url, read_timeout=0.3 if then is Then.SILENCE else 20) as store:
             with pytest.raises(TimedOut if then is Then.SILENCE else Unreachable):
                 await store.open("a", ANY)
@@ -260,42 +260,46 @@ async def _read(opened, lengths):
 
 async def test_a_body_read_whole_gives_its_connection_back(read_at):
     """Requests one after the other use one connection."""
-    with scripted_s3(*[an_object(bytes(2 * CHUNK))] * 3, an_object(b"")) as s3:
+    with scripted_s3(*[object_reply(bytes(2 * CHUNK))] * 3, object_reply(b"")) as s3:
         async with read_at(s3.url) as store:
             for size in (2 * CHUNK, 2 * CHUNK, 2 * CHUNK, 0):
-                assert len(await body_of(store, "a")) == size
+                assert len(await read_object(store, "a")) == size
     assert len(s3.connections) == 1
 
 
 async def test_a_body_closed_early_drops_its_connection(read_at):
     """What a client does not want is not read to its end: the connection is closed at once."""
-    with scripted_s3(ending(an_object(bytes(8 * CHUNK)), Then.SILENCE, after=3 * CHUNK), an_object(b"x")) as s3:
+    with scripted_s3(
+        with_ending(object_reply(bytes(8 * CHUNK)), Then.SILENCE, after=3 * CHUNK), object_reply(b"x")
+    ) as s3:
         async with read_at(s3.url, read_timeout=20) as store:
             opened = await store.open("a", ANY)
             await anext(opened.chunks())
             await opened.close()
-            await s3.is_left()
-            assert await body_of(store, "a") == b"x"
+            await s3.wait_for_disconnect()
+            assert await read_object(store, "a") == b"x"
     assert len(s3.connections) == 2
 
 
 async def test_a_get_that_is_cancelled_drops_its_connection(read_at):
     """An answer that comes when nobody waits for it any more is let go of."""
     gate = threading.Event()
-    with scripted_s3(replace(ending(an_object(bytes(8 * CHUNK)), Then.SILENCE, after=3 * CHUNK), gate=gate)) as s3:
+    with scripted_s3(
+        replace(with_ending(object_reply(bytes(8 * CHUNK)), Then.SILENCE, after=3 * CHUNK), gate=gate)
+    ) as s3:
         async with read_at(s3.url, read_timeout=20) as store:
             opening = asyncio.ensure_future(store.open("a", ANY))
-            await s3.is_asked()
+            await s3.wait_for_requests()
             opening.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await opening
             gate.set()
-            await s3.is_left()
+            await s3.wait_for_disconnect()
 
 
 async def test_a_reader_that_is_cancelled_drops_its_connection(read_at):
     """A body whose reader goes away while it waits is closed, at once or by the thread that is reading it."""
-    with scripted_s3(ending(an_object(bytes(8 * CHUNK)), Then.SILENCE, after=2 * CHUNK)) as s3:
+    with scripted_s3(with_ending(object_reply(bytes(8 * CHUNK)), Then.SILENCE, after=2 * CHUNK)) as s3:
         async with read_at(s3.url, read_timeout=2) as store:
             opened, got = await store.open("a", ANY), []
             reading = asyncio.ensure_future(_read(opened, got))
@@ -304,7 +308,7 @@ async def test_a_reader_that_is_cancelled_drops_its_connection(read_at):
             with pytest.raises(asyncio.CancelledError):
                 await reading
             await opened.close()
-            await s3.is_left()
+            await s3.wait_for_disconnect()
 
 
 # Conditions
@@ -312,25 +316,25 @@ async def test_a_reader_that_is_cancelled_drops_its_connection(read_at):
 
 async def test_a_get_is_pinned_to_what_was_decided_on(read_at):
     """After a HEAD has decided, the GET asks for that very representation."""
-    with scripted_s3(an_object(b"", Content_Length="3"), an_object(b"abc")) as s3:
+    with scripted_s3(object_reply(b"", Content_Length="3"), object_reply(b"abc")) as s3:
         async with read_at(s3.url) as store:
-            assert await body_of(store, "a", NEWS) == b"abc"
+            assert await read_object(store, "a", NEWS) == b"abc"
     assert (s3.requests[0].split()[0], s3.requests[1].split()[0]) == ("HEAD", "GET")
     assert s3.header(1, "If-Match") == '"1"'
 
 
 async def test_an_object_that_changes_meanwhile_is_decided_on_again(read_at):
     """A GET that comes too late is decided anew, once."""
-    head, late = an_object(b"", Content_Length="3"), an_error(412, "PreconditionFailed")
-    with scripted_s3(head, late, an_object(b"", '"2"', Content_Length="3"), an_object(b"new", '"2"')) as s3:
+    head, late = object_reply(b"", Content_Length="3"), error_reply(412, "PreconditionFailed")
+    with scripted_s3(head, late, object_reply(b"", '"2"', Content_Length="3"), object_reply(b"new", '"2"')) as s3:
         async with read_at(s3.url) as store:
-            assert await body_of(store, "a", NEWS) == b"new"
+            assert await read_object(store, "a", NEWS) == b"new"
     assert s3.header(3, "If-Match") == '"2"'
 
 
 async def test_an_object_that_never_stays_is_busy(read_at):
     """An object that changes between every look and the GET is not looked at for ever."""
-    with scripted_s3(*[an_object(b"", Content_Length="3"), an_error(412, "PreconditionFailed")] * 2) as s3:
+    with scripted_s3(*[object_reply(b"", Content_Length="3"), error_reply(412, "PreconditionFailed")] * 2) as s3:
         async with read_at(s3.url) as store:
             with pytest.raises(Busy):
                 await store.open("a", NEWS)
@@ -338,7 +342,7 @@ async def test_an_object_that_never_stays_is_busy(read_at):
 
 async def test_an_if_match_is_left_to_s3(read_at):
     """One strong ETag costs one call: S3 decides."""
-    with scripted_s3(an_error(412, "PreconditionFailed")) as s3:
+    with scripted_s3(error_reply(412, "PreconditionFailed")) as s3:
         async with read_at(s3.url) as store:
             with pytest.raises(PreconditionFailed):
                 await store.open("a", Conditions(if_match=('"x"',)))
@@ -347,7 +351,9 @@ async def test_an_if_match_is_left_to_s3(read_at):
 
 async def test_if_range_costs_one_call_while_it_holds(read_at):
     """A download that is resumed asks for the part and the ETag at once."""
-    part = replace(an_object(b""), data=an_object(b"01", Content_Range="bytes 0-1/10").data.replace(b" 200 ", b" 206 "))
+    part = replace(
+        object_reply(b""), data=object_reply(b"01", Content_Range="bytes 0-1/10").data.replace(b" 200 ", b" 206 ")
+    )
     with scripted_s3(part) as s3:
         async with read_at(s3.url) as store:
             opened = await store.open("a", Conditions(if_range='"1"'), ByteRange(0, 1))
@@ -358,11 +364,11 @@ async def test_if_range_costs_one_call_while_it_holds(read_at):
 @pytest.mark.parametrize("etag", ['W/"1"', None])
 async def test_a_get_is_not_pinned_to_what_cannot_be_distinguished(read_at, etag):
     """Without a strong ETag there is nothing that the GET could ask for."""
-    head = an_object(b"", Content_Length="3") if etag is None else an_object(b"", etag, Content_Length="3")
+    head = object_reply(b"", Content_Length="3") if etag is None else object_reply(b"", etag, Content_Length="3")
     head = head if etag else replace(head, data=head.data.replace(b'ETag: "1"\r\n', b""))
-    with scripted_s3(head, an_object(b"abc")) as s3:
+    with scripted_s3(head, object_reply(b"abc")) as s3:
         async with read_at(s3.url) as store:
-            assert await body_of(store, "a", NEWS) == b"abc"
+            assert await read_object(store, "a", NEWS) == b"abc"
     assert s3.header(1, "If-Match") is None
 
 
@@ -389,7 +395,7 @@ async def test_a_directory_that_s3_lists_twice_is_listed_once(read_at):
 async def test_a_header_in_utf_8_is_read_as_such(read_at):
     """A file's name that another program stored in a header comes as it was meant."""
     disposition = 'attachment; filename="é日.txt"'
-    with scripted_s3(an_object(b"x", Content_Disposition=disposition)) as s3:
+    with scripted_s3(object_reply(b"x", Content_Disposition=disposition)) as s3:
         async with read_at(s3.url) as store:
             opened = await store.open("a", ANY)
             await opened.close()
@@ -412,7 +418,7 @@ async def test_checksums_are_reported_and_not_verified(bucket):
 async def test_a_wrong_checksum_is_the_clients_to_find(read_at):
     """A body that does not fit its checksum passes as it came."""
     wrong = b64encode(bytes(4)).decode()
-    answer = an_object(b"abc", x_amz_checksum_crc32=wrong, x_amz_checksum_type="FULL_OBJECT")
+    answer = object_reply(b"abc", x_amz_checksum_crc32=wrong, x_amz_checksum_type="FULL_OBJECT")
     with scripted_s3(answer) as s3:
         async with read_at(s3.url) as store:
             opened = await store.open("a", ANY)
@@ -434,8 +440,8 @@ async def _breaking_off():
     ("chunks", "write", "error"),
     [
         (_breaking_off, Write(), ConnectionResetError),
-        (lambda: pieces(b"n" * 6 * MIB, b"n" * 6 * MIB), Write(max_size=11 * MIB), TooLarge),
-        (lambda: pieces(b"n" * 6 * MIB), Write(conditions=Conditions(if_none_match=("*",))), PreconditionFailed),
+        (lambda: async_chunks(b"n" * 6 * MIB, b"n" * 6 * MIB), Write(max_size=11 * MIB), TooLarge),
+        (lambda: async_chunks(b"n" * 6 * MIB), Write(conditions=Conditions(if_none_match=("*",))), PreconditionFailed),
     ],
 )
 async def test_an_upload_that_fails_leaves_no_parts_behind(bucket, chunks, write, error):
@@ -444,7 +450,7 @@ async def test_an_upload_that_fails_leaves_no_parts_behind(bucket, chunks, write
     with pytest.raises(error):
         await bucket.store.put("a", chunks(), write)
     assert bucket.uploads() == []
-    assert await body_of(bucket.store, "a") == b"old"
+    assert await read_object(bucket.store, "a") == b"old"
 
 
 async def test_an_upload_that_is_cancelled_leaves_no_parts_behind(bucket):
@@ -467,7 +473,7 @@ async def test_an_upload_that_is_cancelled_leaves_no_parts_behind(bucket):
 
 async def test_a_large_upload_is_stored_in_parts(bucket):
     """What is larger than a part comes in parts, of which S3 keeps the count."""
-    stored = await bucket.store.put("a", pieces(b"n" * 12 * MIB), Write())
+    stored = await bucket.store.put("a", async_chunks(b"n" * 12 * MIB), Write())
     assert stored.etag.endswith('-3"')
     assert bucket.uploads() == []
 
@@ -504,7 +510,7 @@ async def test_a_slow_s3_slows_the_upload_down():
     with scripted_s3(begun, *[stored] * 4, completed) as s3:
         async with store_at(s3.url, read_timeout=20) as store:
             write = asyncio.ensure_future(store.put("a", chunks(), Write()))
-            await s3.is_asked(3)
+            await s3.wait_for_requests(3)
             for _ in range(50):
                 await asyncio.sleep(0)
             held = len(taken)
@@ -556,7 +562,7 @@ async def test_a_form_binds_all_that_it_says(bucket):
 async def test_a_form_stores_the_object(bucket):
     """Whoever has the form, until it expires."""
     form = await bucket.store.presign_upload("d/é.txt", Write("text/css", max_size=10), 60)
-    await asyncio.to_thread(post, form, b"abc")
+    await asyncio.to_thread(post_form, form, b"abc")
     opened = await bucket.store.open("d/é.txt", ANY)
     assert b"".join([chunk async for chunk in opened.chunks()]) == b"abc"
     await opened.close()

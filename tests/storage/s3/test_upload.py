@@ -6,11 +6,11 @@ import threading
 
 import pytest
 from endless_s3 import endless_s3
-from hostile_s3 import until
+from hostile_s3 import wait_until
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted_s3 import an_error, reply, scripted_s3
-from stores import pieces, store_at
+from scripted_s3 import error_reply, reply, scripted_s3
+from stores import async_chunks, store_at
 
 from tornado_proxy.storage.errors import TooLarge, UpstreamError
 from tornado_proxy.storage.s3 import upload
@@ -30,7 +30,7 @@ async def test_chunks_are_cut_and_joined():
     """Parts are complete but the last, whatever the sizes of the chunks."""
     found = [
         (part.number, content(part), part.is_last)
-        async for part in cut(pieces(b"abc", b"d", b"efghijk"), 4, None, UploadMemory(100))
+        async for part in cut(async_chunks(b"abc", b"d", b"efghijk"), 4, None, UploadMemory(100))
     ]
     assert found == [(1, b"abcd", False), (2, b"efgh", False), (3, b"ijk", True)]
 
@@ -39,13 +39,14 @@ async def test_chunks_are_cut_and_joined():
 async def test_an_empty_stream_is_one_empty_part(chunks):
     """There is always a last part."""
     assert [
-        (part.number, content(part), part.is_last) async for part in cut(pieces(*chunks), 4, None, UploadMemory(100))
+        (part.number, content(part), part.is_last)
+        async for part in cut(async_chunks(*chunks), 4, None, UploadMemory(100))
     ] == [(1, b"", True)]
 
 
 async def test_a_stream_of_one_size_is_one_part():
     """A part is not handed on before something follows it, so that what fits in one is one."""
-    assert [part.is_last async for part in cut(pieces(b"ab", b"cd", b""), 4, None, UploadMemory(100))] == [True]
+    assert [part.is_last async for part in cut(async_chunks(b"ab", b"cd", b""), 4, None, UploadMemory(100))] == [True]
 
 
 @given(st.lists(st.binary(max_size=20), max_size=10), st.integers(1, 9))
@@ -53,7 +54,7 @@ def test_parts_add_up_to_the_stream(chunks, size):
     """Whatever the chunks, the parts are the stream, of one size but the last, and numbered in order."""
 
     async def all_parts():
-        return [part async for part in cut(pieces(*chunks), size, None, UploadMemory(100))]
+        return [part async for part in cut(async_chunks(*chunks), size, None, UploadMemory(100))]
 
     found = _run(all_parts())
     assert b"".join(content(part) for part in found) == b"".join(chunks)
@@ -75,7 +76,7 @@ async def test_no_more_is_taken_than_may_be(size, fits):
     """One byte past the largest size raises, before a part with it is handed on."""
     taken = 0
     try:
-        async for part in cut(pieces(*[b"x"] * size), 4, 10, UploadMemory(100)):
+        async for part in cut(async_chunks(*[b"x"] * size), 4, 10, UploadMemory(100)):
             taken += len(part.body)
     except TooLarge:
         assert (taken, fits) == (8, False)
@@ -86,9 +87,9 @@ async def test_no_more_is_taken_than_may_be(size, fits):
 async def test_there_are_no_more_parts_than_s3_takes(monkeypatch):
     """A stream that would need more parts than S3 takes is too large."""
     monkeypatch.setattr(upload, "MOST_PARTS", 3)
-    assert len([part async for part in cut(pieces(b"x" * 12), 4, None, UploadMemory(100))]) == 3
+    assert len([part async for part in cut(async_chunks(b"x" * 12), 4, None, UploadMemory(100))]) == 3
     with pytest.raises(TooLarge, match="more than 3 parts"):
-        assert [part async for part in cut(pieces(b"x" * 13), 4, None, UploadMemory(100))]
+        assert [part async for part in cut(async_chunks(b"x" * 13), 4, None, UploadMemory(100))]
 
 
 def test_parts_of_the_first_gigabytes_are_of_one_size():
@@ -156,14 +157,14 @@ async def test_a_small_file_takes_no_shared_memory():
     """A few bytes do not wait for uploads that have all memory."""
     memory = UploadMemory(MIB)
     await memory.take(MIB)
-    found = [content(part) async for part in cut(pieces(bytes(60_000)), MIB, None, memory)]
+    found = [content(part) async for part in cut(async_chunks(bytes(60_000)), MIB, None, memory)]
     assert (found, memory.free) == ([bytes(60_000)], 0)
 
 
 async def test_a_large_part_takes_shared_memory_until_it_is_closed():
     """A part has memory of its own size from when it is more than small, and gives it back once."""
     memory = UploadMemory(4 * MIB)
-    parts = [part async for part in cut(pieces(bytes(100_000), bytes(2 * MIB)), MIB, None, memory)]
+    parts = [part async for part in cut(async_chunks(bytes(100_000), bytes(2 * MIB)), MIB, None, memory)]
     assert (len(parts), memory.free) == (3, MIB)
     assert sum(len(content(part)) for part in parts) == 100_000 + 2 * MIB
     for part in [*parts, *parts]:
@@ -237,7 +238,7 @@ async def test_what_was_sent_is_let_go_of():
             await upload.send(Part(1, await filled(bytes(100_000), memory), is_last=True))
             assert memory.free == MIB - 100_000
             await upload.complete({})
-            await until(lambda: memory.free == MIB)  # the thread that sent it ends a moment after its answer
+            await wait_until(lambda: memory.free == MIB)  # the thread that sent it ends a moment after its answer
 
 
 async def test_what_is_aborted_is_let_go_of():
@@ -248,7 +249,7 @@ async def test_what_is_aborted_is_let_go_of():
             upload = await begin(store)
             for number in (1, 2):
                 await upload.send(Part(number, await filled(bytes(100_000), memory), is_last=False))
-            await s3.is_asked(2)
+            await s3.wait_for_requests(2)
             aborting = asyncio.ensure_future(upload.abort())
             await asyncio.sleep(0)
             assert memory.free == MIB
@@ -258,7 +259,7 @@ async def test_what_is_aborted_is_let_go_of():
 
 async def test_a_part_that_fails_is_reported_at_the_end():
     """A part that S3 refuses keeps the upload from being completed."""
-    with scripted_s3(BEGUN, an_error(500, "InternalError")) as s3:
+    with scripted_s3(BEGUN, error_reply(500, "InternalError")) as s3:
         async with store_at(s3.url) as store:
             upload = await begin(store)
             await upload.send(Part(1, await filled(b"a"), is_last=True))
@@ -273,7 +274,7 @@ async def test_an_upload_is_aborted_after_its_parts_have_arrived():
         async with store_at(s3.url, read_timeout=20) as store:
             upload = await begin(store)
             await upload.send(Part(1, await filled(b"a"), is_last=True))
-            await s3.is_asked(2)
+            await s3.wait_for_requests(2)
             aborting = asyncio.ensure_future(upload.abort())
             await asyncio.sleep(0)
             assert len(s3.requests) == 2
@@ -294,7 +295,7 @@ async def test_an_abort_goes_on_though_its_caller_is_cancelled():
             with pytest.raises(asyncio.CancelledError):
                 await aborting
             gate.set()
-            await s3.is_asked(2)
+            await s3.wait_for_requests(2)
     assert lines(s3)[1] == "DELETE /bucket/a?uploadId=u"
 
 
@@ -304,23 +305,23 @@ async def test_an_upload_that_was_begun_for_nobody_is_aborted():
     with scripted_s3(type(BEGUN)(BEGUN.data, gate=gate), GONE) as s3:
         async with store_at(s3.url, read_timeout=20) as store:
             beginning = asyncio.ensure_future(begin(store))
-            await s3.is_asked()
+            await s3.wait_for_requests()
             beginning.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await beginning
             gate.set()
-            await s3.is_asked()
+            await s3.wait_for_requests()
     assert lines(s3)[1] == "DELETE /bucket/a?uploadId=u"
 
 
 async def test_an_upload_is_aborted_once_it_is_known_whether_it_was_completed():
     """An abort waits for the end of a completion that nobody waits for any more."""
     gate = threading.Event()
-    with scripted_s3(BEGUN, type(COMPLETED)(COMPLETED.data, gate=gate), an_error(404, "NoSuchUpload")) as s3:
+    with scripted_s3(BEGUN, type(COMPLETED)(COMPLETED.data, gate=gate), error_reply(404, "NoSuchUpload")) as s3:
         async with store_at(s3.url, read_timeout=20) as store:
             upload = await begin(store)
             completing = asyncio.ensure_future(upload.complete({}))
-            await s3.is_asked(2)
+            await s3.wait_for_requests(2)
             completing.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await completing
@@ -331,7 +332,7 @@ async def test_an_upload_is_aborted_once_it_is_known_whether_it_was_completed():
 
 async def test_an_abort_that_fails_is_logged(caplog):
     """What could not be taken back is said where an operator reads it; whoever asked for it cannot help it."""
-    with scripted_s3(BEGUN, an_error(500, "InternalError")) as s3, caplog.at_level(logging.WARNING):
+    with scripted_s3(BEGUN, error_reply(500, "InternalError")) as s3, caplog.at_level(logging.WARNING):
         async with store_at(s3.url) as store:
             await (await begin(store)).abort()
     assert [record.getMessage().partition(" (")[0] for record in caplog.records] == [
@@ -361,7 +362,7 @@ async def test_an_upload_needs_memory_for_one_part_only():
     """A part that S3 has makes room for the next, though the upload waits for room and not for the part."""
     with endless_s3() as (url, traffic):
         async with store_at(url, upload_memory=5 * MIB, read_timeout=20) as store:
-            both = [store.put(name, pieces(*[bytes(MIB)] * 12), Write()) for name in "ab"]
+            both = [store.put(name, async_chunks(*[bytes(MIB)] * 12), Write()) for name in "ab"]
             async with asyncio.timeout(20):
                 await asyncio.gather(*both)
     assert (traffic.parts, traffic.completed) == (6, 2)

@@ -2,7 +2,7 @@ import re
 from pathlib import Path
 
 import pytest
-from go_programs import written
+from go_programs import rendered
 
 from tornado_proxy.templates.golang.parser import DEEPEST, MOST_TEMPLATES
 from tornado_proxy.templates.golang.sprig.regex import LONGEST
@@ -65,4 +65,4 @@ def test_the_limits_are_those_of_the_product():
 @pytest.mark.parametrize(("template", "result"), _rows(_section("Syntax")))
 def test_examples_write_what_they_say(template, result):
     """Each row of the table is run."""
-    assert written(template.strip("`")) == result.strip("`")
+    assert rendered(template.strip("`")) == result.strip("`")

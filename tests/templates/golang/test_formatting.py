@@ -1,7 +1,7 @@
 import math
 
 import pytest
-from go_programs import budget, failure, written
+from go_programs import budget, failure, rendered
 
 from tornado_proxy.templates.golang.formatting import Printer, printed, shown
 from tornado_proxy.templates.golang.sprig.dates import GoDuration, Month
@@ -167,7 +167,7 @@ def test_functions_of_the_interface_kind_show_nil():
 def test_what_an_action_cannot_write_fails():
     """The message names the type of the value."""
     assert failure('{{printf "%d" (semver "1.2.3")}}').startswith("a `*semver.Version` cannot be written as a whole")
-    assert written('{{semver "1.2.3"}}') == "1.2.3"
+    assert rendered('{{semver "1.2.3"}}') == "1.2.3"
 
 
 def _laid_out(method, *arguments, **flags):

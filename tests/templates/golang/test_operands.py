@@ -1,5 +1,5 @@
 import pytest
-from go_programs import GO, HELM, budget, failure, mistake, program, written
+from go_programs import GO, HELM, budget, failure, mistake, program, rendered
 
 from tornado_proxy.templates.golang.operands import Run
 from tornado_proxy.templates.golang.program import Program
@@ -47,7 +47,7 @@ def test_a_template_has_its_own_variables():
 )
 def test_the_variable_declared_last_is_the_one(text, result):
     """It hides another of its name until its body ends."""
-    assert written(text) == result
+    assert rendered(text) == result
 
 
 def test_what_a_template_writes_can_be_a_value():
@@ -71,7 +71,7 @@ def test_what_a_template_writes_can_be_a_value():
 )
 def test_and_and_or_give_the_argument_that_decides(call, result):
     """The result is that argument, not a bool."""
-    assert written(f"{{{{ {call} }}}}", None, GO) == result
+    assert rendered(f"{{{{ {call} }}}}", None, GO) == result
 
 
 def test_what_need_not_be_evaluated_is_not():
@@ -84,13 +84,13 @@ def test_what_need_not_be_evaluated_is_not():
 def test_a_variable_that_is_not_declared_hides_no_outer_one():
     """A round of a loop that does not evaluate a declaration reads the variable outside the loop."""
     text = '{{$x := "o"}}{{range .}}{{$y := and . ($x := 1)}}{{$x}}{{end}}{{$x}}'
-    assert written(text, [True, False, True], GO) == "1o1o"
-    assert written('{{$x := "o"}}{{$y := and . (or $x ($x := 1))}}{{$x}}', True, GO) == "o"
+    assert rendered(text, [True, False, True], GO) == "1o1o"
+    assert rendered('{{$x := "o"}}{{$y := and . (or $x ($x := 1))}}{{$x}}', True, GO) == "o"
 
 
 def test_a_template_can_be_a_value():
     """With its own variables, and its dot."""
-    assert written('{{$x := 1}}{{include "a" 5 | repeat 2}}{{$x}}{{define "a"}}{{$x := .}}{{$x}}{{end}}') == "551"
+    assert rendered('{{$x := 1}}{{include "a" 5 | repeat 2}}{{$x}}{{define "a"}}{{$x := .}}{{$x}}{{end}}') == "551"
 
 
 DATA = {"S": "str", "I": 3, "L": [1, None, {"k": "v"}], "M": {"a": 1, "n": None, "m": {"x": "y"}}, "N": None}
@@ -123,7 +123,7 @@ DATA = {"S": "str", "I": 3, "L": [1, None, {"k": "v"}], "M": {"a": 1, "n": None,
 )
 def test_values_are_found_along_fields_variables_and_pipelines(text, result):
     """What is missing is not a value; what is nil is none either, once a pipeline has it."""
-    assert written(text, DATA) == result
+    assert rendered(text, DATA) == result
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_what_is_sure_to_fail_is_known_before(text, message, place):
 
 def test_what_is_sure_to_fail_but_not_reached_is_no_failure():
     """Like Go, a run fails only where it evaluates."""
-    assert written("{{if false}}{{upper 1}}{{end}}ok") == "ok"
+    assert rendered("{{if false}}{{upper 1}}{{end}}ok") == "ok"
 
 
 @pytest.mark.parametrize(
@@ -198,18 +198,18 @@ def test_what_is_sure_to_fail_but_not_reached_is_no_failure():
 )
 def test_and_and_or_stop_where_the_answer_is_known(text, result):
     """They give the argument that decided; the piped value comes last."""
-    assert written(text) == result
+    assert rendered(text) == result
 
 
 def test_a_method_s_arguments_are_compiled_once_for_each_method():
     """A literal is what that method's parameter makes of it."""
     text = '{{range list (toDate "2006" "2001") (toDate "2006" "2002")}}{{.Format "06"}} {{end}}'
-    assert written(text) == "01 02 "
+    assert rendered(text) == "01 02 "
 
 
 def test_go_s_own_functions_need_no_sprig():
     """The vocabulary decides which functions exist."""
-    assert written("{{slice .S 1 2}}", DATA, GO) == "t"
+    assert rendered("{{slice .S 1 2}}", DATA, GO) == "t"
 
 
 @pytest.mark.parametrize(

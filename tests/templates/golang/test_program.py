@@ -1,5 +1,5 @@
 import pytest
-from go_programs import GO, HELM, budget, failure, written
+from go_programs import GO, HELM, budget, failure, rendered
 
 from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.values import Map
@@ -31,7 +31,7 @@ DATA = {
 )
 def test_branches_choose_by_truth(text, result):
     """Variables end with the body that declares them; `with` sets dot where it is true."""
-    assert written(text, DATA) == result
+    assert rendered(text, DATA) == result
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_branches_choose_by_truth(text, result):
 )
 def test_ranges_visit_lists_maps_and_numbers(text, result):
     """Maps in the order of their keys; a `break` in an `else` ends that range, a `continue` the one around it."""
-    assert written(text, DATA) == result
+    assert rendered(text, DATA) == result
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_what_cannot_be_visited_fails(text, message):
 )
 def test_templates_are_called_by_name(text, result):
     """What they are handed is their dot and their `$`."""
-    assert written(text, DATA) == result
+    assert rendered(text, DATA) == result
 
 
 def test_a_program_runs_any_number_of_times():
@@ -103,7 +103,7 @@ def test_a_program_runs_any_number_of_times():
 
 def test_data_that_is_nil_is_no_value():
     """Nil data are written like a missing value."""
-    assert written("{{.}}{{.x}}", None) == "<no value><no value>"
+    assert rendered("{{.}}{{.x}}", None) == "<no value><no value>"
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_data_that_is_nil_is_no_value():
 )
 def test_what_a_template_writes_can_be_a_value(text, result):
     """One that is defined, or one made of a text."""
-    assert written(text, {"x": "v", "t": "{{.x}}"}) == result
+    assert rendered(text, {"x": "v", "t": "{{.x}}"}) == result
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 import pytest
-from go_programs import GO, HELM, budget, failure, written
+from go_programs import GO, HELM, budget, failure, rendered
 
 from tornado_proxy.templates.golang.standard import STANDARD, sprintf
 from tornado_proxy.templates.golang.urls import query_escape
@@ -173,7 +173,7 @@ DATA = {"L": [1, [2, 3]], "M": {"a": {"b": 5}}, "S": "aé", "N": None, "E": {}}
 )
 def test_go_s_functions_answer_as_in_go(text, result):
     """On lists, maps, strings and what is missing."""
-    assert written(text, DATA) == result
+    assert rendered(text, DATA) == result
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_go_s_functions_answer_as_in_go(text, result):
 )
 def test_slices_are_of_bytes_and_elements(text, result):
     """A third index is checked, and limits nothing that a template sees."""
-    assert written(text, DATA, GO) == result
+    assert rendered(text, DATA, GO) == result
 
 
 @pytest.mark.parametrize(
@@ -288,4 +288,4 @@ def test_what_is_wrong_with_a_format_shows_in_the_text(format, values, text):
 
 def test_flags_do_not_reach_the_next_verb():
     """Each verb begins without flags."""
-    assert written('{{printf "%+05d|%d" 1 2}}') == "+0001|2"
+    assert rendered('{{printf "%+05d|%d" 1 2}}') == "+0001|2"

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from conversions import made, target
+from conversions import converted, converted_target
 
 from tornado_proxy.config.actions import SystemMetadata, Webhook
 from tornado_proxy.lang.diagnostic import SourceFile
@@ -10,7 +10,7 @@ from tornado_proxy.tools.convert.options import OptionOutcome, together
 
 
 def _action(text, name):
-    return target(f"actions: {text}").document["targets"]["site"]["actions"][name]
+    return converted_target(f"actions: {text}").document["targets"]["site"]["actions"][name]
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def _action(text, name):
 )
 def test_only_what_is_enabled_is_answered(text, methods):
     """Actions that are not named are off, as in s3-proxy."""
-    (site,) = target(f"actions: {text}").settings.targets
+    (site,) = converted_target(f"actions: {text}").settings.targets
     assert site.actions.methods == methods
 
 
@@ -50,7 +50,7 @@ def test_the_configuration_of_get_is_carried_over():
 )
 def test_what_is_answered_otherwise_is_reported(option, message):
     """The option is converted, and the report names the difference."""
-    done = target(f"actions: {{GET: {{enabled: true, config: {{{option}}}}}}}")
+    done = converted_target(f"actions: {{GET: {{enabled: true, config: {{{option}}}}}}}")
     assert done.messages(OptionOutcome.CHANGED)[0].startswith(message)
     assert done.document["targets"]["site"]["actions"]["GET"]["config"] == {option.partition(":")[0]: True}
 
@@ -66,14 +66,14 @@ def test_what_is_answered_otherwise_is_reported(option, message):
 )
 def test_what_cannot_be_here_is_left_out(option, message):
     """The default applies instead."""
-    done = target(f"actions: {{GET: {{enabled: true, config: {{{option}}}}}}}")
+    done = converted_target(f"actions: {{GET: {{enabled: true, config: {{{option}}}}}}}")
     assert done.messages(OptionOutcome.LEFT_OUT)[0].startswith(message)
 
 
 @pytest.mark.parametrize("config", ["", ", config: ", ", config: {}", ", config: {metadata: {}}"])
 def test_uploads_replace_files_where_s3_proxy_lets_them(config):
     """s3-proxy's code checks whether a file exists only if PUT has a `config`."""
-    done = target(f"actions: {{PUT: {{enabled: true{config}}}}}")
+    done = converted_target(f"actions: {{PUT: {{enabled: true{config}}}}}")
     assert done.settings.targets[0].actions.put.allow_override
     assert done.messages(OptionOutcome.CHANGED)[-1].startswith("files may be replaced, as s3-proxy's code allows")
 
@@ -81,15 +81,17 @@ def test_uploads_replace_files_where_s3_proxy_lets_them(config):
 @pytest.mark.parametrize(("config", "allowed"), [("{metadata: {a: b}}", False), ("{allowOverride: true}", True)])
 def test_with_a_configuration_uploads_replace_what_it_says(config, allowed):
     """With a `config`, s3-proxy's code and documentation agree."""
-    done = target(f"actions: {{PUT: {{enabled: true, config: {config}}}}}")
+    done = converted_target(f"actions: {{PUT: {{enabled: true, config: {config}}}}}")
     assert done.settings.targets[0].actions.put.allow_override is allowed
     assert not any("replaced" in each for each in done.messages(OptionOutcome.CHANGED))
 
 
 def test_what_is_different_for_uploads_is_reported_where_they_are_enabled():
     """The report names the path of uploads, and attachments."""
-    assert target("actions: {GET: {enabled: true}, PUT: {enabled: false}}").messages(OptionOutcome.CHANGED) == []
-    slash, attachment = target("actions: {PUT: {enabled: true, config: {allowOverride: true}}}").messages(
+    assert (
+        converted_target("actions: {GET: {enabled: true}, PUT: {enabled: false}}").messages(OptionOutcome.CHANGED) == []
+    )
+    slash, attachment = converted_target("actions: {PUT: {enabled: true, config: {allowOverride: true}}}").messages(
         OptionOutcome.CHANGED
     )
     assert slash.startswith("the path of an upload has to end in `/`")
@@ -97,7 +99,7 @@ def test_what_is_different_for_uploads_is_reported_where_they_are_enabled():
 
 
 def _put(config):
-    return target(f"actions: {{PUT: {{enabled: true, config: {config}}}}}")
+    return converted_target(f"actions: {{PUT: {{enabled: true, config: {config}}}}}")
 
 
 def test_properties_of_uploads_are_carried_over():
@@ -129,7 +131,7 @@ def test_webhooks_are_carried_over(action):
     """Each action has webhooks of its own."""
     hook = "{method: PUT, url: 'http://hooks.example/x', headers: {h1: v1}, secretHeaders: {authorization: {env: TOKEN}}, retryCount: 2, defaultWaitTime: 1s, maxWaitTime: 1m30s}"
     config = f"{{allowOverride: true, webhooks: [{hook}]}}" if action == "PUT" else f"{{webhooks: [{hook}]}}"
-    done = target(f"actions: {{{action}: {{enabled: true, config: {config}}}}}")
+    done = converted_target(f"actions: {{{action}: {{enabled: true, config: {config}}}}}")
     (found,) = getattr(done.settings.targets[0].actions, action.lower()).webhooks
     assert (found.method, found.url, found.headers) == ("PUT", "http://hooks.example/x", (("h1", "v1"),))
     assert [name for name, _ in found.secret_headers] == ["authorization"]
@@ -139,7 +141,7 @@ def test_webhooks_are_carried_over(action):
 
 def test_waits_have_the_defaults_of_s3_proxy():
     """The waits are 100 ms, and at most two seconds."""
-    done = target("actions: {GET: {enabled: true, config: {webhooks: [{method: POST, url: 'http://x/'}]}}}")
+    done = converted_target("actions: {GET: {enabled: true, config: {webhooks: [{method: POST, url: 'http://x/'}]}}}")
     assert done.settings.targets[0].actions.get.webhooks == (Webhook("http://x/"),)
 
 
@@ -150,7 +152,7 @@ LOST = (OptionOutcome.LEFT_OUT, OptionOutcome.CLOSED)
 def test_pages_for_all_targets():
     """Options have the same names; an upload is answered with 204, as by s3-proxy."""
     text = "templates: {folderList: {path: list.tpl, headers: {A: b}, status: 404}, put: {path: p.tpl}}"
-    found = made(TARGETS + text)
+    found = converted(TARGETS + text)
     assert found.document["templates"] == {
         "folderList": {"path": "list.tpl", "headers": {"a": "b"}, "status": "404"},
         "put": {"path": "p.tpl", "status": "204"},
@@ -164,7 +166,7 @@ def test_pages_of_a_target():
     """Templates and helpers may be files or objects in the bucket."""
     text = "templates:\n  helpers: [{path: templates/_helpers.tpl}, {path: h, inBucket: true}]\n"
     text += "  notFoundError: {path: t, inBucket: true, status: '404'}\n"
-    found = target(text)
+    found = converted_target(text)
     assert found.document["targets"]["site"]["templates"] == {
         "helpers": [{"path": "h", "inBucket": True}],
         "notFoundError": {"path": "t", "inBucket": True, "status": "404"},
@@ -192,6 +194,8 @@ def test_a_template_that_does_not_compile_is_reported():
 
 def test_headers_of_files():
     """Headers that the server sets itself are left out."""
-    found = target("actions: {GET: {enabled: true, config: {streamedFileHeaders: {A: b, Content-Length: '1'}}}}")
+    found = converted_target(
+        "actions: {GET: {enabled: true, config: {streamedFileHeaders: {A: b, Content-Length: '1'}}}}"
+    )
     assert found.document["targets"]["site"]["actions"]["GET"]["config"] == {"streamedFileHeaders": {"a": "b"}}
     assert found.subjects(OptionOutcome.LEFT_OUT) == ["targets.site.actions.GET.config.streamedFileHeaders"]

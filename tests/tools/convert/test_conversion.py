@@ -4,7 +4,7 @@ import stat
 
 import pytest
 import yaml
-from conversions import made, target
+from conversions import converted, converted_target
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,14 +31,14 @@ MINIMAL = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
 
 def test_a_small_configuration_is_carried_over_whole():
     """If nothing differs, there is nothing to review."""
-    done = made(MINIMAL)
+    done = converted(MINIMAL)
     assert done.report.complete
     assert done.messages() == ["as `targets.site.mount`", "as `targets.site.bucket`"]
 
 
 def test_defaults_that_differ_are_written_out():
     """Defaults of s3-proxy that differ from ours are written: the address, the log, HEAD."""
-    assert made(MINIMAL).document == {
+    assert converted(MINIMAL).document == {
         "server": {
             "listenAddr": "",
             "port": 8080,
@@ -66,7 +66,7 @@ def test_defaults_that_differ_are_written_out():
 def test_rule_files_are_named_one_by_one():
     """Files of an earlier conversion are not loaded."""
     rules = "keyRewriteList: [{source: ^a$, target: b}]"
-    done = made(
+    done = converted(
         f"targets: {{'A b': {{mount: {{path: [/1/]}}, bucket: {{name: one}}, {rules}}},"
         f" 'a/b': {{mount: {{path: [/2/]}}, bucket: {{name: two}}, {rules}}}}}"
     )
@@ -76,7 +76,7 @@ def test_rule_files_are_named_one_by_one():
 
 def test_what_nobody_knows_is_reported_with_its_place():
     """An unknown option is reported with its name, file and line."""
-    done = made(f"{MINIMAL}surprise: 1\n")
+    done = converted(f"{MINIMAL}surprise: 1\n")
     (remark,) = done.report.of(OptionOutcome.LEFT_OUT)
     assert (remark.subject, where(remark.place)) == ("surprise", "0.yaml:2")
     assert remark.message == "this is not a known option of s3-proxy"
@@ -94,7 +94,7 @@ def test_what_nobody_knows_is_reported_with_its_place():
 )
 def test_what_has_no_equal_is_reported_with_the_reason(option, reason):
     """The report says why an option has no equivalent."""
-    done = made(f"{MINIMAL}{option}\n")
+    done = converted(f"{MINIMAL}{option}\n")
     assert done.messages(OptionOutcome.LEFT_OUT) == [reason]
 
 
@@ -107,7 +107,7 @@ def test_what_has_no_equal_is_reported_with_the_reason(option, reason):
 )
 def test_what_is_done_otherwise_is_reported_as_a_change(option, reason):
     """The report says what is done instead."""
-    done = made(f"{MINIMAL}{option}\n")
+    done = converted(f"{MINIMAL}{option}\n")
     assert done.messages(OptionOutcome.LEFT_OUT) == []
     assert reason in done.messages(OptionOutcome.CHANGED)
 
@@ -120,7 +120,7 @@ def test_what_is_done_otherwise_is_reported_as_a_change(option, reason):
 )
 def test_what_a_target_loses_stands_above_it(option, reason):
     """Comments in the configuration point out what to review."""
-    done = target(option)
+    done = converted_target(option)
     assert reason in done.messages(OptionOutcome.LEFT_OUT)
     assert f": {reason}\n  site:" in done.files["tornado-proxy.yaml"]
 
@@ -128,7 +128,7 @@ def test_what_a_target_loses_stands_above_it(option, reason):
 @pytest.mark.parametrize("text", ["log: {level: info}", "targets: {site: {bucket: {name: b}}}"])
 def test_a_configuration_without_targets_starts(text):
     """s3-proxy starts without a target, too; a target that is left out is reported."""
-    assert made(text).settings.targets == ()
+    assert converted(text).settings.targets == ()
 
 
 def test_the_page_of_all_targets_is_carried_over():
@@ -136,17 +136,17 @@ def test_the_page_of_all_targets_is_carried_over():
     providers = "authProviders: {basic: {staff: {realm: r}}}\n"
     page = "listTargets: {enabled: true, mount: {path: [/list/]}, resource: {path: /list/, %s}}\n"
     demand = "provider: staff, basic: {credentials: [{user: ann, password: {env: PW}}]}"
-    found = made(providers + page % demand).settings.list_targets
+    found = converted(providers + page % demand).settings.list_targets
     assert (found.enabled, found.mount.paths, found.resource.provider) == (True, ("/list/",), "staff")
-    closed = made(providers + page % "provider: staff, basic: {credentials: []}")
+    closed = converted(providers + page % "provider: staff, basic: {credentials: []}")
     assert closed.report.of(OptionOutcome.CLOSED)
     assert closed.settings.list_targets.resource.path == "/closed-until-reviewed"
-    assert made("listTargets: {enabled: false, mount: {path: [/]}}").settings.list_targets is None
+    assert converted("listTargets: {enabled: false, mount: {path: [/]}}").settings.list_targets is None
 
 
 def test_a_page_of_all_targets_with_an_impossible_mount_is_left_out():
     """The report says why."""
-    done = made("listTargets: {enabled: true, mount: {path: ['/{user}/']}}")
+    done = converted("listTargets: {enabled: true, mount: {path: ['/{user}/']}}")
     assert done.settings.list_targets is None
     (message,) = done.messages(OptionOutcome.LEFT_OUT)
     assert message.startswith("the page of all targets is left out: the mount path `/{user}/` is a pattern")
@@ -163,7 +163,7 @@ def test_a_page_of_all_targets_with_an_impossible_mount_is_left_out():
 )
 def test_an_option_that_is_off_is_not_lost(text):
     """Options that are off need no remark."""
-    assert made(text).messages(OptionOutcome.LEFT_OUT, OptionOutcome.CHANGED) == []
+    assert converted(text).messages(OptionOutcome.LEFT_OUT, OptionOutcome.CHANGED) == []
 
 
 # PyYAML folds what Unicode takes for a line break: NEL, LS and PS.
@@ -226,7 +226,7 @@ def test_a_listener_is_on_one_line():
     text += (
         "server: {listenAddr: 127.0.0.1, cors: {enabled: true, allowOrigins: [https://a.example, https://b.example]}}"
     )
-    lines = made(text).files[CONFIGURATION].splitlines()
+    lines = converted(text).files[CONFIGURATION].splitlines()
     assert [
         line for line in lines if line.startswith("server: {listenAddr: 127.0.0.1, port: 8080, ") and line.endswith("}")
     ]
@@ -235,7 +235,7 @@ def test_a_listener_is_on_one_line():
 
 def test_remarks_are_in_the_order_of_files_and_lines():
     """Remarks on one line are in the order in which they were made."""
-    done = made("surprise: 1\nanother: 2", "third: 3")
+    done = converted("surprise: 1\nanother: 2", "third: 3")
     assert [where(each.place) for each in done.report.of(OptionOutcome.LEFT_OUT)] == [
         "0.yaml:1",
         "0.yaml:2",
@@ -308,9 +308,9 @@ def test_programs_get_every_remark():
 
 def test_the_reading_is_reported_that_was_taken():
     """Every report says how the keys were read."""
-    documented = target("", keys_as=KeysAs.DOCUMENTED).report
+    documented = converted_target("", keys_as=KeysAs.DOCUMENTED).report
     assert READINGS[KeysAs.DOCUMENTED] in to_markdown(documented)
-    assert made("targets: {a: {mount: {path: [/]}, bucket: {name: b}}}").report.keys_as is KeysAs.ACTUAL
+    assert converted("targets: {a: {mount: {path: [/]}, bucket: {name: b}}}").report.keys_as is KeysAs.ACTUAL
 
 
 @pytest.mark.parametrize(
@@ -326,7 +326,7 @@ def test_the_reading_is_reported_that_was_taken():
 )
 def test_an_admin_listener_open_on_every_interface_is_noted(option, is_open):
     """Every form of the report has the note; the conversion is still complete."""
-    report = made(f"{MINIMAL}{option}\n").report
+    report = converted(f"{MINIMAL}{option}\n").report
     forms = to_markdown(report), to_text(report, []), "\n".join(to_json(report, [])["notes"])
     assert [OPEN_ADMIN in form for form in forms] == [is_open] * 3
     assert report.complete

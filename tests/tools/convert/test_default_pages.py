@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime
 
 import pytest
-from conversions import made
+from conversions import converted
 
 from tornado_proxy.pages.custom import (
     DeleteData,
@@ -82,7 +82,7 @@ def test_uploads_and_removals():
 def test_a_default_template_without_its_file_is_written():
     """The image of s3-proxy has these files, so that a configuration may name them without having them."""
     text = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
-    done = made(text + "templates: {folderList: {path: templates/folder-list.tpl}}")
+    done = converted(text + "templates: {folderList: {path: templates/folder-list.tpl}}")
     assert done.files["templates/folder-list.tpl"] == default_page("templates/folder-list.tpl")
     assert done.messages(OptionOutcome.CHANGED, OptionOutcome.LEFT_OUT) == []
 

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conversions import made
+from conversions import converted
 
 from tornado_proxy.tools.convert.options import OptionOutcome
 from tornado_proxy.tools.convert.resources import CLOSED
@@ -18,7 +18,7 @@ def test_a_rule_of_the_table_becomes_what_it_says(row):
     """Each row holds for the prefix that the page names."""
     source, target, here, there, left_out = row
     entry = f"{{source: '{source}', target: '{target}'}}"
-    done = made(
+    done = converted(
         f"targets: {{site: {{mount: {{path: [/]}}, bucket: {{name: b-1, prefix: public}}, keyRewriteList: [{entry}]}}}}"
     )
     (rewrite,) = done.rule_sets["site"].rewrites or [None]
@@ -34,7 +34,7 @@ def test_the_rule_file_of_the_page_is_what_is_written():
     (shown,) = re.findall(r"^```rules\n(target press .*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     ((source, target),) = re.findall(r"# It was: (\S+) -> (\S+)", shown)
     entry = f"{{source: '{source}', target: '{target}'}}"
-    done = made(
+    done = converted(
         f"targets: {{press: {{mount: {{path: [/]}}, bucket: {{name: b-1, prefix: public}}, keyRewriteList: [{entry}]}}}}"
     )
     without_place = re.compile(r"# From .*")

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from conversions import target
+from conversions import converted_target
 
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.tools.convert.options import OptionOutcome, Section, Unreadable, read, together
@@ -214,7 +214,7 @@ def test_a_duration_is_read_as_go_reads_it(text, expected):
 
 
 def _with_password(text):
-    return target(
+    return converted_target(
         f"resources: [{{path: /**, provider: staff, basic: {{credentials: [{{user: ann, password: {text}}}]}}}}]"
     )
 

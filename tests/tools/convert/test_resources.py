@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from conversions import BASIC, made, target
+from conversions import BASIC, converted, converted_target
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -19,7 +19,7 @@ NEEDED = "issuerUrl: 'https://id.example', clientID: me, state: s"
 
 
 def _oidc(options):
-    return made(f"{TARGETS}authProviders: {{oidc: {{id: {{{NEEDED}, {options}}}}}}}\n")
+    return converted(f"{TARGETS}authProviders: {{oidc: {{id: {{{NEEDED}, {options}}}}}}}\n")
 
 
 def _provider(options):
@@ -70,7 +70,7 @@ def test_sessions_without_a_secret_get_a_random_one(secret, why):
 def test_headers_are_believed_from_private_networks():
     """s3-proxy believes everyone; the report says so."""
     headers = "usernameHeader: X-User, emailHeader: X-Email, groupsHeader: X-Groups"
-    done = made(f"{TARGETS}authProviders: {{header: {{front: {{{headers}}}}}}}\n")
+    done = converted(f"{TARGETS}authProviders: {{header: {{front: {{{headers}}}}}}}\n")
     assert done.document["server"]["trustedProxies"] == list(PRIVATE_NETWORKS)
     assert done.document["authProviders"]["header"]["front"]["groupsHeader"] == "X-Groups"
     (message,) = done.messages(OptionOutcome.CHANGED)
@@ -79,7 +79,7 @@ def test_headers_are_believed_from_private_networks():
 
 def test_providers_of_one_name_get_names_of_their_own():
     """In s3-proxy a name must be unique within its kind only."""
-    done = made(f"{TARGETS}authProviders: {{basic: {{id: {{realm: R}}}}, oidc: {{id: {{{NEEDED}, {SECRET}}}}}}}\n")
+    done = converted(f"{TARGETS}authProviders: {{basic: {{id: {{realm: R}}}}, oidc: {{id: {{{NEEDED}, {SECRET}}}}}}}\n")
     assert done.document["authProviders"]["basic"] == {"id": {"realm": "R"}}
     assert done.document["authProviders"]["oidc"]["id-oidc"]["loginPath"] == "/auth/id"
     assert "another provider is named `id`: this one is `id-oidc`" in done.messages(OptionOutcome.ADAPTED)
@@ -181,7 +181,7 @@ PATHS = st.builds(
 @example([("/a/**", ["GET"], "provider: front, header: {}"), ("/**", ["GET"], "whiteList: true")], "/a/b", "GET")
 def test_nothing_is_opened_that_was_closed(resources, path, method):
     """Everyone who may use a path here may use it in s3-proxy."""
-    (site,) = target(_text(resources), providers=PROVIDERS).settings.targets
+    (site,) = converted_target(_text(resources), providers=PROVIDERS).settings.targets
     theirs = _allowed_there(resources, path, method)
     match Access(site.resources).guard(RequestPath(path), method):
         case Anyone():
@@ -204,7 +204,9 @@ LEFT_OUT = {
 @pytest.mark.parametrize(("rest", "reason"), LEFT_OUT.items())
 def test_a_resource_that_cannot_be_expressed_is_closed(rest, reason):
     """The report names what is closed, and why."""
-    done = target(f"resources: [{{path: /kept, whiteList: true}}, {{path: /a/**, {rest}}}]", providers=PROVIDERS)
+    done = converted_target(
+        f"resources: [{{path: /kept, whiteList: true}}, {{path: /a/**, {rest}}}]", providers=PROVIDERS
+    )
     (message,) = done.messages(OptionOutcome.CLOSED)
     assert message.endswith(f"of `/a/**` is closed to everyone: {reason}")
     assert len(done.settings.targets[0].resources) == 1
@@ -228,7 +230,9 @@ RULES = {
 @pytest.mark.parametrize(("kind", "provider"), [("oidc", "company"), ("header", "front")])
 def test_who_may_pass_is_carried_over(rules, here, kind, provider):
     """A rule with a group and an email address becomes two rules, because either is enough."""
-    done = target(f"resources: [{{path: /a, provider: {provider}, {kind}: {{{rules}}}}}]", providers=PROVIDERS)
+    done = converted_target(
+        f"resources: [{{path: /a, provider: {provider}, {kind}: {{{rules}}}}}]", providers=PROVIDERS
+    )
     (resource,) = done.document["targets"]["site"]["resources"]
     assert (resource["provider"], resource[kind]) == (provider, here)
     assert not done.messages(OptionOutcome.CLOSED, OptionOutcome.LEFT_OUT)
@@ -237,13 +241,13 @@ def test_who_may_pass_is_carried_over(rules, here, kind, provider):
 @pytest.mark.parametrize("glob", ["/a%20b", "/[ab]", "/{a,b}", "/a?", "/é", "/a***", r"/\*"])
 def test_a_glob_that_means_something_else_here_is_left_out(glob):
     """Globs with characters that clients escape, or with syntax that is unknown here, are not converted."""
-    done = target(f"resources: [{{path: /kept, whiteList: true}}, {{path: '{glob}', whiteList: true}}]")
+    done = converted_target(f"resources: [{{path: /kept, whiteList: true}}, {{path: '{glob}', whiteList: true}}]")
     assert len(done.messages(OptionOutcome.CLOSED)) == 1
 
 
 def test_a_later_resource_stays_if_it_covers_other_requests():
     """Only a resource that may cover the same requests is left out too."""
-    done = target(
+    done = converted_target(
         "actions: {GET: {enabled: true}, DELETE: {enabled: true}}\n"
         "resources: [{path: /a/**, provider: staff, basic: {}}, {path: /b/**, whiteList: true},"
         " {path: /a/x, methods: [DELETE], whiteList: true}, {path: /**, whiteList: true}]"
@@ -256,13 +260,15 @@ def test_a_later_resource_stays_if_it_covers_other_requests():
 
 def test_a_star_that_older_versions_read_otherwise_is_pointed_out():
     """In versions before April 2026 a single `*` matched slashes."""
-    (message,) = target("resources: [{path: /a/*, whiteList: true}]").messages(OptionOutcome.CHANGED)
+    (message,) = converted_target("resources: [{path: /a/*, whiteList: true}]").messages(OptionOutcome.CHANGED)
     assert message.startswith("`*` in `/a/*` stops at `/`")
 
 
 def test_head_goes_with_get():
     """If HEAD is enabled, a resource for GET covers it too."""
-    done = target("actions: {GET: {enabled: true}, HEAD: {enabled: true}}\nresources: [{path: /a, whiteList: true}]")
+    done = converted_target(
+        "actions: {GET: {enabled: true}, HEAD: {enabled: true}}\nresources: [{path: /a, whiteList: true}]"
+    )
     assert done.messages(OptionOutcome.CHANGED) == ["HEAD is allowed with GET; s3-proxy needs it to be named"]
 
 
@@ -275,7 +281,7 @@ USERS = {
 @pytest.mark.parametrize(("user", "reason"), USERS.items())
 def test_a_user_that_cannot_sign_in_is_left_out(user, reason):
     """The other users of the resource stay."""
-    done = target(
+    done = converted_target(
         f"resources: [{{path: /a, provider: staff, basic: {{credentials: [{{user: ann, password: {{env: ANN}}}}, {user}]}}}}]"
     )
     (message,) = done.messages(OptionOutcome.LEFT_OUT)
@@ -285,11 +291,13 @@ def test_a_user_that_cannot_sign_in_is_left_out(user, reason):
 
 def test_of_several_ways_basic_authentication_goes_before_anyone():
     """In s3-proxy, too, `whiteList` has no effect beside `basic`."""
-    (site,) = target(f"resources: [{{path: /a, whiteList: true, {ANN}}}]").settings.targets
+    (site,) = converted_target(f"resources: [{{path: /a, whiteList: true, {ANN}}}]").settings.targets
     assert (site.resources[0].white_list, site.resources[0].provider) == (False, "staff")
 
 
 def test_an_upload_is_asked_about_twice():
     """The path of an uploaded file has its name, which a resource for the directory does not cover."""
-    done = target("actions: {PUT: {enabled: true}}\nresources: [{path: /up/, methods: [PUT], whiteList: true}]")
+    done = converted_target(
+        "actions: {PUT: {enabled: true}}\nresources: [{path: /up/, methods: [PUT], whiteList: true}]"
+    )
     assert "access is checked with the path of an uploaded file too, which `/up/` may not cover" in done.messages()

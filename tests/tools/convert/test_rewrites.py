@@ -1,5 +1,5 @@
 import pytest
-from conversions import target
+from conversions import converted_target
 
 from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect
@@ -16,7 +16,7 @@ keyRewriteList:
     target: '{{ template "main.userIdentifier" . }}'
     targetType: TEMPLATE
 """
-    made = target(text)
+    made = converted_target(text)
     assert made.messages(OptionOutcome.LEFT_OUT, OptionOutcome.CLOSED) == []
     assert made.rule_sets["site"].rewrite("/input/a", user="ann").key == "/ann"
 
@@ -86,7 +86,7 @@ def test_the_documented_reading_takes_everything_as_it_is():
 
 def test_what_is_no_type_is_a_template():
     """s3-proxy's code takes an unknown type for a template, too."""
-    done = target("keyRewriteList: [{source: ^a$, target: b, targetType: regex}]")
+    done = converted_target("keyRewriteList: [{source: ^a$, target: b, targetType: regex}]")
     assert done.messages(OptionOutcome.CHANGED) == [
         "`regex` is not a type; it is read as `TEMPLATE`, as by s3-proxy's code"
     ]
@@ -95,7 +95,7 @@ def test_what_is_no_type_is_a_template():
 
 def test_a_rule_file_names_the_places_of_its_rules():
     """It has the canonical layout, and what is left out as comments."""
-    done = target(
+    done = converted_target(
         "keyRewriteList:\n"
         "- {source: ^a$, target: b}\n"
         "- {source: ^/c$, target: d}\n"

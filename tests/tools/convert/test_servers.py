@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 from certificates import pair
-from conversions import made
+from conversions import converted
 
 from tornado_proxy.tools.convert.options import OptionOutcome
 from tornado_proxy.tools.convert.servers import UNKNOWN, fate
@@ -12,7 +12,7 @@ PAIR = pair("a.test")
 
 
 def _tls_made(ssl, name="server"):
-    return made(f"{MINIMAL_TLS}{name}: {{listenAddr: 0.0.0.0, ssl: {{enabled: true, {ssl}}}}}\n")
+    return converted(f"{MINIMAL_TLS}{name}: {{listenAddr: 0.0.0.0, ssl: {{enabled: true, {ssl}}}}}\n")
 
 
 @pytest.mark.parametrize("name", ["server", "internalServer"])
@@ -73,7 +73,7 @@ MINIMAL_ANSWERS = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket
 
 
 def _answers_made(text):
-    return made(f"{MINIMAL_ANSWERS}server: {{{text}}}\n")
+    return converted(f"{MINIMAL_ANSWERS}server: {{{text}}}\n")
 
 
 def test_cors_is_carried_over():
@@ -152,7 +152,7 @@ MINIMAL = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
 
 
 def _made(text):
-    return made(f"{MINIMAL}{text}\n")
+    return converted(f"{MINIMAL}{text}\n")
 
 
 def test_servers_listen_where_they_did():

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from conversions import made, target
+from conversions import converted, converted_target
 
 from tornado_proxy.config.providers import BasicUser
 from tornado_proxy.config.secrets import Secret
@@ -13,7 +13,7 @@ from tornado_proxy.tools.convert.rewrites import KeysAs
 
 
 def _made(text):
-    return made(f"targets: {{site: {{mount: {{{text}}}, bucket: {{name: my-bucket}}}}}}")
+    return converted(f"targets: {{site: {{mount: {{{text}}}, bucket: {{name: my-bucket}}}}}}")
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_a_host_that_means_something_else_is_pointed_out(host, message):
 
 
 def _bucket_made(text):
-    return made(f"targets: {{site: {{mount: {{path: [/]}}, bucket: {{name: my-bucket, {text}}}}}}}")
+    return converted(f"targets: {{site: {{mount: {{path: [/]}}, bucket: {{name: my-bucket, {text}}}}}}}")
 
 
 def _bucket(text):
@@ -135,7 +135,7 @@ targets:
 )
 def test_a_target_that_cannot_be_expressed_is_left_out(bad, reason):
     """Its requests are answered with 404, and the report begins with it."""
-    done = made(TWO % bad)
+    done = converted(TWO % bad)
     assert [each.name for each in done.settings.targets] == ["good"]
     (message,) = done.messages(OptionOutcome.CLOSED)
     assert message.startswith(f"the target is left out: {reason}")
@@ -152,7 +152,7 @@ CLOSED = {
 @pytest.mark.parametrize("text", CLOSED.values(), ids=CLOSED)
 def test_a_target_whose_access_cannot_be_expressed_is_closed(text):
     """No path may be used with any enabled method: each request is answered with 403."""
-    done = target(text)
+    done = converted_target(text)
     (site,) = done.settings.targets
     access = Access(site.resources)
     paths = ("/", "/a", "/closed-until-reviewed", "/deep/er/")
@@ -163,13 +163,13 @@ def test_a_target_whose_access_cannot_be_expressed_is_closed(text):
 
 def test_a_target_without_resources_stays_open():
     """A target that is open in s3-proxy is open here."""
-    (site,) = target("").settings.targets
+    (site,) = converted_target("").settings.targets
     assert site.resources == ()
 
 
 def test_resources_are_carried_over_with_their_users():
     """Paths, methods and users of basic authentication are the same."""
-    done = target(
+    done = converted_target(
         "resources:\n- {path: /open/x, whiteList: true}\n"
         "- {path: /**, methods: [GET, PUT], provider: staff, basic: {credentials: [{user: ann, password: {env: ANN}}]}}"
     )
@@ -184,7 +184,9 @@ def test_resources_are_carried_over_with_their_users():
 
 def test_rewrites_are_reported_one_by_one():
     """Each entry has a remark with its line."""
-    done = target("keyRewriteList:\n- {source: ^a$, target: b}\n- {source: ^/c$, target: d}\n- {source: z, target: /y}")
+    done = converted_target(
+        "keyRewriteList:\n- {source: ^a$, target: b}\n- {source: ^/c$, target: d}\n- {source: z, target: /y}"
+    )
     assert [where(each.place) for each in done.report.remarks if each.subject.endswith("keyRewriteList")] == [
         "0.yaml:7",
         "0.yaml:8",
@@ -198,14 +200,14 @@ def test_rewrites_are_reported_one_by_one():
 
 def test_rules_as_documented_are_carried_over_as_they_are():
     """The keys of s3-proxy's documentation are the keys here."""
-    done = target("keyRewriteList: [{source: ^/c$, target: /d}]", keys_as=KeysAs.DOCUMENTED)
+    done = converted_target("keyRewriteList: [{source: ^/c$, target: /d}]", keys_as=KeysAs.DOCUMENTED)
     assert done.messages(OptionOutcome.CARRIED)[-1:] == ["`^/c$` -> `/d` as it is"]
     assert done.rule_sets["site"].rewrite("/c").key == "/d"
 
 
 def test_a_left_out_rewrite_that_reads_nobody_closes_nothing():
     """Only a rule that may separate users closes its target."""
-    done = target("keyRewriteList: [{source: .*, target: '/{{ .Key | base }}', targetType: TEMPLATE}]")
+    done = converted_target("keyRewriteList: [{source: .*, target: '/{{ .Key | base }}', targetType: TEMPLATE}]")
     assert done.report.closed_targets == ()
 
 
@@ -222,13 +224,13 @@ def test_a_left_out_rewrite_that_reads_nobody_closes_nothing():
 )
 def test_a_rewrite_that_is_left_out_closes_its_target_unless_it_ignores_the_client(target):
     """The template may have kept users apart if it reads the user or the request."""
-    done = made(_with_rewrite(target))
+    done = converted(_with_rewrite(target))
     assert done.report.closed_targets == ("site",)
 
 
 def test_a_rewrite_that_is_left_out_leaves_its_target_open_where_it_reads_the_key_only():
     """A template that makes the same key for every client separates nobody."""
-    done = made(_with_rewrite("/x//{{ .Key }}-{{ .Request.Method }}"))
+    done = converted(_with_rewrite("/x//{{ .Key }}-{{ .Request.Method }}"))
     assert done.report.closed_targets == ()
     assert len(done.messages(OptionOutcome.LEFT_OUT)) == 1
 
@@ -250,7 +252,7 @@ targets:
     keyRewriteList: [{source: ^ann/a$, target: ann/b}]
     resources: [{path: /**, provider: staff, basic: {credentials: [{user: ann, password: {env: PW}}]}}]
 """
-    done = made(text)
+    done = converted(text)
     get = done.settings.targets[0].actions.get
     assert (get.user_isolation, get.user_isolation_admins) == (True, ("root",))
     assert done.report.closed_targets == ()
@@ -266,5 +268,5 @@ targets:
 def test_what_is_not_quite_the_same_is_remarked_on(text, message):
     """The operator has to decide what is meant."""
     target = f"{{mount: {{path: [/]}}, {text}, actions: {{GET: {{enabled: true}}}}, bucket: {{name: b}}}}"
-    found = made(f"targets: {{site: {target}}}").messages(OptionOutcome.CHANGED)
+    found = converted(f"targets: {{site: {target}}}").messages(OptionOutcome.CHANGED)
     assert any(message in each for each in found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from conversions import made, target
+from conversions import converted, converted_target
 
 from tornado_proxy.tools.convert.options import Unreadable
 
@@ -56,7 +56,7 @@ REFUSED = {
 def test_what_s3_proxy_does_not_start_with_is_refused(text, objection):
     """The message has the place, and says that it never ran."""
     with pytest.raises(Unreadable, match=rf"0\.yaml:\d+: .*{re.escape(objection)}.*, so s3-proxy does not start"):
-        made(text)
+        converted(text)
 
 
 RESOURCES = {
@@ -79,20 +79,20 @@ RESOURCES = {
 def test_a_resource_that_s3_proxy_refuses_is_refused(rest, objection):
     """Its access rules would never have applied."""
     with pytest.raises(Unreadable, match=rf"{re.escape(objection)}, so s3-proxy does not start"):
-        target(f"resources: [{{{'' if 'path:' in rest else 'path: /a, '}{rest}}}]", providers=PROVIDERS)
+        converted_target(f"resources: [{{{'' if 'path:' in rest else 'path: /a, '}{rest}}}]", providers=PROVIDERS)
 
 
 def test_the_resource_of_the_page_of_all_targets_is_checked():
     """It has the same form as those of a target."""
     text = f"{TARGET}\nlistTargets: {{enabled: true, mount: {{path: [/]}}, resource: {{path: /, provider: staff}}}}"
     with pytest.raises(Unreadable, match="has neither `oidc`, `header` nor `basic`"):
-        made(text)
+        converted(text)
 
 
 def test_all_mistakes_are_reported():
     """One run shows every mistake."""
     with pytest.raises(Unreadable) as caught:
-        made(f"{TARGET}\nserver: {{port: 0}}\nlog: {{level: loud}}")
+        converted(f"{TARGET}\nserver: {{port: 0}}\nlog: {{level: loud}}")
     assert [each.message for each in caught.value.diagnostics] == [
         "0.yaml:2: `server.port` is 0, so s3-proxy does not start",
         "0.yaml:3: `loud` is not a level, so s3-proxy does not start",
@@ -101,5 +101,5 @@ def test_all_mistakes_are_reported():
 
 def test_a_target_with_head_alone_is_converted():
     """s3-proxy refuses it, but it says what it means."""
-    done = target("actions: {HEAD: {enabled: true}}")
+    done = converted_target("actions: {HEAD: {enabled: true}}")
     assert done.document["targets"]["site"]["actions"]["HEAD"] == {"enabled": True}

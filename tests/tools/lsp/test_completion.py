@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from editing import after, pointed, site
+from editing import after, site, split_at_cursor
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +14,7 @@ from tornado_proxy.tools.lsp.completion import GO, JINJA, Completion, completion
 
 
 def _template_completions(text: str) -> list[Completion]:
-    return completions(*pointed(text), ["site", "team"])
+    return completions(*split_at_cursor(text), ["site", "team"])
 
 
 def _template_labels(text: str) -> list[str]:
@@ -90,7 +90,7 @@ _PAGE = "rewrite `^/(a)/(?P<page>[^/]+)$` -> "
 
 
 def _completions(text: str) -> list[Completion]:
-    return completions(*pointed(text), ["site", "team"])
+    return completions(*split_at_cursor(text), ["site", "team"])
 
 
 def _labels(text: str) -> list[str]:
@@ -160,7 +160,7 @@ def test_a_completion_replaces_the_word_before_the_cursor():
     """The typed part of the word is replaced."""
     text = site(f'{_PAGE}jinja "/{{{{ user.user‸ }}}}"')
     (completion,) = [item for item in _completions(text) if item.label == "username"]
-    source, _ = pointed(text)
+    source, _ = split_at_cursor(text)
     assert "{{ user.username }}" in after(source.text, [Edit(completion.span, completion.label)])
 
 
@@ -187,7 +187,7 @@ def test_named_groups_of_an_invalid_source_are_completed():
 )
 def test_any_text_can_be_completed(text, prefix, data):
     """Every completion replaces text before the cursor."""
-    source, _ = pointed(prefix + text.replace("‸", ""))
+    source, _ = split_at_cursor(prefix + text.replace("‸", ""))
     offset = data.draw(st.integers(0, len(source.text)))
     for item in completions(source, offset):
         assert 0 <= item.span.start <= item.span.end == offset

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from editing import CURSOR, NAME, analysed, asked, site
+from editing import CURSOR, NAME, analysed, analysed_at_cursor, site
 from hypothesis import given
 from hypothesis import strategies as st
 from rule_texts import document, statement
@@ -27,7 +27,7 @@ _CHECK = next(check for check in CHECKS if check.name == "unescaped-dot")
 
 
 def _hover_text(text: str) -> str | None:
-    hover = hover_at(*asked(text))
+    hover = hover_at(*analysed_at_cursor(text))
     return hover[0] if hover else None
 
 
@@ -153,7 +153,7 @@ def test_comments_and_blanks_have_no_hover(text):
 
 def test_an_unknown_file_has_no_hover():
     """A request may arrive for a file that was closed."""
-    analysis, _, offset = asked("‸")
+    analysis, _, offset = analysed_at_cursor("‸")
     assert hover_at(analysis, "other.rules", offset) is None
 
 
@@ -173,7 +173,7 @@ def test_an_unknown_file_has_no_hover():
 )
 def test_a_hover_has_the_span_of_its_subject(text, expected):
     """The span covers a target's name, a rewrite, its source, a reference in its template, or a test."""
-    hover = hover_at(*asked(text))
+    hover = hover_at(*analysed_at_cursor(text))
     assert (hover[1].text if hover else None) == expected
 
 
@@ -223,7 +223,7 @@ def test_references_of_any_template_can_be_found(dialect, text, data):
 
 
 def _definition_texts(text: str, **other_files: str) -> list[str]:
-    return [f"{span.source.name}: {span.text}" for span in definitions(*asked(text, **other_files))]
+    return [f"{span.source.name}: {span.text}" for span in definitions(*analysed_at_cursor(text, **other_files))]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 import pytest
-from go_programs import failure, written
+from go_programs import failure, rendered
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from go_programs import failure, written
 )
 def test_what_is_empty_is_replaced(call, result):
     """Nil, zero, false, and values without elements are empty."""
-    assert written(f"{{{{ {call} }}}}", {}) == result
+    assert rendered(f"{{{{ {call} }}}}", {}) == result
 
 
 def test_a_template_may_fail_on_purpose():
@@ -58,13 +58,13 @@ def test_a_template_may_fail_on_purpose():
 def test_any_value_is_a_number(value, integer, floating):
     """A value that cannot be read as a number is zero."""
     operand = value if value == "nil" else f"({value})"
-    assert written(f"{{{{ int {operand} }}}} {{{{ int64 {operand} }}}}") == f"{integer} {integer}"
-    assert written(f"{{{{ float64 {operand} }}}}") == floating
+    assert rendered(f"{{{{ int {operand} }}}} {{{{ int64 {operand} }}}}") == f"{integer} {integer}"
+    assert rendered(f"{{{{ float64 {operand} }}}}") == floating
 
 
 def test_numbers_have_the_type_that_their_function_names():
     """Other functions may need that type."""
-    assert written('{{ printf "%T %T %T" (int 1.5) (int64 1) (float64 1) }}') == "int int64 float64"
+    assert rendered('{{ printf "%T %T %T" (int 1.5) (int64 1) (float64 1) }}') == "int int64 float64"
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_numbers_have_the_type_that_their_function_names():
 )
 def test_digits_are_read_in_a_base(call, result):
     """The base is ten or eight."""
-    assert written(f"{{{{ {call} }}}}") == result
+    assert rendered(f"{{{{ {call} }}}}") == result
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_digits_are_read_in_a_base(call, result):
 )
 def test_types_are_named(call, result):
     """The names are those of Go."""
-    assert written(f"{{{{ {call} }}}}") == result
+    assert rendered(f"{{{{ {call} }}}}") == result
 
 
 @pytest.mark.parametrize(
@@ -131,12 +131,12 @@ def test_types_are_named(call, result):
 )
 def test_integers_are_calculated_in_64_bits(call, result):
     """Division truncates towards zero."""
-    assert written(f"{{{{ {call} }}}}") == result
+    assert rendered(f"{{{{ {call} }}}}") == result
 
 
 def test_integers_that_are_calculated_are_int64():
     """Functions that take an int refuse them, as in Go."""
-    assert written('{{ printf "%T" (add 1 2) }}') == "int64"
+    assert rendered('{{ printf "%T" (add 1 2) }}') == "int64"
     assert failure("{{ until (add 1 2) }}").startswith("a `int` is expected, not a `int64`")
 
 
@@ -159,7 +159,7 @@ def test_integers_that_are_calculated_are_int64():
 )
 def test_decimals_are_calculated_exactly(call, result):
     """Division has 16 places, and a result that is too large is infinite."""
-    assert written(f"{{{{ {call} }}}}") == result
+    assert rendered(f"{{{{ {call} }}}}") == result
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_decimals_are_calculated_exactly(call, result):
 )
 def test_floats_are_compared_and_rounded(call, result):
     """Minus zero and NaN have the rules of Go."""
-    assert written(f"{{{{ {call} }}}}") == result
+    assert rendered(f"{{{{ {call} }}}}") == result
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_floats_are_compared_and_rounded(call, result):
 )
 def test_sequences_are_made(call, result):
     """A step in the wrong direction makes an empty one."""
-    assert written(f"{{{{ {call} }}}}") == result
+    assert rendered(f"{{{{ {call} }}}}") == result
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 import pytest
-from go_programs import failure, written
+from go_programs import failure, rendered
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,7 +45,7 @@ DAY = '(toDate "2006-01-02" "2020-02-29")'
 )
 def test_dates_are_written_and_moved(call, result):
     """The zone is UTC on every machine."""
-    assert written(f"{{{{ {call} }}}}") == result
+    assert rendered(f"{{{{ {call} }}}}") == result
 
 
 @pytest.mark.parametrize(
@@ -77,13 +77,13 @@ def test_dates_are_written_and_moved(call, result):
 )
 def test_times_have_methods(call, result):
     """They are those of Go that do not need the clock."""
-    assert written(f"{{{{ with {DAY} }}}}{{{{ .{call} }}}}{{{{ end }}}}") == result
+    assert rendered(f"{{{{ with {DAY} }}}}{{{{ .{call} }}}}{{{{ end }}}}") == result
 
 
 def test_months_and_durations_are_numbers_with_names():
     """They have their own types."""
-    assert written(f'{{{{ printf "%d %T" {DAY}.Month {DAY}.Month }}}}') == "2 time.Month"
-    assert written(f'{{{{ printf "%T" ({DAY}.Sub {DAY}) }}}}') == "time.Duration"
+    assert rendered(f'{{{{ printf "%d %T" {DAY}.Month {DAY}.Month }}}}') == "2 time.Month"
+    assert rendered(f'{{{{ printf "%T" ({DAY}.Sub {DAY}) }}}}') == "time.Duration"
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ import hashlib
 
 import pytest
 import yaml
-from go_programs import failure, json_value, written
+from go_programs import failure, json_value, rendered
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,7 +29,7 @@ B32DEC, B64DEC = FUNCTIONS["b32dec"].call, FUNCTIONS["b64dec"].call
 )
 def test_texts_are_encoded_and_decoded(call, result):
     """Line ends in encoded text are ignored."""
-    assert written(f"{{{{ {call} }}}}") == result
+    assert rendered(f"{{{{ {call} }}}}") == result
 
 
 @pytest.mark.parametrize(
@@ -83,12 +83,12 @@ def test_decoding_what_was_encoded_gives_the_bytes_again(text):
 @pytest.mark.parametrize("algorithm", ["sha1", "sha256", "sha512"])
 def test_checksums_are_hexadecimal(algorithm):
     """They are digests of the bytes of the text."""
-    assert written(f'{{{{ {algorithm}sum "é" }}}}') == hashlib.new(algorithm, "é".encode()).hexdigest()
+    assert rendered(f'{{{{ {algorithm}sum "é" }}}}') == hashlib.new(algorithm, "é".encode()).hexdigest()
 
 
 def test_adler32_is_a_number():
     """The checksum is written in decimal."""
-    assert written('{{ adler32sum "hello" }}') == "103547413"
+    assert rendered('{{ adler32sum "hello" }}') == "103547413"
 
 
 DATA = {"a": [1, 2.5, None, True], "b": {"c": "<é&>\u2028"}, "e": [], "m": {}}
@@ -107,9 +107,9 @@ DATA = {"a": [1, 2.5, None, True], "b": {"c": "<é&>\u2028"}, "e": [], "m": {}}
 )
 def test_values_are_written(function, text):
     """The text has one line or several, and is safe in HTML or raw."""
-    assert written(f"{{{{ {function} . }}}}", DATA) == text
+    assert rendered(f"{{{{ {function} . }}}}", DATA) == text
     must = f"must{function[0].upper()}{function[1:]}"
-    assert written(f"{{{{ {must} . }}}}", DATA) == text
+    assert rendered(f"{{{{ {must} . }}}}", DATA) == text
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_values_are_written(function, text):
 )
 def test_scalars_have_go_s_forms(value, text):
     """Floats have the form of ECMAScript."""
-    assert written(f"{{{{ toJson {value} }}}}") == text
+    assert rendered(f"{{{{ toJson {value} }}}}") == text
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_scalars_have_go_s_forms(value, text):
 )
 def test_what_has_no_form_is_nothing_or_an_error(value):
     """Functions with `must` fail, others return nothing."""
-    assert written(f"{{{{ toJson {value} }}}}{{{{ toPrettyJson {value} }}}}") == ""
+    assert rendered(f"{{{{ toJson {value} }}}}{{{{ toPrettyJson {value} }}}}") == ""
     assert "in JSON" in failure(f"{{{{ mustToJson {value} }}}}")
     assert "in JSON" in failure(f"{{{{ toRawJson {value} }}}}")
 
@@ -156,20 +156,20 @@ def test_what_has_no_form_is_nothing_or_an_error(value):
 )
 def test_texts_are_read(text, value):
     """Every number in a JSON text is a float64."""
-    assert written('{{ printf "%#v" (fromJson .t) }}', {"t": text}) == value
-    assert written('{{ typeOf (mustFromJson "1") }}') == "float64"
+    assert rendered('{{ printf "%#v" (fromJson .t) }}', {"t": text}) == value
+    assert rendered('{{ typeOf (mustFromJson "1") }}') == "float64"
 
 
 @pytest.mark.parametrize("text", ["", "{", "nope", "NaN", "[Infinity]", "01", '"\n"', "[1,]", "{'a': 1}"])
 def test_what_is_no_json_is_nil_or_an_error(text):
     """Functions with `must` fail, others return nothing."""
-    assert written("{{ fromJson .t }}", {"t": text}) == "<no value>"
+    assert rendered("{{ fromJson .t }}", {"t": text}) == "<no value>"
     assert failure("{{ mustFromJson .t }}", {"t": text}).startswith("invalid JSON")
 
 
 def test_a_number_out_of_range_is_zero_or_an_error():
     """`mustFromJson` fails; `fromJson` reads the other values."""
-    assert written("{{ fromJson .t }}", {"t": "[1, -1e999, 2]"}) == "[1 0 2]"
+    assert rendered("{{ fromJson .t }}", {"t": "[1, -1e999, 2]"}) == "[1 0 2]"
     assert "1e999 is out of range" in failure("{{ mustFromJson .t }}", {"t": "1e999"})
 
 

@@ -1,5 +1,5 @@
 import pytest
-from go_programs import failure, written
+from go_programs import failure, rendered
 
 DATA = {"L": [1, 2, 3], "S": ["b", "a"], "E": [], "M": ["", 0, "x", None, 1]}
 
@@ -50,18 +50,18 @@ DATA = {"L": [1, 2, 3], "S": ["b", "a"], "E": [], "M": ["", 0, "x", None, 1]}
 )
 def test_lists_are_made_and_cut(call, result):
     """The rest of an empty list is nil where it is in sprig."""
-    assert written(f"{{{{ {call} | toJson }}}}", DATA) == result
+    assert rendered(f"{{{{ {call} | toJson }}}}", DATA) == result
 
 
 def test_a_list_of_strings_is_sorted_in_its_place():
     """Other variables of the same list change too, as in Go."""
-    assert written('{{ $x := splitList "," "b,a" }}{{ sortAlpha $x }}{{ $x }}') == "[a b][a b]"
+    assert rendered('{{ $x := splitList "," "b,a" }}{{ sortAlpha $x }}{{ $x }}') == "[a b][a b]"
 
 
 def test_other_lists_are_not_changed():
     """The functions return copies; only `sortAlpha` of a []string sorts in place."""
     text = "{{ $x := list 2 1 }}{{ $_ := sortAlpha $x }}{{ $_ = append $x 3 }}{{ $_ = reverse $x }}{{ $x }}"
-    assert written(text) == "[2 1]"
+    assert rendered(text) == "[2 1]"
 
 
 @pytest.mark.parametrize(
@@ -132,13 +132,13 @@ MAKE = '{{ $d := dict "a" 1 "b" (dict "c" 2) }}'
 )
 def test_dictionaries_are_made_and_read(call, result):
     """Keys become strings; where the order is random in Go, keys are sorted."""
-    assert written(MAKE + f"{{{{ {call} | toJson }}}}") == result
+    assert rendered(MAKE + f"{{{{ {call} | toJson }}}}") == result
 
 
 def test_a_copy_shares_nothing():
     """Nested values are copied too."""
     text = MAKE + '{{ $e := deepCopy $d }}{{ $_ := set $e.b "c" 9 }}{{ $d.b.c }}{{ $e.b.c }}'
-    assert written(text) == "29"
+    assert rendered(text) == "29"
 
 
 @pytest.mark.parametrize(
@@ -157,19 +157,19 @@ def test_a_copy_shares_nothing():
 )
 def test_dictionaries_are_merged(target, source, merged, overwritten):
     """Empty entries are filled, or all are overwritten; nested dictionaries are merged in the same way."""
-    assert written(f"{{{{ merge ({target}) ({source}) | toJson }}}}") == merged
-    assert written(f"{{{{ mergeOverwrite ({target}) ({source}) | toJson }}}}") == overwritten
+    assert rendered(f"{{{{ merge ({target}) ({source}) | toJson }}}}") == merged
+    assert rendered(f"{{{{ mergeOverwrite ({target}) ({source}) | toJson }}}}") == overwritten
 
 
 def test_merging_changes_the_first_dictionary():
     """The first dictionary is the result."""
-    assert written('{{ $d := dict "a" 1 }}{{ $e := mustMerge $d (dict "b" 2) }}{{ $d.b }}') == "2"
+    assert rendered('{{ $d := dict "a" 1 }}{{ $e := mustMerge $d (dict "b" 2) }}{{ $d.b }}') == "2"
 
 
 def test_an_unmade_dictionary_is_made_by_merging():
     """It stays nil if there is nothing to merge."""
     assert (
-        written('{{ mustMergeOverwrite .M.x (dict "a" 1) | toJson }}{{ merge nil nil | toJson }}', {"M": {}})
+        rendered('{{ mustMergeOverwrite .M.x (dict "a" 1) | toJson }}{{ merge nil nil | toJson }}', {"M": {}})
         == '{"a":1}null'
     )
 
@@ -199,7 +199,7 @@ def test_dicts_what_go_panics_at_fails(call, message):
 def test_maps_of_one_type_are_merged_whatever_it_is():
     """A map[string]interface {} accepts a map of any type."""
     text = '{{ merge (dict "m" (split "," "a")) (dict "m" (split "," "b,c")) | toJson }}'
-    assert written(text) == '{"m":{"_0":"a","_1":"c"}}'
+    assert rendered(text) == '{"m":{"_0":"a","_1":"c"}}'
     assert (
-        written('{{ merge (dict "m" (dict "x" 1)) (dict "m" (split "," "b")) | toJson }}') == '{"m":{"_0":"b","x":1}}'
+        rendered('{{ merge (dict "m" (dict "x" 1)) (dict "m" (split "," "b")) | toJson }}') == '{"m":{"_0":"b","x":1}}'
     )

@@ -1,5 +1,5 @@
 import pytest
-from go_programs import budget, failure, written
+from go_programs import budget, failure, rendered
 
 from tornado_proxy.templates.golang.sprig.regex import captures, compile_regex, matches
 from tornado_proxy.templates.template import LimitError
@@ -108,7 +108,7 @@ def test_searching_is_work():
 )
 def test_expressions_find_replace_and_split(call, result):
     """The results are those of Go's package regexp."""
-    assert written(f"{{{{ {call} }}}}") == result
+    assert rendered(f"{{{{ {call} }}}}") == result
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 import itertools
 
 import pytest
-from go_programs import failure, written
+from go_programs import failure, rendered
 
 from tornado_proxy.templates.golang.sprig.semver import Version, compare, parse_version
 from tornado_proxy.templates.golang.values import ExecutionError
@@ -82,7 +82,7 @@ def test_a_number_that_is_too_large_is_a_word():
 )
 def test_versions_have_methods(call, result):
     """They are those in sprig's documentation."""
-    assert written(f"{{{{ {call} }}}}") == result
+    assert rendered(f"{{{{ {call} }}}}") == result
 
 
 @pytest.mark.parametrize("suffix", ["a+b", "a_b", "01"])
@@ -152,7 +152,7 @@ CASES = [
 @pytest.mark.parametrize(("constraint", "version", "fulfilled"), CASES)
 def test_constraints_admit_versions(constraint, version, fulfilled):
     """A pre-release needs a constraint with a pre-release."""
-    assert written("{{ semverCompare .c .v }}", {"c": constraint, "v": version}) == str(fulfilled).lower()
+    assert rendered("{{ semverCompare .c .v }}", {"c": constraint, "v": version}) == str(fulfilled).lower()
 
 
 @pytest.mark.parametrize(

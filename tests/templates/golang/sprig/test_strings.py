@@ -1,5 +1,5 @@
 import pytest
-from go_programs import failure, written
+from go_programs import failure, rendered
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ from go_programs import failure, written
 )
 def test_texts_are_made(call, result):
     """Nil is omitted where sprig omits it."""
-    assert written(f"{{{{ {call} }}}}") == result
+    assert rendered(f"{{{{ {call} }}}}") == result
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_texts_are_made(call, result):
 )
 def test_texts_are_cut_by_bytes(call, result):
     """A cut may divide a character."""
-    assert written(f"{{{{ {call} }}}}") == result
+    assert rendered(f"{{{{ {call} }}}}") == result
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_texts_are_cut_by_bytes(call, result):
 )
 def test_texts_are_split(call, result):
     """An empty separator separates all runes."""
-    assert written(f"{{{{ {call} }}}}") == result
+    assert rendered(f"{{{{ {call} }}}}") == result
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_texts_are_split(call, result):
 )
 def test_texts_are_wrapped_at_spaces(call, lines):
     """Long words are cut only if another line end is given."""
-    assert written(f"{{{{ {call} }}}}").split("\n") == lines
+    assert rendered(f"{{{{ {call} }}}}").split("\n") == lines
 
 
 @pytest.mark.parametrize(
@@ -148,12 +148,12 @@ def test_paths_are_taken_apart(path, base, directory, clean, extension, absolute
         "{{base .p}} {{dir .p}} {{clean .p}} {{ext .p}} {{isAbs .p}}",
         "{{osBase .p}} {{osDir .p}} {{osClean .p}} {{osExt .p}} {{osIsAbs .p}}",
     ):
-        assert written(prefix, {"p": path}) == f"{base} {directory} {clean} {extension} {absolute}"
+        assert rendered(prefix, {"p": path}) == f"{base} {directory} {clean} {extension} {absolute}"
 
 
 def test_urls_become_dictionaries():
     """They have the parts of the URL by name."""
-    result = written('{{ urlParse "http://u:p@h.com:80/p%20q?x=1#f" | toJson }}')
+    result = rendered('{{ urlParse "http://u:p@h.com:80/p%20q?x=1#f" | toJson }}')
     assert result == (
         '{"fragment":"f","host":"h.com:80","hostname":"h.com","opaque":"","path":"/p q","query":"x=1","scheme":"http","userinfo":"u:p"}'
     )
@@ -171,7 +171,7 @@ def test_urls_become_dictionaries():
 )
 def test_dictionaries_become_urls(parts, url):
     """A missing part is empty."""
-    assert written(f"{{{{ urlJoin ({parts}) }}}}") == url
+    assert rendered(f"{{{{ urlJoin ({parts}) }}}}") == url
 
 
 @pytest.mark.parametrize(

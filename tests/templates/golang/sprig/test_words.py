@@ -1,5 +1,5 @@
 import pytest
-from go_programs import written
+from go_programs import rendered
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from go_programs import written
 )
 def test_letters_change_with_their_word(call, result):
     """Some functions of sprig treat bytes as runes."""
-    assert written(f"{{{{ {call} }}}}") == result
+    assert rendered(f"{{{{ {call} }}}}") == result
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_letters_change_with_their_word(call, result):
 )
 def test_camelcase_joins_words(text, camel):
     """Capitals after a capital become lower case."""
-    assert written("{{ camelcase .t }}", {"t": text}) == camel
+    assert rendered("{{ camelcase .t }}", {"t": text}) == camel
 
 
 @pytest.mark.parametrize(
@@ -74,12 +74,12 @@ def test_camelcase_joins_words(text, camel):
 )
 def test_snakecase_parts_words(text, snake):
     """Numbers belong to the word before them, or to lower case after them."""
-    assert written("{{ snakecase .t }}", {"t": text}) == snake
+    assert rendered("{{ snakecase .t }}", {"t": text}) == snake
 
 
 def test_kebabcase_is_the_same_with_dashes():
     """Its result is that of snakecase with another connector."""
-    assert written('{{ kebabcase "some_thing Else" }}') == "some-thing-else"
+    assert rendered('{{ kebabcase "some_thing Else" }}') == "some-thing-else"
 
 
 @pytest.mark.parametrize(
@@ -94,4 +94,4 @@ def test_kebabcase_is_the_same_with_dashes():
 )
 def test_bytes_that_are_no_letters_belong_to_the_word_after_them(literal, quoted):
     """They stay unchanged except among capitals and connectors."""
-    assert written(f"{{{{ snakecase {literal} | quote }}}}") == quoted
+    assert rendered(f"{{{{ snakecase {literal} | quote }}}}") == quoted
