@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import pytest
-from editing import after, site, split_at_cursor
+from editing import site, split_at_cursor
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tornado_proxy.lang.diagnostic import Edit
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.checks import CHECKS
+from tornado_proxy.lint.engine import edited
 from tornado_proxy.templates.golang import view
 from tornado_proxy.templates.jinja.views import NAMES, RECORDS
 from tornado_proxy.tools.lsp.completion import GO, JINJA, Completion, completions, fields, group_names
@@ -161,7 +162,7 @@ def test_a_completion_replaces_the_word_before_the_cursor():
     text = site(f'{_PAGE}jinja "/{{{{ user.user‸ }}}}"')
     (completion,) = [item for item in _completions(text) if item.label == "username"]
     source, _ = split_at_cursor(text)
-    assert "{{ user.username }}" in after(source.text, [Edit(completion.span, completion.label)])
+    assert "{{ user.username }}" in edited(source.text, [Edit(completion.span, completion.label)])
 
 
 def test_keywords_have_snippets():

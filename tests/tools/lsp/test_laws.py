@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from editing import NAME, after, analysed
+from editing import NAME, analysed
 from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol.types import PositionEncodingKind
 from pygls.workspace import PositionCodec
 
 from tornado_proxy.lang.diagnostic import Span
+from tornado_proxy.lint.engine import edited
 from tornado_proxy.tools.lsp.completion import completions
 from tornado_proxy.tools.lsp.hover import definitions, hover_at, lenses, symbols
 from tornado_proxy.tools.lsp.translation import Translation
@@ -73,5 +74,5 @@ def test_all_safe_fixes_together_add_no_mistake(text):
     """A valid file is still valid after all safe fixes are applied at once."""
     original = analysed(text)
     edits = [edit for fix in safe_fixes(original, NAME) for edit in fix.edits]
-    fixed = analysed(after(text, edits))
+    fixed = analysed(edited(text, edits))
     assert fixed.subject.whole or not original.subject.whole

@@ -20,9 +20,9 @@ def test_files_beside_an_open_one_are_checked_with_it(vscode):
     """Files on disk are read, and their findings are published, too."""
     (vscode.folder / "b.rules").write_text(_MOVE, encoding="utf-8")
     vscode.show("a.rules", site('test "/a" -> "/c"'))
-    (finding,) = vscode.findings("a.rules", "failing-test")
+    (finding,) = vscode.diagnostics("a.rules", "failing-test")
     assert finding.related_information[0].location.uri == vscode.uri("b.rules")
-    assert vscode.findings("b.rules") == []
+    assert vscode.diagnostics("b.rules") == []
 
 
 def test_a_file_that_changes_on_disk_is_read_again(vscode):
@@ -30,10 +30,10 @@ def test_a_file_that_changes_on_disk_is_read_again(vscode):
     other = vscode.folder / "b.rules"
     other.write_text(_MOVE, encoding="utf-8")
     vscode.show("a.rules", _TEST)
-    vscode.findings("a.rules")
+    vscode.diagnostics("a.rules")
     other.write_text(_MOVE.replace("/b", "/c"), encoding="utf-8")
-    vscode.changed_on_disk("b.rules")
-    vscode.findings("a.rules", "failing-test")
+    vscode.notify_of_change("b.rules")
+    vscode.diagnostics("a.rules", "failing-test")
 
 
 def test_a_removed_file_has_no_findings(vscode):
@@ -41,17 +41,17 @@ def test_a_removed_file_has_no_findings(vscode):
     other = vscode.folder / "b.rules"
     other.write_text("target", encoding="utf-8")
     vscode.show("a.rules", "")
-    vscode.findings("b.rules", "syntax-error")
+    vscode.diagnostics("b.rules", "syntax-error")
     other.unlink()
-    vscode.changed_on_disk("b.rules")
-    assert vscode.findings("b.rules") == []
+    vscode.notify_of_change("b.rules")
+    assert vscode.diagnostics("b.rules") == []
 
 
 def test_invalid_utf_8_in_a_neighbouring_file_is_a_finding(vscode):
     """The finding has the position of the invalid byte."""
     (vscode.folder / "b.rules").write_bytes(b"# caf\xe9\n")
     vscode.show("a.rules", "")
-    (finding,) = vscode.findings("b.rules", "not-utf-8")
+    (finding,) = vscode.diagnostics("b.rules", "not-utf-8")
     assert finding.range.start == types.Position(0, 5)
 
 
@@ -59,17 +59,17 @@ def test_a_closed_file_is_read_from_disk(vscode):
     """Unsaved text is dropped when a file is closed."""
     (vscode.folder / "a.rules").write_text(_MOVE + _TEST, encoding="utf-8")
     vscode.show("a.rules", "target")
-    vscode.findings("a.rules", "syntax-error")
+    vscode.diagnostics("a.rules", "syntax-error")
     vscode.close("a.rules")
-    assert vscode.findings("a.rules") == []
+    assert vscode.diagnostics("a.rules") == []
 
 
 def test_a_closed_file_that_was_never_saved_has_no_findings(vscode):
     """Such a file no longer exists."""
     vscode.show("a.rules", "target")
-    vscode.findings("a.rules", "syntax-error")
+    vscode.diagnostics("a.rules", "syntax-error")
     vscode.close("a.rules")
-    assert vscode.findings("a.rules") == []
+    assert vscode.diagnostics("a.rules") == []
 
 
 def test_the_settings_of_the_linter_apply(vscode):
@@ -77,10 +77,10 @@ def test_the_settings_of_the_linter_apply(vscode):
     settings = vscode.folder / "tornado-proxy.toml"
     settings.write_text('[lint]\nignore = ["untested-rewrite"]\n', encoding="utf-8")
     vscode.show("a.rules", _MOVE)
-    assert vscode.findings("a.rules") == []
+    assert vscode.diagnostics("a.rules") == []
     settings.write_text("[lint\n", encoding="utf-8")
-    vscode.changed_on_disk("tornado-proxy.toml")
-    vscode.findings("a.rules", "untested-rewrite")
+    vscode.notify_of_change("tornado-proxy.toml")
+    vscode.diagnostics("a.rules", "untested-rewrite")
 
 
 def test_folders_can_be_removed_and_added(vscode):
@@ -89,18 +89,18 @@ def test_folders_can_be_removed_and_added(vscode):
     inner = vscode.folder / "inner"
     inner.mkdir()
     vscode.show("inner/a.rules", _TEST)
-    vscode.findings("inner/a.rules")
+    vscode.diagnostics("inner/a.rules")
     folder = types.WorkspaceFolder(vscode.folder.parent.as_uri(), "rules")
 
     def change_folders(removed: list[types.WorkspaceFolder], added: list[types.WorkspaceFolder]) -> None:
         event = types.WorkspaceFoldersChangeEvent(removed=removed, added=added)
         parameters = types.DidChangeWorkspaceFoldersParams(event)
-        vscode.tell(vscode.client.workspace_did_change_workspace_folders, parameters)
+        vscode.notify(vscode.client.workspace_did_change_workspace_folders, parameters)
 
     change_folders([folder], [])
-    vscode.findings("inner/a.rules", "failing-test")
+    vscode.diagnostics("inner/a.rules", "failing-test")
     change_folders([], [folder])
-    vscode.findings("inner/a.rules")
+    vscode.diagnostics("inner/a.rules")
 
 
 def test_given_places_are_checked_for_an_editor_like_emacs(tmp_path):
@@ -111,8 +111,8 @@ def test_given_places_are_checked_for_an_editor_like_emacs(tmp_path):
     places = (str(tmp_path / "one"), str(tmp_path / "two"))
     with editor(tmp_path.resolve(), *places, client="emacs") as session:
         session.show("one/a.rules", _TEST)
-        session.findings("one/a.rules")
-        session.findings("two/b.rules")
+        session.diagnostics("one/a.rules")
+        session.diagnostics("two/b.rules")
 
 
 def test_unknown_targets_are_reported_with_a_configuration(tmp_path):
@@ -122,9 +122,9 @@ def test_unknown_targets_are_reported_with_a_configuration(tmp_path):
     configuration.write_text("rules: [rules/]\ntargets:\n  site: {bucket: {name: b}}\n", encoding="utf-8")
     with editor(tmp_path.resolve(), "--config", str(configuration), client="neovim") as session:
         position = session.show("rules/a.rules", "target s‸ {}\n")
-        session.findings("rules/a.rules", "unknown-target")
+        session.diagnostics("rules/a.rules", "unknown-target")
         parameters = types.CompletionParams(session.document("rules/a.rules"), position)
-        items = session.wait(session.client.text_document_completion_async(parameters))
+        items = session.run(session.client.text_document_completion_async(parameters))
         assert "site" in [item.label for item in items]
 
 
@@ -162,25 +162,23 @@ def test_the_server_announces_its_capabilities(vscode):
 def test_findings_are_updated_while_typing(vscode):
     """A finding is published, and withdrawn once the mistake is fixed."""
     vscode.show("a.rules", site('rewrite `^/a(` -> "/b"'))
-    (finding,) = vscode.findings("a.rules", "bad-source")
+    (finding,) = vscode.diagnostics("a.rules", "bad-source")
     assert (finding.range.start, finding.source) == (types.Position(1, 16), "tornado-proxy")
     vscode.show("a.rules", site(_MOVE_TO_B, _TEST_OF_B))
-    assert vscode.findings("a.rules") == []
+    assert vscode.diagnostics("a.rules") == []
 
 
 def test_positions_count_utf16_code_units(vscode):
     """A character beyond the Basic Multilingual Plane takes two units."""
     position = vscode.show("a.rules", site('rewrite `^/😀é/.‸x$` -> "/b"', 'test "/😀é/.x" -> "/b"'))
-    (finding,) = vscode.findings("a.rules", "unescaped-dot")
+    (finding,) = vscode.diagnostics("a.rules", "unescaped-dot")
     assert finding.range.end == position
 
 
 def test_a_pattern_has_a_hover(vscode):
     """The hover is in Markdown and has the range of its group."""
     position = vscode.show("a.rules", site('rewrite `^/😀/(?P<re‸st>.*)$` -> "/b/$rest"'))
-    hover = vscode.wait(
-        vscode.client.text_document_hover_async(types.HoverParams(vscode.document("a.rules"), position))
-    )
+    hover = vscode.run(vscode.client.text_document_hover_async(types.HoverParams(vscode.document("a.rules"), position)))
     assert hover.contents.kind == types.MarkupKind.Markdown
     assert "**`(?P<rest>.*)` group 1, `rest`: any character, any number of times**" in hover.contents.value
     assert (hover.range.start.character, hover.range.end.character) == (12, 32)
@@ -190,14 +188,14 @@ def test_an_empty_line_has_no_hover(vscode):
     """The response has no hover."""
     position = vscode.show("a.rules", "‸\n")
     parameters = types.HoverParams(vscode.document("a.rules"), position)
-    assert vscode.wait(vscode.client.text_document_hover_async(parameters)) is None
+    assert vscode.run(vscode.client.text_document_hover_async(parameters)) is None
 
 
 def test_the_definition_of_a_reference_is_its_group(vscode):
     """The definition leads from the template to the source."""
     position = vscode.show("a.rules", site(_MOVE_TO_B.replace("$re", "$re‸")))
     parameters = types.DefinitionParams(vscode.document("a.rules"), position)
-    (location,) = vscode.wait(vscode.client.text_document_definition_async(parameters))
+    (location,) = vscode.run(vscode.client.text_document_definition_async(parameters))
     assert (location.uri, location.range.start) == (vscode.uri("a.rules"), types.Position(1, 22))
 
 
@@ -205,7 +203,7 @@ def test_groups_are_completed(vscode):
     """Groups are in the order of the source and replace the typed text."""
     position = vscode.show("a.rules", site('rewrite `^/(a)/(?P<rest>.*)$` -> "/😀/$re‸'))
     parameters = types.CompletionParams(vscode.document("a.rules"), position)
-    items = vscode.wait(vscode.client.text_document_completion_async(parameters))
+    items = vscode.run(vscode.client.text_document_completion_async(parameters))
     assert [item.label for item in items] == ["1", "rest"]
     assert items[1].text_edit.range.start.character == position.character - 2
 
@@ -214,7 +212,7 @@ def test_keywords_are_completed_as_snippets(vscode):
     """The editor supports snippets."""
     position = vscode.show("a.rules", "target site {\n    rew‸\n}\n")
     parameters = types.CompletionParams(vscode.document("a.rules"), position)
-    items = vscode.wait(vscode.client.text_document_completion_async(parameters))
+    items = vscode.run(vscode.client.text_document_completion_async(parameters))
     assert [(item.label, item.insert_text_format) for item in items] == [
         ("rewrite", types.InsertTextFormat.Snippet),
         ("test", types.InsertTextFormat.Snippet),
@@ -225,9 +223,9 @@ def test_targets_of_other_files_are_completed(vscode):
     """A block may belong to a target that another file begins."""
     (vscode.folder / "b.rules").write_text("target other {}\n", encoding="utf-8")
     position = vscode.show("a.rules", "target ‸ {}")
-    vscode.findings("a.rules", "syntax-error")
+    vscode.diagnostics("a.rules", "syntax-error")
     parameters = types.CompletionParams(vscode.document("a.rules"), position)
-    items = vscode.wait(vscode.client.text_document_completion_async(parameters))
+    items = vscode.run(vscode.client.text_document_completion_async(parameters))
     assert "other" in [item.label for item in items]
 
 
@@ -235,7 +233,7 @@ def _request_actions(vscode, *kinds: str):
     whole_file = types.Range(types.Position(0, 0), types.Position(99, 0))
     context = types.CodeActionContext([], only=list(kinds) or None)
     parameters = types.CodeActionParams(vscode.document("a.rules"), whole_file, context)
-    return vscode.wait(vscode.client.text_document_code_action_async(parameters))
+    return vscode.run(vscode.client.text_document_code_action_async(parameters))
 
 
 def test_a_safe_fix_is_preferred(vscode):
@@ -263,17 +261,17 @@ def test_a_file_is_formatted(vscode):
     parameters = types.DocumentFormattingParams(
         vscode.document("a.rules"), types.FormattingOptions(4, insert_spaces=True)
     )
-    (edit,) = vscode.wait(vscode.client.text_document_formatting_async(parameters))
+    (edit,) = vscode.run(vscode.client.text_document_formatting_async(parameters))
     assert (edit.new_text, edit.range.start) == (f"    {_TEST_OF_B}\n", types.Position(2, 0))
     vscode.show("a.rules", site("rewrit"))
-    assert vscode.wait(vscode.client.text_document_formatting_async(parameters)) == ()
+    assert vscode.run(vscode.client.text_document_formatting_async(parameters)) == ()
 
 
 def test_document_symbols_are_targets_with_their_rewrites(vscode):
     """The symbols of rewrites are children of their target."""
     vscode.show("a.rules", site(_MOVE_TO_B, _TEST_OF_B))
     parameters = types.DocumentSymbolParams(vscode.document("a.rules"))
-    (target,) = vscode.wait(vscode.client.text_document_document_symbol_async(parameters))
+    (target,) = vscode.run(vscode.client.text_document_document_symbol_async(parameters))
     assert (target.name, [rewrite.name for rewrite in target.children]) == ("site", ["move"])
 
 
@@ -281,10 +279,10 @@ def test_a_lens_counts_the_tests_and_leads_to_one(vscode):
     """The command of the lens asks the editor to show the test."""
     vscode.show("a.rules", site(_MOVE_TO_B, _TEST_OF_B, 'test "/a/y" -> "/c"'))
     parameters = types.CodeLensParams(vscode.document("a.rules"))
-    target, rewrite = vscode.wait(vscode.client.text_document_code_lens_async(parameters))
+    target, rewrite = vscode.run(vscode.client.text_document_code_lens_async(parameters))
     assert (target.command.title, rewrite.command.title) == ("1 of 2 tests fails",) * 2
     command = types.ExecuteCommandParams(rewrite.command.command, rewrite.command.arguments)
-    vscode.wait(vscode.client.workspace_execute_command_async(command))
+    vscode.run(vscode.client.workspace_execute_command_async(command))
     request = vscode.client.shown_documents.pop()
     assert (request.uri, request.selection.start) == (vscode.uri("a.rules"), types.Position(3, 4))
 
@@ -293,11 +291,11 @@ def test_a_text_that_is_too_large_has_no_results(vscode):
     """The text is not analysed, and a finding reports its size."""
     position = vscode.show("a.rules", "# long\n" * 700_000 + "‸")
     document, client = vscode.document("a.rules"), vscode.client
-    vscode.findings("a.rules", "too-large")
-    assert vscode.wait(client.text_document_hover_async(types.HoverParams(document, position))) is None
-    assert not vscode.wait(client.text_document_definition_async(types.DefinitionParams(document, position)))
-    assert not vscode.wait(client.text_document_completion_async(types.CompletionParams(document, position)))
-    assert not vscode.wait(client.text_document_document_symbol_async(types.DocumentSymbolParams(document)))
-    assert not vscode.wait(client.text_document_code_lens_async(types.CodeLensParams(document)))
+    vscode.diagnostics("a.rules", "too-large")
+    assert vscode.run(client.text_document_hover_async(types.HoverParams(document, position))) is None
+    assert not vscode.run(client.text_document_definition_async(types.DefinitionParams(document, position)))
+    assert not vscode.run(client.text_document_completion_async(types.CompletionParams(document, position)))
+    assert not vscode.run(client.text_document_document_symbol_async(types.DocumentSymbolParams(document)))
+    assert not vscode.run(client.text_document_code_lens_async(types.CodeLensParams(document)))
     formatting = types.DocumentFormattingParams(document, types.FormattingOptions(4, insert_spaces=True))
-    assert not vscode.wait(client.text_document_formatting_async(formatting))
+    assert not vscode.run(client.text_document_formatting_async(formatting))

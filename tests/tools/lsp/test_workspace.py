@@ -4,13 +4,14 @@ import os
 from pathlib import Path
 
 import pytest
-from editing import NAME, after, analysed, site
+from editing import NAME, analysed, site
 from hypothesis import given
 from hypothesis import strategies as st
 from rule_texts import parsed
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity, SourceFile
 from tornado_proxy.lang.printer import print_document
+from tornado_proxy.lint.engine import edited
 from tornado_proxy.lint.settings import Selection
 from tornado_proxy.tools.lsp import workspace as lsp_workspace
 from tornado_proxy.tools.lsp.workspace import (
@@ -243,7 +244,7 @@ def _codes(text: str) -> list[str]:
 
 def _allow(text: str, name: str) -> str:
     fix = next(fix for _, fix in _fixes(text) if fix.message == f"allow `{name}` here")
-    return after(text, fix.edits)
+    return edited(text, fix.edits)
 
 
 def test_the_title_of_a_fix_warns_of_changed_keys():
@@ -300,7 +301,7 @@ def test_only_fixes_in_the_requested_range_are_offered():
 def test_all_safe_fixes_can_be_applied_at_once():
     """The result is that of `lint --fix`."""
     text = site('rewrite `^/a(?P<x>b)$` -> "/c"', 'test "/ab" -> "/c"  # allow: no-effect')
-    fixed = after(text, [edit for fix in safe_fixes(analysed(text), NAME) for edit in fix.edits])
+    fixed = edited(text, [edit for fix in safe_fixes(analysed(text), NAME) for edit in fix.edits])
     assert fixed == site('rewrite `^/a(?:b)$` -> "/c"', 'test "/ab" -> "/c"')
 
 
@@ -325,7 +326,7 @@ def test_an_allowance_removes_its_finding(statements):
     text = site(*statements)
     for _, fix in _fixes(text):
         if fix.message.startswith("allow"):
-            changed = after(text, fix.edits)
+            changed = edited(text, fix.edits)
             assert len(_codes(changed)) < len(_codes(text)), changed
 
 
@@ -352,7 +353,7 @@ _LONG = "target site {\n" + '  rewrite `^/a$`->"/b"\n' * 2001 + "}\n"
 def test_formatting_edits_give_the_canonical_layout(text):
     """The result is the layout of `fmt`."""
     file = parsed(text)
-    assert after(text, layout_edits(file)) == print_document(file.document)
+    assert edited(text, layout_edits(file)) == print_document(file.document)
 
 
 def test_formatting_edits_replace_only_changed_lines():
@@ -373,4 +374,4 @@ def test_any_valid_text_is_formatted(text):
     """The edits of a text without mistakes give its canonical layout."""
     file = parsed(text)
     if not file.diagnostics:
-        assert after(text, layout_edits(file)) == print_document(file.document)
+        assert edited(text, layout_edits(file)) == print_document(file.document)
