@@ -1,15 +1,15 @@
 from __future__ import annotations
 
 import pytest
-from configurations import compiled, report
+from configurations import codes_and_messages, compiled, report
 
 USERS = "basic: {credentials: [{user: ann, password: {env: ANN}}]}"
 STAFF = f"provider: staff, {USERS}"
-OPEN = "whiteList: true"
+WHITE_LIST = "whiteList: true"
 
 
 def _text(*resources, mount="{path: /}", actions="{}", providers="{staff: {realm: Files}}"):
-    listed = "".join(f"      - {{{resource}}}\n" for resource in resources)
+    items = "".join(f"      - {{{resource}}}\n" for resource in resources)
     return f"""\
 authProviders: {{basic: {providers}}}
 targets:
@@ -18,24 +18,24 @@ targets:
     mount: {mount}
     actions: {actions}
     resources:
-{listed}"""
+{items}"""
 
 
-def _told(*resources, **parts):
-    return [(each.code, each.message) for each in compiled(_text(*resources, **parts)).diagnostics]
+def _codes_and_messages(*resources, **parts):
+    return codes_and_messages(_text(*resources, **parts))
 
 
-def _one(*resources, **parts):
-    (told,) = compiled(_text(*resources, **parts)).diagnostics
-    return told
+def _only_diagnostic(*resources, **parts):
+    (diagnostic,) = compiled(_text(*resources, **parts)).diagnostics
+    return diagnostic
 
 
 @pytest.mark.parametrize(
-    "resource", [f"path: /**, {OPEN}", f"path: /**, {STAFF}", f"path: /**, whiteList: false, {STAFF}"]
+    "resource", [f"path: /**, {WHITE_LIST}", f"path: /**, {STAFF}", f"path: /**, whiteList: false, {STAFF}"]
 )
-def test_resource_that_decides_is_no_mistake(resource):
-    """A resource lets anyone in, or asks for a user."""
-    assert _told(resource) == []
+def test_a_valid_resource_is_accepted(resource):
+    """A resource that is open, or that has a provider and users, is valid."""
+    assert _codes_and_messages(resource) == []
 
 
 @pytest.mark.parametrize(
@@ -43,22 +43,22 @@ def test_resource_that_decides_is_no_mistake(resource):
     [
         ("path: /**", "undecided-resource", "the resource has neither `provider` nor `whiteList`"),
         ("path: /**, whiteList: false", "undecided-resource", "the resource has neither `provider` nor `whiteList`"),
-        (f"path: /**, {OPEN}, {STAFF}", "contradiction", "`whiteList` and `provider` contradict each other"),
-        (f"path: /**, {OPEN}, {USERS}", "contradiction", "`whiteList` and `basic` contradict each other"),
+        (f"path: /**, {WHITE_LIST}, {STAFF}", "contradiction", "`whiteList` and `provider` contradict each other"),
+        (f"path: /**, {WHITE_LIST}, {USERS}", "contradiction", "`whiteList` and `basic` contradict each other"),
         (f"path: /**, {USERS}", "undecided-resource", "the resource has neither `provider` nor `whiteList`"),
         ("path: /**, provider: staff", "missing-credentials", "the resource has a `provider` but no users"),
         (f"path: /**, provider: staf, {USERS}", "unknown-provider", "unknown provider `staf`"),
     ],
 )
-def test_resource_that_cannot_be_meant_is_an_error(resource, code, message):
-    """A resource must say who may, in one way."""
-    assert _told(resource) == [(code, message)]
+def test_an_undecided_or_contradictory_resource_is_an_error(resource, code, message):
+    """A resource must state in one way who has access."""
+    assert _codes_and_messages(resource) == [(code, message)]
 
 
-def test_contradiction_has_both_places():
-    """Both options are shown."""
-    told = _one(f"path: /**, {OPEN}, {STAFF}")
-    assert (told.span.text, told.notes[0].span.text) == ("whiteList", "provider")
+def test_a_contradiction_shows_both_options():
+    """A contradiction is reported at the first option, with a note at the second."""
+    diagnostic = _only_diagnostic(f"path: /**, {WHITE_LIST}, {STAFF}")
+    assert (diagnostic.span.text, diagnostic.notes[0].span.text) == ("whiteList", "provider")
 
 
 @pytest.mark.parametrize(
@@ -69,20 +69,20 @@ def test_contradiction_has_both_places():
         ("{}", "declare it in `authProviders`"),
     ],
 )
-def test_unknown_provider_is_helped_with(providers, help):
-    """The help names the provider that may be meant, or those that there are, or where they belong."""
-    assert _one(f"path: /**, provider: staf, {USERS}", providers=providers).help == help
+def test_an_unknown_provider_has_a_help(providers, help):
+    """The help names the similar provider, or all providers, or the section to declare one."""
+    assert _only_diagnostic(f"path: /**, provider: staf, {USERS}", providers=providers).help == help
 
 
-def test_user_listed_twice_is_an_error():
-    """Only the first password would count, so both places are shown."""
+def test_a_user_who_is_listed_twice_is_an_error():
+    """A user who is listed twice is reported at both places, because only the first password would count."""
     user = "{user: ann, password: {env: ANN}}"
-    told = _one(f"path: /**, provider: staff, basic: {{credentials: [{user}, {user}]}}")
-    assert (told.code, told.message) == (
+    diagnostic = _only_diagnostic(f"path: /**, provider: staff, basic: {{credentials: [{user}, {user}]}}")
+    assert (diagnostic.code, diagnostic.message) == (
         "duplicate-user",
         "the user `ann` is listed twice, and only the first password counts",
     )
-    assert told.notes[0].span.start < told.span.start
+    assert diagnostic.notes[0].span.start < diagnostic.span.start
 
 
 @pytest.mark.parametrize(
@@ -94,10 +94,10 @@ def test_user_listed_twice_is_an_error():
         ("/filesystem/*", "{path: /files}"),
     ],
 )
-def test_glob_outside_the_mount_is_warned_of(glob, mount):
-    """A glob covers the whole request path, so one without the mount covers nothing."""
-    told = _one(f"path: {glob}, {OPEN}", mount=mount)
-    assert (told.code, told.message) == ("outside-mount", "the glob covers nothing of target `site`")
+def test_a_glob_outside_the_mount_has_a_warning(glob, mount):
+    """A glob that doesn't begin with the mount path covers nothing, because it matches the whole request path."""
+    diagnostic = _only_diagnostic(f"path: {glob}, {WHITE_LIST}", mount=mount)
+    assert (diagnostic.code, diagnostic.message) == ("outside-mount", "the glob covers nothing of target `site`")
 
 
 @pytest.mark.parametrize(
@@ -111,17 +111,17 @@ def test_glob_outside_the_mount_is_warned_of(glob, mount):
         ("/fi*/a", "{path: /files}"),
     ],
 )
-def test_glob_that_may_cover_something_is_no_mistake(glob, mount):
-    """Only a glob that plainly covers nothing is told."""
-    assert _told(f"path: {glob}, {OPEN}", mount=mount) == []
+def test_a_glob_inside_the_mount_has_no_warning(glob, mount):
+    """A glob has a warning only if it certainly covers nothing."""
+    assert _codes_and_messages(f"path: {glob}, {WHITE_LIST}", mount=mount) == []
 
 
 @pytest.mark.parametrize("glob", ["/a?", "'/[ab]'", "'/{a,b}'"])
-def test_other_wildcards_are_warned_of(glob):
-    """Globs know `*` and `**`; what other globs know stands for itself here."""
-    told = _one(f"path: {glob}, {OPEN}")
-    assert told.code == "glob-syntax"
-    assert told.help == "`*` matches any part of one segment, `**` any number of segments"
+def test_other_wildcards_have_a_warning(glob):
+    """Globs have the wildcards `*` and `**` only; those of other tools match themselves."""
+    diagnostic = _only_diagnostic(f"path: {glob}, {WHITE_LIST}")
+    assert diagnostic.code == "glob-syntax"
+    assert diagnostic.help == "`*` matches any part of one segment, `**` any number of segments"
 
 
 @pytest.mark.parametrize(
@@ -133,19 +133,19 @@ def test_other_wildcards_are_warned_of(glob):
         ("path: /**, methods: [GET, PUT]", "path: /x, methods: [PUT]"),
     ],
 )
-def test_resource_that_never_decides_is_warned_of(first, second):
-    """The first that matches decides, so one that comes behind a more general one is dead."""
-    told = _one(f"{first}, {OPEN}", f"{second}, {STAFF}")
-    assert told.code == "unreachable-resource"
-    assert told.message.endswith("is never used: an earlier resource matches first")
-    assert told.notes[0].message == "this one matches its requests"
+def test_an_unreachable_resource_has_a_warning(first, second):
+    """A resource after a more general one is never used, because the first match decides."""
+    diagnostic = _only_diagnostic(f"{first}, {WHITE_LIST}", f"{second}, {STAFF}")
+    assert diagnostic.code == "unreachable-resource"
+    assert diagnostic.message.endswith("is never used: an earlier resource matches first")
+    assert diagnostic.notes[0].message == "this one matches its requests"
 
 
-def test_several_resources_together_may_hide_one():
-    """What each of the earlier ones leaves to the next is counted."""
-    resources = (f"path: /**, methods: [GET], {OPEN}", f"path: /a/**, methods: [PUT], {OPEN}")
-    told = _told(*resources, f"path: /a/b, methods: [GET, PUT], {STAFF}")
-    assert [code for code, _ in told] == ["unreachable-resource"]
+def test_several_resources_together_may_hide_a_resource():
+    """A resource is unreachable if the earlier resources together match all of its requests."""
+    resources = (f"path: /**, methods: [GET], {WHITE_LIST}", f"path: /a/**, methods: [PUT], {WHITE_LIST}")
+    found = _codes_and_messages(*resources, f"path: /a/b, methods: [GET, PUT], {STAFF}")
+    assert [code for code, _ in found] == ["unreachable-resource"]
 
 
 @pytest.mark.parametrize(
@@ -157,14 +157,14 @@ def test_several_resources_together_may_hide_one():
         ("path: /*/**", "path: /a"),
     ],
 )
-def test_special_before_general_is_no_mistake(first, second):
-    """A resource that some request reaches is not told."""
-    assert _told(f"{first}, {OPEN}", f"{second}, {STAFF}") == []
+def test_a_reachable_resource_has_no_warning(first, second):
+    """A resource that some request reaches has no warning."""
+    assert _codes_and_messages(f"{first}, {WHITE_LIST}", f"{second}, {STAFF}") == []
 
 
-def _without_resources(actions):
+def _codes_and_messages_of_actions(actions):
     text = f"targets: {{site: {{bucket: {{name: my-bucket}}, actions: {{{actions}}}}}}}"
-    return [(each.code, each.message) for each in compiled(text).diagnostics]
+    return codes_and_messages(text)
 
 
 @pytest.mark.parametrize(
@@ -175,42 +175,47 @@ def _without_resources(actions):
         ("PUT: {enabled: true}, DELETE: {enabled: true}", "`PUT` and `DELETE`"),
     ],
 )
-def test_writing_that_is_open_to_anyone_is_warned_of(actions, methods):
-    """A target without resources is open, which is seldom meant for what changes it."""
-    assert _without_resources(actions) == [("open-writes", f"everyone may {methods} in target `site`")]
+def test_open_writes_have_a_warning(actions, methods):
+    """A target without resources that enables PUT or DELETE has a warning, because everyone can write."""
+    assert _codes_and_messages_of_actions(actions) == [("open-writes", f"everyone may {methods} in target `site`")]
 
 
-def test_reading_may_be_open():
-    """A target that only serves is open without a word."""
-    assert _without_resources("GET: {enabled: true}") == []
+def test_open_reads_have_no_warning():
+    """A target without resources that enables only GET has no warning."""
+    assert _codes_and_messages_of_actions("GET: {enabled: true}") == []
 
 
-def test_method_that_no_resource_speaks_of_is_warned_of():
-    """An action that is on, and that nobody may use, is told."""
-    assert _told(f"path: /**, {STAFF}", actions="{PUT: {enabled: true}}") == [
+def test_a_method_without_a_resource_has_a_warning():
+    """An enabled method that no resource covers has a warning, because nobody can use it."""
+    assert _codes_and_messages(f"path: /**, {STAFF}", actions="{PUT: {enabled: true}}") == [
         ("uncovered-method", "`PUT` is enabled, but no resource covers it, so nobody may use it")
     ]
 
 
-def test_method_that_is_off_needs_no_resource():
-    """What is off may go unmentioned."""
-    assert _told(f"path: /**, methods: [PUT], {STAFF}", actions="{GET: {enabled: false}, PUT: {enabled: true}}") == []
-
-
-def test_isolated_users_have_to_sign_in():
-    """Without resources the configuration is refused; where anyone may come, there is a warning."""
-    actions = "actions: {GET: {config: {userIsolation: true}}}"
-    told = report(f"targets: {{site: {{bucket: {{name: b}}, {actions}}}}}")
-    assert "error[isolation-without-users]: `userIsolation` needs users, and nobody has to sign in" in told
-    resources = "resources: [{path: /**, whiteList: true}]"
-    told = report(f"targets: {{site: {{bucket: {{name: b}}, {actions}, {resources}}}}}")
-    assert "warning[isolation-without-users]: `userIsolation` refuses everyone here: nobody signs in" in told
-
-
-def test_the_resource_of_the_page_of_all_targets_is_checked_too():
-    """Its provider has to exist, and to have users."""
-    page = "listTargets: {enabled: true, resource: {path: /, %s}}\ntargets: {site: {bucket: {name: b}}}\n"
-    assert "unknown provider `staf`" in report(
-        page % "provider: staf, basic: {credentials: [{user: a, password: {env: ANN}}]}"
+def test_a_disabled_method_needs_no_resource():
+    """A disabled method without a resource has no warning."""
+    assert (
+        _codes_and_messages(
+            f"path: /**, methods: [PUT], {STAFF}", actions="{GET: {enabled: false}, PUT: {enabled: true}}"
+        )
+        == []
     )
-    assert "the resource has neither `provider` nor `whiteList`" in report(page % "methods: [GET]")
+
+
+def test_user_isolation_needs_users():
+    """`userIsolation` is an error without resources, and has a warning for an open resource."""
+    actions = "actions: {GET: {config: {userIsolation: true}}}"
+    printed = report(f"targets: {{site: {{bucket: {{name: b}}, {actions}}}}}")
+    assert "error[isolation-without-users]: `userIsolation` needs users, and nobody has to sign in" in printed
+    resources = "resources: [{path: /**, whiteList: true}]"
+    printed = report(f"targets: {{site: {{bucket: {{name: b}}, {actions}, {resources}}}}}")
+    assert "warning[isolation-without-users]: `userIsolation` refuses everyone here: nobody signs in" in printed
+
+
+def test_the_resource_of_the_target_list_is_checked():
+    """The resource of `listTargets` must name a provider that exists, and users."""
+    text = "listTargets: {enabled: true, resource: {path: /, %s}}\ntargets: {site: {bucket: {name: b}}}\n"
+    assert "unknown provider `staf`" in report(
+        text % "provider: staf, basic: {credentials: [{user: a, password: {env: ANN}}]}"
+    )
+    assert "the resource has neither `provider` nor `whiteList`" in report(text % "methods: [GET]")

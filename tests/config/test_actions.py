@@ -24,13 +24,13 @@ from tornado_proxy.config.server import Tracing
         (Actions(get=GetAction(enabled=False), head=HeadAction(enabled=False)), ()),
     ],
 )
-def test_methods_are_those_that_are_enabled(actions, methods):
-    """The methods stand in the order of an Allow header; GET and HEAD are on, PUT and DELETE off by default."""
+def test_enabled_methods_are_listed(actions, methods):
+    """The methods are in the order of an Allow header; GET and HEAD are enabled by default, PUT and DELETE are not."""
     assert actions.methods == methods
 
 
 def test_actions_are_read():
-    """Each action has its switch, and GET and PUT their configuration."""
+    """Each action can be enabled, and GET and PUT have a configuration."""
     text = """\
 actions:
   GET:
@@ -57,7 +57,7 @@ actions:
 
 
 def test_properties_of_uploads_are_read():
-    """Metadata by name, the headers of `systemMetadata`, storage class and canned ACL."""
+    """A PUT has metadata by name, the headers of `systemMetadata`, a storage class and a canned ACL."""
     config = "{metadata: {Team: '{{ .Key }}'}, systemMetadata: {cacheControl: no-cache}, storageClass: GLACIER, cannedACL: private, rawUploads: true}"
     put = target(f"actions: {{PUT: {{enabled: true, config: {config}}}}}").actions.put
     assert (put.metadata, put.storage_class, put.canned_acl) == ((("Team", "{{ .Key }}"),), "GLACIER", "private")
@@ -74,47 +74,47 @@ def test_properties_of_uploads_are_read():
         ("{cannedACL: mine}", "cannedACL"),
     ],
 )
-def test_a_mistake_in_properties_of_uploads_is_found(config, message):
-    """At load, and not at the first upload."""
-    found = codes_and_messages_in_target(f"actions: {{PUT: {{enabled: true, config: {config}}}}}")
-    assert any(message in each for _, each in found), found
+def test_a_mistake_in_properties_of_uploads_is_reported(config, message):
+    """A mistake in a template or a name is reported at load, and not at the first upload."""
+    diagnostics = codes_and_messages_in_target(f"actions: {{PUT: {{enabled: true, config: {config}}}}}")
+    assert any(message in text for _, text in diagnostics), diagnostics
 
 
 def test_allowed_types_are_media_types():
-    """Types and wildcards, without parameters; an empty list would allow nothing."""
+    """The list has types and wildcards without parameters, and can't be empty."""
     put = target("actions: {PUT: {enabled: true, config: {allowedTypes: [Image/*, application/pdf]}}}").actions.put
     assert put.allowed_types == ("image/*", "application/pdf")
-    for wrong in ("[image]", "['*/*']", "['text/plain; charset=utf-8']", "[]"):
-        assert codes_and_messages_in_target(f"actions: {{PUT: {{enabled: true, config: {{allowedTypes: {wrong}}}}}}}")
+    for types in ("[image]", "['*/*']", "['text/plain; charset=utf-8']", "[]"):
+        assert codes_and_messages_in_target(f"actions: {{PUT: {{enabled: true, config: {{allowedTypes: {types}}}}}}}")
 
 
 HOOK = "url: https://hooks.example/x"
 
 
-def _get(hook):
+def _get_action(hook):
     return f"actions: {{GET: {{config: {{webhooks: [{{{hook}}}]}}}}}}"
 
 
 def test_a_webhook_has_defaults():
-    """POST, no repetition, ten seconds."""
-    assert target(_get(HOOK)).actions.get.webhooks == (Webhook("https://hooks.example/x"),)
+    """By default a webhook is called with POST, without repetition."""
+    assert target(_get_action(HOOK)).actions.get.webhooks == (Webhook("https://hooks.example/x"),)
 
 
 def test_a_webhook_is_read():
-    """Secrets of headers are references."""
-    more = f"{HOOK}, method: PUT, headers: {{A: b}}, secretHeaders: {{Authorization: {{env: SECRET}}}}, retryCount: 2"
-    (found,) = target(_get(more)).actions.get.webhooks
-    assert (found.method, found.headers, found.retry_count) == ("PUT", (("A", "b"),), 2)
-    ((name, secret),) = found.secret_headers
+    """The secret headers of a webhook are references, and its `repr` has no secret."""
+    hook = f"{HOOK}, method: PUT, headers: {{A: b}}, secretHeaders: {{Authorization: {{env: SECRET}}}}, retryCount: 2"
+    (webhook,) = target(_get_action(hook)).actions.get.webhooks
+    assert (webhook.method, webhook.headers, webhook.retry_count) == ("PUT", (("A", "b"),), 2)
+    ((name, secret),) = webhook.secret_headers
     assert (name, secret.reveal()) == ("Authorization", "secret")
-    assert "'secret'" not in repr(found)
+    assert "'secret'" not in repr(webhook)
 
 
 @pytest.mark.parametrize("action", ["GET", "HEAD", "PUT", "DELETE"])
-def test_each_action_has_webhooks_of_its_own(action):
-    """Named after it."""
-    found = target(f"actions: {{{action}: {{enabled: true, config: {{webhooks: [{{{HOOK}}}]}}}}}}")
-    assert len(getattr(found.actions, action.lower()).webhooks) == 1
+def test_each_action_has_its_own_webhooks(action):
+    """The attribute has the name of the action."""
+    parsed = target(f"actions: {{{action}: {{enabled: true, config: {{webhooks: [{{{HOOK}}}]}}}}}}")
+    assert len(getattr(parsed.actions, action.lower()).webhooks) == 1
 
 
 @pytest.mark.parametrize(
@@ -128,21 +128,22 @@ def test_each_action_has_webhooks_of_its_own(action):
         (f"{HOOK}, timeout: 0", "is less than"),
     ],
 )
-def test_a_mistake_is_found(hook, message):
-    """Each is an error."""
-    assert any(message in each for _, each in codes_and_messages_in_target(_get(hook))), codes_and_messages_in_target(
-        _get(hook)
+def test_a_mistake_in_a_webhook_is_reported(hook, message):
+    """An incomplete or invalid webhook is an error."""
+    diagnostics = codes_and_messages_in_target(_get_action(hook))
+    assert any(message in text for _, text in diagnostics), diagnostics
+
+
+def test_a_secret_header_is_not_shown():
+    """A mistake at a secret header is reported without its value."""
+    text = (
+        f"targets: {{site: {{bucket: {{name: my-bucket}}, {_get_action(f'{HOOK}, secretHeaders: {{A: hunter2}}')}}}}}\n"
     )
-
-
-def test_a_secret_that_stands_in_the_file_is_not_shown():
-    """Not even next to a mistake."""
-    text = f"targets: {{site: {{bucket: {{name: my-bucket}}, {_get(f'{HOOK}, secretHeaders: {{A: hunter2}}')}}}}}\n"
     assert "hunter2" not in report(text)
 
 
 def test_tracing_is_off_unless_it_is_configured():
-    """Only the end point is needed."""
+    """Tracing needs only its endpoint."""
     assert settings(MINIMAL).tracing is None
     assert settings("tracing: {endpoint: 'http://127.0.0.1:4318/v1/traces'}\n" + MINIMAL).tracing == Tracing(
         "http://127.0.0.1:4318/v1/traces"
@@ -157,6 +158,6 @@ def test_tracing_is_off_unless_it_is_configured():
         ("{endpoint: 'http://x/', sampledPercent: 101}", "sampledPercent"),
     ],
 )
-def test_tracing_a_mistake_is_found(text, message):
-    """Each is shown at its place."""
+def test_a_mistake_in_tracing_is_reported(text, message):
+    """A missing endpoint and an invalid value are reported."""
     assert message in report(f"tracing: {text}\n{MINIMAL}")

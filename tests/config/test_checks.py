@@ -17,65 +17,65 @@ targets:
   a: {bucket: {name: a-a}, mount: {path: /z}}
   c: {bucket: {name: c-c}}
 """
-SHOWN = SourceFile("config.yaml", TEXT)
+SOURCE = SourceFile("config.yaml", TEXT)
 
 
 @pytest.fixture
 def context():
-    """Three targets, the last one without a mount of its own."""
-    found, _ = read(compose(TEXT).root, SHOWN, Path(), unresolved)
-    return found
+    """The context of a configuration with three targets, the last one without a mount."""
+    made, _ = read(compose(TEXT).root, SOURCE, Path(), unresolved)
+    return made
 
 
 def _texts(*nodes):
     return [TEXT[node.start : node.end] for node in nodes]
 
 
-def test_sections_of_a_class_are_found_in_the_order_of_the_file(context):
-    """Only those that stand in the file, not defaults."""
-    assert [each.name for each in context.sections(Target)] == ["b", "a", "c"]
-    assert [each.paths for each in context.sections(Mount)] == [("/x/", "/y/"), ("/z/",)]
+def test_sections_of_a_class_are_in_the_order_of_the_file(context):
+    """The sections that the file contains are listed, and defaults are not."""
+    assert [section.name for section in context.sections(Target)] == ["b", "a", "c"]
+    assert [mount.paths for mount in context.sections(Mount)] == [("/x/", "/y/"), ("/z/",)]
 
 
-def test_name_of_a_section_has_a_node(context):
-    """The key that names a target is found, quotes and all."""
-    assert _texts(*(context.name(each) for each in context.settings.targets)) == ["'b'", "a", "c"]
+def test_the_name_of_a_section_has_a_node(context):
+    """The node of a target's name includes its quotes."""
+    assert _texts(*(context.name(target) for target in context.settings.targets)) == ["'b'", "a", "c"]
     assert context.quoted_name(context.settings.targets[0]) == "`b`"
 
 
 def test_items_of_a_list_have_nodes(context):
-    """The nodes of a list's items are found, and the one of an item that stands for a list."""
-    paths = [context.items(each, "path") for each in context.sections(Mount)]
+    """Each item of a list has a node, and a single value that stands for a list has one too."""
+    paths = [context.items(mount, "path") for mount in context.sections(Mount)]
     assert [_texts(*nodes) for nodes in paths] == [["/x", "/y"], ["/z"]]
 
 
-def test_option_has_nodes(context):
-    """The key and the value of an option are found, in a group too."""
+def test_an_option_has_nodes(context):
+    """An option has a node for its key and one for its value, in a group too."""
     put = context.settings.targets[0].actions.put
     nodes = context.key(put, "config.maxSize"), context.value(put, "config.maxSize")
     assert _texts(*nodes) == ["maxSize", "5"]
     assert context.given(put, "config.maxSize")
 
 
-def test_option_left_out_stands_where_its_section_does(context):
-    """A diagnostic can point at the section that lacks the option."""
+def test_a_missing_option_has_the_node_of_its_section(context):
+    """A diagnostic about a missing option points at its section."""
     put = context.settings.targets[0].actions.put
     assert _texts(context.key(put, "enabled")) == ["{config: {maxSize: 5}}"]
     assert not context.given(put, "enabled")
 
 
-def test_section_left_out_has_no_options(context):
-    """A default gives nothing, whatever its values are."""
+def test_a_missing_section_has_no_given_options(context):
+    """The options of a default section are not given in the file."""
     assert not context.given(context.settings.log, "level")
     assert not context.given(context.settings.targets[1].actions.put, "config.maxSize")
 
 
-def test_finding_becomes_a_diagnostic_with_both_places(context):
-    """An error or a warning has the span of its node, and a note that of the second."""
-    first, second, _ = (context.name(each) for each in context.settings.targets)
+def test_a_finding_becomes_a_diagnostic_with_both_places(context):
+    """An error or a warning has the span of its node, and a note with the span of the second node."""
+    first, second, _ = (context.name(target) for target in context.settings.targets)
     finding = ("a-code", "a fact", second, "a cure", ("the other", first))
-    note = Note("the other", Span(SHOWN, first.start, first.end))
-    span = Span(SHOWN, second.start, second.end)
+    note = Note("the other", Span(SOURCE, first.start, first.end))
+    span = Span(SOURCE, second.start, second.end)
     assert context.error(*finding) == Diagnostic("a-code", "a fact", span, "a cure", (note,))
     assert context.warning(*finding) == Diagnostic("a-code", "a fact", span, "a cure", (note,), Severity.WARNING)
 
@@ -95,8 +95,8 @@ def _targets(*mounts):
         (", mount: {host: '*'}", ", mount: {path: [/]}", "`/` of any host"),
     ],
 )
-def test_two_targets_at_one_place_are_an_error(first, second, place):
-    """Targets that cannot be told apart are both named."""
+def test_overlapping_mounts_are_an_error(first, second, place):
+    """Two targets with the same host and path are both named."""
     assert codes_and_messages(_targets(first, second)) == [
         ("overlapping-mounts", f"targets `a` and `b` are both mounted at {place}")
     ]
@@ -111,17 +111,17 @@ def test_two_targets_at_one_place_are_an_error(first, second, place):
         (", mount: {host: a.org}", ", mount: {host: '*.org'}"),
     ],
 )
-def test_more_special_mount_is_no_overlap(first, second):
-    """A longer path, another host or a pattern tells targets apart."""
+def test_different_mounts_do_not_overlap(first, second):
+    """Targets with different paths, hosts or patterns don't overlap."""
     assert codes_and_messages(_targets(first, second)) == []
 
 
-def test_overlap_has_both_places():
-    """The second mount has the mistake, the first a note."""
-    (told,) = compiled(_targets(", mount: {path: [/y, /x]}", ", mount: {path: x}")).diagnostics
-    (note,) = told.notes
-    assert (told.span.text, note.span.text, note.message) == ("x", "/x", "`a` is mounted here")
-    assert told.help == "give one of them another path or host"
+def test_an_overlap_shows_both_mounts():
+    """The second mount has the diagnostic, and the first one a note."""
+    (diagnostic,) = compiled(_targets(", mount: {path: [/y, /x]}", ", mount: {path: x}")).diagnostics
+    (note,) = diagnostic.notes
+    assert (diagnostic.span.text, note.span.text, note.message) == ("x", "/x", "`a` is mounted here")
+    assert diagnostic.help == "give one of them another path or host"
 
 
 @pytest.mark.parametrize(
@@ -132,13 +132,13 @@ def test_overlap_has_both_places():
     ],
 )
 def test_a_default_mount_is_shown_by_the_name_of_its_target(first, second, places):
-    """A default has no place of its own."""
-    (told,) = compiled(_targets(first, second)).diagnostics
-    assert (told.span.text, told.notes[0].span.text) == places
+    """An overlap of default mounts is shown at the names of the targets."""
+    (diagnostic,) = compiled(_targets(first, second)).diagnostics
+    assert (diagnostic.span.text, diagnostic.notes[0].span.text) == places
 
 
-def test_only_valid_options_are_compared():
-    """Contradictions are reported once each option can be read."""
+def test_overlaps_of_invalid_mounts_are_not_reported():
+    """Overlaps are reported only if the options are valid."""
     assert [code for code, _ in codes_and_messages(_targets(", mount: {path: 5}", ""))] == ["wrong-type"]
 
 
@@ -149,15 +149,15 @@ def test_only_valid_options_are_compared():
         ("resources: [{path: /100%25/**, whiteList: true}]", "%25"),
     ],
 )
-def test_percent_escape_in_a_path_is_warned_of(text, escape):
-    """Paths are compared decoded, so an escape stands for itself."""
+def test_a_percent_escape_in_a_path_has_a_warning(text, escape):
+    """An escape in a path matches itself, because paths are compared after decoding."""
     assert codes_and_messages_in_target(text) == [
         ("percent-escape", f"`{escape}` is not decoded: paths are compared after decoding")
     ]
 
 
-def test_percent_sign_alone_is_no_escape():
-    """A path may have a percent sign in it."""
+def test_a_lone_percent_sign_has_no_warning():
+    """A path may contain a percent sign."""
     assert codes_and_messages_in_target("mount: {path: /100%}") == []
 
 
@@ -171,7 +171,7 @@ def test_percent_sign_alone_is_no_escape():
     ],
 )
 def test_two_listeners_on_one_port_are_an_error(text):
-    """The second could not listen where the first does."""
+    """Two listeners with the same address and port are an error."""
     ((code, message),) = codes_and_messages(f"{text}\n{MINIMAL}")
     assert code == "same-listener"
     assert message.startswith("`server` and `internalServer` both listen on port")
@@ -184,39 +184,39 @@ def test_two_listeners_on_one_port_are_an_error(text):
         "server: {port: 7000, listenAddr: 10.0.0.1}\ninternalServer: {port: 7000}",
     ],
 )
-def test_listeners_apart_are_no_mistake(text):
-    """Any free port, and ports of different addresses, do not meet."""
+def test_listeners_with_different_addresses_are_accepted(text):
+    """Listeners on port 0, or on different addresses, don't conflict."""
     assert codes_and_messages(f"{text}\n{MINIMAL}") == []
 
 
-def test_second_listener_is_noted():
-    """Where both ports are given, both are shown."""
-    (told,) = compiled(f"server: {{port: 7000}}\ninternalServer: {{port: 7000}}\n{MINIMAL}").diagnostics
-    assert [note.span.first.line for note in told.notes] == [1]
-    assert told.span.first.line == 2
+def test_the_first_listener_has_a_note():
+    """If both ports are given, the diagnostic shows both."""
+    (diagnostic,) = compiled(f"server: {{port: 7000}}\ninternalServer: {{port: 7000}}\n{MINIMAL}").diagnostics
+    assert [note.span.first.line for note in diagnostic.notes] == [1]
+    assert diagnostic.span.first.line == 2
 
 
-def test_place_of_rules_listed_twice_is_an_error():
-    """The rewrites of one place would be there twice."""
+def test_rules_listed_twice_are_an_error():
+    """A directory of rules that is listed twice would have all its rewrites twice."""
     assert codes_and_messages(f"rules: [a, b, ./a/]\n{MINIMAL}") == [
         ("duplicate-place", "the rules in `./a/` are listed twice")
     ]
 
 
-def test_bucket_name_that_aws_refuses_is_warned_of():
-    """Where AWS is asked, its rules for names hold."""
+def test_a_bucket_name_that_aws_refuses_has_a_warning():
+    """Without an endpoint, a bucket's name must follow the rules of AWS."""
     assert codes_and_messages("targets: {a: {bucket: {name: My_Bucket}}}") == [
         ("bucket-name", "`My_Bucket` is not a valid bucket name on AWS")
     ]
 
 
-def test_other_servers_have_other_bucket_names():
-    """Where another server is asked, its names are its own affair."""
+def test_other_servers_may_have_other_bucket_names():
+    """With an endpoint, any bucket name is accepted."""
     assert codes_and_messages("targets: {a: {bucket: {name: My_Bucket, s3Endpoint: http://h}}}") == []
 
 
-def test_a_form_of_s3_replaces_what_is_there():
-    """It has no condition, so the configuration has to allow it."""
+def test_direct_uploads_need_allow_override():
+    """A direct upload has no conditions, so the configuration must allow it to replace objects."""
     resources = "resources: [{path: /**, methods: [GET, PUT], whiteList: true}]"
     config = "actions: {PUT: {enabled: true, config: {directUploads: true%s}}}"
     message = "`directUploads` needs `allowOverride`: an upload straight to S3 replaces what is there"
@@ -225,53 +225,53 @@ def test_a_form_of_s3_replaces_what_is_there():
 
 
 @pytest.mark.parametrize("body", ["config: {allowOverride: true}", "config: {}"])
-def test_configured_action_that_is_off_is_warned_of(body):
-    """Whoever configures uploads wants them on, or says that they are off."""
+def test_a_configured_action_that_is_not_enabled_has_a_warning(body):
+    """A configured action without `enabled` has a warning."""
     assert codes_and_messages_in_target(f"actions: {{PUT: {{{body}}}}}") == [
         ("no-effect", "`PUT` is configured but not enabled")
     ]
 
 
 @pytest.mark.parametrize("body", ["enabled: false, config: {}", "enabled: false"])
-def test_action_that_is_off_on_purpose_is_no_mistake(body):
-    """`enabled: false` is an answer."""
+def test_an_action_that_is_disabled_explicitly_has_no_warning(body):
+    """`enabled: false` has no warning."""
     assert "no-effect" not in [code for code, _ in codes_and_messages_in_target(f"actions: {{PUT: {{{body}}}}}")]
 
 
-def test_warnings_do_not_keep_a_configuration_from_use():
-    """What is only odd is told, and used."""
+def test_a_configuration_with_warnings_is_used():
+    """A configuration with warnings has settings."""
     loaded = compiled("targets: {a: {bucket: {name: My_Bucket}}}")
-    assert [each.severity for each in loaded.diagnostics] == [Severity.WARNING]
+    assert [diagnostic.severity for diagnostic in loaded.diagnostics] == [Severity.WARNING]
     assert loaded.settings
 
 
 @pytest.mark.parametrize(
-    ("url", "warned"),
+    ("url", "has_warning"),
     [("http://hooks.example/", True), ("https://hooks.example/", False), ("http://127.0.0.1:9/", False)],
 )
-def test_secret_headers_over_http_are_warned_of(url, warned):
-    """Of webhooks and of traces, unless they stay on the machine."""
+def test_secret_headers_over_http_have_a_warning(url, has_warning):
+    """Secret headers of webhooks and traces over HTTP have a warning, except on loopback."""
     hook = f"actions: {{GET: {{config: {{webhooks: [{{url: '{url}', secretHeaders: {{A: {{env: SECRET}}}}}}]}}}}}}"
     traces = f"tracing: {{endpoint: '{url}', secretHeaders: {{A: {{env: SECRET}}}}}}\n{MINIMAL}"
     message = "`{}` is `http`, so `secretHeaders` can be read on the way"
-    assert codes_and_messages_in_target(hook) == ([("open-secret", message.format("url"))] if warned else [])
-    assert codes_and_messages(traces) == ([("open-secret", message.format("endpoint"))] if warned else [])
+    assert codes_and_messages_in_target(hook) == ([("open-secret", message.format("url"))] if has_warning else [])
+    assert codes_and_messages(traces) == ([("open-secret", message.format("endpoint"))] if has_warning else [])
 
 
 CERTIFICATE = "certificates: [{certificateUrl: a, privateKeyUrl: b}]"
 
 
-def _complaints(ssl, listener="server"):
+def _codes_and_messages(ssl, listener="server"):
     return codes_and_messages(f"{listener}: {{ssl: {{{ssl}}}}}\n{MINIMAL}")
 
 
 @pytest.mark.parametrize("listener", ["server", "internalServer"])
 def test_tls_needs_a_certificate(listener):
-    """One of either kind, unless it is off."""
-    assert _complaints("enabled: true", listener) == [("no-certificate", "TLS has no certificate")]
-    assert _complaints("enabled: false", listener) == []
-    assert _complaints("selfSignedHostnames: [localhost]", listener) == []
-    assert _complaints(CERTIFICATE, listener) == []
+    """TLS needs a certificate of either kind, unless it is disabled."""
+    assert _codes_and_messages("enabled: true", listener) == [("no-certificate", "TLS has no certificate")]
+    assert _codes_and_messages("enabled: false", listener) == []
+    assert _codes_and_messages("selfSignedHostnames: [localhost]", listener) == []
+    assert _codes_and_messages(CERTIFICATE, listener) == []
 
 
 @pytest.mark.parametrize(
@@ -282,13 +282,13 @@ def test_tls_needs_a_certificate(listener):
         ("{ssl: {enabled: false, selfSignedHostnames: [localhost]}}", False),
     ],
 )
-def test_a_listener_speaks_tls_unless_it_is_off(server, speaks):
-    """Without `ssl` it speaks plain HTTP."""
+def test_a_listener_with_ssl_speaks_tls_unless_it_is_disabled(server, speaks):
+    """A listener without `ssl` speaks plain HTTP."""
     assert settings(f"server: {server}\n{MINIMAL}").server.speaks_tls is speaks
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("options", "message"),
     [
         ("privateKeyUrl: b", "a certificate lacks `certificate` or `certificateUrl`"),
         ("certificateUrl: a", "a certificate lacks `privateKey` or `privateKeyUrl`"),
@@ -299,20 +299,20 @@ def test_a_listener_speaks_tls_unless_it_is_off(server, speaks):
         ),
     ],
 )
-def test_a_certificate_has_each_part_once(given, message):
-    """Neither none nor two."""
-    assert [said for _, said in _complaints(f"certificates: [{{{given}}}]")] == [message]
+def test_a_certificate_has_each_part_once(options, message):
+    """A certificate and its key are each given exactly once."""
+    assert [text for _, text in _codes_and_messages(f"certificates: [{{{options}}}]")] == [message]
 
 
 def test_a_misspelt_part_is_reported_once():
-    """The check is silent where the reader has spoken."""
-    assert [code for code, _ in _complaints("certificates: [{certificateURL: a, privateKeyUrl: b}]")] == [
+    """A misspelt part of a certificate is not reported as missing too."""
+    assert [code for code, _ in _codes_and_messages("certificates: [{certificateURL: a, privateKeyUrl: b}]")] == [
         "unknown-option"
     ]
 
 
 @pytest.mark.parametrize(
-    ("given", "complaint"),
+    ("options", "expected"),
     [
         (
             "clientAuth: require",
@@ -324,36 +324,38 @@ def test_a_misspelt_part_is_reported_once():
         ),
     ],
 )
-def test_certificates_of_clients_are_asked_for_with_their_authorities(given, complaint):
-    """Neither alone means anything."""
-    assert _complaints(f"{CERTIFICATE}, {given}") == [complaint]
-    assert _complaints(f"{CERTIFICATE}, clientAuth: request, clientCAs: [a.pem, b.pem]") == []
-    assert [code for code, _ in _complaints(f"{CERTIFICATE}, clientAuth: maybe")] == ["bad-value"]
+def test_client_certificates_need_their_authorities(options, expected):
+    """`clientAuth` and `clientCAs` are given together."""
+    assert _codes_and_messages(f"{CERTIFICATE}, {options}") == [expected]
+    assert _codes_and_messages(f"{CERTIFICATE}, clientAuth: request, clientCAs: [a.pem, b.pem]") == []
+    assert [code for code, _ in _codes_and_messages(f"{CERTIFICATE}, clientAuth: maybe")] == ["bad-value"]
 
 
-def test_versions_have_an_order():
-    """The oldest is not newer than the newest; what is broken is warned of."""
+def test_tls_versions_are_checked():
+    """`minTLSVersion` must not be above `maxTLSVersion`, and a broken version has a warning."""
     message = "`minTLSVersion` TLSv1.3 is above `maxTLSVersion` TLSv1.2"
-    assert _complaints(f"{CERTIFICATE}, minTLSVersion: '1.3', maxTLSVersion: '1.2'") == [("bad-value", message)]
-    assert _complaints(f"{CERTIFICATE}, maxTLSVersion: '1.1'") == [
+    assert _codes_and_messages(f"{CERTIFICATE}, minTLSVersion: '1.3', maxTLSVersion: '1.2'") == [("bad-value", message)]
+    assert _codes_and_messages(f"{CERTIFICATE}, maxTLSVersion: '1.1'") == [
         ("bad-value", "`minTLSVersion` TLSv1.2 is above `maxTLSVersion` TLSv1.1")
     ]
-    assert _complaints(f"{CERTIFICATE}, minTLSVersion: TLSv1.1") == [
+    assert _codes_and_messages(f"{CERTIFICATE}, minTLSVersion: TLSv1.1") == [
         ("old-tls", "TLSv1.1 is broken, and browsers no longer support it")
     ]
-    assert _complaints(f"{CERTIFICATE}, minTLSVersion: x") == [("bad-value", "`minTLSVersion` is not a version of TLS")]
+    assert _codes_and_messages(f"{CERTIFICATE}, minTLSVersion: x") == [
+        ("bad-value", "`minTLSVersion` is not a version of TLS")
+    ]
 
 
 def test_an_endpoint_needs_its_region():
-    """The signature names it."""
+    """An endpoint of AWS needs the region, which is part of the signature."""
     config = "certificateUrlConfig: {awsEndpoint: 'http://127.0.0.1:1'}"
     certificate = f"certificates: [{{certificateUrl: 's3://a/b', privateKeyUrl: b, {config}}}]"
-    assert _complaints(certificate) == [("missing-option", "`awsEndpoint` is given without `awsRegion`")]
-    assert _complaints(certificate.replace("{awsEndpoint", "{awsRegion: eu-west-1, awsEndpoint")) == []
+    assert _codes_and_messages(certificate) == [("missing-option", "`awsEndpoint` is given without `awsRegion`")]
+    assert _codes_and_messages(certificate.replace("{awsEndpoint", "{awsRegion: eu-west-1, awsEndpoint")) == []
 
 
-def test_the_proxy_protocol_needs_a_proxy():
-    """It is read from trusted ones only."""
+def test_the_proxy_protocol_needs_a_trusted_proxy():
+    """The PROXY protocol is read from trusted proxies only."""
     assert codes_and_messages(f"server: {{proxyProtocol: true}}\n{MINIMAL}") == [
         ("no-effect", "`proxyProtocol` has no effect: no proxy is trusted")
     ]
@@ -362,7 +364,7 @@ def test_the_proxy_protocol_needs_a_proxy():
 
 @pytest.mark.parametrize("origins", ["", ", allowOrigins: ['*']", ", allowAll: true"])
 def test_credentials_need_origins(origins):
-    """Browsers refuse them together with every origin."""
+    """`allowCredentials` without a list of origins has a warning, because browsers refuse the two together."""
     cors = f"server: {{cors: {{enabled: true, allowCredentials: true{origins}}}}}\n{MINIMAL}"
     message = "`allowCredentials` has no effect: browsers refuse it together with every origin"
     assert codes_and_messages(cors) == [("no-effect", message)]
@@ -376,6 +378,6 @@ def test_credentials_need_origins(origins):
         "allowCredentials: true",
     ],
 )
-def test_other_cors_is_sound(cors):
-    """Nothing is said of it."""
+def test_other_cors_options_have_no_warning(cors):
+    """Credentials with listed origins, or CORS without credentials, have no warning."""
     assert codes_and_messages(f"server: {{cors: {{{cors}}}}}\n{MINIMAL}") == []

@@ -19,7 +19,7 @@ from tornado_proxy.config.document import (
 
 
 def _data(node):
-    """The plain data that a node stands for."""
+    """Returns the data of a node as dictionaries, lists and scalars."""
     match node:
         case MappingNode():
             return {name: _data(entry.value) for name, entry in node.fields.items()}
@@ -57,29 +57,29 @@ def _faults(text):
         ("2024-01-01", ScalarKind.DATE),
     ],
 )
-def test_scalar_is_what_yaml_1_1_takes_it_for(text, kind):
-    """A scalar has the kind that PyYAML resolves it to; a number that is not plain decimal has one of its own."""
+def test_a_scalar_has_its_kind_in_yaml_1_1(text, kind):
+    """A scalar has the kind that PyYAML resolves, except for a number that is not plain decimal."""
     assert compose(text).root.kind is kind
 
 
-def test_nodes_know_their_place():
-    """A scalar's offsets cover it, whatever stands before it: wide characters, CRLF, comments."""
+def test_a_node_has_its_place():
+    """The offsets of a node are right after wide characters, CRLF and comments."""
     text = "😀: 'é' # ü\r\nb: [x,  yy]\r\n"
     entries = compose(text).root.entries
     places = [text[node.start : node.end] for entry in entries for node in entry]
     assert places == ["😀", "'é'", "b", "[x,  yy]"]
 
 
-def test_block_collection_ends_with_its_last_value():
-    """The end of a mapping in block style is not drawn to the next key, over empty lines and comments."""
+def test_a_block_mapping_ends_with_its_last_value():
+    """Empty lines and comments after a block mapping don't belong to it."""
     text = "a:\n  b: c\n\n# comment\nd: e\n"
     inner = compose(text).root.entries[0].value
     assert text[inner.start : inner.end] == "b: c"
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "--- # nothing"])
-def test_empty_text_is_no_fault(text):
-    """A text without content has no root, or an empty one, and nothing wrong with its YAML."""
+def test_an_empty_text_has_no_fault(text):
+    """A text without content has no root, or an empty one, and no fault."""
     composed = compose(text)
     assert composed.faults == ()
     assert composed.root is None or composed.root.kind is ScalarKind.NOTHING
@@ -102,31 +102,31 @@ def test_empty_text_is_no_fault(text):
         ("a: !!python/object:os.system {}", "a tag has no meaning here", "!!python/object:os.system {}"),
     ],
 )
-def test_fault_has_its_place(text, message, place):
-    """What YAML allows and a configuration does not is told, with the text that it is about."""
-    ((_, told, about),) = _faults(text)
-    assert (told, about) == (message, place)
+def test_a_fault_has_its_place(text, message, place):
+    """YAML that a configuration can't contain is reported with its place."""
+    ((_, fault, fault_text),) = _faults(text)
+    assert (fault, fault_text) == (message, place)
 
 
-def test_duplicate_key_names_the_first():
-    """The fault of a key given twice points at both."""
+def test_a_duplicate_key_has_a_note_at_the_first():
+    """The fault of a duplicate key shows both places."""
     (fault,) = compose("a: 1\na: 2").faults
     assert fault.note == ("first given here", 0, 1)
 
 
-def test_key_that_is_broken_already_is_not_reported_again():
-    """A tagged key has one fault, not two."""
+def test_an_invalid_key_has_one_fault():
+    """A key with a tag has one fault, not two."""
     assert [message for _, message, _ in _faults("!x a: 1")] == ["a tag has no meaning here"]
 
 
 @pytest.mark.parametrize("tag", ["!!map {}", "!!seq []", "! {}"])
-def test_tag_that_says_what_is_plain_to_see_is_no_fault(tag):
-    """YAML's own tags of collections are passed over."""
+def test_a_redundant_tag_has_no_fault(tag):
+    """YAML's own tags of collections are ignored."""
     assert compose(f"a: {tag}").faults == ()
 
 
-def test_syntax_error_ends_the_run_with_its_place():
-    """What is not YAML has one fault, at the place where the parser gave up, and no document."""
+def test_a_syntax_error_ends_the_composing():
+    """A syntax error is the only fault, at the place where the parser stopped, and no document is left."""
     composed = compose("a: 1\nb: [c\n")
     assert not composed.whole
     assert composed.documents == ()
@@ -136,27 +136,27 @@ def test_syntax_error_ends_the_run_with_its_place():
 
 
 @pytest.mark.parametrize("text", ["a:\n\tb: c", "a: |\n\tb\n c", "a:\n  b: c\n\td: e"])
-def test_tab_that_indents_is_named(text):
-    """A tab where spaces belong is told as such."""
+def test_a_tab_in_an_indentation_is_reported(text):
+    """A tab in an indentation has a message of its own."""
     ((_, message, place),) = _faults(text)
     assert (message, place) == ("a tab indents this line", "\t")
 
 
-def test_character_that_yaml_has_not_is_reported():
-    """A control character is named by its number, since it cannot be seen."""
+def test_a_forbidden_character_is_reported():
+    """A control character is named by its number, because it is invisible."""
     assert _faults("a: b\x00") == [("yaml-syntax", "the character U+0000 is not allowed in YAML", "\x00")]
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "{a: " * 100_000, "- " * 100_000, "? " * 100_000])
-def test_deep_nesting_is_cut_off(text):
-    """A text of nothing but brackets is refused, soon, and without ending the process."""
+def test_deep_nesting_is_refused(text):
+    """A text of brackets only is refused, without a stack overflow."""
     composed = compose(text)
     assert not composed.whole
     assert f"deeper than {DEEPEST} levels" in composed.faults[0].message
 
 
-def test_aliases_cannot_multiply_without_bound():
-    """A few lines of aliases that stand for billions of values are refused at the alias that is too much."""
+def test_the_number_of_values_by_aliases_is_limited():
+    """A few lines of aliases that mean billions of values are refused."""
     lines = ["a0: &a0 [1,1,1,1,1,1,1,1,1,1]"]
     lines += [f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
     composed = compose("\n".join(lines))
@@ -164,22 +164,22 @@ def test_aliases_cannot_multiply_without_bound():
     assert f"more than {LARGEST} values" in composed.faults[-1].message
 
 
-def test_aliases_cannot_nest_without_bound():
-    """A chain of anchors, each inside the next, counts as the nesting that it stands for."""
+def test_the_nesting_by_aliases_is_limited():
+    """A chain of anchors, each inside the next one, counts as nesting."""
     lines = ["a0: &a0 []", *(f"a{n}: &a{n} [*a{n - 1}]" for n in range(1, 200))]
     assert f"deeper than {DEEPEST} levels" in compose("\n".join(lines)).faults[0].message
 
 
-def test_alias_is_the_anchored_node():
-    """Two aliases of one anchor are one node, at the anchor's place."""
+def test_an_alias_is_the_node_of_its_anchor():
+    """Two aliases of one anchor are the same node, at the anchor's place."""
     root = compose("a: &x {b: 1}\nc: *x\nd: *x").root
     assert root.fields["c"].value is root.fields["a"].value
     assert root.fields["d"].value is root.fields["a"].value
 
 
 @given(st.text(alphabet="ab:-?[]{}#&*!|>'\"%@`,\\ \n\t\r0.~<é😀\x85\u2028\ufeff\x00", max_size=60))
-def test_no_text_makes_it_raise(text):
-    """Whatever the text, composing ends in nodes or faults."""
+def test_any_text_has_nodes_or_faults(text):
+    """Composing any text gives nodes or faults, and never raises."""
     composed = compose(text)
     assert composed.whole or composed.faults
 
@@ -193,7 +193,7 @@ _DATA = st.recursive(
 
 @given(_DATA, st.booleans())
 def test_composing_reads_what_pyyaml_writes(data, flow):
-    """For data of JSON's types, nodes stand for what PyYAML's own loader reads."""
+    """Nodes of JSON-like data have the data that PyYAML's own loader reads."""
     text = yaml.safe_dump(data, allow_unicode=True, default_flow_style=flow)
     composed = compose(text)
     assert composed.faults == ()
@@ -220,8 +220,8 @@ def test_composing_reads_what_pyyaml_writes(data, flow):
     ],
 )
 @pytest.mark.parametrize("loader", [yaml.CSafeLoader, yaml.SafeLoader])
-def test_mistakes_that_people_make_have_words_of_ours(text, message, loader, monkeypatch):
-    """Both parsers of PyYAML are understood; a rarer mistake has its place only."""
+def test_common_syntax_errors_have_plain_messages(text, message, loader, monkeypatch):
+    """Messages of both parsers of PyYAML are replaced by plain ones."""
     monkeypatch.setattr(document, "_LOADER", loader)
     composed = compose(text)
     assert [(fault.code, fault.message) for fault in composed.faults] == [("yaml-syntax", message)]
@@ -248,56 +248,56 @@ def _root(text):
         ("!a b", None),
     ],
 )
-def test_scalar_stands_for_data(text, value):
-    """Scalars are strings, numbers and booleans by YAML 1.1; what no option accepts is None."""
+def test_a_scalar_has_data(text, value):
+    """A scalar is a string, a number or a boolean by YAML 1.1; any other one is None."""
     assert _root(text).data == value
 
 
-def test_first_of_two_equal_keys_counts():
-    """A key given twice keeps its first value."""
+def test_the_first_of_two_equal_keys_counts():
+    """A mapping with a duplicate key has its first value."""
     assert _root("a: 1\na: 2").fields["a"].value.data == 1
 
 
-def test_merge_brings_in_what_a_mapping_lacks():
-    """`<<` adds the fields of other mappings, the first of them before the next, never over an own one."""
+def test_a_merge_adds_missing_fields():
+    """`<<` adds the fields of other mappings, the first mapping first, and never replaces a field."""
     text = "x: &x {a: 1, b: 1}\ny: &y {b: 2, c: 2}\nz:\n  <<: [*x, *y]\n  a: 0\n"
     fields = _root(text).fields["z"].value.fields
     assert {name: entry.value.data for name, entry in fields.items()} == {"a": 0, "b": 1, "c": 2}
 
 
 def test_own_fields_come_before_merged_ones():
-    """The order of a mapping's fields is that of the file, with merged ones at the end."""
+    """The fields of a mapping are in the order of the file, followed by the merged ones."""
     assert list(_root("<<: {z: 1}\na: 2\nb: 3").fields) == ["a", "b", "z"]
 
 
-def test_merge_of_something_else_brings_in_nothing():
-    """A scalar under `<<` is passed over; a fault tells it."""
+def test_a_merge_of_a_scalar_adds_nothing():
+    """A scalar under `<<` is ignored, and reported as a fault."""
     (entry,) = _root("<<: 1").entries
     assert merged(entry) == ()
 
 
-def test_ordinary_entry_merges_nothing():
-    """Only `<<` merges."""
+def test_an_ordinary_entry_merges_nothing():
+    """An entry with a key other than `<<` merges nothing."""
     (entry,) = _root("a: {b: 1}").entries
     assert merged(entry) == ()
 
 
-def test_repr_of_a_scalar_hides_its_text():
-    """A node that ends up in a traceback tells no secret."""
+def test_the_repr_of_a_scalar_hides_its_text():
+    """A node in a traceback shows no secret."""
     assert (
         repr(ScalarNode(0, 6, ScalarKind.STRING, "hunter"))
         == "ScalarNode(start=0, end=6, kind=<ScalarKind.STRING: 'a string'>)"
     )
 
 
-def test_merge_conflict_is_named():
-    """Each marker that a version control system left is a fault, and nothing else is said of the file."""
+def test_a_merge_conflict_is_reported():
+    """Each marker of a version control system is a fault, and no other fault of the file is reported."""
     text = "log:\n<<<<<<< HEAD\n  level: info\n=======\n  level: debug\n>>>>>>> other\n"
-    messages = [f"merge conflict marker `{mark}`" for mark in ("<<<<<<<", "=======", ">>>>>>>")]
+    messages = [f"merge conflict marker `{marker}`" for marker in ("<<<<<<<", "=======", ">>>>>>>")]
     assert [message for _, message, _ in _faults(text)] == messages
 
 
 @pytest.mark.parametrize("text", ["a: |\n  =======\n", "a: <<<<<<< b", "========"])
-def test_marks_within_a_value_are_no_conflict(text):
-    """A marker stands at the start of a line and is seven characters long."""
+def test_markers_within_a_value_are_not_a_conflict(text):
+    """A marker has seven characters at the start of a line."""
     assert _faults(text) == []

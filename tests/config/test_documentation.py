@@ -34,8 +34,10 @@ CASES = sorted((Path(__file__).parent / "cases").glob("*.case"))
 
 _BLOCKS = [*re.findall(r"```(yaml|text)\n(.*?)```", TEXT, re.DOTALL), ("", "")]
 _PAIRS = list(pairwise(_BLOCKS))
-SOUND = [text for (kind, text), (after, _) in _PAIRS if kind == "yaml" and after != "text"]
-UNSOUND = [(text, told) for (kind, text), (after, told) in _PAIRS if kind == "yaml" and after == "text"]
+VALID_EXAMPLES = [text for (kind, text), (after, _) in _PAIRS if kind == "yaml" and after != "text"]
+INVALID_EXAMPLES = [
+    (text, expected) for (kind, text), (after, expected) in _PAIRS if kind == "yaml" and after == "text"
+]
 
 _SECRET_OPTIONS = options_of(Reference)
 _SECRET = "A secret"
@@ -46,7 +48,7 @@ _PERIODS = {"m": 60, "s": 1, "ms": 0.001}
 
 
 def _type(kind: OptionType) -> str:
-    """What the docs call the type of an option."""
+    """Returns the name of an option's type in the docs."""
     quantity = next((mark for mark in kind.marks if isinstance(mark, Size | Duration)), None)
     if quantity:
         return type(quantity).__name__.lower()
@@ -54,15 +56,15 @@ def _type(kind: OptionType) -> str:
         item = kind.item
         if kind.is_mapping:
             return f"{_PLURALS.get(_type(item), 'sections')} by name"
-        one = "sections" if item.section else "methods" if get_origin(item.base) is Literal else "strings"
-        return "string, or a list of them" if Mark.ONE_OR_MANY in kind.marks else f"list of {one}"
+        plural = "sections" if item.section else "methods" if get_origin(item.base) is Literal else "strings"
+        return "string, or a list of them" if Mark.ONE_OR_MANY in kind.marks else f"list of {plural}"
     if get_origin(kind.base) is Literal:
         return " or ".join(f"`{choice}`" for choice in get_args(kind.base))
     return "secret" if kind.is_secret else "section" if kind.section else _NAMES[kind.base]
 
 
 def _default(option: Option, kind: str) -> str:
-    """A default as the file could say it; nothing where leaving the option out says something else."""
+    """Returns a default as a file could contain it, or an empty text if there is no such value."""
     if option.is_required:
         return "required"
     default = option.default
@@ -79,38 +81,38 @@ def _default(option: Option, kind: str) -> str:
 
 
 def _heading(path: OptionPath) -> str:
-    """The heading that an option stands under; those of secrets stand in one place."""
+    """Returns the heading of an option's table; all options of secrets share one."""
     if path.option in _SECRET_OPTIONS:
         return _SECRET
     return f"`{'.'.join(path.path[:-1])}`" if path.path[1:] else "Top level"
 
 
 def _rows() -> dict[str, tuple[str, ...]]:
-    """The rows of the options, by heading."""
+    """Returns the rows of the options, by heading."""
     rows = defaultdict(dict)
     for path in all_options(Settings):
         kind = "section" if isinstance(path.option, OptionGroup) else _type(path.option.type)
         default = "" if isinstance(path.option, OptionGroup) else _default(path.option, kind)
         rows[_heading(path)][f"| `{path.option.name}` | {kind} | {default} | {path.option.description} |"] = None
-    return {heading: tuple(each) for heading, each in rows.items()}
+    return {heading: tuple(lines) for heading, lines in rows.items()}
 
 
 def tables() -> dict[str, str]:
-    """The tables of the docs by heading; sections with the same options share one, under that of the targets."""
+    """Returns the tables of the docs by heading; sections with the same options share one table."""
     sections = defaultdict(list)
     for heading, rows in _rows().items():
         sections[rows].append(heading)
-    found = {}
+    by_heading = {}
     for heading, rows in _rows().items():
-        others = [each for each in sections[rows] if each != heading]
-        if heading == max(sections[rows], key=lambda each: each.startswith("`targets")):
+        others = [other for other in sections[rows] if other != heading]
+        if heading == max(sections[rows], key=lambda title: title.startswith("`targets")):
             also = f"The same options are in {', '.join(others)}.\n"
-            found[heading] = "\n".join([*([also] if others else []), *_HEAD, *rows])
-    return found
+            by_heading[heading] = "\n".join([*([also] if others else []), *_HEAD, *rows])
+    return by_heading
 
 
 def _updated(text: str) -> str:
-    """The docs with every table as the options are now, in their order; what follows a table stays with it."""
+    """Returns the docs with new tables in the order of the options; the prose after a table stays with it."""
     start, end = (text.index(f"\n## {heading}\n") for heading in ("Options", "Secrets"))
     intro, *sections = re.split(r"^### ", text[start:end], flags=re.MULTILINE)
     prose = {
@@ -126,7 +128,7 @@ def _updated(text: str) -> str:
 
 
 def test_docs_are_written_anew():
-    """`UPDATE_DOCS=1` writes the tables of the docs and the published schema, to be reviewed."""
+    """`UPDATE_DOCS=1` writes the tables of the docs and the published schema, for a review."""
     if "UPDATE_DOCS" not in os.environ:
         pytest.skip("nothing is written unless UPDATE_DOCS is set")
     DOCS.write_text(_updated(TEXT), encoding="utf-8")
@@ -135,43 +137,43 @@ def test_docs_are_written_anew():
 
 @pytest.mark.parametrize(("heading", "table"), tables().items())
 def test_every_option_is_in_the_docs(heading, table):
-    """Under the heading of its section, each option has a row with its type, its default and its meaning."""
+    """Each option has a row with its type, default and meaning under the heading of its section."""
     (section,) = re.findall(rf"^### {re.escape(heading)}$(.*?)(?=^##|\Z)", TEXT, re.DOTALL | re.MULTILINE)
     assert table in section
 
 
 def test_docs_have_no_other_option():
-    """No row tells of an option that is gone."""
+    """The docs have no row for an option that doesn't exist."""
     known = {row for rows in _rows().values() for row in rows}
     options_of_docs = re.findall(r"^\| `[A-Za-z0-9]+` \|.*\|.*\|.*\|$", TEXT, re.MULTILINE)
     assert [row for row in options_of_docs if row not in known] == []
 
 
-@pytest.mark.parametrize("text", SOUND)
-def test_example_is_sound(text):
-    """An example without a message below it is a configuration about which there is nothing to say."""
-    whole = text if "targets:" in text else text + MINIMAL
-    loaded = compile_configuration(SourceFile("config.yaml", whole), Path(), unresolved)
-    assert [each.message for each in loaded.diagnostics] == []
+@pytest.mark.parametrize("text", VALID_EXAMPLES)
+def test_a_valid_example_has_no_diagnostic(text):
+    """An example without a message below it is a configuration without diagnostics."""
+    complete = text if "targets:" in text else text + MINIMAL
+    loaded = compile_configuration(SourceFile("config.yaml", complete), Path(), unresolved)
+    assert [diagnostic.message for diagnostic in loaded.diagnostics] == []
     assert loaded.settings
 
 
-@pytest.mark.parametrize(("text", "told"), UNSOUND)
-def test_example_of_a_mistake_is_reported_as_shown(text, told):
-    """Below an example of mistakes stands what is said about it."""
-    assert report(text) == told.rstrip("\n")
+@pytest.mark.parametrize(("text", "expected"), INVALID_EXAMPLES)
+def test_an_invalid_example_is_reported_as_shown(text, expected):
+    """The text below an example with mistakes is the report about it."""
+    assert report(text) == expected.rstrip("\n")
 
 
-def test_whole_example_shows_every_section():
-    """The first example has all sections in it, and several targets."""
-    settings = compile_configuration(SourceFile("config.yaml", SOUND[0]), Path(), unresolved).settings
+def test_the_first_example_has_every_section():
+    """The first example has all sections, and several targets."""
+    settings = compile_configuration(SourceFile("config.yaml", VALID_EXAMPLES[0]), Path(), unresolved).settings
     assert [target.name for target in settings.targets] == ["site", "files"]
     top = {path.path[0] for path in all_options(Settings)}
-    assert [name for name in top if not re.search(rf"^{name}:", SOUND[0], re.MULTILINE)] == []
+    assert [name for name in top if not re.search(rf"^{name}:", VALID_EXAMPLES[0], re.MULTILINE)] == []
 
 
 def test_every_code_is_in_the_docs():
-    """The table of codes has those that the cases show, and that of a file that cannot be read."""
+    """The table of codes has those of the cases, and the code for an unreadable file."""
     documented = set(re.findall(r"^\| `([a-z0-9-]+)` \| [^|]*\|$", TEXT, re.MULTILINE))
     shown = set(re.findall(r"^(?:error|warning)\[([a-z0-9-]+)\]", "\n".join(map(Path.read_text, CASES)), re.MULTILINE))
     assert documented == shown | {"unreadable-file"}

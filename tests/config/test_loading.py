@@ -24,7 +24,7 @@ targets:
 
 @pytest.fixture
 def write(tmp_path):
-    """Writes a configuration file and names it."""
+    """Writes a configuration file and returns its path."""
 
     def write(content):
         path = tmp_path / "config.yaml"
@@ -34,8 +34,8 @@ def write(tmp_path):
     return write
 
 
-def test_file_becomes_settings(write):
-    """A file is read, and what is relative starts from its directory."""
+def test_a_file_becomes_settings(write):
+    """The relative paths in a file start from its directory."""
     path = write(f"rules: [rules]\n{MINIMAL}")
     loaded = load(path, {})
     assert loaded.diagnostics == ()
@@ -43,24 +43,24 @@ def test_file_becomes_settings(write):
     assert loaded.settings.rules == (path.parent / "rules",)
 
 
-def test_path_may_be_a_string(write):
-    """The name of the file is shown as it was given."""
+def test_the_path_may_be_a_string(write):
+    """A diagnostic shows the name of the file as it was given."""
     path = str(write(f"prot: 1\n{MINIMAL}"))
-    (told,) = load(path, {}).diagnostics
-    assert told.place == f"{path}:1:1"
+    (diagnostic,) = load(path, {}).diagnostics
+    assert diagnostic.place == f"{path}:1:1"
 
 
 def test_secrets_come_from_the_given_environment_and_from_files(write, tmp_path):
-    """Nothing is taken from the process's own environment."""
+    """No secret is read from the environment of the process itself."""
     (tmp_path / "secrets").mkdir()
     (tmp_path / "secrets" / "key").write_text("secret\n")
     credentials = load(write(WITH_SECRETS), {"ACCESS": "access"}).settings.targets[0].bucket.credentials
     assert (credentials.access_key.reveal(), credentials.secret_key.reveal()) == ("access", "secret")
 
 
-def test_missing_secrets_are_told_together(write):
-    """Each reference that leads nowhere is told."""
-    messages = [each.message for each in load(write(WITH_SECRETS), {}).diagnostics]
+def test_all_missing_secrets_are_reported(write):
+    """Each reference to a missing secret has a diagnostic."""
+    messages = [diagnostic.message for diagnostic in load(write(WITH_SECRETS), {}).diagnostics]
     assert messages == [
         "the environment variable `ACCESS` is not set",
         "the file `secrets/key` cannot be read: No such file or directory",
@@ -68,59 +68,59 @@ def test_missing_secrets_are_told_together(write):
 
 
 def test_tools_can_leave_secrets_unresolved(write):
-    """A tool that needs no secret asks for none."""
+    """A tool without a need for secrets can load a configuration whose secrets are missing."""
     assert load(write(WITH_SECRETS), {}, unresolved).diagnostics == ()
 
 
-def test_file_that_is_not_there_is_reported(tmp_path):
+def test_a_missing_file_is_reported(tmp_path):
     """A missing file is a diagnostic without a place."""
     loaded = load(tmp_path / "none.yaml", {})
-    (told,) = loaded.diagnostics
-    assert (told.code, told.span) == ("unreadable-file", None)
-    assert told.message == f"`{tmp_path / 'none.yaml'}` cannot be read: No such file or directory"
+    (diagnostic,) = loaded.diagnostics
+    assert (diagnostic.code, diagnostic.span) == ("unreadable-file", None)
+    assert diagnostic.message == f"`{tmp_path / 'none.yaml'}` cannot be read: No such file or directory"
     assert (loaded.settings, loaded.source) == (None, None)
 
 
-def test_directory_is_no_file(tmp_path):
-    """Neither is a directory read."""
-    (told,) = load(tmp_path, {}).diagnostics
-    assert told.message.endswith("cannot be read: Is a directory")
+def test_a_directory_is_refused(tmp_path):
+    """A directory can't be read as a configuration."""
+    (diagnostic,) = load(tmp_path, {}).diagnostics
+    assert diagnostic.message.endswith("cannot be read: Is a directory")
 
 
-def test_file_that_is_too_large_is_not_read_whole(write):
-    """A file beyond any configuration's size is refused."""
-    (told,) = load(write(b"#" * (LARGEST + 1)), {}).diagnostics
-    assert told.message.endswith("is larger than 8388608 bytes")
+def test_a_file_that_is_too_large_is_refused(write):
+    """A file of more than 8 MiB is refused."""
+    (diagnostic,) = load(write(b"#" * (LARGEST + 1)), {}).diagnostics
+    assert diagnostic.message.endswith("is larger than 8388608 bytes")
 
 
-def test_byte_that_is_not_utf8_is_reported_with_its_place(write):
-    """A file in another encoding is refused at the first byte that shows it, and shows no secret."""
+def test_invalid_utf_8_is_reported_with_its_place(write):
+    """A file in another encoding is refused at its first invalid byte, without showing a secret."""
     path = write(MINIMAL.encode() + "password: hünter2\n# é\n".encode("latin-1"))
-    (told,) = load(path, {}).diagnostics
-    assert (told.message, told.help) == ("invalid UTF-8: byte 0xFC", "save the file as UTF-8")
-    assert told.place == f"{path}:2:12"
-    assert "nter2" not in render(told)
+    (diagnostic,) = load(path, {}).diagnostics
+    assert (diagnostic.message, diagnostic.help) == ("invalid UTF-8: byte 0xFC", "save the file as UTF-8")
+    assert diagnostic.place == f"{path}:2:12"
+    assert "nter2" not in render(diagnostic)
 
 
-def test_a_pipe_that_is_to_be_read_again_is_refused(tmp_path):
-    """A service would wait for it at the next edit."""
+def test_a_pipe_is_refused_if_it_is_to_be_read_again(tmp_path):
+    """A service would block at the next edit of a pipe."""
     os.mkfifo(tmp_path / "pipe")
-    (mistake,) = read(tmp_path / "pipe", again=True).diagnostics
-    assert mistake.message == f"`{tmp_path}/pipe` cannot be read: it is not a regular file"
+    (diagnostic,) = read(tmp_path / "pipe", again=True).diagnostics
+    assert diagnostic.message == f"`{tmp_path}/pipe` cannot be read: it is not a regular file"
 
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.case"))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
-def test_case_is_reported_as_it_says(case):
-    """Above the line stands a configuration, below it what is said about it."""
+def test_a_case_is_reported_as_expected(case):
+    """A case has a configuration above the line, and the report about it below."""
     text, expected = case.read_text(encoding="utf-8").split("----------\n")
     assert report(text) == expected.rstrip("\n")
 
 
 def test_faults_and_mistakes_are_reported_in_one_run():
-    """Faults of the YAML and mistakes in single options come together, in the order of the file."""
+    """Faults of the YAML and mistakes in options are reported together."""
     text = """\
 server: {port: x}
 server: {}
@@ -139,7 +139,7 @@ targets:
 
 
 def test_contradictions_are_reported_together():
-    """All of them, once each option is valid, even beside a fault of the YAML."""
+    """All contradictions are reported if each option is valid, even beside a fault of the YAML."""
     text = """\
 log: {}
 log: {}
@@ -151,35 +151,35 @@ targets:
 
 
 def test_errors_leave_no_settings():
-    """A configuration with an error is not used in part."""
+    """A configuration with an error has no settings."""
     loaded = compiled(f"prot: 1\n{MINIMAL}")
     assert loaded.settings is None
 
 
-def test_source_is_the_copy_that_may_be_shown():
-    """What is handed on for excerpts has no secret in it, in its text and in its spans."""
+def test_the_source_has_no_secret():
+    """The source of the diagnostics is a copy without secrets."""
     loaded = compiled("password: hunter2\n" + MINIMAL)
     assert loaded.source.text == "password: •••••••\n" + MINIMAL
-    assert all(each.span.source == loaded.source for each in loaded.diagnostics)
+    assert all(diagnostic.span.source == loaded.source for diagnostic in loaded.diagnostics)
 
 
-def test_byte_order_mark_is_no_mistake():
-    """A mark at the beginning is passed over, and no place is off by one."""
+def test_a_byte_order_mark_is_ignored():
+    """A byte order mark is ignored, and shifts no place."""
     assert compiled(f"\ufeff{MINIMAL}").settings
-    (told,) = compiled(f"\ufeffprot: 1\n{MINIMAL}").diagnostics
-    assert told.span.text == "prot"
+    (diagnostic,) = compiled(f"\ufeffprot: 1\n{MINIMAL}").diagnostics
+    assert diagnostic.span.text == "prot"
 
 
-def test_line_ends_of_windows_are_no_mistake():
-    """CRLF ends a line as LF does."""
+def test_line_ends_of_windows_are_accepted():
+    """A line may end with CRLF."""
     assert compiled(MINIMAL.replace("\n", "\r\n")).settings
 
 
 @pytest.mark.parametrize("text", ["", "# nothing yet\n", "\n\n"])
-def test_empty_configuration_is_reported(text):
-    """A file without content lacks targets."""
-    (told,) = compiled(text).diagnostics
-    assert (told.code, told.message, told.help) == (
+def test_an_empty_configuration_is_reported(text):
+    """A file without content has a message of its own."""
+    (diagnostic,) = compiled(text).diagnostics
+    assert (diagnostic.code, diagnostic.message, diagnostic.help) == (
         "empty-value",
         "the configuration is empty",
         "a configuration has at least `targets`",
@@ -187,7 +187,7 @@ def test_empty_configuration_is_reported(text):
 
 
 def test_anchors_and_merges_work():
-    """What targets have in common may be written once."""
+    """Options that targets share can be written once."""
     text = """\
 targets:
   a: &a
@@ -203,8 +203,8 @@ targets:
     assert a.bucket.prefix == ""
 
 
-def test_tools_can_do_without_secrets():
-    """With a resolver that resolves nothing, a configuration is complete where no secret exists."""
+def test_an_unresolved_secret_has_its_origin():
+    """A resolver that resolves nothing gives a complete configuration, with the origins of its secrets."""
     text = "targets: {a: {bucket: {name: a-b, credentials: {accessKey: {env: NOWHERE}, secretKey: {path: none}}}}}"
     loaded = compile_configuration(SourceFile("config.yaml", text), Path(), unresolved)
     assert loaded.diagnostics == ()
@@ -278,8 +278,8 @@ _WORDS = st.sampled_from(
 @given(
     st.lists(st.tuples(_WORDS, st.sampled_from([" ", ": ", "\n", "\n  ", "\n    ", "\n      - ", ", "])), max_size=30)
 )
-def test_no_text_makes_it_raise(parts):
-    """Whatever a file says, compiling it ends in settings or in errors, and every error can be shown."""
+def test_any_text_gives_settings_or_diagnostics(parts):
+    """Compiling any text gives settings or diagnostics, and every diagnostic can be rendered."""
     text = "".join(word + separator for word, separator in parts)
     loaded = compiled(text)
     assert loaded.settings or loaded.diagnostics
@@ -299,7 +299,7 @@ _VALUES = st.recursive(
 
 
 @given(_VALUES)
-def test_no_shape_makes_it_raise(value):
-    """Whatever stands where a target belongs, there is something to say or something to serve."""
+def test_any_value_of_a_target_gives_settings_or_diagnostics(value):
+    """Compiling any value in place of a target gives settings or diagnostics."""
     loaded = compiled(f"targets: {{site: {value!r}}}".replace("None", "~").replace("True", "true"))
     assert loaded.settings or loaded.diagnostics

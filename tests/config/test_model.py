@@ -13,26 +13,30 @@ from tornado_proxy.config.providers import BasicProvider
 from tornado_proxy.config.server import InternalServer, Limits, Log, S3Pool, Server
 
 
-@pytest.mark.parametrize("kind", [each for _, each in inspect.getmembers(model, dataclasses.is_dataclass)])
-def test_every_part_of_the_settings_is_frozen(kind):
-    """No part of a configuration can be changed once it is made."""
-    assert kind.__dataclass_params__.frozen
+@pytest.mark.parametrize("section", [section for _, section in inspect.getmembers(model, dataclasses.is_dataclass)])
+def test_every_section_is_frozen(section):
+    """The fields of a section can't be changed."""
+    assert section.__dataclass_params__.frozen
 
 
-def test_defaults_are_those_of_the_settings():
-    """A configuration that says nothing but its targets is the settings' own defaults."""
-    told = settings(MINIMAL)
+def test_options_have_the_defaults_of_the_settings():
+    """A configuration with only targets has the defaults of `Settings` in all other sections."""
+    parsed = settings(MINIMAL)
     default = Settings()
-    assert (told.server, told.internal_server, told.limits) == (default.server, default.internal_server, default.limits)
-    assert (told.s3, told.log) == (default.s3, default.log)
-    assert (told.rules, told.basic_providers) == ((), ())
+    assert (parsed.server, parsed.internal_server, parsed.limits) == (
+        default.server,
+        default.internal_server,
+        default.limits,
+    )
+    assert (parsed.s3, parsed.log) == (default.s3, default.log)
+    assert (parsed.rules, parsed.basic_providers) == ((), ())
 
 
 def test_listeners_are_read():
-    """Both listeners have an address and a port, and the server a grace period."""
+    """Both listeners have an address and a port, and the server has a grace period."""
     text = "server: {listenAddr: '', port: 0, gracePeriod: 1m}\ninternalServer: {listenAddr: '::1', port: 1}\n"
-    told = settings(text + MINIMAL)
-    assert (told.server, told.internal_server) == (Server("", 0, grace_period=60.0), InternalServer("::1", 1))
+    parsed = settings(text + MINIMAL)
+    assert (parsed.server, parsed.internal_server) == (Server("", 0, grace_period=60.0), InternalServer("::1", 1))
 
 
 def test_limits_are_read():
@@ -44,16 +48,16 @@ def test_limits_are_read():
 
 
 def test_log_and_s3_are_read():
-    """The log's level and form, and the threads of the calls to S3."""
-    told = settings("log: {level: debug, format: json}\ns3: {threads: 4}\n" + MINIMAL)
-    assert (told.log, told.s3) == (Log("debug", "json"), S3Pool(4))
+    """The log has a level and a format, and S3 a number of threads."""
+    parsed = settings("log: {level: debug, format: json}\ns3: {threads: 4}\n" + MINIMAL)
+    assert (parsed.log, parsed.s3) == (Log("debug", "json"), S3Pool(4))
 
 
 @pytest.mark.parametrize("name", ["staff", "1", "a b"])
 def test_providers_are_read_by_name(name):
     """A provider of basic authentication has a name and a realm."""
-    told = settings(f"authProviders: {{basic: {{'{name}': {{realm: Files}}}}}}\n{MINIMAL}")
-    assert told.basic_providers == (BasicProvider(name, "Files"),)
+    parsed = settings(f"authProviders: {{basic: {{'{name}': {{realm: Files}}}}}}\n{MINIMAL}")
+    assert parsed.basic_providers == (BasicProvider(name, "Files"),)
 
 
 @pytest.mark.parametrize(
@@ -68,27 +72,27 @@ def test_providers_are_read_by_name(name):
     ],
 )
 def test_numbers_have_bounds(text):
-    """A number that cannot be meant is refused."""
+    """A number out of bounds is refused."""
     assert [code for code, _ in codes_and_messages(f"{text}\n{MINIMAL}")] == ["bad-value"]
 
 
 @pytest.mark.parametrize("option", list(all_options(Settings)), ids=lambda option: option.dotted)
 def test_every_option_is_described(option):
-    """Each option has a sentence that says what it means."""
+    """Each option has a sentence that explains it."""
     assert option.option.description
     assert option.option.description.endswith(".")
 
 
 def _bucket(options):
-    (only,) = settings(f"targets: {{site: {{bucket: {{name: my-bucket, {options}}}}}}}").targets
-    return only.bucket
+    (parsed,) = settings(f"targets: {{site: {{bucket: {{name: my-bucket, {options}}}}}}}").targets
+    return parsed.bucket
 
 
-def test_target_has_defaults_for_all_but_its_bucket():
-    """A target that only names its bucket is mounted at the root, can be read, and is open."""
-    told = target("")
-    assert told == Target("site", Mount(), told.bucket)
-    assert told.mount == Mount("", ("/",))
+def test_a_target_needs_only_its_bucket():
+    """A target with only a bucket is mounted at the root, can be read, and is open."""
+    parsed = target("")
+    assert parsed == Target("site", Mount(), parsed.bucket)
+    assert parsed.mount == Mount("", ("/",))
 
 
 @pytest.mark.parametrize(
@@ -100,13 +104,13 @@ def test_target_has_defaults_for_all_but_its_bucket():
         ("mount: {host: '*'}", Mount("", ("/",))),
     ],
 )
-def test_mount_is_read(text, mount):
-    """A mount has a host in lower case, and paths with both slashes."""
+def test_a_mount_is_read(text, mount):
+    """A mount has a host in lower case, and paths that begin and end with a slash."""
     assert target(text).mount == mount
 
 
-def test_bucket_is_read():
-    """Each option of a bucket comes through in its one form."""
+def test_a_bucket_is_read():
+    """Each option of a bucket is normalized."""
     bucket = _bucket(
         "prefix: /folder1, leadingSlash: true, region: eu-west-1, s3ForcePathStyle: true, s3ListMaxKeys: 50, "
         "connectTimeout: 1s, readTimeout: 2s, maxAttempts: 5, partSize: 16MiB"
@@ -117,8 +121,8 @@ def test_bucket_is_read():
     assert bucket.part_size == 16 * MIB
 
 
-def test_empty_resources_are_a_mistake():
-    """An empty list of resources could lock everyone out or let everyone in; neither is guessed."""
+def test_an_empty_list_of_resources_is_a_mistake():
+    """An empty list of resources is refused, because it could mean open or closed."""
     assert codes_and_messages_in_target("resources: []") == [("empty-value", "`resources` is empty")]
 
 
@@ -135,11 +139,11 @@ def test_empty_resources_are_a_mistake():
         ("{env: }", "`env` has no value"),
     ],
 )
-def test_reference_names_one_place(reference, message):
-    """A secret stands in exactly one place, which is named as such places are."""
+def test_a_reference_to_a_secret_names_one_place(reference, message):
+    """A reference names exactly one place, with a valid name."""
     user = f"{{user: ann, password: {reference}}}"
-    told = codes_and_messages_in_target(f"resources: [{{path: /, provider: p, basic: {{credentials: [{user}]}}}}]")
-    assert message in [each for _, each in told]
+    found = codes_and_messages_in_target(f"resources: [{{path: /, provider: p, basic: {{credentials: [{user}]}}}}]")
+    assert message in [text for _, text in found]
 
 
 @pytest.mark.parametrize(
@@ -147,6 +151,6 @@ def test_reference_names_one_place(reference, message):
     ["partSize: 1MiB", "partSize: 6GiB", "s3ListMaxKeys: 0", "s3ListMaxKeys: 1001", "maxAttempts: 0", "readTimeout: 0"],
 )
 def test_numbers_of_a_bucket_have_bounds(options):
-    """A number that S3 does not take is refused."""
-    (told,) = codes_and_messages(f"targets: {{site: {{bucket: {{name: my-bucket, {options}}}}}}}")
-    assert told[0] == "bad-value"
+    """A number that S3 doesn't accept is refused."""
+    ((code, _),) = codes_and_messages(f"targets: {{site: {{bucket: {{name: my-bucket, {options}}}}}}}")
+    assert code == "bad-value"

@@ -43,20 +43,20 @@ from tornado_proxy.config.values import InvalidValue
         "log.format",
     ],
 )
-def test_walk_reaches_every_depth(dotted):
-    """Options are found through mappings by name, lists, and sections that may be left out."""
+def test_all_options_are_found_at_every_depth(dotted):
+    """Options are found inside mappings by name, lists and optional sections."""
     assert dotted in [option.dotted for option in all_options(Settings)]
 
 
 def test_no_option_is_found_twice():
-    """Each path is one option."""
+    """Each path is found once."""
     paths = [option.path for option in all_options(Settings)]
     assert len(paths) == len(set(paths))
 
 
 @dataclass(frozen=True, slots=True)
 class _Lock:
-    """A section of the tests' own."""
+    """A section of a key."""
 
     key: Secret = option("What opens it.")
 
@@ -66,7 +66,7 @@ _FRAME = OptionGroup("frame", "What holds it.")
 
 @dataclass(frozen=True, slots=True)
 class _Door:
-    """Another one."""
+    """A section with a group, a list and fields that are not options."""
 
     has_lock: bool = option("Whether it can be locked.", default=False)
     max_width: Annotated[int, Bounds(1, 9)] | None = option("How wide it may be.", default=None, name="width")
@@ -74,32 +74,32 @@ class _Door:
     nails: int = option("The nails in the frame.", default=4, group=_FRAME)
     locks: tuple[_Lock, ...] = option("What keeps it shut.", default=())
     made: int = field(default=1)  # not an option
-    place: object = place_of("width")  # the same
+    place: object = place_of("width")  # not an option
 
 
 def test_options_are_the_fields_made_by_option():
-    """Each has its name in camelCase or its own; other fields are not read from the file."""
-    assert [each.name for each in options_of(_Door)] == ["hasLock", "width", "wood", "nails", "locks"]
-    assert [each.attribute for each in options_of(_Door)][1] == "max_width"
+    """An option has the name of its field in camelCase, or a name of its own."""
+    assert [opt.name for opt in options_of(_Door)] == ["hasLock", "width", "wood", "nails", "locks"]
+    assert [opt.attribute for opt in options_of(_Door)][1] == "max_width"
 
 
-def test_option_without_a_default_is_required():
-    """What has no default must be in the file."""
-    assert [each.is_required for each in options_of(_Lock)] == [True]
-    assert not any(each.is_required for each in options_of(_Door))
+def test_an_option_without_a_default_is_required():
+    """An option of a file is required if it has no default."""
+    assert [opt.is_required for opt in options_of(_Lock)] == [True]
+    assert not any(opt.is_required for opt in options_of(_Door))
 
 
-def test_type_is_recognised_by_its_marks():
-    """`| None` is left out, marks are kept, and a list knows its item."""
-    _, width, *_, locks = (each.type for each in options_of(_Door))
+def test_the_type_of_an_option_is_recognised():
+    """A type is read without `| None` and with its bounds, and the type of a list has that of its items."""
+    _, width, *_, locks = (opt.type for opt in options_of(_Door))
     assert (width.base, width.bounds, locks.bounds) == (int, Bounds(1, 9), None)
     assert locks.is_list
     assert locks.item.section is _Lock
 
 
-def test_group_stands_between_its_options_and_the_section():
-    """The path of an option leads through its group, which is named once."""
-    dotted = [each.dotted for each in all_options(_Door)]
+def test_a_group_is_part_of_the_path():
+    """The path of an option contains its group, and the group is listed once."""
+    dotted = [path.dotted for path in all_options(_Door)]
     assert dotted == [
         "hasLock",
         "width",
@@ -116,13 +116,13 @@ def test_group_stands_between_its_options_and_the_section():
 
 
 @pytest.mark.parametrize(("section", "holds"), [(_Lock, True), (_Door, True), (Log, False), (Mount, False)])
-def test_secrets_are_found_below(section, holds):
-    """A section holds secrets if an option of it does, at any depth."""
+def test_secrets_are_found_at_any_depth(section, holds):
+    """A section holds secrets if an option at any depth below it does."""
     assert holds_secrets(section) is holds
 
 
-def test_secrets_by_name_count_as_secrets():
-    """A mapping of secrets makes its section one that may hold some."""
+def test_a_mapping_of_secrets_is_found():
+    """A section with a mapping of secrets holds secrets."""
     assert holds_secrets(Webhook)
     assert not holds_secrets(SystemMetadata)
 
@@ -142,14 +142,14 @@ def test_secrets_by_name_count_as_secrets():
         ("1TiB", 1024 * GIB),
     ],
 )
-def test_size_is_read_as_bytes(written, size):
+def test_a_size_is_read_as_bytes(written, size):
     """A number is bytes; units are decimal, or binary with an `i`."""
     assert Size(0).read(written) == size
 
 
 @pytest.mark.parametrize("written", ["5", "5G", "5gib", "GiB", "-1KB", "1e3B", "", True, 1.5, None, [], "9" * 16 + "B"])
-def test_what_is_no_size_is_refused(written):
-    """Any other notation is refused, with examples of the right one."""
+def test_an_invalid_size_is_refused(written):
+    """Any other notation is refused."""
     with pytest.raises(InvalidValue, match="is not a size"):
         Size(0).read(written)
 
@@ -158,14 +158,14 @@ def test_what_is_no_size_is_refused(written):
     ("written", "seconds"),
     [(30, 30.0), (0.5, 0.5), ("30s", 30.0), ("500ms", 0.5), ("5m", 300.0), ("1h30m", 5400.0), ("1.5h", 5400.0), ("7d", 604800.0)],
 )  # fmt: skip
-def test_duration_is_read_as_seconds(written, seconds):
-    """A number is seconds; units follow one another, as Go's durations are written."""
+def test_a_duration_is_read_as_seconds(written, seconds):
+    """A number is seconds; several units may follow each other, as in Go."""
     assert Duration(0).read(written) == seconds
 
 
 @pytest.mark.parametrize("written", ["30", "soon", "5 m", "-5s", "1w", "", True, None, {}])
-def test_what_is_no_duration_is_refused(written):
-    """Any other notation is refused, with examples of the right one."""
+def test_an_invalid_duration_is_refused(written):
+    """Any other notation is refused."""
     with pytest.raises(InvalidValue, match="is not a duration"):
         Duration(0).read(written)
 
@@ -183,34 +183,34 @@ def test_what_is_no_duration_is_refused(written):
         (Duration(1, 90), 91, "is more than 90s"),
     ],
 )
-def test_bounds_are_reported_in_units(bounds, written, message):
-    """A quantity out of bounds is refused with the bound as people write it."""
+def test_bounds_are_reported_with_units(bounds, written, message):
+    """A value out of bounds is refused with the bound in its usual unit."""
     with pytest.raises(InvalidValue) as caught:
         bounds.read(written)
     assert caught.value.message == message
 
 
 @pytest.mark.parametrize("written", [5 * MIB, "5MiB", 5 * GIB, "5GiB"])
-def test_bounds_belong_to_what_is_allowed(written):
-    """The bounds themselves are within."""
+def test_the_bounds_themselves_are_allowed(written):
+    """A value that equals a bound is accepted."""
     assert Size(5 * MIB, 5 * GIB).read(written) in (5 * MIB, 5 * GIB)
 
 
 def test_large_durations_keep_their_fraction():
-    """Decimal arithmetic adds no error of its own."""
+    """Reading a duration is exact, because it uses decimal arithmetic."""
     assert float(Duration(0).read("100d0.1s")) == 8640000.1
 
 
 @given(st.text(max_size=12))
-def test_no_string_makes_it_raise_anything_else(text):
-    """Whatever a string says, it is a quantity or a misfit."""
-    for kind in (Size(0), Duration(0)):
+def test_any_text_is_a_quantity_or_an_invalid_value(text):
+    """Any text is read as a quantity, or raises InvalidValue."""
+    for quantity in (Size(0), Duration(0)):
         with suppress(InvalidValue):
-            assert kind.read(text) >= 0
+            assert quantity.read(text) >= 0
 
 
-def test_json_schema_has_bounds_and_units():
-    """An editor knows the bounds of a plain number, and how units are written."""
+def test_the_json_schema_has_bounds_and_units():
+    """The schema of a quantity has the bounds of a number and the pattern of a text with units."""
     assert Size(1, 2).json_schema()["anyOf"][0] == {"type": "integer", "minimum": 1, "maximum": 2}
     assert Size(1).json_schema()["anyOf"][0] == {"type": "integer", "minimum": 1}
     assert Duration(0.5, 2).json_schema()["anyOf"][0] == {"type": "number", "minimum": 0.5, "maximum": 2}

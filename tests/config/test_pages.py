@@ -7,26 +7,26 @@ from tornado_proxy.config.options import GIB
 TARGETS = "targets: {site: {bucket: {name: my-bucket}}}\n"
 
 
-def test_pages_for_all_targets():
-    """A page has a file, headers and a status; each can be left out."""
-    found = settings(
+def test_pages_for_all_targets_are_read():
+    """A page has a file, headers and a status, which are all optional."""
+    templates = settings(
         TARGETS + "templates:\n  helpers: [h.tpl]\n  notFoundError: {path: a.tpl, headers: {X-A: b}, status: '410'}\n"
     ).templates
-    page = found.not_found_error
-    assert (found.helpers, page.path, page.headers, page.status) == (("h.tpl",), "a.tpl", (("X-A", "b"),), "410")
-    assert (found.folder_list, page.path_span.text, found.helpers_span.text) == (None, "path", "helpers")
+    page = templates.not_found_error
+    assert (templates.helpers, page.path, page.headers, page.status) == (("h.tpl",), "a.tpl", (("X-A", "b"),), "410")
+    assert (templates.folder_list, page.path_span.text, templates.helpers_span.text) == (None, "path", "helpers")
 
 
-def test_pages_of_a_target_may_lie_in_its_bucket():
-    """Each page and each helper says where it is."""
-    found = target("templates: {helpers: [{path: h, inBucket: true}], put: {path: p, inBucket: true}}").templates
-    assert (found.helpers[0].in_bucket, found.put.in_bucket, found.put.path) == (True, True, "p")
-    found = target("templates: {helpers: [{path: h}], put: {path: p}}").templates
-    assert (found.helpers[0].in_bucket, found.put.in_bucket) == (False, False)
+def test_pages_of_a_target_may_be_in_its_bucket():
+    """Each page and each helper is a file on disk or in the bucket."""
+    templates = target("templates: {helpers: [{path: h, inBucket: true}], put: {path: p, inBucket: true}}").templates
+    assert (templates.helpers[0].in_bucket, templates.put.in_bucket, templates.put.path) == (True, True, "p")
+    templates = target("templates: {helpers: [{path: h}], put: {path: p}}").templates
+    assert (templates.helpers[0].in_bucket, templates.put.in_bucket) == (False, False)
 
 
 def test_all_pages_have_a_name():
-    """The pages are known by their attributes."""
+    """`PAGES` has the attributes of all pages."""
     assert PAGES[:3] == ("folder_list", "target_list", "not_found_error")
     assert len(PAGES) == 9
 
@@ -43,16 +43,16 @@ def test_all_pages_have_a_name():
         ("{path: ''}", "bad-value", "`path` is empty"),
     ],
 )
-def test_invalid_pages(page, code, message):
-    """Statuses, headers and paths are checked when they are read."""
+def test_an_invalid_page_is_reported(page, code, message):
+    """Statuses, headers and paths are checked at load."""
     assert codes_and_messages(f"{TARGETS}templates: {{put: {page}}}\n") == [(code, message)]
 
 
-def test_what_listings_show():
-    """Directories come first and nothing is hidden, unless the target says otherwise."""
+def test_options_of_listings_are_read():
+    """By default, directories come first and no name is hidden."""
     assert target("").listing == ListingOptions()
-    found = target("listing: {directoriesFirst: false, hidden: ['.*', '*.tmp']}").listing
-    assert (found.directories_first, found.hidden) == (False, (".*", "*.tmp"))
+    listing = target("listing: {directoriesFirst: false, hidden: ['.*', '*.tmp']}").listing
+    assert (listing.directories_first, listing.hidden) == (False, (".*", "*.tmp"))
 
 
 @pytest.mark.parametrize(
@@ -63,24 +63,24 @@ def test_what_listings_show():
         ('"a\\nb"', "an item of `hidden` is not a pattern of names"),
     ],
 )
-def test_a_pattern_is_one_of_names(pattern, message):
-    """It is compared with a name in a directory, which has no slash."""
+def test_a_pattern_of_hidden_names_is_checked(pattern, message):
+    """A pattern of hidden names has no slash, and is neither empty nor has a control character."""
     assert codes_and_messages_in_target(f"listing: {{hidden: [{pattern or repr('')}]}}") == [("bad-value", message)]
 
 
-def test_a_directory_can_be_had_as_one_file_where_that_is_switched_on():
-    """READMEs and archives are off by default; an archive has limits."""
+def test_readmes_and_archives_are_off_by_default():
+    """Readmes and archives must be enabled, and an archive has limits."""
     assert (ListingOptions().readme, ListingOptions().archive) == (False, ArchiveOptions(False, GIB, 10_000))
-    found = target("listing: {readme: true, archive: {enabled: true, maxSize: 4GiB, maxFiles: 5}}").listing
-    assert (found.readme, found.archive) == (True, ArchiveOptions(True, 4 * GIB, 5))
+    listing = target("listing: {readme: true, archive: {enabled: true, maxSize: 4GiB, maxFiles: 5}}").listing
+    assert (listing.readme, listing.archive) == (True, ArchiveOptions(True, 4 * GIB, 5))
 
 
-def test_the_look_of_a_target():
-    """Nothing is changed by default; logo and sheet are files or URLs."""
+def test_the_theme_of_a_target_is_read():
+    """A theme has a title, and a logo and a stylesheet in files or at URLs."""
     assert target("").pages is None
-    found = target("pages: {title: Files, logo: a/b.svg, css: 'https://css.example/a.css?b', templates: brand}").pages
-    assert found == ThemeOptions("Files", "a/b.svg", "https://css.example/a.css?b", "brand")
-    assert (found.logo_span.text, found.css_span.text, found.templates_span.text) == ("logo", "css", "templates")
+    theme = target("pages: {title: Files, logo: a/b.svg, css: 'https://css.example/a.css?b', templates: brand}").pages
+    assert theme == ThemeOptions("Files", "a/b.svg", "https://css.example/a.css?b", "brand")
+    assert (theme.logo_span.text, theme.css_span.text, theme.templates_span.text) == ("logo", "css", "templates")
 
 
 @pytest.mark.parametrize(
@@ -94,6 +94,6 @@ def test_the_look_of_a_target():
         ("logo: ''", "`logo` is empty"),
     ],
 )
-def test_invalid_looks(options, message):
-    """A file has the ending of its kind, and a URL cannot widen the policy."""
+def test_an_invalid_theme_is_reported(options, message):
+    """A file must have a suffix of its kind, and a URL must not extend the content security policy."""
     assert codes_and_messages_in_target(f"pages: {{{options}}}") == [("bad-value", message)]

@@ -12,8 +12,8 @@ OIDC = "authProviders: {oidc: {id: {issuerUrl: https://id.example, clientID: me,
 HEADER = "authProviders: {header: {proxy: {usernameHeader: X-User, emailHeader: X-Email}}}\n"
 
 
-def test_the_pages_of_a_provider_are_named_after_it():
-    """Unless the configuration names them."""
+def test_the_paths_of_a_provider_have_its_name():
+    """The paths of login, callback and logout contain the provider's name, unless they are configured."""
     plain = OidcProvider("id", "https://id.example", "me")
     assert (plain.login_path, plain.callback_path, plain.logout_path) == (
         "/auth/id",
@@ -24,8 +24,8 @@ def test_the_pages_of_a_provider_are_named_after_it():
     assert (named.login_path, named.callback_path, named.logout_path) == ("/in", "/back", "/out")
 
 
-def test_keys_of_sessions_come_from_a_secret_of_their_own_or_the_client_s():
-    """A public client has to have the first."""
+def test_the_key_of_sessions_is_the_session_key_or_the_client_secret():
+    """Sessions are sealed with `sessionKey`, or else with the client's secret."""
     key, secret = Secret("x", "a key of its own"), Secret("y", "the client's secret")
     assert OidcProvider("id", "u", "me", secret, key).session_secret() == b"a key of its own"
     assert OidcProvider("id", "u", "me", secret).session_secret() == b"the client's secret"
@@ -35,8 +35,8 @@ def test_keys_of_sessions_come_from_a_secret_of_their_own_or_the_client_s():
 CERTIFICATE = "authProviders: {clientCertificate: {devices: {username: email}}}\n"
 
 
-def _resource(demand):
-    return f"targets: {{site: {{bucket: {{name: my-bucket}}, resources: [{{path: /**, {demand}}}]}}}}\n"
+def _resource(options):
+    return f"targets: {{site: {{bucket: {{name: my-bucket}}, resources: [{{path: /**, {options}}}]}}}}\n"
 
 
 @pytest.mark.parametrize(
@@ -82,24 +82,24 @@ def _resource(demand):
     ],
 )
 def test_a_mistake_is_reported(text, message):
-    """Each is shown at its place."""
+    """A mistake in a provider, or in its use by a resource, is reported."""
     assert message in report(text)
 
 
-def test_a_sound_provider_is_not_doubted():
-    """With a secret that is long enough, and rules of both kinds."""
+def test_a_valid_provider_has_no_diagnostic():
+    """A provider with a secret that is long enough, and with rules of both kinds, is valid."""
     rules = "[{group: editors}, {email: '@example.org$', regexp: true}]"
     text = OIDC + _resource(f"provider: id, oidc: {{authorizationAccesses: {rules}}}")
     assert compiled(text, {"SECRET": "0123456789abcdef"}).diagnostics == ()
 
 
-def test_a_policy_server_may_be_asked_about_users_with_passwords():
-    """It stands beside their credentials."""
-    demand = (
+def test_a_policy_server_for_users_with_passwords_is_read():
+    """The options of a policy server are beside the credentials."""
+    options = (
         "provider: staff, basic: {credentials: [{user: ann, password: {env: PW}}],"
         " authorizationOPAServer: {url: 'http://127.0.0.1:8181/v1/data/allow', tags: {a: b}}}"
     )
-    text = "authProviders: {basic: {staff: {realm: R}}}\n" + _resource(demand)
+    text = "authProviders: {basic: {staff: {realm: R}}}\n" + _resource(options)
     loaded = compile_configuration(SourceFile("config.yaml", text), Path(), unresolved)
     assert loaded.diagnostics == ()
     server = loaded.settings.targets[0].resources[0].opa
@@ -109,23 +109,25 @@ def test_a_policy_server_may_be_asked_about_users_with_passwords():
 @pytest.mark.parametrize(
     "server", ["", "server: {ssl: {selfSignedHostnames: [a]}}\n", "server: {ssl: {enabled: false}}\n"]
 )
-def test_sign_in_by_certificates_needs_clients_that_are_asked_for_one(server):
-    """Otherwise nobody has one."""
-    told = compiled(server + CERTIFICATE + _resource("provider: devices")).diagnostics
-    assert [each.message for each in told] == ["nobody can sign in by certificates: clients are not asked for one"]
+def test_sign_in_by_certificates_needs_client_auth(server):
+    """Sign-in by certificates has a diagnostic if clients are not asked for a certificate."""
+    diagnostics = compiled(server + CERTIFICATE + _resource("provider: devices")).diagnostics
+    assert [diagnostic.message for diagnostic in diagnostics] == [
+        "nobody can sign in by certificates: clients are not asked for one"
+    ]
 
 
-def test_sign_in_by_certificates_is_no_mistake_where_they_are_asked_for():
-    """A resource may demand more of who shows one."""
+def test_sign_in_by_certificates_with_client_auth_is_valid():
+    """A resource may require groups of a user with a certificate."""
     ssl = "server: {ssl: {selfSignedHostnames: [a], clientAuth: request, clientCAs: clients.pem}}\n"
-    demand = "provider: devices, clientCertificate: {authorizationAccesses: [{group: editors}]}"
-    loaded = compiled(ssl + CERTIFICATE + _resource(demand))
+    options = "provider: devices, clientCertificate: {authorizationAccesses: [{group: editors}]}"
+    loaded = compiled(ssl + CERTIFICATE + _resource(options))
     assert loaded.diagnostics == ()
     (resource,) = loaded.settings.resources
     assert resource.authorization.accesses[0].group == "editors"
 
 
-def test_a_misspelt_server_is_reported_once():
-    """The check of certificates is silent where the reader has spoken."""
-    told = compiled("server: {sls: {}}\n" + CERTIFICATE + _resource("provider: devices")).diagnostics
-    assert "unknown-option" in {each.code for each in told}
+def test_a_misspelt_ssl_is_reported():
+    """An unknown option of the server is reported beside the check of certificates."""
+    diagnostics = compiled("server: {sls: {}}\n" + CERTIFICATE + _resource("provider: devices")).diagnostics
+    assert "unknown-option" in {diagnostic.code for diagnostic in diagnostics}

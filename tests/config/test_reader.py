@@ -20,7 +20,7 @@ from tornado_proxy.config.secrets import Secret, unresolved
 from tornado_proxy.lang.diagnostic import SourceFile
 
 
-def _told(text):
+def _report_parts(text):
     (diagnostic,) = compiled(text).diagnostics
     return diagnostic.code, diagnostic.message, diagnostic.help, diagnostic.span.text
 
@@ -55,8 +55,8 @@ def _told(text):
         ("authProviders: {basic: {a: {}}}", "missing-option", "`a` lacks `realm`", "a"),
     ],
 )
-def test_mistake_is_reported_with_its_place(text, code, message, place):
-    """What pydantic objects to is told in our words, at the value, or at the key where the value shows nothing."""
+def test_a_mistake_is_reported_with_its_place(text, code, message, place):
+    """A mistake is reported at the value, or at the key if the value can't be shown."""
     (diagnostic,) = compiled(f"{text}\n{MINIMAL}").diagnostics
     assert (diagnostic.code, diagnostic.message, diagnostic.span.text) == (code, message, place)
 
@@ -73,9 +73,9 @@ def test_mistake_is_reported_with_its_place(text, code, message, place):
         ("resources: [{path: /, methods: [POST], whiteList: true}]", "an item of `methods` cannot be `POST`"),
     ],
 )
-def test_mistake_in_a_target_is_reported(text, message):
-    """The same holds at every depth, for items of lists too."""
-    assert message in [told for _, told in codes_and_messages_in_target(text)]
+def test_a_mistake_in_a_target_is_reported(text, message):
+    """A mistake is reported at every depth, in items of lists too."""
+    assert message in [found for _, found in codes_and_messages_in_target(text)]
 
 
 @pytest.mark.parametrize(
@@ -99,15 +99,15 @@ def test_mistake_in_a_target_is_reported(text, message):
         ("keyRewriteList: []", "write rewrites in rule files, and list these or their directory in `rules`"),
     ],
 )  # fmt: skip
-def test_cure_stands_in_help(text, help):
-    """What to do about a mistake is said where it can be known."""
+def test_a_mistake_has_a_help(text, help):
+    """The help states how to correct a mistake, if this is known."""
     (diagnostic,) = compiled(f"{text}\n{MINIMAL}").diagnostics
     assert diagnostic.help == help
 
 
-def test_boolean_that_was_quoted_is_reported():
-    """`"true"` is a string, and the cure is to leave the quotes out."""
-    assert _told('targets: {a: {bucket: {name: a-b, disableSSL: "true"}}}') == (
+def test_a_quoted_boolean_is_reported():
+    """`"true"` is a string, and the help is to omit the quotes."""
+    assert _report_parts('targets: {a: {bucket: {name: a-b, disableSSL: "true"}}}') == (
         "wrong-type",
         "`disableSSL` must be `true` or `false`, but is a string",
         "write it without quotes: `true`",
@@ -115,29 +115,29 @@ def test_boolean_that_was_quoted_is_reported():
     )
 
 
-def test_secret_written_where_a_reference_belongs_is_not_quoted():
-    """The message says how a secret is named, and shows dots."""
+def test_a_secret_in_place_of_a_reference_is_not_quoted():
+    """The message states how a secret is named, and shows dots."""
     text = "targets: {a: {resources: [{path: /, provider: p, basic: {credentials: [{user: a, password: hunter2}]}}]}}"
-    (told,) = (each for each in compiled(text).diagnostics if each.code == "wrong-type")
-    assert told.message == "`password` must be a mapping, but is a string"
-    assert told.help == "a secret is named, not written: `{env: NAME}`, `{path: FILE}` or `{credential: NAME}`"
-    assert told.span.text == "•••••••"
+    (diagnostic,) = (found for found in compiled(text).diagnostics if found.code == "wrong-type")
+    assert diagnostic.message == "`password` must be a mapping, but is a string"
+    assert diagnostic.help == "a secret is named, not written: `{env: NAME}`, `{path: FILE}` or `{credential: NAME}`"
+    assert diagnostic.span.text == "•••••••"
 
 
-def test_misspelt_option_is_not_missing_too():
-    """One slip of the pen is one diagnostic."""
+def test_a_misspelt_option_is_not_missing_too():
+    """A misspelt required option has one diagnostic."""
     assert codes_and_messages("targets: {a: {buckt: {name: a-b}}}") == [("unknown-option", "unknown option `buckt`")]
 
 
-def test_value_that_a_fault_explains_is_not_reported_again():
-    """A tag is one mistake, whatever belongs in its place."""
+def test_a_value_with_a_fault_has_one_diagnostic():
+    """A value with a tag is not reported as a wrong type too."""
     assert codes_and_messages(f"server: {{port: !none x}}\n{MINIMAL}") == [
         ("unsupported-yaml", "a tag has no meaning here")
     ]
 
 
-def test_unknown_option_is_reported_whatever_its_value():
-    """A fault in a value does not hide that its key is unknown."""
+def test_an_unknown_option_with_an_invalid_value_is_reported():
+    """A fault in a value doesn't hide that its key is unknown."""
     codes = [code for code, _ in codes_and_messages(f"prot: !none x\n{MINIMAL}")]
     assert codes == ["unknown-option", "unsupported-yaml"]
 
@@ -151,48 +151,48 @@ def test_unknown_option_is_reported_whatever_its_value():
         ("targets:", "`targets` has no value"),
     ],
 )
-def test_configuration_as_a_whole_can_be_wrong(text, message):
-    """A mistake of the whole file is told of the configuration, at its beginning."""
-    *_, diagnostic = (each for each in compiled(text).diagnostics if each.code != "no-targets")
+def test_a_configuration_of_a_wrong_type_is_reported(text, message):
+    """A mistake of the whole file is reported at its beginning."""
+    *_, diagnostic = (found for found in compiled(text).diagnostics if found.code != "no-targets")
     assert diagnostic.message == message
     assert diagnostic.span.first.line == 1
 
 
-def test_mistake_reported_once_for_an_anchor_and_its_alias():
-    """What is wrong with an anchored value is told where it stands, however often it is used."""
+def test_a_mistake_in_an_anchored_value_is_reported_once():
+    """A mistake in an anchored value is reported at the anchor, and not at its aliases."""
     text = "targets: {a: {mount: {path: /a}, bucket: &b {name: 1}}, b: {mount: {path: /b}, bucket: *b}}"
     assert codes_and_messages(text) == [("wrong-type", "`name` must be a string, but is a number")]
 
 
 def test_targets_keep_the_order_of_the_file():
-    """Targets come in the order in which the file names them."""
+    """Targets are in the order of the file."""
     text = "targets: {zoo: {bucket: {name: a-b}, mount: {path: /z}}, ape: {bucket: {name: a-b}, mount: {path: /a}}}"
-    assert [each.name for each in settings(text).targets] == ["zoo", "ape"]
+    assert [parsed.name for parsed in settings(text).targets] == ["zoo", "ape"]
 
 
-def test_relative_places_start_from_the_file():
-    """Rules stand relative to the configuration file; absolute places stand where they say."""
-    told = settings("rules: [rules/, /etc/rules]\ntargets: {site: {bucket: {name: my-bucket}}}")
-    assert told.rules == (DIRECTORY / "rules", Path("/etc/rules"))
-    assert [span.text for span in told.rule_spans.values()] == ["rules/", "/etc/rules"]
-    assert told.directory == DIRECTORY
+def test_relative_paths_start_from_the_directory_of_the_file():
+    """Relative paths of rules start from the directory of the configuration; absolute ones are unchanged."""
+    parsed = settings("rules: [rules/, /etc/rules]\ntargets: {site: {bucket: {name: my-bucket}}}")
+    assert parsed.rules == (DIRECTORY / "rules", Path("/etc/rules"))
+    assert [span.text for span in parsed.rule_spans.values()] == ["rules/", "/etc/rules"]
+    assert parsed.directory == DIRECTORY
 
 
-def test_credentials_are_fetched():
-    """A bucket's key pair, and its session token if it has one, come from where they are named."""
+def test_credentials_are_resolved():
+    """A bucket's key pair and session token are resolved from their references."""
     references = "accessKey: {env: ACCESS}, secretKey: {env: SECRET}, sessionToken: {env: ANN}"
-    (only,) = settings(f"targets: {{site: {{bucket: {{name: my-bucket, credentials: {{{references}}}}}}}}}").targets
-    credentials = only.bucket.credentials
+    (parsed,) = settings(f"targets: {{site: {{bucket: {{name: my-bucket, credentials: {{{references}}}}}}}}}").targets
+    credentials = parsed.bucket.credentials
     assert credentials.access_key == Secret("the environment variable `ACCESS`", "access")
     assert credentials.secret_key.reveal() == "secret"
     assert credentials.session_token.reveal() == "her password"
 
 
-def test_session_token_may_be_left_out():
-    """Lasting credentials have no token."""
+def test_a_session_token_is_optional():
+    """Long-term credentials have no session token."""
     text = "targets: {site: {bucket: {name: my-bucket, credentials: {accessKey: {env: ACCESS}, secretKey: {env: SECRET}}}}}"
-    (only,) = settings(text).targets
-    assert only.bucket.credentials.session_token is None
+    (parsed,) = settings(text).targets
+    assert parsed.bucket.credentials.session_token is None
 
 
 @pytest.mark.parametrize(
@@ -205,21 +205,21 @@ def test_session_token_may_be_left_out():
         ("methods: [PUT, PUT], ", ("PUT",)),
     ],
 )
-def test_head_goes_with_get(methods, all_methods):
-    """A resource that speaks of GET speaks of HEAD; methods come in one order, each once."""
+def test_a_resource_for_get_is_for_head_too(methods, all_methods):
+    """A resource for GET is for HEAD too; its methods are in a fixed order, each once."""
     (resource,) = target(f"resources: [{{path: /**, {methods}whiteList: true}}]").resources
     assert resource == Resource("/**", all_methods, white_list=True)
 
 
 def test_users_of_a_resource_are_read():
-    """Users and their passwords stand in the resource that they may use."""
+    """A resource lists its users with their passwords."""
     users = "{user: ann, password: {env: ANN}}, {user: bob, password: {env: BOB}}"
     text = f"resources: [{{path: /**, provider: staff, basic: {{credentials: [{users}]}}}}]"
-    told = settings(
+    parsed = settings(
         f"authProviders: {{basic: {{staff: {{realm: Files}}}}}}\n"
         f"targets:\n  site:\n    bucket: {{name: my-bucket}}\n    {text}\n"
     )
-    (resource,) = told.targets[0].resources
+    (resource,) = parsed.targets[0].resources
     assert resource.provider == "staff"
     assert resource.users == (
         BasicUser("ann", Secret("the environment variable `ANN`", "her password")),
@@ -234,46 +234,46 @@ def _with_password(reference):
     )
 
 
-def test_missing_secret_is_reported_at_its_reference():
-    """A secret that is not there is a diagnostic at the name of its place, and keeps the configuration from use."""
+def test_a_missing_secret_is_reported_at_its_reference():
+    """A missing secret is an error at the name in its reference."""
     loaded = compiled(_with_password("{env: NOBODY}"))
-    (told,) = loaded.diagnostics
-    assert (told.code, told.message) == ("missing-secret", "the environment variable `NOBODY` is not set")
-    assert told.span.text == "NOBODY"
+    (diagnostic,) = loaded.diagnostics
+    assert (diagnostic.code, diagnostic.message) == ("missing-secret", "the environment variable `NOBODY` is not set")
+    assert diagnostic.span.text == "NOBODY"
     assert loaded.settings is None
 
 
-def test_secret_in_the_file_is_warned_of():
-    """`value` is allowed, and told to be what it is."""
+def test_a_secret_in_the_file_has_a_warning():
+    """`value` is accepted with a warning."""
     loaded = compiled(_with_password("{value: hunter2}"))
-    (told,) = loaded.diagnostics
-    assert (told.code, told.message) == ("plain-secret", "a secret is in the configuration file itself")
-    assert told.span.text == "value"
+    (diagnostic,) = loaded.diagnostics
+    assert (diagnostic.code, diagnostic.message) == ("plain-secret", "a secret is in the configuration file itself")
+    assert diagnostic.span.text == "value"
     assert loaded.settings.targets[0].resources[0].users[0].password.reveal() == "hunter2"
 
 
 @pytest.mark.parametrize("hash", ["$2b$12$abcdefghijklmnopqrstuv", "$argon2id$v=19$m=65536,t=3,p=4$c2FsdA$aGFzaA"])
-def test_hash_may_stand_in_the_file(hash):
-    """The hash of a password tells nobody the password."""
+def test_a_hash_in_the_file_has_no_warning(hash):
+    """A hash of a password doesn't reveal the password."""
     assert codes_and_messages(_with_password(f"{{value: {hash!r}}}")) == []
 
 
-def test_key_that_looks_like_a_hash_is_warned_of():
-    """Only passwords are hashed: a secret key is plain, whatever it looks like."""
+def test_a_secret_key_that_looks_like_a_hash_has_a_warning():
+    """Only passwords are hashed, so any secret key in the file has a warning."""
     pair = "accessKey: {env: ACCESS}, secretKey: {value: $2b$12$abc}"
-    told = codes_and_messages(f"targets: {{site: {{bucket: {{name: my-bucket, credentials: {{{pair}}}}}}}}}")
-    assert [code for code, _ in told] == ["plain-secret"]
+    found = codes_and_messages(f"targets: {{site: {{bucket: {{name: my-bucket, credentials: {{{pair}}}}}}}}}")
+    assert [code for code, _ in found] == ["plain-secret"]
 
 
-def test_example_that_stands_in_is_not_looked_up():
-    """Where a secret is missing from the file, nobody asks for that of an example."""
+def test_a_missing_secret_option_is_not_resolved():
+    """A missing reference is reported once, and no example in its place is resolved."""
     assert codes_and_messages(
         "targets: {site: {bucket: {name: my-bucket, credentials: {accessKey: {env: ACCESS}}}}}"
     ) == [("missing-option", "`credentials` lacks `secretKey`")]
 
 
-def test_path_given_twice_is_one_path():
-    """A mount path that a target lists twice is there once."""
+def test_a_path_that_is_given_twice_counts_once():
+    """A target has each of its mount paths once."""
     assert target("mount: {path: [/a, /a/]}").mount.paths == ("/a/",)
 
 
@@ -282,19 +282,19 @@ def test_path_given_twice_is_one_path():
     ["[]", "word", "targets: 5", "prot: 1", "server: {port: x}", "targets: {a: {}}", "rules: [a, 5]", "tracing: {}"],
 )
 def test_a_mistake_anywhere_leaves_no_settings(text):
-    """A wrong, unknown or missing option is reported, and nothing stands in for it."""
+    """A wrong, unknown or missing option leaves no settings."""
     settings, diagnostics = read(compose(text).root, SourceFile("config.yaml", text), Path(), unresolved)
     assert (settings, len(diagnostics)) == (None, 1)
 
 
 def test_a_mistake_hides_no_other():
-    """What stands around a wrong value is read."""
+    """A wrong value doesn't hide other mistakes."""
     text = "server: {port: x, listenAddr: 5}\ntargets: {a: {bucket: {name: 1}, mount: {path: [/x, 5, /..]}}, '': {}}"
     assert [code for code, _ in codes_and_messages(text)] == ["wrong-type"] * 4 + ["bad-value"] * 2 + ["missing-option"]
 
 
-def test_group_that_is_not_a_mapping_is_a_mistake():
-    """A group of options is written as a mapping, too."""
+def test_a_group_must_be_a_mapping():
+    """A group of options that is not a mapping is a mistake."""
     assert codes_and_messages_in_target("actions: {GET: {config: 5}}") == [
         ("wrong-type", "`config` must be a mapping, but is a number")
     ]

@@ -13,7 +13,7 @@ from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.lang.excerpt import render
 
 
-def _shown(text):
+def _redact(text):
     return redacted(SourceFile("config.yaml", text), compose(text)).text
 
 
@@ -47,8 +47,8 @@ _BUCKET = "targets: {a: {bucket: {", "}}}"
     ],
 )
 def test_secrets_of_a_user_are_hidden(text, shown):
-    """Each character of a password, and of what may be one, becomes a dot; all else stays as it is."""
-    assert _shown(text.join(_USER)) == shown.join(_USER)
+    """Each character of a password, and of any text that may be one, becomes a dot; all other text is kept."""
+    assert _redact(text.join(_USER)) == shown.join(_USER)
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_secrets_of_a_user_are_hidden(text, shown):
     ],
 )
 def test_secrets_of_a_bucket_are_hidden(text, shown):
-    """What stands at a known option is shown; what may be a secret in the wrong place is not."""
-    assert _shown(text.join(_BUCKET)) == shown.join(_BUCKET)
+    """The values of known options are shown; a value that may be a misplaced secret is hidden."""
+    assert _redact(text.join(_BUCKET)) == shown.join(_BUCKET)
 
 
 @pytest.mark.parametrize(
@@ -102,8 +102,8 @@ def test_secrets_of_a_bucket_are_hidden(text, shown):
     ],
 )
 def test_secrets_are_hidden_at_every_depth(text, shown):
-    """A walk along the options knows what may be shown, from the top of the file."""
-    assert _shown(text) == shown
+    """Secrets are hidden at every depth, from the top of the file."""
+    assert _redact(text) == shown
 
 
 @pytest.mark.parametrize(
@@ -117,27 +117,27 @@ def test_secrets_are_hidden_at_every_depth(text, shown):
     ],
 )
 def test_comments_are_hidden(text, shown):
-    """A comment may hold what was a secret once."""
-    assert _shown(text) == shown
+    """Comments are hidden, because they may contain an old secret."""
+    assert _redact(text) == shown
 
 
 @pytest.mark.parametrize("text", ["rules: [a\nb: c", "rules: 'a\nb: c", "rules: a\x00"])
-def test_text_that_is_not_yaml_is_hidden_as_a_whole(text):
-    """Where no nodes say what is a secret, only the lines stay."""
-    shown = _shown(text)
+def test_a_text_that_is_not_yaml_is_hidden(text):
+    """If the text has no nodes, only its line ends and spaces are kept."""
+    shown = _redact(text)
     assert set(shown) <= set("• \n")
     assert shown.count("\n") == text.count("\n")
 
 
 @given(st.text(alphabet="ab:-?[]{}#&*!|>\"'\\ \n\t\rpasswordvalue", max_size=80))
-def test_copy_keeps_length_and_lines(text):
-    """Every place in the file is the same place in the copy."""
-    shown = _shown(text)
+def test_a_redacted_copy_keeps_length_and_lines(text):
+    """Every place in the file has the same offset in the copy."""
+    shown = _redact(text)
     assert len(shown) == len(text)
     assert [i for i, c in enumerate(shown) if c in "\r\n"] == [i for i, c in enumerate(text) if c in "\r\n"]
 
 
-# What could be taken for a part of the tests' own messages is not a secret worth looking for.
+# A secret must not occur by chance in the test's own messages.
 _SECRETS = st.text(min_size=12, max_size=24).filter(lambda word: not word.isspace()).map(lambda word: f"{word}hunter2")
 
 _PLACES = [
@@ -154,18 +154,18 @@ _PLACES = [
 
 @given(st.sampled_from(_PLACES), _SECRETS)
 def test_no_diagnostic_shows_a_secret(place, secret):
-    """Wherever a secret stands, rightly or wrongly, no rendered diagnostic has it, in any notation."""
+    """No rendered diagnostic shows a secret, at a right or a wrong place, in any notation."""
     written = json.dumps(secret)
     text = place.replace("# SECRET", "# password: hunter2").replace(
         "s3Endpoint: SECRET", 's3Endpoint: "http://a:hunter2@b"'
     )
     loaded = compiled(text.replace("SECRET", written))
-    told = "\n".join(render(each) for each in loaded.diagnostics) + repr(loaded)
+    printed = "\n".join(render(diagnostic) for diagnostic in loaded.diagnostics) + repr(loaded)
     assert loaded.diagnostics
-    assert "hunter2" not in told
+    assert "hunter2" not in printed
 
 
-_WHOLE = """\
+_CONFIGURATION = """\
 targets:
   site:
     bucket:
@@ -193,41 +193,41 @@ targets:
 
 
 @given(
-    st.integers(0, len(_WHOLE)),
+    st.integers(0, len(_CONFIGURATION)),
     st.sampled_from("{}[]:,-\"'#&*!|>\n\t @`%\\?") | st.just(""),
     st.integers(0, 3),
-    st.integers(0, len(_WHOLE)),
+    st.integers(0, len(_CONFIGURATION)),
 )
-def test_no_slip_of_the_pen_uncovers_a_secret(place, typed, deleted, end):
-    """A character typed, some deleted, the end cut off: what diagnostics show of the file has no secret in it."""
-    text = (_WHOLE[:place] + typed + _WHOLE[place + deleted :])[: max(end, place)]
-    told = "\n".join(render(each) for each in compiled(text).diagnostics)
-    assert "hunter2" not in told
+def test_no_typing_mistake_reveals_a_secret(place, typed, deleted, end):
+    """After an insertion, a deletion or a cut, no rendered diagnostic shows a secret."""
+    text = (_CONFIGURATION[:place] + typed + _CONFIGURATION[place + deleted :])[: max(end, place)]
+    printed = "\n".join(render(diagnostic) for diagnostic in compiled(text).diagnostics)
+    assert "hunter2" not in printed
 
 
 def _node(text, start=0):
     return SourceFile("a.yaml", text), ScalarNode(start, len(text), ScalarKind.STRING, "")
 
 
-def test_span_stops_at_the_end_of_the_line():
-    """A section that runs over several lines is shown by its first."""
+def test_a_span_ends_at_the_end_of_the_line():
+    """The span of a section with several lines covers its first line."""
     source, node = _node("one: 1\ntwo: 2\n")
     assert span_of(node, source).text == "one: 1"
 
 
-def test_span_of_the_last_line_needs_no_line_end():
-    """A node at the end of the text is covered whole."""
+def test_a_span_in_the_last_line_needs_no_line_end():
+    """The span of a node at the end of the text covers the node."""
     source, node = _node("a: b", 3)
     assert span_of(node, source).text == "b"
 
 
-def test_the_bare_text_is_what_the_file_shows():
-    """A message has the text of the copy that may be shown, without its quotes."""
+def test_the_bare_text_has_no_quotes():
+    """A message contains the redacted text without its quotes."""
     source, node = _node("'••••'")
     assert bare(node, source) == "••••"
 
 
-def test_long_text_is_cut():
-    """A message does not grow with the file."""
+def test_a_long_text_is_cut():
+    """A message contains at most 60 characters of a value."""
     source, node = _node("x" * 200)
     assert bare(node, source) == "x" * 60 + "…"

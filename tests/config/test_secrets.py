@@ -25,44 +25,44 @@ def _missing(reference, env=ENV, directory=Path()):
     return caught.value
 
 
-def test_secret_is_shown_by_its_origin_only():
-    """Neither `repr` nor `str` of a secret has its value in it."""
+def test_a_secret_is_shown_by_its_origin():
+    """Neither `repr` nor `str` of a secret contains its value."""
     secret = Secret("the environment variable `WORD`", "hunter2")
     assert repr(secret) == str(secret) == "Secret(origin='the environment variable `WORD`')"
     assert secret.reveal() == "hunter2"
 
 
-def test_reference_hides_its_text():
-    """A reference may hold the secret itself, so its text is not in its `repr`."""
+def test_a_reference_hides_its_value():
+    """The `repr` of a reference doesn't contain its value, which may be the secret."""
     assert "hunter2" not in repr(Reference(value="hunter2"))
 
 
-def test_resolver_hides_its_environment():
-    """Neither the environment nor what it holds is in the `repr` of a resolver."""
+def test_a_resolver_hides_its_environment():
+    """The `repr` of a resolver contains no value of the environment."""
     assert "hunter2" not in repr(resolver(ENV, Path()))
 
 
-def test_environment_variable_holds_a_secret():
-    """`env` names a variable of the environment that was handed in."""
+def test_an_environment_variable_holds_a_secret():
+    """`env` names a variable of the given environment."""
     secret = resolver(ENV, Path())(Reference(env="WORD"))
     assert (secret.origin, secret.reveal()) == ("the environment variable `WORD`", "hunter2")
 
 
-def test_file_holds_a_secret(tmp_path):
-    """`path` names a file relative to the directory, here in a folder below."""
+def test_a_file_holds_a_secret(tmp_path):
+    """`path` names a file relative to the given directory."""
     (tmp_path / "secrets").mkdir()
     (tmp_path / "secrets" / "word").write_text("hunter2")
     secret = resolver({}, tmp_path)(Reference(path="secrets/word"))
     assert (secret.origin, secret.reveal()) == ("the file `secrets/word`", "hunter2")
 
 
-def test_absolute_path_is_taken_as_it_is(tmp_path):
-    """A file with an absolute path stands where it says."""
+def test_an_absolute_path_is_unchanged(tmp_path):
+    """An absolute path doesn't depend on the directory."""
     (tmp_path / "word").write_text("hunter2")
     assert resolver({}, Path("elsewhere"))(Reference(path=str(tmp_path / "word"))).reveal() == "hunter2"
 
 
-def test_systemd_credential_holds_a_secret(tmp_path):
+def test_a_systemd_credential_holds_a_secret(tmp_path):
     """`credential` names a file in the directory that systemd names in the environment."""
     (tmp_path / "s3").write_text("hunter2\n")
     env = {"CREDENTIALS_DIRECTORY": str(tmp_path)}
@@ -70,8 +70,8 @@ def test_systemd_credential_holds_a_secret(tmp_path):
     assert (secret.origin, secret.reveal()) == ("the systemd credential `s3`", "hunter2")
 
 
-def test_value_is_the_secret_itself():
-    """`value` is the secret, and its origin does not tell it."""
+def test_a_value_is_the_secret():
+    """`value` is the secret, and its origin doesn't contain it."""
     secret = resolver({}, Path())(Reference(value="hunter2"))
     assert (secret.origin, secret.reveal()) == ("the configuration file", "hunter2")
 
@@ -80,8 +80,8 @@ def test_value_is_the_secret_itself():
     ("content", "secret"),
     [("word\n", "word"), ("word\r\n", "word"), ("word\n\n", "word\n"), ("word\r", "word\r"), (" word ", " word ")],
 )
-def test_one_line_end_is_trimmed(content, secret):
-    """The line end that an editor or `echo` leaves is not part of a secret; all else is."""
+def test_one_line_end_is_removed(content, secret):
+    """The last line end, which an editor or `echo` writes, is not part of a secret."""
     assert resolver({"WORD": content}, Path())(Reference(env="WORD")).reveal() == secret
 
 
@@ -96,13 +96,13 @@ def test_one_line_end_is_trimmed(content, secret):
         (Reference(value="\n"), "`value` is empty"),
     ],
 )
-def test_reference_to_nothing_is_named(reference, message):
-    """A secret that is missing or empty is told by its reference."""
+def test_a_missing_secret_is_named(reference, message):
+    """A missing, empty or unreadable secret is named by its reference."""
     assert _missing(reference).message == message
 
 
-def test_credential_needs_systemd():
-    """Where systemd hands over no credentials, the message says what sets them."""
+def test_a_credential_needs_systemd():
+    """If systemd passes no credentials, the help names the setting of the unit."""
     missing = _missing(Reference(credential="s3"))
     assert missing.message == "the systemd credential `s3` cannot be found: `CREDENTIALS_DIRECTORY` is not set"
     assert missing.help == "systemd sets `CREDENTIALS_DIRECTORY` for a unit with `LoadCredential=`"
@@ -123,13 +123,13 @@ def test_credential_needs_systemd():
         (Reference(value="hunter2"), {}, None),
     ],
 )
-def test_a_secret_may_stand_in_a_file(reference, env, file):
+def test_a_secret_may_have_a_file(reference, env, file):
     """A secret by path or credential has a file to watch; any other has none."""
     assert file_of(reference, env, Path("etc")) == file
 
 
-def test_file_that_is_not_text_is_refused(tmp_path):
-    """A file that is not UTF-8 holds no secret, and what it holds is not told."""
+def test_a_file_that_is_not_utf_8_is_refused(tmp_path):
+    """The error about a file that is not UTF-8 doesn't show its content."""
     (tmp_path / "word").write_bytes(b"hunter2\xff")
     missing = _missing(Reference(path="word"), directory=tmp_path)
     assert missing.message == "the file `word` is not UTF-8"
@@ -137,26 +137,26 @@ def test_file_that_is_not_text_is_refused(tmp_path):
 
 
 def test_a_pipe_is_refused(tmp_path):
-    """It could not be read again after an edit, and would be waited for."""
+    """A pipe is refused, because it can't be read again after an edit."""
     os.mkfifo(tmp_path / "word")
     missing = _missing(Reference(path="word"), directory=tmp_path)
     assert missing.message == "the file `word` cannot be read: it is not a regular file"
 
 
-def test_large_file_is_refused(tmp_path):
-    """A file of more than 64 KiB is not read whole."""
+def test_a_large_file_is_refused(tmp_path):
+    """A file of more than 64 KiB is refused."""
     (tmp_path / "word").write_bytes(b"x" * (LARGEST + 1))
     missing = _missing(Reference(path="word"), directory=tmp_path)
     assert missing.message == "the file `word` cannot be read: it is larger than 65536 bytes"
 
 
-def test_tools_need_no_secret():
-    """Where nothing is resolved, each secret keeps its origin and is empty."""
+def test_an_unresolved_secret_is_empty():
+    """An unresolved secret has its origin and an empty value."""
     assert unresolved(Reference(env="NO")) == Secret("the environment variable `NO`", "")
 
 
 @pytest.mark.parametrize("token", [None, "t"])
 def test_a_key_pair_is_revealed_with_its_token(token):
-    """Clients of AWS take the three in this order."""
+    """Credentials are revealed in the order that clients of AWS accept."""
     pair = Credentials(Secret("x", "a"), Secret("x", "s"), None if token is None else Secret("x", token))
     assert pair.reveal() == ("a", "s", token)

@@ -12,11 +12,11 @@ def test_cors_and_cache_are_read():
     assert (server.cors.max_age, server.cache.cache_control) == (300, "max-age=60")
 
 
-def test_compression_is_on_and_has_options():
-    """The types in lower case, the size with its unit."""
+def test_options_of_compression_are_read():
+    """Compression is on by default; types are in lower case, and the size may have a unit."""
     assert settings(MINIMAL).server.compress == Compress()
-    written = "{level: 9, types: [TEXT/*, application/json], minSize: 2KiB}"
-    assert settings(f"server: {{compress: {written}}}\n{MINIMAL}").server.compress == Compress(
+    options = "{level: 9, types: [TEXT/*, application/json], minSize: 2KiB}"
+    assert settings(f"server: {{compress: {options}}}\n{MINIMAL}").server.compress == Compress(
         level=9, types=("text/*", "application/json"), min_size=2048
     )
 
@@ -30,13 +30,13 @@ def test_compression_is_on_and_has_options():
         ("types: [text]", "an item of `types` cannot be `text`"),
     ],
 )
-def test_what_compression_cannot_be(option, message):
-    """Levels that zlib has, and at least one type."""
-    assert [said for _, said in codes_and_messages(f"server: {{compress: {{{option}}}}}\n{MINIMAL}")] == [message]
+def test_an_invalid_option_of_compression_is_reported(option, message):
+    """The level must be one of zlib's, and at least one type is needed."""
+    assert [found for _, found in codes_and_messages(f"server: {{compress: {{{option}}}}}\n{MINIMAL}")] == [message]
 
 
-def test_an_origin_has_one_star():
-    """As in s3-proxy, whose library reads no more."""
+def test_an_origin_has_at_most_one_star():
+    """An origin with two `*` is refused, because the CORS library of s3-proxy supports one."""
     assert codes_and_messages(f"server: {{cors: {{allowOrigins: ['https://*.*']}}}}\n{MINIMAL}") == [
         ("bad-value", "an item of `allowOrigins` has more than one `*`")
     ]

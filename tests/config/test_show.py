@@ -27,7 +27,7 @@ def _bucket(text):
     return f"targets: {{site: {{bucket: {{name: my-bucket, {text}}}}}}}"
 
 
-GOOD = [
+VALID = [
     MINIMAL,
     f"server: {{listenAddr: '', port: 0, gracePeriod: 1h30m}}\n{MINIMAL}",
     f"rules: rules/\n{MINIMAL}",
@@ -43,7 +43,7 @@ GOOD = [
     _bucket("credentials: {accessKey: {env: ACCESS}, secretKey: {value: x}, sessionToken: {env: SECRET}}"),
 ]
 
-BAD = [
+INVALID = [
     "[]",
     "targets: {site: {}}",
     "targets: {site: {bucket: my-bucket}}",
@@ -80,34 +80,34 @@ BAD = [
 ]
 
 
-def test_published_schema_is_what_the_code_says():
-    """The file in docs is what `published()` gives; write it again where the two differ."""
+def test_the_published_schema_is_current():
+    """The file in docs equals `published()`; `UPDATE_DOCS=1` writes it."""
     assert PUBLISHED.read_text(encoding="utf-8") == published()
 
 
-def test_schema_is_a_schema():
-    """It obeys the draft that it names."""
+def test_the_schema_is_valid():
+    """The schema obeys the draft that it names."""
     schema = json_schema()
     Draft202012Validator.check_schema(schema)
     assert schema["$schema"] == DIALECT
 
 
-@pytest.mark.parametrize("text", GOOD)
-def test_schema_accepts_what_the_loader_accepts(text):
-    """No editor marks what the program takes."""
+@pytest.mark.parametrize("text", VALID)
+def test_the_schema_accepts_a_valid_configuration(text):
+    """An editor marks nothing in a configuration that the loader accepts."""
     assert errors(compiled(text).diagnostics) == ()
     assert list(VALIDATOR.iter_errors(yaml.safe_load(text))) == []
 
 
-@pytest.mark.parametrize("text", BAD)
-def test_schema_refuses_what_can_be_seen_to_be_wrong(text):
-    """What has the wrong shape, type or notation is marked as one types."""
+@pytest.mark.parametrize("text", INVALID)
+def test_the_schema_refuses_an_invalid_configuration(text):
+    """An editor marks an option of a wrong shape, type or notation."""
     assert errors(compiled(text).diagnostics)
     assert not VALIDATOR.is_valid(yaml.safe_load(text))
 
 
-_OPTIONS = [each for each in all_options(Settings) if isinstance(each.option, Option)]
-_NAMES = [*sorted({each.path[-1] for each in _OPTIONS}), "site", "staff", "nothing"]
+_OPTIONS = [path for path in all_options(Settings) if isinstance(path.option, Option)]
+_NAMES = [*sorted({path.path[-1] for path in _OPTIONS}), "site", "staff", "nothing"]
 _SCALARS = [
     None,
     True,
@@ -135,22 +135,22 @@ _DATA = st.recursive(
 
 
 @given(st.sampled_from(_OPTIONS), _DATA)
-def test_schema_is_never_stricter_than_the_loader(option, value):
-    """Any value at any option that the loader takes is valid by the schema."""
+def test_the_schema_is_never_stricter_than_the_loader(option, value):
+    """The schema accepts any value that the loader accepts at any option."""
     data = yaml.safe_load(
         MINIMAL.replace("my-bucket}", "my-bucket, credentials: {accessKey: {env: ACCESS}, secretKey: {env: SECRET}}}")
     )
-    place = data
+    section = data
     for part in option.path[:-1]:
-        place = place.setdefault("site" if part == "*" else part, {}) if isinstance(place, dict) else {}
-    if isinstance(place, dict):
-        place[option.path[-1]] = value
+        section = section.setdefault("site" if part == "*" else part, {}) if isinstance(section, dict) else {}
+    if isinstance(section, dict):
+        section[option.path[-1]] = value
     if not errors(compiled(json.dumps(data)).diagnostics):
         assert list(VALIDATOR.iter_errors(data)) == []
 
 
-def test_schema_shows_defaults_as_the_file_could():
-    """A default that is nothing is not told, and a whole number has no fraction."""
+def test_the_schema_has_the_defaults_of_the_file():
+    """A default of None is omitted, and a whole number has no fraction."""
     definitions = json_schema()["$defs"]
     bucket = definitions["Bucket"]["properties"]
     assert bucket["connectTimeout"]["default"] == 5
@@ -158,8 +158,8 @@ def test_schema_shows_defaults_as_the_file_could():
     assert "default" not in bucket["credentials"]
 
 
-def test_schema_has_titles_and_descriptions():
-    """Each section has a title and a sentence; an option needs no title but its name."""
+def test_the_schema_has_titles_and_descriptions():
+    """Each section has a title and a description; an option has no title besides its name."""
     schema = json_schema()
     for section in (schema, *schema["$defs"].values()):
         assert section["title"]
@@ -177,27 +177,27 @@ targets:
 """
 
 
-def test_options_are_shown_by_their_names_with_defaults():
+def test_options_are_shown_with_their_names_and_defaults():
     """Groups of options are mappings, as in the file."""
-    shown = show(settings(TEXT))
-    site = shown["targets"]["site"]
-    assert shown["server"]["listenAddr"] == "127.0.0.1"
+    output = show(settings(TEXT))
+    site = output["targets"]["site"]
+    assert output["server"]["listenAddr"] == "127.0.0.1"
     assert site["mount"] == {"host": "", "path": ["/"]}
     assert site["actions"]["GET"]["config"]["indexDocument"] == ""
-    assert shown["authProviders"]["basic"] == {"staff": {"realm": "Files"}}
+    assert output["authProviders"]["basic"] == {"staff": {"realm": "Files"}}
     assert site["resources"][0]["basic"]["credentials"][0]["user"] == "ann"
 
 
 def test_no_secret_is_shown():
-    """Only where it came from, and all of it is fit for JSON."""
-    shown = json.dumps(show(settings(TEXT)))
-    assert '{"secret": "the environment variable `ANN`"}' in shown
-    assert not any(secret in shown for secret in ("her password", '"secret"}', '"access"}'))
+    """A secret is shown as its origin, and the output can be written as JSON."""
+    output = json.dumps(show(settings(TEXT)))
+    assert '{"secret": "the environment variable `ANN`"}' in output
+    assert not any(secret in output for secret in ("her password", '"secret"}', '"access"}'))
 
 
 def test_a_password_in_a_url_is_not_shown():
-    """A webhook or a provider may have one."""
+    """The user information in the URL of a webhook is not shown."""
     hook = "{method: POST, url: 'https://me:hush@example.org/hook'}"
-    shown = show(settings(_target(f"actions: {{GET: {{config: {{webhooks: [{hook}]}}}}}}")))
-    assert "hush" not in json.dumps(shown)
-    assert "https://…@example.org/hook" in json.dumps(shown, ensure_ascii=False)
+    output = show(settings(_target(f"actions: {{GET: {{config: {{webhooks: [{hook}]}}}}}}")))
+    assert "hush" not in json.dumps(output)
+    assert "https://…@example.org/hook" in json.dumps(output, ensure_ascii=False)

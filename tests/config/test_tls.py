@@ -7,20 +7,20 @@ from tornado_proxy.config.values import InvalidValue
 
 
 @pytest.mark.parametrize("text", ["1.2", "TLSv1.2", "TLS 1.2", "tls-1_2", "TLS_1-2", "tls1.2", "TLs 1-2"])
-def test_a_version_has_the_forms_that_s3_proxy_reads(text):
-    """Each is the same version."""
+def test_a_version_may_have_the_notations_of_s3_proxy(text):
+    """All notations name the same version."""
     assert tls_version(text) == "TLSv1.2"
 
 
 @pytest.mark.parametrize("text", ["", "5.0", "1.4", "TLS", "TLSv12", "1.2 ", "SSLv3", "TLS--1.2"])
-def test_anything_else_is_no_version(text):
-    """It is refused."""
+def test_an_unknown_version_is_refused(text):
+    """Any other text raises InvalidValue."""
     with pytest.raises(InvalidValue, match="is not a version of TLS"):
         tls_version(text)
 
 
 def test_cipher_suites_have_the_names_of_go():
-    """Insecure ones are unknown, as there."""
+    """Insecure cipher suites are unknown, as in s3-proxy."""
     assert cipher_suite("TLS_AES_128_GCM_SHA256") == "TLS_AES_128_GCM_SHA256"
     assert all(map(cipher_suite, CIPHER_SUITES))
     with pytest.raises(InvalidValue, match="cannot be `TLS_RSA_WITH_RC4_128_SHA`"):
@@ -55,8 +55,8 @@ def test_cipher_suites_have_the_names_of_go():
         ),
     ],
 )
-def test_a_document_stands_in_a_file_or_far_away(text, location):
-    """Each kind of place is read into its parts."""
+def test_the_location_of_a_document_is_read(text, location):
+    """A location is split into its kind and its parts."""
     assert (Location.of(text), document_url(text)) == (location, text)
 
 
@@ -91,40 +91,40 @@ def test_a_document_stands_in_a_file_or_far_away(text, location):
         "http:///path",
     ],
 )
-def test_a_place_that_holds_no_document_is_refused(text):
-    """The help shows valid places, before anything is fetched."""
+def test_an_invalid_location_is_refused(text):
+    """An invalid location is refused at load, and the help shows valid ones."""
     with pytest.raises(InvalidValue, match="cannot be") as error:
         document_url(text)
     assert error.value.help.startswith("a file, or a place such as")
 
 
 @pytest.mark.parametrize(("text", "message"), [("", "is empty"), ("a\nb", "contains a control character")])
-def test_a_place_is_a_line(text, message):
-    """As every name of a file."""
+def test_a_location_is_one_line(text, message):
+    """A location is neither empty nor contains a control character."""
     with pytest.raises(InvalidValue, match=message):
         document_url(text)
 
 
-def test_only_files_are_read_here():
-    """Anything else is fetched."""
+def test_only_a_file_is_a_reference():
+    """A location on another host is not a reference to a file."""
     assert file_reference(None) is None
     assert file_reference("s3://bucket/key") is None
     assert file_reference("file:///tmp/a.pem") == file_reference("/tmp/a.pem") == Reference(path="/tmp/a.pem")
 
 
-def test_a_listener_has_tls():
-    """The options have the names that s3-proxy has; versions stand in one form."""
+def test_tls_of_a_listener_is_read():
+    """The options have the names of s3-proxy, and versions are normalized."""
     certificate = "{certificateUrl: a.crt, privateKey: {env: SECRET}, certificateUrlConfig: {httpTimeout: 1s}}"
     text = f"server: {{ssl: {{minTLSVersion: tls-1_3, certificates: [{certificate}]}}}}\n{MINIMAL}"
     ssl = settings(text).server.ssl
     assert ssl.enabled
     assert (ssl.min_version, ssl.max_version) == ("TLSv1.3", "TLSv1.3")
-    (only,) = ssl.all_certificates
-    assert (only.certificate_url, only.certificate_url_config.http_timeout) == ("a.crt", 1)
-    assert only.private_key.reveal() == "secret"
+    (parsed,) = ssl.all_certificates
+    assert (parsed.certificate_url, parsed.certificate_url_config.http_timeout) == ("a.crt", 1)
+    assert parsed.private_key.reveal() == "secret"
 
 
-def test_a_bad_place_is_an_error_at_its_option():
-    """As every value that an option does not take."""
+def test_an_invalid_location_is_reported():
+    """An invalid location is reported with the name of its option."""
     text = f"server: {{ssl: {{certificates: [{{certificateUrl: 'ftp://a', privateKeyUrl: b}}]}}}}\n{MINIMAL}"
     assert codes_and_messages(text) == [("bad-value", "`certificateUrl` cannot be `ftp://a`")]

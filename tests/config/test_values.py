@@ -12,7 +12,7 @@ from tornado_proxy.rules.model import LONGEST_OBJECT_KEY
 
 
 @pytest.mark.parametrize(
-    ("read", "written", "value"),
+    ("read", "text", "value"),
     [
         (values.line, "Files of Ännä", "Files of Ännä"),
         (values.mount_path, "/", "/"),
@@ -52,13 +52,13 @@ from tornado_proxy.rules.model import LONGEST_OBJECT_KEY
         (values.credential, "s3.secret-key", "s3.secret-key"),
     ],
 )  # fmt: skip
-def test_value_is_read_into_its_one_form(read, written, value):
-    """What fits comes out in the form that the rest of the program sees."""
-    assert read(written) == value
+def test_a_value_is_normalized(read, text, value):
+    """A valid text is converted to the normalized value."""
+    assert read(text) == value
 
 
 @pytest.mark.parametrize(
-    ("read", "written", "message"),
+    ("read", "text", "message"),
     [
         (values.line, "", "is empty"),
         (values.line, "a\nb", "contains a control character"),
@@ -103,16 +103,16 @@ def test_value_is_read_into_its_one_form(read, written, value):
         (values.credential, "..", "is not the name of a credential"),
     ],
 )
-def test_value_that_does_not_fit_is_refused(read, written, message):
-    """What does not fit is refused with the fact, to stand behind the option's name."""
+def test_an_invalid_value_is_refused(read, text, message):
+    """An invalid text raises InvalidValue with a message that follows the option's name."""
     with pytest.raises(InvalidValue) as caught:
-        read(written)
+        read(text)
     assert caught.value.message == message
 
 
 @pytest.mark.parametrize("name", ["abc", "my-bucket", "a.b.c", "1bucket", "arn:aws:s3:::x", "x" * 63])
-def test_aws_has_no_objection_to_its_own_names(name):
-    """Names by the rules of AWS pass."""
+def test_a_name_by_the_rules_of_aws_has_no_objection(name):
+    """A bucket name that follows the rules of AWS is accepted."""
     assert values.aws_objection(name) is None
 
 
@@ -120,14 +120,14 @@ def test_aws_has_no_objection_to_its_own_names(name):
     "name",
     ["ab", "x" * 64, "My-Bucket", "my_bucket", "-ab", "ab-", "a..b", "192.168.0.1", "xn--abc"],
 )
-def test_aws_objects_to_other_names(name):
-    """Names that only other servers take are told."""
+def test_another_name_has_an_objection(name):
+    """A bucket name that only other servers accept has an objection."""
     assert values.aws_objection(name)
 
 
 @given(st.text(max_size=40))
-def test_mount_path_begins_and_ends_with_a_slash(text):
-    """Whatever fits comes out with both slashes, and comes out the same when read again."""
+def test_a_mount_path_begins_and_ends_with_a_slash(text):
+    """A valid mount path has both slashes, and doesn't change when it is read again."""
     try:
         path = values.mount_path(text)
     except InvalidValue:
@@ -138,8 +138,8 @@ def test_mount_path_begins_and_ends_with_a_slash(text):
 
 
 @given(st.text(max_size=40))
-def test_prefix_is_a_directory(text):
-    """Whatever fits has no leading slash, one closing slash, and room for a key behind it."""
+def test_a_prefix_is_a_directory(text):
+    """A valid prefix has no leading slash, ends with a slash, and leaves room for a key."""
     try:
         prefix = values.prefix(text)
     except InvalidValue:
