@@ -151,9 +151,9 @@ async def test_a_connection_that_another_call_uses_is_not_cut(two_threads):
 
     running = asyncio.ensure_future(two_threads.run(first))
     await asyncio.to_thread(used.wait, 10)
+    call = connection.call
     other = asyncio.ensure_future(two_threads.run(connection.wait))
-    await until(lambda: connection.call is not None)
-    await asyncio.sleep(0.05)
+    await until(lambda: connection.call is not call)
     running.cancel()
     await asyncio.wait([running])
     assert not connection.is_cut.is_set()
