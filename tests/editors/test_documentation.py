@@ -1,4 +1,4 @@
-"""`docs/editors.md` says what is there."""
+"""Holds `docs/editors.md` true: its paths, settings and examples exist."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ def _blocks(language: str) -> list[str]:
 
 @pytest.mark.parametrize("path", sorted(set(re.findall(r"(?<![\w/-])editors/[\w./-]*\w", PAGE))))
 def test_every_path_of_the_page_exists(path):
-    """Whoever follows it finds something."""
+    """Each path below `editors/` on the page is a file or directory of the repository."""
     assert (ROOT / path).exists()
 
 
 @pytest.mark.parametrize("name", PACKAGE["contributes"]["configuration"]["properties"])
 def test_every_setting_of_the_extension_is_on_the_page(name):
-    """With its name, as one writes it."""
+    """Each setting is on the page by its full name."""
     assert f"`{name}`" in PAGE
 
 
-def test_the_package_is_called_what_the_page_installs():
-    """Name and version of the packed extension."""
+def test_the_page_installs_the_current_package():
+    """The page has the name and version of the packed extension."""
     assert f"{PACKAGE['name']}-{PACKAGE['version']}.vsix" in PAGE
 
 
 def test_settings_for_other_editors_are_well_formed():
-    """JSON and TOML can be read, and know the language by its name."""
+    """The JSON and TOML examples can be parsed and name the language."""
     (settings,) = map(json.loads, _blocks("json"))
     (helix,) = map(tomllib.loads, _blocks("toml"))
     (language,) = PACKAGE["contributes"]["languages"]

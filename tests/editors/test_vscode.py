@@ -1,4 +1,4 @@
-"""The description of rule files for VS Code, as far as it can be judged without VS Code."""
+"""Tests the extension for VS Code, as far as that is possible without VS Code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GRAMMAR = json.loads((FOLDER / "syntaxes/tornado-proxy-rules.tmLanguage.json").r
 
 
 def _rules(node: Any = GRAMMAR) -> Iterator[dict[str, Any]]:
-    """Every rule of the grammar."""
+    """Yields every rule of the grammar."""
     children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
     if isinstance(node, dict):
         yield node
@@ -31,51 +31,51 @@ PATTERNS = sorted(
 )
 
 
-def test_every_file_that_the_package_names_is_there():
-    """A package with a dangling path is not loaded."""
+def test_every_file_of_the_package_exists():
+    """VS Code doesn't load a package with a missing file."""
     contributed = PACKAGE["contributes"]
-    named = [
+    paths = [
         PACKAGE["scripts"]["vscode:prepublish"].split()[1],  # the source of `main`
-        *(each["configuration"] for each in contributed["languages"]),
-        *(each["path"] for each in contributed["grammars"]),
+        *(language["configuration"] for language in contributed["languages"]),
+        *(grammar["path"] for grammar in contributed["grammars"]),
     ]
-    assert [name for name in named if not (FOLDER / name).is_file()] == []
+    assert [path for path in paths if not (FOLDER / path).is_file()] == []
 
 
 def test_language_and_grammar_agree():
-    """The grammar is that of the language, under the scope that it calls itself."""
+    """The grammar is that of the language and has the scope of its definition."""
     (language,), (grammar,) = PACKAGE["contributes"]["languages"], PACKAGE["contributes"]["grammars"]
     assert language["extensions"] == [".rules"]
     assert grammar["language"] == language["id"]
     assert grammar["scopeName"] == GRAMMAR["scopeName"]
 
 
-def test_what_is_not_trusted_does_not_choose_the_command():
+def test_an_untrusted_folder_cannot_set_the_command():
     """A folder from elsewhere must not start programs."""
     restricted = PACKAGE["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"]
     assert restricted == list(PACKAGE["contributes"]["configuration"]["properties"])
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_every_pattern_is_an_expression(pattern):
-    """The subset that Oniguruma and Python share is all that is used."""
+def test_every_pattern_is_a_valid_expression(pattern):
+    """The patterns use only the syntax that Oniguruma and Python share."""
     re.compile(pattern)
 
 
-def test_every_rule_that_is_included_exists():
-    """A name that leads nowhere is passed over in silence by the tokeniser."""
+def test_every_included_rule_is_defined():
+    """The tokeniser ignores undefined rules silently."""
     included = {rule["include"].removeprefix("#") for rule in _rules() if "include" in rule}
     assert included - set(GRAMMAR["repository"]) == set()
 
 
 @pytest.mark.parametrize("word", KEYWORDS.values())
-def test_every_keyword_of_the_language_is_known(word):
-    """A keyword that is added to the grammar has its colour."""
+def test_every_keyword_of_the_language_is_highlighted(word):
+    """A keyword that is added to the grammar is highlighted."""
     assert [pattern for pattern in PATTERNS if re.search(rf"(?<![\w-]){word}(?![\w-])", pattern)]
 
 
 def test_the_configuration_of_the_language_is_valid():
-    """Comments, brackets, and patterns that are expressions."""
+    """The configuration has comments and brackets, and its patterns are valid expressions."""
     configuration = json.loads((FOLDER / "language-configuration.json").read_text(encoding="utf-8"))
     assert configuration["comments"] == {"lineComment": "#"}
     for pattern in (configuration["wordPattern"], *configuration["indentationRules"].values()):

@@ -29,14 +29,14 @@ from tornado_proxy.tools.convert.servers import UNKNOWN
 MINIMAL = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
 
 
-def test_a_small_configuration_is_carried_over_whole():
-    """If nothing differs, there is nothing to review."""
-    done = converted(MINIMAL)
-    assert done.report.complete
-    assert done.messages() == ["as `targets.site.mount`", "as `targets.site.bucket`"]
+def test_a_small_configuration_is_converted_completely():
+    """A configuration without differences needs no review."""
+    conversion = converted(MINIMAL)
+    assert conversion.report.complete
+    assert conversion.messages() == ["as `targets.site.mount`", "as `targets.site.bucket`"]
 
 
-def test_defaults_that_differ_are_written_out():
+def test_different_defaults_are_written():
     """Defaults of s3-proxy that differ from ours are written: the address, the log, HEAD."""
     assert converted(MINIMAL).document == {
         "server": {
@@ -63,21 +63,21 @@ def test_defaults_that_differ_are_written_out():
     }
 
 
-def test_rule_files_are_named_one_by_one():
-    """Files of an earlier conversion are not loaded."""
+def test_the_configuration_names_each_rule_file():
+    """Files of an earlier conversion in the same directory are not loaded."""
     rules = "keyRewriteList: [{source: ^a$, target: b}]"
-    done = converted(
+    conversion = converted(
         f"targets: {{'A b': {{mount: {{path: [/1/]}}, bucket: {{name: one}}, {rules}}},"
         f" 'a/b': {{mount: {{path: [/2/]}}, bucket: {{name: two}}, {rules}}}}}"
     )
-    assert done.document["rules"] == ["rules/a_b.rules", "rules/a_b-2.rules"]
-    assert sorted(done.rule_sets) == ["a b", "a/b"]
+    assert conversion.document["rules"] == ["rules/a_b.rules", "rules/a_b-2.rules"]
+    assert sorted(conversion.rule_sets) == ["a b", "a/b"]
 
 
-def test_what_nobody_knows_is_reported_with_its_place():
-    """An unknown option is reported with its name, file and line."""
-    done = converted(f"{MINIMAL}surprise: 1\n")
-    (remark,) = done.report.of(OptionOutcome.LEFT_OUT)
+def test_an_unknown_option_is_reported_with_its_place():
+    """The report has the option's name, file and line."""
+    conversion = converted(f"{MINIMAL}surprise: 1\n")
+    (remark,) = conversion.report.of(OptionOutcome.LEFT_OUT)
     assert (remark.subject, where(remark.place)) == ("surprise", "0.yaml:2")
     assert remark.message == "this is not a known option of s3-proxy"
 
@@ -92,10 +92,10 @@ def test_what_nobody_knows_is_reported_with_its_place():
         ),
     ],
 )
-def test_what_has_no_equal_is_reported_with_the_reason(option, reason):
-    """The report says why an option has no equivalent."""
-    done = converted(f"{MINIMAL}{option}\n")
-    assert done.messages(OptionOutcome.LEFT_OUT) == [reason]
+def test_an_option_without_an_equivalent_is_reported_with_the_reason(option, reason):
+    """The report explains why an option has no equivalent."""
+    conversion = converted(f"{MINIMAL}{option}\n")
+    assert conversion.messages(OptionOutcome.LEFT_OUT) == [reason]
 
 
 @pytest.mark.parametrize(
@@ -105,11 +105,11 @@ def test_what_has_no_equal_is_reported_with_the_reason(option, reason):
         ("log: {filePath: /var/log/s3}", "the log goes to standard error, where systemd or a container takes it"),
     ],
 )
-def test_what_is_done_otherwise_is_reported_as_a_change(option, reason):
-    """The report says what is done instead."""
-    done = converted(f"{MINIMAL}{option}\n")
-    assert done.messages(OptionOutcome.LEFT_OUT) == []
-    assert reason in done.messages(OptionOutcome.CHANGED)
+def test_an_option_with_another_effect_is_reported_as_a_change(option, reason):
+    """The report describes the behaviour of this service instead."""
+    conversion = converted(f"{MINIMAL}{option}\n")
+    assert conversion.messages(OptionOutcome.LEFT_OUT) == []
+    assert reason in conversion.messages(OptionOutcome.CHANGED)
 
 
 @pytest.mark.parametrize(
@@ -118,37 +118,41 @@ def test_what_is_done_otherwise_is_reported_as_a_change(option, reason):
         ("colour: red", UNKNOWN),
     ],
 )
-def test_what_a_target_loses_stands_above_it(option, reason):
+def test_a_lost_option_of_a_target_is_a_comment_above_it(option, reason):
     """Comments in the configuration point out what to review."""
-    done = converted_target(option)
-    assert reason in done.messages(OptionOutcome.LEFT_OUT)
-    assert f": {reason}\n  site:" in done.files["tornado-proxy.yaml"]
+    conversion = converted_target(option)
+    assert reason in conversion.messages(OptionOutcome.LEFT_OUT)
+    assert f": {reason}\n  site:" in conversion.files["tornado-proxy.yaml"]
 
 
 @pytest.mark.parametrize("text", ["log: {level: info}", "targets: {site: {bucket: {name: b}}}"])
-def test_a_configuration_without_targets_starts(text):
-    """s3-proxy starts without a target, too; a target that is left out is reported."""
+def test_a_configuration_without_targets_is_converted(text):
+    """s3-proxy starts without a target, too, and a target that is left out is reported."""
     assert converted(text).settings.targets == ()
 
 
-def test_the_page_of_all_targets_is_carried_over():
+def test_the_page_of_all_targets_is_converted():
     """The page is converted with its resource, or closed to everyone."""
     providers = "authProviders: {basic: {staff: {realm: r}}}\n"
     page = "listTargets: {enabled: true, mount: {path: [/list/]}, resource: {path: /list/, %s}}\n"
     demand = "provider: staff, basic: {credentials: [{user: ann, password: {env: PW}}]}"
-    found = converted(providers + page % demand).settings.list_targets
-    assert (found.enabled, found.mount.paths, found.resource.provider) == (True, ("/list/",), "staff")
+    list_targets = converted(providers + page % demand).settings.list_targets
+    assert (list_targets.enabled, list_targets.mount.paths, list_targets.resource.provider) == (
+        True,
+        ("/list/",),
+        "staff",
+    )
     closed = converted(providers + page % "provider: staff, basic: {credentials: []}")
     assert closed.report.of(OptionOutcome.CLOSED)
     assert closed.settings.list_targets.resource.path == "/closed-until-reviewed"
     assert converted("listTargets: {enabled: false, mount: {path: [/]}}").settings.list_targets is None
 
 
-def test_a_page_of_all_targets_with_an_impossible_mount_is_left_out():
-    """The report says why."""
-    done = converted("listTargets: {enabled: true, mount: {path: ['/{user}/']}}")
-    assert done.settings.list_targets is None
-    (message,) = done.messages(OptionOutcome.LEFT_OUT)
+def test_a_page_of_all_targets_with_a_mount_pattern_is_left_out():
+    """The report has the reason."""
+    conversion = converted("listTargets: {enabled: true, mount: {path: ['/{user}/']}}")
+    assert conversion.settings.list_targets is None
+    (message,) = conversion.messages(OptionOutcome.LEFT_OUT)
     assert message.startswith("the page of all targets is left out: the mount path `/{user}/` is a pattern")
 
 
@@ -161,12 +165,12 @@ def test_a_page_of_all_targets_with_an_impossible_mount_is_left_out():
         "targets: {site: {mount: {path: [/]}, bucket: {name: b}, actions: {GET: {enabled: true, config: {webhooks: []}}}}}",
     ],
 )
-def test_an_option_that_is_off_is_not_lost(text):
-    """Options that are off need no remark."""
+def test_a_disabled_option_has_no_remark(text):
+    """Options that are off need no review."""
     assert converted(text).messages(OptionOutcome.LEFT_OUT, OptionOutcome.CHANGED) == []
 
 
-# PyYAML folds what Unicode takes for a line break: NEL, LS and PS.
+# PyYAML folds the line breaks of Unicode: NEL, LS and PS.
 TEXTS = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\x85\u2028\u2029"), max_size=8
 ) | st.sampled_from(
@@ -208,20 +212,20 @@ PLACE = Span(SourceFile("conf.yaml", "a: 1\nb: 2\n"), 5, 6)
 
 
 @given(SETTINGS)
-def test_yaml_reads_what_was_written(settings):
-    """YAML reads every name and text back as it was."""
+def test_written_yaml_is_read_as_the_same_settings(settings):
+    """YAML reads every name and text back unchanged."""
     assert yaml.safe_load(yaml_text(settings)) == settings
 
 
-def test_collections_of_scalars_stand_on_a_line():
-    """A collection of scalars stands on one line, others on several."""
+def test_collections_of_scalars_are_written_on_one_line():
+    """Other collections are written on several lines."""
     assert yaml_text(
         {"server": {"listenAddr": "", "port": 80}, "resources": [{"path": "/**", "methods": ["GET"]}]}
     ) == ("server: {listenAddr: '', port: 80}\nresources:\n- path: /**\n  methods: [GET]\n")
 
 
-def test_a_listener_is_on_one_line():
-    """A script finds its address and its port there, whatever else it has."""
+def test_a_listener_is_written_on_one_line():
+    """A script finds address and port on this line, however many options the listener has."""
     text = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
     text += (
         "server: {listenAddr: 127.0.0.1, cors: {enabled: true, allowOrigins: [https://a.example, https://b.example]}}"
@@ -234,9 +238,9 @@ def test_a_listener_is_on_one_line():
 
 
 def test_remarks_are_in_the_order_of_files_and_lines():
-    """Remarks on one line are in the order in which they were made."""
-    done = converted("surprise: 1\nanother: 2", "third: 3")
-    assert [where(each.place) for each in done.report.of(OptionOutcome.LEFT_OUT)] == [
+    """Remarks about one line keep the order in which they were made."""
+    conversion = converted("surprise: 1\nanother: 2", "third: 3")
+    assert [where(remark.place) for remark in conversion.report.of(OptionOutcome.LEFT_OUT)] == [
         "0.yaml:1",
         "0.yaml:2",
         "1.yaml:1",
@@ -245,8 +249,8 @@ def test_remarks_are_in_the_order_of_files_and_lines():
 
 @pytest.mark.parametrize("outcome", OptionOutcome)
 def test_a_conversion_is_complete_if_nothing_is_lost_or_changed(outcome):
-    """What has the same effect needs no review."""
-    report = ConversionReport(KeysAs.ACTUAL, (Remark(outcome, "x", "said", PLACE),))
+    """A different spelling with the same effect needs no review."""
+    report = ConversionReport(KeysAs.ACTUAL, (Remark(outcome, "x", "a message", PLACE),))
     assert report.complete is (outcome in (OptionOutcome.CARRIED, OptionOutcome.ADAPTED))
 
 
@@ -267,8 +271,8 @@ CLOSED = (
 )
 
 
-def test_the_page_has_what_needs_a_look_first():
-    """The report begins with the outcomes that need a review."""
+def test_the_markdown_report_begins_with_outcomes_to_review():
+    """The outcomes that need no review are at the end."""
     assert to_markdown(REPORT) == (
         f"# From s3-proxy to tornado-proxy\n\n{READINGS[KeysAs.ACTUAL]}\n\n"
         "**Nobody can use `site` yet:** who may use it in s3-proxy could not be converted.\n\n"
@@ -278,16 +282,16 @@ def test_the_page_has_what_needs_a_look_first():
     )
 
 
-def test_the_text_shows_only_what_needs_a_look():
-    """The terminal shows only a count of what has the same effect."""
+def test_the_text_report_has_only_outcomes_to_review():
+    """The terminal shows only a count of the other outcomes."""
     assert to_text(REPORT, ["out/report.md"]) == (
         f"{READINGS[KeysAs.ACTUAL]}\n\n"
         f"{CLOSED}1 carried over, 1 adapted; the report has them all.\nwrote out/report.md\n"
     )
 
 
-def test_programs_get_every_remark():
-    """JSON has every remark with its file and line, and whether there is anything to review."""
+def test_the_json_report_has_every_remark():
+    """Each remark has its file and line, and the report states whether it is complete."""
     data = to_json(REPORT, ["out/report.md"])
     assert {name: data[name] for name in ("version", "complete", "keysAs", "closedTargets", "files")} == {
         "version": 1,
@@ -306,8 +310,8 @@ def test_programs_get_every_remark():
     }
 
 
-def test_the_reading_is_reported_that_was_taken():
-    """Every report says how the keys were read."""
+def test_the_report_states_how_keys_were_read():
+    """Every report has the reading of the keys."""
     documented = converted_target("", keys_as=KeysAs.DOCUMENTED).report
     assert READINGS[KeysAs.DOCUMENTED] in to_markdown(documented)
     assert converted("targets: {a: {mount: {path: [/]}, bucket: {name: b}}}").report.keys_as is KeysAs.ACTUAL
@@ -336,11 +340,11 @@ FILES = {"a.yaml": "secret: é\n", "rules/b.rules": "target b {}\n"}
 
 
 def _names(directory):
-    return sorted(str(each.relative_to(directory)) for each in directory.rglob("*") if each.is_file())
+    return sorted(str(path.relative_to(directory)) for path in directory.rglob("*") if path.is_file())
 
 
 def test_files_are_written_for_their_owner_only(tmp_path):
-    """The files may hold secrets."""
+    """The files may contain secrets."""
     out = tmp_path / "new" / "out"
     save(FILES, out)
     assert _names(out) == ["a.yaml", "rules/b.rules"]
@@ -348,8 +352,8 @@ def test_files_are_written_for_their_owner_only(tmp_path):
     assert stat.S_IMODE((out / "a.yaml").stat().st_mode) == 0o600
 
 
-def test_nothing_is_replaced_without_force(tmp_path):
-    """If one file exists, none is written."""
+def test_no_file_is_replaced_without_force(tmp_path):
+    """If one of the files exists, no file is written."""
     (tmp_path / "rules").mkdir()
     (tmp_path / "rules" / "b.rules").symlink_to("nowhere")
     with pytest.raises(Unsaved, match=r"b\.rules` exists; `--force` replaces it"):
@@ -357,8 +361,8 @@ def test_nothing_is_replaced_without_force(tmp_path):
     assert not (tmp_path / "a.yaml").exists()
 
 
-def test_force_replaces_what_is_there(tmp_path):
-    """Other files in the directory stay."""
+def test_force_replaces_existing_files(tmp_path):
+    """Other files in the directory are unchanged."""
     (tmp_path / "a.yaml").write_text("old")
     (tmp_path / "other").write_text("kept")
     save(FILES, tmp_path, force=True)
@@ -366,8 +370,8 @@ def test_force_replaces_what_is_there(tmp_path):
     assert _names(tmp_path) == ["a.yaml", "other", "rules/b.rules"]
 
 
-def test_a_failure_names_the_file(tmp_path):
-    """The message says why a file cannot be written."""
+def test_a_failed_write_has_a_reason(tmp_path):
+    """The message explains why a file cannot be written."""
     (tmp_path / "rules").write_text("a file where a directory should be")
     with pytest.raises(Unsaved, match="cannot be written: "):
         save(FILES, tmp_path)

@@ -1,4 +1,4 @@
-"""Our texts for the default templates of s3-proxy."""
+"""Tests the pages that are written in place of the default templates of s3-proxy."""
 
 from __future__ import annotations
 
@@ -26,31 +26,31 @@ HTML = RequestData(host="files.test", path="/a/<b>")
 JSON = RequestData(host="files.test", path="/a/<b>", headers=(("Accept", "application/json"),))
 
 
-def _written(name, data):
+def _render(name, data):
     return Recipe("put", default_page(f"templates/{name}.tpl")).compiled().render(data).body.decode()
 
 
 @pytest.mark.parametrize("name", ["not-found", "unauthorized", "forbidden", "bad-request", "internal-server"])
-def test_errors(name):
-    """HTML with names escaped, or an object with `error` for those who ask for JSON."""
-    shown = _written(f"{name}-error", ErrorData(HTML, None, PageError("no <x>")))
-    assert ("no &lt;x&gt;" in shown) == (name != "not-found")
-    assert ("Not Found /a/&lt;b&gt;" in shown) == (name == "not-found")
-    assert json.loads(_written(f"{name}-error", ErrorData(JSON, None, PageError('no "x"')))) == {"error": 'no "x"'}
+def test_an_error_page_is_html_or_json(name):
+    """The page is HTML with escaped names, or an object with `error` if the client accepts JSON."""
+    page = _render(f"{name}-error", ErrorData(HTML, None, PageError("no <x>")))
+    assert ("no &lt;x&gt;" in page) == (name != "not-found")
+    assert ("Not Found /a/&lt;b&gt;" in page) == (name == "not-found")
+    assert json.loads(_render(f"{name}-error", ErrorData(JSON, None, PageError('no "x"')))) == {"error": 'no "x"'}
 
 
-def test_a_directory():
-    """A table, or a list of entries; names are escaped."""
+def test_a_listing_is_a_table_or_a_json_list():
+    """Names are escaped in HTML."""
     moment = datetime(2026, 5, 1, 12, tzinfo=UTC)
     entries = (
         FolderEntry("d/", "/d/", "d/", "FOLDER"),
         FolderEntry("<a>", "/%3Ca%3E", "<a>", "FILE", 5, '"e"', moment),
     )
-    shown = _written("folder-list", FolderListData(HTML, None, entries, "bucket", "site", ""))
-    assert '<a href="/%3Ca%3E">&lt;a&gt;</a></td><td>5 B</td>' in shown
-    listed = json.loads(_written("folder-list", FolderListData(JSON, None, entries, "bucket", "site", "")))
-    assert [each["name"] for each in listed] == ["d/", "<a>"]
-    assert listed[1] == {
+    page = _render("folder-list", FolderListData(HTML, None, entries, "bucket", "site", ""))
+    assert '<a href="/%3Ca%3E">&lt;a&gt;</a></td><td>5 B</td>' in page
+    items = json.loads(_render("folder-list", FolderListData(JSON, None, entries, "bucket", "site", "")))
+    assert [item["name"] for item in items] == ["d/", "<a>"]
+    assert items[1] == {
         "name": "<a>",
         "etag": '"e"',
         "type": "FILE",
@@ -58,38 +58,38 @@ def test_a_directory():
         "path": "/%3Ca%3E",
         "lastModified": "2026-05-01T12:00:00Z",
     }
-    assert json.loads(_written("folder-list", FolderListData(JSON, None, (), "bucket", "site", ""))) == []
+    assert json.loads(_render("folder-list", FolderListData(JSON, None, (), "bucket", "site", ""))) == []
 
 
-def test_the_targets():
-    """The links of each, on the host that was asked unless the mount has one."""
+def test_the_page_of_all_targets_has_their_links():
+    """A link has the host of the mount, or else the host of the request."""
     targets = {
         "a": TargetData("a", mount_paths=("/x/", "/y/")),
         "b": TargetData("b", mount_host="b.test", mount_paths=("/",)),
     }
-    assert json.loads(_written("target-list", TargetListData(JSON, None, targets))) == [
+    assert json.loads(_render("target-list", TargetListData(JSON, None, targets))) == [
         {"name": "a", "links": ["http://files.test/x/", "http://files.test/y/"]},
         {"name": "b", "links": ["http://b.test/"]},
     ]
-    assert '<a href="http://b.test/">http://b.test/</a>' in _written("target-list", TargetListData(HTML, None, targets))
+    assert '<a href="http://b.test/">http://b.test/</a>' in _render("target-list", TargetListData(HTML, None, targets))
 
 
-def test_uploads_and_removals():
-    """They have no body."""
-    assert _written("delete", DeletePageData(HTML, None, DeleteData("a"))) == ""
+def test_a_removal_has_an_empty_page():
+    """The template of a removal renders no body."""
+    assert _render("delete", DeletePageData(HTML, None, DeleteData("a"))) == ""
 
 
 def test_a_default_template_without_its_file_is_written():
-    """The image of s3-proxy has these files, so that a configuration may name them without having them."""
+    """The image of s3-proxy contains these files, so a configuration may name them without having them."""
     text = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
-    done = converted(text + "templates: {folderList: {path: templates/folder-list.tpl}}")
-    assert done.files["templates/folder-list.tpl"] == default_page("templates/folder-list.tpl")
-    assert done.messages(OptionOutcome.CHANGED, OptionOutcome.LEFT_OUT) == []
+    conversion = converted(text + "templates: {folderList: {path: templates/folder-list.tpl}}")
+    assert conversion.files["templates/folder-list.tpl"] == default_page("templates/folder-list.tpl")
+    assert conversion.messages(OptionOutcome.CHANGED, OptionOutcome.LEFT_OUT) == []
 
 
 @pytest.mark.parametrize(
     "path", ["folder-list.tpl", "templates/", "templates/other.tpl", "templates/../x", "a/put.tpl"]
 )
 def test_other_templates_have_no_default(path):
-    """Only the paths of s3-proxy's own files."""
+    """Only the exact paths of s3-proxy's own files have a default."""
     assert default_page(path) is None

@@ -1,4 +1,4 @@
-"""docs/migrating-from-s3-proxy.md: what it says of rules and access is what the conversion does."""
+"""Holds docs/migrating-from-s3-proxy.md true: the conversion gives the rules and access that it describes."""
 
 import re
 from pathlib import Path
@@ -14,31 +14,31 @@ ROWS = re.findall(r"^\| `(.+?)` → `(.+?)` \| (?:`(.+?)` → `(.+?)`|(left out:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
-def test_a_rule_of_the_table_becomes_what_it_says(row):
-    """Each row holds for the prefix that the page names."""
-    source, target, here, there, left_out = row
+def test_a_rule_of_the_table_is_converted_as_documented(row):
+    """Each row of the table applies to the prefix that the page names."""
+    source, target, expected_source, expected_target, left_out = row
     entry = f"{{source: '{source}', target: '{target}'}}"
-    done = converted(
+    conversion = converted(
         f"targets: {{site: {{mount: {{path: [/]}}, bucket: {{name: b-1, prefix: public}}, keyRewriteList: [{entry}]}}}}"
     )
-    (rewrite,) = done.rule_sets["site"].rewrites or [None]
+    (rewrite,) = conversion.rule_sets["site"].rewrites or [None]
     if left_out:
         assert rewrite is None
-        assert len(done.messages(OptionOutcome.LEFT_OUT)) == 1
+        assert len(conversion.messages(OptionOutcome.LEFT_OUT)) == 1
     else:
-        assert (rewrite.pattern.text, rewrite.template.text) == (here, there)
+        assert (rewrite.pattern.text, rewrite.template.text) == (expected_source, expected_target)
 
 
-def test_the_rule_file_of_the_page_is_what_is_written():
-    """The rule in its comment becomes the file that is shown, apart from the place in the comment."""
-    (shown,) = re.findall(r"^```rules\n(target press .*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    ((source, target),) = re.findall(r"# It was: (\S+) -> (\S+)", shown)
+def test_the_rule_file_of_the_page_is_the_written_one():
+    """The rule in the comment is converted to the shown file, apart from the place in the comment."""
+    (documented,) = re.findall(r"^```rules\n(target press .*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    ((source, target),) = re.findall(r"# It was: (\S+) -> (\S+)", documented)
     entry = f"{{source: '{source}', target: '{target}'}}"
-    done = converted(
+    conversion = converted(
         f"targets: {{press: {{mount: {{path: [/]}}, bucket: {{name: b-1, prefix: public}}, keyRewriteList: [{entry}]}}}}"
     )
     without_place = re.compile(r"# From .*")
-    assert without_place.sub("", done.files["rules/press.rules"]) == without_place.sub("", shown)
+    assert without_place.sub("", conversion.files["rules/press.rules"]) == without_place.sub("", documented)
 
 
 def test_the_table_was_found():
@@ -47,5 +47,5 @@ def test_the_table_was_found():
 
 
 def test_the_name_of_a_closed_path_is_documented():
-    """A reader who finds it in a configuration can look it up."""
+    """A reader who finds the name in a configuration can look it up."""
     assert f"`{CLOSED}`" in PAGE

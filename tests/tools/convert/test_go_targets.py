@@ -5,17 +5,17 @@ from tornado_proxy.tools.convert.go_targets import Surroundings, go_target_here
 from tornado_proxy.tools.convert.patterns import Here, NotConvertible
 
 SOURCE = Here("^/(?P<rest>.*)$")
-BARE = Surroundings("", "")
-BELOW = Surroundings("folder1", "folder1/")
+WITHOUT_PREFIX = Surroundings("", "")
+WITH_PREFIX = Surroundings("folder1", "folder1/")
 
 HELPERS = (
     '{{ define "below" }}{{ .Key }}{{ end }}{{ define "host" }}{{ .Request.Host }}{{ end }}',
     '{{ define "who" }}{{ .User.Username }}{{ end }}{{ define "dir" }}{{ if .User }}/x{{ end }}{{ end }}',
     '{{ define "again" }}{{ template "again" . }}{{ end }}',
 )
-HELPED = Surroundings("", "", HELPERS)
+WITH_HELPERS = Surroundings("", "", HELPERS)
 
-HERE = {
+UNCHANGED_OR_TRIMMED = {
     "/{{ .User.GetUsername }}/x": "/{{ .User.GetUsername }}/x",
     "a/{{ .Key }}": 'a/{{ trimPrefix "/" .Key }}',
     "{{ .Key }}": '{{ trimPrefix "/" .Key }}',
@@ -45,16 +45,16 @@ CLEANED = {
 }
 
 
-@pytest.mark.parametrize(("target", "here"), CLEANED.items())
-def test_what_a_function_makes_has_single_slashes(target, here):
+@pytest.mark.parametrize(("target", "expected"), CLEANED.items())
+def test_slashes_in_results_of_functions_are_joined(target, expected):
     """s3-proxy's SDK joins slashes on the way to S3."""
-    assert go_target_here(target, SOURCE, HELPED) == here
+    assert go_target_here(target, SOURCE, WITH_HELPERS) == expected
 
 
-@pytest.mark.parametrize(("target", "here"), HERE.items())
-def test_a_template_reads_the_same_key(target, here):
+@pytest.mark.parametrize(("target", "expected"), UNCHANGED_OR_TRIMMED.items())
+def test_a_converted_template_reads_the_same_key(target, expected):
     """The leading slash is removed from each key that the template reads."""
-    assert go_target_here(target, SOURCE, HELPED) == here
+    assert go_target_here(target, SOURCE, WITH_HELPERS) == expected
 
 
 PREFIXED = {
@@ -69,55 +69,60 @@ PREFIXED = {
 }
 
 
-@pytest.mark.parametrize(("target", "here"), PREFIXED.items())
-def test_a_template_reads_the_same_prefix(target, here):
+@pytest.mark.parametrize(("target", "expected"), PREFIXED.items())
+def test_a_converted_template_reads_the_same_prefix(target, expected):
     """The prefix is removed from the beginning of the result, and inserted into each key that is read."""
-    assert go_target_here(target, SOURCE, BELOW) == here
+    assert go_target_here(target, SOURCE, WITH_PREFIX) == expected
 
 
 UNPROVED = {
-    ("{{ .Request.Host }}", BARE): "`.Request.Host` is not the same here",
-    ("{{ toJson . }}", BARE): "`.` is not the same here",
-    ("{{ toJson $ }}", BARE): "`.` is not the same here",
-    ("{{ .Groups.rest }}", BARE): "`.Groups.rest` is not the same here",
-    ("{{ with .User }}{{ .GetUsername }}{{ end }}", BARE): (
+    ("{{ .Request.Host }}", WITHOUT_PREFIX): "`.Request.Host` is not the same here",
+    ("{{ toJson . }}", WITHOUT_PREFIX): "`.` is not the same here",
+    ("{{ toJson $ }}", WITHOUT_PREFIX): "`.` is not the same here",
+    ("{{ .Groups.rest }}", WITHOUT_PREFIX): "`.Groups.rest` is not the same here",
+    ("{{ with .User }}{{ .GetUsername }}{{ end }}", WITHOUT_PREFIX): (
         "it has a `with`, a `range` or a call that is not of a helper with all data"
     ),
-    ('{{ define "x" }}{{ end }}x', BARE): "it defines templates of its own",
-    ("x{{ .Key | len }}", BARE): ("it prints more than text, the key and the user's name, so two slashes may meet"),
-    ("x/{{ .Key | base }}", BARE): "two slashes may meet between `x/` and what a function makes",
-    ('{{ include "below" . }}', HELPED): "the helper template `below` reads the key or the prefix",
-    ('{{ template "below" . }}', HELPED): "the helper template `below` reads the key or the prefix",
+    ('{{ define "x" }}{{ end }}x', WITHOUT_PREFIX): "it defines templates of its own",
+    ("x{{ .Key | len }}", WITHOUT_PREFIX): (
+        "it prints more than text, the key and the user's name, so two slashes may meet"
+    ),
+    ("x/{{ .Key | base }}", WITHOUT_PREFIX): "two slashes may meet between `x/` and what a function makes",
+    ('{{ include "below" . }}', WITH_HELPERS): "the helper template `below` reads the key or the prefix",
+    ('{{ template "below" . }}', WITH_HELPERS): "the helper template `below` reads the key or the prefix",
     (
         '{{ template "who" .User }}',
-        HELPED,
+        WITH_HELPERS,
     ): "it has a `with`, a `range` or a call that is not of a helper with all data",
-    ('{{ template "again" . }}', HELPED): "the helper template `again` reads the key or the prefix",
-    ('a/{{ template "dir" . }}', HELPED): "it has an empty segment, `//`, which s3-proxy's SDK removes",
-    ('{{ include "host" . }}', HELPED): "`.Request.Host` is not the same here",
-    ("x//y", BARE): "it has an empty segment, `//`, which s3-proxy's SDK removes",
-    ("x/\n/y", BARE): "it has an empty segment, `//`, which s3-proxy's SDK removes",
-    ("{{ .Key }}/x", BARE): "two slashes may meet between `.Key` and `/x`",
-    ("a/{{ if .User }}{{ end }}/x", BARE): "it has an empty segment, `//`, which s3-proxy's SDK removes",
-    ('a/{{ .Key | trimPrefix "b" }}', BARE): "two slashes may meet between `a/` and what a function makes",
-    ("{{ if .User }}a{{ end }}" * 7, BARE): "its conditions make more than 64 different results",
-    ("other/x", BELOW): "it may lead outside the prefix `folder1/`",
-    ("{{ .Key | lower }}", BELOW): "nothing proves that its result begins with the prefix `folder1/`",
-    ("{{ if .User }}folder1/a{{ end }}", BELOW): "nothing proves that its result begins with the prefix `folder1/`",
-    (" ", BELOW): "nothing proves that its result begins with the prefix `folder1/`",
+    ('{{ template "again" . }}', WITH_HELPERS): "the helper template `again` reads the key or the prefix",
+    ('a/{{ template "dir" . }}', WITH_HELPERS): "it has an empty segment, `//`, which s3-proxy's SDK removes",
+    ('{{ include "host" . }}', WITH_HELPERS): "`.Request.Host` is not the same here",
+    ("x//y", WITHOUT_PREFIX): "it has an empty segment, `//`, which s3-proxy's SDK removes",
+    ("x/\n/y", WITHOUT_PREFIX): "it has an empty segment, `//`, which s3-proxy's SDK removes",
+    ("{{ .Key }}/x", WITHOUT_PREFIX): "two slashes may meet between `.Key` and `/x`",
+    ("a/{{ if .User }}{{ end }}/x", WITHOUT_PREFIX): "it has an empty segment, `//`, which s3-proxy's SDK removes",
+    ('a/{{ .Key | trimPrefix "b" }}', WITHOUT_PREFIX): "two slashes may meet between `a/` and what a function makes",
+    ("{{ if .User }}a{{ end }}" * 7, WITHOUT_PREFIX): "its conditions make more than 64 different results",
+    ("other/x", WITH_PREFIX): "it may lead outside the prefix `folder1/`",
+    ("{{ .Key | lower }}", WITH_PREFIX): "nothing proves that its result begins with the prefix `folder1/`",
+    (
+        "{{ if .User }}folder1/a{{ end }}",
+        WITH_PREFIX,
+    ): "nothing proves that its result begins with the prefix `folder1/`",
+    (" ", WITH_PREFIX): "nothing proves that its result begins with the prefix `folder1/`",
 }
 
 
-@pytest.mark.parametrize(("given", "reason"), UNPROVED.items())
-def test_what_is_not_proved_is_not_written(given, reason):
-    """The reason says what prevents the conversion."""
-    target, surroundings = given
-    with pytest.raises(NotConvertible) as unproved:
+@pytest.mark.parametrize(("target_and_surroundings", "reason"), UNPROVED.items())
+def test_a_template_is_not_converted_without_a_proof(target_and_surroundings, reason):
+    """The message has the reason that prevents the conversion."""
+    target, surroundings = target_and_surroundings
+    with pytest.raises(NotConvertible) as caught:
         go_target_here(target, SOURCE, surroundings)
-    assert str(unproved.value).startswith(reason)
+    assert str(caught.value).startswith(reason)
 
 
-def test_what_is_no_template_here_is_refused():
+def test_a_template_with_an_unknown_function_is_refused():
     """The message names the unknown function."""
     with pytest.raises(TemplateMistake, match="humanSize"):
-        go_target_here("{{ humanSize 3 }}", SOURCE, BARE)
+        go_target_here("{{ humanSize 3 }}", SOURCE, WITHOUT_PREFIX)

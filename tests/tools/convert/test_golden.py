@@ -1,4 +1,4 @@
-"""A realistic configuration of s3-proxy and all that is made of it; `UPDATE_GOLDEN=1` writes it anew."""
+"""Converts a realistic configuration of s3-proxy; `UPDATE_GOLDEN=1` writes the expected files anew."""
 
 import json
 import os
@@ -21,34 +21,34 @@ NAMES = ("tornado-proxy.yaml", "rules/downloads.rules", "rules/press.rules", REP
 
 
 @pytest.fixture(scope="module")
-def produced():
-    """All files and both forms of standard output, by name."""
+def conversion_outputs():
+    """Returns all written files and both formats of standard output by name."""
     before = Path.cwd()
     os.chdir(PRESS)
     try:
-        done = convert(read([Path("conf")]), new_key=lambda: "a-key-that-is-random")
+        conversion = convert(read([Path("conf")]), new_key=lambda: "a-key-that-is-random")
     finally:
         os.chdir(before)
-    files = {**done.files, REPORT: to_markdown(done.report)}
+    files = {**conversion.files, REPORT: to_markdown(conversion.report)}
     outputs = {
-        "stdout.json": json.dumps(to_json(done.report, list(files)), indent=2, ensure_ascii=False) + "\n",
-        "stdout.txt": to_text(done.report, list(files)),
+        "stdout.json": json.dumps(to_json(conversion.report, list(files)), indent=2, ensure_ascii=False) + "\n",
+        "stdout.txt": to_text(conversion.report, list(files)),
     }
     return files | outputs
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_made_is_the_golden_file(name, produced):
-    """The golden files are the configuration, the rules, and the report in its three forms."""
+def test_each_output_is_the_golden_file(name, conversion_outputs):
+    """The golden files are the configuration, the rules, and the report in its three formats."""
     if os.environ.get("UPDATE_GOLDEN"):
         (EXPECTED / name).parent.mkdir(parents=True, exist_ok=True)
-        (EXPECTED / name).write_text(produced[name], encoding="utf-8")
-    assert produced[name] == (EXPECTED / name).read_text(encoding="utf-8")
+        (EXPECTED / name).write_text(conversion_outputs[name], encoding="utf-8")
+    assert conversion_outputs[name] == (EXPECTED / name).read_text(encoding="utf-8")
 
 
-def test_nothing_else_is_made(produced):
-    """Every file that is written has a golden file."""
-    assert sorted(produced) == sorted(NAMES)
+def test_every_output_has_a_golden_file(conversion_outputs):
+    """The conversion writes no file without a golden file."""
+    assert sorted(conversion_outputs) == sorted(NAMES)
 
 
 def test_the_configuration_loads():

@@ -7,54 +7,54 @@ from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.tools.convert.options import OptionOutcome, Section, Unreadable, read, together
 
 
-def test_a_value_may_be_a_secret():
-    """Its text stays out of the `repr`."""
+def test_secrets_are_not_shown_in_a_repr():
+    """A value may be a secret, so the `repr` of the options has no values."""
     assert "hush" not in repr(together([SourceFile("conf.yaml", "a: {b: hush}")]))
 
 
-def _together(*texts):
+def _merge(*texts):
     return Section(together([SourceFile(f"{number}.yaml", text) for number, text in enumerate(texts)]))
 
 
 def test_mappings_are_merged_and_lists_replaced():
-    """Values of a later file replace those of an earlier one; mappings are merged."""
-    root = _together("a: {b: 1, c: [1, 2]}\nd: 1", "a: {c: [3], e: 4}\nd: {f: 2}")
+    """Values of a later file replace those of an earlier one, and mappings are merged."""
+    root = _merge("a: {b: 1, c: [1, 2]}\nd: 1", "a: {c: [3], e: 4}\nd: {f: 2}")
     inner = root.section("a")
     assert (inner.text("b"), inner.texts("c"), inner.text("e")) == ("1", ["3"], "4")
     assert root.section("d").text("f") == "2"
 
 
-def test_cases_of_names_are_not_distinguished():
+def test_names_are_case_insensitive():
     """Every name is read in lower case, as by viper."""
-    root = _together("LOG: {Level: debug}", "log: {format: json}")
+    root = _merge("LOG: {Level: debug}", "log: {format: json}")
     assert (root.section("Log").text("level"), root.section("log").text("FORMAT")) == ("debug", "json")
 
 
 @pytest.mark.parametrize("text", ["a:", "a: ~", "a: {}", "a: {b: {}, c: }", "a: {b: {c: null}}"])
-def test_what_says_nothing_was_never_given(text):
-    """An empty option replaces nothing; like viper, it counts as not given."""
-    assert "a" not in _together(text)
-    assert _together("a: 1", text).text("a") == "1"
+def test_an_empty_option_counts_as_missing(text):
+    """An empty option replaces no value, as in viper."""
+    assert "a" not in _merge(text)
+    assert _merge("a: 1", text).text("a") == "1"
 
 
-def test_lists_keep_what_says_nothing():
+def test_empty_options_in_lists_are_kept():
     """Only mappings lose their empty options."""
-    (only,) = _together("a: [{b: }]").sections("a")
-    assert "b" in only
+    (section,) = _merge("a: [{b: }]").sections("a")
+    assert "b" in section
 
 
-def test_merge_keys_and_anchors_are_followed():
+def test_yaml_merge_keys_and_anchors_are_resolved():
     """`<<` adds the entries that the mapping does not have itself."""
-    root = _together("base: &base {x: 1, y: 2}\na: {<<: *base, y: 3}\nb: {<<: [{x: 4}, *base]}")
+    root = _merge("base: &base {x: 1, y: 2}\na: {<<: *base, y: 3}\nb: {<<: [{x: 4}, *base]}")
     assert [root.section(name).text(key) for name, key in (("a", "x"), ("a", "y"), ("b", "x"), ("b", "y"))] == list(
         "1342"
     )
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "~\n", "---\n"])
-def test_an_empty_file_says_nothing(text):
-    """A file with nothing but comments is valid."""
-    assert _together(text, "a: 1").text("a") == "1"
+def test_an_empty_file_has_no_options(text):
+    """A file with only comments is valid."""
+    assert _merge(text, "a: 1").text("a") == "1"
 
 
 @pytest.mark.parametrize(
@@ -66,44 +66,44 @@ def test_an_empty_file_says_nothing(text):
         ("secret: !hidden hush", "0.yaml:1:9: a tag has no meaning here"),
     ],
 )
-def test_a_file_that_is_no_configuration_is_refused(text, message):
+def test_an_invalid_file_is_refused(text, message):
     """The message has the place but not the text, which may be a secret."""
-    with pytest.raises(Unreadable) as refused:
-        _together(text)
-    assert message in str(refused.value)
-    assert "hush" not in str(refused.value)
+    with pytest.raises(Unreadable) as caught:
+        _merge(text)
+    assert message in str(caught.value)
+    assert "hush" not in str(caught.value)
 
 
 def test_a_directory_is_read_in_the_order_of_names(tmp_path):
-    """Hidden files and subdirectories are skipped; the last file wins."""
+    """Hidden files and subdirectories are skipped, and later files have priority."""
     for name, value in (("b.yaml", "2"), ("a.yml", "1"), (".c.yaml", "3"), ("README", "x")):
         (tmp_path / name).write_text(f"a: {value}")
     (tmp_path / "d.yaml").mkdir()
     assert Section(read([tmp_path])).text("a") == "2"
 
 
-def test_of_two_extensions_the_preferred_one_counts_for_both(tmp_path):
+def test_json_is_preferred_to_yaml_for_the_same_name(tmp_path):
     """Viper searches for the name without its extension, and prefers JSON."""
     (tmp_path / "a.json").write_text('{"a": 1}')
     (tmp_path / "a.yaml").write_text("a: 2")
     assert Section(read([tmp_path])).text("a") == "1"
 
 
-def test_a_format_that_is_not_read_is_never_passed_over(tmp_path):
+def test_a_file_of_an_unsupported_format_is_refused(tmp_path):
     """A file that s3-proxy would read must not be skipped silently."""
     (tmp_path / "a.toml").write_text("a = 1")
     with pytest.raises(Unreadable, match="but only YAML and JSON are read"):
         read([tmp_path])
 
 
-def test_files_are_read_in_the_order_given(tmp_path):
+def test_files_are_merged_in_the_given_order(tmp_path):
     """Several files are merged in the order of the arguments."""
     (tmp_path / "a.yaml").write_text("\ufeffa: 1")
     (tmp_path / "b.yaml").write_text("a: 2")
     assert Section(read([tmp_path / "b.yaml", tmp_path / "a.yaml"])).text("a") == "1"
 
 
-def test_what_is_not_there_is_refused(tmp_path):
+def test_missing_and_unreadable_files_are_refused(tmp_path):
     """A missing file, a directory without files, and a text that is not UTF-8 are errors."""
     (tmp_path / "latin").write_bytes(b"a: \xe9")
     (tmp_path / "empty").mkdir()
@@ -123,12 +123,12 @@ def _section(text):
 @pytest.mark.parametrize(
     ("text", "value"), [("true", True), ("'true'", True), ("1", True), ("F", False), ("''", False)]
 )
-def test_a_boolean_is_read_as_go_reads_it(text, value):
+def test_a_boolean_is_parsed_as_in_go(text, value):
     """A boolean may be quoted, and may be a number."""
     assert _section(f"a: {text}").flag("a", default=not value) is value
 
 
-def test_what_is_not_given_has_its_default():
+def test_a_missing_option_has_its_default():
     """The caller chooses the default."""
     root = _section("other: 1")
     assert (
@@ -157,7 +157,7 @@ def test_a_list_of_texts_may_be_one_text(text, values):
 
 
 @pytest.mark.parametrize(
-    ("text", "ask", "message"),
+    ("text", "read_option", "message"),
     [
         ("a: yes", lambda root: root.flag("a"), "conf.yaml:1: `a` is not a boolean"),
         ("\na: x", lambda root: root.whole("a", 1), "conf.yaml:2: `a` is not a whole number"),
@@ -168,15 +168,15 @@ def test_a_list_of_texts_may_be_one_text(text, values):
         ("a: [x]", lambda root: root.sections("a"), "`a` is not a mapping"),
     ],
 )
-def test_a_value_of_another_type_is_refused(text, ask, message):
-    """s3-proxy does not start with it either."""
-    with pytest.raises(Unreadable) as refused:
-        ask(_section(text))
-    assert message in str(refused.value)
+def test_a_value_of_another_type_is_refused(text, read_option, message):
+    """s3-proxy does not start with such a value, either."""
+    with pytest.raises(Unreadable) as caught:
+        read_option(_section(text))
+    assert message in str(caught.value)
 
 
-def test_what_nobody_asked_for_is_left_over():
-    """Options that nobody read are found at every depth; a section that is read twice is one section."""
+def test_unread_options_are_left_over():
+    """Unread options are found at every depth, and a section that is read twice is one section."""
     root = _section("a: {b: 1, c: 2}\nd: [{e: 1, f: 2}]\ng: 1")
     for _ in range(2):
         root.section("a").text("b")
@@ -184,23 +184,23 @@ def test_what_nobody_asked_for_is_left_over():
     assert [(path, place.first.line) for path, place in root.leftovers()] == [("a.c", 1), ("d.f", 2), ("g", 3)]
 
 
-def test_what_is_settled_leaves_nothing_over():
+def test_a_settled_section_has_no_leftovers():
     """If a remark covers a whole section, its options need none."""
     root = _section("a: {b: 1}")
     root.section("a").settle()
     assert list(root.leftovers()) == []
 
 
-def test_places_are_those_of_names():
+def test_the_place_of_an_option_is_its_name():
     """An option that is not given has the place of its section."""
     root = _section("x: 1\na:\n  b: 1")
     assert root.section("a").place("b").first == (3, 3)
     assert root.section("a").place("c") == root.section("a").span
 
 
-def test_names_that_are_the_users_are_given_in_lower_case():
-    """s3-proxy has them in lower case, too."""
-    assert [(name, each.path) for name, each in _section("a: {Site: {b: 1}}").section("a").named()] == [
+def test_names_of_sections_are_in_lower_case():
+    """s3-proxy has the names that users choose in lower case, too."""
+    assert [(name, section.path) for name, section in _section("a: {Site: {b: 1}}").section("a").named()] == [
         ("site", "a.site")
     ]
 
@@ -208,42 +208,42 @@ def test_names_that_are_the_users_are_given_in_lower_case():
 @pytest.mark.parametrize(
     ("text", "expected"), [("0", 0), ("1h30m", 5400), ("+1.5s", 1.5), ("300ms", 0.3), ("-1h", -3600)]
 )
-def test_a_duration_is_read_as_go_reads_it(text, expected):
+def test_a_duration_is_parsed_as_in_go(text, expected):
     """A duration consists of numbers with units."""
     assert _section(f"a: {text}").seconds("a") == expected
 
 
-def _with_password(text):
+def _convert_password(text):
     return converted_target(
         f"resources: [{{path: /**, provider: staff, basic: {{credentials: [{{user: ann, password: {text}}}]}}}}]"
     )
 
 
-def test_no_secret_shows_in_the_report():
-    """A secret is written to the configuration only."""
-    done = _with_password("{value: hush}")
-    assert "hush" in done.files["tornado-proxy.yaml"]
-    assert not any("hush" in f"{each.message}{each.help}" for each in done.report.remarks)
+def test_the_report_has_no_secrets():
+    """A secret is written only to the configuration."""
+    conversion = _convert_password("{value: hush}")
+    assert "hush" in conversion.files["tornado-proxy.yaml"]
+    assert not any("hush" in f"{remark.message}{remark.help}" for remark in conversion.report.remarks)
 
 
-def test_a_relative_path_starts_elsewhere():
+def test_a_relative_path_of_a_secret_is_reported():
     """A relative path is relative to the configuration file here, not to the working directory."""
-    (message,) = _with_password("{path: secrets/ann}").messages(OptionOutcome.CHANGED)
+    (message,) = _convert_password("{path: secrets/ann}").messages(OptionOutcome.CHANGED)
     assert message.startswith("`secrets/ann` is relative to the configuration file here")
 
 
 def test_a_password_that_looks_like_a_hash_is_left_out():
-    """It would be taken for a hash, so that another text would be the password."""
-    done = _with_password("{value: $2b$04$abc}")
+    """The service would read such a password as a hash of another one."""
+    conversion = _convert_password("{value: $2b$04$abc}")
     assert (
         "the user `ann` is left out: it has a password that looks like a hash, and would be taken for one"
-        in done.messages(OptionOutcome.LEFT_OUT)
+        in conversion.messages(OptionOutcome.LEFT_OUT)
     )
-    assert done.report.closed_targets == ("site",)
+    assert conversion.report.closed_targets == ("site",)
 
 
-def test_a_variable_that_cannot_be_named_here_is_left_out():
-    """The user whose password it has is left out too, so the resource is closed."""
-    done = _with_password("{env: 'A-B'}")
-    assert "`A-B` is not the name of an environment variable" in done.messages(OptionOutcome.LEFT_OUT)
-    assert done.report.closed_targets == ("site",)
+def test_an_invalid_name_of_a_variable_is_left_out():
+    """The user with this password is left out, too, so the resource is closed."""
+    conversion = _convert_password("{env: 'A-B'}")
+    assert "`A-B` is not the name of an environment variable" in conversion.messages(OptionOutcome.LEFT_OUT)
+    assert conversion.report.closed_targets == ("site",)

@@ -21,15 +21,15 @@ from tornado_proxy.tools.convert.patterns import (
 
 
 @pytest.mark.parametrize(
-    ("source", "never"), [("^//a", True), ("^a", True), ("//", True), ("^/a", False), (".*", False)]
+    ("source", "expected"), [("^//a", True), ("^a", True), ("//", True), ("^/a", False), (".*", False)]
 )
-def test_a_source_of_keys_with_empty_segments_is_never_found(source, never):
-    """Keys with empty segments do not count."""
-    assert never_found(source) is never
+def test_a_source_that_needs_empty_segments_never_matches(source, expected):
+    """Keys with empty segments don't reach the rules."""
+    assert never_found(source) is expected
 
 
 @pytest.mark.parametrize(
-    ("source", "text", "never"),
+    ("source", "text", "expected"),
     [
         ("a", "", True),
         ("/a", "", False),
@@ -39,9 +39,9 @@ def test_a_source_of_keys_with_empty_segments_is_never_found(source, never):
         ("/folderx", "/folder.", True),
     ],
 )
-def test_a_source_may_never_match_from_the_start(source, text, never):
+def test_a_source_may_match_no_key_with_a_given_beginning(source, text, expected):
     """The proof is about all keys, or about those that begin with a text."""
-    assert never_begins(source, text) is never
+    assert never_begins(source, text) is expected
 
 
 def test_sources_without_a_common_key_are_disjoint():
@@ -67,19 +67,19 @@ CAPTURES = {
 
 
 @pytest.mark.parametrize(("source", "expected"), CAPTURES.items())
-def test_what_a_group_may_capture_is_known_as_far_as_slashes_go(source, expected):
+def test_possible_captures_of_a_group_are_known(source, expected):
     """A group may begin or end with a slash, or be empty, unless the opposite is proved."""
     captures = PossibleCaptures(source)
-    found = (captures.may_begin_with_slash(1), captures.may_end_with_slash(1), captures.may_be_empty(1))
-    assert found == expected
+    actual = (captures.may_begin_with_slash(1), captures.may_end_with_slash(1), captures.may_be_empty(1))
+    assert actual == expected
 
 
-def test_the_whole_match_may_be_anything():
-    """Nothing is proved about the group 0."""
+def test_the_whole_match_may_begin_with_a_slash():
+    """No property of group 0 is proved."""
     assert PossibleCaptures("^/a").may_begin_with_slash(0)
 
 
-HERE = {
+SOURCES_HERE = {
     ("^file$", ""): ("^/file$", False),
     (r"\Afile", ""): (r"\A/file", False),
     ("(?i)^file", ""): ("(?i)^/file", False),
@@ -98,23 +98,23 @@ HERE = {
 }
 
 
-@pytest.mark.parametrize(("given", "here"), HERE.items())
-def test_a_source_is_written_for_keys_with_a_slash_and_no_prefix(given, here):
-    """The converted source finds the same keys with the same groups."""
-    text, whole = here
-    assert source_here(*given) == Here(text, whole=whole)
+@pytest.mark.parametrize(("source_and_prefix", "expected"), SOURCES_HERE.items())
+def test_a_source_is_converted_for_keys_with_a_slash_and_no_prefix(source_and_prefix, expected):
+    """The converted source matches the same keys with the same groups."""
+    text, whole = expected
+    assert source_here(*source_and_prefix) == Here(text, whole=whole)
 
 
 @pytest.mark.parametrize(
     ("source", "prefix"), [("^/file$", ""), ("^/file$", "folder1/"), ("^xolder1/", "folder1/"), ("(?i)^x", "f/")]
 )
-def test_a_source_that_is_never_found_is_none(source, prefix):
-    """A key of s3-proxy begins with the prefix; without a prefix, it has no leading slash."""
+def test_a_source_that_never_matches_is_not_converted(source, prefix):
+    """A key of s3-proxy begins with the prefix, and without a prefix it has no leading slash."""
     with pytest.raises(NeverFound):
         source_here(source, prefix)
 
 
-UNPROVED = {
+UNPROVED_SOURCES = {
     ("^a|b", ""): "`^` is not only at its start",
     ("a^b", ""): "`^` is not only at its start",
     ("(^)*a", ""): "`^` is not only at its start",
@@ -132,16 +132,16 @@ UNPROVED = {
 }
 
 
-@pytest.mark.parametrize(("given", "reason"), UNPROVED.items())
-def test_what_is_not_proved_is_not_written(given, reason):
-    """The reason says what prevents the conversion."""
-    with pytest.raises(NotConvertible) as unproved:
-        source_here(*given)
-    assert str(unproved.value) == reason
+@pytest.mark.parametrize(("source_and_prefix", "reason"), UNPROVED_SOURCES.items())
+def test_a_source_is_not_converted_without_a_proof(source_and_prefix, reason):
+    """The message has the reason that prevents the conversion."""
+    with pytest.raises(NotConvertible) as caught:
+        source_here(*source_and_prefix)
+    assert str(caught.value) == reason
 
 
-def test_what_is_no_expression_is_refused():
-    """s3-proxy would not start with it."""
+def test_an_invalid_source_is_refused():
+    """s3-proxy would not start with an invalid expression."""
     with pytest.raises(PatternError):
         source_here("(", "")
 
@@ -152,7 +152,7 @@ OPTIONAL = Piece("optional", begins_with_slash=False, ends_with_slash=False, emp
 
 
 @pytest.mark.parametrize(
-    ("pieces", "meeting"),
+    ("pieces", "slashes"),
     [
         ([], None),
         ([literal("/a/"), SEGMENT, literal("/b")], None),
@@ -165,13 +165,13 @@ OPTIONAL = Piece("optional", begins_with_slash=False, ends_with_slash=False, emp
         ([ANYTHING, literal(""), literal("/")], ("any", "`/`")),
     ],
 )
-def test_slashes_meet_where_nothing_need_stand_between(pieces, meeting):
-    """The first pair of slashes is named; a piece that may be empty does not separate two slashes."""
-    if meeting is None:
+def test_slashes_meet_if_the_text_between_may_be_empty(pieces, slashes):
+    """The first pair of slashes is named."""
+    if slashes is None:
         check_slashes("", pieces)
         return
-    one, other = meeting
-    with pytest.raises(NotConvertible, match=f"two slashes may meet between {one} and {other}; "):
+    first, second = slashes
+    with pytest.raises(NotConvertible, match=f"two slashes may meet between {first} and {second}; "):
         check_slashes("", pieces)
 
 
@@ -192,11 +192,11 @@ TARGETS_HERE = {
 }
 
 
-@pytest.mark.parametrize(("given", "here"), TARGETS_HERE.items())
-def test_a_target_is_written_below_the_prefix(given, here):
+@pytest.mark.parametrize(("rewrite_and_prefix", "expected"), TARGETS_HERE.items())
+def test_a_target_is_converted_to_a_key_below_the_prefix(rewrite_and_prefix, expected):
     """The template makes the same key, with a leading slash."""
-    target, source, prefix = given
-    assert plain_target_here(target, Here(source), prefix) == here
+    target, source, prefix = rewrite_and_prefix
+    assert plain_target_here(target, Here(source), prefix) == expected
 
 
 UNPROVED_TARGETS = {
@@ -209,17 +209,17 @@ UNPROVED_TARGETS = {
 }
 
 
-@pytest.mark.parametrize(("given", "reason"), UNPROVED_TARGETS.items())
-def test_a_target_that_is_not_proved_is_not_written(given, reason):
-    """The reason says what prevents the conversion."""
-    target, source, prefix = given
-    with pytest.raises(NotConvertible) as unproved:
+@pytest.mark.parametrize(("rewrite_and_prefix", "reason"), UNPROVED_TARGETS.items())
+def test_a_target_is_not_converted_without_a_proof(rewrite_and_prefix, reason):
+    """The message has the reason that prevents the conversion."""
+    target, source, prefix = rewrite_and_prefix
+    with pytest.raises(NotConvertible) as caught:
         plain_target_here(target, Here(source), prefix)
-    assert str(unproved.value) == reason
+    assert str(caught.value) == reason
 
 
 @pytest.mark.parametrize(
-    ("target", "source", "one", "other"),
+    ("target", "source", "first", "second"),
     [
         ("new/$1", "^/docs(.*)$", "`/new/`", "`$1`"),
         ("$1/x", "^/(.*)$", "`$1`", "`/x`"),
@@ -231,15 +231,15 @@ def test_a_target_that_is_not_proved_is_not_written(given, reason):
         ("$1$2", "^/(.*)b(.*)$", "`$1`", "`$2`"),
     ],
 )
-def test_slashes_that_may_meet_are_no_proof(target, source, one, other):
+def test_a_target_with_slashes_that_may_meet_is_not_converted(target, source, first, second):
     """s3-proxy's SDK would remove one of them."""
-    with pytest.raises(NotConvertible, match="two slashes may meet") as unproved:
+    with pytest.raises(NotConvertible, match="two slashes may meet") as caught:
         plain_target_here(target, Here(source), "")
-    assert f"between {one} and {other};" in str(unproved.value)
+    assert f"between {first} and {second};" in str(caught.value)
 
 
-def test_the_whole_match_is_another_text():
-    """`$0` may be used only if the source is unchanged."""
+def test_the_whole_match_is_converted_only_with_an_unchanged_source():
+    """`$0` is another text if the source has been changed."""
     assert plain_target_here("a${0}x", Here("file"), "") == "/a${0}x"
     with pytest.raises(NotConvertible, match="`\\$0` is the whole match"):
         plain_target_here("a${0}x", Here("^/file", whole=False), "")

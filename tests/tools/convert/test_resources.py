@@ -26,14 +26,14 @@ def _provider(options):
     return _oidc(options).document["authProviders"]["oidc"]["id"]
 
 
-def test_a_provider_is_carried_over_as_it_is():
+def test_a_provider_is_converted_unchanged():
     """Every option with the same meaning is copied without a remark."""
     options = (
         "groupClaim: roles, cookieName: session, scopes: [openid, email], cookieDomains: [example.org],"
         " emailVerified: true, cookieSecure: true, loginPath: /in, callbackPath: /back, redirectUrl: 'https://a.example/'"
     )
-    done = _oidc(f"{SECRET}, {options}")
-    assert done.document["authProviders"]["oidc"]["id"] == {
+    conversion = _oidc(f"{SECRET}, {options}")
+    assert conversion.document["authProviders"]["oidc"]["id"] == {
         "issuerUrl": "https://id.example",
         "clientID": "me",
         "clientSecret": {"env": "SECRET"},
@@ -47,42 +47,46 @@ def test_a_provider_is_carried_over_as_it_is():
         "loginPath": "/in",
         "callbackPath": "/back",
     }
-    assert done.report.complete
+    assert conversion.report.complete
 
 
-def test_the_path_of_the_redirect_url_is_a_part_of_the_callback_s():
+def test_the_path_of_the_redirect_url_is_joined_with_the_callback_path():
     """s3-proxy joins the two paths, too."""
-    done = _provider(f"{SECRET}, redirectUrl: 'https://a.example/files/'")
-    assert (done["redirectUrl"], done["callbackPath"]) == ("https://a.example", "/files/auth/id/callback")
-    assert done["loginPath"] == "/auth/id"
+    provider = _provider(f"{SECRET}, redirectUrl: 'https://a.example/files/'")
+    assert (provider["redirectUrl"], provider["callbackPath"]) == ("https://a.example", "/files/auth/id/callback")
+    assert provider["loginPath"] == "/auth/id"
 
 
-@pytest.mark.parametrize(("secret", "why"), [("", "there is no"), ("clientSecret: {value: short},", "is too short")])
-def test_sessions_without_a_secret_get_a_random_one(secret, why):
-    """Each conversion makes another key; the report says so."""
+@pytest.mark.parametrize(
+    ("secret", "message_part"), [("", "there is no"), ("clientSecret: {value: short},", "is too short")]
+)
+def test_sessions_without_a_secret_get_a_random_one(secret, message_part):
+    """Each conversion makes another key, and the report mentions it."""
     first, second = (_oidc(f"{secret} emailVerified: true") for _ in range(2))
-    keys = [each.document["authProviders"]["oidc"]["id"]["sessionKey"]["value"] for each in (first, second)]
+    keys = [conversion.document["authProviders"]["oidc"]["id"]["sessionKey"]["value"] for conversion in (first, second)]
     assert keys[0] != keys[1]
-    assert all(len(each) >= 40 for each in keys)
-    assert any(why in message for message in first.messages(OptionOutcome.ADAPTED))
+    assert all(len(key) >= 40 for key in keys)
+    assert any(message_part in message for message in first.messages(OptionOutcome.ADAPTED))
 
 
-def test_headers_are_believed_from_private_networks():
-    """s3-proxy believes everyone; the report says so."""
+def test_headers_are_trusted_from_private_networks():
+    """s3-proxy trusts every sender, so the report mentions the difference."""
     headers = "usernameHeader: X-User, emailHeader: X-Email, groupsHeader: X-Groups"
-    done = converted(f"{TARGETS}authProviders: {{header: {{front: {{{headers}}}}}}}\n")
-    assert done.document["server"]["trustedProxies"] == list(PRIVATE_NETWORKS)
-    assert done.document["authProviders"]["header"]["front"]["groupsHeader"] == "X-Groups"
-    (message,) = done.messages(OptionOutcome.CHANGED)
+    conversion = converted(f"{TARGETS}authProviders: {{header: {{front: {{{headers}}}}}}}\n")
+    assert conversion.document["server"]["trustedProxies"] == list(PRIVATE_NETWORKS)
+    assert conversion.document["authProviders"]["header"]["front"]["groupsHeader"] == "X-Groups"
+    (message,) = conversion.messages(OptionOutcome.CHANGED)
     assert message.startswith("headers that name a user are believed from 127.0.0.0/8, ")
 
 
-def test_providers_of_one_name_get_names_of_their_own():
-    """In s3-proxy a name must be unique within its kind only."""
-    done = converted(f"{TARGETS}authProviders: {{basic: {{id: {{realm: R}}}}, oidc: {{id: {{{NEEDED}, {SECRET}}}}}}}\n")
-    assert done.document["authProviders"]["basic"] == {"id": {"realm": "R"}}
-    assert done.document["authProviders"]["oidc"]["id-oidc"]["loginPath"] == "/auth/id"
-    assert "another provider is named `id`: this one is `id-oidc`" in done.messages(OptionOutcome.ADAPTED)
+def test_providers_with_the_same_name_are_renamed():
+    """In s3-proxy a name must be unique only among providers of its kind."""
+    conversion = converted(
+        f"{TARGETS}authProviders: {{basic: {{id: {{realm: R}}}}, oidc: {{id: {{{NEEDED}, {SECRET}}}}}}}\n"
+    )
+    assert conversion.document["authProviders"]["basic"] == {"id": {"realm": "R"}}
+    assert conversion.document["authProviders"]["oidc"]["id-oidc"]["loginPath"] == "/auth/id"
+    assert "another provider is named `id`: this one is `id-oidc`" in conversion.messages(OptionOutcome.ADAPTED)
 
 
 PLAIN_GLOBS = st.lists(st.sampled_from(["/", "/", "a", "b", "*", "**"]), max_size=6).map(
@@ -91,7 +95,7 @@ PLAIN_GLOBS = st.lists(st.sampled_from(["/", "/", "a", "b", "*", "**"]), max_siz
 SHORT_PATHS = st.text("/ab", max_size=6).map(lambda text: f"/{text}")
 
 
-def _covers_there(glob, path):
+def _covers_in_s3_proxy(glob, path):
     parts = re.findall(r"\*\*|.", glob)
     return (
         re.fullmatch("".join({"**": ".*", "*": "[^/]*"}.get(part, re.escape(part)) for part in parts), path) is not None
@@ -99,30 +103,32 @@ def _covers_there(glob, path):
 
 
 @given(PLAIN_GLOBS, SHORT_PATHS)
-def test_a_glob_covers_the_same_paths_here(glob, path):
+def test_a_converted_glob_covers_the_same_paths(glob, path):
     """The converted glob covers exactly the paths of s3-proxy's."""
-    here = glob_here(glob)
-    assert (here is None) == ("***" in glob)
-    if here is not None:
-        assert (compile_pattern(path_expression(here)).search(path) is not None) == _covers_there(glob, path)
+    converted_glob = glob_here(glob)
+    assert (converted_glob is None) == ("***" in glob)
+    if converted_glob is not None:
+        assert (compile_pattern(path_expression(converted_glob)).search(path) is not None) == _covers_in_s3_proxy(
+            glob, path
+        )
 
 
 @given(PLAIN_GLOBS, PLAIN_GLOBS, SHORT_PATHS)
-def test_globs_that_are_apart_cover_no_path_together(one, other, path):
-    """Globs that begin differently cover no path together."""
-    if apart(one, other):
-        assert not (_covers_there(one, path) and _covers_there(other, path))
+def test_separate_globs_cover_no_common_path(first, second, path):
+    """Globs with different beginnings cover no common path."""
+    if apart(first, second):
+        assert not (_covers_in_s3_proxy(first, path) and _covers_in_s3_proxy(second, path))
 
 
-@pytest.mark.parametrize(("one", "other"), [("/a/**", "/b"), ("/a/b*", "/a/c/**")])
-def test_globs_of_different_directories_are_apart(one, other):
-    """Globs of different directories are told apart."""
-    assert apart(one, other)
+@pytest.mark.parametrize(("first", "second"), [("/a/**", "/b"), ("/a/b*", "/a/c/**")])
+def test_globs_of_different_directories_are_separate(first, second):
+    """Globs of different directories are recognized as separate."""
+    assert apart(first, second)
 
 
 ANN = "provider: staff, basic: {credentials: [{user: ann, password: {env: ANN}}]}"
 BOB = "provider: staff, basic: {credentials: [{user: bob, password: {env: BOB}}]}"
-WAYS = {
+PASSED_BY_GUARD = {
     "whiteList: true": None,
     ANN: {"ann"},
     BOB: {"bob"},
@@ -135,8 +141,8 @@ PROVIDERS = (
 )
 
 
-def _expression(glob):
-    """What s3-proxy's globs match, with `/` as separator (github.com/gobwas/glob)."""
+def _glob_expression(glob):
+    """Returns an expression for a glob of s3-proxy with `/` as separator (github.com/gobwas/glob)."""
     parts = re.findall(r"\*\*|\*|\?|\[[^]]*\]|\{[^}]*\}|.", glob)
     meanings = {"**": ".*", "*": "[^/]*", "?": "[^/]"}
     return "".join(
@@ -147,16 +153,16 @@ def _expression(glob):
     )
 
 
-def _allowed_there(resources, path, method):
-    """Who may in s3-proxy: None is anyone, a set of users, or the provider of those who sign in without a password."""
-    for glob, methods, way in resources:
-        if method in methods and re.fullmatch(_expression(glob), path, re.DOTALL):
-            return WAYS[way]
+def _allowed_in_s3_proxy(resources, path, method):
+    """Returns the users or the provider that s3-proxy lets pass; None means everyone."""
+    for glob, methods, guard in resources:
+        if method in methods and re.fullmatch(_glob_expression(glob), path, re.DOTALL):
+            return PASSED_BY_GUARD[guard]
     return set()
 
 
 def _text(resources):
-    lines = (f"- {{path: '{glob}', methods: [{', '.join(methods)}], {way}}}" for glob, methods, way in resources)
+    lines = (f"- {{path: '{glob}', methods: [{', '.join(methods)}], {guard}}}" for glob, methods, guard in resources)
     return "actions: {GET: {enabled: true}, PUT: {enabled: true}}\nresources:\n" + "\n".join(lines)
 
 
@@ -165,7 +171,7 @@ GLOBS = st.builds(
     lambda segments, end: "/" + "/".join(segments) + end, st.lists(SEGMENTS, max_size=3), st.sampled_from(["", "/"])
 )
 RESOURCES = st.lists(
-    st.tuples(GLOBS, st.sampled_from([["GET"], ["PUT"], ["GET", "PUT"]]), st.sampled_from(list(WAYS))),
+    st.tuples(GLOBS, st.sampled_from([["GET"], ["PUT"], ["GET", "PUT"]]), st.sampled_from(list(PASSED_BY_GUARD))),
     min_size=1,
     max_size=4,
 )
@@ -179,15 +185,15 @@ PATHS = st.builds(
 @given(RESOURCES, PATHS, st.sampled_from(["GET", "PUT"]))
 @example([("/a/**", ["GET"], "whiteList: true")], "/a", "GET")
 @example([("/a/**", ["GET"], "provider: front, header: {}"), ("/**", ["GET"], "whiteList: true")], "/a/b", "GET")
-def test_nothing_is_opened_that_was_closed(resources, path, method):
-    """Everyone who may use a path here may use it in s3-proxy."""
+def test_a_conversion_never_grants_additional_access(resources, path, method):
+    """Every user who may use a path here may use it in s3-proxy."""
     (site,) = converted_target(_text(resources), providers=PROVIDERS).settings.targets
-    theirs = _allowed_there(resources, path, method)
+    allowed = _allowed_in_s3_proxy(resources, path, method)
     match Access(site.resources).guard(RequestPath(path), method):
         case Anyone():
-            assert theirs is None
+            assert allowed is None
         case SignedIn(provider, users):
-            assert theirs is None or ({each.user for each in users} if users else {provider}) <= theirs
+            assert allowed is None or ({user.user for user in users} if users else {provider}) <= allowed
         case Nobody():
             pass
 
@@ -201,15 +207,15 @@ LEFT_OUT = {
 }
 
 
-@pytest.mark.parametrize(("rest", "reason"), LEFT_OUT.items())
-def test_a_resource_that_cannot_be_expressed_is_closed(rest, reason):
-    """The report names what is closed, and why."""
-    done = converted_target(
-        f"resources: [{{path: /kept, whiteList: true}}, {{path: /a/**, {rest}}}]", providers=PROVIDERS
+@pytest.mark.parametrize(("options", "reason"), LEFT_OUT.items())
+def test_a_resource_that_cannot_be_converted_is_closed(options, reason):
+    """The report names the closed resource and the reason."""
+    conversion = converted_target(
+        f"resources: [{{path: /kept, whiteList: true}}, {{path: /a/**, {options}}}]", providers=PROVIDERS
     )
-    (message,) = done.messages(OptionOutcome.CLOSED)
+    (message,) = conversion.messages(OptionOutcome.CLOSED)
     assert message.endswith(f"of `/a/**` is closed to everyone: {reason}")
-    assert len(done.settings.targets[0].resources) == 1
+    assert len(conversion.settings.targets[0].resources) == 1
 
 
 RULES = {
@@ -226,50 +232,50 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize(("rules", "here"), RULES.items())
+@pytest.mark.parametrize(("rules", "expected"), RULES.items())
 @pytest.mark.parametrize(("kind", "provider"), [("oidc", "company"), ("header", "front")])
-def test_who_may_pass_is_carried_over(rules, here, kind, provider):
+def test_access_rules_are_converted(rules, expected, kind, provider):
     """A rule with a group and an email address becomes two rules, because either is enough."""
-    done = converted_target(
+    conversion = converted_target(
         f"resources: [{{path: /a, provider: {provider}, {kind}: {{{rules}}}}}]", providers=PROVIDERS
     )
-    (resource,) = done.document["targets"]["site"]["resources"]
-    assert (resource["provider"], resource[kind]) == (provider, here)
-    assert not done.messages(OptionOutcome.CLOSED, OptionOutcome.LEFT_OUT)
+    (resource,) = conversion.document["targets"]["site"]["resources"]
+    assert (resource["provider"], resource[kind]) == (provider, expected)
+    assert not conversion.messages(OptionOutcome.CLOSED, OptionOutcome.LEFT_OUT)
 
 
 @pytest.mark.parametrize("glob", ["/a%20b", "/[ab]", "/{a,b}", "/a?", "/é", "/a***", r"/\*"])
-def test_a_glob_that_means_something_else_here_is_left_out(glob):
+def test_a_glob_with_another_meaning_here_is_left_out(glob):
     """Globs with characters that clients escape, or with syntax that is unknown here, are not converted."""
-    done = converted_target(f"resources: [{{path: /kept, whiteList: true}}, {{path: '{glob}', whiteList: true}}]")
-    assert len(done.messages(OptionOutcome.CLOSED)) == 1
+    conversion = converted_target(f"resources: [{{path: /kept, whiteList: true}}, {{path: '{glob}', whiteList: true}}]")
+    assert len(conversion.messages(OptionOutcome.CLOSED)) == 1
 
 
-def test_a_later_resource_stays_if_it_covers_other_requests():
-    """Only a resource that may cover the same requests is left out too."""
-    done = converted_target(
+def test_a_later_resource_is_kept_if_it_covers_other_requests():
+    """Only a resource that may cover the same requests is left out, too."""
+    conversion = converted_target(
         "actions: {GET: {enabled: true}, DELETE: {enabled: true}}\n"
         "resources: [{path: /a/**, provider: staff, basic: {}}, {path: /b/**, whiteList: true},"
         " {path: /a/x, methods: [DELETE], whiteList: true}, {path: /**, whiteList: true}]"
     )
-    assert [(each.path, each.methods) for each in done.settings.targets[0].resources] == [
+    assert [(resource.path, resource.methods) for resource in conversion.settings.targets[0].resources] == [
         ("/b/*/**", ("GET", "HEAD")),
         ("/a/x", ("DELETE",)),
     ]
 
 
-def test_a_star_that_older_versions_read_otherwise_is_pointed_out():
+def test_a_star_is_reported_since_older_versions_read_it_differently():
     """In versions before April 2026 a single `*` matched slashes."""
     (message,) = converted_target("resources: [{path: /a/*, whiteList: true}]").messages(OptionOutcome.CHANGED)
     assert message.startswith("`*` in `/a/*` stops at `/`")
 
 
-def test_head_goes_with_get():
-    """If HEAD is enabled, a resource for GET covers it too."""
-    done = converted_target(
+def test_a_resource_for_get_covers_head():
+    """If HEAD is enabled, a resource for GET covers it, too."""
+    conversion = converted_target(
         "actions: {GET: {enabled: true}, HEAD: {enabled: true}}\nresources: [{path: /a, whiteList: true}]"
     )
-    assert done.messages(OptionOutcome.CHANGED) == ["HEAD is allowed with GET; s3-proxy needs it to be named"]
+    assert conversion.messages(OptionOutcome.CHANGED) == ["HEAD is allowed with GET; s3-proxy needs it to be named"]
 
 
 USERS = {
@@ -280,24 +286,26 @@ USERS = {
 
 @pytest.mark.parametrize(("user", "reason"), USERS.items())
 def test_a_user_that_cannot_sign_in_is_left_out(user, reason):
-    """The other users of the resource stay."""
-    done = converted_target(
+    """The other users of the resource are kept."""
+    conversion = converted_target(
         f"resources: [{{path: /a, provider: staff, basic: {{credentials: [{{user: ann, password: {{env: ANN}}}}, {user}]}}}}]"
     )
-    (message,) = done.messages(OptionOutcome.LEFT_OUT)
+    (message,) = conversion.messages(OptionOutcome.LEFT_OUT)
     assert message.endswith(f"is left out: {reason}")
-    assert [each.user for each in done.settings.targets[0].resources[0].users] == ["ann"]
+    assert [user.user for user in conversion.settings.targets[0].resources[0].users] == ["ann"]
 
 
-def test_of_several_ways_basic_authentication_goes_before_anyone():
+def test_basic_authentication_has_priority_over_white_list():
     """In s3-proxy, too, `whiteList` has no effect beside `basic`."""
     (site,) = converted_target(f"resources: [{{path: /a, whiteList: true, {ANN}}}]").settings.targets
     assert (site.resources[0].white_list, site.resources[0].provider) == (False, "staff")
 
 
-def test_an_upload_is_asked_about_twice():
+def test_an_upload_to_a_covered_directory_is_remarked_on():
     """The path of an uploaded file has its name, which a resource for the directory does not cover."""
-    done = converted_target(
+    conversion = converted_target(
         "actions: {PUT: {enabled: true}}\nresources: [{path: /up/, methods: [PUT], whiteList: true}]"
     )
-    assert "access is checked with the path of an uploaded file too, which `/up/` may not cover" in done.messages()
+    assert (
+        "access is checked with the path of an uploaded file too, which `/up/` may not cover" in conversion.messages()
+    )

@@ -8,17 +8,17 @@ from tornado_proxy.tools.convert.options import OptionOutcome
 from tornado_proxy.tools.convert.rewrites import Given, KeysAs, LeftOut, Never, Written, converted
 
 
-def test_a_rewrite_that_calls_a_helper_is_carried_over():
-    """It makes the same keys as in s3-proxy."""
+def test_a_rewrite_that_calls_a_helper_is_converted():
+    """The converted rewrite makes the same keys as in s3-proxy."""
     text = """
 keyRewriteList:
   - source: ^input.*$
     target: '{{ template "main.userIdentifier" . }}'
     targetType: TEMPLATE
 """
-    made = converted_target(text)
-    assert made.messages(OptionOutcome.LEFT_OUT, OptionOutcome.CLOSED) == []
-    assert made.rule_sets["site"].rewrite("/input/a", user="ann").key == "/ann"
+    conversion = converted_target(text)
+    assert conversion.messages(OptionOutcome.LEFT_OUT, OptionOutcome.CLOSED) == []
+    assert conversion.rule_sets["site"].rewrite("/input/a", user="ann").key == "/ann"
 
 
 SOURCE = SourceFile("conf.yaml", "1\n2\n3\n4\n")
@@ -29,11 +29,11 @@ def _results(*pairs, prefix="", keys_as=KeysAs.ACTUAL):
         Given(source, text, dialect[0] if dialect else Dialect.PLAIN, Span(SOURCE, 2 * number, 2 * number))
         for number, (source, text, *dialect) in enumerate(pairs)
     ]
-    return [each.result for each in converted(entries, Surroundings(prefix, prefix), keys_as)]
+    return [conversion.result for conversion in converted(entries, Surroundings(prefix, prefix), keys_as)]
 
 
-def test_a_later_rewrite_does_not_take_the_keys_of_one_that_is_left_out():
-    """s3-proxy would not try it for those keys, so it is left out too, and so are later ones."""
+def test_a_rewrite_that_may_match_keys_of_a_left_out_one_is_left_out():
+    """s3-proxy would not try it for those keys, and the same applies to later rewrites."""
     first, second, third, fourth = _results(("^a(.*)", "b/$1"), ("^ab", "c"), ("^x", "y"), ("^a?b", "z"))
     assert isinstance(first, LeftOut)
     assert second.reason == "it may take keys of an earlier entry that is left out, at conf.yaml:1"
@@ -41,15 +41,15 @@ def test_a_later_rewrite_does_not_take_the_keys_of_one_that_is_left_out():
     assert isinstance(fourth, LeftOut)
 
 
-def test_nothing_is_known_behind_a_source_that_cannot_be_written():
-    """Its keys are unknown, so no later rewrite is converted."""
+def test_no_rewrite_after_an_unconvertible_source_is_converted():
+    """The keys of the source are unknown, so any later rewrite might match them."""
     first, second = _results(("^a|b", "c"), ("^x", "y"))
     assert isinstance(first, LeftOut)
     assert second.reason == "it may take keys of an earlier entry that is left out, at conf.yaml:1"
 
 
-def test_a_rewrite_that_never_applies_keeps_nobody_out():
-    """No request needs it."""
+def test_a_rewrite_that_never_applies_affects_no_later_one():
+    """s3-proxy never applies it, so later rewrites are converted."""
     first, second = _results(("^/a", "/b"), ("^a", "c"))
     assert isinstance(first, Never)
     assert second == Written("^/a", Dialect.PLAIN, "/c")
@@ -64,19 +64,19 @@ def test_a_rewrite_that_never_applies_keeps_nobody_out():
     ],
 )
 @pytest.mark.parametrize("keys_as", KeysAs)
-def test_what_is_refused_here_is_left_out(pair, reason, keys_as):
+def test_an_invalid_rewrite_is_left_out(pair, reason, keys_as):
     """In both readings, the reason is that of the compiler."""
     (result,) = _results(pair, keys_as=keys_as)
     assert result.reason.startswith(reason)
 
 
-def test_a_prefix_that_the_sdk_would_change_proves_nothing():
-    """If the prefix has an empty segment, s3-proxy's code makes another key than the one that its SDK requests."""
+def test_no_rewrite_below_a_prefix_with_an_empty_segment_is_converted():
+    """s3-proxy's code makes another key than the one that its SDK requests."""
     (result,) = _results(("a", "b"), prefix="x//y/")
     assert "the prefix has an empty segment" in result.reason
 
 
-def test_the_documented_reading_takes_everything_as_it_is():
+def test_rewrites_read_as_documented_are_unchanged():
     """Keys with a leading slash and no prefix are the keys here."""
     assert _results(("^/a//$", "$0//b"), ("x", "{{ .Key }}", Dialect.GO), prefix="p/", keys_as=KeysAs.DOCUMENTED) == [
         Written("^/a//$", Dialect.PLAIN, "$0//b"),
@@ -84,18 +84,18 @@ def test_the_documented_reading_takes_everything_as_it_is():
     ]
 
 
-def test_what_is_no_type_is_a_template():
-    """s3-proxy's code takes an unknown type for a template, too."""
-    done = converted_target("keyRewriteList: [{source: ^a$, target: b, targetType: regex}]")
-    assert done.messages(OptionOutcome.CHANGED) == [
+def test_an_unknown_target_type_is_a_template():
+    """s3-proxy's code reads an unknown type as a template, too."""
+    conversion = converted_target("keyRewriteList: [{source: ^a$, target: b, targetType: regex}]")
+    assert conversion.messages(OptionOutcome.CHANGED) == [
         "`regex` is not a type; it is read as `TEMPLATE`, as by s3-proxy's code"
     ]
-    assert "-> go" in done.files["rules/site.rules"]
+    assert "-> go" in conversion.files["rules/site.rules"]
 
 
 def test_a_rule_file_names_the_places_of_its_rules():
-    """It has the canonical layout, and what is left out as comments."""
-    done = converted_target(
+    """The file has the canonical layout, and left out rewrites are comments."""
+    conversion = converted_target(
         "keyRewriteList:\n"
         "- {source: ^a$, target: b}\n"
         "- {source: ^/c$, target: d}\n"
@@ -103,7 +103,7 @@ def test_a_rule_file_names_the_places_of_its_rules():
         "- {source: ^k(.*), target: 'm/$1'}\n"
         '- {source: "^\\t`x$", target: "a\\u2028b"}\n'
     )
-    assert done.files["rules/site.rules"] == (
+    assert conversion.files["rules/site.rules"] == (
         "target site {\n"
         "    # From 0.yaml:7.\n"
         "    # It was: ^a$ -> b\n"

@@ -1,4 +1,4 @@
-"""The proof of "the same key": s3-proxy's rewriting, modelled as its code does it, beside what was made of its rules."""
+"""Compares a model of s3-proxy's rewriting with the converted rules: both must give the same key."""
 
 import re
 from typing import NamedTuple
@@ -40,12 +40,12 @@ class Rule(NamedTuple):
 
 
 def start_prefix(configured):
-    """What s3-proxy puts in front of a path: the prefix with a closing slash, its leading one kept."""
+    """Returns the text that s3-proxy puts before a path: the prefix with a trailing slash."""
     return configured if not configured or configured.endswith("/") else f"{configured}/"
 
 
 def s3_proxy_key(rules, configured, path, method):
-    """The key that s3-proxy's code hands to its SDK, and the number of the rule that made it; None for none."""
+    """Returns the key that s3-proxy hands to its SDK, and the number of the rule that made it, or None."""
     key = start_prefix(configured) + path.removeprefix("/")
     for number, rule in enumerate(rules):
         pattern = compile_pattern(rule.source)
@@ -59,38 +59,45 @@ def s3_proxy_key(rules, configured, path, method):
     return key, None
 
 
-def on_the_wire(key):
-    """The key that the SDK asks S3 for: it cleans the path of the call."""
+def requested_key(key):
+    """Returns the key that s3-proxy's SDK requests for a key: it cleans the path."""
     return re.sub("/+", "/", key).lstrip("/")
 
 
-def written_rules(rules, configured):
-    """What becomes of a list, and its rule set as it is loaded from the file that is written."""
+def converted_rules(rules, configured):
+    """Converts rules; returns the conversions and the rule set that is loaded from the written file."""
     entries = [Given(rule.source, rule.target, rule.dialect, NOWHERE) for rule in rules]
-    done = converted(entries, Surroundings(configured, start_prefix(configured)), KeysAs.ACTUAL)
-    loaded = compile_rule_files([RuleFile("site.rules", rule_text("site", done).encode())])
+    conversions = converted(entries, Surroundings(configured, start_prefix(configured)), KeysAs.ACTUAL)
+    loaded = compile_rule_files([RuleFile("site.rules", rule_text("site", conversions).encode())])
     assert loaded.diagnostics == ()
-    return done, loaded.rule_sets["site"]
+    return conversions, loaded.rule_sets["site"]
 
 
 def assert_same_key(rules, configured, path, method="GET"):
-    """The one law: where the rule that s3-proxy applies was not left out, both ask S3 for the same key."""
-    done, rule_set = written_rules(rules, configured)
-    theirs, number = s3_proxy_key(rules, configured, path, method)
-    if number is not None and isinstance(done[number].result, LeftOut):
+    """Asserts that both request the same key from S3, unless the rule that s3-proxy applies was left out."""
+    conversions, rule_set = converted_rules(rules, configured)
+    s3_proxy_result, number = s3_proxy_key(rules, configured, path, method)
+    if number is not None and isinstance(conversions[number].result, LeftOut):
         return
     bucket = Bucket("bucket", as_directory(configured))
     data = TargetKeyRewriteData(f"/{path}", ANN, RequestData(method), TargetData("site", "bucket", bucket.prefix))
     try:
-        ours = object_key(bucket, rule_set.apply(data).key)
+        converted_key = object_key(bucket, rule_set.apply(data).key)
     except RefusedResult:
-        # Announced for all rules: an empty result and dot segments are refused here.
-        assert theirs.strip("/") in ("", configured.strip("/")) or path_objection(f"/{theirs}")
+        # The report mentions once for all rules that empty results and dot segments are refused here.
+        assert s3_proxy_result.strip("/") in ("", configured.strip("/")) or path_objection(f"/{s3_proxy_result}")
         return
-    expected = on_the_wire(theirs)
+    expected = requested_key(s3_proxy_result)
     if path.endswith("/") or not path:
-        expected, ours = expected.rstrip("/"), ours.rstrip("/")
-    assert ours == expected, (rules, configured, path, [each.result for each in done], ours, expected)
+        expected, converted_key = expected.rstrip("/"), converted_key.rstrip("/")
+    assert converted_key == expected, (
+        rules,
+        configured,
+        path,
+        [conversion.result for conversion in conversions],
+        converted_key,
+        expected,
+    )
 
 
 NAMES = st.sampled_from(["a", "b", "f", "ab", "f.a", "x.html"])
@@ -100,7 +107,7 @@ PATHS = st.builds(
 PREFIXES = st.sampled_from(["", "f", "f/", "/f", "/", "f/a", "a.b/"])
 ATOMS = st.sampled_from(["a", "b", "f", "/", r"\.", ".", r"\w", "[^/]", "[a/]", "x", r"\b", "html", "f/", "/a"])
 REPEATS = st.sampled_from(["", "", "", "*", "+", "?", "*?", "{2}"])
-PLACED = st.sampled_from(["{}", "{}", "({})", "(?P<one>{})", "(?:{})", "({}|a)", "(?i:{})", "(/{})?"])
+WRAPPERS = st.sampled_from(["{}", "{}", "({})", "(?P<one>{})", "(?:{})", "({}|a)", "(?i:{})", "(/{})?"])
 
 
 def _repeated(atom, repeat):
@@ -112,8 +119,8 @@ def _repeated(atom, repeat):
 
 
 PIECES = st.builds(
-    lambda placed, atoms: placed.format("".join(atoms)),
-    PLACED,
+    lambda wrapper, atoms: wrapper.format("".join(atoms)),
+    WRAPPERS,
     st.lists(st.builds(_repeated, ATOMS, REPEATS), max_size=3),
 )
 SOURCES = st.builds(
@@ -151,7 +158,7 @@ ACTIONS = st.sampled_from(
         '{{ if eq .Key "a" "f/a" "/f/a" }}{{ .Key }}{{ end }}',
         "{{- $k := .Key -}}",
         "{{ $k := len .Key }}{{ if gt $k 3 }}x{{ end }}",
-        "{{/* said */}}",
+        "{{/* comment */}}",
         "\n",
         " ",
         "/",
@@ -167,8 +174,8 @@ RULES = st.builds(Rule, SOURCES, TARGETS, st.just(Dialect.PLAIN)) | st.builds(
 )
 
 
-def _is_rule(rule):
-    """Whether s3-proxy would start with a rule, and its target is one at all."""
+def _is_valid_rule(rule):
+    """Returns whether s3-proxy would start with a rule."""
     try:
         pattern = compile_pattern(rule.source)
         if rule.dialect is Dialect.GO:
@@ -178,12 +185,12 @@ def _is_rule(rule):
     return True
 
 
-@given(st.lists(RULES.filter(_is_rule), max_size=3), PREFIXES, PATHS, st.sampled_from(["GET", "DELETE"]))
+@given(st.lists(RULES.filter(_is_valid_rule), max_size=3), PREFIXES, PATHS, st.sampled_from(["GET", "DELETE"]))
 @example([Rule("^file$", "other")], "", "file", "GET")
 @example([Rule("^f/(.*)$", "f/a/$1")], "f", "b/x.html", "GET")
 @example([Rule("^docs(.*)$", "new/$1")], "", "docs/a", "GET")
 @example([Rule(".*", "all")], "", "a/", "GET")
 @example([Rule("", "f$0")], "", "a", "GET")
-def test_a_rule_that_is_carried_over_makes_the_key_that_s3_proxy_makes(rules, configured, path, method):
-    """For all rules, prefixes and requests, both ask S3 for the same key."""
+def test_a_converted_rule_makes_the_key_of_s3_proxy(rules, configured, path, method):
+    """For all rules, prefixes and requests, both request the same key from S3."""
     assert_same_key(rules, configured, path, method)

@@ -11,59 +11,64 @@ MINIMAL_TLS = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\
 PAIR = pair("a.test")
 
 
-def _tls_made(ssl, name="server"):
+def _convert_tls(ssl, name="server"):
     return converted(f"{MINIMAL_TLS}{name}: {{listenAddr: 0.0.0.0, ssl: {{enabled: true, {ssl}}}}}\n")
 
 
 @pytest.mark.parametrize("name", ["server", "internalServer"])
-def test_tls_is_carried_over(name):
+def test_tls_is_converted(name):
     """The options for versions, suites and names are the same."""
     options = "minTLSVersion: TLSv1.2, maxTLSVersion: '1.3', cipherSuites: [TLS_AES_128_GCM_SHA256]"
-    done = _tls_made(f"selfSignedHostnames: [a.test], {options}", name)
-    assert done.document[name]["ssl"] == {
+    conversion = _convert_tls(f"selfSignedHostnames: [a.test], {options}", name)
+    assert conversion.document[name]["ssl"] == {
         "selfSignedHostnames": ["a.test"],
         "minTLSVersion": "TLSv1.2",
         "maxTLSVersion": "1.3",
         "cipherSuites": ["TLS_AES_128_GCM_SHA256"],
     }
-    assert done.messages(OptionOutcome.LEFT_OUT, OptionOutcome.CLOSED, OptionOutcome.CHANGED) == []
+    assert conversion.messages(OptionOutcome.LEFT_OUT, OptionOutcome.CLOSED, OptionOutcome.CHANGED) == []
 
 
-def test_certificates_in_the_text_become_files():
-    """A key is written to a file that only its owner may read."""
+def test_inline_certificates_become_files():
+    """A private key is written to a file that only its owner may read."""
     text = f"certificates: [{{certificate: {PAIR.chain!r}, privateKey: {PAIR.key!r}}}]".replace("'", '"')
-    done = _tls_made(text)
-    assert done.document["server"]["ssl"]["certificates"] == [
+    conversion = _convert_tls(text)
+    assert conversion.document["server"]["ssl"]["certificates"] == [
         {"certificateUrl": "certificates/server-1.crt", "privateKeyUrl": "certificates/server-1.key"}
     ]
-    assert done.files["certificates/server-1.crt"] == PAIR.chain
-    assert done.files["certificates/server-1.key"] == PAIR.key
+    assert conversion.files["certificates/server-1.crt"] == PAIR.chain
+    assert conversion.files["certificates/server-1.key"] == PAIR.key
 
 
-def test_places_are_carried_over():
+def test_urls_of_certificates_are_converted():
     """URLs are converted with the options for fetching them."""
     keys = "awsCredentials: {accessKey: {env: A}, secretKey: {path: /b}}"
     config = f"{{httpTimeout: 1500ms, awsRegion: eu-west-1, awsEndpoint: 'a:1', awsDisableSSL: true, {keys}}}"
-    done = _tls_made(
+    conversion = _convert_tls(
         "certificates: [{certificateUrl: 's3://a/b', certificateUrlConfig: " + config + ", privateKeyUrl: /etc/a.key}]"
     )
-    (only,) = done.settings.server.ssl.certificates
-    assert (only.certificate_url, only.private_key_url) == ("s3://a/b", "/etc/a.key")
-    asked = only.certificate_url_config
-    assert (asked.http_timeout, asked.aws_region, asked.aws_endpoint, asked.aws_disable_ssl) == (
+    (certificate,) = conversion.settings.server.ssl.certificates
+    assert (certificate.certificate_url, certificate.private_key_url) == ("s3://a/b", "/etc/a.key")
+    fetch_options = certificate.certificate_url_config
+    assert (
+        fetch_options.http_timeout,
+        fetch_options.aws_region,
+        fetch_options.aws_endpoint,
+        fetch_options.aws_disable_ssl,
+    ) == (
         1.5,
         "eu-west-1",
         "a:1",
         True,
     )
-    assert asked.aws_credentials.access_key.origin == "the environment variable `A`"
-    assert done.messages(OptionOutcome.LEFT_OUT, OptionOutcome.CHANGED) == []
+    assert fetch_options.aws_credentials.access_key.origin == "the environment variable `A`"
+    assert conversion.messages(OptionOutcome.LEFT_OUT, OptionOutcome.CHANGED) == []
 
 
-def test_a_relative_file_starts_elsewhere():
+def test_a_relative_path_of_a_certificate_is_reported():
     """Here a relative path is relative to the configuration file."""
-    done = _tls_made("certificates: [{certificateUrl: a.crt, privateKeyUrl: a.key}]")
-    assert done.subjects(OptionOutcome.CHANGED) == [
+    conversion = _convert_tls("certificates: [{certificateUrl: a.crt, privateKeyUrl: a.key}]")
+    assert conversion.subjects(OptionOutcome.CHANGED) == [
         "server.ssl.certificates.certificateUrl",
         "server.ssl.certificates.privateKeyUrl",
     ]
@@ -72,15 +77,17 @@ def test_a_relative_file_starts_elsewhere():
 MINIMAL_ANSWERS = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
 
 
-def _answers_made(text):
+def _convert_server(text):
     return converted(f"{MINIMAL_ANSWERS}server: {{{text}}}\n")
 
 
-def test_cors_is_carried_over():
+def test_cors_is_converted():
     """The options of CORS are the same."""
     options = "allowOrigins: [https://a.test], allowMethods: [GET], allowHeaders: [X-A], exposeHeaders: [X-B]"
-    done = _answers_made(f"cors: {{enabled: true, {options}, maxAge: 300, allowCredentials: true, debug: true}}")
-    assert done.document["server"]["cors"] == {
+    conversion = _convert_server(
+        f"cors: {{enabled: true, {options}, maxAge: 300, allowCredentials: true, debug: true}}"
+    )
+    assert conversion.document["server"]["cors"] == {
         "enabled": True,
         "allowOrigins": ["https://a.test"],
         "allowMethods": ["GET"],
@@ -89,14 +96,14 @@ def test_cors_is_carried_over():
         "maxAge": 300,
         "allowCredentials": True,
     }
-    assert done.messages(OptionOutcome.LEFT_OUT, OptionOutcome.CHANGED) == []
+    assert conversion.messages(OptionOutcome.LEFT_OUT, OptionOutcome.CHANGED) == []
 
 
-def test_cors_that_is_off_is_nothing():
+def test_disabled_cors_is_omitted():
     """Options that are off need no remark."""
-    done = _answers_made("cors: {enabled: false, allowAll: true}")
-    assert "cors" not in done.document["server"]
-    assert done.messages(OptionOutcome.LEFT_OUT) == []
+    conversion = _convert_server("cors: {enabled: false, allowAll: true}")
+    assert "cors" not in conversion.document["server"]
+    assert conversion.messages(OptionOutcome.LEFT_OUT) == []
 
 
 @pytest.mark.parametrize(
@@ -111,95 +118,102 @@ def test_cors_that_is_off_is_nothing():
         ("compress: {enabled: false, level: 1}", {"enabled": False}),
     ],
 )
-def test_compression_is_carried_over(text, expected):
+def test_compression_is_converted(text, expected):
     """Compression is on by default, also for the smallest answers."""
-    done = _answers_made(text)
-    assert done.document["server"]["compress"] == expected
-    assert done.messages(OptionOutcome.LEFT_OUT, OptionOutcome.CHANGED) == []
+    conversion = _convert_server(text)
+    assert conversion.document["server"]["compress"] == expected
+    assert conversion.messages(OptionOutcome.LEFT_OUT, OptionOutcome.CHANGED) == []
 
 
-def test_what_compression_cannot_have_is_reported():
-    """A level above the highest becomes the highest; an invalid type is left out."""
-    done = _answers_made("compress: {level: 12, types: ['text/html; charset=utf-8', text/css]}")
-    assert done.document["server"]["compress"] == {"minSize": 0, "level": 9, "types": ["text/css"]}
-    assert done.subjects(OptionOutcome.ADAPTED) == ["server.compress.level"]
-    assert done.subjects(OptionOutcome.LEFT_OUT) == ["server.compress.types"]
+def test_invalid_compression_options_are_reported():
+    """A level above the highest becomes the highest, and an invalid type is left out."""
+    conversion = _convert_server("compress: {level: 12, types: ['text/html; charset=utf-8', text/css]}")
+    assert conversion.document["server"]["compress"] == {"minSize": 0, "level": 9, "types": ["text/css"]}
+    assert conversion.subjects(OptionOutcome.ADAPTED) == ["server.compress.level"]
+    assert conversion.subjects(OptionOutcome.LEFT_OUT) == ["server.compress.types"]
 
 
-def test_an_age_is_one_that_browsers_keep():
-    """Browsers keep the answer to a preflight for at most a day."""
-    done = _answers_made("cors: {enabled: true, maxAge: 1000000}")
-    assert done.settings.server.cors.max_age == 86400
-    assert done.subjects(OptionOutcome.ADAPTED) == ["server.cors.maxAge"]
+def test_the_maximum_age_of_cors_is_limited_to_a_day():
+    """Browsers keep the response to a preflight for at most a day."""
+    conversion = _convert_server("cors: {enabled: true, maxAge: 1000000}")
+    assert conversion.settings.server.cors.max_age == 86400
+    assert conversion.subjects(OptionOutcome.ADAPTED) == ["server.cors.maxAge"]
 
 
 @pytest.mark.parametrize("text", ["port: 80", "cache: {noCacheEnabled: true, pragma: x}"])
-def test_nothing_is_cached_unless_told_otherwise(text):
+def test_caching_is_forbidden_by_default(text):
     """s3-proxy forbids caching by default."""
-    assert _answers_made(text).document["server"]["cache"] == {"noCacheEnabled": True}
+    assert _convert_server(text).document["server"]["cache"] == {"noCacheEnabled": True}
 
 
-def test_headers_about_caches_are_carried_over():
+def test_cache_headers_are_converted():
     """Only headers that are given are written."""
-    assert _answers_made("cache: {cacheControl: max-age=60, xAccelExpires: '5'}").document["server"]["cache"] == {
+    assert _convert_server("cache: {cacheControl: max-age=60, xAccelExpires: '5'}").document["server"]["cache"] == {
         "cacheControl": "max-age=60",
         "xAccelExpires": "5",
     }
-    assert "cache" not in _answers_made("cache: {noCacheEnabled: false}").document["server"]
+    assert "cache" not in _convert_server("cache: {noCacheEnabled: false}").document["server"]
 
 
 MINIMAL = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
 
 
-def _made(text):
+def _convert(text):
     return converted(f"{MINIMAL}{text}\n")
 
 
-def test_servers_listen_where_they_did():
-    """Without an address, both listen on every interface."""
-    settings = _made("server: {port: 80}\ninternalServer: {listenAddr: '::1'}").settings
+def test_addresses_and_ports_of_the_servers_are_converted():
+    """Without an address, both servers listen on every interface."""
+    settings = _convert("server: {port: 80}\ninternalServer: {listenAddr: '::1'}").settings
     assert (settings.server.address, settings.server.port) == ("", 80)
     assert (settings.internal_server.address, settings.internal_server.port) == ("::1", 9090)
 
 
-def test_tls_that_is_off_changes_nothing():
+def test_disabled_tls_is_omitted():
     """The options of disabled TLS have no effect."""
-    done = _made("server: {ssl: {enabled: false, selfSignedHostnames: [a.test]}}")
-    assert "ssl" not in done.document["server"]
-    assert done.messages(OptionOutcome.LEFT_OUT) == []
+    conversion = _convert("server: {ssl: {enabled: false, selfSignedHostnames: [a.test]}}")
+    assert "ssl" not in conversion.document["server"]
+    assert conversion.messages(OptionOutcome.LEFT_OUT) == []
 
 
-def test_an_address_that_is_none_becomes_the_loopback():
+def test_an_invalid_address_becomes_the_loopback_address():
     """An invalid address must not open the service to other machines."""
-    done = _made("server: {listenAddr: ':80'}")
-    assert done.document["server"]["listenAddr"] == "127.0.0.1"
-    assert done.messages(OptionOutcome.CHANGED) == ["`:80` is not an address: the service listens on 127.0.0.1 now"]
+    conversion = _convert("server: {listenAddr: ':80'}")
+    assert conversion.document["server"]["listenAddr"] == "127.0.0.1"
+    assert conversion.messages(OptionOutcome.CHANGED) == [
+        "`:80` is not an address: the service listens on 127.0.0.1 now"
+    ]
 
 
 @pytest.mark.parametrize(
-    ("text", "level", "form"),
+    ("text", "level", "log_format"),
     [("{}", "info", "json"), ("{level: warn, format: text}", "warning", "text"), ("{level: TRACE}", "debug", "json")],
 )
-def test_the_log_says_as_much_in_the_same_form(text, level, form):
-    """Levels have other names; the default format is JSON."""
-    log = _made(f"log: {text}").settings.log
-    assert (log.level, log.format) == (level, form)
+def test_level_and_format_of_the_log_are_converted(text, level, log_format):
+    """Levels have other names, and the default format is JSON."""
+    log = _convert(f"log: {text}").settings.log
+    assert (log.level, log.format) == (level, log_format)
 
 
-def test_time_outs_bound_a_connection():
-    """Two time-outs are the same; two limit the time without progress."""
+def test_timeouts_are_converted():
+    """Two time-outs are the same, and two limit the time without progress."""
     timeouts = "{idleTimeout: 2m, readHeaderTimeout: 10s, readTimeout: 1s, writeTimeout: 3s}"
-    done = _made(f"server: {{timeouts: {timeouts}}}")
-    assert done.document["limits"] == {"idleTimeout": 120, "headerTimeout": 10, "bodyTimeout": 1, "sendTimeout": 3}
-    assert done.subjects(OptionOutcome.CHANGED) == ["server.timeouts.readTimeout", "server.timeouts.writeTimeout"]
+    conversion = _convert(f"server: {{timeouts: {timeouts}}}")
+    assert conversion.document["limits"] == {
+        "idleTimeout": 120,
+        "headerTimeout": 10,
+        "bodyTimeout": 1,
+        "sendTimeout": 3,
+    }
+    assert conversion.subjects(OptionOutcome.CHANGED) == ["server.timeouts.readTimeout", "server.timeouts.writeTimeout"]
 
 
-def test_a_time_out_without_an_equal_is_left_out():
+def test_a_timeout_without_an_equivalent_is_left_out():
     """A time-out is between a second and a day."""
-    assert _made("server: {timeouts: {idleTimeout: 20ms}}").messages(OptionOutcome.LEFT_OUT) == [
+    assert _convert("server: {timeouts: {idleTimeout: 20ms}}").messages(OptionOutcome.LEFT_OUT) == [
         "`20ms` is not between a second and a day"
     ]
-    assert _made("server: {timeouts: {idleTimeout: '0'}}").messages(OptionOutcome.LEFT_OUT) == []
+    assert _convert("server: {timeouts: {idleTimeout: '0'}}").messages(OptionOutcome.LEFT_OUT) == []
 
 
 @pytest.mark.parametrize(
@@ -213,12 +227,12 @@ def test_a_time_out_without_an_equal_is_left_out():
         "targets.site.resources.provider",
     ],
 )
-def test_what_s3_proxy_has_is_known(path):
+def test_an_option_of_s3_proxy_has_a_reason(path):
     """The table has a reason for each option of s3-proxy, in any case."""
     assert fate(path)[1] != UNKNOWN
 
 
 @pytest.mark.parametrize("path", ["targets.site.buckett", "servers", "targets.site.actions.GET.config.x"])
-def test_what_it_has_not_is_unknown(path):
+def test_an_option_that_s3_proxy_lacks_is_unknown(path):
     """A misspelt option is not reported as a missing feature."""
     assert fate(path) == (OptionOutcome.LEFT_OUT, UNKNOWN)

@@ -12,7 +12,7 @@ from tornado_proxy.tools.convert.options import OptionOutcome, where
 from tornado_proxy.tools.convert.rewrites import KeysAs
 
 
-def _made(text):
+def _convert_mount(text):
     return converted(f"targets: {{site: {{mount: {{{text}}}, bucket: {{name: my-bucket}}}}}}")
 
 
@@ -26,12 +26,12 @@ def _made(text):
         ("host: '*.example.org', path: /", "*.example.org", ("/",)),
     ],
 )
-def test_a_mount_is_carried_over(text, host, paths):
+def test_a_mount_is_converted(text, host, paths):
     """Host and paths are the same."""
-    done = _made(text)
-    (site,) = done.settings.targets
+    conversion = _convert_mount(text)
+    (site,) = conversion.settings.targets
     assert (site.mount.host, site.mount.paths) == (host, paths)
-    assert done.report.complete
+    assert conversion.report.complete
 
 
 @pytest.mark.parametrize(
@@ -41,33 +41,33 @@ def test_a_mount_is_carried_over(text, host, paths):
         ("f*.org", "each `*` of `f*.org` matches at least one character; in s3-proxy it may match nothing"),
     ],
 )
-def test_a_host_that_means_something_else_is_pointed_out(host, message):
+def test_a_host_with_another_meaning_is_reported(host, message):
     """The report names the difference."""
-    assert _made(f"host: '{host}', path: /").messages(OptionOutcome.CHANGED) == [message]
+    assert _convert_mount(f"host: '{host}', path: /").messages(OptionOutcome.CHANGED) == [message]
 
 
-def _bucket_made(text):
+def _convert_bucket(text):
     return converted(f"targets: {{site: {{mount: {{path: [/]}}, bucket: {{name: my-bucket, {text}}}}}}}")
 
 
-def _bucket(text):
-    (site,) = _bucket_made(text).settings.targets
+def _converted_bucket(text):
+    (site,) = _convert_bucket(text).settings.targets
     return site.bucket
 
 
-def test_a_bucket_is_carried_over_with_its_options():
+def test_a_bucket_is_converted_with_its_options():
     """Path style is the default of s3-proxy, but not here."""
-    bucket = _bucket("prefix: a/b, region: eu-west-1, s3Endpoint: '127.0.0.1:9000', disableSSL: true")
+    bucket = _converted_bucket("prefix: a/b, region: eu-west-1, s3Endpoint: '127.0.0.1:9000', disableSSL: true")
     assert (bucket.prefix, bucket.region, bucket.s3_endpoint) == ("a/b/", "eu-west-1", "127.0.0.1:9000")
     assert (bucket.force_path_style, bucket.list_max_keys) == (True, 1000)
-    assert not _bucket("s3ForcePathStyle: false").force_path_style
+    assert not _converted_bucket("s3ForcePathStyle: false").force_path_style
 
 
-def test_a_prefix_with_a_leading_slash_lists_what_it_serves():
+def test_a_prefix_loses_its_leading_slash():
     """s3-proxy's SDK drops the slash when it reads, but not when it lists."""
-    done = _bucket_made("prefix: /folder1")
-    assert done.settings.targets[0].bucket.prefix == "folder1/"
-    (message,) = done.messages(OptionOutcome.CHANGED)
+    conversion = _convert_bucket("prefix: /folder1")
+    assert conversion.settings.targets[0].bucket.prefix == "folder1/"
+    (message,) = conversion.messages(OptionOutcome.CHANGED)
     assert message.startswith("s3-proxy lists below `/folder1`, where there is nothing")
 
 
@@ -82,31 +82,31 @@ def test_a_prefix_with_a_leading_slash_lists_what_it_serves():
 )
 def test_credentials_are_references(text, origin):
     """s3-proxy prefers a file, then the environment."""
-    credentials = _bucket(f"credentials: {{accessKey: {text}, secretKey: {{env: S}}}}").credentials
+    credentials = _converted_bucket(f"credentials: {{accessKey: {text}, secretKey: {{env: S}}}}").credentials
     assert credentials.access_key == Secret(origin, "")
 
 
-def test_half_a_pair_of_keys_is_none():
-    """s3-proxy uses neither key then."""
-    done = _bucket_made("credentials: {accessKey: {env: A}}")
-    assert done.settings.targets[0].bucket.credentials is None
-    assert done.messages(OptionOutcome.CHANGED)[0].startswith("one of the two keys is missing")
+def test_a_single_key_of_a_pair_is_dropped():
+    """s3-proxy uses neither key if the other is missing."""
+    conversion = _convert_bucket("credentials: {accessKey: {env: A}}")
+    assert conversion.settings.targets[0].bucket.credentials is None
+    assert conversion.messages(OptionOutcome.CHANGED)[0].startswith("one of the two keys is missing")
 
 
-@pytest.mark.parametrize(("size", "here"), [(5000, 1000), (10, 10), (1000, 1000)])
-def test_a_listing_has_pages(size, here):
+@pytest.mark.parametrize(("size", "expected"), [(5000, 1000), (10, 10), (1000, 1000)])
+def test_the_size_of_a_listing_is_the_size_of_a_page(size, expected):
     """The number of entries becomes the size of a page."""
-    done = _bucket_made(f"s3ListMaxKeys: {size}")
-    assert done.settings.targets[0].bucket.list_max_keys == here
-    assert len(done.messages(OptionOutcome.CHANGED)) == (size != 1000)
+    conversion = _convert_bucket(f"s3ListMaxKeys: {size}")
+    assert conversion.settings.targets[0].bucket.list_max_keys == expected
+    assert len(conversion.messages(OptionOutcome.CHANGED)) == (size != 1000)
 
 
-def test_the_size_of_a_part_is_given_in_mebibytes():
+def test_the_size_of_a_part_is_in_mebibytes():
     """s3-proxy counts in mebibytes, too."""
-    assert _bucket("s3UploadPartSize: 16").part_size == 16 * 1024 * 1024
+    assert _converted_bucket("s3UploadPartSize: 16").part_size == 16 * 1024 * 1024
 
 
-TWO = """
+TWO_TARGETS = """
 targets:
   good: {mount: {path: [/good/]}, bucket: {name: good}}
   bad: %s
@@ -114,7 +114,7 @@ targets:
 
 
 @pytest.mark.parametrize(
-    ("bad", "reason"),
+    ("target", "reason"),
     [
         ("{bucket: {name: b}}", "it has no `mount`"),
         ("{mount: {path: [/b/]}}", "it has no `bucket`"),
@@ -133,11 +133,11 @@ targets:
         ),
     ],
 )
-def test_a_target_that_cannot_be_expressed_is_left_out(bad, reason):
+def test_a_target_that_cannot_be_converted_is_left_out(target, reason):
     """Its requests are answered with 404, and the report begins with it."""
-    done = converted(TWO % bad)
-    assert [each.name for each in done.settings.targets] == ["good"]
-    (message,) = done.messages(OptionOutcome.CLOSED)
+    conversion = converted(TWO_TARGETS % target)
+    assert [target.name for target in conversion.settings.targets] == ["good"]
+    (message,) = conversion.messages(OptionOutcome.CLOSED)
     assert message.startswith(f"the target is left out: {reason}")
 
 
@@ -150,15 +150,15 @@ CLOSED = {
 
 
 @pytest.mark.parametrize("text", CLOSED.values(), ids=CLOSED)
-def test_a_target_whose_access_cannot_be_expressed_is_closed(text):
-    """No path may be used with any enabled method: each request is answered with 403."""
-    done = converted_target(text)
-    (site,) = done.settings.targets
+def test_a_target_is_closed_if_its_access_cannot_be_converted(text):
+    """Each request with an enabled method is answered with 403."""
+    conversion = converted_target(text)
+    (site,) = conversion.settings.targets
     access = Access(site.resources)
     paths = ("/", "/a", "/closed-until-reviewed", "/deep/er/")
     assert all(access.guard(path, method) == Nobody() for path in paths for method in site.actions.methods)
-    assert done.report.closed_targets == ("site",)
-    assert "the target is closed to everyone" in done.files["tornado-proxy.yaml"]
+    assert conversion.report.closed_targets == ("site",)
+    assert "the target is closed to everyone" in conversion.files["tornado-proxy.yaml"]
 
 
 def test_a_target_without_resources_stays_open():
@@ -167,48 +167,50 @@ def test_a_target_without_resources_stays_open():
     assert site.resources == ()
 
 
-def test_resources_are_carried_over_with_their_users():
+def test_resources_are_converted_with_their_users():
     """Paths, methods and users of basic authentication are the same."""
-    done = converted_target(
+    conversion = converted_target(
         "resources:\n- {path: /open/x, whiteList: true}\n"
         "- {path: /**, methods: [GET, PUT], provider: staff, basic: {credentials: [{user: ann, password: {env: ANN}}]}}"
     )
-    (site,) = done.settings.targets
+    (site,) = conversion.settings.targets
     first, second = site.resources
     assert (first.path, first.white_list) == ("/open/x", True)
     (user,) = second.users
     assert (second.path, second.methods, second.provider) == ("/**", ("GET", "HEAD", "PUT"), "staff")
     assert isinstance(user, BasicUser)
-    assert done.report.complete
+    assert conversion.report.complete
 
 
-def test_rewrites_are_reported_one_by_one():
+def test_each_rewrite_has_a_remark():
     """Each entry has a remark with its line."""
-    done = converted_target(
+    conversion = converted_target(
         "keyRewriteList:\n- {source: ^a$, target: b}\n- {source: ^/c$, target: d}\n- {source: z, target: /y}"
     )
-    assert [where(each.place) for each in done.report.remarks if each.subject.endswith("keyRewriteList")] == [
+    assert [
+        where(remark.place) for remark in conversion.report.remarks if remark.subject.endswith("keyRewriteList")
+    ] == [
         "0.yaml:7",
         "0.yaml:8",
         "0.yaml:9",
     ]
-    assert done.messages(OptionOutcome.ADAPTED) == ["`^a$` -> `b` is `^/a$` -> `/b`, which makes the same keys"]
-    (never,) = done.messages(OptionOutcome.LEFT_OUT)
+    assert conversion.messages(OptionOutcome.ADAPTED) == ["`^a$` -> `b` is `^/a$` -> `/b`, which makes the same keys"]
+    (never,) = conversion.messages(OptionOutcome.LEFT_OUT)
     assert never.startswith("`^/c$` -> `d` is left out, because s3-proxy never applies it")
-    assert "`z` -> `/y` as it is" in done.messages(OptionOutcome.CARRIED)
+    assert "`z` -> `/y` as it is" in conversion.messages(OptionOutcome.CARRIED)
 
 
-def test_rules_as_documented_are_carried_over_as_they_are():
+def test_rules_read_as_documented_are_unchanged():
     """The keys of s3-proxy's documentation are the keys here."""
-    done = converted_target("keyRewriteList: [{source: ^/c$, target: /d}]", keys_as=KeysAs.DOCUMENTED)
-    assert done.messages(OptionOutcome.CARRIED)[-1:] == ["`^/c$` -> `/d` as it is"]
-    assert done.rule_sets["site"].rewrite("/c").key == "/d"
+    conversion = converted_target("keyRewriteList: [{source: ^/c$, target: /d}]", keys_as=KeysAs.DOCUMENTED)
+    assert conversion.messages(OptionOutcome.CARRIED)[-1:] == ["`^/c$` -> `/d` as it is"]
+    assert conversion.rule_sets["site"].rewrite("/c").key == "/d"
 
 
-def test_a_left_out_rewrite_that_reads_nobody_closes_nothing():
+def test_a_left_out_rewrite_that_ignores_the_user_closes_no_target():
     """Only a rule that may separate users closes its target."""
-    done = converted_target("keyRewriteList: [{source: .*, target: '/{{ .Key | base }}', targetType: TEMPLATE}]")
-    assert done.report.closed_targets == ()
+    conversion = converted_target("keyRewriteList: [{source: .*, target: '/{{ .Key | base }}', targetType: TEMPLATE}]")
+    assert conversion.report.closed_targets == ()
 
 
 @pytest.mark.parametrize(
@@ -222,26 +224,26 @@ def test_a_left_out_rewrite_that_reads_nobody_closes_nothing():
         "/{{ .Request.Host }}/x{{ end }}",
     ],
 )
-def test_a_rewrite_that_is_left_out_closes_its_target_unless_it_ignores_the_client(target):
-    """The template may have kept users apart if it reads the user or the request."""
-    done = converted(_with_rewrite(target))
-    assert done.report.closed_targets == ("site",)
+def test_a_left_out_rewrite_that_reads_the_client_closes_its_target(target):
+    """The template may have separated users if it reads the user or the request."""
+    conversion = converted(_configuration_with_rewrite(target))
+    assert conversion.report.closed_targets == ("site",)
 
 
-def test_a_rewrite_that_is_left_out_leaves_its_target_open_where_it_reads_the_key_only():
-    """A template that makes the same key for every client separates nobody."""
-    done = converted(_with_rewrite("/x//{{ .Key }}-{{ .Request.Method }}"))
-    assert done.report.closed_targets == ()
-    assert len(done.messages(OptionOutcome.LEFT_OUT)) == 1
+def test_a_left_out_rewrite_that_reads_only_the_key_closes_no_target():
+    """A template that makes the same key for every client separates no users."""
+    conversion = converted(_configuration_with_rewrite("/x//{{ .Key }}-{{ .Request.Method }}"))
+    assert conversion.report.closed_targets == ()
+    assert len(conversion.messages(OptionOutcome.LEFT_OUT)) == 1
 
 
-def _with_rewrite(target):
+def _configuration_with_rewrite(target):
     entry = json.dumps({"source": "^a.*$", "target": target, "targetType": "TEMPLATE"})
     return f"targets: {{site: {{mount: {{path: [/]}}, bucket: {{name: b}}, keyRewriteList: [{entry}]}}}}"
 
 
 def test_isolated_users_stay_isolated():
-    """The option and the administrators are converted; a rewrite out of the user's directory is refused here."""
+    """The option and the administrators are converted, and a rewrite out of the user's directory is refused here."""
     text = """
 authProviders: {basic: {staff: {realm: r}}}
 targets:
@@ -252,11 +254,11 @@ targets:
     keyRewriteList: [{source: ^ann/a$, target: ann/b}]
     resources: [{path: /**, provider: staff, basic: {credentials: [{user: ann, password: {env: PW}}]}}]
 """
-    done = converted(text)
-    get = done.settings.targets[0].actions.get
+    conversion = converted(text)
+    get = conversion.settings.targets[0].actions.get
     assert (get.user_isolation, get.user_isolation_admins) == (True, ("root",))
-    assert done.report.closed_targets == ()
-    assert any("out of the user's own directory" in message for message in done.messages(OptionOutcome.CHANGED))
+    assert conversion.report.closed_targets == ()
+    assert any("out of the user's own directory" in message for message in conversion.messages(OptionOutcome.CHANGED))
 
 
 @pytest.mark.parametrize(
@@ -265,8 +267,8 @@ targets:
         ("keyRewriteList: [{source: ^a$, target: b/}]", "makes the key of a directory: a file is answered with 404"),
     ],
 )
-def test_what_is_not_quite_the_same_is_remarked_on(text, message):
-    """The operator has to decide what is meant."""
+def test_a_rewrite_to_a_directory_is_reported(text, message):
+    """The operator has to decide which key is meant."""
     target = f"{{mount: {{path: [/]}}, {text}, actions: {{GET: {{enabled: true}}}}, bucket: {{name: b}}}}"
-    found = converted(f"targets: {{site: {target}}}").messages(OptionOutcome.CHANGED)
-    assert any(message in each for each in found)
+    messages = converted(f"targets: {{site: {target}}}").messages(OptionOutcome.CHANGED)
+    assert any(message in reported for reported in messages)

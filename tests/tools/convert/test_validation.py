@@ -1,4 +1,4 @@
-"""Configurations with which s3-proxy does not start: nothing would run as before."""
+"""Tests that configurations with which s3-proxy does not start are refused: they never ran."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("text", "objection"), REFUSED.items())
-def test_what_s3_proxy_does_not_start_with_is_refused(text, objection):
-    """The message has the place, and says that it never ran."""
-    with pytest.raises(Unreadable, match=rf"0\.yaml:\d+: .*{re.escape(objection)}.*, so s3-proxy does not start"):
+@pytest.mark.parametrize(("text", "message"), REFUSED.items())
+def test_a_configuration_that_s3_proxy_refuses_is_refused(text, message):
+    """The message has the place, and states that s3-proxy does not start."""
+    with pytest.raises(Unreadable, match=rf"0\.yaml:\d+: .*{re.escape(message)}.*, so s3-proxy does not start"):
         converted(text)
 
 
@@ -75,31 +75,31 @@ RESOURCES = {
 }
 
 
-@pytest.mark.parametrize(("rest", "objection"), RESOURCES.items())
-def test_a_resource_that_s3_proxy_refuses_is_refused(rest, objection):
-    """Its access rules would never have applied."""
-    with pytest.raises(Unreadable, match=rf"{re.escape(objection)}, so s3-proxy does not start"):
-        converted_target(f"resources: [{{{'' if 'path:' in rest else 'path: /a, '}{rest}}}]", providers=PROVIDERS)
+@pytest.mark.parametrize(("options", "message"), RESOURCES.items())
+def test_a_resource_that_s3_proxy_refuses_is_refused(options, message):
+    """The access rules of such a resource never applied."""
+    with pytest.raises(Unreadable, match=rf"{re.escape(message)}, so s3-proxy does not start"):
+        converted_target(f"resources: [{{{'' if 'path:' in options else 'path: /a, '}{options}}}]", providers=PROVIDERS)
 
 
 def test_the_resource_of_the_page_of_all_targets_is_checked():
-    """It has the same form as those of a target."""
+    """This resource has the same form as those of a target."""
     text = f"{TARGET}\nlistTargets: {{enabled: true, mount: {{path: [/]}}, resource: {{path: /, provider: staff}}}}"
     with pytest.raises(Unreadable, match="has neither `oidc`, `header` nor `basic`"):
         converted(text)
 
 
 def test_all_mistakes_are_reported():
-    """One run shows every mistake."""
+    """One run reports every mistake."""
     with pytest.raises(Unreadable) as caught:
         converted(f"{TARGET}\nserver: {{port: 0}}\nlog: {{level: loud}}")
-    assert [each.message for each in caught.value.diagnostics] == [
+    assert [diagnostic.message for diagnostic in caught.value.diagnostics] == [
         "0.yaml:2: `server.port` is 0, so s3-proxy does not start",
         "0.yaml:3: `loud` is not a level, so s3-proxy does not start",
     ]
 
 
 def test_a_target_with_head_alone_is_converted():
-    """s3-proxy refuses it, but it says what it means."""
-    done = converted_target("actions: {HEAD: {enabled: true}}")
-    assert done.document["targets"]["site"]["actions"]["HEAD"] == {"enabled": True}
+    """s3-proxy refuses a target with HEAD alone, but its meaning is clear."""
+    conversion = converted_target("actions: {HEAD: {enabled: true}}")
+    assert conversion.document["targets"]["site"]["actions"]["HEAD"] == {"enabled": True}
