@@ -1,4 +1,4 @@
-"""`tornado-proxy serve`: how it starts, refuses to, and ends."""
+"""`tornado-proxy serve`: its start, its checks and its end."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tornado_proxy.cli.main import main
 
 @pytest.fixture
 def files(tmp_path):
-    """Good files for a service that asks nobody."""
+    """Good files for a service whose S3 is unreachable."""
     (tmp_path / "rules").mkdir()
     (tmp_path / "rules" / "site.rules").write_text(RULES.format("some"))
     path = tmp_path / "proxy.yaml"
@@ -33,20 +33,20 @@ def files(tmp_path):
 
 @pytest.fixture(autouse=True)
 def _secrets(monkeypatch):
-    """The secrets that the configuration names."""
+    """Sets the environment variables that the configuration names."""
     monkeypatch.setenv("ACCESS", "test")
     monkeypatch.setenv("SECRET", "test")
 
 
-def test_check_says_that_good_files_are_good(files, capfd):
-    """`--check` reads everything, says what it read, and ends with 0."""
+def test_check_accepts_good_files(files, capfd):
+    """`--check` reports what it read and exits with 0."""
     assert main(["serve", "--check", "--config", str(files)]) == 0
-    said = f"OK: `{files}` can be used: 1 target, 1 rewrite in 1 file\n"
-    assert capfd.readouterr() == (said, "")
+    expected = f"OK: `{files}` can be used: 1 target, 1 rewrite in 1 file\n"
+    assert capfd.readouterr() == (expected, "")
 
 
-def test_check_counts_no_page_template_among_the_rule_files(files, capfd):
-    """The number beside the rewrites is that of the files that could have some."""
+def test_check_does_not_count_page_templates_as_rule_files(files, capfd):
+    """The number of files in the report counts rule files only."""
     files.write_text(
         files.read_text().replace("rules: [rules]", "rules: []\ntemplates: {notFoundError: {path: gone.html}}")
     )
@@ -55,15 +55,15 @@ def test_check_counts_no_page_template_among_the_rule_files(files, capfd):
     assert capfd.readouterr().out.endswith("1 target, 0 rewrites in 0 files\n")
 
 
-def test_check_shows_what_is_wrong(files, capfd):
-    """`--check` ends with 1 and the mistake."""
+def test_check_reports_mistakes(files, capfd):
+    """`--check` reports the mistake and exits with 1."""
     (files.parent / "rules" / "site.rules").write_text("target sight {}\n")
     assert main(["serve", "--check", "--config", str(files)]) == 1
     assert "did you mean `site`?" in capfd.readouterr().err
 
 
-def test_a_configuration_that_is_not_there_is_a_failure(files, capfd):
-    """Exit status 2: there was nothing to judge."""
+def test_a_missing_configuration_is_a_failure(files, capfd):
+    """A missing configuration ends the command with status 2."""
     assert main(["serve", "--config", "nowhere.yaml"]) == 2
     assert "there is no file `nowhere.yaml`" in capfd.readouterr().err
 
@@ -73,22 +73,21 @@ def test_readiness_may_need_a_bucket(files, tmp_path):
     text = files.read_text().replace("probeInterval: 1h", "readyNeedsBucket: true, probeInterval: 100ms")
     with start_proxy(tmp_path, text, site=RULES.format("some")) as proxy:
         admin = Admin.of(proxy)
-        problem = admin.wait_for_status(lambda status: status["targets"]["site"]["probe"])["targets"]["site"]["probe"][
-            "problem"
-        ]
-        assert problem["code"] == "unreachable"
+        status = admin.wait_for_status(lambda status: status["targets"]["site"]["probe"])
+        assert status["targets"]["site"]["probe"]["problem"]["code"] == "unreachable"
         assert admin.request("GET", "/-/ready")[0] == 503
         assert admin.metric("tornado_proxy_target_up") == 0
         assert proxy.request("GET", "/a").status == 502
         with endless_s3() as (endpoint, _):
             (tmp_path / "proxy.yaml").write_text(text.replace("http://127.0.0.1:1", endpoint))
             eventually(lambda: admin.request("GET", "/-/ready")[0] == 200)
-    said = [line for line in proxy.lines if "the bucket" in line]
-    assert ["error" in line for line in said] == [True, False]
+            eventually(lambda: sum("the bucket" in line for line in proxy.lines) > 1)
+    lines = [line for line in proxy.lines if "the bucket" in line]
+    assert ["error" in line for line in lines] == [True, False]
 
 
-def test_an_address_that_is_taken_is_a_failure(files, capfd):
-    """Exit status 2, and the address."""
+def test_a_taken_address_is_a_failure(files, capfd):
+    """An address in use ends the command with status 2 and a message that names it."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         files.write_text(files.read_text().replace("port: 0", f"port: {port}", 1))
@@ -96,16 +95,16 @@ def test_an_address_that_is_taken_is_a_failure(files, capfd):
     assert f"cannot listen on 127.0.0.1:{port}: Address already in use" in capfd.readouterr().err
 
 
-def test_a_bucket_that_boto3_refuses_is_a_finding(files, capfd):
-    """Exit status 1: what the configuration says cannot be used."""
+def test_an_endpoint_that_boto3_refuses_is_a_finding(files, capfd):
+    """An endpoint that boto3 refuses ends the command with status 1, since the configuration is unusable."""
     files.write_text(files.read_text().replace("http://127.0.0.1:1", "http://a b"))
     assert main(["serve", "--config", str(files)]) == 1
     assert capfd.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "two"])
-def test_workers_are_a_number(files, capfd, text):
-    """`--workers` takes what can be counted."""
+def test_workers_are_a_positive_number(files, capfd, text):
+    """`--workers` refuses anything but a positive whole number."""
     with pytest.raises(SystemExit, match="2"):
         main(["serve", "--config", str(files), "--workers", text])
     assert f"`{text}` is not a whole number of at least 1" in capfd.readouterr().err
@@ -113,29 +112,29 @@ def test_workers_are_a_number(files, capfd, text):
 
 @dataclass
 class Load:
-    """Clients that ask steadily, each time on a connection of its own, and what went wrong."""
+    """Clients that send requests steadily, each on its own connection; counts answers and records errors."""
 
     address: tuple[str, int]
     stop: threading.Event = field(default_factory=threading.Event)
-    answered: int = 0
-    lost: list[str] = field(default_factory=list)
+    answers: int = 0
+    errors: list[str] = field(default_factory=list)
 
     def run(self) -> None:
-        """Ask until told to stop."""
-        # At a rate that leaves the machine to the processes that start.
+        """Sends requests until stopped."""
+        # The pause leaves CPU time to the processes that start.
         while not self.stop.wait(0.01):
             try:
                 with closing(http.client.HTTPConnection(*self.address, timeout=30)) as connection:
                     connection.request("GET", "/a")
                     assert connection.getresponse().read() == b"first/a.txt"
-                    self.answered += 1
+                    self.answers += 1
             except (OSError, http.client.HTTPException) as error:
-                self.lost.append(repr(error))
+                self.errors.append(repr(error))
 
 
 @contextmanager
 def _under_load(address):
-    """A load that ends before the service does."""
+    """Runs clients until the block ends or the yielded function is called."""
     load = Load(address)
     threads = [threading.Thread(target=load.run) for _ in range(4)]
 
@@ -152,7 +151,7 @@ def _under_load(address):
         end()
 
 
-# As systemd starts a service: the socket is descriptor 3, and LISTEN_PID the process itself.
+# Starts a service as systemd does: the socket is descriptor 3, and LISTEN_PID is the process itself.
 _ACTIVATE = """
 import os, sys
 os.dup2(int(sys.argv[1]), 3)
@@ -173,8 +172,8 @@ def _activated(listening: socket.socket, *options: str):
 
 
 @pytest.mark.parametrize("options", [(), ("--workers", "2")])
-def test_a_restart_under_an_inherited_socket_loses_no_request(files, options):
-    """While one process ends and the next one starts, connections wait in the queue of the socket that both were given."""
+def test_a_restart_with_an_inherited_socket_loses_no_request(files, options):
+    """Connections wait in the queue of the inherited socket while one process ends and the next one starts."""
     with endless_s3() as (endpoint, _), socket.create_server(("127.0.0.1", 0), backlog=128) as listening:
         files.write_text(CONFIGURATION.format(endpoint=endpoint))
         (files.parent / "rules" / "site.rules").write_text(RULES.format("first"))
@@ -182,30 +181,30 @@ def test_a_restart_under_an_inherited_socket_loses_no_request(files, options):
         with _under_load(listening.getsockname()) as (load, end):
             for is_last in (False, True):
                 with _activated(listening, *arguments):
-                    before = load.answered
-                    eventually(lambda before=before: load.answered > before + 30)
+                    before = load.answers
+                    eventually(lambda before=before: load.answers > before + 30)
                     if is_last:
                         end()
-    print(f"{load.answered} requests over a restart")
-    assert load.lost == []
+    print(f"{load.answers} requests over a restart")
+    assert load.errors == []
 
 
 @pytest.mark.parametrize("options", [(), ("--workers", "2")])
-def test_it_may_open_as_many_descriptors_as_the_hard_limit_permits(tmp_path, options):
-    """The soft limit that it is started with is raised, in each process that answers."""
+def test_the_soft_limit_of_descriptors_is_raised(tmp_path, options):
+    """Each process that serves raises its soft limit of descriptors to the hard limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
     try:
         with service(tmp_path, *options) as (proxy, admin):
-            answering = [each["pid"] for each in admin.status()["workers"]]
-            limits = {resource.prlimit(pid, resource.RLIMIT_NOFILE) for pid in (proxy.process.pid, *answering)}
+            workers = [worker["pid"] for worker in admin.status()["workers"]]
+            limits = {resource.prlimit(pid, resource.RLIMIT_NOFILE) for pid in (proxy.process.pid, *workers)}
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert limits == {(hard, hard)}
 
 
-def test_what_waits_in_the_queue_at_the_end_is_answered(tmp_path):
-    """Without a service manager, connections that nobody has accepted yet are served before the port is closed."""
+def test_queued_connections_are_answered_at_the_end(tmp_path):
+    """Connections that nobody has accepted yet are served before the port is closed, also without a service manager."""
     with service(tmp_path) as (proxy, _):
         os.kill(proxy.process.pid, signal.SIGSTOP)
         clients = [socket.create_connection(proxy.address, timeout=20) for _ in range(8)]

@@ -1,4 +1,4 @@
-"""A start: what it does not import before requests are answered."""
+"""A start of the service imports no heavy module before it can answer requests."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def test_requests_are_answered_before_heavy_modules_are_imported(tmp_path):
     (tmp_path / "site.rules").write_text('target site {\n  rewrite `^/a/(.*)$` -> "/b/$1"\n}\n')
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")} | {"KEY": "x"}
     environment = {name: value for name, value in environment.items() if not name.lower().endswith("_proxy")}
-    ran = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", SCRIPT], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
-    assert ran.stdout, ran.stderr
-    assert HEAVY & {*json.loads(ran.stdout)} == set()
+    assert result.stdout, result.stderr
+    assert HEAVY & {*json.loads(result.stdout)} == set()

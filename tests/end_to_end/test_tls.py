@@ -1,4 +1,4 @@
-"""TLS as its users meet it: curl and openssl, and certificates that are renewed while requests run."""
+"""TLS: certificates that curl and openssl verify, and their renewal under load."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import shutil
 import ssl
 import subprocess
 import threading
-import time
 import urllib.request
+from contextlib import suppress
 
 import pytest
+from administering import eventually
 from certificates import pair
 from running import start_proxy
 
@@ -33,7 +34,7 @@ targets:
 
 
 def _renew(folder, new):
-    """As tools do it: each file is replaced, one after the other."""
+    """Replaces each file after the other, as tools for certificates do."""
     for name, text in (("files.crt", new.chain), ("files.key", new.key)):
         (folder / f".{name}.new").write_text(text)
         (folder / f".{name}.new").replace(folder / name)
@@ -41,7 +42,7 @@ def _renew(folder, new):
 
 @pytest.fixture(scope="module")
 def served(bucket, tmp_path_factory):
-    """A server with TLS, and its folder."""
+    """A server with TLS, and the folder of its files."""
     bucket.put("hello.txt", b"hello")
     folder = tmp_path_factory.mktemp("tls")
     _renew(folder, OLD)
@@ -51,33 +52,33 @@ def served(bucket, tmp_path_factory):
 
 def _presented(proxy, name):
     command = ["openssl", "s_client", "-connect", "{}:{}".format(*proxy.address), "-servername", name]
-    done = subprocess.run(command, input="", capture_output=True, text=True, timeout=20, check=False)
-    return done.stdout
+    result = subprocess.run(command, input="", capture_output=True, text=True, timeout=20, check=False)
+    return result.stdout
 
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")
 def test_curl_verifies_the_certificate(served):
-    """By the name that it asks for."""
+    """The certificate is valid for the host name in the URL of curl."""
     proxy, folder = served
     port = proxy.address[1]
     command = ["curl", "-sS", "--cacert", str(folder / "files.crt"), "--resolve", f"files.test:{port}:127.0.0.1"]
-    done = subprocess.run(
+    result = subprocess.run(
         [*command, f"https://files.test:{port}/hello.txt"], capture_output=True, timeout=20, check=False
     )
-    assert (done.stdout, done.stderr) == (b"hello", b"")
+    assert (result.stdout, result.stderr) == (b"hello", b"")
 
 
 @pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed")
-def test_openssl_gets_the_certificate_that_it_asks_for(served):
-    """Over TLS 1.3."""
+def test_openssl_gets_the_certificate_of_its_server_name(served):
+    """The server presents the certificate of the requested name, over TLS 1.3."""
     proxy, _ = served
     assert "CN = own.test" in _presented(proxy, "own.test")
     assert "CN = old" in (text := _presented(proxy, "files.test"))
     assert "TLSv1.3" in text
 
 
-def test_a_certificate_is_renewed_under_load_without_a_failed_request(served):
-    """Each request gets the old certificate or the new one, and its answer."""
+def test_a_renewal_fails_no_request(served):
+    """While certificates are replaced, every request is answered over the old or the new one."""
     proxy, folder = served
     url, failures, answers = f"https://localhost:{proxy.address[1]}/hello.txt", [], []
     stop = threading.Event()
@@ -97,11 +98,8 @@ def test_a_certificate_is_renewed_under_load_without_a_failed_request(served):
     try:
         for new in (NEW, OLD, NEW):
             _renew(folder, new)
-            wanted = ssl.PEM_cert_to_DER_cert(new.chain)
-            until = time.monotonic() + 20
-            while _certificate(proxy) != wanted:
-                assert time.monotonic() < until, proxy.lines
-                time.sleep(0.05)
+            expected = ssl.PEM_cert_to_DER_cert(new.chain)
+            eventually(lambda expected=expected: _certificate(proxy) == expected)
     finally:
         stop.set()
         for thread in threads:
@@ -112,7 +110,7 @@ def test_a_certificate_is_renewed_under_load_without_a_failed_request(served):
 
 @pytest.mark.parametrize("options", [(), ("--workers", "2")], ids=["one", "workers"])
 def test_an_edit_turns_tls_on_and_off(bucket, tmp_path, options):
-    """Of both listeners, without a restart: the next connections begin as the configuration says."""
+    """An edit turns TLS of both listeners on and off for the next connections, without a restart."""
     bucket.put("hello.txt", b"hello")
     plain = PLAIN % (bucket.name, bucket.endpoint)
     secure = plain.replace("port: 0", "port: 0, ssl: {selfSignedHostnames: [localhost]}")
@@ -121,7 +119,8 @@ def test_an_edit_turns_tls_on_and_off(bucket, tmp_path, options):
         for text, scheme in ((secure, "https"), (plain, "http")):
             (tmp_path / "proxy.yaml").write_text(text)
             for port, path in zip(ports, ("/hello.txt", "/-/healthy"), strict=True):
-                _wait_for(f"{scheme}://localhost:{port}{path}", proxy)
+                url = f"{scheme}://localhost:{port}{path}"
+                eventually(lambda url=url: _is_answered(url))
 
 
 PLAIN = """
@@ -133,19 +132,14 @@ targets: {site: {bucket: {name: %s, s3Endpoint: "%s", s3ForcePathStyle: true,
 
 
 def _admin_port(proxy):
-    return next(int(found[1]) for line in proxy.lines if (found := re.search(r"admin listener.*:(\d+)", line)))
+    return next(int(match[1]) for line in proxy.lines if (match := re.search(r"admin listener.*:(\d+)", line)))
 
 
-def _wait_for(url, proxy):
-    context, until = ssl._create_unverified_context() if url.startswith("https") else None, time.monotonic() + 20
-    while True:
-        try:
-            with urllib.request.urlopen(url, timeout=5, context=context) as answer:
-                assert answer.status == 200
-                return
-        except OSError:
-            assert time.monotonic() < until, (url, proxy.lines)
-            time.sleep(0.05)
+def _is_answered(url):
+    context = ssl._create_unverified_context() if url.startswith("https") else None
+    with suppress(OSError), urllib.request.urlopen(url, timeout=5, context=context) as answer:
+        return answer.status == 200
+    return False
 
 
 def _certificate(proxy):

@@ -1,4 +1,4 @@
-"""What goes wrong gets a clear answer: a dead S3, a missing bucket, a bad configuration; never a traceback."""
+"""Failures have clear answers without a traceback: an unreachable S3, a missing bucket, a bad configuration."""
 
 from __future__ import annotations
 
@@ -25,40 +25,40 @@ targets:
 
 
 @pytest.fixture(scope="module")
-def without_s3(tmp_path_factory):
-    """A server whose S3 was never there."""
-    # Bound, so that no other process gets the port, and not listening, so that connections are refused.
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        endpoint = f"http://127.0.0.1:{closed.getsockname()[1]}"
+def proxy_without_s3(tmp_path_factory):
+    """A server whose S3 is unreachable."""
+    # The socket is bound, so that no other process gets the port, and doesn't listen, so that connections are refused.
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        endpoint = f"http://127.0.0.1:{bound.getsockname()[1]}"
         configuration = CONFIGURATION.format(name="some-bucket", endpoint=endpoint)
-        with start_proxy(tmp_path_factory.mktemp("dead"), configuration) as running:
-            yield running
+        with start_proxy(tmp_path_factory.mktemp("dead"), configuration) as started:
+            yield started
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/x"), ("HEAD", "/x"), ("GET", "/"), ("DELETE", "/x")])
-def test_a_dead_s3_is_a_bad_gateway(without_s3, method, path):
-    """The service starts without S3, and answers 502 with a request id for the log."""
-    answer = without_s3.request(method, path)
+def test_an_unreachable_s3_is_a_bad_gateway(proxy_without_s3, method, path):
+    """The service starts without S3, and answers 502 with a request ID for the log."""
+    answer = proxy_without_s3.request(method, path)
     assert answer.status == 502
     assert answer.headers["x-request-id"]
     assert b"Traceback" not in answer.body
 
 
-def test_an_upload_to_a_dead_s3_is_a_bad_gateway(without_s3):
-    """A PUT that cannot be stored says so."""
-    assert without_s3.upload("/", "a.txt", b"a").status == 502
+def test_an_upload_to_an_unreachable_s3_is_a_bad_gateway(proxy_without_s3):
+    """A PUT to an unreachable S3 is answered with 502."""
+    assert proxy_without_s3.upload("/", "a.txt", b"a").status == 502
 
 
-def test_an_s3_that_never_answers_is_a_gateway_timeout(tmp_path):
-    """A silent S3 is given up on after the read timeout."""
+def test_a_silent_s3_is_a_gateway_timeout(tmp_path):
+    """A request to an S3 that never answers ends with 504 after the read timeout."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         endpoint = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with start_proxy(tmp_path, CONFIGURATION.format(name="some-bucket", endpoint=endpoint)) as proxy:
             assert proxy.request("GET", "/x").status == 504
 
 
-TWO = """
+TWO_BUCKETS = """
 server: {{port: 0}}
 internalServer: {{port: 0}}
 s3: {{threads: 2}}
@@ -73,20 +73,20 @@ targets:
 """
 
 
-def test_a_bucket_that_hangs_holds_up_no_other(tmp_path):
-    """Each target has threads of its own: however many wait for one, the others answer."""
+def test_a_silent_bucket_delays_no_other(tmp_path):
+    """Each target has its own threads: requests that wait for one S3 don't delay requests to another."""
     with socket.create_server(("127.0.0.1", 0)) as silent, endless_s3() as (endpoint, _), ExitStack() as stack:
-        configuration = TWO.format(silent=f"http://127.0.0.1:{silent.getsockname()[1]}", endpoint=endpoint)
+        configuration = TWO_BUCKETS.format(silent=f"http://127.0.0.1:{silent.getsockname()[1]}", endpoint=endpoint)
         proxy = stack.enter_context(start_proxy(tmp_path, configuration))
         for _ in range(8):
-            waiting = stack.enter_context(socket.create_connection(proxy.address))
-            waiting.sendall(b"GET /hangs/a HTTP/1.1\r\nHost: x\r\n\r\n")
+            client = stack.enter_context(socket.create_connection(proxy.address))
+            client.sendall(b"GET /hangs/a HTTP/1.1\r\nHost: x\r\n\r\n")
         silent.accept()[0].close()
         assert proxy.request("GET", "/first/a.txt").status == 200
 
 
-def test_a_missing_bucket_is_a_mistake_of_ours(s3_endpoint, tmp_path):
-    """A bucket that does not exist is 502, since no client can have asked for it, and the log names it."""
+def test_a_missing_bucket_is_a_bad_gateway(s3_endpoint, tmp_path):
+    """A missing bucket is answered with 502, since it isn't the client's mistake, and the log names the bucket."""
     # moto takes a while for its first answer.
     patient = CONFIGURATION.replace("readTimeout: 1s", "readTimeout: 20s")
     with start_proxy(tmp_path, patient.format(name="no-such-bucket", endpoint=s3_endpoint)) as proxy:
@@ -110,16 +110,16 @@ targets: {site: {mount: {path: [/]}, bucket: {name: some-bucket, region: eu-west
 """
 
 
-def test_check_is_clean_without_s3_or_network(tmp_path):
-    """`serve --check` reads configuration and rules, and asks nobody."""
+def test_check_needs_no_s3(tmp_path):
+    """`serve --check` reads configuration and rules without S3."""
     (tmp_path / "site.rules").write_text('target site { rewrite `^/a$` -> "/b" }\n')
     result = _serve(tmp_path, GOOD, "--check")
     assert (result.returncode, result.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("options", [[], ["--check"]])
-def test_a_bad_rule_file_is_shown_where_it_is_wrong(tmp_path, options):
-    """A service with bad rules does not start: status 1, with place, excerpt and cure."""
+def test_a_bad_rule_file_is_reported_with_its_place(tmp_path, options):
+    """A service with bad rules ends with status 1, the place and a suggestion."""
     (tmp_path / "site.rules").write_text('target site {\n    rewrit `^/a$` -> "/b"\n}\n')
     result = _serve(tmp_path, GOOD, *options)
     assert result.returncode == 1
@@ -127,29 +127,29 @@ def test_a_bad_rule_file_is_shown_where_it_is_wrong(tmp_path, options):
     assert "did you mean `rewrite`" in result.stderr
 
 
-def test_rules_for_a_target_that_does_not_exist_are_an_error(tmp_path):
-    """A block of an unknown target names the one that was meant."""
+def test_rules_for_an_unknown_target_are_an_error(tmp_path):
+    """A block for an unknown target is an error with a suggestion."""
     (tmp_path / "site.rules").write_text("target sight {}\n")
     result = _serve(tmp_path, GOOD, "--check")
     assert result.returncode == 1
     assert "did you mean `site`" in result.stderr
 
 
-def test_a_bad_configuration_is_shown_where_it_is_wrong(tmp_path):
-    """An unknown option is an error with its place."""
+def test_an_unknown_option_is_an_error(tmp_path):
+    """An unknown option is an error with a suggestion."""
     result = _serve(tmp_path, GOOD.replace("mount:", "mounts:"), "--check")
     assert result.returncode == 1
     assert "did you mean `mount`" in result.stderr
 
 
-def test_a_configuration_that_is_not_there_is_no_finding(tmp_path):
-    """A file that cannot be read is status 2."""
+def test_a_missing_configuration_is_a_failure(tmp_path):
+    """A missing configuration ends the command with status 2."""
     command = [sys.executable, "-m", "tornado_proxy", "serve", "--config", str(tmp_path / "none.yaml")]
     assert subprocess.run(command, capture_output=True, check=False).returncode == 2
 
 
-def test_a_port_that_is_taken_is_reported_plainly(tmp_path):
-    """A listen address in use is status 2 and one line."""
+def test_a_taken_port_is_reported_without_a_traceback(tmp_path):
+    """A port in use ends the command with status 2 and a message that names it."""
     (tmp_path / "site.rules").write_text("target site {}\n")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

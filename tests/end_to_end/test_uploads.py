@@ -1,4 +1,4 @@
-"""Uploads as people make them, and the webhooks that hear of them."""
+"""Uploads by curl, and their webhooks."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ targets:
 
 @pytest.fixture
 def receiver():
-    """A receiver of webhooks that fails once, and what it got."""
-    got = []
+    """Runs a receiver of webhooks that fails once; returns its URL and the list of its calls."""
+    calls = []
 
     class Receiver(BaseHTTPRequestHandler):
         def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            got.append((self.headers["Authorization"], body))
-            self.send_response(503 if len(got) == 1 else 200)
+            calls.append((self.headers["Authorization"], body))
+            self.send_response(503 if len(calls) == 1 else 200)
             self.send_header("Content-Length", "0")
             self.end_headers()
 
@@ -47,22 +47,22 @@ def receiver():
     server = ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/", got
+    yield f"http://127.0.0.1:{server.server_port}/", calls
     server.shutdown()
     server.server_close()
     thread.join()
 
 
-def test_curl_uploads_a_file_and_a_webhook_hears_of_it(bucket, s3_endpoint, receiver, tmp_path):
-    """`curl -T` stores the file with its metadata; the webhook is called again after its failure, and before the end."""
-    hook, got = receiver
+def test_curl_uploads_a_file_and_a_webhook_is_called(bucket, s3_endpoint, receiver, tmp_path):
+    """`curl -T` stores the file with its metadata; a failed webhook is called again before the service ends."""
+    hook, calls = receiver
     file = tmp_path / "a.bin"
     file.write_bytes(b"x" * 100_000)
-    with start_proxy(tmp_path, CONFIGURATION.format(bucket=bucket.name, endpoint=s3_endpoint, hook=hook)) as running:
-        url = f"{running.url.rstrip(chr(47))}/dir/a.bin"
+    with start_proxy(tmp_path, CONFIGURATION.format(bucket=bucket.name, endpoint=s3_endpoint, hook=hook)) as proxy:
+        url = f"{proxy.url.rstrip(chr(47))}/dir/a.bin"
         subprocess.run(["curl", "--silent", "--fail", "-T", str(file), url], check=True, capture_output=True)
     stored = bucket.client.head_object(Bucket=bucket.name, Key="dir/a.bin")
     assert (stored["ContentLength"], stored["StorageClass"]) == (100_000, "STANDARD_IA")
     assert stored["Metadata"] == {"name": "a.bin", "size": "100000"}
-    assert [body["inputMetadata"]["contentSize"] for _, body in got] == [100_000] * 2
-    assert got[0] == got[1]
+    assert [body["inputMetadata"]["contentSize"] for _, body in calls] == [100_000] * 2
+    assert calls[0] == calls[1]

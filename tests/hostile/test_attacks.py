@@ -26,44 +26,44 @@ TESTS = Path(__file__).parents[1]
 
 ATTACKS = {
     "forged headers that name a user": [
-        "end_to_end/test_sign_in.py::test_headers_from_elsewhere_are_forged",
-        "auth/test_authenticator.py::test_headers_that_name_nobody_sign_nobody_in",
+        "end_to_end/test_sign_in.py::test_headers_of_other_clients_are_ignored",
+        "auth/test_authenticator.py::test_missing_or_ambiguous_headers_are_refused",
     ],
     "forged headers that name a client, a host or a scheme": [
-        "semantics/test_forwarded.py::test_a_stranger_is_not_believed",
+        "semantics/test_forwarded.py::test_an_untrusted_peer_is_the_client",
         "semantics/test_forwarded.py::test_no_client_chooses_its_address",
     ],
     "a forged certificate, and the certificate of a proxy": [
         "gateway/test_tls.py::test_a_certificate_of_an_unknown_authority_is_refused",
-        "gateway/test_tls.py::test_the_certificate_of_a_trusted_proxy_signs_nobody_in",
+        "gateway/test_tls.py::test_the_certificate_of_a_trusted_proxy_does_not_sign_in",
     ],
     "an open redirect": [
         "end_to_end/test_sign_in.py::test_a_login_leads_back_to_this_site_only",
-        "end_to_end/test_sign_in.py::test_a_path_that_looks_like_a_site_leads_back_to_this_one",
+        "end_to_end/test_sign_in.py::test_a_path_that_looks_like_another_site_leads_back_to_this_one",
         "auth/test_authenticator.py::test_only_addresses_of_this_site_lead_back",
     ],
     "a PUT or DELETE that a page of another origin makes": [
         "end_to_end/test_sign_in.py::test_a_page_of_another_origin_writes_nothing",
         "end_to_end/test_sign_in.py::test_nobody_is_logged_out_by_another_site",
-        "auth/test_authenticator.py::test_a_page_of_another_origin_changes_nothing",
+        "auth/test_authenticator.py::test_a_page_of_another_origin_cannot_write_with_a_certificate",
         "integration/browser/test_listing.py::test_a_page_of_another_site_can_neither_upload_nor_delete",
     ],
     "a cookie of another host, provider or kind": [
         "end_to_end/test_sign_in.py::test_a_session_counts_for_its_host_and_its_provider_only",
         "end_to_end/test_sign_in.py::test_a_login_cookie_is_not_a_session",
-        "end_to_end/test_sign_in.py::test_a_cookie_that_was_changed_opens_nothing",
+        "end_to_end/test_sign_in.py::test_a_changed_cookie_opens_nothing",
     ],
     "a callback that another browser began, or that is sent again": [
-        "end_to_end/test_sign_in.py::test_a_state_counts_once_and_in_the_browser_that_began",
-        "end_to_end/test_sign_in.py::test_a_code_of_another_s_login_is_refused",
+        "end_to_end/test_sign_in.py::test_a_state_counts_once_and_in_its_own_browser",
+        "end_to_end/test_sign_in.py::test_a_code_of_another_login_is_refused",
     ],
     "a token of another algorithm, key, issuer or audience": [
-        "end_to_end/test_sign_in.py::test_a_token_that_is_not_the_issuer_s_for_us_opens_nothing",
+        "end_to_end/test_sign_in.py::test_a_forged_token_opens_nothing",
     ],
     "a host that was made up": [
-        "end_to_end/test_sign_in.py::test_a_host_that_was_made_up_leads_nobody_away",
-        "routing/test_mounts.py::test_a_host_that_is_none_finds_no_pattern",
-        "service/test_admin.py::test_a_name_that_is_not_ours_is_refused",
+        "end_to_end/test_sign_in.py::test_a_forged_host_changes_no_redirect",
+        "routing/test_mounts.py::test_an_invalid_host_matches_no_pattern",
+        "service/test_admin.py::test_an_unknown_host_is_refused",
     ],
     "a path that leads past the access rules, or out of a user's directory": [
         "hostile/test_attacks.py::test_no_path_leads_past_the_access_rules",
@@ -71,18 +71,18 @@ ATTACKS = {
         "hostile/test_attacks.py::test_no_name_of_an_upload_leads_to_the_files_of_another_user",
     ],
     "a form for S3 that stores under another key": [
-        "routing/test_plan.py::test_a_form_for_s3_stores_under_no_name_that_its_sender_chooses",
+        "routing/test_plan.py::test_a_direct_upload_to_a_key_with_a_variable_is_refused",
         "integration/radosgw/test_radosgw.py::test_a_form_stores_what_it_was_signed_for_and_nothing_else",
     ],
     "steps of an upload in parts without the right to it, of another file or user, or with numbers that S3 does not take": [
         "gateway/test_storing.py::test_each_step_needs_access",
         "gateway/test_storing.py::test_a_limit_is_checked_at_the_end_too",
-        "routing/test_uploads.py::test_a_step_without_what_it_needs_is_refused",
+        "routing/test_uploads.py::test_a_step_with_an_invalid_query_is_refused",
         "storage/test_store_contract.py::test_an_upload_belongs_to_its_key",
         "hostile/test_attacks.py::test_no_upload_in_parts_of_another_user_is_touched",
     ],
     "the time that a wrong name or password takes": [
-        "auth/test_basic.py::test_a_check_for_nobody_takes_as_long_and_is_forgotten",
+        "auth/test_basic.py::test_a_check_of_an_unlisted_name_takes_as_long",
     ],
 }
 
