@@ -1,4 +1,4 @@
-"""Work in the background of requests, and objects that the garbage collector need not look at."""
+"""Compilation in the background of requests, and objects that are frozen for the garbage collector."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ import pytest
 from tornado_proxy.service.generations import CLIENT_WEIGHT, GcFreezer, in_background
 
 
-async def test_turns_are_short_while_it_works():
-    """The switch interval is short, and the garbage collector is off."""
+async def test_background_work_has_short_turns():
+    """During the work, the switch interval of threads is short and the garbage collector is off."""
     usual = sys.getswitchinterval()
     assert await in_background(lambda: (sys.getswitchinterval() < usual, gc.isenabled())) == (True, False)
     assert (sys.getswitchinterval(), gc.isenabled()) == (usual, True)
 
 
-async def test_turns_are_as_usual_after_a_failure():
-    """A failure restores both settings, too."""
+async def test_a_failure_restores_the_settings():
+    """After an exception, the switch interval and the garbage collector are as before."""
     usual = sys.getswitchinterval()
     with pytest.raises(ValueError, match="broken"):
         await in_background(int, "broken")
     assert (sys.getswitchinterval(), gc.isenabled()) == (usual, True)
 
 
-async def test_one_task_works_at_a_time():
-    """Each restores the settings that it found, so two at once would leave those of the first in force."""
-    both = threading.Barrier(2)
+async def test_background_work_runs_one_at_a_time():
+    """Two tasks never run at once, since each restores the settings that it found."""
+    barrier = threading.Barrier(2)
 
     def meet() -> bool:
         try:
-            both.wait(0.2)
+            barrier.wait(0.2)
         except threading.BrokenBarrierError:
             return False
         return True
@@ -44,45 +44,45 @@ async def test_one_task_works_at_a_time():
 
 @pytest.fixture(autouse=True)
 def _thawed():
-    """Thaws all objects after a test."""
+    """Unfreeze all objects after a test."""
     yield
     gc.unfreeze()
 
 
 class _Cycle:
-    """An object that only the collector can free."""
+    """An object that only the garbage collector can free."""
 
     def __init__(self) -> None:
         self.own = self
 
 
-def _lost() -> weakref.ref[_Cycle]:
+def _unreachable_cycle() -> weakref.ref[_Cycle]:
     return weakref.ref(_Cycle())
 
 
-def test_what_stays_is_set_aside():
-    """The collector does not look at it again."""
+def test_lasting_objects_are_frozen():
+    """The garbage collector does not visit frozen objects again."""
     GcFreezer().freeze()
     assert gc.get_freeze_count() > 0
 
 
-def test_what_cycles_keep_alive_is_freed_in_time():
-    """After some reloads, frozen objects are collected."""
+def test_frozen_cycles_are_freed_after_some_reloads():
+    """A frozen cycle is freed after `thaw_after` reloads, and not before."""
     freezer = GcFreezer(thaw_after=3)
     freezer.freeze()
-    lost = _lost()
+    cycle = _unreachable_cycle()
     freezer.freeze()
     gc.collect()
-    assert lost() is not None
+    assert cycle() is not None
     for _ in range(3):
         freezer.freeze()
-    assert lost() is None
+    assert cycle() is None
 
 
-def test_clients_are_freed_sooner():
-    """A client of a bucket counts as several reloads."""
+def test_new_clients_count_as_several_reloads():
+    """A new client of S3 makes the freezer thaw sooner."""
     freezer = GcFreezer(thaw_after=CLIENT_WEIGHT)
     freezer.freeze()
-    lost = _lost()
+    cycle = _unreachable_cycle()
     freezer.freeze(new_clients=1)
-    assert lost() is None
+    assert cycle() is None

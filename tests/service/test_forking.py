@@ -1,4 +1,4 @@
-"""Workers are forked from a process that does nothing else, and their ends are reported."""
+"""Workers are forked by a fork server, and their exit statuses are reported."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ def work(sockets):
         case b"shared":
             channel.send(str(id(ready)).encode())
         case b"sockets":
-            open_ones = [each for each in os.listdir("/proc/self/fd") if int(each) > 2]
-            channel.send(str(len(open_ones)).encode())
+            descriptors = [name for name in os.listdir("/proc/self/fd") if int(name) > 2]
+            channel.send(str(len(descriptors)).encode())
         case b"manager":
-            channel.send(os.environ.get("NOTIFY_SOCKET", "none").encode())
+            channel.send(os.environ.get("NOTIFY_SOCKET", "unset").encode())
 
-async def ask(server, *words):
-    ours, theirs = socket.socketpair()
-    with theirs:
-        process = await server.fork([theirs])
+async def start_worker(server, *words):
+    parent_end, worker_end = socket.socketpair()
+    with worker_end:
+        process = await server.fork([worker_end])
     for word in words:
-        ours.send(word)
-    return process, ours
+        parent_end.send(word)
+    return process, parent_end
 
 async def main(server):
 {story}
@@ -47,52 +47,52 @@ def _run(story: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
 
 
-def test_a_worker_is_a_copy_that_reports_how_it_ended():
-    """Objects of the parent are there at the same place; the end is a status, negative for a signal."""
+def test_a_worker_is_a_copy_with_an_exit_status():
+    """A worker shares the objects of its parent, and its status is negative after a signal."""
     result = _run("""
-process, channel = await ask(server, b"shared")
+process, channel = await start_worker(server, b"shared")
 assert channel.recv(100) == str(id(ready)).encode()
 assert await process.wait() == 0
-process, channel = await ask(server, b"manager")
-assert channel.recv(100) == b"none"
+process, channel = await start_worker(server, b"manager")
+assert channel.recv(100) == b"unset"
 assert await process.wait() == 0
-process, channel = await ask(server)
+process, channel = await start_worker(server)
 process.kill()
 assert await process.wait() == -signal.SIGKILL
 """)
     assert (result.returncode, result.stderr) == (0, "")
 
 
-def test_a_worker_that_ends_badly_has_a_status_and_a_traceback():
-    """Neither an exit nor a defect returns into the parent's code."""
+def test_a_defect_ends_a_worker_with_a_traceback():
+    """After an unexpected exception, a worker ends with status 1 instead of running the parent's code."""
     result = _run("""
-process, _ = await ask(server, b"defect")
+process, _ = await start_worker(server, b"defect")
 print(await process.wait())
 """)
     assert (result.returncode, result.stdout) == (0, "1\n")
     assert "ValueError: a defect" in result.stderr
 
 
-def test_a_worker_has_the_sockets_it_was_given_and_no_other():
-    """Neither the fork server's channel nor another worker's is open in it."""
+def test_a_worker_has_only_its_own_sockets():
+    """Neither the channel of the fork server nor that of another worker is open."""
     result = _run("""
-first, _ = await ask(server)
-process, channel = await ask(server, b"sockets")
+first, _ = await start_worker(server)
+process, channel = await start_worker(server, b"sockets")
 print(channel.recv(100))
 first.kill()
 """)
-    # Its socket, and the folder that it lists.
+    # The descriptors are its socket and the directory that it lists.
     assert (result.returncode, result.stdout) == (0, "b'2'\n"), result.stderr
 
 
-def test_signals_of_the_terminal_leave_the_fork_server_alone():
-    """Ctrl-C and a hang-up reach every process of a terminal; the supervisor decides what they mean."""
+def test_the_fork_server_ignores_signals_of_the_terminal():
+    """SIGINT and SIGHUP reach every process of a terminal, and the supervisor handles them."""
     result = _run("""
-first, _ = await ask(server, b"shared")  # it has begun its work
+first, _ = await start_worker(server, b"shared")  # the worker has started
 await first.wait()
 os.kill(server.pid, signal.SIGINT)
 os.kill(server.pid, signal.SIGHUP)
-process, channel = await ask(server, b"shared")
+process, channel = await start_worker(server, b"shared")
 assert channel.recv(100) == str(id(ready)).encode()
 assert await process.wait() == 0
 assert not server.is_lost
@@ -101,11 +101,11 @@ assert not server.is_lost
 
 
 def test_the_end_of_the_fork_server_ends_the_process():
-    """A supervisor that could replace no worker any more is told to stop, and says why."""
+    """A supervisor without a fork server cannot replace workers, so it gets SIGTERM and logs the reason."""
     result = _run("""
 stopped = asyncio.Event()
 asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.set)
-process, _ = await ask(server)
+process, _ = await start_worker(server)
 os.kill(server.pid, signal.SIGKILL)
 await asyncio.wait_for(stopped.wait(), 10)
 assert server.is_lost

@@ -1,4 +1,4 @@
-"""A store whose calls are measured."""
+"""A store that reports its calls as events."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ async def _use(store: MeasuredStore) -> bytes:
     return content
 
 
-def test_calls_are_passed_on_and_reported():
-    """Each call to the bucket is an event with target and outcome; signing a URL is no call."""
+def test_calls_are_reported():
+    """Each call to the bucket is an event with target and outcome; signing a URL is not a call."""
     events = []
     assert asyncio.run(_use(MeasuredStore(MemoryStore(), "site", events.append))) == b"content"
     calls = [event for event in events if isinstance(event, S3Called)]
@@ -44,7 +44,7 @@ def test_calls_are_passed_on_and_reported():
 
 
 def test_a_failure_is_reported_and_raised():
-    """The outcome is the error's name, and the error is the store's own."""
+    """The outcome is the name of the error, which is raised unchanged."""
     events = []
     store = MeasuredStore(MemoryStore(), "site", events.append)
     with pytest.raises(ObjectMissing):
@@ -52,20 +52,22 @@ def test_a_failure_is_reported_and_raised():
     assert events[0].outcome == "ObjectMissing"
 
 
-class _Stuck(MemoryStore):
+class _StuckStore(MemoryStore):
+    """A store whose `head` never returns."""
+
     async def head(self, key, conditions):
         await asyncio.Event().wait()
 
 
-async def _cancelled(events) -> None:
-    store = MeasuredStore(_Stuck(), "site", events.append)
+async def _cancel_head(events) -> None:
+    store = MeasuredStore(_StuckStore(), "site", events.append)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.01):
             await store.head("a", Conditions())
 
 
-def test_a_call_that_is_cancelled_is_reported_as_such():
-    """A client that leaves in the middle is neither a success nor an error of the bucket."""
+def test_a_cancelled_call_is_reported():
+    """A cancelled call is neither a success nor an error of the bucket."""
     events = []
-    asyncio.run(_cancelled(events))
+    asyncio.run(_cancel_head(events))
     assert events[0].outcome == "cancelled"

@@ -1,4 +1,4 @@
-"""The prober: it probes in intervals, and reports changes."""
+"""The prober probes buckets in intervals and reports changes."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ SOON = 0.001  # seconds
 
 
 @dataclass
-class _Buckets:
-    """Probes that give results in turn, and then wait for ever."""
+class _ScriptedProbes:
+    """Probes with the given results in turn, after which a probe never ends."""
 
     results: list[ProbeResult | Exception]
     done: asyncio.Event = field(default_factory=asyncio.Event)
@@ -43,63 +43,63 @@ async def _running(prober: Prober):
 
 
 async def _run(*results: ProbeResult | Exception):
-    events, buckets = [], _Buckets(list(results))
-    prober = Prober(buckets, SOON, events.append)
+    events, probes = [], _ScriptedProbes(list(results))
+    prober = Prober(probes, SOON, events.append)
     async with _running(prober):
-        await buckets.done.wait()
+        await probes.done.wait()
     return prober, events
 
 
 async def test_the_last_result_is_kept():
-    """Status and metrics show it."""
+    """The result of the last probe is kept for status and metrics."""
     prober, _ = await _run(UP, DOWN)
     assert [*prober.results.values()] == [DOWN]
 
 
 @pytest.mark.parametrize(
-    ("results", "news"),
+    ("results", "expected"),
     [((UP, UP), [False, False]), ((DOWN, DOWN), [True, False]), ((UP, DOWN, UP), [False, True, True])],
 )
-async def test_only_a_change_is_news(results, news):
-    """A bucket that stays down is logged once, one that works from the start never."""
+async def test_only_a_change_is_news(results, expected):
+    """A bucket that stays down is news once, and one that always works never is."""
     _, events = await _run(*results)
-    assert [event.is_news for event in events] == news
+    assert [event.is_news for event in events] == expected
 
 
-async def test_a_defect_does_not_end_it(caplog):
-    """The next probe is made, and the result before is kept until then."""
+async def test_a_defect_does_not_end_the_prober(caplog):
+    """After an unexpected exception, the previous result is kept and the next probe is made."""
     prober, _ = await _run(UP, ValueError("a defect"))
     assert [*prober.results.values()] == [UP]
     assert "probing the buckets failed" in caplog.text
 
 
 async def test_without_an_interval_nothing_is_probed():
-    """An interval of 0 turns probes off, and readiness does not wait for them."""
-    prober = Prober(_Buckets([UP]), 0, print)
+    """An interval of 0 disables probes, and readiness does not need them."""
+    prober = Prober(_ScriptedProbes([UP]), 0, print)
     await prober.run()
     assert prober.results == {}
     assert prober.finds_bucket
 
 
-async def test_a_bucket_is_found_once_a_probe_succeeded():
-    """Before the first probe nothing is known."""
-    assert not Prober(_Buckets([]), 60, print).finds_bucket
+async def test_a_bucket_is_found_by_a_successful_probe():
+    """No bucket is found before the first probe or after a failed one."""
+    assert not Prober(_ScriptedProbes([]), 60, print).finds_bucket
     assert (await _run(UP))[0].finds_bucket
     assert not (await _run(UP, DOWN))[0].finds_bucket
 
 
-async def test_other_buckets_are_probed_at_once():
-    """After a reload the next probe does not wait for the interval."""
+async def test_new_buckets_are_probed_at_once():
+    """After a reload, the next probe does not wait for the interval."""
     events = asyncio.Queue()
-    prober = Prober(_Buckets([UP, DOWN]), 60, events.put_nowait)
+    prober = Prober(_ScriptedProbes([UP, DOWN]), 60, events.put_nowait)
     async with _running(prober):
         assert (await events.get()).result == UP
         prober.poke()
         assert (await events.get()).result == DOWN
 
 
-async def test_a_probe_of_buckets_that_were_replaced_is_dropped():
-    """A reload in the meantime makes its result void, and the next probe follows at once."""
+async def test_a_probe_during_a_reload_is_dropped():
+    """The result of a probe that started before a reload is dropped, and another probe follows at once."""
     events, results = asyncio.Queue(), [DOWN, UP]
 
     async def probe():

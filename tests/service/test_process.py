@@ -1,4 +1,4 @@
-"""The process: what it tells those who watch it; its life as a whole stands in tests/end_to_end."""
+"""The process: readiness, the watchdog, and messages to the service manager; tests/end_to_end runs it as a whole."""
 
 from __future__ import annotations
 
@@ -21,41 +21,41 @@ from tornado_proxy.telemetry.metrics import ProcessReport
 
 
 @dataclass
-class _Workers:
-    """Serving whose workers come and go."""
+class _FakeServing:
+    """Serving with settable states of its workers."""
 
     serves: bool = True
     responds: bool = True
-    may_end: asyncio.Event = field(default_factory=asyncio.Event)
+    can_end: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
-        self.may_end.set()
+        self.can_end.set()
 
     async def start(self, _sockets) -> None:
-        """Serve."""
+        """Do nothing."""
 
     def is_serving(self) -> bool:
         """Whether there is a worker."""
         return self.serves
 
     def is_responsive(self) -> bool:
-        """Whether none is stuck."""
+        """Whether all workers respond."""
         return self.responds
 
     async def activate(self, _number, _loaded) -> None:
-        """Serves another generation."""
+        """Do nothing."""
 
     async def probe(self) -> list[object]:
-        """Probe no bucket."""
+        """The results of no probes."""
         return []
 
     async def report(self) -> ProcessReport:
-        """Nothing was done."""
+        """An empty report."""
         return ProcessReport()
 
     async def wind_down(self, _grace) -> None:
-        """Ends when the last request may."""
-        await self.may_end.wait()
+        """Wait until the last request can end."""
+        await self.can_end.wait()
 
 
 @pytest.fixture
@@ -66,26 +66,26 @@ def files(tmp_path):
 
 @dataclass
 class _Manager:
-    """A service manager's end of NOTIFY_SOCKET."""
+    """The socket of a service manager that receives messages."""
 
     socket: socket.socket
 
     @property
     def notifier(self) -> Notifier:
-        """What sends to it."""
+        """A notifier that sends to this socket."""
         return Notifier(self.socket.getsockname())
 
-    async def hears(self, beginning: str = "") -> list[str]:
-        """Waits for a message with this beginning; returns its lines."""
+    async def receive(self, prefix: str = "") -> list[str]:
+        """Wait for a message with a prefix; returns its lines."""
         while True:
             message = (await asyncio.get_running_loop().sock_recv(self.socket, 4096)).decode()
-            if message.startswith(beginning):
+            if message.startswith(prefix):
                 return message.split("\n")
 
 
 @pytest.fixture
 def manager(tmp_path):
-    """The service manager."""
+    """A service manager."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
         listening.bind(str(tmp_path / "notify"))
         listening.setblocking(False)
@@ -93,40 +93,40 @@ def manager(tmp_path):
 
 
 @asynccontextmanager
-async def _running(files: Files, serving: _Workers, notifier: Notifier | None = None):
-    """Runs a process; gives the URL of its admin listener."""
-    begun: asyncio.Queue[str] = asyncio.Queue()
+async def _running(files: Files, serving: _FakeServing, notifier: Notifier | None = None):
+    """Runs a process; yields the URL of its admin listener."""
+    started: asyncio.Queue[str] = asyncio.Queue()
     sockets, admin = (open_sockets(Listener("127.0.0.1", 0)) for _ in range(2))
     launch = Launch(
-        files.load(), sockets, admin, files.read, lambda _url, admin: begun.put_nowait(admin), notifier or Notifier()
+        files.load(), sockets, admin, files.read, lambda _url, admin: started.put_nowait(admin), notifier or Notifier()
     )
     running = asyncio.get_running_loop().create_task(Process(launch, serving).run())
     try:
-        yield await begun.get()
+        yield await started.get()
     finally:
-        serving.may_end.set()
+        serving.can_end.set()
         signal.raise_signal(signal.SIGTERM)
         await running
         sockets.close()
 
 
 async def test_a_process_without_a_worker_is_not_ready(files):
-    """A load balancer sends its requests elsewhere until a worker is back."""
-    serving, client, found = _Workers(), AsyncHTTPClient(force_instance=True), []
+    """`/-/ready` is a 503 while no worker serves."""
+    serving, client, codes = _FakeServing(), AsyncHTTPClient(force_instance=True), []
     async with _running(files, serving) as admin:
         for serves in (True, False):
             serving.serves = serves
             answer = await client.fetch(f"{admin}/-/ready", raise_error=False)
-            found.append(answer.code)
+            codes.append(answer.code)
     client.close()
-    assert found == [200, 503]
+    assert codes == [200, 503]
 
 
-async def test_a_process_that_finishes_its_requests_is_not_ready(files):
-    """A load balancer sends no more requests, and the admin listener answers until the end."""
-    serving, client = _Workers(), AsyncHTTPClient(force_instance=True)
+async def test_a_stopping_process_is_not_ready(files):
+    """`/-/ready` is a 503 during the shutdown, and the admin listener answers until its end."""
+    serving, client = _FakeServing(), AsyncHTTPClient(force_instance=True)
     async with _running(files, serving) as admin:
-        serving.may_end.clear()
+        serving.can_end.clear()
         signal.raise_signal(signal.SIGTERM)
         async with asyncio.timeout(10):
             while (await client.fetch(f"{admin}/-/ready", raise_error=False)).code == 200:
@@ -135,15 +135,15 @@ async def test_a_process_that_finishes_its_requests_is_not_ready(files):
     client.close()
 
 
-async def test_the_watchdog_is_fed_while_all_workers_respond(files, manager, monkeypatch):
-    """Several times in its period; the service manager restarts a service that it hears nothing of."""
+async def test_watchdog_messages_need_responsive_workers(files, manager, monkeypatch):
+    """WATCHDOG=1 is sent regularly while all workers respond, and not otherwise."""
     monkeypatch.setattr(process, "FEEDS_A_PERIOD", 2000)
     monkeypatch.setenv("WATCHDOG_USEC", "60000000")
     monkeypatch.setenv("WATCHDOG_PID", str(os.getpid()))
-    serving = _Workers()
+    serving = _FakeServing()
     async with _running(files, serving, manager.notifier), asyncio.timeout(10):
-        await manager.hears("WATCHDOG=1")
-        assert await manager.hears() == ["WATCHDOG=1"]
+        await manager.receive("WATCHDOG=1")
+        assert await manager.receive() == ["WATCHDOG=1"]
         serving.responds = False
         with suppress(BlockingIOError):
             while manager.socket.recv(4096):
@@ -153,29 +153,29 @@ async def test_the_watchdog_is_fed_while_all_workers_respond(files, manager, mon
             manager.socket.recv(4096)
 
 
-async def test_the_manager_hears_of_the_end_of_a_reload(files, manager):
-    """`systemctl reload` waits from the message that it begins to the message that the service is ready."""
-    async with _running(files, _Workers(), manager.notifier), asyncio.timeout(10):
-        await manager.hears("READY=1")
+async def test_the_end_of_a_reload_is_reported(files, manager):
+    """READY=1 follows RELOADING=1, for which `systemctl reload` waits."""
+    async with _running(files, _FakeServing(), manager.notifier), asyncio.timeout(10):
+        await manager.receive("READY=1")
         signal.raise_signal(signal.SIGHUP)
-        await manager.hears("RELOADING=1")
-        assert await manager.hears() == ["READY=1", "STATUS=generation 1, 0 rewrites"]
+        await manager.receive("RELOADING=1")
+        assert await manager.receive() == ["READY=1", "STATUS=generation 1, 0 rewrites"]
 
 
-async def test_the_manager_shows_a_refused_edit(files, manager):
-    """`systemctl status` has a line with the reason."""
-    async with _running(files, _Workers(), manager.notifier), asyncio.timeout(10):
-        await manager.hears("READY=1")
+async def test_a_refused_edit_is_a_status(files, manager):
+    """The line for `systemctl status` has the place of the mistake."""
+    async with _running(files, _FakeServing(), manager.notifier), asyncio.timeout(10):
+        await manager.receive("READY=1")
         files.write("oops")
-        (status,) = await manager.hears("STATUS=generation 1, 0 rewrites; an edit was refused")
+        (status,) = await manager.receive("STATUS=generation 1, 0 rewrites; an edit was refused")
         assert "site.rules:2:1: " in status
 
 
-async def test_the_manager_waits_longer_than_the_last_request_may_take(files, manager):
-    """It would kill the process with its last requests; the grace period is that of the last edit."""
-    async with _running(files, _Workers(), manager.notifier), asyncio.timeout(10):
-        await manager.hears("READY=1")
+async def test_stopping_extends_the_timeout(files, manager):
+    """EXTEND_TIMEOUT_USEC is longer than the grace period of the last edit."""
+    async with _running(files, _FakeServing(), manager.notifier), asyncio.timeout(10):
+        await manager.receive("READY=1")
         files.configure(files.configuration.read_text().replace("server: {port: 0}", "server: {gracePeriod: 7s}", 1))
-        await manager.hears("STATUS=generation 2")
+        await manager.receive("STATUS=generation 2")
     async with asyncio.timeout(10):
-        assert (await manager.hears("STOPPING=1"))[1] == "EXTEND_TIMEOUT_USEC=17000000"
+        assert (await manager.receive("STOPPING=1"))[1] == "EXTEND_TIMEOUT_USEC=17000000"

@@ -1,4 +1,4 @@
-"""Reloads: no edit ever breaks the generation in force."""
+"""Reloads: no edit breaks the generation in force."""
 
 from __future__ import annotations
 
@@ -31,51 +31,51 @@ BAD = 'rewrite `^/(` -> "/b"'
 
 
 @dataclass
-class Recorded:
-    """Serving that records what is put in force, or cannot build it."""
+class RecordingServing:
+    """Serving that records activated generations, or raises `Unbuildable`."""
 
     activated: list[tuple[int, CompiledSnapshot]] = field(default_factory=list)
     mistake: Diagnostic | None = None
 
     def workers(self) -> list[dict[str, object]]:
-        """No process."""
+        """No workers."""
         return []
 
     async def activate(self, number: int, loaded: CompiledSnapshot) -> None:
-        """Record it."""
+        """Record a generation, or raise `Unbuildable` with the mistake."""
         if self.mistake:
             raise Unbuildable((self.mistake,))
         self.activated.append((number, loaded))
 
 
 @dataclass
-class Story:
-    """Files, a reloader for them, and its outcomes and events."""
+class ReloadScene:
+    """Files, a reloader for them, and the outcomes and events of its reloads."""
 
     files: Files
-    serving: Recorded = field(default_factory=Recorded)
+    serving: RecordingServing = field(default_factory=RecordingServing)
     events: list[Event] = field(default_factory=list)
     outcomes: list[ReloadOutcome] = field(default_factory=list)
-    breaks: str = ""
-    unsettled: bool = False
+    defect: str = ""
+    is_unsettled: bool = False
 
     def __post_init__(self) -> None:
         first = self.files.read()
         self.reloader = Reloader(compile_snapshot(first), self.serving, self.read, self.events.append)
 
     def read(self) -> Snapshot:
-        """Reads the files, or fails if told to."""
-        if self.breaks:
-            raise RuntimeError(self.breaks)
-        return replace(self.files.read(), settled=not self.unsettled)
+        """Read the files, or raise the defect."""
+        if self.defect:
+            raise RuntimeError(self.defect)
+        return replace(self.files.read(), settled=not self.is_unsettled)
 
     def reload(self) -> ReloadOutcome:
-        """Reload as after a poke."""
+        """Reload and record the outcome."""
         self.outcomes.append(asyncio.run(self.reloader.reload()).outcome)
         return self.outcomes[-1]
 
     def edit(self, *texts: str) -> list[ReloadOutcome]:
-        """Save one text after the other, and reload after each."""
+        """Write each text and reload after it; returns all outcomes."""
         for text in texts:
             self.files.write(text)
             self.reload()
@@ -84,18 +84,18 @@ class Story:
 
 @pytest.fixture
 def scene(tmp_path):
-    """A service that runs on good rules."""
-    return Story(Files.create(tmp_path, site=GOOD))
+    """A reloader whose files are valid."""
+    return ReloadScene(Files.create(tmp_path, site=GOOD))
 
 
-def test_nothing_changed_is_nothing_done(scene):
-    """The same files put nothing in force and emit no event."""
+def test_unchanged_files_do_nothing(scene):
+    """Unchanged files activate no generation and emit no event."""
     assert scene.reload() is ReloadOutcome.UNCHANGED
     assert (scene.serving.activated, scene.events) == ([], [])
 
 
-def test_an_edit_is_activated_under_the_next_number(scene):
-    """A good edit is generation 2, with its rules."""
+def test_an_edit_is_the_next_generation(scene):
+    """A valid edit becomes generation 2 with its rules."""
     scene.edit(BETTER)
     ((number, loaded),) = scene.serving.activated
     assert number == scene.reloader.in_force.number == 2
@@ -103,8 +103,8 @@ def test_an_edit_is_activated_under_the_next_number(scene):
     assert scene.reloader.last.is_in_force
 
 
-def test_what_changed_is_reported(scene):
-    """The event says what is different."""
+def test_changes_are_reported(scene):
+    """The event names the added and the changed rewrites."""
     scene.edit(BETTER)
     (event,) = scene.events
     assert event.outcome is ReloadOutcome.LOADED
@@ -114,8 +114,8 @@ def test_what_changed_is_reported(scene):
     )
 
 
-def test_a_bad_edit_changes_nothing_and_is_reported_once(scene):
-    """The generation stays, and the same mistake is reported once."""
+def test_an_invalid_edit_is_reported_once(scene):
+    """An invalid edit activates nothing, and the second reload of it emits no event."""
     assert scene.edit(BAD, BAD) == [ReloadOutcome.REFUSED, ReloadOutcome.REFUSED]
     assert scene.serving.activated == []
     (event,) = scene.events
@@ -132,13 +132,13 @@ def test_a_bad_edit_changes_nothing_and_is_reported_once(scene):
         ((BAD, GOOD, BAD), [ReloadOutcome.REFUSED, ReloadOutcome.REVERTED, ReloadOutcome.REFUSED]),
     ],
 )
-def test_the_next_good_edit_loads(scene, edits, outcomes):
-    """After any bad edit, a good one is put in force, and a bad one is reported again."""
+def test_a_valid_edit_follows_an_invalid_one(scene, edits, outcomes):
+    """After any invalid edit, a valid one is activated, and another invalid one is refused."""
     assert scene.edit(*edits) == outcomes
 
 
-def test_an_edit_taken_back_forgets_the_refusal(scene):
-    """The files are those in force again, so there is no failure."""
+def test_a_reverted_edit_is_no_failure(scene):
+    """The reloader has no failure after the files are restored."""
     scene.edit(BAD, GOOD)
     assert scene.reloader.failure is None
 
@@ -146,45 +146,45 @@ def test_an_edit_taken_back_forgets_the_refusal(scene):
 FAILS = 'rewrite a `^/a$` -> "/b"\ntest "/a" -> "/c"'
 
 
-def test_a_failing_rule_test_is_a_warning_of_the_edit(scene):
-    """The edit is in force; its event and its report say which test fails."""
+def test_a_failing_rule_test_is_a_warning(scene):
+    """The edit is activated, and its event and report have the failing test."""
     assert scene.edit(FAILS) == [ReloadOutcome.LOADED]
     (event,) = scene.events
-    assert [each.code for each in event.diagnostics] == ["failing-test"]
+    assert [diagnostic.code for diagnostic in event.diagnostics] == ["failing-test"]
     assert scene.reloader.last.diagnostics == event.diagnostics
 
 
-def test_a_reload_that_the_watcher_came_before_repeats_what_is_wrong(scene):
-    """A reload that finds the files in force reports their warnings, what waits for a restart, and since when."""
+def test_a_reload_without_changes_repeats_warnings(scene):
+    """Its report has the warnings, the sections that need a restart and the time of the last activation."""
     scene.files.configure(CONFIGURATION.replace("server: {port: 0}", "server: {port: 81}", 1))
     scene.edit(FAILS)
     report = asyncio.run(scene.reloader.reload())
     assert report.outcome is ReloadOutcome.UNCHANGED
-    assert [each.code for each in report.diagnostics] == ["failing-test"]
+    assert [diagnostic.code for diagnostic in report.diagnostics] == ["failing-test"]
     assert (report.kept_back, report.since) == (("server",), scene.reloader.in_force.since)
 
 
-def test_a_refused_edit_repeats_no_warning_of_what_is_in_force(scene):
-    """Its report has only its own mistakes."""
+def test_a_refused_edit_reports_only_its_own_mistakes(scene):
+    """Warnings of the configuration in force are not repeated."""
     scene.files.configure(f"{CONFIGURATION}    actions: {{PUT: {{enabled: true}}}}\n")
     scene.reload()
-    assert [each.code for each in scene.reloader.last.diagnostics] == ["open-writes"]
+    assert [diagnostic.code for diagnostic in scene.reloader.last.diagnostics] == ["open-writes"]
     scene.edit(BAD)
-    assert [each.code for each in scene.reloader.failure.diagnostics] == ["bad-source"]
+    assert [diagnostic.code for diagnostic in scene.reloader.failure.diagnostics] == ["bad-source"]
     assert scene.events[-1].diagnostics == scene.reloader.failure.diagnostics
 
 
-def test_a_warning_that_has_become_a_mistake_is_shown(scene):
-    """A rule test that failed before is the reason of the refusal once `refuse` is configured."""
-    failing = CONFIGURATION.replace("rules: [rules]", "rules: [rules]\nreload: {tests: refuse}")
+def test_a_warning_can_become_an_error(scene):
+    """With `tests: refuse`, a rule test that failed before is the reason of the refusal."""
+    refusing = CONFIGURATION.replace("rules: [rules]", "rules: [rules]\nreload: {tests: refuse}")
     scene.edit(FAILS)
-    scene.files.configure(failing)
+    scene.files.configure(refusing)
     scene.edit(FAILS.replace("/b", "/d"))
-    assert [each.severity.value for each in scene.reloader.failure.diagnostics] == ["error"]
+    assert [diagnostic.severity.value for diagnostic in scene.reloader.failure.diagnostics] == ["error"]
 
 
-def test_the_files_of_a_relative_configuration_are_shown_with_their_whole_names(scene, monkeypatch):
-    """The reader of the status may be in another directory than the service."""
+def test_the_status_has_absolute_paths(scene, monkeypatch):
+    """The paths are absolute even if that of the configuration is relative."""
     monkeypatch.chdir(scene.files.folder)
     relative = Files(Path())
     reloader = Reloader(relative.load(), scene.serving, relative.read, scene.events.append)
@@ -192,26 +192,26 @@ def test_the_files_of_a_relative_configuration_are_shown_with_their_whole_names(
     assert view["files"] == [str(scene.files.configuration), str(scene.files.path())]
 
 
-def test_a_failing_rule_test_refuses_the_edit_where_that_is_configured(scene):
-    """The generation stays, until the test passes."""
+def test_a_failing_rule_test_can_refuse_the_edit(scene):
+    """With `tests: refuse`, the generation stays in force until the test passes."""
     scene.files.configure(f"{CONFIGURATION}reload: {{tests: refuse}}\n")
     assert scene.edit(GOOD, FAILS, FAILS.replace("/c", "/b")) == [
         ReloadOutcome.LOADED,
         ReloadOutcome.REFUSED,
         ReloadOutcome.LOADED,
     ]
-    assert [each.code for each in scene.events[1].diagnostics] == ["failing-test"]
+    assert [diagnostic.code for diagnostic in scene.events[1].diagnostics] == ["failing-test"]
 
 
-def test_deleted_files_are_refused_and_restored_ones_are_as_before(scene):
-    """All files gone is a mistake; all files back is nothing new."""
+def test_deleted_files_are_refused(scene):
+    """A configuration without any rule file is refused, and restored files are a reverted edit."""
     scene.files.path().unlink()
     assert scene.reload() is ReloadOutcome.REFUSED
     assert scene.edit(GOOD)[-1] is ReloadOutcome.REVERTED
 
 
-def test_a_file_deleted_beside_others_is_an_edit(scene):
-    """Its rewrites are gone; those of the other files stay."""
+def test_a_deleted_file_is_an_edit(scene):
+    """The rewrites of one deleted file are removed, and those of other files stay."""
     scene.files.write('rewrite other `^/o$` -> "/p"', "other")
     assert scene.reload() is ReloadOutcome.LOADED
     scene.files.path("other").unlink()
@@ -220,22 +220,22 @@ def test_a_file_deleted_beside_others_is_an_edit(scene):
     assert [rewrite.name for rewrite in loaded.rule_sets["site"].rewrites] == ["a"]
 
 
-def test_an_unreadable_place_is_refused(scene):
-    """A rule file that cannot be read keeps what is in force."""
+def test_an_unreadable_file_is_refused(scene):
+    """A rule file that cannot be read is a mistake, and the generation stays in force."""
     scene.files.path("other").symlink_to("nowhere")
     assert scene.reload() is ReloadOutcome.REFUSED
     assert "cannot be read" in scene.reloader.failure.diagnostics[0].message
 
 
-def test_places_of_a_refused_set_are_watched_too(scene):
-    """The mistake may be fixed in the place that the bad configuration names."""
+def test_paths_of_a_refused_edit_are_watched(scene):
+    """The paths in a refused configuration are watched, since the correction may be there."""
     scene.files.configure(CONFIGURATION.replace("rules: [rules]", "rules: [elsewhere]"))
     scene.reload()
     assert {path.name for path in scene.reloader.watched()} == {"proxy.yaml", "rules", "secret", "elsewhere"}
 
 
-def test_what_a_reload_cannot_change_is_reported_and_stays(scene):
-    """A new port waits for a restart; the rest of the edit is in force."""
+def test_a_new_port_needs_a_restart(scene):
+    """The report names the section that needs a restart, and the rest of the edit is in force."""
     scene.files.configure(CONFIGURATION.replace("server: {port: 0}", "server: {port: 81}", 1))
     scene.edit(BETTER)
     assert scene.reloader.last.kept_back == ("server",)
@@ -250,103 +250,103 @@ def test_what_a_reload_cannot_change_is_reported_and_stays(scene):
         ("tracing", "tracing: {endpoint: 'http://127.0.0.1:4318/v1/traces'}\n"),
     ],
 )
-def test_sections_that_need_a_restart_are_reported_and_stay(scene, name, text):
-    """The values of the start stay in force, and the report names the section."""
+def test_some_sections_need_a_restart(scene, name, text):
+    """The report names the section, and its old values stay in force."""
     scene.files.configure(CONFIGURATION + text)
     scene.edit(BETTER)
     assert scene.reloader.last.kept_back == (name,)
     assert getattr(scene.reloader.in_force.settings, name) == getattr(Settings(), name)
 
 
-def test_another_secret_is_activated(scene):
-    """A secret that was changed counts as an edit, though no rule and no setting differs."""
+def test_a_changed_secret_is_activated(scene):
+    """A changed secret is an edit, although no rule or option differs."""
     (scene.files.folder / "secret").write_text("changed")
     assert scene.reload() is ReloadOutcome.LOADED
 
 
-def test_what_cannot_be_built_is_refused_with_its_reason(scene):
-    """Files without a mistake from which boto3 makes no client change nothing."""
+def test_an_unbuildable_generation_is_refused(scene):
+    """Valid files from which no client of S3 can be made are refused with the reason."""
     scene.serving.mistake = Diagnostic("unusable-bucket", "target `site`: no such thing")
     assert scene.edit(BETTER) == [ReloadOutcome.REFUSED]
     assert scene.reloader.in_force.number == 1
     assert scene.reloader.failure.diagnostics == (scene.serving.mistake,)
 
 
-def test_a_defect_changes_nothing_and_is_reported_once(scene):
-    """The generation stays in force, and the next reload may succeed."""
-    scene.breaks = "a defect"
+def test_a_defect_is_reported_once(scene):
+    """After an unexpected exception the generation stays in force, and the next reload can succeed."""
+    scene.defect = "a defect"
     assert [scene.reload(), scene.reload()] == [ReloadOutcome.FAILED, ReloadOutcome.FAILED]
     assert [event.outcome for event in scene.events] == [ReloadOutcome.FAILED]
-    scene.breaks = ""
+    scene.defect = ""
     assert scene.edit(BETTER)[-1] is ReloadOutcome.LOADED
 
 
-@pytest.mark.parametrize("breaks", ["", "a defect"])
-def test_what_was_wrong_and_is_taken_back_is_reported(scene, breaks):
-    """An event reports once that the files are those in force again."""
-    scene.breaks = breaks
+@pytest.mark.parametrize("defect", ["", "a defect"])
+def test_a_reverted_edit_is_reported(scene, defect):
+    """After a refusal or a defect, one event reports that the files in force are restored."""
+    scene.defect = defect
     scene.edit(BAD)
-    scene.breaks = ""
+    scene.defect = ""
     scene.edit(GOOD, GOOD)
     assert len(scene.events) == 2
     assert scene.events[-1].outcome is scene.reloader.last.outcome is ReloadOutcome.REVERTED
 
 
-def test_a_look_that_finds_nothing_does_not_hide_the_last_edit(scene):
-    """The last result stays known after readings that find nothing new."""
+def test_an_unchanged_reload_keeps_the_last_report(scene):
+    """`last` is the report of the last edit, not of a reload without changes."""
     scene.edit(BETTER, BETTER)
     assert scene.reloader.last.outcome is ReloadOutcome.LOADED
 
 
-def test_a_set_that_was_refused_is_reported_again_with_its_diagnostics(scene):
-    """Another reload of the same bad files reports the same mistakes."""
+def test_a_repeated_refusal_has_its_diagnostics(scene):
+    """Another reload of the same invalid files returns the same mistakes."""
     scene.edit(BAD)
     report = asyncio.run(scene.reloader.reload())
     assert report.diagnostics == scene.reloader.failure.diagnostics != ()
 
 
-def test_files_that_never_settle_are_refused_and_reported_once(scene):
-    """The generation stays until two readings agree."""
+def test_unsettled_files_are_refused_once(scene):
+    """The generation stays in force until two readings are equal, and one event is emitted."""
     scene.files.write(BETTER)
-    scene.unsettled = True
+    scene.is_unsettled = True
     assert [scene.reload(), scene.reload()] == [ReloadOutcome.REFUSED] * 2
-    (told,) = scene.events
-    assert [each.code for each in told.diagnostics] == ["unsettled"]
-    scene.unsettled = False
+    (event,) = scene.events
+    assert [diagnostic.code for diagnostic in event.diagnostics] == ["unsettled"]
+    scene.is_unsettled = False
     assert scene.reload() is ReloadOutcome.LOADED
 
 
-def test_a_file_system_that_hangs_is_reported_and_not_asked_twice(scene):
-    """The reload ends without it, and no second thread waits for it."""
-    answers, asked = threading.Event(), []
+def test_a_hanging_file_system_is_read_once(scene):
+    """A reload ends without the files, and later reloads do not start a second thread."""
+    resumed, readings = threading.Event(), []
 
     def read():
-        asked.append(1)
-        answers.wait(10)
+        readings.append(1)
+        resumed.wait(10)
         return scene.files.read()
 
     async def story():
         now = scene.reloader.in_force
         reloader = Reloader(now.loaded, scene.serving, read, scene.events.append, 0.01)
         outcomes = [(await reloader.reload()).outcome for _ in range(3)]
-        answers.set()
+        resumed.set()
         return outcomes
 
     assert asyncio.run(story()) == [ReloadOutcome.REFUSED] * 3
     assert len(scene.events) == 1
-    assert len(asked) == 1
+    assert len(readings) == 1
 
 
-def test_two_reloads_at_once_take_turns(scene):
-    """The second waits for the first: each edit has one number, and the set read last is the one in force."""
-    running, most = [], []
+def test_concurrent_reloads_run_in_turn(scene):
+    """The second reload waits for the first, so that each edit gets one number."""
+    running, concurrency = [], []
 
-    class Slow(Recorded):
-        """Serving that takes a while, and records how many attempts run at once."""
+    class Slow(RecordingServing):
+        """Serving that is slow and records the number of concurrent activations."""
 
         async def activate(self, number: int, loaded: CompiledSnapshot) -> None:
             running.append(number)
-            most.append(len(running))
+            concurrency.append(len(running))
             await asyncio.sleep(0.01)
             await super().activate(number, loaded)
             running.remove(number)
@@ -359,17 +359,19 @@ def test_two_reloads_at_once_take_turns(scene):
         return [report.outcome for report in reports], [number for number, _ in serving.activated]
 
     assert asyncio.run(story()) == ([ReloadOutcome.LOADED, ReloadOutcome.UNCHANGED], [2])
-    assert most == [1]
+    assert concurrency == [1]
 
 
-STEPS = st.lists(st.sampled_from(["good", "better", "bad", "worse", "gone", "defect", "unsettled", "look"]), max_size=8)
+STEPS = st.lists(
+    st.sampled_from(["good", "better", "bad", "worse", "delete", "defect", "unsettled", "reload"]), max_size=8
+)
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 def test_status_metrics_and_log_agree(steps, tmp_path_factory, caplog):
-    """After any edits, status, metrics and log agree whether the files on disk are in force."""
-    scene = Story(Files.create(tmp_path_factory.mktemp("set"), site=GOOD))
+    """After any edits, status, metrics and log agree on whether the files on disk are in force."""
+    scene = ReloadScene(Files.create(tmp_path_factory.mktemp("set"), site=GOOD))
     registry = CollectorRegistry()
     bus = Bus()
     metrics = ServiceMetrics("1", "", 0.0)
@@ -381,8 +383,8 @@ def test_status_metrics_and_log_agree(steps, tmp_path_factory, caplog):
     texts = {"good": GOOD, "better": BETTER, "bad": BAD, "worse": BAD + BAD}
     caplog.clear()
     for step in steps:
-        scene.breaks, scene.unsettled = ("x" if step == "defect" else ""), step == "unsettled"
-        if step == "gone":
+        scene.defect, scene.is_unsettled = ("x" if step == "defect" else ""), step == "unsettled"
+        if step == "delete":
             scene.files.path().unlink(missing_ok=True)
         elif step in texts:
             scene.files.write(texts[step])

@@ -1,4 +1,4 @@
-"""Rule tests of an edit: run for what changed, in time, and reported as the linter reports them."""
+"""Rule tests of an edit run for changed targets within a time limit."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ FAILS = 'rewrite `^/a$` -> "/b"\ntest "/a" -> "/c"'
 
 @pytest.fixture
 def files(tmp_path):
-    """A service's files."""
+    """Files with a failing rule test."""
     return Files.create(tmp_path, site=FAILS)
 
 
-def _with(loaded, **options):
+def _with_reload_options(loaded, **options):
     settings = replace(loaded.settings, reload=Reload(**options))
     return replace(loaded, snapshot=loaded.snapshot.with_settings(settings))
 
 
 def test_a_failing_test_is_reported_with_its_place(files):
-    """By default as a warning, in the linter's words."""
-    (found,) = run_rule_tests(files.load(), None).diagnostics
-    assert (found.code, found.severity, found.span.first.line) == ("failing-test", Severity.WARNING, 3)
-    assert found.message == "`/a` becomes `/b`, not `/c`"
+    """By default, a failing test is a warning with the linter's message."""
+    (diagnostic,) = run_rule_tests(files.load(), None).diagnostics
+    assert (diagnostic.code, diagnostic.severity, diagnostic.span.first.line) == ("failing-test", Severity.WARNING, 3)
+    assert diagnostic.message == "`/a` becomes `/b`, not `/c`"
 
 
-def test_tests_that_pass_say_nothing(files):
-    """The set is as it was."""
+def test_passing_tests_report_nothing(files):
+    """If all tests pass, the compiled snapshot is returned unchanged."""
     files.write(PASSES)
     loaded = files.load()
     assert run_rule_tests(loaded, None) is loaded
 
 
 @pytest.mark.parametrize(("choice", "usable"), [("refuse", False), ("warn", True), ("off", True)])
-def test_the_configuration_decides_what_a_failure_does(files, choice, usable):
-    """Only `refuse` makes the set unusable, and `off` runs nothing."""
-    found = run_rule_tests(_with(files.load(), tests=choice), None)
-    assert found.usable is usable
-    assert bool(found.diagnostics) is (choice != "off")
+def test_the_effect_of_a_failure_is_configured(files, choice, usable):
+    """Only `refuse` makes the snapshot unusable, and `off` runs no test."""
+    tested = run_rule_tests(_with_reload_options(files.load(), tests=choice), None)
+    assert tested.usable is usable
+    assert bool(tested.diagnostics) is (choice != "off")
 
 
-def test_a_set_with_a_mistake_is_not_tested(files):
-    """Its mistake has to be fixed first."""
+def test_invalid_rules_are_not_tested(files):
+    """Tests do not run if rules or configuration have a mistake."""
     files.write(f"{FAILS}\nrewrite `^/(` -> `/x`")
     loaded = files.load()
     assert run_rule_tests(loaded, None) is loaded
@@ -59,44 +59,46 @@ def test_a_set_with_a_mistake_is_not_tested(files):
 
 
 def test_only_changed_targets_are_tested(files):
-    """A target whose tests failed before is not reported again for the edit of another one."""
+    """A failing test is not reported again for an edit of another target."""
     files.configure(CONFIGURATION + "  other: {mount: {path: [/o]}, bucket: {name: other-bucket}}\n")
     first = files.load()
     files.path("other").write_text('target other { rewrite `^/x$` -> "/y" test "/x" -> "/z" }')
     second = compile_snapshot(files.read(), first)
-    (found,) = run_rule_tests(second, first).diagnostics
-    assert found.message == "`/x` becomes `/y`, not `/z`"
+    (diagnostic,) = run_rule_tests(second, first).diagnostics
+    assert diagnostic.message == "`/x` becomes `/y`, not `/z`"
 
 
-def test_a_target_of_another_bucket_is_tested_anew(files):
-    """Templates read the configuration: an edit of that may break a test too."""
+def test_a_target_with_changed_options_is_tested(files):
+    """An edit of a target's options runs its tests, since templates can read them."""
     files.write('rewrite `^/a$` -> jinja "/{{ target.bucket.name }}"\ntest "/a" -> "/some-bucket"')
     first = files.load()
     assert run_rule_tests(first, None).diagnostics == ()
     files.configure(CONFIGURATION.replace("some-bucket", "another"))
     second = compile_snapshot(files.read(), first)
-    assert [each.code for each in run_rule_tests(second, first).diagnostics] == ["failing-test"]
+    assert [diagnostic.code for diagnostic in run_rule_tests(second, first).diagnostics] == ["failing-test"]
 
 
 def test_many_failures_are_counted(files):
-    """Twenty are shown, the others are counted."""
+    """Twenty failures are reported, and the others are counted."""
     files.write('rewrite `^/a$` -> "/b"\n' + 'test "/a" -> "/c"\n' * 25)
     diagnostics = run_rule_tests(files.load(), None).diagnostics
     assert len(diagnostics) == 21
     assert diagnostics[-1].message == "5 more rule tests fail"
 
 
-def test_tests_that_take_too_long_fail(files):
-    """The time of tests is limited, and tests that did not run count as failed."""
+def test_the_time_of_tests_is_limited(files):
+    """Tests that did not run within the limit count as failed."""
     files.write('rewrite `^/a$` -> "/b"\n' + 'test "/a" -> "/b"\n' * 3)
-    (found,) = run_rule_tests(_with(files.load(), tests="refuse", test_timeout=-1.0), None).diagnostics
-    assert found.message == "0 of 3 rule tests of target `site` ran within -1 s"
-    assert found.severity is Severity.ERROR
+    (diagnostic,) = run_rule_tests(
+        _with_reload_options(files.load(), tests="refuse", test_timeout=-1.0), None
+    ).diagnostics
+    assert diagnostic.message == "0 of 3 rule tests of target `site` ran within -1 s"
+    assert diagnostic.severity is Severity.ERROR
 
 
 def test_failing_tests_can_be_tolerated(files):
-    """A service may start in spite of failing tests, but not in spite of other mistakes."""
-    refused = run_rule_tests(_with(files.load(), tests="refuse"), None)
+    """`tolerated` makes a snapshot with failing tests usable, but not one with other mistakes."""
+    refused = run_rule_tests(_with_reload_options(files.load(), tests="refuse"), None)
     assert tolerated(refused).usable
     files.write("rewrite `^/(` -> `/x`")
     assert not tolerated(files.load()).usable

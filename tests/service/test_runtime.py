@@ -1,4 +1,4 @@
-"""Python set up for a server: event loop, descriptors, and threads that do not delay the end."""
+"""The Python runtime of a server: event loop, descriptors, and threads that do not delay the end."""
 
 from __future__ import annotations
 
@@ -19,33 +19,31 @@ HANGING = """
 import sys, threading
 from tornado_proxy.service.runtime import end_process
 threading.Thread(target=threading.Event().wait).start()
-print("last words")
+print("last line")
 sys.exit(end_process(3))
 """
 
 
-NOTHING_HANGS = """
+RETURNING = """
 from tornado_proxy.service.runtime import end_process
 assert end_process(3) == 3
-print("went on")
+print("returned")
 """
 
 
 def test_without_hanging_threads_the_status_is_returned():
-    """The interpreter ends as it always does; in a process of its own, since that of the tests has threads."""
-    result = subprocess.run(
-        [sys.executable, "-c", NOTHING_HANGS], capture_output=True, text=True, timeout=20, check=False
-    )
-    assert (result.returncode, result.stdout) == (0, "went on\n")
+    """Without hanging threads, `end_process` returns and the interpreter ends normally."""
+    result = subprocess.run([sys.executable, "-c", RETURNING], capture_output=True, text=True, timeout=20, check=False)
+    assert (result.returncode, result.stdout) == (0, "returned\n")
 
 
-def test_a_hanging_thread_holds_nothing_up():
-    """The process ends with its status, and what it printed is not lost."""
+def test_a_hanging_thread_does_not_delay_the_end():
+    """The process ends with its status, and its output is complete."""
     result = subprocess.run([sys.executable, "-c", HANGING], capture_output=True, text=True, timeout=20, check=False)
-    assert (result.returncode, result.stdout) == (3, "last words\n")
+    assert (result.returncode, result.stdout) == (3, "last line\n")
 
 
-LOOPING = """
+HANGING_CALL = """
 import asyncio, sys, threading
 from tornado_proxy.service.runtime import DetachedExecutor, end_process
 async def main():
@@ -57,37 +55,39 @@ sys.exit(end_process(3))
 """
 
 
-def test_a_call_that_hangs_does_not_keep_an_event_loop():
-    """A file system that never answers does not keep the process alive."""
-    result = subprocess.run([sys.executable, "-c", LOOPING], capture_output=True, text=True, timeout=20, check=False)
+def test_a_hanging_call_does_not_delay_the_end():
+    """A call in the default executor that never returns does not keep the process alive."""
+    result = subprocess.run(
+        [sys.executable, "-c", HANGING_CALL], capture_output=True, text=True, timeout=20, check=False
+    )
     assert (result.returncode, result.stderr) == (3, "")
 
 
-def _loop(choice: str) -> str:
-    found = []
+def _loop_module(choice: str) -> str:
+    modules = []
 
     async def main() -> None:
-        found.append(type(asyncio.get_running_loop()).__module__)
+        modules.append(type(asyncio.get_running_loop()).__module__)
 
     run_event_loop(main(), choice)
-    return found[0].split(".")[0]
+    return modules[0].split(".")[0]
 
 
-@pytest.mark.parametrize(("choice", "loop"), [("auto", "uvloop"), ("uvloop", "uvloop"), ("asyncio", "asyncio")])
-def test_the_event_loop_is_the_one_that_was_chosen(choice, loop):
-    """The default is uvloop if it is installed."""
-    assert _loop(choice) == loop
+@pytest.mark.parametrize(("choice", "expected"), [("auto", "uvloop"), ("uvloop", "uvloop"), ("asyncio", "asyncio")])
+def test_the_event_loop_is_configured(choice, expected):
+    """`auto` is uvloop if it is installed."""
+    assert _loop_module(choice) == expected
 
 
-def test_without_uvloop_the_loop_is_that_of_python(monkeypatch):
-    """A configured uvloop that is not installed is an error."""
+def test_uvloop_is_optional(monkeypatch):
+    """Without uvloop, `auto` is asyncio and `uvloop` is an error."""
     monkeypatch.setitem(sys.modules, "uvloop", None)
-    assert _loop("auto") == "asyncio"
+    assert _loop_module("auto") == "asyncio"
     with pytest.raises(CannotServe, match="not installed"):
-        _loop("uvloop")
+        _loop_module("uvloop")
 
 
-def test_the_soft_limit_of_descriptors_becomes_the_hard_one():
+def test_the_soft_limit_of_descriptors_is_raised():
     """The soft limit becomes the hard limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard - 1, hard))

@@ -19,8 +19,8 @@ from tornado_proxy.service.sockets import Sockets, named
 
 
 @pytest.mark.parametrize("choice", ["uvloop", "asyncio"])
-def test_both_event_loops_carry_the_gateway(choice):
-    """Requests on one connection, an upload, and a body larger than every buffer, on real sockets."""
+def test_both_event_loops_serve_requests(choice):
+    """Several requests, an upload, and a body larger than every buffer work with each loop."""
     large = bytes(8 << 20)
 
     async def main() -> None:
@@ -35,7 +35,7 @@ def test_both_event_loops_carry_the_gateway(choice):
 
 
 def test_tracing_without_its_extra_is_refused(monkeypatch, tmp_path):
-    """The message names the extra, and the help says what to install."""
+    """The message names the missing extra."""
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.resources", None)
     text = "tracing: {endpoint: 'http://127.0.0.1:4318/v1/traces'}\ntargets: {site: {bucket: {name: my-bucket}}}\n"
     (tmp_path / "config.yaml").write_text(text)
@@ -49,8 +49,8 @@ def _single(folder, text="targets: {site: {bucket: {name: my-bucket, region: eu-
     return SingleProcess(compile_snapshot(SnapshotReader(folder / "config.yaml", {})()), **options)
 
 
-async def test_a_process_that_winds_down_leaves_no_connection(tmp_path):
-    """Its clients read the end, and nobody can connect after that."""
+async def test_winding_down_closes_connections(tmp_path):
+    """Connections are closed, and new ones are refused."""
     serving = _single(tmp_path, "targets: {}\n")
     listening = socket.create_server(("127.0.0.1", 0))
     listening.setblocking(False)
@@ -68,8 +68,8 @@ async def test_a_process_that_winds_down_leaves_no_connection(tmp_path):
 
 
 @pytest.mark.parametrize("inherited", [True, False])
-async def test_a_process_leaves_the_queue_of_sockets_that_it_inherited(tmp_path, inherited):
-    """The service manager holds them, so the next process accepts what nobody has accepted; others are served now."""
+async def test_the_queue_of_an_inherited_socket_is_left(tmp_path, inherited):
+    """Queued connections of an inherited socket are for the next process; others are accepted."""
     serving = _single(tmp_path, "targets: {}\n")
     listening = socket.create_server(("127.0.0.1", 0))
     listening.setblocking(False)
@@ -84,8 +84,8 @@ async def test_a_process_leaves_the_queue_of_sockets_that_it_inherited(tmp_path,
                 listening.accept()
 
 
-async def test_a_process_that_serves_collects_garbage(tmp_path):
-    """The collector is off while a command starts."""
+async def test_serving_enables_the_garbage_collector(tmp_path):
+    """The collector, which is off while a command starts, is on while the process serves."""
     serving = _single(tmp_path, "targets: {}\n")
     gc.disable()
     try:
@@ -96,8 +96,8 @@ async def test_a_process_that_serves_collects_garbage(tmp_path):
     await serving.wind_down(0.0)
 
 
-async def test_a_process_shows_the_generation_that_it_serves(tmp_path):
-    """The number that it was started with, and the next one once that is in force."""
+async def test_workers_have_the_generation_in_force(tmp_path):
+    """The number is that of the start, then that of the activated generation."""
     serving = _single(tmp_path, number=7)
     snapshot = SnapshotReader(tmp_path / "config.yaml", {})()
     assert serving.workers() == [{"pid": os.getpid(), "generation": 7, "inFlight": 0, "retiring": 0}]
@@ -106,8 +106,8 @@ async def test_a_process_shows_the_generation_that_it_serves(tmp_path):
     await serving.wind_down(0.0)
 
 
-async def test_new_limits_are_for_the_next_connection(tmp_path):
-    """A head that is longer than the limit of the last edit is refused."""
+async def test_new_limits_apply_to_new_connections(tmp_path):
+    """A head above the new limit is refused."""
     serving = _single(tmp_path, "targets: {}\n")
     listening = socket.create_server(("127.0.0.1", 0))
     listening.setblocking(False)
@@ -121,8 +121,8 @@ async def test_new_limits_are_for_the_next_connection(tmp_path):
     await serving.wind_down(0.0)
 
 
-async def test_a_process_that_winds_down_abandons_what_holds_a_generation(tmp_path, monkeypatch, caplog):
-    """A call to a bucket may never return."""
+async def test_winding_down_abandons_hanging_calls(tmp_path, monkeypatch, caplog):
+    """A request that holds its generation delays the end only for a limited time."""
     monkeypatch.setattr("tornado_proxy.service.serving._CLOSE_WITHIN", 0.01)
     serving = _single(tmp_path)
     with serving._generations.current:
@@ -131,8 +131,8 @@ async def test_a_process_that_winds_down_abandons_what_holds_a_generation(tmp_pa
     assert [record.getMessage() for record in caplog.records] == ["abandoned calls to buckets that do not end"]
 
 
-class _Tracer:
-    """A tracer that notes its end."""
+class _FakeTracer:
+    """A tracer that records its closing."""
 
     closed = False
 
@@ -140,16 +140,16 @@ class _Tracer:
         pass
 
     def listen(self, _bus) -> None:
-        """Listen to nothing."""
+        """Do nothing."""
 
     def close(self) -> None:
-        """Note it."""
-        _Tracer.closed = True
+        """Record the closing."""
+        _FakeTracer.closed = True
 
 
-async def test_a_process_that_winds_down_sends_its_last_traces(tmp_path, monkeypatch):
-    """The tracer is closed, which sends what waits."""
-    monkeypatch.setattr("tornado_proxy.service.serving.RequestTracer", _Tracer)
+async def test_winding_down_closes_the_tracer(tmp_path, monkeypatch):
+    """Closing the tracer sends the traces that wait."""
+    monkeypatch.setattr("tornado_proxy.service.serving.RequestTracer", _FakeTracer)
     serving = _single(tmp_path, "tracing: {endpoint: 'http://127.0.0.1:4318/v1/traces'}\ntargets: {}\n")
     await serving.wind_down(0.0)
-    assert _Tracer.closed
+    assert _FakeTracer.closed

@@ -1,4 +1,4 @@
-"""Snapshots: every change shows in the digest, and all mistakes are reported."""
+"""Snapshots: every change is noticed, and all mistakes are reported."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from tornado_proxy.service.snapshot import (
 
 @pytest.fixture
 def files(tmp_path):
-    """A set with one rule file."""
+    """Files with one rule file."""
     return Files.create(tmp_path, site='rewrite a `^/a$` -> "/b"')
 
 
 def test_reading_twice_gives_the_same_digest(files):
-    """The digest depends on the files alone."""
+    """The digest depends only on the files."""
     assert files.read().digest == files.read().digest
 
 
@@ -74,48 +74,48 @@ def _remove_a_secret(files):
         _remove_a_secret,
     ],
 )
-def test_every_change_changes_the_digest(files, change):
-    """Rules, names and configuration all count."""
+def test_an_edit_changes_the_digest(files, change):
+    """Rules, names of files, the configuration and missing secrets are part of the digest."""
     before = files.read()
     change(files)
     assert files.read().digest != before.digest
     assert not files.read().is_as(before)
 
 
-def test_another_secret_makes_another_set_of_the_same_digest(files):
-    """A changed secret is a change, but the digest does not depend on it, so nobody can test guesses."""
+def test_a_changed_secret_keeps_the_digest(files):
+    """A changed secret is a change, but is not in the digest, with which secrets could be guessed."""
     before = files.read()
     _change_a_secret(files)
     assert files.read().digest == before.digest
     assert not files.read().is_as(before)
 
 
-def test_the_same_files_have_the_same_digest_wherever_they_stand(files, tmp_path):
-    """A checkout can be compared with what a machine has in force."""
+def test_the_digest_does_not_depend_on_the_directory(files, tmp_path):
+    """Equal files in another directory have the same digest."""
     (tmp_path / "elsewhere").mkdir()
     other = Files.create(tmp_path / "elsewhere", site='rewrite a `^/a$` -> "/b"')
     assert other.read().digest == files.read().digest
 
 
-def test_a_comment_in_the_configuration_changes_nothing(files):
+def test_a_comment_in_the_configuration_keeps_the_digest(files):
     """The digest depends on the settings, not on their text."""
     before = files.read().digest
     files.configure("# a remark\n" + files.configuration.read_text())
     assert files.read().digest == before
 
 
-def test_the_representation_does_not_give_secrets_away(files):
-    """No secret shows in a log."""
+def test_the_repr_has_no_secret(files):
+    """The `repr` of a snapshot contains no secret."""
     assert "s3cret" not in repr(files.read())
 
 
-def test_places_are_where_changes_show(files):
-    """The configuration, the places of rules and the files of secrets are watched."""
+def test_all_sources_are_watched(files):
+    """The configuration, the paths of rules and the files of secrets are watched."""
     assert [path.name for path in files.read().watched] == ["proxy.yaml", "rules", "secret"]
 
 
-def test_a_credential_is_part_of_the_set(files):
-    """A secret that systemd hands over is watched, and a new one is a new set."""
+def test_a_credential_is_watched(files):
+    """A credential of systemd is watched, and a new one is a change."""
     (files.folder / "credentials").mkdir()
     credential = files.folder / "credentials" / "s3"
     credential.write_text("first\n")
@@ -139,15 +139,15 @@ def test_a_credential_is_part_of_the_set(files):
         _remove_a_secret,
     ],
 )
-def test_what_is_known_hides_no_change(files, change):
-    """Reading with a set that is known finds what reading without one finds."""
+def test_a_known_snapshot_hides_no_change(files, change):
+    """Reading with a previous snapshot returns the same as reading without one."""
     before = files.read()
     change(files)
     assert read_snapshot(files.configuration, ENVIRONMENT, before) == files.read()
 
 
-def test_a_secret_that_comes_is_found(files):
-    """A set that was known without its secret is compiled again once there is one."""
+def test_a_new_secret_is_noticed(files):
+    """A configuration without its secret is compiled again once the secret exists."""
     (files.folder / "secret").unlink()
     before = files.read()
     (files.folder / "secret").write_text("s3cret")
@@ -155,38 +155,38 @@ def test_a_secret_that_comes_is_found(files):
 
 
 @pytest.mark.parametrize(("due", "is_compiled_again"), [(math.inf, False), (0.0, True)])
-def test_certificates_are_fetched_again_when_they_are_due(files, due, is_compiled_again):
-    """A configuration without a change is compiled again then, which fetches them."""
+def test_certificates_are_fetched_when_they_are_due(files, due, is_compiled_again):
+    """An unchanged configuration is compiled again, which fetches them, only after they are due."""
     known = replace(files.read(), fetched=FetchedDocuments(due=due))
-    found = read_snapshot(files.configuration, ENVIRONMENT, known)
-    assert (found.configuration is not known.configuration) == is_compiled_again
+    snapshot = read_snapshot(files.configuration, ENVIRONMENT, known)
+    assert (snapshot.configuration is not known.configuration) == is_compiled_again
 
 
-def test_a_configuration_that_stays_is_compiled_once(files):
+def test_an_unchanged_configuration_is_compiled_once(files):
     """Another reading reuses the compiled configuration."""
     before = files.read()
     files.write("", "another")
     assert read_snapshot(files.configuration, ENVIRONMENT, before).configuration is before.configuration
 
 
-def test_a_set_can_be_made_of_texts(files):
-    """The text of a configuration and kept rule files make the same snapshot again."""
-    read = files.read()
-    assert read.text is not None
-    assert compile_text(read.text, ENVIRONMENT, (read.rules, read.templates)) == read
+def test_a_snapshot_can_be_compiled_from_texts(files):
+    """The text of a configuration and its rule files make an equal snapshot."""
+    snapshot = files.read()
+    assert snapshot.text is not None
+    assert compile_text(snapshot.text, ENVIRONMENT, (snapshot.rules, snapshot.templates)) == snapshot
 
 
-def test_other_settings_may_follow_from_a_set(files):
-    """A set with other settings has the digest of the files."""
-    read = files.read()
-    settings = read.configuration.settings
+def test_other_settings_keep_the_digest(files):
+    """A snapshot with replaced settings has the digest of the files."""
+    snapshot = files.read()
+    settings = snapshot.configuration.settings
     other = replace(settings, server=replace(settings.server, grace_period=1.0))
-    changed = read.with_settings(other)
-    assert (changed.configuration.settings, changed.digest) == (other, read.digest)
+    changed = snapshot.with_settings(other)
+    assert (changed.configuration.settings, changed.digest) == (other, snapshot.digest)
 
 
-def test_an_edit_in_progress_is_waited_for(files):
-    """Two looks must agree: a set that changes between them is read again."""
+def test_an_edit_in_progress_is_read_again(files):
+    """Files that change between two readings are read again until two readings are equal."""
     edits = iter([_edit_rules, _add_a_file])
 
     def pause(_seconds: float) -> None:
@@ -198,20 +198,20 @@ def test_an_edit_in_progress_is_waited_for(files):
     assert settled.digest == files.read().digest
 
 
-def test_a_set_that_never_settles_is_read_and_says_so(files):
-    """A file that changes for ever does not keep a service from starting; a reload may wait."""
+def test_files_that_never_settle_are_read(files):
+    """Files that change for ever are read for a start of the service, and the snapshot is not settled."""
     number = iter(range(1000))
-    looked = SnapshotReader(files.configuration, ENVIRONMENT, lambda _: files.write(f"# {next(number)}"))()
-    assert looked.rules.files
-    assert not looked.settled
+    snapshot = SnapshotReader(files.configuration, ENVIRONMENT, lambda _: files.write(f"# {next(number)}"))()
+    assert snapshot.rules.files
+    assert not snapshot.settled
 
 
 def _truncate(files):
     files.path().write_bytes(b"")
 
 
-def test_a_file_that_was_emptied_is_given_time(files):
-    """An editor that truncates a file first may take some time to write it."""
+def test_an_emptied_file_is_read_again(files):
+    """An editor can truncate a file some time before it writes it."""
     edits = iter([None] * 30 + [_edit_rules])
     reader = SnapshotReader(files.configuration, ENVIRONMENT, lambda _: (next(edits, None) or (lambda _: None))(files))
     reader()
@@ -219,8 +219,8 @@ def test_a_file_that_was_emptied_is_given_time(files):
     assert reader().rules.files[0].data
 
 
-def test_a_file_that_stays_empty_is_empty(files):
-    """An empty file may be meant, and is in force a second later."""
+def test_an_empty_file_is_accepted_after_a_second(files):
+    """A file that stays empty for a second is empty on purpose."""
     pauses: list[float] = []
     reader = SnapshotReader(files.configuration, ENVIRONMENT, pauses.append)
     reader()
@@ -245,27 +245,27 @@ def _point_elsewhere(files):
     (files.folder / "rules").symlink_to("next")
 
 
-def test_a_linked_directory_that_vanishes_is_looked_at_again(files):
-    """A link may be removed before the new one is made; that moment is not an edit."""
+def test_a_missing_link_is_read_again(files):
+    """A link that is missing while it is replaced is not an edit."""
     _link(files)
     edits = iter([None] * 30 + [_point_elsewhere])
     reader = SnapshotReader(files.configuration, ENVIRONMENT, lambda _: (next(edits, None) or (lambda _: None))(files))
     reader()
     _unlink(files)
-    read = reader()
-    assert (read.rules.diagnostics, read.settled) == ((), True)
-    assert b"/new" in read.rules.files[0].data
+    snapshot = reader()
+    assert (snapshot.rules.diagnostics, snapshot.settled) == ((), True)
+    assert b"/new" in snapshot.rules.files[0].data
 
 
-def test_a_directory_that_stays_away_is_reported(files):
-    """A second later it counts as missing, and later readings do not wait for it."""
+def test_a_missing_directory_is_reported_after_a_second(files):
+    """A link that is missing for a second is a mistake, and later readings do not wait for it."""
     pauses: list[float] = []
     reader = SnapshotReader(files.configuration, ENVIRONMENT, pauses.append)
     _link(files)
     reader()
     _unlink(files)
     missing = reader()
-    assert ([each.code for each in missing.rules.diagnostics], missing.settled) == (["no-rule-files"], True)
+    assert ([diagnostic.code for diagnostic in missing.rules.diagnostics], missing.settled) == (["no-rule-files"], True)
     assert 0.9 < sum(pauses) < 1.1
     pauses.clear()
     _edit_configuration(files)
@@ -273,7 +273,7 @@ def test_a_directory_that_stays_away_is_reported(files):
     assert sum(pauses) < 0.1
 
 
-def test_a_set_that_has_not_changed_is_looked_at_once(files):
+def test_unchanged_files_are_read_once(files):
     """An unchanged snapshot needs no second reading."""
     pauses: list[float] = []
     reader = SnapshotReader(files.configuration, ENVIRONMENT, pauses.append)
@@ -281,44 +281,47 @@ def test_a_set_that_has_not_changed_is_looked_at_once(files):
     assert (reader().digest, len(pauses)) == (first.digest, 1)
 
 
-def test_a_configuration_that_is_not_there_is_reported(tmp_path):
-    """A missing file is a diagnostic, and is watched for."""
+def test_a_missing_configuration_is_reported(tmp_path):
+    """A missing configuration is a diagnostic, and its path is watched."""
     snapshot = read_snapshot(tmp_path / "none.yaml", {})
-    assert [each.code for each in snapshot.configuration.diagnostics] == ["unreadable-file"]
+    assert [diagnostic.code for diagnostic in snapshot.configuration.diagnostics] == ["unreadable-file"]
     assert snapshot.watched == (tmp_path / "none.yaml",)
 
 
-def test_a_good_set_is_usable(files):
-    """Settings and rule sets come together."""
+def test_valid_files_are_usable(files):
+    """Valid files have settings and rule sets."""
     loaded = files.load()
     assert loaded.usable
     assert loaded.rule_sets["site"].rewrite("/a").key == "/b"
 
 
 def test_rules_of_an_unknown_target_are_an_error(files):
-    """A block that no target of the configuration has is wrong, and the target that was meant is named."""
+    """The diagnostic of an unknown target suggests a similar one."""
     files.path("other").write_text("target sight {}\n")
     (diagnostic,) = files.load().diagnostics
     assert (diagnostic.code, diagnostic.help) == ("unknown-target", "did you mean `site`?")
 
 
-def test_a_target_that_resembles_none_is_to_be_named(files):
-    """If no target resembles it, the help is to name one."""
+def test_a_target_without_a_similar_one_has_general_help(files):
+    """Without a similar target, the help is to name the target in the configuration."""
     files.path("other").write_text("target wholly-different {}\n")
     (diagnostic,) = files.load().diagnostics
     assert diagnostic.help == "name it in `targets` of the configuration"
 
 
 def test_mistakes_of_all_files_are_reported_in_one_run(files):
-    """A mistake in one file does not hide that in another."""
+    """A mistake in one file does not hide a mistake in another."""
     files.write('rewrite `^/(` -> "/b"')
     files.write("rewrit", "other")
     loaded = files.load()
     assert not loaded.usable
-    assert {each.span.source.name.rpartition("/")[2] for each in loaded.diagnostics} == {"site.rules", "other.rules"}
+    assert {diagnostic.span.source.name.rpartition("/")[2] for diagnostic in loaded.diagnostics} == {
+        "site.rules",
+        "other.rules",
+    }
 
 
-def test_a_bad_configuration_hides_no_mistake_of_its_own(files):
+def test_an_invalid_configuration_is_reported(files):
     """Without settings no rules are read, and the mistakes of the configuration are reported."""
     files.configure(files.configuration.read_text().replace("mount", "mounts"))
     loaded = files.load()
@@ -332,8 +335,8 @@ authProviders: {basic: {staff: {realm: Files}}}
 """
 
 
-def test_a_hash_that_cannot_be_checked_is_an_error_that_does_not_show_it(files):
-    """A password that looks like a hash but is none is reported at load, with its place."""
+def test_an_invalid_hash_is_an_error(files):
+    """A password that is an invalid hash is reported with its place and without its text."""
     files.configure(files.configuration.read_text() + RESOURCES)
     loaded = compile_snapshot(read_snapshot(files.configuration, {**ENVIRONMENT, "HASH": "$2b$nonsense"}))
     (diagnostic,) = loaded.diagnostics
@@ -341,8 +344,8 @@ def test_a_hash_that_cannot_be_checked_is_an_error_that_does_not_show_it(files):
     assert "nonsense" not in diagnostic.message
 
 
-def test_a_hash_of_another_kind_is_a_warning(files):
-    """It would count as the password itself, which is possible but unlikely."""
+def test_an_unsupported_hash_is_a_warning(files):
+    """An unsupported hash would be a plain password, which is possible but unlikely."""
     files.configure(files.configuration.read_text() + RESOURCES)
     loaded = compile_snapshot(read_snapshot(files.configuration, {**ENVIRONMENT, "HASH": "{SHA}nonsense="}))
     (diagnostic,) = loaded.diagnostics
@@ -350,37 +353,37 @@ def test_a_hash_of_another_kind_is_a_warning(files):
     assert "nonsense" not in diagnostic.message
 
 
-def test_rules_that_are_not_there_are_an_error_where_they_are_named(files):
-    """The place of the mistake is the configuration's."""
+def test_missing_rules_are_an_error(files):
+    """The place of the mistake is the path in the configuration."""
     files.configure(files.configuration.read_text().replace("[rules]", "[rules, nowhere]"))
     (diagnostic,) = files.load().diagnostics
     assert (diagnostic.code, diagnostic.span.text) == ("no-rule-files", "nowhere")
 
 
 def test_a_configuration_without_rules_needs_no_rule_files(files):
-    """`rules` may be left out."""
+    """`rules` can be left out."""
     files.configure(files.configuration.read_text().replace("rules: [rules]\n", ""))
     assert files.load().usable
 
 
 def test_a_check_without_credentials_checks_the_rest(files):
-    """A shell lacks the credentials of the service: each is named, and all other mistakes are found."""
+    """A missing systemd credential is only reported, and all other mistakes are found."""
     text = CONFIGURATION.replace("{path: secret}", "{credential: s3-key}")
     files.configure(text)
     loaded = compile_snapshot(read_to_check(files.configuration, ENVIRONMENT))
     assert loaded.usable
-    assert [(each.severity, each.message) for each in loaded.diagnostics] == [
+    assert [(diagnostic.severity, diagnostic.message) for diagnostic in loaded.diagnostics] == [
         (Severity.INFO, "not checked: the systemd credential `s3-key`, which only the service has")
     ]
     files.configure(text.replace("{env: ACCESS}", "{env: MISSING}"))
     assert not compile_snapshot(read_to_check(files.configuration, ENVIRONMENT)).usable
-    # Where systemd has given credentials, they are looked for.
-    given = {**ENVIRONMENT, "CREDENTIALS_DIRECTORY": str(files.folder)}
-    assert not compile_snapshot(read_to_check(files.configuration, given)).usable
+    # With a directory of credentials, a missing credential is an error.
+    environment = {**ENVIRONMENT, "CREDENTIALS_DIRECTORY": str(files.folder)}
+    assert not compile_snapshot(read_to_check(files.configuration, environment)).usable
 
 
-def test_templates_belong_to_the_set(files):
-    """They are watched, a change of one changes the digest, and rules may call the helpers in them."""
+def test_templates_belong_to_the_snapshot(files):
+    """Templates are watched and part of the digest, and rules can call their helpers."""
     files.configure(files.configuration.read_text() + "templates: {helpers: [h.tpl], put: {path: h.tpl}}\n")
     (files.folder / "h.tpl").write_text('{{ define "a" }}one{{ end }}')
     files.write('rewrite `^/a$` -> go `/{{ template "a" . }}`')
@@ -399,4 +402,4 @@ def test_templates_belong_to_the_set(files):
     (files.folder / "h.tpl").write_text("{{ x }}")
     assert not files.load().usable
     (files.folder / "h.tpl").unlink()
-    assert "unreadable-file" in [each.code for each in files.load().diagnostics]
+    assert "unreadable-file" in [diagnostic.code for diagnostic in files.load().diagnostics]

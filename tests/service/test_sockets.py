@@ -1,4 +1,4 @@
-"""Listening sockets: opened, named, inherited."""
+"""Listening sockets are opened, named and inherited."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from tornado_proxy.config.server import Listener
 from tornado_proxy.service.sockets import CannotListen, local_socket, named, open_sockets
 
 
-def test_port_zero_is_any_free_one_and_the_url_says_which():
-    """The URL is one that people can use."""
+def test_port_zero_is_any_free_port():
+    """The URL has the port that was chosen."""
     sockets = open_sockets(Listener("127.0.0.1", 0))
     port = sockets.sockets[0].getsockname()[1]
     assert sockets.url == f"http://127.0.0.1:{port}"
     sockets.close()
 
 
-def test_a_taken_address_is_reported_plainly():
-    """The message names the address and why."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+def test_a_used_address_is_reported():
+    """The message has the address and the reason."""
+    with socket.create_server(("127.0.0.1", 0)) as used:
+        port = used.getsockname()[1]
         with pytest.raises(CannotListen, match=rf"cannot listen on 127\.0\.0\.1:{port}: Address already in use$"):
             open_sockets(Listener("127.0.0.1", port))
 
 
-def test_an_address_that_is_none_is_reported_plainly():
-    """A name that resolves to nothing cannot be listened on."""
+def test_an_unknown_host_is_reported():
+    """A host name that does not resolve is an error."""
     with pytest.raises(CannotListen, match=r"cannot listen on no-such-host\.invalid:0"):
         open_sockets(Listener("no-such-host.invalid", 0))
 
 
 def test_all_addresses_of_a_name_have_one_port(monkeypatch):
-    """The free port that the first address gets is that of the others."""
-    found = [(socket.AF_INET, socket.SOCK_STREAM, 0, "", (address, 0)) for address in ("127.0.0.1", "127.0.0.2")]
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments, **_options: found)
+    """All addresses use the free port that the first one got."""
+    addresses = [(socket.AF_INET, socket.SOCK_STREAM, 0, "", (address, 0)) for address in ("127.0.0.1", "127.0.0.2")]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments, **_options: addresses)
     sockets = open_sockets(Listener("localhost", 0))
-    assert len({each.getsockname()[1] for each in sockets.sockets}) == 1
+    assert len({sock.getsockname()[1] for sock in sockets.sockets}) == 1
     sockets.close()
 
 
@@ -49,16 +49,16 @@ def test_sockets_do_not_block():
     sockets.close()
 
 
-def test_a_unix_socket_has_its_path_as_url(tmp_path):
-    """A service manager may hand over a socket in the file system."""
-    with socket.socket(socket.AF_UNIX) as given:
-        given.bind(str(tmp_path / "http"))
-        assert named([given], inherited=True).url == f"unix:{tmp_path / 'http'}"
+def test_the_url_of_a_unix_socket_is_its_path(tmp_path):
+    """An inherited socket of the file system has a URL with its path."""
+    with socket.socket(socket.AF_UNIX) as inherited:
+        inherited.bind(str(tmp_path / "http"))
+        assert named([inherited], inherited=True).url == f"unix:{tmp_path / 'http'}"
 
 
 @pytest.mark.skipif(not socket.has_ipv6, reason="there is no IPv6 here")
-def test_an_ipv6_address_stands_in_brackets():
-    """The URL of `::1` is one that a browser takes."""
+def test_an_ipv6_address_has_brackets():
+    """The URL of `::1` has brackets around the address."""
     try:
         sockets = open_sockets(Listener("::1", 0))
     except CannotListen:
@@ -67,16 +67,16 @@ def test_an_ipv6_address_stands_in_brackets():
     sockets.close()
 
 
-def test_a_socket_in_the_file_system_is_for_its_user_only(tmp_path):
-    """Nobody else may connect, whatever the umask."""
-    with local_socket(tmp_path / "admin.sock") as made:
+def test_a_local_socket_is_for_its_user_only(tmp_path):
+    """The mode of a local socket excludes other users, whatever the umask."""
+    with local_socket(tmp_path / "admin.sock") as listening:
         assert (tmp_path / "admin.sock").stat().st_mode & 0o777 == 0o600
         with pytest.raises(BlockingIOError):
-            made.accept()
+            listening.accept()
 
 
-def test_a_socket_that_a_process_left_is_replaced(tmp_path):
-    """A process that was killed removes nothing."""
+def test_an_unused_local_socket_is_replaced(tmp_path):
+    """The socket of a killed process is replaced."""
     local_socket(tmp_path / "admin.sock").close()
     with local_socket(tmp_path / "admin.sock"), socket.socket(socket.AF_UNIX) as client:
         client.connect(str(tmp_path / "admin.sock"))
@@ -90,8 +90,8 @@ def test_a_socket_that_a_process_left_is_replaced(tmp_path):
         ("x" * 200, "AF_UNIX path too long"),
     ],
 )
-def test_a_socket_that_cannot_be_had_is_reported_plainly(tmp_path, name, reason):
-    """Another service answers there, there is another file, or the path is too long; neither is touched."""
+def test_an_unusable_local_socket_is_reported(tmp_path, name, reason):
+    """A used socket, another file and a long path are errors, and existing files are kept."""
     (tmp_path / "file").write_text("kept")
     with (
         local_socket(tmp_path / "admin.sock"),

@@ -1,4 +1,4 @@
-"""Edits are noticed, however they are saved."""
+"""Edits are noticed in every way of saving files."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from watchdog.events import FileClosedNoWriteEvent, FileOpenedEvent
 
 from tornado_proxy.service.watching import Follower, Pace, Watch
 
-WITHIN = 5  # seconds; an event takes milliseconds
+TIMEOUT = 5  # seconds; an event takes milliseconds
 
 
 @pytest.fixture
 def rules(tmp_path):
-    """A directory of rules with one file, and one below it."""
+    """A directory with a rule file and a subdirectory with another one."""
     folder = tmp_path / "rules"
     (folder / "below").mkdir(parents=True)
     (folder / "site.rules").write_text("target site {}\n")
@@ -28,18 +28,18 @@ def rules(tmp_path):
 
 @pytest.fixture
 def poked():
-    """Set whenever the watch pokes."""
+    """An event that the watch sets when it pokes."""
     return threading.Event()
 
 
 @pytest.fixture
 def watch(rules, poked):
-    """A watch that looks at the directory."""
-    made = Watch(poked.set)
-    made.look_at([rules])
-    assert made.trouble == ""
-    yield made
-    made.close()
+    """A watch of the directory."""
+    watch = Watch(poked.set)
+    watch.look_at([rules])
+    assert watch.trouble == ""
+    yield watch
+    watch.close()
 
 
 def _write_in_place(rules):
@@ -85,15 +85,15 @@ def _replace_the_directory(rules):
         _replace_the_directory, _link_a_directory,
     ],
 )  # fmt: skip
-def test_a_change_pokes(watch, rules, poked, change):
-    """However a file is saved, the watch pokes."""
+def test_a_change_is_noticed(watch, rules, poked, change):
+    """The watch pokes after every way of changing files and directories."""
     change(rules)
-    assert poked.wait(WITHIN)
+    assert poked.wait(TIMEOUT)
 
 
 @pytest.fixture
 def config_map(tmp_path):
-    """A directory as Kubernetes mounts a ConfigMap: links through `..data` into a dated directory."""
+    """A directory as Kubernetes mounts a ConfigMap: files are links through `..data` into a versioned directory."""
     folder = tmp_path / "mounted"
     (folder / "..2026_01").mkdir(parents=True)
     (folder / "..2026_01" / "site.rules").write_text("target site {}\n")
@@ -102,8 +102,8 @@ def config_map(tmp_path):
     return folder
 
 
-def test_a_config_map_swap_pokes(config_map, poked):
-    """`..data` is moved, and the rule file's own name never appears: the watch pokes all the same."""
+def test_a_new_config_map_is_noticed(config_map, poked):
+    """The watch pokes after `..data` is replaced, although no event names the rule file."""
     watch = Watch(poked.set)
     watch.look_at([config_map / "site.rules"])
     (config_map / "..2026_02").mkdir()
@@ -111,7 +111,7 @@ def test_a_config_map_swap_pokes(config_map, poked):
     poked.clear()
     (config_map / "..data_tmp").symlink_to("..2026_02")
     (config_map / "..data_tmp").rename(config_map / "..data")
-    assert poked.wait(WITHIN)
+    assert poked.wait(TIMEOUT)
     watch.close()
 
 
@@ -130,7 +130,7 @@ def _rotate_the_log(rules):
     (rules / "app.log.1").unlink()
 
 
-def _begin_to_save(rules):
+def _write_a_temporary_file(rules):
     (rules / ".site.rules.swp").write_text("target site { }\n")
 
 
@@ -138,26 +138,26 @@ def _read(rules):
     (rules / "site.rules").read_text()
 
 
-@pytest.mark.parametrize("change", [_log_a_line, _log_beside, _rotate_the_log, _begin_to_save, _read])
-def test_what_is_not_read_does_not_poke(rules, poked, change):
-    """A log beside the files does not poke, nor does reading."""
+@pytest.mark.parametrize("change", [_log_a_line, _log_beside, _rotate_the_log, _write_a_temporary_file, _read])
+def test_other_files_are_ignored(rules, poked, change):
+    """The watch does not poke for logs, temporary files, or the reading of rule files."""
     watch = Watch(poked.set)
     watch.look_at([rules, rules.parent / "proxy.yaml"])
     change(rules)
     assert not poked.wait(0.2)
-    # Events come in order: what follows is noticed.
+    # Events arrive in order, so this poke shows that the ones above were processed.
     _write_in_place(rules)
-    assert poked.wait(WITHIN)
+    assert poked.wait(TIMEOUT)
     watch.close()
 
 
-def test_a_log_that_is_held_open_makes_no_events(rules):
-    """Its lines reach neither watchdog's threads nor the process."""
-    seen = []
+def test_an_open_log_makes_no_events(rules):
+    """Lines of a log that stays open cause no events in watchdog or the process."""
+    events = []
 
     class Counting(Watch):
         def dispatch(self, event):
-            seen.append(event)
+            events.append(event)
 
     watch = Counting(lambda: None)
     with (rules / "app.log").open("a") as log:
@@ -166,44 +166,44 @@ def test_a_log_that_is_held_open_makes_no_events(rules):
             log.write(f"line {number}\n")
             log.flush()
         sleep(0.2)
-        assert seen == []
+        assert events == []
     watch.close()
 
 
 @pytest.mark.parametrize("event", [FileOpenedEvent("/x"), FileClosedNoWriteEvent("/x")])
-def test_reading_does_not_poke(poked, event):
-    """A reload reads all files; that must not cause the next reload."""
+def test_reading_is_ignored(poked, event):
+    """Opening and closing a file does not poke, since a reload reads all files."""
     Watch(poked.set).on_any_event(event)
     assert not poked.is_set()
 
 
-def test_a_directory_put_back_is_watched_again(watch, rules, poked):
-    """A directory replaced by another of the same name is watched once the watch has looked again."""
+def test_a_replaced_directory_is_watched(watch, rules, poked):
+    """A new directory of the same name is watched after the next look."""
     rules.rename(rules.with_name("old"))
     rules.mkdir()
     watch.look_at([rules])
-    assert poked.wait(WITHIN)
+    assert poked.wait(TIMEOUT)
     poked.clear()
     (rules / "site.rules").write_text("target site {}\n")
-    assert poked.wait(WITHIN)
+    assert poked.wait(TIMEOUT)
 
 
-def test_a_place_that_does_not_exist_yet_is_noticed_when_it_comes(tmp_path, poked):
-    """The nearest directory that exists is watched for a place that does not."""
+def test_a_missing_directory_is_watched(tmp_path, poked):
+    """If a path does not exist, its nearest existing parent is watched."""
     watch = Watch(poked.set)
     watch.look_at([tmp_path / "later" / "rules"])
     (tmp_path / "later").mkdir()
-    assert poked.wait(WITHIN)
+    assert poked.wait(TIMEOUT)
     watch.close()
 
 
-def test_a_watch_that_never_looked_can_be_closed(poked):
-    """Closing before the first look is not an error."""
+def test_an_unused_watch_can_be_closed(poked):
+    """Closing a watch before its first look is not an error."""
     Watch(poked.set).close()
 
 
-def test_a_kernel_that_has_no_more_is_trouble_and_no_defect(rules, poked):
-    """Without a descriptor nothing is watched; with one, the next look watches."""
+def test_a_lack_of_descriptors_is_reported(rules, poked):
+    """Without a descriptor, `trouble` has the reason; with one, the next look watches the files."""
     watch, (soft, hard) = Watch(poked.set), resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
     try:
@@ -214,43 +214,43 @@ def test_a_kernel_that_has_no_more_is_trouble_and_no_defect(rules, poked):
     watch.look_at([rules])
     assert watch.trouble == ""
     _write_in_place(rules)
-    assert poked.wait(WITHIN)
+    assert poked.wait(TIMEOUT)
     watch.close()
 
 
-def test_a_place_that_cannot_be_looked_at_is_trouble_and_no_defect(tmp_path, poked):
-    """The trouble is the system's message, here about a name that is too long."""
+def test_an_invalid_path_is_reported(tmp_path, poked):
+    """`trouble` is the message of the system, here about a name that is too long."""
     watch = Watch(poked.set)
     watch.look_at([tmp_path / ("a" * 300)])
     assert watch.trouble == "File name too long"
     watch.close()
 
 
-class _Vanishing(type(Path())):
-    """A directory that goes away as soon as it has been found, once."""
+class _VanishingPath(type(Path())):
+    """A directory that is renamed once, as soon as it was found."""
 
-    found = False
+    was_found = False
 
     def is_dir(self) -> bool:
-        """Whether it is there; it is gone after that."""
-        if not (is_there := super().is_dir()) or _Vanishing.found:
+        """Whether the directory exists; the first time, it is renamed after the answer."""
+        if not (is_there := super().is_dir()) or _VanishingPath.was_found:
             return is_there
-        _Vanishing.found = True
+        _VanishingPath.was_found = True
         Path(self).rename(self.with_name("old"))
         return True
 
     def absolute(self) -> Path:
-        """The path, which is absolute."""
+        """The path, which is absolute already."""
         return self
 
 
-def test_a_directory_that_vanishes_under_the_look_is_no_trouble(rules, poked):
-    """The next look watches its parent, which notices when it comes back."""
+def test_a_directory_that_vanishes_is_watched_again(rules, poked):
+    """If a directory vanishes during a look, its parent is watched and its return is noticed."""
     watch = Watch(poked.set)
-    watch.look_at([_Vanishing(rules)])
-    assert (_Vanishing.found, watch.trouble) == (True, "")
+    watch.look_at([_VanishingPath(rules)])
+    assert (_VanishingPath.was_found, watch.trouble) == (True, "")
     (rules.with_name("old")).rename(rules)
-    assert poked.wait(WITHIN)
+    assert poked.wait(TIMEOUT)
     watch.close()
 
 
@@ -258,8 +258,8 @@ NEVER = Pace(quiet=0.001, patience=0.01, look=3600.0, look_unwatched=3600.0)
 SOON = Pace(quiet=0.001, patience=0.01, look=3600.0, look_unwatched=0.001)
 
 
-class _Blind(Watch):
-    """A watch that the kernel tells nothing, for the reason that it is given."""
+class _BlindWatch(Watch):
+    """A watch that never notices a change, and has the given trouble."""
 
     def __init__(self, poke, trouble: str = "") -> None:
         super().__init__(poke)
@@ -267,15 +267,15 @@ class _Blind(Watch):
         self.is_closed = False
 
     def close(self) -> None:
-        """Notes it."""
+        """Record the closing."""
         self.is_closed = True
 
     def look_at(self, places) -> None:
-        """Look at nothing."""
+        """Do nothing."""
 
 
-class _Counted:
-    """A reload that counts, and fails the first time if it is told to."""
+class _CountingReload:
+    """A reload that counts its calls, and can fail the first time."""
 
     def __init__(self, *, fails_first: bool = False) -> None:
         self.count = 0
@@ -290,7 +290,7 @@ class _Counted:
             raise ValueError("a defect")
 
     async def reached(self, count: int) -> None:
-        """Wait for so many reloads."""
+        """Wait until the number of calls is at least `count`."""
         async with self._changed:
             await asyncio.wait_for(self._changed.wait_for(lambda: self.count >= count), 10)
 
@@ -299,87 +299,88 @@ def _places() -> tuple[Path, ...]:
     return ()
 
 
-def _story(story):
+def _run(story):
     asyncio.run(story())
 
 
-async def _followed(follower, during) -> None:
+async def _run_follower(follower, waiting) -> None:
+    """Run a follower until an awaitable ends."""
     task = asyncio.get_running_loop().create_task(follower.run())
     try:
-        await during
+        await waiting
     finally:
         task.cancel()
         await asyncio.wait([task])
 
 
-def test_the_set_is_read_once_at_the_start():
-    """What changed between the first load and the watch is not missed."""
+def test_a_follower_reloads_at_its_start():
+    """A change between the first load and the start of the watch is not missed."""
 
     async def story():
-        reload = _Counted()
-        await _followed(Follower(_places, reload, NEVER, _Blind), reload.reached(1))
+        reload = _CountingReload()
+        await _run_follower(Follower(_places, reload, NEVER, _BlindWatch), reload.reached(1))
 
-    _story(story)
+    _run(story)
 
 
-def test_nothing_is_watched_after_the_end():
-    """The threads of the watch end with it."""
+def test_a_follower_closes_its_watch():
+    """The watch is closed when the follower ends."""
 
     async def story():
-        reload, watches = _Counted(), []
+        reload, watches = _CountingReload(), []
 
         def watch(poke):
-            watches.append(_Blind(poke))
+            watches.append(_BlindWatch(poke))
             return watches[0]
 
-        await _followed(Follower(_places, reload, NEVER, watch), reload.reached(1))
+        await _run_follower(Follower(_places, reload, NEVER, watch), reload.reached(1))
         assert watches[0].is_closed
 
-    _story(story)
+    _run(story)
 
 
-async def _poked(follower, reload):
-    """Wait for the first reload, and poke for the second."""
+async def _poke_once(follower, reload):
+    """Wait for the first reload, poke, and wait for the second."""
     await reload.reached(1)
     follower.poke()
     await reload.reached(2)
 
 
-def test_a_poke_has_the_edit_loaded():
-    """After the quiet that follows it."""
+def test_a_poke_causes_a_reload():
+    """A reload follows a poke after a quiet time."""
 
     async def story():
-        reload = _Counted()
-        follower = Follower(_places, reload, NEVER, _Blind)
+        reload = _CountingReload()
+        follower = Follower(_places, reload, NEVER, _BlindWatch)
 
-        await _followed(follower, _poked(follower, reload))
+        await _run_follower(follower, _poke_once(follower, reload))
 
-    _story(story)
+    _run(story)
 
 
-def test_an_edit_is_loaded_once():
-    """The next reload waits for the next change."""
+def test_a_poke_causes_one_reload():
+    """The next reload waits for the next poke."""
 
     async def story():
-        reload = _Counted()
-        follower = Follower(_places, reload, NEVER, _Blind)
+        reload = _CountingReload()
+        follower = Follower(_places, reload, NEVER, _BlindWatch)
 
-        async def waited():
-            await _poked(follower, reload)
+        async def wait():
+            await _poke_once(follower, reload)
             await asyncio.sleep(0.1)
 
-        await _followed(follower, waited())
+        await _run_follower(follower, wait())
         assert reload.count == 2
 
-    _story(story)
+    _run(story)
 
 
-def test_changes_that_never_pause_are_loaded_too():
-    """Another program may write beside the rules all the time."""
+def test_continuous_changes_are_loaded():
+    """If changes never pause, a reload follows after the maximum delay."""
 
     async def story():
-        reload = _Counted()
-        follower = Follower(_places, reload, Pace(quiet=10.0, patience=0.01, look=3600.0), _Blind)
+        reload = _CountingReload()
+        follower = Follower(_places, reload, Pace(quiet=10.0, patience=0.01, look=3600.0), _BlindWatch)
 
         async def write():
             while True:
@@ -387,55 +388,55 @@ def test_changes_that_never_pause_are_loaded_too():
                 await asyncio.sleep(0.001)
 
         writing = asyncio.get_running_loop().create_task(write())
-        await _followed(follower, reload.reached(2))
+        await _run_follower(follower, reload.reached(2))
         writing.cancel()
 
-    _story(story)
+    _run(story)
 
 
-def test_a_real_edit_is_followed(tmp_path):
-    """With the kernel's notifications, from a file to a reload."""
+def test_a_real_edit_causes_a_reload(tmp_path):
+    """With notifications of the kernel, an edited file is reloaded."""
 
     async def story():
-        reload = _Counted()
+        reload = _CountingReload()
 
-        async def edited():
+        async def edit():
             await reload.reached(1)
             (tmp_path / "site.rules").write_text("target site {}")
             await reload.reached(2)
 
-        await _followed(Follower(lambda: (tmp_path,), reload, NEVER), edited())
+        await _run_follower(Follower(lambda: (tmp_path,), reload, NEVER), edit())
 
-    _story(story)
+    _run(story)
 
 
-def test_without_notifications_it_looks_for_itself(caplog):
-    """Where the kernel does not notify, looks come often, and the reason is said once."""
+def test_without_notifications_files_are_polled(caplog):
+    """If the kernel does not notify, files are read often, and the reason is logged once."""
 
     async def story():
-        reload = _Counted()
-        follower = Follower(_places, reload, SOON, lambda poke: _Blind(poke, "no watches left"))
-        await _followed(follower, reload.reached(4))
+        reload = _CountingReload()
+        follower = Follower(_places, reload, SOON, lambda poke: _BlindWatch(poke, "no watches left"))
+        await _run_follower(follower, reload.reached(4))
 
-    _story(story)
+    _run(story)
     assert [record.getMessage().count("no watches left") for record in caplog.records] == [1]
 
 
-def test_a_defect_does_not_end_it(caplog):
-    """A reload that raises is logged, and the next one is made."""
+def test_a_defect_does_not_end_the_follower(caplog):
+    """A reload that raises an exception is logged, and the next one is made."""
 
     async def story():
-        reload = _Counted(fails_first=True)
-        await _followed(Follower(_places, reload, SOON, lambda poke: _Blind(poke, "x")), reload.reached(2))
+        reload = _CountingReload(fails_first=True)
+        await _run_follower(Follower(_places, reload, SOON, lambda poke: _BlindWatch(poke, "x")), reload.reached(2))
 
-    _story(story)
+    _run(story)
     assert any("failed" in record.getMessage() for record in caplog.records)
 
 
-def test_a_poke_after_the_end_is_no_error():
-    """Watchdog's thread may outlive the event loop."""
+def test_a_poke_after_the_end_is_ignored():
+    """A poke of watchdog's thread after the end of the event loop is not an error."""
 
     async def story():
-        return Follower(_places, _Counted(), NEVER, _Blind)
+        return Follower(_places, _CountingReload(), NEVER, _BlindWatch)
 
     asyncio.run(story()).poke()

@@ -1,4 +1,4 @@
-"""A worker by itself: when it ends alone, and when all end."""
+"""A worker whose end is its own or that of all workers."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from tornado_proxy.service.worker import Channel, Result, Start, WorkerCall
 
 
 @pytest.fixture(autouse=True)
-def _quiet():
-    """A worker logs to standard error; the next test does not."""
+def _closed_log():
+    """Closes the log after each test, since a worker logs to standard error."""
     yield
     close_logging()
 
 
 @pytest.fixture
 def snapshot(tmp_path):
-    """What the worker serves."""
+    """The snapshot that the worker serves."""
     return Files.create(tmp_path).read()
 
 
 @pytest.mark.parametrize("is_last", [False, True])
-async def test_a_worker_that_ends_alone_leaves_its_queue_to_the_others(snapshot, monkeypatch, is_last):
-    """A connection that nobody has accepted is for the next worker; where all stop, the last one serves it."""
+async def test_only_the_last_worker_serves_the_queue(snapshot, monkeypatch, is_last):
+    """A worker that ends alone leaves queued connections to the others; when all stop, they are served."""
     listening = socket.create_server(("127.0.0.1", 0))
     listening.setblocking(False)
     wind_down, client = SingleProcess.wind_down, socket.socket()
@@ -40,9 +40,9 @@ async def test_a_worker_that_ends_alone_leaves_its_queue_to_the_others(snapshot,
         await wind_down(serving, grace, **options)
 
     monkeypatch.setattr(SingleProcess, "wind_down", wind_down_late)
-    ours, theirs = socket.socketpair()
-    working = asyncio.get_running_loop().create_task(worker._work(theirs, [listening.dup()]))
-    channel = await Channel.over(ours)
+    parent_end, worker_end = socket.socketpair()
+    working = asyncio.get_running_loop().create_task(worker._work(worker_end, [listening.dup()]))
+    channel = await Channel.over(parent_end)
     await channel.send(WorkerCall(1, "start", (Start(1, snapshot),)))
     while not isinstance(await channel.receive(), Result):
         pass
@@ -58,7 +58,7 @@ async def test_a_worker_that_ends_alone_leaves_its_queue_to_the_others(snapshot,
             listening.accept()[0].close()
 
 
-async def test_a_worker_that_finishes_its_requests_goes_on_answering_calls(snapshot, monkeypatch):
+async def test_a_stopping_worker_answers_calls(snapshot, monkeypatch):
     """A reload does not wait for the downloads of a worker that will be replaced."""
     wind_down, finished = SingleProcess.wind_down, asyncio.Event()
 
@@ -67,11 +67,11 @@ async def test_a_worker_that_finishes_its_requests_goes_on_answering_calls(snaps
         await wind_down(serving, grace, **options)
 
     monkeypatch.setattr(SingleProcess, "wind_down", wind_down_late)
-    ours, theirs = socket.socketpair()
+    parent_end, worker_end = socket.socketpair()
     listening = socket.create_server(("127.0.0.1", 0))
     listening.setblocking(False)
-    working = asyncio.get_running_loop().create_task(worker._work(theirs, [listening]))
-    channel = await Channel.over(ours)
+    working = asyncio.get_running_loop().create_task(worker._work(worker_end, [listening]))
+    channel = await Channel.over(parent_end)
     await channel.send(WorkerCall(1, "start", (Start(1, snapshot),)))
     broken = replace(snapshot, configuration=replace(snapshot.configuration, settings=None))
     await channel.send(WorkerCall(2, "activate", (2, broken)))
