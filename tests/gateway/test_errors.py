@@ -121,7 +121,7 @@ def test_the_reason_names_the_error(error, reason):
 
 
 def test_a_405_has_allow():
-    """A 405 has Allow, even an empty one; another status has none."""
+    """A 405 has Allow, even an empty one; another status has no Allow."""
     assert refusal_of(Refuse(405, "not enabled", ("GET", "HEAD"))).headers == (("Allow", "GET, HEAD"),)
     assert refusal_of(Refuse(405, "nothing is enabled")).headers == (("Allow", ""),)
     assert refusal_of(Refuse(403, "no")).headers == ()

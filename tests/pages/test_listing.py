@@ -1,4 +1,4 @@
-"""A page of a directory, as values, JSON and text."""
+"""A page of a listing, as JSON and as text."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ NAMES = st.text(min_size=1, max_size=20)
 
 
 @given(NAMES)
-def test_a_link_decodes_to_the_path_that_it_was_made_from(name):
-    """The link of an entry requests that entry, on this host."""
+def test_a_link_decodes_to_its_path(name):
+    """The link of an entry requests exactly that entry, on the same host."""
     reference = link_to("/a/", name)
     if reference is not None:
         parts = urlsplit(reference)
@@ -38,34 +38,34 @@ def test_a_link_decodes_to_the_path_that_it_was_made_from(name):
 
 
 @given(NAMES)
-def test_only_what_can_be_requested_has_a_link(name):
+def test_only_valid_paths_have_links(name):
     """A name has a link if and only if its path is valid."""
     assert (link_to("/a/", name) is None) == (path_objection("/a/" + name) is not None)
 
 
 @pytest.mark.parametrize("name", ["..", ".", "../", "a\n", "\x7f", "\ud800"])
-def test_a_name_that_no_request_can_name_has_no_link(name):
-    """A path cannot contain dot segments, control characters or surrogates."""
+def test_a_name_without_a_valid_path_has_no_link(name):
+    """Dot segments, control characters and surrogates are not allowed in paths."""
     assert link_to("/", name) is None
 
 
 def test_a_link_never_names_another_host():
-    """A path that begins with two slashes keeps them, one of them encoded."""
+    """In a path that begins with two slashes, the second is encoded."""
     assert link("//evil.test/x") == "/%2Fevil.test/x"
 
 
 def test_a_query_is_encoded():
-    """A link's query may contain any text."""
+    """The query of a link may contain any text."""
     assert link("/a/", [("after", "a&b"), ("limit", "2")]) == "/a/?after=a%26b&limit=2"
 
 
 @pytest.mark.parametrize(
-    ("name", "shown"),
+    ("name", "expected"),
     [("a\tb", "a␉b"), ("\x00", "␀"), ("\x7f", "␡"), ("\x85", "�"), ("\ud800", "�"), ("größe 日本", "größe 日本")],
 )
-def test_control_characters_are_shown_as_pictures(name, shown):
-    """A shown name has no invisible characters; letters of all scripts stay."""
-    assert visible(name) == shown
+def test_control_characters_are_visible(name, expected):
+    """Invisible characters are replaced, and letters of all scripts stay."""
+    assert visible(name) == expected
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_control_characters_are_shown_as_pictures(name, shown):
         (2**80, "1048576.0 EiB"),
     ],
 )
-def test_a_size_is_shown_in_the_unit_that_suits_it(size, expected):
+def test_a_size_has_a_suitable_unit(size, expected):
     """A size has one decimal and the largest unit in which it is at least 1."""
     assert human_size(size) == expected
 
@@ -103,13 +103,13 @@ CHANGED = datetime(2026, 5, 1, 12, 34, 56, tzinfo=UTC)
         ("//x/", "/", [("/", "/"), ("∅", "/%2F"), ("x", "/%2Fx/")]),
     ],
 )
-def test_the_way_begins_at_the_mount(path, root, expected):
-    """Each directory from the mount's root to the listed one is a link, empty names included."""
+def test_breadcrumbs_start_at_the_mount(path, root, expected):
+    """Each directory from the root of the mount to the listed one is a link, empty names included."""
     assert Listing(path, root, ()).crumbs == tuple(Crumb(*pair) for pair in expected)
 
 
 def test_json_has_every_field_of_every_entry():
-    """A file has all five fields, a directory its name and link; the last page has no next page."""
+    """A file has all fields, a directory only name and link, and the last page has no next page."""
     listing = Listing("/a/", "/", (Line("b/"), Line("c.txt", 3, CHANGED, '"e"')))
     assert as_json(listing) == {
         "path": "/a/",
@@ -128,8 +128,8 @@ def test_json_has_every_field_of_every_entry():
     }
 
 
-def test_json_says_where_it_goes_on():
-    """Every page but the last has the link to the next."""
+def test_json_has_the_next_page():
+    """Every page but the last has the link to the next page."""
     listing = Listing("/a b/", "/", (), {"limit": "5", "other": "1"}, "t=")
     assert as_json(listing)["next"] == "/a%20b/?after=t%3D&limit=5"
 
@@ -150,8 +150,8 @@ FILES = (Line("a10", 3, CHANGED), Line("B/"), Line("a9", 5), Line("A1", 3, CHANG
         (Order("date", descending=True), "B/ a10 A1 a9"),
     ],
 )
-def test_lines_are_sorted_as_people_expect(order, names):
-    """Numbers in names count, cases do not; names decide between equals; directories may come first."""
+def test_lines_are_sorted_naturally(order, names):
+    """Numbers in names are compared by value, cases are ignored, and equal lines are sorted by name."""
     assert " ".join(line.name for line in order.applied(FILES)) == names
 
 
@@ -163,14 +163,14 @@ def test_lines_are_sorted_as_people_expect(order, names):
         ({"sort": "size", "order": "desc"}, ["B/", "a9", "A1", "a10"]),
     ],
 )
-def test_programs_get_an_order_only_if_they_ask(query, names):
-    """Without `?sort=`, or with an unknown one, lines have S3's order."""
+def test_json_is_sorted_only_on_request(query, names):
+    """Without `?sort=`, or with an unknown one, lines have the order of S3."""
     listing = Listing("/", "/", FILES, query)
     assert [entry["name"] for entry in as_json(listing)["entries"]] == names
 
 
 def test_the_link_of_a_column_reverses_the_order():
-    """The link of a column sorts this page by it, in descending order if the order was ascending."""
+    """The link of a column sorts by it, in descending order if the current order is ascending."""
     assert Listing("/", "/", ()).sorted_by("name") == "/?sort=name&order=desc"
     assert Listing("/", "/", (), {"after": "YQ", "limit": "5"}).sorted_by("size") == (
         "/?after=YQ&limit=5&sort=size&order=asc"
@@ -183,25 +183,25 @@ def _query(href):
     return dict(parse_qsl(href.partition("?")[2], keep_blank_values=True))
 
 
-def test_pages_lead_on_and_back():
-    """From the first page to the last, and by the same ways back; the order is kept."""
-    seen, query = [], {"sort": "size"}
+def test_pages_have_links_to_the_next_and_the_previous_page():
+    """The links lead to the last page and back through the same pages, in the same order."""
+    queries, query = [], {"sort": "size"}
     for token in ("t1", "t2", "t3", None):
         listing = Listing("/", "/", (), query, token)
-        seen.append(query)
+        queries.append(query)
         query = _query(listing.next_page) if token else query
-    back = []
+    tokens = []
     while listing.previous_page:
         query = _query(listing.previous_page)
-        back.append(query.get("after"))
+        tokens.append(query.get("after"))
         listing = Listing("/", "/", (), query, "more")
         assert query["sort"] == "size"
-    assert [each.get("after") for each in seen] == [None, "t1", "t2", "t3"]
-    assert back == ["t2", "t1", None]
+    assert [query.get("after") for query in queries] == [None, "t1", "t2", "t3"]
+    assert tokens == ["t2", "t1", None]
 
 
-def test_the_way_back_is_bounded():
-    """A link remembers thirty pages; where the way back is forgotten, none is shown."""
+def test_links_back_are_limited():
+    """A link has the tokens of at most thirty previous pages."""
     query: dict[str, str] = {}
     for number in range(50):
         query = _query(Listing("/", "/", (), query, f"t{number}").next_page)
@@ -213,36 +213,36 @@ def test_the_way_back_is_bounded():
 
 
 @pytest.mark.parametrize("query", [{}, {"after": "YQ"}, {"via": "a.b"}])
-def test_without_a_way_there_is_no_way_back(query):
-    """The first page has no page before it, and one that a link of a program led to does not know it."""
+def test_a_page_may_have_no_previous_page(query):
+    """The first page, and a page without the tokens of previous pages, have no link back."""
     assert Listing("/", "/", (), query).previous_page is None
 
 
-def test_a_way_that_somebody_wrote_is_harmless():
-    """What is no token is left out."""
+def test_invalid_tokens_are_left_out():
+    """Invalid tokens in `via` are not in the link back."""
     listing = Listing("/", "/", (), {"after": "YQ", "via": '"><script>.b.' + "x" * 2000})
     assert listing.previous_page == "/?after=b&via="
 
 
 def test_json_keeps_a_name_that_cannot_be_requested():
-    """Such an entry has its exact name and no link."""
+    """An entry with an invalid path has its exact name and no link."""
     entries = as_json(Listing("/", "/", (Line("a\nb", 1),)))["entries"]
     assert [(entry["name"], entry["href"]) for entry in entries] == [("a\nb", None)]
 
 
-def test_text_is_one_line_an_entry():
-    """Names come first, then sizes and times after tabs; no name can contain a line end."""
+def test_text_has_one_line_per_entry():
+    """A line has name, size and time, separated by tabs; control characters in names are replaced."""
     listing = Listing("/", "/", (Line("b/"), Line("a\tb\n", 1), Line("c d.txt", 3, CHANGED)))
     assert as_text(listing) == "b/\na␉b␊\t1\nc d.txt\t3\t2026-05-01T12:34:56Z\n"
 
 
 def test_times_are_formatted_in_utc():
-    """A time of another zone is converted."""
+    """A time of another zone is converted to UTC."""
     assert timestamp(datetime(2026, 5, 1, 14, 0, tzinfo=timezone(timedelta(hours=2)))) == "2026-05-01T12:00:00Z"
 
 
-def test_the_way_back_is_short_however_long_the_names_are():
-    """Servers limit the length of a request line."""
+def test_links_back_are_short():
+    """Long tokens are dropped from `via`, since servers limit the length of a request line."""
     listing = Listing("/", "/", (), {"after": "Y" * 1400, "via": ".".join("Z" * 1400 for _ in range(20))}, "next")
     assert len(listing.next_page) < 5000
     assert "via=-.ZZZ" in listing.next_page

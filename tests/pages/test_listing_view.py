@@ -1,4 +1,4 @@
-"""A listing as HTML shows it."""
+"""The HTML of a listing."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def _rows(*lines, offers=None):
         ("a.unknown", "file"),
     ],
 )
-def test_an_entry_has_the_icon_of_its_kind(name, icon):
-    """The ending decides, in upper or lower case."""
+def test_an_entry_has_the_icon_of_its_type(name, icon):
+    """The extension decides, in upper or lower case."""
     assert f'<a class="{icon}"' in _rows(Line(name))
 
 
-def test_exact_values_stand_behind_what_is_shown():
+def test_titles_have_exact_values():
     """Titles have the size in bytes and the time with seconds."""
     rows = _rows(Line("a", 1234567, CHANGED))
     assert '<data value="1234567" title="1234567 bytes">1.2 MiB</data>' in rows
@@ -58,28 +58,32 @@ def test_exact_values_stand_behind_what_is_shown():
         "\u202egpj.exe",
     ],
 )
-def test_a_name_is_text_and_leads_to_itself(name):
-    """No name ends an attribute, makes an element, or changes the direction of other text."""
+def test_a_name_is_escaped(name):
+    """No name ends an attribute, adds an element, or changes the direction of other text."""
     rows = _rows(Line(name, 1))
     assert re.fullmatch(r'<tr><th scope="row"><a class="[a-z]+" href="/a/[^"<>]+"><bdi>[^<>]+</bdi></a></th>.*\n', rows)
 
 
-def test_only_what_may_be_removed_says_so():
-    """The script adds a button to those rows."""
+def test_only_removable_entries_are_marked():
+    """The script adds a button to the marked rows."""
     rows = _rows(Line("a", 1), Line("b", 1), offers=Offers(removable=frozenset({"b"})))
     assert [row for row in rows.splitlines() if "data-removable" in row] == [rows.splitlines()[1]]
 
 
-@pytest.mark.parametrize("may", [False, True])
-def test_uploading_is_shown_to_those_who_may(may):
+@pytest.mark.parametrize("is_allowed", [False, True])
+def test_the_upload_form_needs_permission(is_allowed):
     """Other viewers see neither the form nor the hint about JavaScript."""
-    html = Pages().listing(Listing("/", "/", ()), Form.HTML, Offers(upload=may, replace=True, max_size=5)).body.decode()
-    assert ('<section class="upload" aria-label="Upload" hidden data-replace data-max="5">' in html) == may
-    assert ("<noscript>" in html) == may
+    html = (
+        Pages()
+        .listing(Listing("/", "/", ()), Form.HTML, Offers(upload=is_allowed, replace=True, max_size=5))
+        .body.decode()
+    )
+    assert ('<section class="upload" aria-label="Upload" hidden data-replace data-max="5">' in html) == is_allowed
+    assert ("<noscript>" in html) == is_allowed
 
 
-def test_a_page_of_several_says_that_it_is_sorted_by_itself():
-    """Entries of other pages are not compared."""
+def test_one_of_several_pages_has_a_note_about_sorting():
+    """The note says that sorting and filtering apply to one page at a time."""
     lines = (Line("a", 1), Line("b", 1))
     several = Pages().listing(Listing("/", "/", lines, {}, "YQ"), Form.HTML).body.decode()
     assert "2 files, 2 B on this page" in several
@@ -87,23 +91,23 @@ def test_a_page_of_several_says_that_it_is_sorted_by_itself():
     assert "by itself" not in Pages().listing(Listing("/", "/", lines), Form.HTML).body.decode()
 
 
-def test_the_column_of_the_order_says_so():
-    """Only the column that sorts the page has `aria-sort`."""
+def test_the_sorted_column_is_marked():
+    """Only the column by which the page is sorted has `aria-sort`."""
     html = Pages().listing(Listing("/", "/", (Line("a"),), {"sort": "date", "order": "desc"}), Form.HTML).body.decode()
     assert re.findall(r'aria-sort="([a-z]+)"><a href="[^"]+" rel="nofollow">(\w+)', html) == [
         ("descending", "Modified")
     ]
 
 
-def test_a_thousand_entries_are_small():
-    """With random names, sizes and dates, a page of 1000 entries has less than 60 kB, compressed."""
-    some = random.Random(7)
+def test_a_thousand_entries_compress_well():
+    """A compressed page of 1000 entries with random names, sizes and dates is smaller than 60 kB."""
+    rng = random.Random(7)
     letters = "abcdefghijklmnopqrstuvwxyz0123456789-_ "
     lines = tuple(
         Line(
-            "".join(some.choices(letters, k=some.randint(8, 32))) + some.choice([".jpg", ".pdf", ".txt", ""]),
-            some.randint(0, 1 << 32),
-            datetime.fromtimestamp(some.randint(1_500_000_000, 1_790_000_000), UTC),
+            "".join(rng.choices(letters, k=rng.randint(8, 32))) + rng.choice([".jpg", ".pdf", ".txt", ""]),
+            rng.randint(0, 1 << 32),
+            datetime.fromtimestamp(rng.randint(1_500_000_000, 1_790_000_000), UTC),
         )
         for _ in range(1000)
     )
@@ -112,7 +116,7 @@ def test_a_thousand_entries_are_small():
 
 
 @pytest.mark.parametrize(
-    ("names", "found"),
+    ("names", "expected"),
     [
         (["a", "README.md", "readme.txt"], "README.md"),
         (["readme", "ReadMe.TXT"], "ReadMe.TXT"),
@@ -120,13 +124,13 @@ def test_a_thousand_entries_are_small():
         ([], None),
     ],
 )
-def test_a_readme_is_found_in_any_case(names, found):
-    """Markdown is preferred to text."""
-    assert find_readme(names) == found
+def test_a_readme_is_found_in_any_case(names, expected):
+    """Markdown is preferred to text, and cases are ignored."""
+    assert find_readme(names) == expected
 
 
 def test_markdown_is_rendered():
-    """Headings have a level below the page's own; tables and relative links work."""
+    """Headings are one level below those of the page; tables, images and relative links work."""
     html = render_readme("README.md", '# Title\n\n*soft* [guide](docs/a b.md "x")\n\n| a |\n|---|\n| 1 |\n')
     assert "<h2>Title</h2>" in html
     assert "<em>soft</em>" in html
@@ -137,8 +141,8 @@ def test_markdown_is_rendered():
     assert "<h6>six</h6>" in html
 
 
-def test_text_stays_text():
-    """A README that is not Markdown is shown unchanged."""
+def test_a_text_readme_is_not_rendered():
+    """A README that is not Markdown is escaped and not rendered."""
     assert render_readme("README.txt", "# <b>&") == "<pre># &lt;b&gt;&amp;</pre>\n"
 
 
@@ -159,7 +163,7 @@ def test_text_stays_text():
         "<details ontoggle=alert(1) open>x</details>",
     ],
 )
-def test_nothing_in_it_can_do_harm(text):
+def test_markdown_is_sanitised(text):
     """Scripts, styles, forms, frames, handlers, classes and ids are removed."""
     html = str(render_readme("README.md", text))
     assert re.search(r"<(script|style|iframe|object|embed|form|input|button|svg|math|base|meta|link)\b", html) is None
@@ -168,6 +172,6 @@ def test_nothing_in_it_can_do_harm(text):
 
 
 @pytest.mark.parametrize("unit", ["[", "*a", "`", "> ", "![](", "<a", "&", "|a", "- ", "1. ", "***", "[a]: b\n", "~~"])
-def test_a_hostile_readme_takes_no_age(unit):
-    """A README of the largest size with one repeated construct is rendered in bounded time."""
+def test_a_hostile_readme_is_rendered_in_time(unit):
+    """A README of the largest size that repeats one construct is rendered."""
     assert render_readme("README.md", (unit * LARGEST_README)[:LARGEST_README]) is not None

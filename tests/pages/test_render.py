@@ -1,4 +1,4 @@
-"""The pages, held by golden files; `UPDATE_GOLDEN=1` writes them anew."""
+"""Pages are compared with golden files; `UPDATE_GOLDEN=1` writes these again."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
         ("application/json", "", Form.JSON),
     ],
 )
-def test_the_query_overrides_the_header(accept, override, expected):
-    """`?format=` decides if it names a form that is offered, else Accept, else the first offer."""
+def test_the_query_overrides_accept(accept, override, expected):
+    """`?format=` decides if it names an available form, otherwise Accept, otherwise the first form."""
     assert choose((Form.HTML, Form.JSON, Form.TEXT), accept, override) is expected
 
 
-def test_a_listing_refuses_a_form_that_it_does_not_have():
-    """A mistyped `?format=` is an error; an empty one is ignored."""
+def test_a_strict_choice_refuses_an_unknown_form():
+    """An unknown `?format=` is an error that names the available ones, and an empty one is ignored."""
     offers = (Form.HTML, Form.JSON)
     with pytest.raises(UnknownFormat, match="available as html, json, zip"):
         choose(offers, "*/*", "jsn", is_strict=True, others=("zip",))
@@ -52,8 +52,8 @@ def test_a_listing_refuses_a_form_that_it_does_not_have():
     assert choose(offers, None, "json", is_strict=True) is Form.JSON
 
 
-def test_a_form_that_is_not_offered_is_not_chosen():
-    """An upload's answer is never HTML."""
+def test_an_unavailable_form_is_not_chosen():
+    """A form that is not available is ignored in the query and in Accept."""
     assert choose((Form.JSON, Form.TEXT), "text/html", "html") is Form.JSON
 
 
@@ -66,7 +66,7 @@ def test_a_form_that_is_not_offered_is_not_chosen():
     ],
 )
 def test_each_form_has_its_content_type(form, content_type):
-    """Texts say that they are UTF-8; JSON always is."""
+    """HTML and text name UTF-8; JSON is always UTF-8."""
     assert form.content_type == content_type
 
 
@@ -96,7 +96,7 @@ FAILURE = Failure(404, "There is nothing at this address <yet>", "4f2a9c")
 
 @pytest.fixture(scope="module")
 def pages() -> Pages:
-    """The pages, compiled once."""
+    """The default pages, compiled once."""
     return Pages()
 
 
@@ -114,32 +114,32 @@ def _header(rendering, name: str) -> str | None:
 
 @pytest.mark.parametrize("form", Form)
 @pytest.mark.parametrize("name", LISTINGS)
-def test_a_listing_is_as_in_its_golden_file(pages, name, form):
-    """Each listing in each form is the golden file's text."""
+def test_a_listing_equals_its_golden_file(pages, name, form):
+    """Each listing in each form equals its golden file."""
     _compare(f"{name}.{SUFFIXES[form]}", pages.listing(LISTINGS[name], form).body)
 
 
 @pytest.mark.parametrize("form", Form)
-def test_a_failure_is_as_in_its_golden_file(pages, form):
-    """An error's page in each form is the golden file's text."""
+def test_a_failure_equals_its_golden_file(pages, form):
+    """An error page in each form equals its golden file."""
     _compare(f"failure.{SUFFIXES[form]}", pages.failure(FAILURE, form).body)
 
 
 @pytest.mark.parametrize("form", [Form.JSON, Form.TEXT])
-def test_an_uploads_answer_is_as_in_its_golden_file(pages, form):
-    """An upload's answer in both forms is the golden file's text."""
+def test_the_answer_to_an_upload_equals_its_golden_file(pages, form):
+    """The answer to an upload in JSON and text equals its golden file."""
     _compare(f"upload.{SUFFIXES[form]}", pages.upload("/a%20b/c.txt", 12, '"e"', form).body)
 
 
 @pytest.mark.parametrize("page", ["listing", "failure", "targets"])
-def test_the_policy_allows_our_own_files_and_nothing_inline(pages, page):
-    """Style and script are files of the same origin; no page has a style or a script of its own."""
-    made = {
+def test_the_policy_allows_only_files_of_the_service(pages, page):
+    """Styles and scripts are files of the same origin, and no page has inline ones."""
+    rendering = {
         "listing": pages.listing(LISTINGS["listing"], Form.HTML),
         "failure": pages.failure(FAILURE, Form.HTML),
         "targets": pages.targets((), Form.HTML),
     }[page]
-    policy, html = _header(made, "Content-Security-Policy"), made.body.decode()
+    policy, html = _header(rendering, "Content-Security-Policy"), rendering.body.decode()
     assert policy.startswith("default-src 'none'; style-src 'self'; img-src 'self' data:;")
     assert "unsafe" not in policy
     assert ("script-src 'self'" in policy) == ("<script" in html) == (page == "listing")
@@ -147,11 +147,11 @@ def test_the_policy_allows_our_own_files_and_nothing_inline(pages, page):
 
 
 def test_assets_are_below_the_mount(pages):
-    """The addresses of style and script contain a digest, and clients of the mount can request them."""
+    """The addresses of assets have a digest and can be requested through the mount."""
     html = pages.listing(LISTINGS["listing"], Form.HTML).body.decode()
-    found = re.findall(r'(?:src|href)="/files/\.tornado-proxy/([a-z]+\.[0-9a-f]{16}\.(?:css|js))"', html)
-    assert sorted(found) == sorted(pages.assets)
-    assert {dict(each.headers)["Cache-Control"] for each in pages.assets.values()} == {
+    names = re.findall(r'(?:src|href)="/files/\.tornado-proxy/([a-z]+\.[0-9a-f]{16}\.(?:css|js))"', html)
+    assert sorted(names) == sorted(pages.assets)
+    assert {dict(asset.headers)["Cache-Control"] for asset in pages.assets.values()} == {
         "public, max-age=31536000, immutable"
     }
 
@@ -167,21 +167,21 @@ def test_assets_are_below_the_mount(pages):
     ],
 )
 def test_an_error_has_links_home_and_up(pages, root, path, up):
-    """They are the mount's root, and the directory above unless it is the root."""
+    """The links lead to the root of the mount, and to the parent directory unless it is the root."""
     html = pages.failure(Failure(404, "a sentence", "id", root, path), Form.HTML).body.decode()
     assert f'href="{root}">Home</a>' in html
     assert (f'href="{up}">Up' in html) if up else ("Up to" not in html)
 
 
 def test_a_401_has_a_link_to_sign_in(pages):
-    """The link is the requested path."""
+    """The link leads to the requested path."""
     html = pages.failure(Failure(401, "a sentence", "id", "/", "/a b"), Form.HTML).body.decode()
     assert '<a class="button" href="/a%20b">Sign in</a>' in html
 
 
 @pytest.mark.parametrize("form", Form)
-def test_every_page_has_headers_for_safety(pages, form):
-    """No browser guesses the type or sends the address to other sites."""
+def test_every_page_has_security_headers(pages, form):
+    """Browsers do not guess the type and do not send the address to other sites."""
     rendering = pages.failure(FAILURE, form)
     assert _header(rendering, "X-Content-Type-Options") == "nosniff"
     assert _header(rendering, "Referrer-Policy") == "same-origin"
@@ -190,19 +190,19 @@ def test_every_page_has_headers_for_safety(pages, form):
 
 
 def test_an_error_is_not_cached():
-    """No cache stores an error's page; a listing is validated each time."""
+    """An error has `no-store`, and a listing has `no-cache`."""
     pages = Pages()
     assert _header(pages.failure(FAILURE, Form.HTML), "Cache-Control") == "no-store"
     assert _header(pages.listing(LISTINGS["listing"], Form.HTML), "Cache-Control") == "no-cache"
 
 
 @pytest.mark.parametrize("form", Form)
-def test_the_next_page_is_a_header_too(pages, form):
-    """A program finds the next page in any form (RFC 8288)."""
+def test_the_next_page_is_in_a_header(pages, form):
+    """Every form has a Link header with the next page (RFC 8288)."""
     assert _header(pages.listing(LISTINGS["listing_page"], form), "Link") == '</?after=dDE>; rel="next"'
 
 
-def test_json_stays_readable(pages):
+def test_json_is_not_escaped(pages):
     """JSON has names of any script without escapes."""
     body = pages.listing(LISTINGS["listing"], Form.JSON).body
     assert "Größe 日本.txt" in body.decode()
@@ -210,20 +210,20 @@ def test_json_stays_readable(pages):
 
 
 def test_a_lone_surrogate_in_a_name_is_replaced(pages):
-    """No encoding can write it."""
+    """A surrogate, which cannot be encoded, becomes a question mark."""
     listing = Listing("/", "/", (Line("a\ud800", 1),))
     assert json.loads(pages.listing(listing, Form.JSON).body)["entries"][0]["name"] == "a?"
 
 
 @pytest.mark.parametrize(("status", "title"), [(404, "Not Found"), (599, "Error")])
 def test_a_status_has_a_title(status, title):
-    """A failure's title is its status in words."""
+    """The title of a failure is its status in words."""
     assert Failure(status, "", "").title == title
 
 
 @contextmanager
 def _no_descriptor_left():
-    """Lowers the limit on descriptors to those that are open."""
+    """Lower the limit of descriptors to those that are open."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
     try:
@@ -235,7 +235,7 @@ def _no_descriptor_left():
 
 
 def test_no_page_opens_a_file():
-    """Every template is read at the start: a page can be made when no descriptor is left."""
+    """All templates are read in advance, so a page can be rendered without a free descriptor."""
     pages = Pages()
     pages.prepare()
     with _no_descriptor_left():
@@ -243,8 +243,8 @@ def test_no_page_opens_a_file():
     assert b"a sentence" in page.body
 
 
-def test_the_page_of_all_targets_has_a_form_for_everybody():
-    """Names and links are escaped, and an empty page says so."""
+def test_the_list_of_targets_has_all_forms():
+    """The list is HTML with escaped names, JSON or text, and an empty list has a note."""
     targets = (TargetLinks("a<b", ("http://x/a%20b/",)), TargetLinks("c", ("http://x/c/", "http://x/d/")))
     html = Pages().targets(targets, Form.HTML).body.decode()
     assert "<bdi>a&lt;b</bdi>" in html
@@ -257,7 +257,7 @@ def test_the_page_of_all_targets_has_a_form_for_everybody():
     assert b"There are no targets." in Pages().targets((), Form.HTML).body
 
 
-def test_links_of_a_target_have_each_path_of_its_mount():
+def test_a_target_has_a_link_for_each_path():
     """A mount for any host has links to the host of the request."""
     assert target_links(Mount("", ("/a b/", "/c/")), "https", "files.example:8443") == (
         "https://files.example:8443/a%20b/",
@@ -267,8 +267,8 @@ def test_links_of_a_target_have_each_path_of_its_mount():
     assert target_links(Mount("*.example", ("/",)), "http", "x.example") == ("http://x.example/",)
 
 
-def test_an_assets_name_has_a_digest_of_it():
-    """A changed asset has another address, so caches may keep it for ever."""
+def test_the_name_of_an_asset_has_a_digest():
+    """A changed asset has another name, so it can be cached for ever."""
     theme = Theme()
     assert len(theme.assets) == 2
     for name, asset in theme.assets.items():
@@ -278,14 +278,14 @@ def test_an_assets_name_has_a_digest_of_it():
         assert headers["Content-Type"] in ("text/css; charset=utf-8", "text/javascript; charset=utf-8")
 
 
-def test_a_theme_refers_to_its_own_assets():
-    """They are the sheet and the script."""
+def test_a_theme_has_the_default_assets():
+    """The assets of a default theme are the style sheet and the script."""
     theme = Theme()
     assert {*theme.sheets, theme.script} == set(theme.assets)
 
 
 def test_files_of_a_theme_are_assets():
-    """A logo and a sheet are served like the service's own; a picture that is opened by itself runs no script."""
+    """A logo and a style sheet are served as assets, and the policy of a picture forbids scripts."""
     theme = Theme("Files", ("brand/logo.SVG", b"<svg/>"), ("brand.css", b"a{}"))
     logo, sheet = theme.assets[theme.logo], theme.assets[theme.sheets[-1]]
     assert (logo.body, dict(logo.headers)["Content-Type"]) == (b"<svg/>", "image/svg+xml")
@@ -294,7 +294,7 @@ def test_files_of_a_theme_are_assets():
 
 
 def test_urls_of_a_theme_are_allowed_by_the_policy():
-    """Each origin is allowed for its own kind of file only."""
+    """Each origin is allowed only for its own type of file."""
     theme = Theme("", "https://cdn.example:8443/logo.png", "https://css.example/a.css")
     rendering = Pages(theme).failure(Failure(404, "a", "id"), Form.HTML)
     policy = dict(rendering.headers)["Content-Security-Policy"]
@@ -303,8 +303,8 @@ def test_urls_of_a_theme_are_allowed_by_the_policy():
     assert 'href="https://css.example/a.css"' in rendering.body.decode()
 
 
-def test_title_and_logo_stand_on_the_pages():
-    """They replace the mount's path, and the title follows the title of each page."""
+def test_title_and_logo_are_on_the_pages():
+    """Title and logo of a theme replace the path of the mount, and titles of pages end with the theme's."""
     pages = Pages(Theme("Our <files>", ("logo.png", b"x")))
     listing = pages.listing(Listing("/m/a/", "/m/", ()), Form.HTML).body.decode()
     assert "<title>a – Our &lt;files&gt;</title>" in listing
@@ -313,18 +313,18 @@ def test_title_and_logo_stand_on_the_pages():
     assert 'href="/">Our &lt;files&gt;</a>' in pages.failure(Failure(404, "a", "id"), Form.HTML).body.decode()
 
 
-OWN = '{% extends "default/listing.html" %}{% block below %}<p>{{ here.name }}, below</p>{% endblock %}'
+EXTENDING = '{% extends "default/listing.html" %}{% block below %}<p>{{ here.name }}, below</p>{% endblock %}'
 
 
-def test_a_template_may_extend_the_one_that_it_replaces():
-    """It fills a block; the rest stays."""
-    listing = Pages(Theme(templates={"listing.html": OWN})).listing(Listing("/a&b/", "/", ()), Form.HTML)
+def test_a_template_can_extend_the_default():
+    """A template of a theme can replace one block of the default template."""
+    listing = Pages(Theme(templates={"listing.html": EXTENDING})).listing(Listing("/a&b/", "/", ()), Form.HTML)
     assert "<p>a&amp;b, below</p>" in listing.body.decode()
     assert 'class="crumbs"' in listing.body.decode()
 
 
-def test_the_frame_of_all_pages_may_be_replaced():
-    """Listings and errors use the theme's `page.html`, which may include others."""
+def test_the_frame_of_all_pages_can_be_replaced():
+    """Listings and errors use `page.html` of the theme, which can include other templates."""
     templates = {"page.html": "{% include '_a.html' %}{% block body %}{% endblock %}", "_a.html": "<p>ours</p>"}
     pages = Pages(Theme(templates=templates))
     for rendering in (
@@ -344,8 +344,8 @@ def test_the_frame_of_all_pages_may_be_replaced():
         "{% include 'nothing.html' %}",
     ],
 )
-def test_a_template_that_fails_is_replaced_by_the_services_own(template, caplog):
-    """The log has the reason, and the client gets a page; `check` finds most such templates at load."""
+def test_a_failing_template_is_replaced_by_the_default(template, caplog):
+    """`check` raises the error, and a request gets the default page and logs the reason."""
     pages = Pages(Theme(templates={"failure.html": template}))
     with pytest.raises((TemplateError, ArithmeticError)):
         pages.check()
@@ -354,6 +354,6 @@ def test_a_template_that_fails_is_replaced_by_the_services_own(template, caplog)
     assert "`failure.html` of a theme failed" in caplog.text
 
 
-def test_the_services_own_templates_are_sound():
-    """They pass the check of themes."""
+def test_the_default_templates_are_valid():
+    """The default templates pass the check of themes."""
     Pages().check()

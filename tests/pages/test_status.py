@@ -1,4 +1,4 @@
-"""The status page, held by a golden file; `UPDATE_GOLDEN=1` writes it anew."""
+"""The status page is compared with a golden file; `UPDATE_GOLDEN=1` writes this again."""
 
 from __future__ import annotations
 
@@ -26,41 +26,41 @@ def _chart(*points, style="area"):
     return Chart("Requests", (ChartLine("all", style, points),), 0.0, 100.0, lambda value: f"{value:g}/s")
 
 
-def _numbers(svg):
+def _coordinates(svg):
     (path,) = re.findall(r'class="line [a-z]+" d="([^"]+)"', svg)
     return [tuple(map(float, pair.split())) for pair in re.findall(r"[-\d.]+ [-\d.]+", path)]
 
 
-def test_values_go_from_left_to_right_and_from_the_bottom_to_the_top():
+def test_values_have_coordinates():
     """The start is the left edge, zero the bottom, and the highest value just below the top."""
-    assert _numbers(_chart((0, 0.0), (50, 2.0), (100, 4.0)).svg) == [(0, HEIGHT - 1), (WIDTH / 2, 37.5), (WIDTH, 4)]
+    assert _coordinates(_chart((0, 0.0), (50, 2.0), (100, 4.0)).svg) == [(0, HEIGHT - 1), (WIDTH / 2, 37.5), (WIDTH, 4)]
 
 
 def test_a_missing_value_is_a_gap():
-    """Two runs of values are two paths, each with its area."""
+    """Two runs of values are two paths, each with its own area."""
     svg = _chart((0, 1.0), (10, 2.0), (20, None), (30, 1.0), (40, 1.0)).svg
     assert (svg.count('class="line area"'), svg.count('class="fill area"')) == (2, 2)
 
 
 def test_a_single_value_is_a_dot():
-    """It is a line of length zero with a visible round cap."""
+    """A single value is a line of length zero, which has a visible round cap."""
     assert 'h0"' in _chart((50, 1.0), style="bad").svg
 
 
 def test_only_an_area_is_filled():
-    """Lines that lie above an area do not hide it."""
+    """Only the style `area` is filled, so that other lines do not hide it."""
     assert "fill bad" not in _chart((0, 1.0), (10, 2.0), style="bad").svg
 
 
-def test_nothing_is_drawn_where_all_is_zero_but_the_line():
-    """Zero lies at the bottom; nothing is divided by it."""
+def test_zeros_are_a_line_at_the_bottom():
+    """A chart without a positive value has a line and no peak."""
     chart = _chart((0, 0.0), (100, 0.0))
-    assert _numbers(chart.svg) == [(0, HEIGHT - 1), (WIDTH, HEIGHT - 1)]
+    assert _coordinates(chart.svg) == [(0, HEIGHT - 1), (WIDTH, HEIGHT - 1)]
     assert chart.peak == ""
 
 
-def test_the_label_says_what_the_lines_show():
-    """Screen readers speak the newest values and the highest."""
+def test_the_label_has_the_values():
+    """The label for screen readers has the newest values and the highest."""
     assert 'aria-label="Requests: all 2/s; at most 8/s"' in _chart((0, 8.0), (10, 2.0)).svg
 
 
@@ -71,8 +71,8 @@ def test_the_legend_has_the_newest_value_of_each_line():
     assert _chart().legend == (("all", "area", "\N{EN DASH}"),)
 
 
-def test_a_title_is_text():
-    """Names of lines and titles cannot close the attribute."""
+def test_a_title_is_escaped():
+    """A title cannot end its attribute."""
     chart = Chart('"><x', (), 0.0, 1.0, str)
     assert "><x" not in chart.svg.replace("/><", "")
 
@@ -82,89 +82,89 @@ GOLDEN = Path(__file__).parent / "golden" / "status.html"
 
 @pytest.fixture(scope="module")
 def pages():
-    """The pages."""
+    """The compiled templates of the status page."""
     return StatusPages()
 
 
-def _rendered(pages, **more) -> str:
-    return pages.render(overview(**more)).decode()
+def _render(pages, **fields) -> str:
+    return pages.render(overview(**fields)).decode()
 
 
-def test_the_page_looks_as_it_did(pages):
-    """A page with all its parts is the golden file's text, except for digests in names of files."""
+def test_the_page_equals_its_golden_file(pages):
+    """A page with all its parts equals the golden file, except for digests in names of files."""
     explanation = Explanation(
         "GET /<a>\n", (("rewrites", [("·", "#1", "^/b"), ("", "1 more, not tried")]), ("plan", []))
     )
     state = STATE | {"lastFailedAttempt": FAILED, "lastGoodTrouble": "`/var/x` is full"}
-    found = _rendered(pages, state=state, asked={"path": "/<a>", "user": "ann"}, explanation=explanation)
-    found = re.sub(r"status\.[0-9a-f]{16}\.", "status.0.", found)
+    html = _render(pages, state=state, asked={"path": "/<a>", "user": "ann"}, explanation=explanation)
+    html = re.sub(r"status\.[0-9a-f]{16}\.", "status.0.", html)
     if os.environ.get("UPDATE_GOLDEN"):
-        GOLDEN.write_text(found)
-    assert found == GOLDEN.read_text()
+        GOLDEN.write_text(html)
+    assert html == GOLDEN.read_text()
 
 
 class _Tags(HTMLParser):
-    """The tags and the attributes of a page."""
+    """The start tags of a page with their attributes."""
 
     def __init__(self) -> None:
         super().__init__()
         self.found: list[tuple[str, dict[str, str | None]]] = []
 
     def handle_starttag(self, tag, attrs):
-        """Note a tag."""
+        """Record a tag."""
         self.found.append((tag, dict(attrs)))
 
 
-def test_nothing_is_inline_and_nothing_comes_from_elsewhere(pages):
-    """No script or style stands in the page, no attribute runs, and every address is the listener's own."""
+def test_nothing_is_inline_or_from_another_origin(pages):
+    """The page has no inline script, style or handler, and every address is the listener's own."""
     tags = _Tags()
-    tags.feed(_rendered(pages))
-    attributes = [pair for _, found in tags.found for pair in found.items()]
+    tags.feed(_render(pages))
+    attributes = [pair for _, values in tags.found for pair in values.items()]
     assert "style" not in [tag for tag, _ in tags.found]
     assert [name for name, _ in attributes if name == "style" or name.startswith("on")] == []
     addresses = [value for name, value in attributes if name in ("src", "href", "action")]
-    assert [each for each in addresses if not each.startswith(("/", "#", "data:,"))] == []
-    assert all(found.get("src") for tag, found in tags.found if tag == "script")
+    assert [address for address in addresses if not address.startswith(("/", "#", "data:,"))] == []
+    assert all(values.get("src") for tag, values in tags.found if tag == "script")
 
 
-def test_every_id_is_there_once(pages):
-    """The script finds parts by their ids, and labels name them."""
+def test_every_id_is_unique(pages):
+    """Every id is unique, and every label refers to an existing one."""
     tags = _Tags()
-    tags.feed(_rendered(pages, state=STATE | {"lastFailedAttempt": FAILED}))
-    ids = [found["id"] for _, found in tags.found if "id" in found]
+    tags.feed(_render(pages, state=STATE | {"lastFailedAttempt": FAILED}))
+    ids = [values["id"] for _, values in tags.found if "id" in values]
     assert len(ids) == len(set(ids))
-    named = [found["aria-labelledby"] for _, found in tags.found if "aria-labelledby" in found]
-    assert set(named) <= set(ids)
+    labels = [values["aria-labelledby"] for _, values in tags.found if "aria-labelledby" in values]
+    assert set(labels) <= set(ids)
 
 
-def test_what_a_client_chose_is_text(pages):
+def test_the_path_of_a_request_is_escaped(pages):
     """A path with markup and a control character is shown as text."""
-    page = _rendered(pages)
+    page = _render(pages)
     assert "/&lt;script&gt;\N{SYMBOL FOR BELL}" in page
     assert "<script>" not in page
 
 
-def test_the_rewrites_that_are_not_shown_are_counted(pages):
-    """The page stays small; the JSON has the rest."""
+def test_omitted_rewrites_are_counted(pages):
+    """The page has the number of omitted rewrites, and stays small."""
     row = RewriteRow("site", 1, None, "^/a/", "/x", "site.rules:1:1", 0)
-    page = _rendered(pages, unused=RewriteTable((row,) * 50, 10000))
+    page = _render(pages, unused=RewriteTable((row,) * 50, 10000))
     assert "and 9,950 more" in page
     assert len(page) < 60_000
 
 
 @pytest.mark.parametrize(
-    ("change", "shown"),
+    ("change", "expected"),
     [({}, "Serving"), ({"ready": False}, "Not serving"), ({"lastFailedAttempt": FAILED}, "Serving, edit refused")],
 )
-def test_the_state_is_a_word(pages, change, shown):
-    """It is at the top of the page."""
-    assert f">{shown}</span>" in _rendered(pages, state=STATE | change)
+def test_the_state_is_shown(pages, change, expected):
+    """The page has the state of the service in words."""
+    assert f">{expected}</span>" in _render(pages, state=STATE | change)
 
 
-def test_a_process_without_requests_has_a_page(pages):
-    """Its sections contain a sentence instead of a table."""
+def test_an_empty_page_has_notes(pages):
+    """Empty sections contain a sentence instead of a table."""
     empty = Chart("Requests", (ChartLine("all", "area", ()),), NOW - 900, NOW, str)
-    page = _rendered(
+    page = _render(
         pages, charts=(empty,), targets=(), used=RewriteTable(), unused=RewriteTable(), reloads=(), refused=()
     )
     assert "nothing yet" in page
@@ -173,7 +173,7 @@ def test_a_process_without_requests_has_a_page(pages):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "shown"),
+    ("seconds", "expected"),
     [
         (0, ">now<"),
         (1, ">1 s ago<"),
@@ -183,6 +183,6 @@ def test_a_process_without_requests_has_a_page(pages):
         (86400 * 12, ">12 d ago<"),
     ],
 )
-def test_the_start_is_shown_by_its_age(pages, seconds, shown):
-    """The age has the largest unit, and the exact time as its title."""
-    assert shown in _rendered(pages, started=NOW - seconds, reloads=(), refused=())
+def test_the_start_is_shown_by_its_age(pages, seconds, expected):
+    """The age has the largest suitable unit."""
+    assert expected in _render(pages, started=NOW - seconds, reloads=(), refused=())
