@@ -1,4 +1,4 @@
-"""Expressions, texts and templates made at random: most of them valid, many of them strange."""
+"""Random regular expressions, texts and templates, mostly valid and often unusual."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-# Characters that Unicode 16 and 17 brought, or gave another case or category.
+# Characters that are new in Unicode 16 and 17, or have another case or category there.
 _NEW_CHARACTERS = "ƛ\ua7dc\u0295\U00010d50\U00010d70\u1c89\u1c8a"
 _CHARACTERS = "abABkKsS01 /._-éÉ\u212aſ中ǅ\n\t\x00\x7f\u2028ßẞΐ\u1fd3ﬅﬆ\U0001e900\ufffdΩµμ\u0345ι"
 _COMMON = "abABkKsS01 /._"
@@ -49,7 +49,7 @@ _REFERENCES = [
 ]
 
 
-# What expressions of few letters are made of, so that they match in many ways.
+# The parts of expressions with few letters, which match in many ways.
 _SMALL_ATOMS = [
     *(
         "a",
@@ -95,9 +95,9 @@ _SMALL_TEXT = "abAB\n éÉkKsS\u212aſ1_.a"
 
 @dataclass
 class Generator:
-    """Generated cases.
+    """A generator of cases.
 
-    `new` is whether Unicode 17 is known, `recorded` are expressions to change at random, `classes` the names of
+    `new` is whether Go knows Unicode 17; `recorded` are expressions to change at random, and `classes` the names of
     Unicode's classes.
     """
 
@@ -113,7 +113,7 @@ class Generator:
         self.atoms = [*self.characters, *_PLACES, *_CLASSES, *_ESCAPES, *(_NEW_CLASSES if self.new else [])]
 
     def cases(self, count: int) -> Iterator[tuple[str, bytes, str]]:
-        """So many expressions, each with a text and a template."""
+        """Yields `count` expressions, each with a text and a template."""
         for _ in range(count):
             choice = self.random.random()
             if choice < 0.25:
@@ -126,7 +126,7 @@ class Generator:
                 yield expression, text, self._template()
 
     def _small(self, depth: int = 3) -> str:
-        """Few letters, much structure."""
+        """An expression with few letters and many operators."""
         choice = self.random.random()
         if depth == 0 or choice < 0.25:
             return self.random.choice(_SMALL_ATOMS)
@@ -143,7 +143,7 @@ class Generator:
         return "".join(self.random.choices(_SMALL_TEXT, k=self.random.randint(0, 9))).encode()
 
     def _of_classes(self) -> str:
-        """Unicode's classes, alone and within brackets, in all their spellings."""
+        """Unicode's classes in all spellings, alone and in brackets."""
         parts = [self._property() for _ in range(self.random.randint(1, 3))]
         if self.random.random() < 0.5:
             parts = [f"[{self.random.choice(['', '^'])}{''.join(parts)}{self.random.choice(['', 'a', 'k-s', '-'])}]"]
@@ -153,18 +153,18 @@ class Generator:
 
     def _property(self) -> str:
         name = self.random.choice(self.classes)
-        spelled = self.random.choice([name, name.lower(), name.upper(), name.replace("_", " "), name.replace("_", "")])
+        spelling = self.random.choice([name, name.lower(), name.upper(), name.replace("_", " "), name.replace("_", "")])
         caret = "^" if self.random.random() < 0.1 else ""
-        return f"\\{self.random.choice('pP')}{{{caret}{name if self.random.random() < 0.6 else spelled}}}"
+        return f"\\{self.random.choice('pP')}{{{caret}{name if self.random.random() < 0.6 else spelling}}}"
 
     def _any_character(self) -> bytes:
-        """Text of any script."""
+        """A text of characters from any script."""
         codes = [self.random.choice([0x80, 0x500, 0x3000, 0x11000, 0x20000]) for _ in range(self.random.randint(1, 4))]
         drawn = [self.random.randrange(code) for code in codes]
         return "".join(chr(code) for code in drawn if not 0xD800 <= code < 0xE000).encode()
 
     def _text_like(self, expression: str) -> bytes:
-        """A text of the expression's own characters, in any case."""
+        """A text of the expression's characters, in upper or lower case."""
         text = "".join(self.random.choices(expression + "a\n", k=self.random.randint(0, 9)))
         return self.random.choice([text, text, text.upper(), text.lower(), text.swapcase()]).encode()
 
@@ -196,7 +196,7 @@ class Generator:
         return "|" if choice < 0.95 else self.random.choice(self.atoms)
 
     def _usual(self, choices: Sequence[str], usual: int) -> str:
-        """One of the first, mostly; the others are mostly mistakes."""
+        """Mostly one of the first `usual` choices, as most others are mistakes."""
         return self.random.choice(choices if self.random.random() < 0.3 else choices[:usual])
 
     def _class(self) -> str:

@@ -1,4 +1,4 @@
-"""Go templates made at random: calls of every function, formats, nested actions, requests, and what is hardly one."""
+"""Random Go templates: calls of every function, formats, nested actions, data of requests, and invalid texts."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _LEXEME = re.compile(
     r"""\{\{-?|-?\}\}|"(?:\\.|[^"\\])*"|`[^`]*`|'(?:\\.|[^'\\])*'|/\*.*?\*/|[$.]?\w+|\s+|.""", re.DOTALL
 )
 _LEFT_OUT = re.compile(
-    r"""\A(?=.*\b(?:until|untilStep|seq|repeat|n?indent|range)\b)(?=.*(?:\d{5}|\de|0x|\bint\b|\.[RF]|Big))  # Go counts on
-    |\b(?:set|\w*[mM]erge\w*)\s+[.$]  # what holds itself fills Go's stack
-    |(?:define|block)(?:(?!end).)*include  # and so does what calls itself
-    |(?<![\w)])\$?\.Groups  # data of this project's rules
-    |\b(?:keys|values)\b(?!.*sortAlpha)  # in an order of chance in Go
-    |range\s*\$\w*\s*,\s*\$\w*(?!\w)(?!\s*:?=)  # a mistake here alone, as docs/go-templates.md says
+    r"""\A(?=.*\b(?:until|untilStep|seq|repeat|n?indent|range)\b)(?=.*(?:\d{5}|\de|0x|\bint\b|\.[RF]|Big))  # Go counts for a long time
+    |\b(?:set|\w*[mM]erge\w*)\s+[.$]  # a value that contains itself overflows Go's stack
+    |(?:define|block)(?:(?!end).)*include  # as does a template that calls itself
+    |(?<![\w)])\$?\.Groups  # data of this project only
+    |\b(?:keys|values)\b(?!.*sortAlpha)  # their order is random in Go
+    |range\s*\$\w*\s*,\s*\$\w*(?!\w)(?!\s*:?=)  # a mistake in this project only, see docs/go-templates.md
     """,
     re.DOTALL | re.VERBOSE,
 )
 
 
-def _sort_of(lexeme: str) -> str:
-    """What a lexeme is, by its first character."""
+def _kind_of(lexeme: str) -> str:
+    """The kind of a lexeme, given by its first character."""
     first = lexeme[0]
     return "a" if first.isalpha() else "0" if first.isdigit() else '"' if first in '"`' else first
 
@@ -47,7 +47,7 @@ class Case:
 
 @dataclass
 class Generator:
-    """Generated templates; with `sprig` they call its functions, too; `recorded` are templates to change at random."""
+    """A generator of templates, which also call the functions of `sprig` if it is set; `recorded` are templates to change."""
 
     random: random.Random
     sprig: bool
@@ -63,7 +63,7 @@ class Generator:
         self._values = Values(self.random)
         self._lexemes = {}
         for lexeme in sorted({each for case in self.recorded for each in _LEXEME.findall(case.template)}):
-            self._lexemes.setdefault(_sort_of(lexeme), []).append(lexeme)
+            self._lexemes.setdefault(_kind_of(lexeme), []).append(lexeme)
         self._signatures = _signatures(parts.STANDARD + parts.SPRIG if self.sprig else parts.STANDARD)
         lists, maps, others, floats = parts.LISTS, parts.MAPS, parts.OTHERS, parts.FLOATS
         if self.sprig:
@@ -89,14 +89,14 @@ class Generator:
             "S": parts.STRINGS,
             "U": parts.MOMENTS,
             "V": parts.VERSIONS,
-            "W": parts.MADE_TIMES,
+            "W": parts.TIME_VALUES,
             "X": parts.TIMES,
             "Y": parts.LAYOUTS,
             "Z": ['"UTC"', '""', '"Local"'],
         }
 
     def cases(self, count: int) -> Iterator[Case]:
-        """So many cases of all kinds, of those that can be compared."""
+        """Yields `count` cases of all kinds; an empty one stands for a case that cannot be compared."""
         kinds = [self._called, self._formatted, self._controlled, self._pieced, self._changed, self._requested]
         kinds += [
             self._called,
@@ -114,7 +114,7 @@ class Generator:
             yield Case("", None) if _LEFT_OUT.search(case.template) else case
 
     def _document(self, depth: int) -> Any:
-        """Any JSON data."""
+        """Random JSON data."""
         text = self._values.string().decode("utf-8", "replace")
         number = self.random.random() * 10 ** self.random.randint(-9, 23)
         scalars = [None, True, False, 0, 1.0, text, text, number, -number, self.random.randint(-300, 2000)]
@@ -138,8 +138,8 @@ class Generator:
             return f"({self._call()})"
         if self._often(0.08):
             kind = "A"
-        if self._values.known(kind) and self._often(0.5):
-            return self._values.made(kind)
+        if self._values.can_make(kind) and self._often(0.5):
+            return self._values.literal(kind)
         value: str = self._one(self._arguments[kind])
         return value
 
@@ -148,9 +148,9 @@ class Generator:
         arguments: list[str] = []
         for kind in kinds:
             count = self.random.randint(0, 3) if kind.endswith("*") else 1
-            # A layout reads itself, since it is a time.
-            again = kind == "X" and self._often(0.5)
-            arguments += [arguments[-1] if again else self._argument(kind[0]) for _ in range(count)]
+            # A layout is also a time, so it can be parsed with itself.
+            repeat = kind == "X" and self._often(0.5)
+            arguments += [arguments[-1] if repeat else self._argument(kind[0]) for _ in range(count)]
         if arguments and self._often(0.02):
             arguments.pop()
         return " ".join([name, *arguments])
@@ -167,7 +167,7 @@ class Generator:
         return Case(self._one(forms) % call, self._data)
 
     def _chained(self) -> Case:
-        """A value through some functions, or what is below a value."""
+        """A value piped through functions, or a field of a value."""
         text = self._argument("A")
         for _ in range(self.random.randint(1, 4)):
             choice = self.random.random()
@@ -183,7 +183,7 @@ class Generator:
         return Case("{{$x := 1}}" * self._often(0.3) + self._action(text) + "{{$x}}" * self._often(0.2), self._data)
 
     def _literal(self) -> Case:
-        """Numbers, characters and strings in all their forms."""
+        """Numbers, characters and strings in all forms."""
         make = self._one([self._values.number, self._values.number, self._values.character, self._values.escaped])
         text = make()
         forms = [
@@ -242,7 +242,7 @@ class Generator:
         return Case("".join(pieces) + self._one(["", " x", "\n", "\t\n y", "}}", "{{"]), self._data)
 
     def _recorded(self) -> Case:
-        """A recorded template, some of its lexemes others."""
+        """A recorded template with some lexemes replaced, added or removed."""
         case = self._one(self.recorded)
         lexemes = _LEXEME.findall(case.template)
         for _ in range(self.random.randint(0, 3)):
@@ -250,7 +250,7 @@ class Generator:
             chosen = lexemes[place : place + 1]
             choice = self.random.random()
             if chosen and choice < 0.6:
-                lexemes[place] = self._one(self._lexemes[_sort_of(chosen[0])])
+                lexemes[place] = self._one(self._lexemes[_kind_of(chosen[0])])
             elif choice < 0.75:
                 lexemes[place:place] = [self._one(self._lexemes[self._one([*self._lexemes])]), " "]
             else:
@@ -258,7 +258,7 @@ class Generator:
         return Case("".join(lexemes), case.data, case.request)
 
     def _rooted(self) -> Case:
-        """Any data under dot."""
+        """A template whose dot is random data."""
         form = self._one(
             ["{{.}}", "{{range .}}%s{{else}}e{{end}}", "{{with .}}%s{{else}}e{{end}}", "{{if .}}%s{{end}}", "%s"]
         )
@@ -333,8 +333,8 @@ class Generator:
             leave = self._one(["break", "continue"])
             simple.append(lambda: self._action(f"if {self._condition()}") + self._action(leave) + self._action("end"))
         if depth <= 0:
-            written: str = self._one(simple)()
-            return written
+            statement: str = self._one(simple)()
+            return statement
         nested = [
             lambda: self._branch("if", depth, looping=looping),
             lambda: self._branch("with", depth, looping=looping),
@@ -342,8 +342,8 @@ class Generator:
         ]
         if not self._defining:
             nested += [self._template, lambda: self._block(depth)]
-        made: str = self._one(simple + nested)()
-        return made
+        nested_statement: str = self._one(simple + nested)()
+        return nested_statement
 
     def _text(self) -> str:
         text: str = self._one(["a", " b ", "\n", " \t\n x", "é", "}", "{ "])
@@ -401,7 +401,7 @@ class Generator:
         return self._action(f'template "{self._one("ab")}"' + self._one(["", " .", " $x", " .M", " 1 | print", " .N"]))
 
     def _block(self, depth: int) -> str:
-        # A body that called the block again would have Go count to its own depth, again and again.
+        # A body that calls its own block would recurse until Go's limit.
         self._defining = True
         body = self._body(depth - 1)
         self._defining = False

@@ -1,4 +1,4 @@
-"""Literals of Go templates made at random: numbers, characters, strings, and texts of the forms that functions read."""
+"""Random literals of Go templates: numbers, characters, strings, and texts in the formats that functions parse."""
 
 from __future__ import annotations
 
@@ -118,8 +118,8 @@ _FRAGMENTS = ["", "", "", "#", "#f", "#a b", "#a%20b", "#é", "#a#b", "#%zz", "#
 _SUFFIXES = ["", "", "", "i", "e3", "E-2", "e+1", "e", "p4", "P-1", ".", ".5", "_", "x", "e400", "p", ".e1", "_0", "ei"]
 
 
-def _is_newer(number: str) -> bool:
-    """Whether a character of that code is none to Python, whose Unicode tables are used: it may be one to Go."""
+def _is_unassigned(number: str) -> bool:
+    """Whether a number is a code point that Python's Unicode tables do not assign; Go's may assign it."""
     try:
         code = abs(int(number.replace("_", ""), 0))
     except ValueError:
@@ -129,16 +129,16 @@ def _is_newer(number: str) -> bool:
 
 @dataclass
 class Values:
-    """Literals of Go templates."""
+    """A generator of literals."""
 
     random: random.Random
 
-    def made(self, kind: str) -> str:
-        """A literal for an argument of a kind, which is one letter of the generator's signatures."""
+    def literal(self, kind: str) -> str:
+        """A literal for an argument of a kind, which is a letter of the signatures in `template_parts`."""
         make = _MAKERS.get(kind)
         return self.quoted(make(self)) if make else self.number()
 
-    def known(self, kind: str) -> bool:
+    def can_make(self, kind: str) -> bool:
         """Whether literals of a kind can be made."""
         return kind in _MAKERS or kind in "FI"
 
@@ -152,7 +152,7 @@ class Values:
         return "".join(self.random.choices(choices, k=self.random.randint(low, high)))
 
     def quoted(self, text: bytes) -> str:
-        """A text as a raw or as an interpreted string, some of its characters escaped."""
+        """A text as a raw string, or as an interpreted string with some characters escaped."""
         decoded = text.decode("utf-8", "surrogateescape")
         if decoded.isprintable() and "`" not in decoded and self._often(0.2):
             return f"`{decoded}`"
@@ -169,7 +169,7 @@ class Values:
         return f"\\U{code:08x}" if code > 0xFFFF else f"\\u{code:04x}"
 
     def text(self) -> bytes:
-        """Any text."""
+        """Any text, sometimes with invalid UTF-8."""
         pieces: list[bytes] = []
         for _ in range(self.random.randint(0, 8)):
             choice = self.random.random()
@@ -180,22 +180,22 @@ class Values:
         return b"".join(pieces)
 
     def words(self) -> bytes:
-        """Words of all cases, with all that can stand between them."""
+        """Words in any case, with separators of all kinds between them."""
         count = self.random.randint(1, 4)
         return "".join(self._one(_WORDS) + self._one(_BETWEEN) for _ in range(count)).strip(self._one(" _x")).encode()
 
     def string(self) -> bytes:
-        """What a function of strings may be given."""
+        """An argument for a function of strings."""
         text: bytes = self._one([self.text, self.words, self.words, self.path, self.digits])()
         return text
 
     def digits(self) -> bytes:
-        """A number as a text, or nearly one."""
+        """A text with a number, or nearly one."""
         sign = self._one(["", "", "-", "+", " ", "--"])
         return (sign + self.number() + self._one(["", "", " ", "x"])).encode()
 
     def separator(self) -> bytes:
-        """What texts are cut at and trimmed of."""
+        """A separator to split or trim texts."""
         return self._some([*_CHARACTERS, *_WORDS, *_BETWEEN], 0, 2).encode()
 
     def path(self) -> bytes:
@@ -208,11 +208,11 @@ class Values:
         return self._some(_EXPRESSION_PARTS, 0, 4).encode()
 
     def replacement(self) -> bytes:
-        """What a match is replaced with."""
+        """A replacement of a match."""
         return self._some(_REPLACEMENT_PARTS, 0, 4).encode()
 
     def layout(self) -> bytes:
-        """How a time is written."""
+        """A layout of a time."""
         return "".join(
             self._one(_LAYOUT_PARTS) + self._one(_LAYOUT_BETWEEN) for _ in range(self.random.randint(0, 5))
         ).encode()
@@ -236,7 +236,7 @@ class Values:
         return (self._one(["", "", "v", "V"]) + text + label + self._one(["", "", "+b1", "+", "+1.x-y"])).encode()
 
     def constraint(self) -> bytes:
-        """A constraint of versions."""
+        """A constraint on versions."""
         parts: list[str] = []
         for _ in range(self.random.randint(1, 3)):
             version = self._version(["0", "1", "2", "10", "x", "*", "X"]).decode()
@@ -267,8 +267,8 @@ class Values:
         return "".join(self._one(part) for part in parts).encode()
 
     def number(self) -> str:
-        """A number in one of Go's forms, or nearly one; that of no character which only a newer Unicode has."""
-        return next(made for made in iter(self._number, None) if not _is_newer(made))
+        """A number in one of Go's forms, or nearly one; never a code point that only a newer Unicode assigns."""
+        return next(number for number in iter(self._number, None) if not _is_unassigned(number))
 
     def _number(self) -> str:
         choice = self.random.random()
@@ -302,7 +302,7 @@ class Values:
         return f"'{inside}'"
 
     def escaped(self) -> str:
-        """A string of escapes, some of them none."""
+        """A string of escapes, some of them invalid."""
         return '"' + self._some([*_ESCAPED[:13], "a", "é"] if self._often(0.8) else _ESCAPED, 0, 4) + '"'
 
 

@@ -1,4 +1,4 @@
-"""What generated Go templates are put together from: data, arguments, signatures, values of requests, lexemes."""
+"""The parts of generated Go templates: data, arguments, signatures of functions, fields of requests, and lexemes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DATA: dict[str, Any] = {
     "Path": "/a/b/../c.tar.gz",
     "I": 42,
 }
-"""What the templates read that read from no request."""
+"""The data of templates that do not read a request."""
 
 REQUEST: dict[str, Any] = {
     "Key": "/input1/input2/input3",
@@ -216,7 +216,7 @@ DURATIONS = [
     *('"9999999h"', '"300ns"', '"+1m"', '"1.h"', '"3µs"', '"730h5m"'),
 ]
 MOMENTS = ["0", "1", "1600000000", "-1", "(int64 1582977600)", "253402300799", '(toDate "2006-01-02" "2020-02-29")']
-MADE_TIMES = [
+TIME_VALUES = [
     *('(toDate "2006-01-02" "2020-02-29")', '(toDate "x" "y")'),
     '(mustToDate "2006-01-02 15:04:05.000 -0700" "1999-12-31 23:59:59.250 -0800")',
 ]
@@ -245,9 +245,9 @@ URLS = [
     ),
 ]
 
-# A function and the kinds of its arguments, a star behind one that may repeat or be left out. J is a literal, most often
-# an integer so small that Go does not count to it for ever; besides, Go's own `slice` takes no index out of an
-# interface, which is where data is. `keys` and `values` are not there: their order is one of chance in Go.
+# Functions with the kinds of their arguments; a star marks a kind that may repeat or be left out. J is a literal, mostly
+# a small integer, because Go counts up to it, and because Go's own `slice` does not accept an index in an interface, as
+# all data is. `keys` and `values` are left out, because their order is random in Go.
 STANDARD = """
 len A;index A I;index M S;index A I I;index M S S;index S I;index L I;html A*;js A*;urlquery A*;print A*;println A*;eq A A;ne A A;lt A A;le A A;gt A A;ge A A;not A
 and A A;or A A;eq F F;lt F F;eq S S;lt S S;eq A A A;slice S J;slice L J J;slice A J;call A;printf S A*
@@ -275,7 +275,7 @@ tuple A*;typeIs S A;typeIsLike S A;typeOf A;uniq L;unixEpoch W;unset M S;until J
 urlJoin M;urlParse H;without L A;wrap I Q;wrapWith I S Q
 """
 ODD_VERBS = "!é Hjkry;,An$@"
-"""Verbs that are none."""
+"""Characters that are not verbs."""
 OF_ANYTHING = [
     *(
         "toJson",
@@ -316,7 +316,7 @@ OF_ANYTHING = [
         "atoi",
     ),
 ]
-"""Functions that are given any value."""
+"""Functions that accept any value."""
 VERBS = "vvvssddxXqteEfFgGboOcUTpwzl%"
 REQUEST_VALUES = [
     *(

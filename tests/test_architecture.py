@@ -1,4 +1,4 @@
-"""The house rules that no linter knows: sizes, mirrors, layers, and what the product must not say."""
+"""Checks of the house rules that no linter checks: sizes, names, layers, and test files that mirror the modules."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ TESTS = sorted(path for path in (ROOT / "tests").rglob("test_*.py"))
 LONGEST_MODULE = 400
 LONGEST_FUNCTION = 40
 
-# Long for a reason that stands beside its name; the list may only shrink.
+# Functions that may be longer, each with the reason; the list may only shrink.
 LONG_FUNCTIONS: dict[str, str] = {}
 
-# Modules whose behaviour is tested elsewhere: the place is the reason.
+# Modules that are tested in a file of another name.
 TESTED_ELSEWHERE = {
     "__main__.py": "tests/cli/test_main.py",
     "cli/serve.py": "tests/end_to_end/test_serve.py",
@@ -42,12 +42,12 @@ def _tree(path: Path) -> ast.Module:
 
 
 def _statements(path: Path) -> Iterator[ast.AST]:
-    """The statements of a module, and those inside of them; `ast.walk` would also visit each expression."""
-    left: list[ast.AST] = [_tree(path)]
-    while left:
-        node = left.pop()
+    """All statements of a module, also nested ones; unlike `ast.walk`, it does not visit expressions."""
+    pending: list[ast.AST] = [_tree(path)]
+    while pending:
+        node = pending.pop()
         yield node
-        left += [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr)]
+        pending += [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr)]
 
 
 def _functions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -61,14 +61,14 @@ def test_imports_go_down_the_layers():
     assert result.returncode == 0, result.stdout
 
 
-def test_no_module_grows_past_the_alarm():
+def test_no_module_is_too_long():
     """A module has at most 400 lines."""
     lines = {_name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
     assert {name: count for name, count in lines.items() if count > LONGEST_MODULE} == {}
 
 
-def test_no_function_grows_past_the_alarm():
-    """A function has at most 40 lines, unless the list says why."""
+def test_no_function_is_too_long():
+    """A function has at most 40 lines, unless the list gives a reason."""
     long = [
         f"{_name(path)}:{function.name}"
         for path in MODULES
@@ -79,7 +79,7 @@ def test_no_function_grows_past_the_alarm():
 
 
 def test_every_module_has_its_test_file():
-    """The tests mirror the package, or the table says where a module's tests are."""
+    """Each module has a test file at the same path in tests/, or the table names its test file."""
     names = [_name(path) for path in MODULES if path.name != "__init__.py"]
     expected = {
         name: TESTED_ELSEWHERE.get(name) or f"tests/{Path(name).with_name('test_' + Path(name).name)}" for name in names
@@ -87,31 +87,31 @@ def test_every_module_has_its_test_file():
     assert {name: tests for name, tests in expected.items() if not (ROOT / tests).exists()} == {}
 
 
-def test_every_test_says_what_it_expects():
-    """Each test has a sentence as its docstring."""
-    silent = [
+def test_every_test_has_a_docstring():
+    """Each test function has a docstring."""
+    without_docstring = [
         f"{path.relative_to(ROOT)}:{function.name}"
         for path in TESTS
         for function in _functions(path)
         if function.name.startswith("test_") and not ast.get_docstring(function)
     ]
-    assert silent == []
+    assert without_docstring == []
 
 
 def test_no_two_classes_share_a_name():
-    """A name says which class is meant, without a look at the imports."""
-    homes = defaultdict(list)
+    """The name of a class identifies it in the whole product."""
+    modules_by_class = defaultdict(list)
     for path in MODULES:
         for node in _tree(path).body:
             if isinstance(node, ast.ClassDef):
-                homes[node.name].append(_name(path))
-    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+                modules_by_class[node.name].append(_name(path))
+    assert {name: paths for name, paths in modules_by_class.items() if len(paths) > 1} == {}
 
 
-def _prose(path: Path, named: re.Pattern[str]) -> str:
-    """The docstrings and comments of a module that has such a name, or the whole text of a page."""
+def _prose(path: Path, names: re.Pattern[str]) -> str:
+    """The text of a page, or the docstrings and comments of a module; all of a module without such a name."""
     text = path.read_text(encoding="utf-8")
-    if path.suffix == ".md" or not named.search(text):
+    if path.suffix == ".md" or not names.search(text):
         return text
     documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
     docstrings = [ast.get_docstring(node) or "" for node in _statements(path) if isinstance(node, documented)]
@@ -127,36 +127,36 @@ def _resolves(name: str) -> bool:
     return True
 
 
-def test_every_module_that_the_prose_names_exists():
-    """A name in backticks that begins with a package of ours is a module, or something in one."""
+def test_every_module_named_in_prose_exists():
+    """A dotted name in backticks that begins with a package of the product is a module or a name in one."""
     packages = "|".join(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
-    named = re.compile(rf"`((?:{packages})(?:\.\w+)+)`")
+    names = re.compile(rf"`((?:{packages})(?:\.\w+)+)`")
     pages = [ROOT / "docs" / "architecture.md", ROOT / "CONTRIBUTING.md"]
-    found = {(path.name, name) for path in [*MODULES, *pages] for name in named.findall(_prose(path, named))}
+    found = {(path.name, name) for path in [*MODULES, *pages] for name in names.findall(_prose(path, names))}
     assert len(found) > 50
     assert sorted((page, name) for page, name in found if not _resolves(name)) == []
 
 
 def test_the_trees_of_errors_are_complete():
-    """A module whose docstring draws a tree of errors names all its errors there."""
+    """A docstring with a tree of errors names all errors of its module."""
     missing = []
     for path in MODULES:
         tree = _tree(path)
-        drawn = ast.get_docstring(tree) or ""
-        named = {"Exception", *re.findall(r"\w+", drawn)}
-        classes = [node for node in tree.body if isinstance(node, ast.ClassDef)] if "├──" in drawn else []
+        docstring = ast.get_docstring(tree) or ""
+        named = {"Exception", *re.findall(r"\w+", docstring)}
+        classes = [node for node in tree.body if isinstance(node, ast.ClassDef)] if "├──" in docstring else []
         errors = [node.name for node in classes if named & {ast.unparse(base) for base in node.bases}]
         missing += [f"{_name(path)}:{name}" for name in errors if name not in named]
     assert missing == []
 
 
-def test_no_word_for_a_concept_without_a_name():
-    """No module is called by a name that says nothing."""
+def test_no_module_has_a_vague_name():
+    """No module is named utils, helpers, common, manager or misc."""
     assert [_name(path) for path in MODULES if re.search(r"util|helper|common|manager|\bmisc", path.stem)] == []
 
 
 def test_no_comment_promises_work():
-    """There is no unfinished work in the code."""
+    """No comment is a TODO, and no function is unimplemented."""
     unfinished = re.compile(r"#.*\b(TODO|FIXME|XXX)\b|NotImplementedError\b(?! is)")
     places = [_name(path) for path in MODULES if unfinished.search(path.read_text(encoding="utf-8"))]
     assert places == []

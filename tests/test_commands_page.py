@@ -1,4 +1,4 @@
-"""docs/commands.md, docs/ci.md and docs/scaling.md tell of the commands what is so."""
+"""docs/commands.md, docs/ci.md and docs/scaling.md describe the commands correctly."""
 
 from __future__ import annotations
 
@@ -34,25 +34,25 @@ def _documented(name):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_a_section_with_all_its_options(name):
-    """No option is left out, and none is told that is not there."""
-    declared = {word for each in load_command(name)[1]._actions for word in each.option_strings}
+    """The table of a command's section lists exactly the options of the command."""
+    declared = {option for action in load_command(name)[1]._actions for option in action.option_strings}
     assert _documented(name) == declared - {"-h", "--help"}
 
 
 def test_sections_stand_in_the_order_of_the_commands():
-    """And no section is that of a command that is not there."""
+    """The sections are those of the commands, in the order of `--help`."""
     assert re.findall(r"^## `(.*)`$", PAGE, flags=re.MULTILINE) == list(COMMANDS)
 
 
 def test_one_table_shows_the_exit_statuses_of_every_command():
-    """Each command has its row."""
+    """Each command has a row in the table of exit statuses."""
     table = PAGE.split("## Exit statuses")[1].split("\n## ")[0]
     rows = re.findall(r"^\| (`.*?) \|", table, flags=re.MULTILINE)
     assert {word for row in rows for word in re.findall(r"`([a-z]+)", row)} == set(COMMANDS)
 
 
-def test_the_mistake_that_fleet_shows_is_one_of_the_program():
-    """The example's last words are the message of an expression without its parenthesis."""
+def test_the_error_in_the_example_of_fleet_is_a_real_message():
+    """The example of `fleet` shows the message about an expression with a missing parenthesis."""
     with pytest.raises(PatternError) as caught:
         parse("^/(")
     assert f"rules/site.rules:2: {caught.value}\n" in _section("fleet")
@@ -60,18 +60,18 @@ def test_the_mistake_that_fleet_shows_is_one_of_the_program():
 
 def _command_lines(text):
     without_expressions = re.sub(r"\$\{\{.*?\}\}|\$\w+", "X", text)
-    return sorted({found.strip() for found in _COMMAND.findall(without_expressions)})
+    return sorted({command.strip() for command in _COMMAND.findall(without_expressions)})
 
 
 @pytest.mark.parametrize("line", [line for line in _command_lines(CI + SCALING) if " " in line])
 def test_the_command_lines_of_other_pages_can_be_run(line):
-    """Each command takes what it is given there."""
-    name, *words = shlex.split(line)
-    load_command(name)[1].parse_args(words)
+    """The parser of each command accepts the arguments in docs/ci.md and docs/scaling.md."""
+    name, *arguments = shlex.split(line)
+    load_command(name)[1].parse_args(arguments)
 
 
 def test_the_jobs_are_yaml():
-    """What is copied from the page can be read."""
+    """The examples of jobs are valid YAML, and use the hooks of this repository."""
     blocks = re.findall(r"```yaml\n(.*?)```", CI, flags=re.DOTALL)
     github, gitlab, before_commit = map(yaml.safe_load, blocks)
     assert github["jobs"]["rules"]["steps"]
@@ -81,8 +81,8 @@ def test_the_jobs_are_yaml():
 
 
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["id"])
-def test_hooks_are_commands_of_ours(hook):
-    """Each is run for rule files; those that look at the whole set also for configurations, and get no names."""
+def test_hooks_run_commands_of_the_product(hook):
+    """Each hook runs for rule files; all but `fmt` also run for configurations, and get no file names."""
     program, name = hook["entry"].split()
     assert (program, hook["language"]) == ("tornado-proxy", "python")
     assert name in COMMANDS
@@ -92,6 +92,6 @@ def test_hooks_are_commands_of_ours(hook):
 
 
 def test_hooks_without_arguments_can_be_run():
-    """The places of the rules may be left out."""
+    """The command of each hook can be run without the paths of rules."""
     for hook in HOOKS:
         load_command(hook["entry"].split()[1])[1].parse_args([])

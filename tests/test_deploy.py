@@ -1,4 +1,4 @@
-"""What deploy/ says of the service is so: options, probes, ports, and a ConfigMap that is swapped while it serves."""
+"""The files of deploy/ fit the service: its options, probes and ports, and a ConfigMap that is updated while it serves."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ FILES = DEPLOY / "kubernetes" / "files"
 
 
 def test_the_container_is_started_with_options_that_exist():
-    """The arguments of the Deployment are a command line that `serve` takes."""
-    name, *words = CONTAINER["args"]
-    parsed = load_command(name)[1].parse_args(words)
+    """`serve` accepts the arguments of the Deployment."""
+    name, *arguments = CONTAINER["args"]
+    parsed = load_command(name)[1].parse_args(arguments)
     assert (str(parsed.config), str(parsed.last_good)) == (
         "/etc/tornado-proxy/proxy.yaml",
         "/var/lib/tornado-proxy/last-good",
@@ -33,17 +33,17 @@ def test_the_container_is_started_with_options_that_exist():
 
 
 @pytest.mark.parametrize("probe", ["startupProbe", "readinessProbe", "livenessProbe"])
-def test_probes_ask_pages_that_exist(probe):
-    """Each probe asks a page of the admin listener."""
+def test_probes_request_pages_that_exist(probe):
+    """Each probe requests a page of the admin listener."""
     assert CONTAINER[probe]["httpGet"]["path"] in PATHS
 
 
 def test_ports_are_those_of_the_configuration():
-    """The container's ports are those that the ConfigMap's configuration listens on, on every interface."""
+    """The container's ports are those of the configuration in the ConfigMap, which listens on all interfaces."""
     configuration = yaml.safe_load((FILES / "proxy.yaml").read_text())
     listeners = [configuration["server"], configuration["internalServer"]]
-    assert [port["containerPort"] for port in CONTAINER["ports"]] == [each["port"] for each in listeners]
-    assert [each["listenAddr"] for each in listeners] == ["", ""]
+    assert [port["containerPort"] for port in CONTAINER["ports"]] == [listener["port"] for listener in listeners]
+    assert [listener["listenAddr"] for listener in listeners] == ["", ""]
 
 
 @pytest.mark.parametrize(
@@ -56,34 +56,34 @@ def test_ports_are_those_of_the_configuration():
     ],
     ids=lambda command: command[0],
 )
-def test_the_files_of_the_map_pass_the_gates(command):
-    """The configuration and the rules of the ConfigMap are without a finding."""
+def test_the_files_of_the_config_map_pass_all_checks(command):
+    """The commands that check files find nothing wrong with the configuration and the rules of the ConfigMap."""
     assert main(command) == 0
 
 
 class ConfigMap:
-    """A directory as the kubelet mounts and updates a ConfigMap: links through `..data`, which is swapped."""
+    """A folder that is updated as the kubelet updates a ConfigMap: files are links into `..data`, a link that is replaced."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._number = 0
 
-    def swap(self, **files: str) -> None:
-        """Put new files in the place of all."""
+    def replace(self, **files: str) -> None:
+        """Replaces all files at once."""
         self._number += 1
-        dated = self.folder / f"..2026_{self._number}"
-        dated.mkdir(parents=True)
+        version = self.folder / f"..2026_{self._number}"
+        version.mkdir(parents=True)
         for name, text in files.items():
-            (dated / f"{name}.{'yaml' if name == 'proxy' else 'rules'}").write_text(text)
-        (self.folder / "..data_tmp").symlink_to(dated.name)
+            (version / f"{name}.{'yaml' if name == 'proxy' else 'rules'}").write_text(text)
+        (self.folder / "..data_tmp").symlink_to(version.name)
         (self.folder / "..data_tmp").rename(self.folder / "..data")
-        for path in dated.iterdir():
+        for path in version.iterdir():
             if not (self.folder / path.name).is_symlink():
                 (self.folder / path.name).symlink_to(f"..data/{path.name}")
 
 
 def _configuration(endpoint: str, prefix: str) -> str:
-    """That of the map, on free ports, in front of a test's S3."""
+    """The configuration of the ConfigMap, changed to free ports and a test's S3."""
     text = (FILES / "proxy.yaml").read_text()
     bucket = f'prefix: {prefix}, s3Endpoint: "{endpoint}", s3ForcePathStyle: true, '
     credentials = "credentials: {accessKey: {env: ACCESS}, secretKey: {env: SECRET}}"
@@ -102,17 +102,17 @@ def _rules(word: str) -> str:
     return f'target site {{ rewrite `^/(?P<n>[a-z]+)$` -> "/{word}/$n.txt" }}\n'
 
 
-def test_a_swapped_map_is_one_edit(tmp_path):
-    """Configuration and rules that are swapped together are in force together, a bad map changes nothing, none is lost."""
+def test_an_update_of_the_config_map_is_one_edit(tmp_path):
+    """An update puts configuration and rules in force together; one with a mistake changes nothing; no request fails."""
     with endless_s3() as (endpoint, _):
         mounted = ConfigMap(tmp_path)
-        mounted.swap(proxy=_configuration(endpoint, "one"), site=_rules("first"))
+        mounted.replace(proxy=_configuration(endpoint, "one"), site=_rules("first"))
         with start_proxy(tmp_path, _configuration(endpoint, "one")) as proxy, under_load(proxy.address, 2) as load:
             load.wait_for_answers(5)
-            mounted.swap(proxy=_configuration(endpoint, "two"), site='target site { rewrite `^/(` -> "/x" }\n')
+            mounted.replace(proxy=_configuration(endpoint, "two"), site='target site { rewrite `^/(` -> "/x" }\n')
             Admin.of(proxy).wait_for_status(lambda status: (status["lastAttempt"] or {}).get("outcome") == "refused")
             load.wait_for_answers(5)
-            mounted.swap(proxy=_configuration(endpoint, "three"), site=_rules("second"))
+            mounted.replace(proxy=_configuration(endpoint, "three"), site=_rules("second"))
             eventually(lambda: b"three/second/a.txt" in load.answers)
         assert load.failures == []
         assert set(load.answers) == {b"one/first/a.txt", b"three/second/a.txt"}
@@ -120,5 +120,5 @@ def test_a_swapped_map_is_one_edit(tmp_path):
 
 @pytest.mark.parametrize("name", sorted(set(re.findall(r"`(deploy/[\w./-]+)`", SCALING))))
 def test_the_page_names_files_that_exist(name):
-    """docs/scaling.md shows the way to each file of deploy/ that it names."""
+    """Each file of deploy/ that docs/scaling.md names exists."""
     assert (DEPLOY.parent / name).exists()

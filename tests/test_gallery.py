@@ -1,4 +1,4 @@
-"""The gallery of rules is true: each file parses, is formatted, and passes its own tests; the demo's files fit."""
+"""Each file of the gallery of rules is formatted and passes its own tests, and the demo loads it."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ GALLERY = sorted((Path(__file__).parent.parent / "rules").glob("*.rules"))
 
 @pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.name)
 def test_a_file_of_the_gallery_is_formatted(path):
-    """A file looks as the formatter would write it."""
+    """The formatter would change nothing in the file."""
     text = path.read_text(encoding="utf-8")
     assert print_document(parse(SourceFile(path.name, text)).document) == text
 
 
 @pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.name)
 def test_a_file_of_the_gallery_passes_its_own_tests(path):
-    """What a file's tests claim is true, and there is at least one for each rewrite."""
+    """All tests of a file pass, and it has at least as many tests as rewrites."""
     for rule_set in load(path).values():
         assert len(rule_set.tests) >= len(rule_set.rewrites)
         assert [test.key for test in rule_set.tests if not evaluate(rule_set, test).passed] == []
 
 
-def test_the_demo_loads_without_a_word():
-    """The demo's configuration and the gallery have nothing to be said about."""
+def test_the_demo_loads_without_diagnostics():
+    """The demo's configuration with the gallery compiles without a diagnostic."""
     loaded = compile_snapshot(read_demo("http://127.0.0.1:9000"))
     assert (loaded.usable, loaded.diagnostics) == (True, ())

@@ -1,4 +1,4 @@
-"""Every example of the rule language in the documentation is what it claims to be."""
+"""Every example of the rule language in the documentation parses, is formatted and passes its tests, or is marked as wrong."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ FENCED = re.compile(r"^```(rules[^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 def _examples(*kinds: str) -> list[object]:
     return [
-        pytest.param(found[2], id=f"{page.relative_to(ROOT)}:{text.count(chr(10), 0, found.start()) + 1}")
+        pytest.param(match[2], id=f"{page.relative_to(ROOT)}:{text.count(chr(10), 0, match.start()) + 1}")
         for page in PAGES
         for text in [page.read_text(encoding="utf-8")]
-        for found in FENCED.finditer(text)
-        if found[1] in kinds
+        for match in FENCED.finditer(text)
+        if match[1] in kinds
     ]
 
 
@@ -40,40 +40,40 @@ def _parsed(text: str) -> Parsed:
 
 @pytest.mark.parametrize("example", _examples("rules", "rules untidy"))
 def test_example_parses(example):
-    """An example of the right form has no mistake."""
+    """An example parses without a diagnostic, unless it is marked as wrong."""
     assert [render(diagnostic) for diagnostic in _parsed(example).diagnostics] == []
 
 
 @pytest.mark.parametrize("example", _examples("rules"))
 def test_example_is_formatted(example):
-    """An example looks as `fmt` would write it, unless it is marked as untidy."""
+    """`fmt` would change nothing in an example, unless it is marked as untidy."""
     assert print_document(_parsed(example).document) == example
 
 
 @pytest.mark.parametrize("example", _examples("rules", "rules untidy"))
-def test_example_holds(example):
-    """What an example's own tests claim is true."""
+def test_example_passes_its_tests(example):
+    """All tests in an example pass."""
     compiled = compile_documents([_parsed(example).document])
     assert [render(diagnostic) for diagnostic in compiled.diagnostics] == []
     outcomes = [evaluate(rules, test) for rules in compiled.rule_sets.values() for test in rules.tests]
-    assert [each.test.statement.span.place for each in outcomes if not each.passed] == []
+    assert [outcome.test.statement.span.place for outcome in outcomes if not outcome.passed] == []
 
 
 @pytest.mark.parametrize("example", _examples("rules", "rules untidy"))
-def test_example_is_clean(example):
-    """The linter warns of nothing in an example, so that nobody copies what it would warn of."""
+def test_the_linter_finds_nothing_in_an_example(example):
+    """The linter reports no warning and no error about an example."""
     loaded = compile_rule_files([RuleFile("example.rules", example.encode())])
-    found = lint(subject_of(loaded), CHECKS, Selection()).diagnostics
-    assert [render(each) for each in found if each.severity is not Severity.INFO] == []
+    diagnostics = lint(subject_of(loaded), CHECKS, Selection()).diagnostics
+    assert [render(each) for each in diagnostics if each.severity is not Severity.INFO] == []
 
 
 @pytest.mark.parametrize("example", _examples("rules-error"))
-def test_example_of_a_mistake_has_one(example):
-    """An example that is marked as wrong is."""
+def test_example_marked_as_wrong_has_a_mistake(example):
+    """The parser reports a diagnostic about an example that is marked as wrong."""
     assert _parsed(example).diagnostics
 
 
-def test_no_example_escapes():
-    """Both pages about the language have examples, and each fence is of a known kind."""
-    kinds = {found[1] for page in PAGES for found in FENCED.finditer(page.read_text(encoding="utf-8"))}
+def test_examples_are_of_all_known_kinds():
+    """The documentation has examples of each kind, and of no other kind."""
+    kinds = {match[1] for page in PAGES for match in FENCED.finditer(page.read_text(encoding="utf-8"))}
     assert kinds == {"rules", "rules untidy", "rules-error"}

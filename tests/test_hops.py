@@ -1,4 +1,4 @@
-"""How many files and functions of ours the common ways pass: a ratchet against crumbs and wrappers."""
+"""Limits on the number of files and functions of the product that a GET, an edit and a lint pass through."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from tornado_proxy.telemetry.log import log_service_events
 
 
 @pytest.fixture(autouse=True)
-def nothing_left():
-    """What earlier tests left must not be finalized while we count."""
+def no_garbage():
+    """Frees the garbage of earlier tests, so that no finalizer runs while functions are counted."""
     gc.collect()
 
 
@@ -33,30 +33,30 @@ PACKAGE = f"{Path(__file__).parent.parent / 'tornado_proxy'}/"
 
 @contextmanager
 def hops():
-    """The functions of the product that are called meanwhile, in this thread and in those that it starts."""
-    passed: set[tuple[str, int]] = set()
+    """Collects the functions of the product that the block calls, in this thread and in threads that it starts."""
+    functions: set[tuple[str, int]] = set()
 
-    def note(frame, event, _argument):
+    def record(frame, event, _argument):
         code = frame.f_code
         if event == "call" and code.co_filename.startswith(PACKAGE):
-            passed.add((code.co_filename.removeprefix(PACKAGE), code.co_firstlineno))
+            functions.add((code.co_filename.removeprefix(PACKAGE), code.co_firstlineno))
 
     before = sys.getprofile()
-    sys.setprofile(note)
-    threading.setprofile(note)
+    sys.setprofile(record)
+    threading.setprofile(record)
     try:
-        yield passed
+        yield functions
     finally:
         threading.setprofile(before)
         sys.setprofile(before)
 
 
-def _files(passed):
-    return {file for file, _ in passed}
+def _files(functions):
+    return {file for file, _ in functions}
 
 
 def test_the_lint_of_a_rewrite_passes_few_files(tmp_path):
-    """A rule file with one rewrite and its test, linted by the command: 35 files, the checks included."""
+    """The command `lint` passes through at most 35 files for a rule file with one rewrite and one test."""
     rules = tmp_path / "site.rules"
     rules.write_text(
         'target site {\n  rewrite page `^/a/(?P<page>[^/]+)$` -> "/b/$page"\n\n  test "/a/x" -> "/b/x"\n}\n'
@@ -71,7 +71,7 @@ async def _get():
     rules = r'rewrite `^/press/(?P<page>[^/]+)\.html$` -> "/archive/press/$page.html"'
     async with serve({"archive/press/spring.html": b"x"}, rules=rules) as site, site.connect() as client:
         passed = []
-        # What several have in common: some also make the date of the next second, or wake a timer.
+        # The functions that all requests call: some requests also make the date of the next second, or wake a timer.
         for _ in range(20):
             with hops() as functions:
                 answer = await client.request("GET", "/press/spring.html")
@@ -81,14 +81,14 @@ async def _get():
 
 
 def test_a_get_passes_few_files_and_functions():
-    """A GET from memory with one rewrite: the figures may only go down."""
+    """A GET from memory with one rewrite passes through at most 18 files and 65 functions; the limits may only go down."""
     passed = asyncio.run(_get())
     assert len(_files(passed)) <= 18, sorted(_files(passed))
     assert len(passed) <= 65, "\n".join(f"{file}:{line}" for file, line in sorted(passed))
 
 
 async def _edit(files):
-    close_logging()  # that of a test before would count
+    close_logging()  # the log of an earlier test would be counted
     reader, bus = SnapshotReader(files.configuration, ENVIRONMENT), Bus()
     log_service_events(bus)
     first = compile_snapshot(reader())
@@ -103,7 +103,7 @@ async def _edit(files):
 
 
 def test_an_edit_passes_few_files(tmp_path):
-    """A changed rewrite, from reading to the log: the figures may only go down."""
+    """A change of a rewrite passes through at most 23 files and 197 functions, up to its log line; the limits may only go down."""
     passed = asyncio.run(_edit(Files.create(tmp_path, site='rewrite `^/a$` -> "/b"')))
     assert len(_files(passed)) <= 23, sorted(_files(passed))
     assert len(passed) <= 197, sorted(passed)

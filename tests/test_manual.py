@@ -1,4 +1,4 @@
-"""The man pages hold what the manual holds, whatever characters it has."""
+"""The man pages hold the manual, with all its characters."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ _SPEC.loader.exec_module(manual)
 
 
 def _page(name: str) -> str:
-    (page,) = (each for each in manual.PAGES if each.file_name == name)
+    (page,) = (page for page in manual.PAGES if page.file_name == name)
     return manual.render(page, "1.2.3", "2026-05-01")
 
 
-def _shown(text: str, folder: Path) -> str:
-    """The body of a page whose source is a text."""
+def _body(text: str, folder: Path) -> str:
+    """The body of the man page that is made from a text."""
     (folder / "page.md").write_text(text)
     page = manual.ManPage("name", 7, str(folder / "page.md"), "about")
     return manual.render(page, "1").split(".SH DESCRIPTION\n")[1].split(".SH SEE ALSO")[0]
 
 
-def test_every_command_and_its_options_are_in_the_page():
-    """`man tornado-proxy` has a section for each command, and each option in it."""
+def test_the_page_has_every_command_and_its_options():
+    """`man tornado-proxy` has a section for each command with all its options."""
     sections = dict(re.findall(r"^\.SH (.*)\n((?:(?!\.SH).*\n)*)", _page("tornado-proxy.1"), re.MULTILINE))
     for name in COMMANDS:
-        options = {word for each in load_command(name)[1]._actions for word in each.option_strings}
-        shown = sections[f"\\fB{name}\\fR"].replace("\\-", "-")
-        assert all(word in shown for word in options - {"-h", "--help"}), name
+        options = {option for action in load_command(name)[1]._actions for option in action.option_strings}
+        section = sections[f"\\fB{name}\\fR"].replace("\\-", "-")
+        assert all(option in section for option in options - {"-h", "--help"}), name
 
 
-def test_every_option_of_the_configuration_is_in_the_page():
+def test_the_page_has_every_option_of_the_configuration():
     """`man tornado-proxy.yaml` has a paragraph for each option."""
     tagged = set(re.findall(r"^\.TP\n\\fB(\w+)\\fR$", _page("tornado-proxy.yaml.5"), re.MULTILINE))
     assert {each.option.name for each in all_settings(Settings)} <= tagged
 
 
-def test_a_page_says_which_version_it_is_of():
-    """The title has the section, the date and the version."""
+def test_a_page_names_its_version():
+    """The title of a page has the section, the date and the version."""
     assert _page("tornado-proxy.1").startswith('.TH TORNADO-PROXY 1 "2026-05-01" "tornado-proxy 1.2.3"\n')
 
 
@@ -65,6 +65,6 @@ def test_a_page_says_which_version_it_is_of():
         ("| a | b | c |\n|---|---|---|\n| `x` |  | z |", ".TP\n\\fBx\\fR\n\\fIc\\fR: z\n"),
     ],
 )
-def test_text_is_shown_as_it_is(text, roff, tmp_path):
-    """No character of the docs is taken for a request or an escape."""
-    assert _shown(text, tmp_path).removeprefix(".PP\n") == roff.removeprefix(".PP\n")
+def test_text_is_shown_unchanged(text, roff, tmp_path):
+    """Characters that are special in roff are escaped, and Markdown becomes macros of roff."""
+    assert _body(text, tmp_path).removeprefix(".PP\n") == roff.removeprefix(".PP\n")

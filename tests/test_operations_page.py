@@ -1,4 +1,4 @@
-"""docs/operations.md and the units say what the service does."""
+"""docs/operations.md describes the metrics, pages and units of the service completely."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ UNITS = sorted((ROOT / "systemd").iterdir())
 
 
 def _metrics() -> dict[str, tuple[str, ...]]:
-    """The metrics that are exposed, with their labels."""
+    """The exposed metrics with their labels."""
     families = [*ServiceMetrics("1", "abc", 0.0).collect(), *RequestMetrics().collect()]
     suffix = {"counter": "_total"}
-    return {each.name + suffix.get(each.type, ""): tuple(each._labelnames) for each in families}
+    return {family.name + suffix.get(family.type, ""): tuple(family._labelnames) for family in families}
 
 
 def test_every_metric_is_documented_with_its_labels():
-    """The table has a row for each metric, and none that is not there."""
+    """The table lists exactly the exposed metrics, with their labels."""
     rows = re.findall(r"^\| `(tornado_proxy_\w+)` \| (.*?) \|", TEXT, re.MULTILINE)
     assert {name: tuple(re.findall(r"`(\w+)`", labels)) for name, labels in rows} == _metrics()
 
 
 @pytest.mark.parametrize("path", PATHS)
 def test_every_page_of_the_admin_listener_is_documented(path):
-    """The table has a row for each page."""
+    """The table has a row for each page of the admin listener."""
     assert re.search(rf"^\| `(GET|POST) {path}` \|", TEXT, re.MULTILINE)
 
 
 @pytest.mark.parametrize("outcome", ReloadOutcome)
 def test_every_outcome_is_documented(outcome):
-    """The page says what may become of a reload."""
+    """docs/operations.md names each outcome of a reload."""
     assert f"`{outcome.value}`" in TEXT
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.name)
 def test_every_unit_is_documented(unit):
-    """The table says what each unit is for."""
+    """The table has a row for each unit."""
     assert f"| `{unit.name}` |" in TEXT
 
 
@@ -53,15 +53,15 @@ def _directives(name: str) -> list[str]:
     return [line for line in text.splitlines() if line and not line.startswith("#")]
 
 
-def test_instances_are_confined_as_the_one_service_is():
-    """The two services differ in what makes an instance, and in nothing else."""
-    one, instance = _directives("tornado-proxy.service"), _directives("tornado-proxy@.service")
-    different = {line.partition("=")[0] for line in set(one) ^ set(instance)}
+def test_instances_are_confined_like_the_single_service():
+    """The two services differ only in the directives that belong to an instance."""
+    single, instance = _directives("tornado-proxy.service"), _directives("tornado-proxy@.service")
+    different = {line.partition("=")[0] for line in set(single) ^ set(instance)}
     assert different == {"Description", "Sockets", "ExecStart", "ExecReload", "StateDirectory", "RuntimeDirectory"}
 
 
-def test_sockets_are_named_as_the_service_knows_them():
-    """A socket unit's FileDescriptorName is one that is asked for."""
+def test_socket_units_have_the_names_that_the_service_expects():
+    """The names of the descriptors in the socket units are `http` and `admin`."""
     names = {
         line.partition("=")[2]
         for unit in UNITS

@@ -1,4 +1,4 @@
-"""What is installed works: the wheel built from the sdist finds its grammar, its gallery and its pages."""
+"""The wheel built from the sdist holds all its files, and the installed command works."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ def wheel(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory) -> Path:
-    """The wheel unpacked, as an installer would; its dependencies are those of the tests."""
+    """The folder of the unpacked wheel; its dependencies are those of the tests."""
     folder = tmp_path_factory.mktemp("installed")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(folder)
     return folder
 
 
-def _run(installed: Path, *words: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tornado_proxy", *words]
+def _run(installed: Path, *arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tornado_proxy", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(installed)}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
@@ -64,46 +64,50 @@ def _run(installed: Path, *words: str, folder: Path) -> subprocess.CompletedProc
         "tornado_proxy-0.1.0.data/data/share/tornado-proxy/editors/vim/syntax/tornado_proxy_rules.vim",
     ],
 )
-def test_the_wheel_carries_what_the_package_reads(wheel, member):
-    """Grammar, gallery, samples, types, units, man pages, completions and editor files are in the wheel that is built from the sdist."""
+def test_the_wheel_has_all_files(wheel, member):
+    """The wheel has the grammar, the gallery, samples, types, units, man pages, completions and files for editors."""
     with zipfile.ZipFile(wheel) as archive:
         assert member in archive.namelist()
 
 
-def test_the_installed_package_is_the_one_that_runs(installed, tmp_path):
-    """The test runs the wheel's files, not the checkout's."""
+def test_the_installed_package_is_imported(installed, tmp_path):
+    """The tests run the files of the wheel, not those of the checkout."""
     command = [sys.executable, "-c", "import tornado_proxy; print(tornado_proxy.__file__)"]
     environment = {**os.environ, "PYTHONPATH": str(installed)}
-    found = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
-    assert found.stdout.startswith(str(installed))
+    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    assert result.stdout.startswith(str(installed))
 
 
 def test_the_installed_command_explains_a_path(installed, tmp_path):
-    """The wheel parses rule files with the grammar that it carries."""
+    """The installed command parses rule files with the grammar in the wheel."""
     (tmp_path / "site.rules").write_text('target site { rewrite `^/old/(?P<rest>.*)$` -> "/new/$rest" }\n')
     result = _run(installed, "explain", "/old/a.txt", "--rules", "site.rules", "--target", "site", folder=tmp_path)
     assert (result.returncode, result.stderr) == (0, "")
     assert "/new/a.txt" in result.stdout
 
 
-def _shown_files() -> list[Path]:
-    """Files of the repository that people and machines take commands from."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    paths = [ROOT / name for name in listed.split("\0") if name]
+def _files_with_commands() -> list[Path]:
+    """Files of the repository from which people and machines take commands."""
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    paths = [ROOT / name for name in names.split("\0") if name]
     return [
         path for path in paths if path.suffix in {".md", ".js", ".json", ".yaml", ".py", ""} and path != Path(__file__)
     ]
 
 
-def test_nothing_installs_the_project_from_an_index():
-    """No file of the repository asks a package index for the project, whose name somebody else could take there."""
-    asked = re.compile(r"install [\"']?tornado-proxy(\[\w+\])?[\"'`\s](?!@ )")
-    asking = [path.name for path in _shown_files() if path.is_file() and asked.search(path.read_text(encoding="utf-8"))]
-    assert asking == []
+def test_no_file_installs_the_project_from_an_index():
+    """No file installs the project by its name from a package index, where somebody else could take the name."""
+    command = re.compile(r"install [\"']?tornado-proxy(\[\w+\])?[\"'`\s](?!@ )")
+    files = [
+        path.name
+        for path in _files_with_commands()
+        if path.is_file() and command.search(path.read_text(encoding="utf-8"))
+    ]
+    assert files == []
 
 
-def test_every_version_that_is_shown_is_that_of_a_dependency():
-    """The status page asks for the versions of what is always installed: elsewhere the service would not start."""
+def test_every_shown_version_is_that_of_a_dependency():
+    """The status page shows the versions of dependencies only; without another package the service would not start."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    installed = {re.match(r"[\w-]+", each)[0] for each in project["dependencies"]}
-    assert set(_PACKAGES) <= installed | {"tornado-proxy"}
+    dependencies = {re.match(r"[\w-]+", requirement)[0] for requirement in project["dependencies"]}
+    assert set(_PACKAGES) <= dependencies | {"tornado-proxy"}

@@ -1,4 +1,4 @@
-"""What the README shows is true: its files load, its commands run, its library example holds."""
+"""The files, commands and examples of the README work."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ def _blocks(language: str) -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path) -> Path:
-    """The README's two files, as a reader would save them."""
+    """A folder with the two files of the README."""
     (tmp_path / "proxy.yaml").write_text(_blocks("yaml")[0])
     (tmp_path / "site.rules").write_text(_blocks("rules")[0])
     return tmp_path
 
 
 def _run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    words = shlex.split(line)[1:]
-    command = [sys.executable, "-m", "tornado_proxy", *words]
+    arguments = shlex.split(line)[1:]
+    command = [sys.executable, "-m", "tornado_proxy", *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
 def _commands() -> list[str]:
     lines = [line.removeprefix("$ ") for block in _blocks("console") for line in block.splitlines()]
-    # The last one serves until it is told to stop; the end-to-end tests do that.
+    # The last command serves until it is stopped; the end-to-end tests run it.
     return [
         line for line in lines if line.startswith("tornado-proxy") and line != "tornado-proxy serve --config proxy.yaml"
     ]
@@ -42,13 +42,13 @@ def _commands() -> list[str]:
 
 @pytest.mark.parametrize("line", _commands())
 def test_a_command_of_the_readme_runs(folder, line):
-    """Each command line works on the README's own files."""
+    """Each command of the README succeeds with the README's files."""
     result = _run(line, folder)
     assert (result.returncode, result.stderr) == (0, "")
 
 
-def test_the_example_is_explained_as_the_text_says(folder):
-    """The path of the example leads to the object that the text names."""
+def test_the_example_is_explained_as_in_the_text(folder):
+    """`explain` prints the object that the text names for the path of the example."""
     assert (
         "www/archive/press/spring.html"
         in _run("tornado-proxy explain /press/spring.html --config proxy.yaml", folder).stdout
@@ -56,7 +56,7 @@ def test_the_example_is_explained_as_the_text_says(folder):
 
 
 def test_the_bucket_of_another_s3_server_can_be_used(folder, monkeypatch):
-    """Its lines take the place of the first example's bucket."""
+    """The example of another S3 server can replace the bucket of the first example."""
     monkeypatch.setenv("S3_ACCESS_KEY", "access")
     monkeypatch.setenv("S3_SECRET_KEY", "secret")
     path = folder / "proxy.yaml"
@@ -66,17 +66,17 @@ def test_the_bucket_of_another_s3_server_can_be_used(folder, monkeypatch):
     assert (result.returncode, result.stderr) == (0, "")
 
 
-def test_the_library_example_holds(folder):
-    """The lines of Python run as they stand."""
+def test_the_library_example_runs(folder):
+    """The Python example runs unchanged."""
     subprocess.run([sys.executable, "-c", _blocks("python")[0]], cwd=folder, check=True)
 
 
 def test_every_make_command_exists():
-    """What the README tells to make can be made."""
+    """Each target of make that the README names exists."""
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert set(re.findall(r"make ([a-z]+)", README)) <= targets
 
 
-def test_every_link_leads_somewhere():
-    """Each file that the README points at is there."""
+def test_every_linked_file_exists():
+    """Each file that the README links to exists."""
     assert [link for link in re.findall(r"\]\(([^):#]+)\)", README) if not (ROOT / link).exists()] == []

@@ -1,4 +1,4 @@
-"""docs/sign-in.md says what is so."""
+"""docs/sign-in.md describes sign-in correctly."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def _blocks(kind):
 
 @pytest.mark.parametrize("text", _blocks("yaml"))
 def test_every_example_loads(text):
-    """Without a word."""
+    """Each example of the page compiles without a diagnostic."""
     loaded = compile_configuration(SourceFile("proxy.yaml", text), Path(), unresolved)
-    assert [each.message for each in loaded.diagnostics] == []
+    assert [diagnostic.message for diagnostic in loaded.diagnostics] == []
 
 
 def test_the_input_of_a_policy_is_the_documented_one():
-    """Every name of it."""
+    """The input that a policy server gets is the example of the page."""
     user = User("ann", "OIDC", "ann@example.org", ("editors",), "Ann Ash", "Ann", "Ash", email_verified=True)
     path, headers = RequestPath("/drafts/plan.txt"), (("Host", "files.example.org"),)
     request = Request("GET", "files.example.org", path, "x=1", (("x", "1"),), headers, "https", "192.0.2.7")
@@ -40,7 +40,7 @@ def test_the_input_of_a_policy_is_the_documented_one():
 
 
 def test_the_pages_of_a_provider_are_the_documented_ones():
-    """By their default paths."""
+    """The page documents the default paths of a provider's pages."""
     provider = OidcProvider("NAME", "https://id.example", "me")
     pages = re.findall(r"^\| `(/auth\S*)` \(`(\w+)`\)", TEXT, re.MULTILINE)
     assert pages == [
