@@ -40,73 +40,75 @@ def _codes(ranges):
 
 @given(PAIRS)
 def test_a_union_holds_the_same_code_points_in_separate_ranges(pairs):
-    """Ranges that touch or overlap become one; nothing is lost and nothing is added."""
+    """Ranges that touch or overlap become one, without adding or losing code points."""
     ranges = union(pairs)
     assert _codes(ranges) == _codes(pairs)
     assert all(left[1] + 1 < right[0] for left, right in pairwise(ranges))
 
 
 @given(PAIRS)
-def test_a_complement_is_undone_by_another(pairs):
-    """What is not in what is not in a set is the set."""
+def test_the_complement_of_a_complement_is_the_set(pairs):
+    """Two complements in a row return the same ranges."""
     ranges = union(pairs)
     assert complement(complement(ranges)) == ranges
 
 
 @given(PAIRS, CODES)
 def test_a_code_point_is_in_a_set_or_in_its_complement(pairs, code):
-    """There is no third."""
+    """Every code point is in exactly one of a set and its complement."""
     ranges = union(pairs)
     assert contains(ranges, code) is not contains(complement(ranges), code)
 
 
 @given(PAIRS, PAIRS)
-def test_a_difference_leaves_out_what_is_in_the_other(left, right):
-    """A difference is that of the sets."""
-    assert _codes(difference(union(left), union(right))) == _codes(left) - _codes(right)
+def test_a_difference_leaves_out_the_code_points_of_the_other_set(one, other):
+    """The difference of ranges has the code points of the difference of sets."""
+    assert _codes(difference(union(one), union(other))) == _codes(one) - _codes(other)
 
 
 @pytest.mark.parametrize(("ranges", "other"), [((), EVERYTHING), (((0, 9),), ((10, LAST),)), (((5, LAST),), ((0, 4),))])
 def test_complements_reach_to_the_last_code_point(ranges, other):
-    """The first and the last code point belong to one side."""
+    """A complement covers all code points from the first to the last that the set lacks."""
     assert complement(ranges) == other
 
 
 def test_ranges_are_spelled_as_a_class_reads_them():
-    """One code point stands alone; two bounds have a hyphen between them."""
+    """A range of one code point is one number, and another range is two numbers with a hyphen."""
     assert spelled([(0x41, 0x41), (0x61, 0x10FFFF)]) == r"\x{41}\x{61}-\x{10ffff}"
 
 
-def test_a_class_of_nothing_matches_nothing():
-    """RE2 has no empty class; the opposite of every code point stands for it."""
+def test_an_empty_class_is_a_negated_full_class():
+    """RE2 has no empty class, so the negation of all code points stands for it."""
     assert bracketed(()) == r"[^\x{0}-\x{10ffff}]"
 
 
-@pytest.mark.parametrize(("character", "held"), [("a", False), ("b", True), ("d", True), ("e", False), ("z", True)])
-def test_holding_is_membership(character, held):
-    """A character is held where one of the ranges has it."""
-    assert contains(((0x62, 0x64), (0x7A, 0x7A)), ord(character)) is held
+@pytest.mark.parametrize(
+    ("character", "contained"), [("a", False), ("b", True), ("d", True), ("e", False), ("z", True)]
+)
+def test_ranges_contain_their_code_points(character, contained):
+    """A set contains the code points from the start to the end of each range."""
+    assert contains(((0x62, 0x64), (0x7A, 0x7A)), ord(character)) is contained
 
 
 @pytest.mark.parametrize("table", [ADDED_TO_CATEGORIES, ADDED_TO_SCRIPTS], ids=["categories", "scripts"])
-def test_additions_are_written_in_order(table):
-    """Ranges of additions are sorted and apart, as all ranges are."""
+def test_added_ranges_are_sorted(table):
+    """The ranges in the tables of additions are sorted and separate, as all ranges are."""
     assert {name: union(ranges) for name, ranges in table.items()} == table
 
 
 def test_every_letter_is_the_other_case_of_its_other_case():
-    """Pairs are told from both sides."""
+    """Pairs in the table of cases are symmetric."""
     assert {letter: OTHER_CASE[other] for letter, other in OTHER_CASE.items()} == {
         letter: letter for letter in OTHER_CASE
     }
 
 
-def test_what_left_a_category_has_gone_to_another():
-    """A code point that left its category was added to a different one."""
-    left = {code for ranges in REMOVED.values() for code, _ in ranges}
-    assert left == {
+def test_a_removed_code_point_is_added_to_another_category():
+    """A code point that was removed from a category is in the additions of another one."""
+    removed = {code for ranges in REMOVED.values() for code, _ in ranges}
+    assert removed == {
         code
-        for code in left
+        for code in removed
         if any(low <= code <= high for name in ("Lo", "Mc") for low, high in ADDED_TO_CATEGORIES[name])
     }
 
@@ -142,8 +144,8 @@ ONE_CHARACTER = [
 ]
 
 
-def _read(text):
-    """What an expression of one character reads, which may have flags in front."""
+def _ranges(text):
+    """Returns the code points that an expression of one character matches, after its flags."""
     tree = _tree(text)
     node = tree.parts[-1] if isinstance(tree, Sequence) else tree
     return cases(node.characters, folded=node.folded) if isinstance(node, Text) else characters(node)
@@ -151,29 +153,31 @@ def _read(text):
 
 @pytest.mark.parametrize("flags", ["", "(?i)", "(?s)"])
 @pytest.mark.parametrize("text", ONE_CHARACTER)
-def test_a_node_reads_what_the_matcher_reads(text, flags):
-    """A class, a character or a dot reads exactly the characters that the matcher finds for it."""
-    ranges = _read(flags + text)
+def test_a_node_has_the_characters_that_the_matcher_finds(text, flags):
+    """A class, a character or a dot has exactly the characters that the matcher finds for it."""
+    ranges = _ranges(flags + text)
     pattern = compile_pattern(rf"\A{flags}{text}\z")
-    wrong = [each for each in SAMPLE if contains(ranges, ord(each)) != (pattern.search(each) is not None)]
+    wrong = [
+        character for character in SAMPLE if contains(ranges, ord(character)) != (pattern.search(character) is not None)
+    ]
     assert wrong == []
 
 
 @pytest.mark.parametrize("text", ["[a-zA-Z]", "[0-9/_-]", "k", "s"])
 def test_other_cases_of_ascii_are_those_of_re2(text):
     """The cases that are added by arithmetic are those that RE2 adds, among all code points."""
-    assert _read(f"(?i){text}") == matched(f"(?i){text}")
+    assert _ranges(f"(?i){text}") == matched(f"(?i){text}")
 
 
-def test_classes_follow_the_matcher_beyond_pythons_tables():
-    """A letter of Unicode 16 is a letter here, whether Python knows it or not."""
+def test_classes_have_newer_letters_than_python():
+    """A letter of Unicode 16 is in its class, even if Python's tables lack it."""
     garay = "\U00010d50"
     assert unicodedata.category(garay) in {"Cn", "Lu"}
     assert contains(characters(_tree(r"\p{Lu}")), ord(garay))
 
 
 @pytest.mark.parametrize(
-    ("written", "name"),
+    ("spelling", "name"),
     [
         ("L", "L"),
         ("lu", "Lu"),
@@ -196,14 +200,14 @@ def test_classes_follow_the_matcher_beyond_pythons_tables():
         ("Gree\u212a", None),
     ],
 )
-def test_names_are_found_in_any_spelling(written, name):
-    """Case, spaces, hyphens and underscores do not count; long names stand for short ones."""
-    assert resolve(written) == name
+def test_names_are_found_in_any_spelling(spelling, name):
+    """Case, spaces, hyphens and underscores do not count, and a long name has the class of a short one."""
+    assert resolve(spelling) == name
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_name_resolves_to_one_that_resolves_to_itself(name):
-    """The one name of a class is a name of it."""
+def test_every_name_has_an_official_name(name):
+    """Every name resolves to an official name, which resolves to itself."""
     official = resolve(name)
     assert official is not None
     assert resolve(official) == official
@@ -233,28 +237,28 @@ def test_every_name_resolves_to_one_that_resolves_to_itself(name):
     ],
 )
 def test_classes_have_the_members_of_unicode_17(name, inside, outside):
-    """Members come from RE2 and from what Unicode has added since RE2's tables were made."""
+    """Members are those of RE2 and the additions of Unicode since RE2's tables."""
     ranges = members(name)
     assert [character for character in inside if not contains(ranges, ord(character))] == []
     assert [character for character in outside if contains(ranges, ord(character))] == []
 
 
-def test_what_is_assigned_is_what_has_a_category():
-    """`Cn` and `Assigned` share out all code points; `C` is what no other letter begins."""
+def test_assigned_code_points_are_those_with_a_category():
+    """`Cn` is the complement of `Assigned`, and `C` is the complement of all other categories."""
     assert complement(members("Cn")) == members("Assigned")
-    others = union(each for letter in "LMNPSZ" for each in members(letter))
+    others = union(ranges for letter in "LMNPSZ" for ranges in members(letter))
     assert complement(others) == members("C")
 
 
 @pytest.mark.parametrize("letter", "LMNPSZC")
 def test_a_letter_stands_for_all_categories_that_begin_with_it(letter):
-    r"""`\pL` is what `Ll`, `Lm`, `Lo`, `Lt` and `Lu` are together."""
+    r"""The members of `\pL` are those of `Ll`, `Lm`, `Lo`, `Lt` and `Lu` together."""
     parts = [name for name in NAMES if len(name) == 2 and name[0] == letter and name != "LC"]
-    assert union(each for part in parts for each in members(part)) == members(letter)
+    assert union(ranges for part in parts for ranges in members(part)) == members(letter)
 
 
 def test_case_is_folded_as_go_folds_it():
-    """Under `(?i)` a class has the other case of its letters, for letters that are new as well."""
+    """With `(?i)`, a class has the other cases of its letters, even of new letters."""
     assert difference(members("Lu"), members("Lu", fold=True)) == ()
     assert contains(members("Lu", fold=True), ord("a"))
     assert contains(members("Lu", fold=True), 0x10D70)
@@ -262,12 +266,12 @@ def test_case_is_folded_as_go_folds_it():
 
 
 def test_cased_letters_are_never_folded():
-    """Go has no folding table for `LC`: U+0345 folds to a letter, and is none of it."""
+    """`LC` stays the same with `(?i)`, because Go has no folding table for it."""
     assert contains(members("L", fold=True), 0x345)
     assert not contains(members("LC", fold=True), 0x345)
 
 
-def test_nothing_and_everything_stay_what_they_are():
-    """Folding neither makes something of nothing nor more of all."""
+def test_folding_keeps_the_empty_and_the_full_set():
+    """Folding adds nothing to the set of no code points and the set of all."""
     assert folded(()) == ()
     assert folded(EVERYTHING) == EVERYTHING

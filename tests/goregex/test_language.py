@@ -18,46 +18,50 @@ VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "regexp.json").rea
 NO_KEY = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-def test_texts_are_found_as_go_finds_them():
-    """Go's own answers hold for all texts of characters that a key may hold."""
-    asked = [each for each in VECTORS if not NO_KEY.search(each.get("text", "\0"))]
-    read = [(language(each["pattern"]), each) for each in asked]
-    assert len(asked) > 1000
-    assert sum(not is_treatable(found) for found, _ in read) <= 1
-    assert [each for found, each in read if is_treatable(found) and found.finds(each["text"]) != each["match"]] == []
+def test_languages_match_as_go_does():
+    """Automata give the recorded answers of Go for all texts of characters that a key may have."""
+    vectors = [vector for vector in VECTORS if not NO_KEY.search(vector.get("text", "\0"))]
+    languages = [(language(vector["pattern"]), vector) for vector in vectors]
+    assert len(vectors) > 1000
+    assert sum(not is_treatable(source) for source, _ in languages) <= 1
+    assert [
+        vector
+        for source, vector in languages
+        if is_treatable(source) and source.finds(vector["text"]) != vector["match"]
+    ] == []
 
 
-def test_what_cannot_be_read_is_not_treatable():
-    """A language without a tree has no automaton, and says why."""
-    found = language("(?=a)")
-    assert (found.tree, is_treatable(found), found.guess) == (None, False, None)
+def test_an_unsupported_expression_is_not_treatable():
+    """The language of an unsupported expression has neither a tree nor a guess, and its error has the reason."""
+    source = language("(?=a)")
+    assert (source.tree, is_treatable(source), source.guess) == (None, False, None)
     with pytest.raises(Unsupported, match="look-ahead"):
-        found.finds("/a")
+        source.finds("/a")
 
 
-def test_what_is_too_large_is_not_treatable_but_has_a_tree():
-    """Where the automaton would be too large, the tree can still be shown."""
-    found = language(".{1000}.{1000}.{1000}")
-    assert found.tree
-    assert not is_treatable(found)
+def test_a_large_expression_is_not_treatable_but_has_a_tree():
+    """The language of an expression whose automaton would be too large still has a tree."""
+    source = language(".{1000}.{1000}.{1000}")
+    assert source.tree
+    assert not is_treatable(source)
 
 
 @pytest.mark.parametrize(("depth", "has_tree"), [(60, True), (61, False)])
-def test_what_is_too_deep_is_not_treatable(depth, has_tree):
-    """Proofs recurse over the tree, so that its groups may only be so deep; groups side by side do not count."""
+def test_a_deep_expression_is_not_treatable(depth, has_tree):
+    """The depth of nested groups is limited, because proofs recurse over the tree; groups in a row are not limited."""
     found = language("(" * depth + ")" * depth)
     assert ((found.tree is not None), is_treatable(found)) == (has_tree, has_tree)
     assert is_treatable(language("()" * 61))
 
 
-def test_finding_can_be_bounded():
-    """A search in a key spends its steps."""
+def test_a_search_has_a_budget():
+    """A search in a key that takes more steps than its budget raises an exception."""
     with pytest.raises(Exhausted):
         language("b").finds("/" + "a" * 100, Budget(50))
 
 
-def test_languages_of_one_text_are_equal():
-    """A language is compared by its expression, and quoted by it."""
+def test_languages_are_compared_by_their_text():
+    """Languages with the same text are equal, and their representation shows the text only."""
     assert language("a") == language("a")
     assert repr(language("a")) == "Language(text='a')"
 
@@ -78,16 +82,16 @@ def test_languages_of_one_text_are_equal():
         (r"(?s)\Ax\z", "/x"),
     ],
 )
-def test_a_guess_is_short_and_looks_like_a_key(text, key):
-    """The fewest repetitions, the first branch, the most everyday characters."""
+def test_a_guess_is_short_and_readable(text, key):
+    """A guess has the fewest repetitions, the first branches and the most readable characters."""
     assert guess(_tree(text)) == key
 
 
 @pytest.mark.parametrize(
     "text", [r"/\.", r"/a/\.\./b", r"\n", r"a\nb", r"[\x00-\x1f]+", r"(?:\n|\t)", "/" + "a{1000}" * 2]
 )
-def test_what_is_no_key_is_not_guessed(text):
-    """Where the text that comes to mind is not a real key, there is no guess."""
+def test_an_invalid_key_is_not_guessed(text):
+    """There is no guess if the guessed text is not a valid key."""
     assert guess(_tree(text)) is None
 
 
@@ -109,20 +113,20 @@ def test_what_is_no_key_is_not_guessed(text):
         ("(^/a/b|^/a/(c|d)/)", "/a/c", "^/a/(c|d)", "/a/c", "/"),
     ],
 )
-def test_progress_shows_how_far_a_key_got(text, key, part, reached, failing):
-    """The longest leading part that is found, where in the key it ends, and what finds nothing after it."""
+def test_progress_has_the_longest_matching_part(text, key, part, reached, failing):
+    """Progress has the longest leading part that matches, its end in the key, and the part after it that fails."""
     progress = longest_matching_part(language(text), key)
     start, end = progress.failing
     assert (text[slice(*progress.part)], key[: progress.reached], text[start:end]) == (part, reached, failing)
 
 
 @pytest.mark.parametrize("text", ["^/a", "", "a|b", "(?:b|a)"])
-def test_nothing_fails_where_the_source_is_found(text):
-    """Of a source that matches, the whole is the part, or one of its branches."""
+def test_a_matching_source_has_no_failing_part(text):
+    """The progress of a source that matches has no failing part."""
     assert longest_matching_part(language(text), "/a").failing is None
 
 
 @pytest.mark.parametrize("text", ["(?=a)", ".{1000}.{1000}.{1000}", "a|.{1000}.{1000}.{1000}"])
-def test_a_source_that_cannot_be_treated_has_no_progress(text):
-    """Nothing is told rather than something wrong."""
+def test_an_untreatable_source_has_no_progress(text):
+    """A source that is unsupported or too large has no progress, even if one of its branches has."""
     assert longest_matching_part(language(text), "/a") is None

@@ -56,56 +56,56 @@ FEW_KEYS = tuple(
 )
 
 
-def _matches(of: Language, key: str) -> bool:
-    return _pattern(of.text).search(key) is not None
+def _matches(source: Language, key: str) -> bool:
+    return _pattern(source.text).search(key) is not None
 
 
 _pattern = cache(compile_pattern)
 
 
 @given(SOURCES, st.lists(TEXTS, min_size=1, max_size=8))
-def test_an_automaton_finds_what_the_matcher_finds(source, texts):
-    """Of any expression and any text, automaton and matcher say the same."""
-    found = language(source)
-    assume(is_treatable(found))
-    assert [found.finds(text) for text in texts] == [_matches(found, text) for text in texts]
+def test_automata_and_matchers_agree(text, keys):
+    """The automaton and the matcher of any expression find it in the same texts."""
+    source = language(text)
+    assume(is_treatable(source))
+    assert [source.finds(key) for key in keys] == [_matches(source, key) for key in keys]
 
 
 @given(st.text(st.sampled_from(r"ab/^$.*+?{}[]()|\dQEpLx1,-:<>P!i" + "é\n"), max_size=12))
-def test_what_the_matcher_accepts_is_read_alike_or_not_at_all(source):
-    """A text is a tree that means what the matcher means, is unsupported, or is not an expression; nothing else happens."""
-    found = language(source)
+def test_any_text_is_treatable_unsupported_or_invalid(text):
+    """The automaton of any text agrees with the matcher, unless the text is unsupported or invalid."""
+    source = language(text)
     try:
-        pattern = compile_pattern(source)
+        pattern = compile_pattern(text)
     except PatternError:
         return
-    if is_treatable(found):
-        assert [found.finds(key) for key in FEW_KEYS] == [pattern.search(key) is not None for key in FEW_KEYS]
+    if is_treatable(source):
+        assert [source.finds(key) for key in FEW_KEYS] == [pattern.search(key) is not None for key in FEW_KEYS]
 
 
 @given(st.text())
 def test_parsing_any_text_ends_in_a_tree_or_in_a_mistake(text):
-    """No text makes the parser fail in another way."""
+    """The parser returns a tree or raises a `PatternError` for any text."""
     with suppress(PatternError):
         parse(text)
 
 
 @given(LANGUAGES)
-def test_a_shortest_key_is_real_and_matched(found):
-    """The example of an expression is a real key that the matcher finds, and no shorter key is."""
-    match shortest_key(found):
+def test_the_shortest_key_is_valid_and_matched(source):
+    """The example of a source is a valid key that the matcher finds, and no shorter key is."""
+    match shortest_key(source):
         case Example(key):
             assert is_valid_key(key)
-            assert _matches(found, key)
-            assert not any(_matches(found, each) for each in FEW_KEYS if len(each) < len(key.encode()))
+            assert _matches(source, key)
+            assert not any(_matches(source, other) for other in FEW_KEYS if len(other) < len(key.encode()))
         case answer:
             assert answer == NoKey()
-            assert not any(_matches(found, each) for each in FEW_KEYS)
+            assert not any(_matches(source, other) for other in FEW_KEYS)
 
 
 @given(LANGUAGES, LANGUAGES, st.lists(KEYS, max_size=8))
 def test_an_overlap_is_a_key_of_both(one, other, keys):
-    """The key of an overlap belongs to both; where there is none, no key does."""
+    """The key of an overlap belongs to both sources; sources without an overlap share no key."""
     match overlap(one, other):
         case Example(key):
             assert is_valid_key(key)
@@ -113,12 +113,12 @@ def test_an_overlap_is_a_key_of_both(one, other, keys):
             assert _matches(other, key)
         case answer:
             assert answer == NoKey()
-            assert not any(_matches(one, each) and _matches(other, each) for each in (*keys, *FEW_KEYS))
+            assert not any(_matches(one, key) and _matches(other, key) for key in (*keys, *FEW_KEYS))
 
 
 @given(LANGUAGES, LANGUAGES, st.lists(KEYS, max_size=8))
-def test_a_difference_is_a_key_of_the_one_alone(one, other, keys):
-    """The key of a difference belongs to the one only; where there is none, all keys of the one are the other's."""
+def test_a_difference_is_a_key_of_the_first_source_only(one, other, keys):
+    """The key of a difference belongs to the first source only; without one, every key belongs to the other."""
     match difference(one, other):
         case Example(key):
             assert is_valid_key(key)
@@ -126,69 +126,71 @@ def test_a_difference_is_a_key_of_the_one_alone(one, other, keys):
             assert not _matches(other, key)
         case answer:
             assert answer == NoKey()
-            assert all(_matches(other, each) for each in (*keys, *FEW_KEYS) if _matches(one, each))
+            assert all(_matches(other, key) for key in (*keys, *FEW_KEYS) if _matches(one, key))
 
 
 @given(st.lists(LANGUAGES, max_size=4), LANGUAGES, st.lists(KEYS, max_size=8))
 def test_a_covered_source_is_never_reached(earlier, later, keys):
-    """No key escapes those that are said to cover a source, and the key of one that is free escapes all."""
+    """The sources of a cover match every key of the covered one, and no earlier source matches an example."""
     match covered(earlier, later):
         case Example(key):
             assert is_valid_key(key)
             assert _matches(later, key)
-            assert not any(_matches(each, key) for each in earlier)
+            assert not any(_matches(source, key) for source in earlier)
         case Covered(by):
-            mine = [key for key in (*keys, *FEW_KEYS) if _matches(later, key)]
-            assert all(any(_matches(earlier[index], key) for index in by) for key in mine)
+            matched = [key for key in (*keys, *FEW_KEYS) if _matches(later, key)]
+            assert all(any(_matches(earlier[index], key) for index in by) for key in matched)
         case answer:
             assert answer == NoKey()
             assert not any(_matches(later, key) for key in FEW_KEYS)
 
 
 @given(st.lists(LANGUAGES, max_size=6))
-def test_a_list_is_judged_as_its_members_are(languages):
-    """The reachability of a list says of each member what its own question would, whichever key shows it."""
-    first = FirstMatch([compile_pattern(each.text) for each in languages])
-    found = reachability(languages, lambda key: match[0] if (match := first.find(key)) else None)
-    alone = [covered(languages[:index], each) for index, each in enumerate(languages)]
-    assert [type(each) for each in found] == [type(each) for each in alone]
-    assert all(first.find(each.key)[0] == index for index, each in enumerate(found) if isinstance(each, Example))
+def test_a_list_has_the_reachability_of_its_members(languages):
+    """Each source of a list has the same kind of answer as on its own, whatever its key."""
+    matcher = FirstMatch([compile_pattern(source.text) for source in languages])
+    answers = reachability(languages, lambda key: match[0] if (match := matcher.find(key)) else None)
+    alone = [covered(languages[:index], source) for index, source in enumerate(languages)]
+    assert [type(answer) for answer in answers] == [type(answer) for answer in alone]
+    assert all(
+        matcher.find(answer.key)[0] == index for index, answer in enumerate(answers) if isinstance(answer, Example)
+    )
 
 
 @given(st.lists(LANGUAGES, max_size=5))
-def test_pairs_are_those_that_overlap(languages):
-    """The pairs of a list are exactly those of which a key can be found, and their keys belong to both."""
-    found = {
+def test_pairs_of_a_list_are_those_that_overlap(languages):
+    """The pairs of a list are exactly those with a key of both, and their keys belong to both."""
+    pairs = {
         (one, other): key for one, other, key in overlaps(languages, lambda index, key: _matches(languages[index], key))
     }
-    every = [(one, other) for other in range(len(languages)) for one in range(other)]
-    assert [*found] == [
-        (one, other) for one, other in every if isinstance(overlap(languages[one], languages[other]), Example)
+    all_pairs = [(one, other) for other in range(len(languages)) for one in range(other)]
+    assert [*pairs] == [
+        (one, other) for one, other in all_pairs if isinstance(overlap(languages[one], languages[other]), Example)
     ]
-    assert all(_matches(languages[index], key) for pair, key in found.items() for index in pair)
+    assert all(_matches(languages[index], key) for pair, key in pairs.items() for index in pair)
 
 
 @given(LANGUAGES, KEYS)
-def test_an_opening_and_a_closing_are_those_of_every_key(found, key):
-    """What a source's keys are said to begin and end with, they do."""
-    assume(_matches(found, key))
-    assert fold_case(key).startswith(literal_prefix(found))
-    assert fold_case(key).endswith(literal_suffix(found))
+def test_every_key_has_the_literal_prefix_and_suffix(source, key):
+    """Every key of a source begins with its literal prefix and ends with its literal suffix."""
+    assume(_matches(source, key))
+    assert fold_case(key).startswith(literal_prefix(source))
+    assert fold_case(key).endswith(literal_suffix(source))
 
 
 @given(LANGUAGES, TEXTS)
-def test_progress_is_whole_where_the_source_matches(found, key):
-    """Nothing fails where the matcher finds the source, and something does where it does not."""
-    progress = longest_matching_part(found, key)
-    assert (progress.failing is None) == _matches(found, key)
+def test_progress_has_no_failing_part_if_the_source_matches(source, key):
+    """Progress has a failing part if and only if the matcher does not find the source."""
+    progress = longest_matching_part(source, key)
+    assert (progress.failing is None) == _matches(source, key)
 
 
 @given(st.lists(st.sampled_from(PIECES).filter(lambda piece: "(?" not in piece), max_size=5), TEXTS)
-def test_the_longest_part_matches_and_the_next_does_not(pieces, key):
-    """A source cut after its longest matching part is found in the key; cut one part later, it is not."""
-    source = "".join(pieces)
-    found = language(source)
-    progress = longest_matching_part(found, key)
-    assert _matches(language(source[: progress.part.end]), key)
+def test_the_longest_part_matches_and_a_longer_one_does_not(pieces, key):
+    """The matcher finds the longest matching part in the key, and does not find it with the next part."""
+    text = "".join(pieces)
+    source = language(text)
+    progress = longest_matching_part(source, key)
+    assert _matches(language(text[: progress.part.end]), key)
     if progress.failing:
-        assert not _matches(language(source[: progress.failing.end]), key)
+        assert not _matches(language(text[: progress.failing.end]), key)

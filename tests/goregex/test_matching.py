@@ -15,7 +15,7 @@ VECTORS = json.loads((ROOT / "tests/vectors/regexp.json").read_text(encoding="ut
 
 
 def _text(vector, name):
-    """A text of a vector; bytes that are not UTF-8 become what Python reads of them, one character each."""
+    """Returns a text of a vector, with one surrogate for each byte that isn't UTF-8."""
     if name in vector:
         return vector[name]
     return base64.b64decode(vector[f"{name}_b64"]).decode("utf-8", "surrogateescape")
@@ -24,7 +24,7 @@ def _text(vector, name):
 def _groups(vector):
     if "groups" in vector:
         return tuple(vector["groups"])
-    decoded = (each and base64.b64decode(each).decode("utf-8", "surrogateescape") for each in vector["groups_b64"])
+    decoded = (group and base64.b64decode(group).decode("utf-8", "surrogateescape") for group in vector["groups_b64"])
     return tuple(decoded)
 
 
@@ -33,64 +33,64 @@ def _agrees(vector):
         pattern = compile_pattern(vector["pattern"])
     except PatternError:
         return False
-    found = pattern.search(_text(vector, "text"))
-    if found is None:
+    captures = pattern.search(_text(vector, "text"))
+    if captures is None:
         return not vector["match"]
     numbers = {name: vector["names"].index(name) + 1 for name in vector["names"] if name}
-    return vector["match"] and found.groups == _groups(vector) and dict(pattern.names) == numbers
+    return vector["match"] and captures.groups == _groups(vector) and dict(pattern.names) == numbers
 
 
-def test_recorded_answers_of_go_are_found_but_for_those_that_the_documentation_lists():
-    """Each recorded search has Go's answer; `docs/expressions.md` lists by name every one that has not."""
+def test_searches_have_the_recorded_results_of_go():
+    """Each recorded search has the result of Go, except those that `docs/expressions.md` lists."""
     documentation = (ROOT / "docs/expressions.md").read_text(encoding="utf-8")
     failing = {vector["id"] for vector in VECTORS["vectors"] if not _agrees(vector)}
     assert failing == set(re.findall(r"\bre-\d+\b", documentation))
 
 
 @pytest.mark.parametrize("vector", VECTORS["invalid"], ids=lambda vector: vector["id"])
-def test_what_go_refuses_is_refused(vector):
-    """Every recorded expression that Go refuses is refused, at a place within it."""
+def test_expressions_that_go_refuses_are_refused(vector):
+    """Every recorded expression that Go refuses is refused with a place within it."""
     text = vector["pattern"]
     with pytest.raises(PatternError) as caught:
         compile_pattern(text)
     assert 0 <= caught.value.offset <= (caught.value.end or len(text)) <= len(text)
 
 
-def test_captures_are_text_by_number_and_name():
-    """A group that took no part is none; names lead to numbers."""
+def test_captures_are_texts_by_number_and_name():
+    """A group that took no part is None, and a name has the number of its group."""
     pattern = compile_pattern("^/(?P<first>[^/]+)(/x)?/(?P<last>é*)")
-    found = pattern.search("/a/éé/b")
-    assert found is not None
-    assert (found.groups, dict(found.names)) == (("/a/éé", "a", None, "éé"), {"first": 1, "last": 3})
+    captures = pattern.search("/a/éé/b")
+    assert captures is not None
+    assert (captures.groups, dict(captures.names)) == (("/a/éé", "a", None, "éé"), {"first": 1, "last": 3})
     assert pattern.group_count == 3
 
 
 @pytest.mark.parametrize(
-    ("key", "number"), [("/b", 2), ("/a", 1), ("/c", 1)], ids=["the second", "the first", "none of both"]
+    ("key", "number"), [("/b", 2), ("/a", 1), ("/c", 1)], ids=["the second", "the first", "neither"]
 )
-def test_of_two_groups_of_one_name_the_one_that_took_part_counts(key, number):
-    """As in Go's Expand: the first that took part; the first of all where none did."""
+def test_a_repeated_name_has_the_group_that_took_part(key, number):
+    """As in Go's Expand, a name means its first group that took part, or else its first group."""
     pattern = compile_pattern("^/(?:(?P<n>a)|(?P<n>b)|c)$")
-    found = pattern.search(key)
-    assert found is not None
-    assert dict(found.names) == {"n": number}
+    captures = pattern.search(key)
+    assert captures is not None
+    assert dict(captures.names) == {"n": number}
     assert dict(pattern.names) == {"n": 1}
 
 
-def test_patterns_of_one_text_are_equal():
-    """A pattern is what it says; what RE2 made of it does not count."""
+def test_patterns_are_compared_by_their_text():
+    """Patterns with the same text are equal, and their representation shows the text only."""
     assert compile_pattern("^/a") == compile_pattern("^/a")
     assert repr(compile_pattern("^/a")) == "Pattern(text='^/a')"
 
 
 def test_a_search_is_not_anchored():
-    """As Go's MatchString, a pattern may match anywhere."""
+    """A pattern may match anywhere in a text, as with Go's MatchString."""
     assert compile_pattern("b").search("abc") is not None
     assert compile_pattern("^b").search("abc") is None
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "matched"),
     [
         ("(?:(?:a??)*)+?", ""),
         ("(?:(?:|a)*)*", ""),
@@ -100,10 +100,10 @@ def test_a_search_is_not_anchored():
         ("/1(?U){2}(?sm)*?", None),
     ],
 )
-def test_what_may_match_nothing_is_repeated_as_in_go(text, found):
-    """A lazy repetition, or an empty alternative before others, stops where Go stops."""
+def test_an_empty_match_is_repeated_as_in_go(text, matched):
+    """A repetition of a part that may be empty stops where Go stops."""
     captures = compile_pattern(text).search("aab")
-    assert (captures and captures.groups[0]) == found
+    assert (captures and captures.groups[0]) == matched
 
 
 @pytest.mark.parametrize(
@@ -115,10 +115,10 @@ def test_what_may_match_nothing_is_repeated_as_in_go(text, found):
         (r"a|\B", "é中a", ("",)),
     ],
 )
-def test_no_place_is_within_a_character(text, key, groups):
-    """RE2 would find the edge of no word between the bytes of one character."""
-    found = compile_pattern(text).search(key)
-    assert (found and found.groups) == groups
+def test_an_empty_match_is_not_within_a_character(text, key, groups):
+    r"""The assertion `\B` does not match between the bytes of one character, unlike in RE2."""
+    captures = compile_pattern(text).search(key)
+    assert (captures and captures.groups) == groups
 
 
 @pytest.mark.parametrize(
@@ -129,35 +129,35 @@ def test_no_place_is_within_a_character(text, key, groups):
         ("b", "\ud800", None),
     ],
 )
-def test_what_is_not_unicode_is_read_as_a_replacement_character(text, key, groups):
-    """As Go reads bytes that are not UTF-8; the captures show the text as it was."""
-    found = compile_pattern(text).search(key)
-    assert (found and found.groups) == groups
+def test_invalid_unicode_matches_as_the_replacement_character(text, key, groups):
+    """Surrogates match as bytes that aren't UTF-8 do in Go, and captures have the original text."""
+    captures = compile_pattern(text).search(key)
+    assert (captures and captures.groups) == groups
 
 
 @given(st.text())
-def test_the_dot_reads_a_text_character_by_character(text):
-    """Whatever a text holds, as many characters match as it has."""
-    found = compile_pattern("(?s)^.*$").search(text)
-    assert found is not None
-    assert found.groups == (text,)
+def test_the_dot_matches_one_character(text):
+    """The dot matches each character of any text exactly once."""
+    captures = compile_pattern("(?s)^.*$").search(text)
+    assert captures is not None
+    assert captures.groups == (text,)
     assert compile_pattern(f"(?s)^.{{{len(text)}}}$").search(text) is not None
 
 
 @given(st.text(st.characters()))
 def test_every_text_can_be_encoded(text):
-    """What is not valid Unicode takes one replacement character."""
+    """Each character of invalid Unicode is encoded as one replacement character."""
     assert len(encoded(text).decode()) == len(text)
 
 
-def test_what_re2_cannot_compile_is_refused_in_its_words():
-    """RE2 may have no room for a program that Go accepts."""
+def test_an_expression_that_re2_cannot_compile_is_refused():
+    """The error has the message of RE2, which may lack memory for a program that Go accepts."""
     with pytest.raises(PatternError, match="RE2 cannot compile the expression: pattern too large"):
         compile_pattern(".{1000}" * 9, memory=(1 << 20,))
 
 
 def test_the_size_of_a_program_is_reported():
-    """It is what decides how many patterns share a set."""
+    """A pattern has the size of its RE2 program, which decides how many patterns share a set."""
     small, large = compile_pattern("a"), compile_pattern("a{100}")
     assert isinstance(small, Pattern)
     assert small.program_size < large.program_size
@@ -179,8 +179,8 @@ SOURCES = [
 KEYS = st.text(st.sampled_from("/abéÉ中x1 y"), max_size=12)
 
 
-def _one_by_one(patterns, key):
-    """What the sets are held to: the first pattern that matches, found as it says."""
+def _naive_first_match(patterns, key):
+    """Searches each pattern in turn and returns the first that matches, with its captures."""
     for index, pattern in enumerate(patterns):
         captures = pattern.search(key)
         if captures is not None:
@@ -190,61 +190,61 @@ def _one_by_one(patterns, key):
 
 @given(st.lists(st.sampled_from(SOURCES), max_size=8), KEYS)
 @example(SOURCES, "/é/x12y")
-def test_one_set_several_sets_and_no_set_agree_with_the_naive_loop(sources, key):
-    """However the patterns are spread, the first that matches is found with the same captures."""
+def test_first_match_agrees_with_a_naive_search(sources, key):
+    """The first matching pattern and its captures are the same with one set, several sets and no set."""
     patterns = [compile_pattern(source) for source in sources]
-    expected = _one_by_one(patterns, key)
+    expected = _naive_first_match(patterns, key)
     assert FirstMatch(patterns).find(key) == expected
     assert FirstMatch(patterns, instructions=40).find(key) == expected
     assert FirstMatch(patterns, memory=1).find(key) == expected
 
 
-def test_thousands_of_patterns_are_searched_at_once():
-    """The first of three thousand that matches is found, and nothing where none does."""
+def test_thousands_of_patterns_are_searched():
+    """The first match among three thousand patterns is found, and a key that no pattern matches has none."""
     first_match = FirstMatch([compile_pattern(f"^/old/{number}/(.*)$") for number in range(3000)])
-    found = first_match.find("/old/2999/page.html")
-    assert found is not None
-    assert (found[0], found[1].groups[1]) == (2999, "page.html")
+    match = first_match.find("/old/2999/page.html")
+    assert match is not None
+    assert (match[0], match[1].groups[1]) == (2999, "page.html")
     assert first_match.find("/new/1/page.html") is None
 
 
-def test_no_pattern_matches_nothing():
-    """An empty list is a list."""
+def test_an_empty_list_of_patterns_matches_nothing():
+    """A search without patterns has no match."""
     assert FirstMatch([]).find("/a") is None
 
 
-def test_a_key_that_is_not_unicode_is_searched_as_well():
-    """It is read as the patterns read it."""
+def test_a_key_of_invalid_unicode_is_searched():
+    """A key with a surrogate is matched by a set as it is by a pattern."""
     assert FirstMatch([compile_pattern("x"), compile_pattern("^/.$")]).find("/\udcff") is not None
 
 
-class _Exhausted:
-    """A set that has run out of memory: it answers nothing, not even the pattern that matches every key."""
+class _ExhaustedSet:
+    """A set that has run out of memory, and reports no match for any key."""
 
     def Match(self, text):  # noqa: N802 - RE2's name
         return None
 
 
 @pytest.mark.parametrize(("key", "index"), [("/ab", 1), ("/c", None)])
-def test_a_set_without_memory_to_read_on_is_done_without(key, index):
-    """The patterns are tried one by one, with the same answer."""
+def test_patterns_are_tried_alone_if_their_set_lacks_memory(key, index):
+    """If a set has no memory for a search, its patterns are searched one by one."""
     first_match = FirstMatch([compile_pattern("^/x"), compile_pattern("^/a")])
     (portion,) = first_match._portions
-    first_match._portions = (portion._replace(combined=_Exhausted()),)
-    found = first_match.find(key)
-    assert (found and found[0]) == index
+    first_match._portions = (portion._replace(combined=_ExhaustedSet()),)
+    match = first_match.find(key)
+    assert (match and match[0]) == index
 
 
 @given(st.lists(st.sampled_from(SOURCES), max_size=6), st.lists(st.sampled_from(SOURCES), max_size=6), KEYS)
-def test_what_is_known_finds_what_is_found_without_it(sources, others, key):
-    """Portions taken over from another list are those of this list."""
+def test_known_portions_do_not_change_the_result(sources, known_sources, key):
+    """A search with the portions of another list has the same result as without them."""
     patterns = [compile_pattern(source) for source in sources]
-    known = FirstMatch([compile_pattern(source) for source in others], instructions=40)
-    assert FirstMatch(patterns, instructions=40, known=known).find(key) == _one_by_one(patterns, key)
+    known = FirstMatch([compile_pattern(source) for source in known_sources], instructions=40)
+    assert FirstMatch(patterns, instructions=40, known=known).find(key) == _naive_first_match(patterns, key)
 
 
-def test_a_portion_that_has_not_changed_is_taken_over():
-    """An edit at the end leaves the sets before it as they are."""
+def test_an_unchanged_portion_is_reused():
+    """An edit of the last pattern keeps the earlier sets."""
     patterns = [compile_pattern(f"^/{number}$") for number in range(20)]
     known = FirstMatch(patterns, instructions=40)
     edited = FirstMatch([*patterns[:-1], compile_pattern("^/new$")], instructions=40, known=known)
@@ -253,8 +253,8 @@ def test_a_portion_that_has_not_changed_is_taken_over():
 
 
 @pytest.mark.parametrize("source", [r"^/[^/]{1,255}/[^/]{1,255}$", "(a?)" * 100, r"\pL{10}", "a?" * 590])
-def test_a_source_may_be_as_large_as_authors_need(source):
-    """Two segments of any length, a hundred groups and a dozen Unicode classes are within the limits."""
+def test_ordinary_large_sources_are_accepted(source):
+    """Two long segments, a hundred groups or a dozen Unicode classes are within the limits."""
     assert compile_source(source) == compile_pattern(source)
 
 
@@ -268,7 +268,7 @@ def test_a_source_may_be_as_large_as_authors_need(source):
     ],
 )
 def test_a_source_that_would_match_slowly_is_refused(source, reason):
-    """No other request is answered while a key is searched."""
+    """A source above a limit is refused, because a search blocks all other requests."""
     with pytest.raises(PatternError) as caught:
         compile_source(source)
     assert str(caught.value) == f"expression too slow to match: {reason}"

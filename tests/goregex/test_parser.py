@@ -60,8 +60,8 @@ def _repeat(least, most, *, lazy=False):
         ("]}", Text("]}", False, NOWHERE)),
     ],
 )
-def test_expressions_are_read_to_trees(text, tree):
-    """Each construct has a node that tells what it is."""
+def test_expressions_are_parsed_to_trees(text, tree):
+    """Each construct has a node of its own class."""
     assert _tree(text) == tree
 
 
@@ -79,14 +79,14 @@ def test_expressions_are_read_to_trees(text, tree):
         ("(?U)a*", Sequence((FlagChange(frozenset("U"), frozenset(), NOWHERE), _repeat(0, None, lazy=True)), NOWHERE)),
     ],
 )
-def test_repetitions_are_read_with_their_bounds(text, tree):
-    """A repetition has its least, its most, and whether it prefers fewer."""
+def test_repetitions_have_bounds(text, tree):
+    """A repetition has its least and greatest count, and whether it is lazy."""
     assert _tree(text) == tree
 
 
 @pytest.mark.parametrize("text", ["a{", "a{,3}", "a{02}", "a{x}", "a{2", "{"])
-def test_braces_that_are_no_count_are_characters(text):
-    """What only looks like a count stands for itself."""
+def test_braces_without_a_count_are_characters(text):
+    """Braces that only resemble a count stand for themselves."""
     assert all(isinstance(node, Text | Sequence) for node in walk(_tree(text)))
 
 
@@ -124,12 +124,12 @@ def test_assertions_are_distinguished(text, kind):
     ],
 )
 def test_flags_hold_to_the_end_of_their_group(text, last):
-    """Flags change what follows, in other branches too, and nothing outside the group."""
+    """Flags change the rest of their group, even in other branches, and nothing outside of it."""
     assert [*walk(_tree(text))][-1] == last
 
 
 def test_a_group_keeps_its_flags():
-    """The flags that a group sets for what it holds can be told."""
+    """A group with flags has the flags that it sets and clears."""
     assert _tree("(?i-s:a)") == Group(Text("a", True, NOWHERE), None, None, NOWHERE, frozenset("i"), frozenset("s"))
 
 
@@ -155,12 +155,12 @@ def test_groups_are_numbered_as_they_open():
     ],
 )
 def test_escapes_stand_for_characters(text, character):
-    """However a character is written, it is a text."""
+    """An escaped or quoted character is the same node as the plain character."""
     assert _tree(text) == Text(character, False, NOWHERE)
 
 
-def test_a_quotation_is_characters_and_the_last_is_repeated():
-    r"""Between `\Q` and `\E` nothing means anything; a repetition after it applies to the last character."""
+def test_only_the_last_character_of_a_quotation_is_repeated():
+    r"""The text between `\Q` and `\E` is literal, and a repetition after it applies to its last character."""
     dot = Text(".", False, NOWHERE)
     star = Text("*", False, NOWHERE)
     assert _tree(r"\Q.*\E+") == Sequence((dot, Repeat(star, 1, None, False, NOWHERE)), NOWHERE)
@@ -188,7 +188,7 @@ def test_a_quotation_is_characters_and_the_last_is_repeated():
     ],
 )
 def test_classes_have_their_members(text, members, negated):
-    """A class in brackets lists what it holds, as it was written."""
+    """A class in brackets has its members as they are written."""
     assert _tree(text) == BracketClass(members, negated, NOWHERE)
 
 
@@ -205,11 +205,11 @@ def test_classes_have_their_members(text, members, negated):
     ],
 )
 def test_unicode_classes_have_one_name(text, name, negated):
-    """Whatever a Unicode class is called, its node has its official name."""
+    """The node of a Unicode class has its official name, in any spelling."""
     assert _tree(text) == UnicodeClass(name, negated, False, NOWHERE)
 
 
-def test_extents_are_where_the_text_stands():
+def test_nodes_have_the_extents_of_their_text():
     """Every node covers its text, in code points."""
     text = r"^é/(?P<n>a{2}|[^\d-])\.$"
     extents = [node.extent for node in walk(_tree(text))]
@@ -232,7 +232,7 @@ def test_extents_are_where_the_text_stands():
     ],
 )
 def test_an_operator_applies_to_the_operand_before_it(text, tree):
-    """Flags and an empty quotation may stand between them, as in Go."""
+    """Flags and an empty quotation may stand between an operand and its operator, as in Go."""
     assert _tree(text) == tree
 
 
@@ -248,7 +248,7 @@ def test_an_operator_applies_to_the_operand_before_it(text, tree):
     ],
 )
 def test_groups_are_named_in_order(text, names):
-    """Groups count from their opening parenthesis; two may have one name, as in Go."""
+    """Groups are in the order of their opening parentheses, and two may have one name, as in Go."""
     assert parse(text).names == names
 
 
@@ -288,8 +288,8 @@ def test_groups_are_named_in_order(text, names):
         ("a\ud800", 1, 2, "the expression is not valid Unicode", None),
     ],
 )
-def test_a_refused_expression_says_where_and_what_to_write(text, start, end, message, help):
-    """The place is the construct that Go refuses; the help is Go's way to write it."""
+def test_a_refused_expression_has_a_place_and_help(text, start, end, message, help):
+    """The place is the construct that Go refuses, and the help shows the equivalent in Go."""
     with pytest.raises(PatternError) as caught:
         parse(text)
     assert (str(caught.value), caught.value.offset, caught.value.end) == (message, start, end)
@@ -297,6 +297,6 @@ def test_a_refused_expression_says_where_and_what_to_write(text, start, end, mes
         assert caught.value.help == help
 
 
-def test_no_depth_exhausts_pythons_stack():
-    """Groups that capture nothing may nest as deep as a text is long, as in Go."""
+def test_deep_nesting_does_not_exhaust_pythons_stack():
+    """Groups that capture nothing may nest to any depth, as in Go."""
     assert len([*walk(_tree("(?:" * 5000 + "a" + ")" * 5000))]) == 5001

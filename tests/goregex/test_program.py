@@ -7,26 +7,26 @@ from tornado_proxy.goregex.program import ProgramRefused, compile_program, is_wi
 
 
 def test_re2_writes_nothing_to_standard_error(capfd):
-    """What RE2 has to say is in the exception alone, as text."""
+    """The message of RE2 is only in the exception."""
     with pytest.raises(ProgramRefused, match=r"missing \): \(é"):
         compile_program("(é".encode())
     assert capfd.readouterr() == ("", "")
 
 
-def test_options_have_the_memory_that_was_asked_for():
-    """Memory is told in bytes."""
-    chosen = options(1 << 20)
-    assert (chosen.max_mem, chosen.log_errors) == (1 << 20, False)
+def test_options_have_the_given_memory():
+    """The options of RE2 have the memory in bytes, and turn off its log."""
+    re2_options = options(1 << 20)
+    assert (re2_options.max_mem, re2_options.log_errors) == (1 << 20, False)
 
 
 def test_a_large_program_gets_the_memory_that_it_needs():
-    """A program that does not fit RE2's 8 MiB is compiled with more."""
+    """A program that does not fit into RE2's 8 MiB is compiled with more memory."""
     assert compile_program(rb".{1000}" * 300).options.max_mem > 8 << 20
     assert compile_program(rb"a").options.max_mem == 8 << 20
 
 
-def test_a_program_too_large_for_all_memory_is_refused():
-    """The last refusal is the answer."""
+def test_a_program_that_is_too_large_is_refused():
+    """A program that does not fit into the largest memory raises the error of RE2."""
     with pytest.raises(ProgramRefused, match="pattern too large"):
         compile_program(rb".{1000}" * 300, memory=(8 << 20, 16 << 20))
 
@@ -42,13 +42,13 @@ def test_a_program_too_large_for_all_memory_is_refused():
     ],
 )
 def test_no_match_begins_within_a_character(pattern, text, start, span):
-    """Even where RE2 sees no boundary of a word between two bytes."""
-    found = leftmost(re2.compile(pattern.encode()), text.encode(), start, sees_within=True)
-    assert (found and found.span()) == span
+    r"""A match of `\B` between two bytes of one character is skipped."""
+    match = leftmost(re2.compile(pattern.encode()), text.encode(), start, sees_within=True)
+    assert (match and match.span()) == span
 
 
 def test_a_character_begins_with_its_first_byte():
-    """And nothing is within one at the end of the text."""
+    """An offset is within a character only behind its first byte, and the end of the text is not."""
     assert [is_within("aé".encode(), offset) for offset in range(4)] == [False, False, True, False]
 
 
@@ -84,8 +84,8 @@ def _program(text):
         ("(?P<1>a)(?<n>b)", "(a)(b)"),
     ],
 )
-def test_a_program_is_what_re2_reads_alike(text, program):
-    """Flags stand where they matter, special characters are numbers, names of groups are left out."""
+def test_a_program_is_equivalent_for_re2(text, program):
+    """Flags stand where they matter, special characters are numbers, and names of groups are left out."""
     assert _program(text) == program
 
 
@@ -102,7 +102,7 @@ def test_a_program_is_what_re2_reads_alike(text, program):
     ],
 )
 def test_a_repetition_of_a_repetition_is_put_in_a_group(text, program):
-    """Go lets something empty part them; RE2 would read them as one."""
+    """Two operators that Go reads as nested repetitions would be one operator for RE2."""
     assert _program(text) == program
 
 
@@ -121,8 +121,8 @@ def test_a_repetition_of_a_repetition_is_put_in_a_group(text, program):
         (r"\b*", r"\b*"),
     ],
 )
-def test_what_may_match_nothing_is_repeated_at_a_place_that_is_any(text, program):
-    """RE2 would go on where Go stops."""
+def test_a_repeated_part_that_may_be_empty_ends_with_an_assertion(text, program):
+    """An assertion that holds everywhere makes RE2 stop repeating where Go stops."""
     assert _program(text) == program
 
 
@@ -135,8 +135,8 @@ def test_what_may_match_nothing_is_repeated_at_a_place_that_is_any(text, program
         (r"a{2}\Q\E{0}", "(?:){0}"),
     ],
 )
-def test_what_is_repeated_no_times_keeps_its_groups_only(text, program):
-    """RE2 would count the copies within it, and refuse what Go accepts."""
+def test_a_part_that_is_repeated_zero_times_keeps_its_groups_only(text, program):
+    """RE2 would count the copies within the part, and refuse an expression that Go accepts."""
     assert _program(text) == program
 
 
@@ -152,8 +152,8 @@ def test_what_is_repeated_no_times_keeps_its_groups_only(text, program):
         ("[中\U0001f600]", r"[\x{4e2d}\x{1f600}]"),
     ],
 )
-def test_a_class_is_given_to_re2_member_by_member(text, program):
-    """Every character is spelled by its number, so that RE2 reads what Go reads."""
+def test_the_members_of_a_class_are_printed_as_numbers(text, program):
+    """Every character of a class is printed as its code point, so that RE2 and Go agree."""
     assert _program(text) == program
 
 
@@ -178,6 +178,6 @@ def test_a_class_is_given_to_re2_member_by_member(text, program):
         (r"(?i)[\w\pN]", union((*WORD, (0x17F, 0x17F), (0x212A, 0x212A), *members("N")))),
     ],
 )
-def test_a_class_that_re2_knows_otherwise_is_given_by_its_code_points(text, ranges):
-    """RE2 knows Unicode classes and other cases by older tables; the numbers are the same for both."""
+def test_a_class_with_other_members_in_re2_is_printed_as_ranges(text, ranges):
+    """Unicode classes and cases are printed as ranges, because RE2 has older tables than Go."""
     assert _program(text) == bracketed(ranges)

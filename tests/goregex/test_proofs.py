@@ -44,8 +44,8 @@ HARD = "^/.{1000}"
         "^$",
     ],
 )
-def test_a_source_without_keys_is_unmatchable(text):
-    """What only unreal keys match, or nothing at all, has no key."""
+def test_a_source_may_match_no_key(text):
+    """A source that matches invalid keys only, or no text at all, has no key."""
     assert shortest_key(language(text)) == NoKey()
 
 
@@ -63,8 +63,8 @@ def test_a_source_without_keys_is_unmatchable(text):
         ("(?i)^/K$", "/k"),
     ],
 )
-def test_a_source_with_keys_has_an_example(text, key):
-    """The example is the shortest real key, in everyday characters."""
+def test_a_source_has_an_example(text, key):
+    """The example is the shortest valid key that the source matches, in readable characters."""
     assert shortest_key(language(text)) == Example(key)
 
 
@@ -79,7 +79,7 @@ def test_a_source_with_keys_has_an_example(text, key):
     ],
 )
 def test_an_overlap_is_a_key_of_both(one, other, answer):
-    """Two sources overlap where a real key belongs to both."""
+    """Two sources overlap if both match a valid key."""
     assert overlap(language(one), language(other)) == answer
 
 
@@ -95,8 +95,8 @@ def test_an_overlap_is_a_key_of_both(one, other, answer):
         (r"^/\.+$", r"^/\.{3,}$", NoKey()),
     ],
 )
-def test_a_special_source_has_no_key_beyond_a_general_one(special, general, answer):
-    """The difference of two sources is a key of the first alone; the keys that are compared are real."""
+def test_a_difference_is_a_key_of_the_first_source_only(special, general, answer):
+    """A special source has no key that a general source does not match."""
     assert difference(language(special), language(general)) == answer
 
 
@@ -111,13 +111,13 @@ def test_a_special_source_has_no_key_beyond_a_general_one(special, general, answ
         overlap(language("a"), language("(?:.{1000}){3}")),
     ],
 )
-def test_what_cannot_be_proved_is_unknown(answer):
-    """A question without budget, or about what cannot be treated, stays open and says why."""
+def test_a_question_without_a_proof_is_unknown(answer):
+    """A question without enough budget, or about an untreatable source, is unknown for a reason."""
     assert isinstance(answer, Unknown)
     assert answer.reason
 
 
-def _first(texts):
+def _first_match(texts):
     matcher = FirstMatch([compile_pattern(text) for text in texts])
     return lambda key: match[0] if (match := matcher.find(key)) else None
 
@@ -128,7 +128,7 @@ def _covered(*texts):
 
 
 def _reachability(*texts, **options):
-    return reachability([language(text) for text in texts], _first(texts), **options)
+    return reachability([language(text) for text in texts], _first_match(texts), **options)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def _reachability(*texts, **options):
     ],
 )
 def test_a_source_is_reached_or_covered(texts, answer):
-    """The last of a list is reached by a key, covered by those before it, one or several, or has no key."""
+    """The last source of a list is reached by a key, covered by one or several before it, or has no key."""
     assert _covered(*texts) == answer
 
 
@@ -163,33 +163,33 @@ def test_a_source_is_reached_or_covered(texts, answer):
         (["^/", "(?=b)"], Unknown),
     ],
 )
-def test_what_cannot_be_treated_is_never_counted_on(texts, kind):
-    """An earlier expression that is unknown may take a key, so a key that others leave proves nothing."""
+def test_an_untreatable_source_covers_nothing(texts, kind):
+    """An untreatable source may match the keys that the others leave, so that these keys prove nothing."""
     assert isinstance(_covered(*texts), kind)
 
 
 def test_a_proof_without_budget_stays_open():
-    """A question that would take too long is not answered."""
+    """A proof that takes more steps than its budget is unknown."""
     assert covered([language("^/.*a$")], language("^/.{900}b"), Budget(1000)) == Unknown(
         "the proof would take too long"
     )
 
 
-def test_those_who_cover_are_all_needed():
-    """An earlier source that others make superfluous is not named, unless the budget ends before that is known."""
+def test_unnecessary_covering_sources_are_left_out():
+    """A cover has only the sources that it needs, unless the budget ends before they are known."""
     earlier = [language(text) for text in ("^/a", "^/[a-f]", "^/[g-z]")]
     assert covered(earlier, language("^/[a-z]")) == Covered((1, 2))
     assert covered(earlier, language("^/[a-z]"), Budget(300)) == Covered((0, 1, 2))
 
 
-def test_a_source_that_only_overlong_keys_need_is_named():
-    """Who takes keys that are too long for an example, but not for being rewritten, counts among those who cover."""
+def test_a_source_that_covers_overlong_keys_is_named():
+    """A source that matches keys too long for an example is part of a cover."""
     earlier = [language(text) for text in ("^/$|^/.{257}", "^/(?:.{5}){0,50}.{0,6}$")]
     assert covered(earlier, language(r"^/\x{1F600}*$")) == Covered((0, 1))
 
 
-def test_a_list_is_judged_at_once():
-    """Each source of a list gets its answer, judged by the matcher that will run."""
+def test_every_source_of_a_list_has_an_answer():
+    """Each source of a list is reached, covered or without keys, as the matcher of the service confirms."""
     assert _reachability("^/a/b", "^/a/", "^/a/b/c", "^docs/", "^/A", "", "x") == (
         Example("/a/b"),
         Example("/a/"),
@@ -202,41 +202,41 @@ def test_a_list_is_judged_at_once():
 
 
 def test_a_list_shares_one_budget():
-    """When it is used up, what needs a proof stays open; what a glance shows does not."""
+    """When the budget is spent, only sources that need no proof have an answer."""
     texts = ["^/a/", "^/.*b.{9}$", "^/a/b", "^/a/c", "^/b/"]
-    found = _reachability(*texts, budget=Budget(10))
-    assert [type(each) for each in found] == [Example, Example, Unknown, Unknown, Example]
+    answers = _reachability(*texts, budget=Budget(10))
+    assert [type(answer) for answer in answers] == [Example, Example, Unknown, Unknown, Example]
 
 
 @pytest.mark.parametrize("answer", [None, 2, 0])
 def test_a_matcher_that_disagrees_leaves_the_question_open(answer):
-    """Where the matcher that will run does not say what the proof says, nothing is concluded."""
+    """The answer is unknown if the matcher finds another rewrite than the proof."""
     languages = [language(text) for text in ("^/b", "^/a", "^/")]
     assert isinstance(reachability(languages, lambda key: answer)[1], Unknown)
 
 
-def _directories(draw):
-    """A text for each rewrite of a directory, with whether a key reaches it, by a random one of some constructions."""
+def _random_directory(draw):
+    """Returns the sources of a directory's rewrites, each with whether a key reaches it, from a random construction."""
     name = f"/{draw.choice('abc')}{draw.randrange(10**9)}"
     low, high = sorted(draw.sample("bcdefghijklmnopqrstuvwxy", 2))
     count = draw.randint(2, 6)
     return [
-        # The special before the general, and after it.
+        # A special source before a general one, and after it.
         [(f"^{name}/{low}$", True), (f"^{name}/", True), (f"^{name}/{high}", False)],
         [
             (rf"^{name}/(?P<rest>.*\.html)$", True),
             (rf"^{name}/(?P<rest>.*)\.html$", False),
             (rf"^{name}/.+\.htm", True),
         ],
-        # Several that cover together, and the same with a gap.
+        # Sources that cover another one together, and the same with a gap.
         [(f"^{name}/[a-{low}]", True), (f"^{name}/[{low}-z]", True), (f"^{name}/[a-z]+$", False)],
         [(f"^{name}/[a-{low}]", True), (f"^{name}/[{high}-z]", True), (f"^{name}/[a-z]$", chr(ord(low) + 1) != high)],
         [(f"^{name}/[^/]+$", True), (f"^{name}/[^/]*/", True), (f"^{name}/.", False), (f"^{name}/$", True)],
-        # Counts: all of them, and all but one.
-        [(rf"^{name}/\d{{{each}}}$", True) for each in range(1, count)]
+        # All counts, and all counts but one.
+        [(rf"^{name}/\d{{{digits}}}$", True) for digits in range(1, count)]
         + [(rf"^{name}/\d{{{count},}}$", True), (rf"^{name}/\d+$", False)],
-        [(rf"^{name}/\d{{{each}}}$", True) for each in range(1, count)] + [(rf"^{name}/\d{{1,{count}}}$", True)],
-        # Cases, boundaries, classes.
+        [(rf"^{name}/\d{{{digits}}}$", True) for digits in range(1, count)] + [(rf"^{name}/\d{{1,{count}}}$", True)],
+        # Cases, boundaries and classes.
         [(f"(?i)^{name}/{low}x", True), (f"^{name}/(?i:{low.upper()}X)", False), (f"(?i)^{name}/{low}", True)],
         [(rf"^{name}/\w+\b", True), (rf"^{name}/[[:alnum:]]", False), (rf"^{name}/\W", True)],
         [(rf"^{name}/\pL", True), (rf"^{name}/\p{{Greek}}", True), (rf"^{name}/\p{{Lu}}é", False)],
@@ -245,7 +245,7 @@ def _directories(draw):
             (rf"^{name}/(?:a*b*)*$", False),
             (rf"^{name}/[ab]*{low}$", low != "b"),
         ],
-        # Dot segments and control characters are in no key.
+        # No key has dot segments or control characters.
         [
             (rf"^{name}/\.\w*$", True),
             (rf"^{name}/\.[^/]*$", True),
@@ -262,15 +262,17 @@ def _directories(draw):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_list_of_known_reachability_gets_no_false_alarm_and_none_is_missed(seed):
-    """Of directories whose rewrites are reachable by construction or not, every one is judged right, by proof."""
+def test_random_lists_have_the_reachability_of_their_construction(seed):
+    """Exactly the sources that are unreachable by construction are proved unreachable."""
     draw = random.Random(seed)
-    sources = list(chain.from_iterable(_directories(draw) for _ in range(60)))
-    found = _reachability(*(text for text, _ in sources))
-    alarms = {text for (text, _), each in zip(sources, found, strict=True) if isinstance(each, Covered | NoKey)}
-    assert [text for text, reachable in sources if reachable and text in alarms] == []
-    assert [text for text, reachable in sources if not reachable and text not in alarms] == []
-    assert all(objection(each.key) is None for each in found if isinstance(each, Example))
+    sources = list(chain.from_iterable(_random_directory(draw) for _ in range(60)))
+    answers = _reachability(*(text for text, _ in sources))
+    unreachable = {
+        text for (text, _), answer in zip(sources, answers, strict=True) if isinstance(answer, Covered | NoKey)
+    }
+    assert [text for text, reachable in sources if reachable and text in unreachable] == []
+    assert [text for text, reachable in sources if not reachable and text not in unreachable] == []
+    assert all(objection(answer.key) is None for answer in answers if isinstance(answer, Example))
 
 
 def _finder(texts):
@@ -283,7 +285,7 @@ def _overlaps(*texts, steps=100_000):
 
 
 def test_pairs_are_reported_with_a_key():
-    """Every pair that shares a key is told once, by the order of the later one, with a real key of both."""
+    """Every pair that shares a key is reported once, in the order of the later source, with a valid key of both."""
     assert _overlaps("^/a/", "^/b/", "^/[ab]/x", r"\.html$") == [
         Overlap(0, 2, "/a/x"),
         Overlap(1, 2, "/b/x"),
@@ -293,30 +295,30 @@ def test_pairs_are_reported_with_a_key():
     ]
 
 
-def test_pairs_of_which_nothing_is_known_are_passed_over():
-    """An expression that cannot be treated is in no pair, and the others are told."""
+def test_untreatable_sources_are_in_no_pair():
+    """Pairs with an untreatable source are skipped, and the others are reported."""
     assert _overlaps("(?=a)", "^/a", "a{900}b{900}c{900}$", "^/") == [Overlap(1, 3, "/a")]
 
 
-def test_what_is_guessed_needs_no_automaton():
-    """Of a pair that cannot be treated a key may still come to mind, and the matcher knows whether it is one."""
+def test_a_guessed_key_needs_no_automaton():
+    """An untreatable source is in a pair if the matcher confirms a guessed key."""
     assert _overlaps("^/a|a{900}b{900}c{900}$", "^/") == [Overlap(0, 1, "/a")]
 
 
-def test_the_budget_is_for_all_pairs():
-    """When the steps are used up, no further pair is told."""
+def test_all_pairs_share_one_budget():
+    """When the steps are spent, no further pair is reported."""
     texts = [f"a{number}" for number in range(50)]
     assert 0 < len(_overlaps(*texts, steps=1000)) < len(_overlaps(*texts, steps=1_000_000)) == 50 * 49 // 2
 
 
-def test_different_openings_cost_nothing():
-    """Pairs whose keys begin differently, or end differently, are not looked at."""
+def test_different_prefixes_and_suffixes_cost_no_steps():
+    """Pairs with different literal prefixes or suffixes are not searched."""
     texts = [f"^/{number}/" for number in range(100, 300)] + [rf"^/a.*\.{number}$" for number in range(100, 300)]
     assert _overlaps(*texts, steps=1) == []
 
 
 @pytest.mark.parametrize(
-    ("text", "begin", "end"),
+    ("text", "prefix", "suffix"),
     [
         ("^/a/b", "/a/b", ""),
         (r"^/a\.(b)+", "/a.", ""),
@@ -331,16 +333,16 @@ def test_different_openings_cost_nothing():
         ("(?=a)", "", ""),
     ],
 )
-def test_openings_and_closings_are_the_certain_texts(text, begin, end):
-    """What stands plainly between an anchor and anything else, in one case."""
-    assert (literal_prefix(language(text)), literal_suffix(language(text))) == (begin, end)
+def test_a_source_has_a_literal_prefix_and_suffix(text, prefix, suffix):
+    """The literal prefix and suffix are the plain texts beside an anchor, in lower case."""
+    assert (literal_prefix(language(text)), literal_suffix(language(text))) == (prefix, suffix)
 
 
-def test_one_case_is_that_of_all_forms_of_a_letter():
-    """Letters of ASCII lose their case, and so do the two letters that are a case of them."""
+def test_all_cases_of_a_letter_are_folded_to_one():
+    """Letters of ASCII, the long s and the Kelvin sign are folded to lower case."""
     assert fold_case("AzK\u017f\u212aÉ") == "azkskÉ"
 
 
-def test_the_examples_of_the_module_are_true():
-    """What its docstring shows is what its functions answer."""
+def test_the_examples_of_the_module_are_correct():
+    """The functions return the values that the docstring of the module shows."""
     assert doctest.testmod(proofs) == doctest.TestResults(failed=0, attempted=5)

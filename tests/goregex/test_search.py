@@ -5,18 +5,18 @@ from tornado_proxy.goregex.language import language
 from tornado_proxy.goregex.search import Product, shortest
 
 
-def _product(inside, outside=()):
-    return Product([language(text).automaton for text in inside], [language(text).automaton for text in outside])
+def _product(required, excluded=()):
+    return Product([language(text).automaton for text in required], [language(text).automaton for text in excluded])
 
 
 def _reached(product, key):
-    """The states that a key leads to, its characters shown by their symbols; false where it leads nowhere."""
+    """Returns the states that a key leads to; its characters must be those that stand for their symbols."""
     states = {*product.initial_states()}
     for character in key:
         states = {
-            (spot, excluded)
+            (partial, excluded)
             for state in states
-            for spot, excluded, move in product.successors(*state)
+            for partial, excluded, move in product.successors(*state)
             if move.character == character
         }
     return states
@@ -27,43 +27,43 @@ def _accepts(product, key):
 
 
 @pytest.mark.parametrize(("key", "accepted"), [("/", False), ("/a", True), ("/b", False), ("/ab", True), ("a", False)])
-def test_a_product_accepts_what_all_find(key, accepted):
-    """One automaton alone accepts its keys, and only real ones."""
+def test_a_product_accepts_the_keys_of_its_automaton(key, accepted):
+    """A product of one automaton accepts the valid keys that it matches."""
     assert _accepts(_product(["^/a"]), key) is accepted
 
 
 @pytest.mark.parametrize(("key", "accepted"), [("/a", False), ("/ab", True), ("/abc", False), ("/ba", True)])
-def test_a_product_accepts_what_none_finds_that_must_not(key, accepted):
-    """With two that have to match and one that must not, all three count."""
+def test_a_product_accepts_no_key_of_an_excluded_automaton(key, accepted):
+    """A product accepts the keys that all required automata match and no excluded one matches."""
     assert _accepts(_product(["a", "b"], ["c"]), key) is accepted
 
 
-@pytest.mark.parametrize(("inside", "outside"), [("^/b", ()), ("^/a$", ()), ("", ("^/a",))])
-def test_a_state_without_hope_is_never_reached(inside, outside):
-    """A key that can no longer match as it has to, whatever follows, leads nowhere."""
-    assert not _reached(_product([inside], outside), "/aa")
+@pytest.mark.parametrize(("required", "excluded"), [("^/b", ()), ("^/a$", ()), ("", ("^/a",))])
+def test_a_state_that_cannot_accept_is_never_reached(required, excluded):
+    """A key that no continuation makes acceptable has no state."""
+    assert not _reached(_product([required], excluded), "/aa")
 
 
-def test_one_way_to_match_is_enough():
-    """Of an automaton that has to match, each state holds one position; of one that must not, all of them."""
+def test_required_automata_have_one_position_in_a_state():
+    """A state has one position of a required automaton, and all positions of an excluded one."""
     assert len(_reached(_product(["/.*a.*b"]), "/aa")) > 1
     assert len(_reached(_product([""], ["/.*a.*b"]), "/aa")) == 1
 
 
-def test_word_characters_are_distinguished_only_where_asked():
-    """A product without word boundaries has one symbol for all characters that nobody names."""
+def test_word_characters_have_a_symbol_only_if_necessary():
+    """A product without word boundaries has one symbol for all characters that its sources don't name."""
     assert _product(["/"]).symbols == 3
     assert _product([r"/\b"]).symbols == 4
 
 
-def _shortest(inside, outside=(), steps=100_000):
+def _shortest(required, excluded=(), steps=100_000):
     return shortest(
-        [language(text).automaton for text in inside], [language(text).automaton for text in outside], Budget(steps)
+        [language(text).automaton for text in required], [language(text).automaton for text in excluded], Budget(steps)
     )
 
 
 @pytest.mark.parametrize(
-    ("inside", "outside", "key"),
+    ("required", "excluded", "key"),
     [
         (["^/press/.+"], [], "/press/a"),
         (["b", "a"], [], "/ab"),
@@ -76,39 +76,39 @@ def _shortest(inside, outside=(), steps=100_000):
         (["^/a/"], ["^/a"], None),
     ],
 )
-def test_the_shortest_key_is_found(inside, outside, key):
-    """The first key by length in bytes that all find and none finds that must not."""
-    assert _shortest(inside, outside) == key
+def test_the_shortest_key_is_found(required, excluded, key):
+    """The result is the shortest key in bytes that all required automata match and no excluded one matches."""
+    assert _shortest(required, excluded) == key
 
 
 @pytest.mark.parametrize(
     ("source", "longer"), [("^/.{1000}[^/]{24}$", "^/.{1000}[^/]{25}$"), ("^/é{512}$", "^/é{513}$")]
 )
-def test_keys_are_no_longer_than_keys_may_be(source, longer):
-    """A key may have so many bytes of UTF-8; where only a longer one would do, the question stays open."""
+def test_a_key_that_is_too_long_is_not_found(source, longer):
+    """A key has at most 1,025 bytes of UTF-8; if only longer ones match, `OnlyOverlong` is raised."""
     assert len(_shortest([source]).encode()) == 1025
     with pytest.raises(OnlyOverlong):
         _shortest([longer])
 
 
-def test_a_proof_counts_keys_of_any_length():
-    """What only overlong keys escape is not covered: the rest of the rules may be asked for them."""
+def test_keys_of_any_length_count_in_a_proof():
+    """An automaton does not cover another one that matches overlong keys besides."""
     with pytest.raises(OnlyOverlong):
         _shortest([r"^/\x{1F600}*$"], ["^/(?:.{5}){0,50}.{0,6}$"])
 
 
-def test_the_work_is_bounded():
-    """A search that takes more steps than it has ends."""
+def test_a_search_for_a_key_has_a_budget():
+    """A search that takes more steps than its budget raises an exception."""
     with pytest.raises(Exhausted):
         _shortest(["^/.{1000}"], steps=1000)
 
 
-def test_positions_that_only_hinder_make_no_states():
-    """A source subsumes itself though its automaton, made deterministic, has a million states."""
+def test_excluded_positions_do_not_multiply_states():
+    """A source covers itself in few steps, although its deterministic automaton has a million states."""
     source = "^/.*[ab].{20}$"
     assert _shortest([source], [source], steps=20_000) is None
 
 
-def test_a_match_of_many_parts_needs_no_product_of_all_their_sets():
-    """What two large automata share is found though neither could be made deterministic."""
+def test_a_key_of_two_large_automata_is_found():
+    """A key that two large automata match is found without making them deterministic."""
     assert _shortest(["a.{30}b", "c.{30}d"], steps=100_000) is not None

@@ -1,4 +1,4 @@
-"""Sources made to be slow: each is refused at load, or found in any key within a few milliseconds."""
+"""Sources that are made to be slow: each is refused at load, or found in any key within a few milliseconds."""
 
 import random
 import time
@@ -8,13 +8,13 @@ import pytest
 from tornado_proxy.goregex.matching import compile_source
 from tornado_proxy.goregex.syntax import PatternError
 
-# What a search may take of the processor. It is 20 ms at most where nothing else runs; a loaded machine takes longer.
+# The limit of a search in seconds. It takes 20 ms at most on an idle machine, and longer on a loaded one.
 SLOWEST = 0.1
 COUNTS = (10, 100, 300, 1000)
 FAMILIES = {
     "optional places": "(?:a?){{{n}}}a{{{n}}}",
-    "a window": "a.{{{n}}}b",
-    "a window in a group": "(a.{{{n}}})b",
+    "a distance": "a.{{{n}}}b",
+    "a distance in a group": "(a.{{{n}}})b",
     "optional word characters": r"(?:\w?){{{n}}}b",
     "letters": r"\pL{{{n}}}",
     "optional letters": r"(?:\pL?){{{n}}}1",
@@ -32,7 +32,7 @@ REPEATED = {
 
 
 def _keys():
-    """Keys of 1,024 bytes that make an automaton work: of one letter, of two in any order, of long characters."""
+    """Yields keys of 1,024 bytes that make an automaton work: one letter, two letters in any order, long characters."""
     draw = random.Random(7)
     yield from ("/" + unit * (1023 // len(unit.encode())) for unit in ("a", "ab", "aé", "/", "é中", "a/", "\U00010d50"))
     yield from ("/" + "".join(draw.choice(letters) for _ in range(1023)) for letters in ("ab", "abc/."))
@@ -42,8 +42,8 @@ def _keys():
 KEYS = tuple(_keys())
 
 
-def _slowest(source):
-    """The processor's seconds for the slowest first search of an accepted source; None for one that is refused."""
+def _slowest_search(source):
+    """Returns the processor's seconds for the slowest first search of an accepted source, or None for a refused one."""
     try:
         pattern = compile_source(source)
     except PatternError:
@@ -66,6 +66,6 @@ def _sources():
 
 @pytest.mark.parametrize("source", [*_sources()], ids=lambda source: source[:20])
 def test_a_source_is_refused_or_fast(source):
-    """The limits of a source bound the time of every search, also of the first of its kind."""
-    slowest = _slowest(source)
+    """The limits of a source bound the time of every search, even of the first one."""
+    slowest = _slowest_search(source)
     assert slowest is None or slowest < SLOWEST

@@ -9,7 +9,7 @@ def _tree(text):
 
 
 def test_walking_visits_every_node_in_the_order_of_the_text():
-    """A tree is walked from the outside in and from left to right, members of classes included."""
+    """A tree is walked from the outside to the inside and from left to right, with the members of its classes."""
     visited = [type(node).__name__ for node in walk(_tree(r"(a|[b\d])+$"))]
     assert visited == [
         "Sequence",
@@ -18,33 +18,33 @@ def test_walking_visits_every_node_in_the_order_of_the_text():
     ]
 
 
-def test_trees_that_say_the_same_are_equal():
-    """Where a node stands takes no part in comparing it."""
+def test_trees_are_compared_without_places():
+    """The extents of nodes take no part in a comparison."""
     assert _tree("a") == _tree(r"\x61")
     assert Character("a", False, Extent(0, 1)) == Character("a", False, Extent(5, 6))
 
 
-def test_a_tree_can_be_quoted():
-    """The representation of a node leaves out where it stands."""
+def test_the_representation_of_a_node_has_no_place():
+    """The representation of a node leaves out its extent."""
     assert repr(_tree("ab")) == "Text(characters='ab', folded=False)"
 
 
-def test_a_text_can_be_taken_apart():
-    """Its characters keep their places; one alone is not changed, whatever it is written as."""
-    assert [tuple(each.extent) for each in _tree("ab").split()] == [(0, 1), (1, 2)]
+def test_a_text_is_split_into_characters():
+    """Each character of a text keeps its extent, and a text of one character is not changed."""
+    assert [tuple(character.extent) for character in _tree("ab").split()] == [(0, 1), (1, 2)]
     assert _tree(r"a").split() == (Text("a", False, Extent(0, 4)),)
 
 
-def test_folding_gives_each_node_the_results_of_those_below_it():
-    """Results come from the leaves upwards and from left to right, at any depth."""
-    assert fold(_tree("a(b|c)*"), lambda node, below: f"{type(node).__name__}({', '.join(below)})") == (
+def test_folding_passes_the_results_of_its_children_to_each_node():
+    """A function is applied from the leaves upwards and from left to right, at any depth."""
+    assert fold(_tree("a(b|c)*"), lambda node, results: f"{type(node).__name__}({', '.join(results)})") == (
         "Sequence(Text(), Repeat(Group(Alternation(Text(), Text()))))"
     )
-    assert fold(_tree("(?:" * 5000 + ")" * 5000), lambda _, below: 1 + sum(below)) == 5001
+    assert fold(_tree("(?:" * 5000 + ")" * 5000), lambda _, results: 1 + sum(results)) == 5001
 
 
-def test_a_mistake_has_a_message_a_place_and_a_cure():
-    """What is wrong, where, and what to write instead, are split."""
+def test_a_mistake_has_a_message_a_place_and_help():
+    """A mistake in an expression has its message, its start and end, and help."""
     mistake = PatternError("nothing to repeat before `*`", 0, 1, "write `.*` for any text")
     assert (str(mistake), mistake.offset, mistake.end, mistake.help) == (
         "nothing to repeat before `*`",
@@ -54,8 +54,8 @@ def test_a_mistake_has_a_message_a_place_and_a_cure():
     )
 
 
-def test_a_mistake_of_the_whole_begins_at_the_beginning():
-    """Without a place, a mistake is one of the whole expression."""
+def test_a_mistake_without_a_place_is_one_of_the_whole_expression():
+    """A mistake without a place begins at the start of the expression and has no end."""
     mistake = PatternError("expression too large")
     assert (mistake.offset, mistake.end, mistake.help) == (0, None, None)
 
@@ -87,9 +87,9 @@ def _measured(text):
     ],
 )
 def test_an_expression_is_measured_as_go_measures_it(text, size, depth):
-    """Neighbouring characters are one literal, each branch but one costs an instruction, a group costs two."""
-    found = _measured(text)
-    assert (found.size, found.depth) == (size, depth)
+    """Characters in a row are one literal, each branch but one costs an instruction, and a group costs two."""
+    measured = _measured(text)
+    assert (measured.size, measured.depth) == (size, depth)
 
 
 @pytest.mark.parametrize(
@@ -97,12 +97,12 @@ def test_an_expression_is_measured_as_go_measures_it(text, size, depth):
     [("a", 1), ("a{2,5}", 5), ("(a{10}.){0,10}", 100), ("(?:a{10}){0}", 1), ("a{3,}", 3), ("a*", 1)],
 )
 def test_nested_counts_multiply(text, copies):
-    """Ten times ten copies are a hundred, through groups; what is repeated no times has no copies."""
+    """Copies are multiplied through groups, and what is repeated zero times counts as one copy."""
     assert _measured(text).copies == copies
 
 
 def test_a_measure_is_a_value():
-    """Measures are compared by what they count."""
+    """Measures with the same numbers are equal."""
     assert _measured("ab") == _measured("cd")
     assert isinstance(_measured("ab"), Measure)
 
@@ -117,15 +117,15 @@ def test_a_measure_is_a_value():
         ("(xx?){1000}" * 500, "(xx?){1000}" * 1000),
     ],
 )
-def test_what_is_too_deep_or_too_large_is_refused(accepted, refused):
-    """Go's limits hold: a thousand levels, and what its program would take of memory."""
+def test_a_deep_or_large_expression_is_refused(accepted, refused):
+    """The limits of Go hold: a thousand levels, and the memory of its program."""
     parse(accepted)
     with pytest.raises(PatternError, match=r"expression (too large|nested deeper than 1000 levels)"):
         parse(refused)
 
 
 def test_too_many_copies_are_refused():
-    """Counts within counts multiply, and Go makes a thousand copies at most."""
+    """Nested counts are multiplied, and an expression with more than a thousand copies is refused as in Go."""
     with pytest.raises(PatternError, match="nested counts make more than 1000 copies") as caught:
         parse("x(?:a{100}){11}")
     assert (caught.value.offset, caught.value.end) == (1, 15)

@@ -42,7 +42,7 @@ from tornado_proxy.goregex.tokens import (
     ],
 )
 def test_an_escape_stands_for_one_character(text, code, end):
-    """Punctuation is itself, letters have their meaning in C, digits are octal or hexadecimal."""
+    """Punctuation stands for itself, letters have their meaning in C, and digits are octal or hexadecimal."""
     assert read_escape(text, 0) == (code, end)
 
 
@@ -79,8 +79,8 @@ def test_an_escape_stands_for_one_character(text, code, end):
         ("\\é", "invalid escape `\\é`", 2, None),
     ],
 )
-def test_a_refused_escape_says_what_to_write_instead(text, message, end, help):
-    """The message names the escape; the cure is what Go has for it."""
+def test_a_refused_escape_has_help(text, message, end, help):
+    """The message names the escape, and the help shows the equivalent in Go."""
     with pytest.raises(PatternError) as caught:
         read_escape(f"ab{text}", 2)
     assert (str(caught.value), caught.value.offset, caught.value.end) == (message, 2, 2 + end)
@@ -98,8 +98,8 @@ def test_a_refused_escape_says_what_to_write_instead(text, message, end, help):
         (r"\8", r"invalid escape `\8`", None),
     ],
 )
-def test_in_a_class_other_escapes_are_refused(text, message, help):
-    """Assertions and classes are told apart from what no dialect knows."""
+def test_assertions_and_classes_are_refused_in_a_class(text, message, help):
+    """An escape that is valid only outside of a class has its own help."""
     with pytest.raises(PatternError, match=r"^invalid") as caught:
         read_escape(text, 0, in_class=True)
     assert str(caught.value) == message
@@ -122,8 +122,8 @@ def test_in_a_class_other_escapes_are_refused(text, message, help):
         ("(?)", GroupOpening(4, opens=False)),
     ],
 )
-def test_a_group_begins_with_a_name_or_flags(text, opening):
-    """Names, flags for a group, flags for the rest of one."""
+def test_a_group_may_begin_with_a_name_or_flags(text, opening):
+    """A group has a name, flags for its contents, or flags for the rest of the outer group."""
     assert read_opening(f"x{text}", 1) == opening
 
 
@@ -153,8 +153,8 @@ def test_a_group_begins_with_a_name_or_flags(text, opening):
         ("(?Px)", 2, 3, "unknown flag `P`"),
     ],
 )
-def test_a_refused_group_says_what_it_is_and_where(text, start, end, message):
-    """The message names what other dialects call it, at the characters that make it so."""
+def test_a_refused_group_has_a_message_and_a_place(text, start, end, message):
+    """The message has the name of the construct in other dialects, at the characters that begin it."""
     with pytest.raises(PatternError) as caught:
         read_opening(text, 0)
     assert (str(caught.value), caught.value.offset, caught.value.end) == (message, start, end)
@@ -162,7 +162,7 @@ def test_a_refused_group_says_what_it_is_and_where(text, start, end, message):
 
 
 @pytest.mark.parametrize(
-    ("text", "found", "end"),
+    ("text", "class_name", "end"),
     [
         (r"\pLx", CharacterClassName("L", negated=False), 3),
         (r"\PLx", CharacterClassName("L", negated=True), 3),
@@ -172,9 +172,9 @@ def test_a_refused_group_says_what_it_is_and_where(text, start, end, message):
         (r"\p{^Lu}", CharacterClassName("Lu", negated=True), 7),
     ],
 )
-def test_a_property_is_one_letter_or_a_name_in_braces(text, found, end):
-    """`P` and `^` each turn it round."""
-    assert read_unicode_class(text, 0) == (found, end)
+def test_a_property_is_one_letter_or_a_name_in_braces(text, class_name, end):
+    """The letter `P` and the character `^` each negate a property."""
+    assert read_unicode_class(text, 0) == (class_name, end)
 
 
 @pytest.mark.parametrize(
@@ -188,15 +188,15 @@ def test_a_property_is_one_letter_or_a_name_in_braces(text, found, end):
         (r"\p{}", 4, "unknown character class ``"),
     ],
 )
-def test_a_refused_property_says_its_name(text, end, message):
-    """A property that Go does not know is refused with its place."""
+def test_a_refused_property_is_named(text, end, message):
+    """A property that Go does not have is refused with its name and its place."""
     with pytest.raises(PatternError) as caught:
         read_unicode_class(text, 0)
     assert (str(caught.value), caught.value.offset, caught.value.end) == (message, 0, end)
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "result"),
     [
         ("[:alpha:]", (CharacterClassName("alpha", negated=False), 9)),
         ("[:^word:]", (CharacterClassName("word", negated=True), 9)),
@@ -204,27 +204,27 @@ def test_a_refused_property_says_its_name(text, end, message):
         ("[a", None),
     ],
 )
-def test_a_posix_class_stands_between_colons(text, found):
-    """A bracket without both colons is a character."""
-    assert read_posix_class(text, 0) == found
+def test_a_posix_class_stands_between_colons(text, result):
+    """A bracket without both colons is a character, not a class."""
+    assert read_posix_class(text, 0) == result
 
 
 def test_an_unknown_posix_class_is_refused():
-    """Its place is all of it, and a name that is close is suggested."""
+    """The place is the whole class, and a similar name is suggested."""
     with pytest.raises(PatternError, match="unknown character class `alpah`") as caught:
         read_posix_class("[:alpah:]", 0)
     assert (caught.value.offset, caught.value.end, caught.value.help) == (0, 9, "did you mean `alpha`?")
 
 
-def test_nothing_is_suggested_for_a_name_of_any_length():
-    """Comparing a long name with all others would take a while."""
+def test_a_very_long_class_name_has_no_suggestion():
+    """A very long name is not compared with all others, which would take too long."""
     with pytest.raises(PatternError) as caught:
         read_unicode_class(rf"\p{{{'Greek' * 20}}}", 0)
     assert caught.value.help is None
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "result"),
     [
         ("{2}", (Count(2, 2), 3)),
         ("{0,1000}", (Count(0, 1000), 8)),
@@ -235,9 +235,9 @@ def test_nothing_is_suggested_for_a_name_of_any_length():
         ("{2", None),
     ],
 )
-def test_a_count_has_one_bound_or_two(text, found):
-    """What only looks like a count is characters."""
-    assert read_count(text, 0) == found
+def test_a_count_has_one_bound_or_two(text, result):
+    """Braces that only resemble a count are characters."""
+    assert read_count(text, 0) == result
 
 
 @pytest.mark.parametrize(
@@ -250,21 +250,21 @@ def test_a_count_has_one_bound_or_two(text, found):
         ("{3,2}", "invalid repeat count `{3,2}`", "write `{2,3}`"),
     ],
 )
-def test_a_refused_count_says_why(text, message, help):
-    """Go repeats a thousand times at most, and the lower bound comes first."""
+def test_a_refused_count_has_help(text, message, help):
+    """As in Go, a count is at most a thousand, and the lower bound comes first."""
     with pytest.raises(PatternError) as caught:
         read_count(text, 0)
     assert message in (None, str(caught.value))
     assert (caught.value.offset, caught.value.end, caught.value.help) == (0, len(text), help)
 
 
-def test_longer_beginnings_come_first():
-    """A group is named for the whole of its beginning: no entry hides a longer one behind it."""
-    beginnings = [beginning for beginning, _, _ in tokens._GROUPS]
+def test_longer_group_openings_come_first():
+    """No entry of the table is a prefix of a later entry, which it would hide."""
+    openings = [opening for opening, _, _ in tokens._GROUPS]
     hidden = [
         (first, later)
-        for number, first in enumerate(beginnings)
-        for later in beginnings[number + 1 :]
+        for number, first in enumerate(openings)
+        for later in openings[number + 1 :]
         if later.startswith(first)
     ]
     assert hidden == []
@@ -273,12 +273,12 @@ def test_longer_beginnings_come_first():
 @pytest.mark.parametrize(
     "table", [tokens._FLAGS_ELSEWHERE, tokens._ESCAPES, tokens._ESCAPES_IN_CLASS], ids=["flags", "escapes", "in class"]
 )
-def test_cures_are_reported_without_a_full_stop(table):
-    """Cures are phrases, as everywhere."""
-    assert [cure for cure in table.values() if cure.endswith(".")] == []
+def test_help_has_no_full_stop(table):
+    """The help of every table has no full stop at its end."""
+    assert [text for text in table.values() if text.endswith(".")] == []
 
 
-def test_no_cure_is_given_for_what_go_has():
-    """Escapes and flags of Go need none."""
+def test_escapes_and_flags_of_go_have_no_help():
+    """The tables of help have no escape or flag that Go supports."""
     assert not set(tokens._ESCAPES) & set("AbBzQdDsSwWpPafnrtvx01234567")
     assert not set(tokens._FLAGS_ELSEWHERE) & set("imsU")
