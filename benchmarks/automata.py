@@ -17,11 +17,11 @@ from tornado_proxy.goregex.matching import FirstMatch, Pattern, compile_pattern
 from tornado_proxy.goregex.proofs import Covered, NoKey, Unknown, overlaps, reachability
 
 Sources = Iterator[tuple[str, bool]]
-"""Sources in order, each with whether a key can reach it."""
+"""Sources in order, each with a flag that is true if a key can reach the rewrite."""
 
 
 def site(draw: random.Random) -> Sources:
-    """Sections with special pages before general ones, as people write them; one in twenty comes too late."""
+    """Yields sections with special pages before general ones, as people write them; some rewrites come too late."""
     for section in range(1_000_000):
         name = f"/{draw.choice(('press', 'docs', 'team', 'shop', 'blog'))}-{section}"
         yield rf"^{name}/(?P<year>\d{{4}})/(?P<page>[a-z0-9-]+)\.html$", True
@@ -34,14 +34,14 @@ def site(draw: random.Random) -> Sources:
 
 
 def late(_: random.Random) -> Sources:
-    """One rewrite that takes everything, and all others after it."""
+    """Yields one rewrite that matches every key, and then all others."""
     yield "^/", True
     for number in range(1_000_000):
         yield rf"^/page-{number}/(?P<rest>[^/]+)\.html$", False
 
 
 def together(_: random.Random) -> Sources:
-    """Rewrites that only several earlier ones cover together, and as many that a gap between these lets through."""
+    """Yields rewrites that several earlier ones cover only together, and rewrites that these leave a gap for."""
     for number in range(1_000_000):
         yield rf"^/{number}/[a-m]", True
         yield rf"^/{number}/[n-z]", True
@@ -51,13 +51,13 @@ def together(_: random.Random) -> Sources:
 
 
 def unanchored(draw: random.Random) -> Sources:
-    """Words that are found anywhere."""
+    """Yields words that match anywhere in a key."""
     for number in range(1_000_000):
         yield rf"{draw.choice(('page', 'note', 'item'))}-{number:06}/", True
 
 
 def unicode(_: random.Random) -> Sources:
-    """Scripts and categories instead of ASCII."""
+    """Yields scripts and categories instead of ASCII."""
     for number in range(1_000_000):
         yield rf"^/{number}/\p{{Greek}}+/(?i:straße|ärger)$", True
         yield rf"^/{number}/\pL+/", True
@@ -65,7 +65,7 @@ def unicode(_: random.Random) -> Sources:
 
 
 def exploding(_: random.Random) -> Sources:
-    """Expressions whose deterministic automata are too large to be made."""
+    """Yields expressions whose deterministic automata are too large to be built."""
     for number in range(1_000_000):
         yield rf"a.{{{10 + number % 90}}}b.{{3}}{number}c", True
         yield rf"^/{number}/.*[ab].{{12}}$", True
@@ -77,17 +77,17 @@ def measure(make: Callable[[random.Random], Sources], size: int) -> None:
     first = FirstMatch([compile_pattern(text) for text, _ in sources])
     started = time.process_time()
     languages = [language(text) for text, _ in sources]
-    read = time.process_time()
-    found = reachability(languages, lambda key: match[0] if (match := first.find(key)) else None)
+    parsed = time.process_time()
+    reaches = reachability(languages, lambda key: match[0] if (match := first.find(key)) else None)
     reached = time.process_time()
-    alarms = [isinstance(each, Covered | NoKey) for each in found]
+    alarms = [isinstance(reach, Covered | NoKey) for reach in reaches]
     unreachable = sum(not reachable for _, reachable in sources)
     print(
-        f"{make.__name__:11} read {read - started:5.2f} s   reachability {reached - read:5.2f} s   "
+        f"{make.__name__:11} read {parsed - started:5.2f} s   reachability {reached - parsed:5.2f} s   "
         f"found {sum(alarm and not reachable for alarm, (_, reachable) in zip(alarms, sources, strict=True))}"
         f" of {unreachable}, false alarms "
         f"{sum(alarm and reachable for alarm, (_, reachable) in zip(alarms, sources, strict=True))}, "
-        f"open {sum(isinstance(each, Unknown) for each in found)}"
+        f"open {sum(isinstance(reach, Unknown) for reach in reaches)}"
     )
     measure_pairs(languages, [compile_pattern(text) for text, _ in sources])
 
@@ -96,13 +96,13 @@ def measure_pairs(languages: list[Language], patterns: list[Pattern]) -> None:
     started = time.process_time()
     pairs = sum(1 for _ in overlaps(languages, lambda index, key: patterns[index].search(key) is not None))
     paired = time.process_time()
-    for each in languages:
-        longest_matching_part(each, "/press-17/2024/a-page-of-some-length.html")
-    done = time.process_time()
-    print(f"{'':11} {pairs} pairs in {paired - started:.2f} s   explained in {done - paired:.2f} s")
+    for expression in languages:
+        longest_matching_part(expression, "/press-17/2024/a-page-of-some-length.html")
+    explained = time.process_time()
+    print(f"{'':11} {pairs} pairs in {paired - started:.2f} s   explained in {explained - paired:.2f} s")
 
 
 if __name__ == "__main__":
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
-    for each in (site, late, together, unanchored, unicode, exploding):
-        measure(each, count)
+    for make in (site, late, together, unanchored, unicode, exploding):
+        measure(make, count)

@@ -1,7 +1,7 @@
 """The cost of Go templates: `python benchmarks/gotemplates.py [ROUNDS]` prints a line for each template.
 
-Each line also shows the same template in Jinja2, plain and bounded by this project; the ratios say more than the times.
-The last lines show the slowest of some templates that try to run for ever, and the cost of loading.
+Each line also shows the same template in Jinja2, plain and bounded by this project; the ratios can be compared
+between machines. The last lines show the slowest of some templates with endless work, and the cost of loading.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tornado_proxy.templates.template import LimitError, TargetKeyRewriteData, U
 CAPTURES = Captures(("/home/docs/Report 2024.txt", "docs", "Report 2024.txt"), {"folder": 1, "file": 2})
 DATA = TargetKeyRewriteData("/home/docs/Report 2024.txt", User("ann", email="ann@example.com", groups=("dev", "ops")))
 
-USUAL = {
+TEMPLATES = {
     "plain text": ("/index.html", "/index.html"),
     "one field": ("/site{{ .Key }}", "/site{{ key }}"),
     "user and key": ("/{{ .User.Username }}{{ .Key }}", "/{{ user.username }}{{ key }}"),
@@ -41,7 +41,7 @@ USUAL = {
     "expression": ("{{ regexReplaceAll `^/home/(.*)$` .Key `/${1}` }}", "{{ key | replace('/home/', '/') }}"),
 }
 
-HOSTILE = (
+ENDLESS_TEMPLATES = (
     "{{ range until 4000 }}{{ range until 4000 }}x{{ end }}{{ end }}",
     '{{ define "a" }}{{ template "a" . }}{{ end }}{{ template "a" . }}',
     "{{ $k := repeat 15 .Key }}{{ range until 4000 }}{{ $_ := snakecase $k }}{{ end }}",
@@ -56,23 +56,24 @@ def microseconds(call: Callable[[], object], rounds: int) -> float:
     return min(timeit.repeat(call, number=rounds, repeat=5)) / rounds * 1e6
 
 
-def compare(name: str, go: str, other: str, rounds: int) -> None:
-    """Returns the line of a template and its equivalent in Jinja2."""
-    template = compile_template(go, CAPTURES.names, 2)
-    bounded = jinja.compile_template(other, CAPTURES.names, 2)
-    bare = jinja2.Environment(autoescape=False).from_string(other)
+def compare(name: str, go_text: str, jinja_text: str, rounds: int) -> None:
+    """Prints the line of a template and its equivalent in Jinja2."""
+    template = compile_template(go_text, CAPTURES.names, 2)
+    bounded = jinja.compile_template(jinja_text, CAPTURES.names, 2)
+    plain = jinja2.Environment(autoescape=False).from_string(jinja_text)
     names = {"user": DATA.user, "key": DATA.key, "groups": {"folder": "docs", "file": "Report 2024.txt"}}
     assert template.render(CAPTURES, DATA) == bounded.render(CAPTURES, DATA), name
     times = [
         microseconds(lambda: template.render(CAPTURES, DATA), rounds),
         microseconds(lambda: bounded.render(CAPTURES, DATA), rounds),
-        microseconds(lambda: bare.render(names), rounds),
+        microseconds(lambda: plain.render(names), rounds),
     ]
-    print(f"{name:20}{times[0]:8.1f} µs  {times[0] / times[1]:5.2f} of our jinja  {times[0] / times[2]:5.2f} of Jinja2")
+    of_bounded, of_plain = times[0] / times[1], times[0] / times[2]
+    print(f"{name:20}{times[0]:8.1f} µs  {of_bounded:5.2f} of bounded Jinja2  {of_plain:5.2f} of plain Jinja2")
 
 
-def hostile(text: str) -> float:
-    """Returns the milliseconds until a template is cut off."""
+def milliseconds_to_limit(text: str) -> float:
+    """Returns the milliseconds until a template exceeds its limit."""
     template = compile_template(text, {}, 0)
     data = TargetKeyRewriteData("/" + "é" * 511)
 
@@ -89,13 +90,13 @@ def hostile(text: str) -> float:
 def main() -> None:
     """Prints the table."""
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5000
-    for name, (go, other) in USUAL.items():
-        compare(name, go, other, rounds)
-    worst = max(map(hostile, HOSTILE))
-    print(f"{'cut off after':20}{worst:8.1f} ms at most, of {len(HOSTILE)} hostile templates")
+    for name, (go_text, jinja_text) in TEMPLATES.items():
+        compare(name, go_text, jinja_text, rounds)
+    worst = max(map(milliseconds_to_limit, ENDLESS_TEMPLATES))
+    print(f"{'limited after':20}{worst:8.1f} ms at most, for {len(ENDLESS_TEMPLATES)} templates with endless work")
     texts = iter(f"/{number}/{{{{ .User.Username }}}}/{{{{ .Groups.file }}}}{{{{ .Key }}}}" for number in range(10**9))
     loading = microseconds(lambda: compile_template(next(texts), CAPTURES.names, 2), max(rounds // 10, 1))
-    print(f"{'loading':20}{loading:8.1f} µs a template of three actions that other rules have too")
+    print(f"{'loading':20}{loading:8.1f} µs for a template of three actions that occur in other rules, too")
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ CONNECTIONS = 8
 REQUEST = b"GET /a HTTP/1.1\r\nHost: files.test\r\nUser-Agent: benchmark\r\nAccept: */*\r\n\r\n"
 
 
-def ask(port: int, requests: int) -> None:
+def send_requests(port: int, requests: int) -> None:
     """Sends requests in turn over several connections."""
     clients = [socket.create_connection(("127.0.0.1", port)) for _ in range(CONNECTIONS)]
     for _ in range(requests // CONNECTIONS):
@@ -49,19 +49,19 @@ async def measure(requests: int) -> float:
     """Returns the minimum CPU time of a request, in seconds."""
     store = MemoryStore()
     store.add("a", b"x" * 1024)
-    force = generation(store)
+    active_generation = generation(store)
     bus = Bus()
     bus.add(access_log("text", lambda _line: None), Served, Refused)
     RequestMetrics().listen(bus)
     times: list[float] = []
     bus.add(lambda _event: times.append(time.process_time()), Served)
-    server = HttpServer(Gateway(lambda: force, bus.emit).begin, force.parts.settings.limits)
-    (listening,) = bind_sockets(0, "127.0.0.1")
-    port = listening.getsockname()[1]
-    server.add_sockets([listening])
+    server = HttpServer(Gateway(lambda: active_generation, bus.emit).begin, active_generation.parts.settings.limits)
+    (listener,) = bind_sockets(0, "127.0.0.1")
+    port = listener.getsockname()[1]
+    server.add_sockets([listener])
     gc.collect()
     gc.freeze()
-    client = multiprocessing.get_context("spawn").Process(target=ask, args=(port, requests * ROUNDS))
+    client = multiprocessing.get_context("spawn").Process(target=send_requests, args=(port, requests * ROUNDS))
     client.start()
     await asyncio.to_thread(client.join)
     await server.shut_down(1)
@@ -71,4 +71,4 @@ async def measure(requests: int) -> float:
 
 if __name__ == "__main__":
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 800
-    print(f"{asyncio.run(measure(count)) * 1e6:.0f} µs of processor time a GET")
+    print(f"{asyncio.run(measure(count)) * 1e6:.0f} µs of CPU time per GET")

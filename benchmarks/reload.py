@@ -48,16 +48,16 @@ targets:
     bucket: {{name: some-bucket, s3Endpoint: "{endpoint}", s3ForcePathStyle: true,
               credentials: {{accessKey: {{env: KEY}}, secretKey: {{env: KEY}}}}}}
 """
-PERIOD = 0.01  # seconds between the requests of the client, and between the beats of the loop
+PERIOD = 0.01  # seconds between the requests of the client; a tenth of it is between samples of the delay
 REST = 1.5  # seconds between edits
 
 
 @dataclass
-class Measured:
+class Measurements:
     """The measurements of all edits; times are monotonic, in seconds."""
 
     spans: list[tuple[float, float]] = field(default_factory=list)  # of each edit: saved, activated
-    beats: list[tuple[float, float]] = field(default_factory=list)  # time, and delay
+    delays: list[tuple[float, float]] = field(default_factory=list)  # time, and delay
     requests: list[tuple[float, float]] = field(default_factory=list)  # time, and duration
 
     def during(self, samples: Sequence[tuple[float, float]], *, reload: bool) -> list[float]:
@@ -70,17 +70,17 @@ class Measured:
         ]
 
 
-class Observed(SingleProcess):
+class ObservedProcess(SingleProcess):
     """Serves, and records when each generation was activated."""
 
     def __init__(self, *arguments: object) -> None:
         super().__init__(*arguments)
-        self.swapped = asyncio.Event()
+        self.activated = asyncio.Event()
 
     async def activate(self, *arguments: object) -> None:
         """Activates a generation and records the time."""
         await super().activate(*arguments)
-        self.swapped.set()
+        self.activated.set()
 
 
 def rules(count: int, edit: int) -> str:
@@ -100,109 +100,109 @@ def serve_s3(end: Connection) -> None:
         end.recv()
 
 
-def ask(address: tuple[str, int], stop: Event, end: Connection) -> None:
+def send_requests(address: tuple[str, int], stop: Event, end: Connection) -> None:
     """Sends requests at a steady rate, and reports how long each took."""
-    taken = []
+    durations = []
     connection = http.client.HTTPConnection(*address)
     while not stop.wait(PERIOD):
         began = time.monotonic()
         connection.request("GET", "/press/7/spring.html")
-        answer = connection.getresponse()
-        assert answer.status == 200, answer.status
-        answer.read()
-        taken.append((began, time.monotonic() - began))
-    end.send(taken)
+        response = connection.getresponse()
+        assert response.status == 200, response.status
+        response.read()
+        durations.append((began, time.monotonic() - began))
+    end.send(durations)
 
 
 @contextmanager
-def a_process(target: object, *arguments: object) -> Iterator[Connection]:
+def started_process(target: object, *arguments: object) -> Iterator[Connection]:
     """Starts a process with one end of a pipe."""
-    ours, theirs = multiprocessing.Pipe()
-    process = multiprocessing.get_context("spawn").Process(target=target, args=(*arguments, theirs))
+    own_end, other_end = multiprocessing.Pipe()
+    process = multiprocessing.get_context("spawn").Process(target=target, args=(*arguments, other_end))
     process.start()
     try:
-        yield ours
+        yield own_end
     finally:
         process.terminate()
         process.join()
 
 
-async def beat(measured: Measured) -> None:
+async def record_delays(measurements: Measurements) -> None:
     """Records how late the loop is."""
     while True:
         due = time.monotonic() + PERIOD / 10
         await asyncio.sleep(PERIOD / 10)
         now = time.monotonic()
-        measured.beats.append((now, now - due))
+        measurements.delays.append((now, now - due))
 
 
-async def edit(path: Path, count: int, edits: int, serving: Observed, measured: Measured) -> None:
-    """Makes the edits."""
+async def make_edits(path: Path, count: int, edits: int, serving: ObservedProcess, measurements: Measurements) -> None:
+    """Makes the edits, and records when each was saved and activated."""
     for number in range(1, edits + 1):
         await asyncio.sleep(REST)
-        serving.swapped.clear()
+        serving.activated.clear()
         text = rules(count, number)
         began = time.monotonic()
         await asyncio.to_thread(path.write_text, text)
-        await serving.swapped.wait()
-        measured.spans.append((began, time.monotonic()))
+        await serving.activated.wait()
+        measurements.spans.append((began, time.monotonic()))
     await asyncio.sleep(REST)
 
 
-async def serve(folder: Path, count: int, edits: int, measured: Measured) -> None:
+async def serve(folder: Path, count: int, edits: int, measurements: Measurements) -> None:
     """Serves during edits and requests."""
     reader = SnapshotReader(folder / "proxy.yaml", {"KEY": "key"})
     loaded = compile_snapshot(reader())
     assert loaded.settings is not None, loaded.diagnostics
-    serving = Observed(loaded)
+    serving = ObservedProcess(loaded)
     sockets = open_sockets(loaded.settings.server)
     admin = open_sockets(loaded.settings.internal_server)
     launch = Launch(loaded, sockets, admin, reader, lambda *_: None)
     stop = multiprocessing.get_context("spawn").Event()
-    with a_process(ask, sockets.sockets[0].getsockname(), stop) as client:
+    with started_process(send_requests, sockets.sockets[0].getsockname(), stop) as client:
         async with asyncio.TaskGroup() as tasks:
-            beating = tasks.create_task(beat(measured))
-            editing = tasks.create_task(edit(folder / "site.rules", count, edits, serving, measured))
+            recording = tasks.create_task(record_delays(measurements))
+            editing = tasks.create_task(make_edits(folder / "site.rules", count, edits, serving, measurements))
             running = tasks.create_task(Process(launch, serving).run())
             await editing
             stop.set()
-            measured.requests += await asyncio.to_thread(client.recv)
+            measurements.requests += await asyncio.to_thread(client.recv)
             os.kill(os.getpid(), signal.SIGTERM)
             await running
-            beating.cancel()
+            recording.cancel()
 
 
-def measure(count: int, edits: int) -> Measured:
+def measure(count: int, edits: int) -> Measurements:
     """Measures a service with a number of rewrites."""
-    measured = Measured()
-    with a_process(serve_s3) as s3, tempfile.TemporaryDirectory() as name:
+    measurements = Measurements()
+    with started_process(serve_s3) as s3, tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "proxy.yaml").write_text(CONFIGURATION.format(endpoint=s3.recv()))
         (folder / "site.rules").write_text(rules(count, 0))
-        asyncio.run(serve(folder, count, edits, measured))
-    return measured
+        asyncio.run(serve(folder, count, edits, measurements))
+    return measurements
 
 
 def milliseconds(values: Sequence[float]) -> str:
     """Returns the median and the maximum as text."""
-    return f"median {statistics.median(values) * 1000:6.1f}  most {max(values) * 1000:6.1f}"
+    return f"median {statistics.median(values) * 1000:6.1f}  maximum {max(values) * 1000:6.1f}"
 
 
 def main() -> None:
-    """Measures and prints."""
+    """Measures and prints a table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rewrites", type=int, nargs="+", default=[1_000, 10_000])
     parser.add_argument("--edits", type=int, default=7)
     arguments = parser.parse_args()
     configure_logging(Log(level="error"))
     for count in arguments.rewrites:
-        measured = measure(count, arguments.edits)
+        measurements = measure(count, arguments.edits)
         print(f"{count} rewrites, {arguments.edits} edits; milliseconds")
-        print(f"  save to swap                {milliseconds([end - begin for begin, end in measured.spans])}")
-        for label, samples in (("loop late", measured.beats), ("request", measured.requests)):
+        print(f"  save to activation          {milliseconds([end - begin for begin, end in measurements.spans])}")
+        for label, samples in (("loop late", measurements.delays), ("request", measurements.requests)):
             for reload in (False, True):
-                named = f"{label}, {'during a reload' if reload else 'otherwise'}"
-                print(f"  {named:<28}{milliseconds(measured.during(samples, reload=reload))}")
+                row_label = f"{label}, {'during a reload' if reload else 'otherwise'}"
+                print(f"  {row_label:<28}{milliseconds(measurements.during(samples, reload=reload))}")
 
 
 if __name__ == "__main__":

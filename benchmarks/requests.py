@@ -18,22 +18,26 @@ REWRITES = 1_000
 
 
 def _rules(year: int) -> str:
+    """Returns 1,000 rewrites, with one that depends on the year."""
     moved = "".join(f'    rewrite `^/moved/{n}/(.*)$` -> "/new/{n}/$1"\n' for n in range(REWRITES - 2))
     press = rf'    rewrite press `^/press/(?P<page>[^/]+)\.html$` -> "/archive/{year}/$page.html"' + "\n"
     return f'target site {{\n{moved}{press}    rewrite help `^/help/(.*)$` -> "/guides/$1"\n}}\n'
 
 
 def _paths(count: int) -> str:
+    """Returns different paths; a third of them match the rewrite that depends on the year."""
     kinds = (lambda n: f"/press/p{n}.html", lambda n: f"/moved/{n % REWRITES}/a%20b/{n}", lambda n: f"/images/{n}.png")
     return "".join(f"{kinds[n % 3](n)}\n" for n in range(count))
 
 
 def _measure(name: str, *words: str) -> None:
-    wall, cpu = time.perf_counter(), os.times()
+    start, cpu_before = time.perf_counter(), os.times()
     status = main(words)
-    after = os.times()
-    used = sum(after[:4]) - sum(cpu[:4])
-    print(f"{name}: {time.perf_counter() - wall:.1f} s, {used:.1f} s of CPU time, status {status}\n", file=sys.stderr)
+    cpu_after = os.times()
+    cpu_time = sum(cpu_after[:4]) - sum(cpu_before[:4])
+    print(
+        f"{name}: {time.perf_counter() - start:.1f} s, {cpu_time:.1f} s of CPU time, status {status}\n", file=sys.stderr
+    )
 
 
 def run(count: int) -> None:

@@ -1,10 +1,10 @@
 """The cost of serving: `python benchmarks/serving.py [--rounds N] [--scale X] [--load NAME]… [--beside NAME=COMMAND]…`.
 
 The service, a plain Tornado application with boto3, and the servers given by `--beside` serve the same objects from an
-S3 that is started here. It is nginx if installed, or a small asyncio server, which also plays the slow S3 and takes the
-uploads. If nginx is installed, its `proxy_pass` is measured too, which neither signs nor decides. Each load runs
-against one server after the other, in alternating order, round after round; a figure is the median of the rounds. CPU
-time is that of all processes of a server, from `/proc`.
+S3 that is started here. It is nginx if installed, or a small asyncio server, which also serves as the slow S3 and
+accepts the uploads. If nginx is installed, its `proxy_pass` is measured, too, which neither signs nor decides. Each
+load runs against one server after the other, in alternating order, round after round; a figure is the median of the
+rounds. CPU time is that of all processes of a server, from `/proc`.
 
 COMMAND contains `{port}`, and the endpoints `{fast}` and `{slow}`. It serves the bucket `bucket` at `/`, from a memory
 cache (if it has one) at `/hot/`, through 1,000 rewrites (`^moved/N/(.*)$` to `new/N/$1`) at `/rw/`, and from the slow
@@ -98,7 +98,7 @@ http {{
 }}
 """
 # The loads of a proxy that only forwards.
-PASSED_ON = ("GET 1 KiB", "HEAD", "304", "100 MiB")
+FORWARDED_LOADS = ("GET 1 KiB", "HEAD", "304", "100 MiB")
 
 
 @dataclass(frozen=True)
@@ -137,12 +137,12 @@ class Server:
     command: list[str]
     port: int
     environment: dict[str, str]
-    loads: tuple[str, ...] = ("",)  # prefixes of the names of the loads that it can answer
+    loads: tuple[str, ...] = ("",)  # prefixes of the names of the loads that the server can answer
     process: subprocess.Popen[bytes] | None = None
     figures: dict[str, list[tuple[float, ...]]] = field(default_factory=dict)
 
     def start(self) -> float:
-        """Starts it; returns the seconds until it answers."""
+        """Starts the server; returns the seconds until it answers."""
         began = time.perf_counter()
         self.process = subprocess.Popen(
             self.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=self.environment
@@ -159,13 +159,13 @@ class Server:
             time.sleep(0.01)
 
     def stop(self) -> None:
-        """Stops it."""
+        """Stops the server."""
         if self.process is not None:
             self.process.terminate()
             self.process.wait()
 
     def processes(self) -> Iterator[int]:
-        """Returns the ids of its processes."""
+        """Yields the ids of all its processes."""
         assert self.process is not None
         waiting = [self.process.pid]
         while waiting:
@@ -236,32 +236,32 @@ def fast_s3(folder: Path) -> Iterator[str]:
 
 
 def measure(server: Server, load: Load, scale: float) -> None:
-    """Runs a load once and keeps its cost, unless an answer was wrong."""
+    """Runs a load once and records its cost, unless a response was wrong."""
     if server.figures.get(load.name) == [] or not load.name.startswith(server.loads):
         return
     figures = server.figures.setdefault(load.name, [])
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     if not load.upload:
         connection.request("HEAD" if load.method == "HEAD" else "GET", load.path)
-        answer = connection.getresponse()
-        answer.read()
+        response = connection.getresponse()
+        response.read()
     connection.close()
-    headers = {"If-None-Match": answer.headers["ETag"] or "*"} if 304 in load.statuses else {}
+    headers = {"If-None-Match": response.headers["ETag"] or "*"} if 304 in load.statuses else {}
     requests = max(1, int(load.requests * scale))
-    told = {**vars(load), "headers": headers, "requests": requests}
-    before = server.cpu()
-    client = [sys.executable, str(_HERE / "serving_load.py"), str(server.port), json.dumps(told)]
+    options = {**vars(load), "headers": headers, "requests": requests}
+    cpu_before = server.cpu()
+    client = [sys.executable, str(_HERE / "serving_load.py"), str(server.port), json.dumps(options)]
     result = json.loads(subprocess.run(client, capture_output=True, check=True).stdout)
-    spent = server.cpu() - before
+    cpu_time = server.cpu() - cpu_before
     if result["wrong"] * 1000 > requests:
         return
     size = load.upload or 100 * _MIB
-    cost = {"µs": spent / requests * 1e6, "ms": spent / requests * 1e3, "s/GB": spent / requests / size * 1e9}
+    cost = {"µs": cpu_time / requests * 1e6, "ms": cpu_time / requests * 1e3, "s/GB": cpu_time / requests / size * 1e9}
     figures.append((cost[load.unit],) if load.unit in cost else (result["rate"], result["p99"]))
 
 
-def shown(load: Load, server: Server) -> str:
-    """Returns the medians of a load."""
+def format_medians(load: Load, server: Server) -> str:
+    """Returns the medians of a load as text."""
     figures = server.figures.get(load.name)
     if not figures:
         return "-"
@@ -272,40 +272,40 @@ def shown(load: Load, server: Server) -> str:
 
 
 def main() -> None:
-    """Measures and prints."""
+    """Measures and prints a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5, help="how often each load is run")
     parser.add_argument("--scale", type=float, default=1, help="requests of each load, as a part of the usual number")
     parser.add_argument("--load", action="append", help="a load to run, by the beginning of its name")
     parser.add_argument("--beside", action="append", default=[], metavar="NAME=COMMAND", help="another server")
-    asked = parser.parse_args()
-    loads = [load for load in LOADS if not asked.load or load.name.startswith(tuple(asked.load))]
+    arguments = parser.parse_args()
+    loads = [load for load in LOADS if not arguments.load or load.name.startswith(tuple(arguments.load))]
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         fast, slow_port = stack.enter_context(fast_s3(folder)), free_port()
         slow_s3 = (sys.executable, str(_HERE / "serving_s3.py"), str(slow_port), "0.1")
         slow = stack.enter_context(running(*slow_s3, port=slow_port))
-        servers = list(_servers(folder, fast, slow, asked.beside))
-        started = {}
+        servers = list(_servers(folder, fast, slow, arguments.beside))
+        start_figures = {}
         for server in servers:
             stack.callback(server.stop)
             server.start()  # the first start of a Python program compiles its modules
             server.stop()
-            started[server.name] = (server.start(), server.settled_memory())
-        for number in range(asked.rounds):
+            start_figures[server.name] = (server.start(), server.settled_memory())
+        for number in range(arguments.rounds):
             for load in loads:
                 for server in servers if number % 2 else reversed(servers):
-                    measure(server, load, asked.scale)
+                    measure(server, load, arguments.scale)
         print("| load |", " | ".join(server.name for server in servers), "|")
         print("|---|" + "--:|" * len(servers))
         for load in loads:
-            print(f"| {load.name}, {load.unit} |", " | ".join(shown(load, server) for server in servers), "|")
-        times = (f"{seconds:.2f} / {memory:.0f}" for seconds, memory in started.values())
+            print(f"| {load.name}, {load.unit} |", " | ".join(format_medians(load, server) for server in servers), "|")
+        times = (f"{seconds:.2f} / {memory:.0f}" for seconds, memory in start_figures.values())
         print("| ready, s / idle memory, MiB |", " | ".join(times), "|")
 
 
 def _servers(folder: Path, fast: str, slow: str, beside: list[str]) -> Iterator[Server]:
-    """Returns the servers, none of them started."""
+    """Yields the servers, which are not yet started."""
     rewrites = "".join(f'  rewrite `^/moved/{number}/(.*)$` -> "/new/{number}/$1"\n' for number in range(1000))
     (folder / "site.rules").write_text(f"target rewritten {{\n{rewrites}}}\n")
     environment = {**os.environ, "BENCHMARK_KEY": "benchmark", "PYTHONPYCACHEPREFIX": str(folder / "pyc")}
@@ -320,11 +320,11 @@ def _servers(folder: Path, fast: str, slow: str, beside: list[str]) -> Iterator[
     yield Server("stock Tornado + boto3", stock, port, environment)
     if (nginx := _nginx()) is not None:
         port = free_port()
-        where = {"folder": folder, "port": port, "fast": fast.removeprefix("http://")}
-        (folder / "proxy.conf").write_text(PROXY_PASS.format(**where))
-        yield Server("nginx proxy_pass", [nginx, "-c", str(folder / "proxy.conf")], port, environment, PASSED_ON)
-    for each in beside:
-        name, _, command = each.partition("=")
+        values = {"folder": folder, "port": port, "fast": fast.removeprefix("http://")}
+        (folder / "proxy.conf").write_text(PROXY_PASS.format(**values))
+        yield Server("nginx proxy_pass", [nginx, "-c", str(folder / "proxy.conf")], port, environment, FORWARDED_LOADS)
+    for name_and_command in beside:
+        name, _, command = name_and_command.partition("=")
         port = free_port()
         words = shlex.split(command.format(port=port, fast=fast, slow=slow))
         yield Server(name, words, port, environment)

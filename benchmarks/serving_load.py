@@ -25,22 +25,22 @@ class Client(asyncio.Protocol):
         self._sent = asyncio.Event()
         self._sent.set()
 
-    async def ask(self, upload: int) -> int:
-        """Sends a request, with a body of zeros for an upload; returns the status, 0 for a failure."""
+    async def send_request(self, upload: int) -> int:
+        """Sends a request, with a body of zeros for an upload; returns the status, or 0 for a failure."""
         loop = asyncio.get_running_loop()
         if self._transport is None or self._transport.is_closing():
             try:
                 await loop.create_connection(lambda: self, "127.0.0.1", self._port)
             except OSError:
                 return 0
-        self._answered = loop.create_future()
+        self._response_status = loop.create_future()
         self._parser = HttpResponseParser(self)
         self._transport.write(self._head)
         if upload:
             await self._send(upload)
         try:
             async with asyncio.timeout(_SILENCE):
-                return await self._answered
+                return await self._response_status
         except TimeoutError:
             self._transport.abort()
             return 0
@@ -69,24 +69,24 @@ class Client(asyncio.Protocol):
         self._sent.set()
 
     def data_received(self, data: bytes) -> None:
-        """Parses the answer."""
+        """Parses the response."""
         try:
             self._parser.feed_data(data)
         except HttpParserError:
             self._transport.abort()
 
     def on_headers_complete(self) -> None:
-        """Ends the answer to a HEAD."""
+        """Ends the response to a HEAD."""
         if self._is_head:
             self._end(self._parser.get_status_code())
 
     def on_message_complete(self) -> None:
-        """Ends any other answer."""
+        """Ends any other response."""
         self._end(self._parser.get_status_code())
 
     def _end(self, status: int) -> None:
-        if not self._answered.done():
-            self._answered.set_result(status)
+        if not self._response_status.done():
+            self._response_status.set_result(status)
 
 
 async def run(port: int, load: dict) -> dict:
@@ -95,19 +95,19 @@ async def run(port: int, load: dict) -> dict:
     headers = {"Host": f"127.0.0.1:{port}", **load.get("headers", {})}
     if upload:
         upload = upload // len(_BLOCK) * len(_BLOCK)
-        around = len(b'--x\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n\r\n--x--\r\n')
-        headers |= {"Content-Type": "multipart/form-data; boundary=x", "Content-Length": str(upload + around)}
+        framing = len(b'--x\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n\r\n--x--\r\n')
+        headers |= {"Content-Type": "multipart/form-data; boundary=x", "Content-Length": str(upload + framing)}
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     head = f"{load['method']} {load['path']} HTTP/1.1\r\n{lines}\r\n".encode()
     turns = iter(range(load["requests"]))
     times: list[float] = []
     statuses: list[int] = []
 
-    async def client(left: Iterator[int]) -> None:
-        one = Client(port, head, is_head=load["method"] == "HEAD")
-        for _ in left:
+    async def client(turns_left: Iterator[int]) -> None:
+        connection = Client(port, head, is_head=load["method"] == "HEAD")
+        for _ in turns_left:
             began = time.perf_counter()
-            statuses.append(await one.ask(upload))
+            statuses.append(await connection.send_request(upload))
             times.append(time.perf_counter() - began)
 
     began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""An S3 to measure against: `python serving_s3.py PORT [DELAY]`; every object exists, and uploads are discarded.
+"""An S3 for benchmarks: `python serving_s3.py PORT [DELAY]`; every object exists, and uploads are discarded.
 
 An object with `big` in its key has 100 MiB, others have 1 KiB. A listing has 1,000 entries.
 """
@@ -30,8 +30,8 @@ def listing() -> bytes:
 
 
 LISTING = listing()
-BEGUN = b"<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>"
-COMPLETED = b'<CompleteMultipartUploadResult><ETag>"e"</ETag></CompleteMultipartUploadResult>'
+UPLOAD_STARTED = b"<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>"
+UPLOAD_COMPLETED = b'<CompleteMultipartUploadResult><ETag>"e"</ETag></CompleteMultipartUploadResult>'
 
 
 class S3(asyncio.Protocol):
@@ -42,14 +42,14 @@ class S3(asyncio.Protocol):
         self._data = b""
         self._skip = 0
         self._pending = b""
-        self._big = 0
+        self._blocks_left = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keeps the transport."""
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Skips bodies, and answers heads."""
+        """Skips the bodies of requests, and answers each head."""
         if self._skip:
             if len(data) < self._skip:
                 self._skip -= len(data)
@@ -73,8 +73,8 @@ class S3(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         """Sends more of a large body."""
-        while self._big and self._transport.get_write_buffer_size() < len(BLOCK):
-            self._big -= 1
+        while self._blocks_left and self._transport.get_write_buffer_size() < len(BLOCK):
+            self._blocks_left -= 1
             self._transport.write(BLOCK)
 
     def _answer(self, head: bytes) -> None:
@@ -87,16 +87,16 @@ class S3(asyncio.Protocol):
         method, path, _ = head.split(b" ", 2)
         if method == b"GET" and b"big" in path:
             self._transport.write(_head(len(BLOCK) * 100))
-            self._big = 100
+            self._blocks_left = 100
             self.resume_writing()
             return
         body = BLOCK[:1024]
         if b"list-type" in path:
             body = LISTING
         elif b"uploads" in path:
-            body = BEGUN
+            body = UPLOAD_STARTED
         elif method == b"POST":
-            body = COMPLETED
+            body = UPLOAD_COMPLETED
         elif method == b"PUT":
             body = b""
         self._transport.write(_head(len(body)) + (b"" if method == b"HEAD" else body))

@@ -38,26 +38,28 @@ class Handler(tornado.web.RequestHandler):
             return self.slow, path.removeprefix("slow/")
         if path.startswith("rw/"):
             path = path.removeprefix("rw/")
-            return self.fast, next((p.sub(to, path) for p, to in REWRITES if p.match(path)), path)
+            return self.fast, next(
+                (pattern.sub(template, path) for pattern, template in REWRITES if pattern.match(path)), path
+            )
         return self.fast, path
 
     async def get(self, path: str) -> None:
         """Serves a file or a listing."""
         client, key = self.find(path)
         if key.endswith("/"):
-            listed = await self.call(client.list_objects_v2, Prefix=key, Delimiter="/")
-            rows = (f"<tr><td>{html.escape(each['Key'])}<td>{each['Size']}" for each in listed["Contents"])
+            listing = await self.call(client.list_objects_v2, Prefix=key, Delimiter="/")
+            rows = (f"<tr><td>{html.escape(entry['Key'])}<td>{entry['Size']}" for entry in listing["Contents"])
             self.finish(f"<table>{''.join(rows)}</table>")
             return
-        wanted = self.request.headers.get("If-None-Match")
+        etag = self.request.headers.get("If-None-Match")
         try:
-            answer = await self.call(client.get_object, Key=key, **({"IfNoneMatch": wanted} if wanted else {}))
+            response = await self.call(client.get_object, Key=key, **({"IfNoneMatch": etag} if etag else {}))
         except ClientError as error:
             self.set_status(error.response["ResponseMetadata"]["HTTPStatusCode"])
             return
-        self.set_headers(answer)
+        self.set_headers(response)
         loop = asyncio.get_running_loop()
-        while chunk := await loop.run_in_executor(THREADS, answer["Body"].read, 262144):
+        while chunk := await loop.run_in_executor(THREADS, response["Body"].read, 262144):
             self.write(chunk)
             await self.flush()
 
@@ -73,11 +75,11 @@ class Handler(tornado.web.RequestHandler):
         await self.call(client.put_object, Key=key + file["filename"], Body=file["body"])
         self.set_status(201)
 
-    def set_headers(self, answer: dict) -> None:
+    def set_headers(self, response: dict) -> None:
         """Sets the headers of a file."""
-        self.set_header("Content-Length", str(answer["ContentLength"]))
-        self.set_header("Content-Type", answer["ContentType"])
-        self.set_header("ETag", answer["ETag"])
+        self.set_header("Content-Length", str(response["ContentLength"]))
+        self.set_header("Content-Type", response["ContentType"])
+        self.set_header("ETag", response["ETag"])
 
     def compute_etag(self) -> None:
         """Returns None, since the ETag of S3 is set."""

@@ -38,7 +38,7 @@ _SETTLED = 3  # seconds
 
 
 def answers(port: int) -> bool:
-    """Whether a port answers a request."""
+    """Returns whether a port answers a request."""
     with suppress(OSError, http.client.HTTPException):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
         connection.request("GET", "/")
@@ -55,7 +55,7 @@ def cpu(server: Server) -> float:
 
 
 def start(command: list[str], port: int, admin: int) -> tuple[float, float, float, float]:
-    """Starts and stops the service once."""
+    """Starts and stops the service once; returns its times and its memory."""
     environment = {**os.environ, "BENCHMARK_KEY": "benchmark"}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     server = Server("tornado-proxy", command, port, environment)
@@ -74,20 +74,20 @@ def start(command: list[str], port: int, admin: int) -> tuple[float, float, floa
 
 
 def main() -> None:
-    """Measures and prints."""
+    """Measures and prints the medians."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--starts", type=int, default=15, help="how often the service is started")
     parser.add_argument("--workers", type=int, default=1, help="processes that answer requests")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         port, admin = free_port(), free_port()
         Path(folder, "site.rules").write_text('target site {\n  rewrite `^/old/(.*)$` -> "/new/$1"\n}\n')
         configuration = Path(folder, "proxy.yaml")
         configuration.write_text(CONFIGURATION.format(port=port, admin=admin, folder=folder))
         command = [sys.executable, "-m", "tornado_proxy", "serve", "--config", str(configuration)]
-        command += ["--workers", str(asked.workers)]
+        command += ["--workers", str(arguments.workers)]
         start(command, port, admin)  # compiles the modules
-        runs = [start(command, port, admin) for _ in range(asked.starts)]
+        runs = [start(command, port, admin) for _ in range(arguments.starts)]
     seconds, first, ready, memory = (statistics.median(column) for column in zip(*runs, strict=True))
     print(f"first answer {seconds:.2f} s, CPU {first:.2f} s; all ready, CPU {ready:.2f} s; idle {memory:.0f} MiB")
 

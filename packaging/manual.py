@@ -29,12 +29,12 @@ class ManPage:
     name: str
     section: int
     source: str
-    about: str
+    description: str
     synopsis: str = ""
 
     @property
     def file_name(self) -> str:
-        """The name of its file."""
+        """Returns the name of its file."""
         return f"{self.name}.{self.section}"
 
 
@@ -55,14 +55,16 @@ def render(page: ManPage, version: str, date: str = "") -> str:
     """Returns the roff of a page."""
     text = (_DOCS / page.source).read_text(encoding="utf-8")
     tree = SyntaxTreeNode(MarkdownIt("commonmark").enable("table").parse(text))
-    others = ", ".join(f".BR {each.name} ({each.section})" for each in PAGES if each is not page).replace(", ", " ,\n")
+    see_also = ", ".join(f".BR {other.name} ({other.section})" for other in PAGES if other is not page).replace(
+        ", ", " ,\n"
+    )
     lines = [
         f'.TH {page.name.upper()} {page.section} "{date}" "tornado-proxy {version}"',
-        *(".SH NAME", f"{_escaped(page.name)} \\- {_escaped(page.about)}"),
+        *(".SH NAME", f"{_escaped(page.name)} \\- {_escaped(page.description)}"),
         *((".SH SYNOPSIS", page.synopsis) if page.synopsis else ()),
         ".SH DESCRIPTION",
         *(line for node in tree.children for line in _block(node)),
-        *(".SH SEE ALSO", others),
+        *(".SH SEE ALSO", see_also),
     ]
     return _AFTER_HEADING.sub(r"\1", "\n".join(lines) + "\n")
 
@@ -78,40 +80,41 @@ def _block(node: SyntaxTreeNode) -> Iterator[str]:
         case "paragraph":
             yield from (".PP", _text(node))
         case "fence":
-            yield from (".PP", ".RS 4", ".nf", _starting(_escaped(node.content.rstrip("\n"))), ".fi", ".RE")
+            yield from (".PP", ".RS 4", ".nf", _protected(_escaped(node.content.rstrip("\n"))), ".fi", ".RE")
         case "bullet_list" | "ordered_list":
             for number, item in enumerate(node.children, 1):
                 yield f".IP {number}. 3" if node.type == "ordered_list" else ".IP \\(bu 2"
-                first, *more = item.children
+                first, *following = item.children
                 yield _text(first)
-                for each in more:
-                    yield from (".RS 2", *_block(each), ".RE")
+                for child in following:
+                    yield from (".RS 2", *_block(child), ".RE")
         case "table":
             yield from _table(node)
 
 
 def _table(node: SyntaxTreeNode) -> Iterator[str]:
-    """Yields each row as a tagged paragraph; with more than two columns, each cell follows the name of its column."""
+    """Yields each row as a tagged paragraph; with more than two columns, each cell follows its column's name."""
     head, *rows = (row for part in node.children for row in part.children)
     names = [_text(cell) for cell in head.children]
     for row in rows:
         first, *cells = map(_text, row.children)
-        told = [(name, cell) for name, cell in zip(names[1:], cells, strict=True) if cell]
+        named_cells = [(name, cell) for name, cell in zip(names[1:], cells, strict=True) if cell]
         yield from (".TP", first or "\\(em")
         if len(names) == 2:
-            yield from (cell for _, cell in told)
+            yield from (cell for _, cell in named_cells)
         else:
-            yield "\n.br\n".join(f"\\fI{name}\\fR: {cell}" for name, cell in told)
+            yield "\n.br\n".join(f"\\fI{name}\\fR: {cell}" for name, cell in named_cells)
 
 
 def _title(node: SyntaxTreeNode) -> str:
     """Returns a heading in capitals, except for code in it."""
     parts = node.children[0].children
-    return "".join(_escaped(each.content.upper()) if each.type == "text" else _inline(each) for each in parts)
+    return "".join(_escaped(part.content.upper()) if part.type == "text" else _inline(part) for part in parts)
 
 
 def _text(node: SyntaxTreeNode) -> str:
-    return _starting("".join(_inline(each) for each in node.children))
+    """Returns the text of a node, with its lines protected."""
+    return _protected("".join(_inline(child) for child in node.children))
 
 
 def _inline(node: SyntaxTreeNode) -> str:
@@ -134,12 +137,13 @@ def _inline(node: SyntaxTreeNode) -> str:
 
 
 def _escaped(text: str) -> str:
+    """Returns text with the characters escaped that roff would print differently."""
     return (
         text.replace("\\", "\\e").replace("-", "\\-").replace("^", "\\(ha").replace("~", "\\(ti").replace("`", "\\(ga")
     )
 
 
-def _starting(text: str) -> str:
+def _protected(text: str) -> str:
     """Returns text with its lines protected from being read as requests of roff."""
     return _STARTS.sub("\\\\&", text)
 
