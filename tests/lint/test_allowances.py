@@ -10,7 +10,7 @@ TEST = 'test "/a.html" -> "/b"'
 
 
 def _codes(text):
-    return [each.code for each in report(site=text).diagnostics]
+    return [diagnostic.code for diagnostic in report(site=text).diagnostics]
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def _codes(text):
     ],
 )
 def test_an_allowance_silences_its_check(text):
-    """It counts for the statement or block below it, or at whose end it stands, or for the file."""
+    """An allowance applies to the statement or block below it, or at its end, or to the file."""
     assert _codes(text) == []
 
 
@@ -45,25 +45,25 @@ def test_an_allowance_silences_its_check(text):
         block(f"# allow unescaped-dot\n{DOT}\n{TEST}"),
     ],
 )
-def test_what_allows_something_else(text):
-    """Another check, another statement, or a comment of another form leave the finding."""
+def test_an_allowance_elsewhere_silences_nothing(text):
+    """Another check, another statement and another form of comment don't silence a finding."""
     assert "unescaped-dot" in _codes(text)
 
 
-def test_several_checks_in_one_comment():
-    """Names are separated by commas; the reason stands between parentheses."""
+def test_a_comment_may_allow_several_checks():
+    """The names are separated by commas, and the reason is in parentheses."""
     text = block(f"# allow: unescaped-dot, unanchored-source (a, b)\nrewrite `/a.html$` -> `/b`\n{TEST}")
     assert _codes(text) == []
 
 
-def test_two_allowances_for_one_finding_are_both_of_use():
-    """An allowance is of use if it would be without the other."""
+def test_two_allowances_for_one_finding_are_both_used():
+    """An allowance is used if it would silence the finding alone."""
     text = f"# allow-file: unescaped-dot\n{block(f'{DOT} # allow: unescaped-dot{chr(10)}{TEST}')}"
     assert _codes(text) == []
 
 
 def test_mistakes_cannot_be_allowed():
-    """Syntax and compile errors are told whatever comments say."""
+    """Syntax errors and compile errors are reported despite allowances."""
     text = "# allow-file: bad-source\ntarget site {\nrewrite `(` -> `/b`\n}"
     assert _codes(text) == ["unused-allowance", "bad-source"]
 
@@ -80,8 +80,8 @@ def test_mistakes_cannot_be_allowed():
         ("# allow: one two, three", 1, "# allow: one three"),
     ],
 )
-def test_a_name_is_taken_out(comment, number, after):
-    """The comma that joined it goes with it, and the reason stays."""
+def test_a_name_is_removed(comment, number, after):
+    """A name is removed with its comma, and the reason stays."""
     text = f"{comment}\ntarget site {{}}\n"
     allowances = find_allowances([document(text)], frozenset(), ())
     assert edited(text, [without(allowances.all[number])]) == text.replace(comment, after)
@@ -94,7 +94,7 @@ def test_a_name_is_taken_out(comment, number, after):
         ("target site {}  # allow: one (why)\n", "target site {}\n"),
     ],
 )
-def test_a_comment_goes_with_its_only_name(text, after):
-    """A line of its own goes, too, and so do the spaces before it."""
-    (only,) = find_allowances([document(text)], frozenset(), ()).all
-    assert edited(text, [without(only)]) == after
+def test_a_comment_is_removed_with_its_only_name(text, after):
+    """The comment's line, or the space before the comment, is removed too."""
+    (allowance,) = find_allowances([document(text)], frozenset(), ()).all
+    assert edited(text, [without(allowance)]) == after

@@ -13,8 +13,8 @@ BROKEN = Path(__file__).parent / "broken"
 
 
 @pytest.mark.parametrize("path", sorted(BROKEN.glob("*.rules")), ids=lambda path: path.stem)
-def test_a_broken_file_is_told_what_to_do(path):
-    """Rule files as people break them, each with all that is said of it; `UPDATE_GOLDEN=1` writes it anew."""
+def test_a_broken_file_has_helpful_diagnostics(path):
+    """Each broken rule file has the expected report; `UPDATE_GOLDEN=1` writes the reports."""
     files = [RuleFile(path.name, path.read_bytes())]
     text = render_full(lint(subject_of(compile_rule_files(files)), CHECKS))
     expected = path.with_suffix(".txt")

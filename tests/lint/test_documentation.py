@@ -15,26 +15,26 @@ from tornado_proxy.lint.settings import _SETTINGS, find_settings
 PAGE = (Path(__file__).parents[2] / "docs" / "lint.md").read_text(encoding="utf-8")
 
 
-def test_every_check_is_listed_as_it_is():
-    """The table of checks is what the checks say of themselves, in their order."""
+def test_every_check_is_in_the_table():
+    """The table of checks has their names, categories, severities and summaries, in their order."""
     rows = [f"| `{c.name}` | {c.category.value} | {c.severity.value} | {c.summary} |" for c in CHECKS]
     table = PAGE.partition("| check | category | severity | |\n|---|---|---|---|\n")[2].partition("\n\n")[0]
     assert table.split("\n") == rows
 
 
 def _codes(package):
-    """The codes that a package's diagnostics have."""
+    """Yields the codes of the diagnostics of a package."""
     for file in (Path(tornado_proxy.__file__).parent / package).rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
                 name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-                # `report` of an unexpected token takes a help alone.
+                # For an unexpected token, `report` gets only a help.
                 if name in {"Diagnostic", "report"} and re.fullmatch(r"[a-z0-9-]+", str(node.args[0].value)):
                     yield node.args[0].value
 
 
 def test_every_code_of_a_mistake_is_in_the_manual():
-    """The manual explains the codes of parser, compiler and configuration; a few are those of checks."""
+    """The manual explains the codes of the parser, the compiler and the configuration."""
     pages = (Path(__file__).parents[2] / "docs" / name for name in ("language.md", "configuration.md"))
     row = r"^\| `([a-z0-9]+(?:-[a-z0-9]+)*)` \|"
     rows = {code for page in pages for code in re.findall(row, page.read_text(), re.MULTILINE)}
@@ -59,20 +59,20 @@ def test_every_word_is_explained(words, row):
 
 
 def test_every_option_is_explained():
-    """The page speaks of every option of the command."""
+    """The page mentions every option of the command."""
     _, parser = load_command("lint")
     options = {option for action in parser._actions for option in action.option_strings if option.startswith("--")}
     assert {option for option in options - {"--help"} if f"`{option}" not in PAGE and f" {option}" not in PAGE} == set()
 
 
-def test_the_settings_are_read(tmp_path):
-    """The example is one that works."""
+def test_the_example_of_settings_is_valid(tmp_path):
+    """The example on the page can be read."""
     (tmp_path / "tornado-proxy.toml").write_text(re.search(r"```toml\n(.*?)```", PAGE, re.DOTALL)[1])
     assert find_settings(tmp_path, CHECKS).selection.ignore == {"untested-rewrite"}
 
 
 def test_the_gallery_is_clean(capsys, monkeypatch):
-    """The rule files that ship, with the configuration of the demo, have no finding of any kind."""
+    """The rule files in `rules/` have no finding with the configuration of the demo."""
     monkeypatch.chdir(Path(__file__).parents[2])
     assert main(["lint", "--config", "rules/demo.yaml", "--fail-level", "info"]) == 0
     assert capsys.readouterr().out.startswith("all clean: ")

@@ -26,8 +26,8 @@ from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 DOT = "rewrite `^/a.html$` -> `/b`"
 
 
-class Half(Check):
-    """A check that fails."""
+class FailingCheck(Check):
+    """A check that yields one finding and fails."""
 
     category = Category.DOUBTS
     severity = Severity.INFO
@@ -39,66 +39,68 @@ class Half(Check):
 
 
 def test_a_check_that_fails_is_a_finding():
-    """What it found stays, what others find too, and the run is broken."""
-    result = lint(subject(DOT), [Half(), *CHECKS])
-    assert [each.message for each in result.diagnostics][:2] == [
+    """The findings of the failed check and of other checks stay, and the run is broken."""
+    result = lint(subject(DOT), [FailingCheck(), *CHECKS])
+    assert [diagnostic.message for diagnostic in result.diagnostics][:2] == [
         "found before it failed",
-        "the check `half` failed: ZeroDivisionError: of its own",
+        "the check `failing-check` failed: ZeroDivisionError: of its own",
     ]
-    assert "unescaped-dot" in {each.code for each in result.diagnostics}
+    assert "unescaped-dot" in {diagnostic.code for diagnostic in result.diagnostics}
     assert result.broken
-    assert INTERNAL_ERROR in {each.code for each in result.failing}
+    assert INTERNAL_ERROR in {diagnostic.code for diagnostic in result.failing}
 
 
-def test_findings_are_in_the_order_of_the_files():
-    """By file, in the order in which they were read, then by place, whoever found them."""
+def test_findings_are_in_the_order_of_files_and_places():
+    """Findings are sorted by file in the order of reading, then by place."""
     files = rule_files(b=block(DOT), a=block(f"{DOT}\nrewrite `c` -> `d`"))
     result = lint(subject_of(compile_rule_files(files)), CHECKS)
-    found = [(each.span.source.name, each.span.start) for each in result.diagnostics if each.span]
-    assert found == sorted(found, key=lambda place: (place[0] != "b.rules", place[1]))
-    assert {name for name, _ in found} == {"a.rules", "b.rules"}
+    places = [
+        (diagnostic.span.source.name, diagnostic.span.start) for diagnostic in result.diagnostics if diagnostic.span
+    ]
+    assert places == sorted(places, key=lambda place: (place[0] != "b.rules", place[1]))
+    assert {name for name, _ in places} == {"a.rules", "b.rules"}
 
 
-def test_a_report_says_what_was_looked_at():
-    """Files and rewrites are counted, those with mistakes too."""
+def test_a_report_counts_files_and_rewrites():
+    """Files and rewrites with mistakes are counted too."""
     result = report(site=block(f"{DOT}\nrewrite `(` -> `/`"), other="")
     assert (result.files, result.rewrite_count) == (("site.rules", "other.rules"), 2)
     assert not result.broken
 
 
-def test_what_fails_a_run():
-    """Findings of a severity and above do; none does where there is no level."""
+def test_findings_of_a_severity_fail_a_run():
+    """Findings of the level and above fail a run; without a level, none does."""
     result = report(site=block(DOT))
     numbers = [len(replace(result, fail_level=level).failing) for level in (*Severity, None)]
     assert numbers == [0, 1, 2, 0]
 
 
-def test_only_what_is_selected_runs():
-    """A selection of names decides which checks run, and what is judged."""
-    chosen = Selection(frozenset({"unescaped-dot"}))
-    result = lint(subject(DOT), CHECKS, chosen)
-    assert {each.code for each in result.diagnostics} == {"unescaped-dot"}
+def test_only_selected_checks_run():
+    """A selection decides which checks run, and whose allowances are judged."""
+    selection = Selection(frozenset({"unescaped-dot"}))
+    result = lint(subject(DOT), CHECKS, selection)
+    assert {diagnostic.code for diagnostic in result.diagnostics} == {"unescaped-dot"}
     assert result.judged == {"unescaped-dot"}
 
 
-def test_files_may_be_left_out():
-    """What is off for a file by its path is not told of it, and told of others."""
+def test_a_check_may_be_off_for_some_files():
+    """A check that is off for a path has findings in other files only."""
     files = rule_files(a=block(DOT), b=block(DOT))
-    chosen = Selection(frozenset({"unescaped-dot"}), per_file={"a.*": frozenset({"doubts"})})
-    result = lint(subject_of(compile_rule_files(files)), CHECKS, chosen)
-    assert [each.span.source.name for each in result.diagnostics] == ["b.rules"]
+    selection = Selection(frozenset({"unescaped-dot"}), per_file={"a.*": frozenset({"doubts"})})
+    result = lint(subject_of(compile_rule_files(files)), CHECKS, selection)
+    assert [diagnostic.span.source.name for diagnostic in result.diagnostics] == ["b.rules"]
 
 
-def test_mistakes_are_reported_beside_what_checks_find():
-    """A mistake in one statement hides nothing in another."""
-    codes = {each.code for each in report(site=block(f"rewrite `(` -> `/`\n{DOT}")).diagnostics}
+def test_mistakes_are_reported_beside_findings():
+    """A mistake in one statement hides no finding in another."""
+    codes = {diagnostic.code for diagnostic in report(site=block(f"rewrite `(` -> `/`\n{DOT}")).diagnostics}
     assert {"bad-source", "unescaped-dot"} <= codes
 
 
 def test_a_file_that_is_not_utf_8_is_a_finding():
-    """It is told with its place, and the others are linted."""
+    """A file that is not UTF-8 has a diagnostic, and the others are linted."""
     files = [*rule_files(site=block(DOT)), replace(rule_files(x="")[0], data=b"\xff")]
-    codes = {each.code for each in lint(subject_of(compile_rule_files(files)), CHECKS).diagnostics}
+    codes = {diagnostic.code for diagnostic in lint(subject_of(compile_rule_files(files)), CHECKS).diagnostics}
     assert {"not-utf-8", "unescaped-dot"} <= codes
 
 
@@ -114,31 +116,31 @@ def _fix(*edits, safety=Safety.SAFE):
     return Fix("do it", edits, safety)
 
 
-def _look(files):
+def _lint(files):
     return lint(subject_of(compile_rule_files(files)), CHECKS)
 
 
 def _fixed(text, allowed=EVERY_FIX):
-    return fix_all([RuleFile("site.rules", text)], _look, allowed)
+    return fix_all([RuleFile("site.rules", text)], _lint, allowed)
 
 
-def test_the_first_fix_that_is_allowed_is_applied():
-    """A diagnostic may offer several; one is taken."""
-    shown, unsafe, safe = (_fix(safety=each) for each in (Safety.DISPLAY, Safety.UNSAFE, Safety.SAFE))
-    diagnostics = [Diagnostic("a", "b", fixes=(shown, unsafe, safe)), Diagnostic("a", "b", fixes=(shown,))]
+def test_the_first_allowed_fix_is_applied():
+    """Of several fixes of a diagnostic, one is applied."""
+    display, unsafe, safe = (_fix(safety=safety) for safety in (Safety.DISPLAY, Safety.UNSAFE, Safety.SAFE))
+    diagnostics = [Diagnostic("a", "b", fixes=(display, unsafe, safe)), Diagnostic("a", "b", fixes=(display,))]
     assert applicable(diagnostics, EVERY_FIX) == [unsafe]
     assert applicable(diagnostics, SAFE) == [safe]
 
 
-def test_fixes_that_touch_wait_for_the_next_round():
-    """Of two that touch one place the first is taken, whole."""
+def test_adjacent_fixes_wait_for_the_next_round():
+    """Of two fixes that touch the same place, only the first one is applied, completely."""
     one, two, three = _fix(_edit(0, 2)), _fix(_edit(5, 6), _edit(2, 3)), _fix(_edit(5, 6))
     assert apart([one, two, three]) == [one, three]
 
 
 @given(st.lists(st.tuples(st.integers(0, 10), st.integers(0, 10)), max_size=4), st.randoms())
 def test_the_order_of_edits_does_not_matter(spans, random):
-    """Edits that do not touch give one text, in whatever order they come."""
+    """Edits that don't touch give the same text in any order."""
     fixes = apart([_fix(_edit(min(span), max(span), "-")) for span in spans])
     edits = [edit for fix in fixes for edit in fix.edits]
     shuffled = random.sample(edits, len(edits))
@@ -146,48 +148,48 @@ def test_the_order_of_edits_does_not_matter(spans, random):
 
 
 def test_fixes_are_applied_until_none_is_left():
-    """A fix may make room for another: an anchored source is then found to be a duplicate."""
+    """A fix may make another one possible: an anchored source is then a duplicate."""
     result = _fixed(block("rewrite `^/a$` -> `/b`\nrewrite `/a` -> `/b`\ntest `/a` -> `/b`").encode())
     assert result.files[0].data.decode() == block("rewrite `^/a$` -> `/b`\ntest `/a` -> `/b`")
     assert (result.report.diagnostics, result.count) == ((), 2)
 
 
-def test_marks_and_line_ends_stay():
-    """A byte order mark and CR LF are as they were."""
+def test_a_byte_order_mark_and_line_ends_stay():
+    """A byte order mark and CRLF are not changed."""
     text = b"\xef\xbb\xbftarget site {\r\n rewrite `^/a$` -> `b`\r\n test `/a` -> `/b`\r\n}\r\n"
     result = _fixed(text)
     assert result.files[0].data == text.replace(b"-> `b`", b"-> `/b`")
 
 
-def test_what_cannot_be_read_stays():
-    """A file that is not text is left alone, and the others are fixed."""
+def test_a_file_that_is_not_text_stays():
+    """A file that is not UTF-8 is not changed, and the others are fixed."""
     files = [RuleFile("a.rules", b"\xff"), *rule_files(site=block("rewrite `^/a$` -> `b`\ntest `/a` -> `/b`"))]
-    result = fix_all(files, _look, SAFE)
+    result = fix_all(files, _lint, SAFE)
     assert list(changed(files, result.files)) == [files[1]]
 
 
 def test_a_fix_that_would_break_the_file_is_not_applied():
-    """A file is never left with more mistakes than it had."""
+    """A fix never leaves a file with more mistakes."""
     text = block("rewrite `^/a$` -> `/{{ printf 'x' }}`\ntest `/a` -> error").encode()
     result = _fixed(text)
     assert (result.files[0].data, result.count) == (text, 0)
 
 
-def test_a_fix_that_would_break_the_file_keeps_no_other_from_being_applied():
-    """Only the fix that breaks something is left out, of many in one round."""
-    rest = "".join(f"rewrite `^/{letter}$` -> `{letter}x`\n" for letter in "bcde")
+def test_a_fix_that_would_break_the_file_does_not_stop_others():
+    """Of many fixes in one round, only the one that would break the file is not applied."""
+    fixable = "".join(f"rewrite `^/{letter}$` -> `{letter}x`\n" for letter in "bcde")
     broken = "rewrite `^/a$` -> `/{{ printf 'x' }}`\n"
-    result = _fixed(block(rest + broken + rest.replace("^/", "^/x")).encode())
-    after = rest.replace("-> `", "-> `/")
+    result = _fixed(block(fixable + broken + fixable.replace("^/", "^/x")).encode())
+    after = fixable.replace("-> `", "-> `/")
     assert result.files[0].data.decode() == block(after + broken + after.replace("^/", "^/x"))
     assert result.count == 8
 
 
-def test_fixes_that_never_end_are_given_up():
-    """A cycle of fixes is a defect that must not hang the tool."""
+def test_the_number_of_rounds_is_limited():
+    """A cycle of fixes, which is a defect, doesn't hang the tool."""
     numbers = count()
 
-    def look(files):
+    def lint_again(files):
         source = SourceFile("site.rules", files[0].data.decode())
         edit = Edit(Span(source, 0, len(source.text)), str(next(numbers)))
         return LintReport(
@@ -195,4 +197,4 @@ def test_fixes_that_never_end_are_given_up():
             judged=frozenset({"again"}),
         )
 
-    assert fix_all([RuleFile("site.rules", b"")], look, SAFE).count == ROUNDS
+    assert fix_all([RuleFile("site.rules", b"")], lint_again, SAFE).count == ROUNDS

@@ -1,4 +1,4 @@
-"""What must hold for whatever stands in a rule file."""
+"""Properties of the linter for arbitrary rule files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tornado_proxy.rules.model import LoadedRules
 
 slow = settings(suppress_health_check=[HealthCheck.too_slow])
 
-OPEN = configured("targets: {site: {mount: {path: [/]}, bucket: {name: files, region: eu-west-1}}}")
+CONFIGURATION = configured("targets: {site: {mount: {path: [/]}, bucket: {name: files, region: eu-west-1}}}")
 KEYS = ["".join(parts) for length in range(5) for parts in product("/ab.", repeat=length)]
 
 _sources = st.sampled_from(
@@ -82,13 +82,13 @@ _tests = st.builds(
 blocks = st.lists(_rewrites | _tests, max_size=6).map("".join).map(block)
 
 
-def _linted(files: list[RuleFile]) -> LintReport:
-    return lint(subject_of(compile_rule_files(files), OPEN), CHECKS)
+def _lint(files: list[RuleFile]) -> LintReport:
+    return lint(subject_of(compile_rule_files(files), CONFIGURATION), CHECKS)
 
 
-def _sound(report: LintReport) -> bool:
-    """Whether no check has failed, and every place is one of a file."""
-    return not report.broken and all(_is_placed(each) for each in report.diagnostics)
+def _is_sound(report: LintReport) -> bool:
+    """Returns whether no check has failed, and every span lies within its file."""
+    return not report.broken and all(_is_placed(diagnostic) for diagnostic in report.diagnostics)
 
 
 def _is_placed(diagnostic: Diagnostic) -> bool:
@@ -99,18 +99,18 @@ def _is_placed(diagnostic: Diagnostic) -> bool:
 
 @given(st.text(max_size=60))
 def test_no_text_makes_a_check_fail(text):
-    """Whatever a file holds, checks find what they find."""
-    assert _sound(_linted(rule_files(site=text)))
+    """No check fails on any text."""
+    assert _is_sound(_lint(rule_files(site=text)))
 
 
 @slow
 @given(blocks)
 def test_no_rules_make_a_check_fail(text):
-    """Rules of all sorts, in all combinations, with and without mistakes."""
-    assert _sound(_linted(rule_files(site=text)))
+    """No check fails on any combination of rules, with or without mistakes."""
+    assert _is_sound(_lint(rule_files(site=text)))
 
 
-# Sources that no automaton is made of, and some that are nearly too large for one.
+# Sources that are too large for an automaton, and some that are nearly too large.
 _NAMES = ["".join(pair) * 5 for pair in product("abcdefghijklmno", repeat=2)]
 _large = st.sampled_from(
     (
@@ -125,25 +125,25 @@ _unproved = st.builds("rewrite `{}` -> {}\n".format, st.builds(str.replace, _aro
 @slow
 @given(st.lists(_unproved | _rewrites | _tests, max_size=4).map("".join).map(block))
 def test_no_source_is_too_large_for_a_check(text):
-    """What cannot be proved is not known, and nothing is said of it."""
-    assert _sound(_linted(rule_files(site=text)))
+    """No check fails on a source that is too large for a proof."""
+    assert _is_sound(_lint(rule_files(site=text)))
 
 
 @slow
 @given(st.lists(documents, max_size=2))
 def test_no_tree_makes_a_check_fail(trees):
-    """Trees that no file was read for have no places, and are linted all the same."""
+    """No check fails on a tree that was not read from a file."""
     compiled = compile_documents(trees)
     report = lint(subject_of(LoadedRules(tuple(trees), compiled.rule_sets, compiled.diagnostics)), CHECKS)
-    assert INTERNAL_ERROR not in {each.code for each in report.diagnostics}
+    assert INTERNAL_ERROR not in {diagnostic.code for diagnostic in report.diagnostics}
 
 
 @slow
 @given(blocks)
 def test_safe_fixes_change_no_key(text):
-    """After `--fix` every key becomes what it became before, and no mistake is new."""
+    """After `--fix` every key has the same result as before, and there is no new mistake."""
     before = compile_rule_files(rule_files(site=text))
-    fixed = fix_all(rule_files(site=text), lambda files: _linted(list(files)), frozenset({Safety.SAFE}))
+    fixed = fix_all(rule_files(site=text), lambda files: _lint(list(files)), frozenset({Safety.SAFE}))
     after = compile_rule_files(fixed.files)
     if before.diagnostics:
         return
@@ -156,17 +156,17 @@ def test_safe_fixes_change_no_key(text):
 def _result(loaded: LoadedRules, key: str) -> str:
     try:
         return loaded.rule_sets["site"].rewrite(key, user="ann", headers=(("a", "b"),)).key
-    except Exception as error:  # noqa: BLE001 - what fails must fail as before
+    except Exception as error:  # noqa: BLE001 - a rewrite that fails must fail in the same way after the fixes
         return type(error).__name__
 
 
 @slow
 @given(blocks)
-def test_fixes_come_to_an_end(text):
-    """When all fixes are applied, none is left but those that would break the file."""
+def test_all_fixes_are_applied(text):
+    """After all fixes, only those that would break the file are left."""
     allowed = frozenset({Safety.SAFE, Safety.UNSAFE})
     mistakes = _mistakes(text)
-    fixed = fix_all(rule_files(site=text), lambda files: _linted(list(files)), allowed)
+    fixed = fix_all(rule_files(site=text), lambda files: _lint(list(files)), allowed)
     after = fixed.files[0].data.decode()
     assert _mistakes(after) <= mistakes
     for fix in applicable(fixed.report.diagnostics, allowed):
@@ -179,39 +179,40 @@ def _mistakes(text: str) -> int:
 
 @slow
 @given(blocks)
-def test_a_fix_cures_what_it_is_offered_for(text):
+def test_a_fix_removes_a_finding(text):
     """Each fix, applied alone, leaves fewer findings of its check."""
     files = rule_files(site=text)
-    report = _linted(files)
-    for each in report.diagnostics:
-        for fix in each.fixes:
-            changed = [RuleFile(files[0].name, edited(text, fix.edits).encode())]
-            assert _count(_linted(changed), each.code) < _count(report, each.code), (each.code, edited(text, fix.edits))
+    report = _lint(files)
+    for diagnostic in report.diagnostics:
+        for fix in diagnostic.fixes:
+            after, code = edited(text, fix.edits), diagnostic.code
+            changed = [RuleFile(files[0].name, after.encode())]
+            assert _count(_lint(changed), code) < _count(report, code), (code, after)
 
 
 def _count(report: LintReport, code: str) -> int:
-    return sum(each.code == code for each in report.diagnostics)
+    return sum(diagnostic.code == code for diagnostic in report.diagnostics)
 
 
 @slow
 @given(st.lists(_sources.filter(lambda source: source != "("), max_size=6))
-def test_what_is_called_unreachable_is(sources):
-    """No key of those that are short enough to be tried reaches a rewrite that is called unreachable or unmatchable."""
+def test_an_unreachable_rewrite_matches_no_short_key(sources):
+    """No short key reaches a rewrite that is reported as unreachable or unmatchable."""
     text = block("\n".join(f"rewrite `{source}` -> `/{number}`" for number, source in enumerate(sources)))
-    chosen = Selection(frozenset({"unreachable-rewrite", "unmatchable-source", "duplicate-rewrite"}))
+    selection = Selection(frozenset({"unreachable-rewrite", "unmatchable-source", "duplicate-rewrite"}))
     subject = subject_of(compile_rule_files(rule_files(site=text)))
-    report = lint(subject, CHECKS, chosen)
-    dead = {each.span for each in report.diagnostics}
+    report = lint(subject, CHECKS, selection)
+    dead = {diagnostic.span for diagnostic in report.diagnostics}
     (target,) = subject.targets
-    taken = {target.taker(key) for key in KEYS if key.startswith("/")} - {None}
-    alive = {target.rewrites[index].statement.source.span for index in taken}
+    matched = {target.taker(key) for key in KEYS if key.startswith("/")} - {None}
+    alive = {target.rewrites[index].statement.source.span for index in matched}
     assert dead.isdisjoint(alive)
 
 
 @pytest.mark.parametrize("name", FORMATS)
 @given(text=blocks | st.text(max_size=30), file=st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=8))
 @settings(max_examples=15)
-def test_every_format_prints_everything(name, text, file):
-    """No file and no name of one is too odd for a reporter."""
-    report = _linted([RuleFile(file, text.encode(errors="replace"))])
+def test_every_format_prints_any_report(name, text, file):
+    """Every reporter prints any text of a file and any name."""
+    report = _lint([RuleFile(file, text.encode(errors="replace"))])
     assert isinstance(reporter(name)(report), str)

@@ -40,14 +40,14 @@ from tornado_proxy.lint.shapes import (
         ("", False, False),
     ],
 )
-def test_both_ends_are_read_off_the_tree(source, start, end):
+def test_anchors_are_found_in_the_tree(source, start, end):
     """An end is anchored if every match must touch it."""
     tree = parse(source).tree
     assert (starts_anchored(tree), ends_anchored(tree)) == (start, end)
 
 
-def test_the_part_at_the_edge():
-    """Groups are opened; what reads nothing is passed over."""
+def test_the_part_at_an_edge_is_found():
+    """Groups are opened, and parts that match no character are skipped."""
     first = edge_part(parse("^(?:(a)b)").tree, last=False)
     assert isinstance(first, Text)
     assert first.characters == "a"
@@ -55,21 +55,21 @@ def test_the_part_at_the_edge():
 
 
 @pytest.mark.parametrize("source", ["", "^", "^$", "(?i)", "(?:^)"])
-def test_nothing_at_the_edge(source):
-    """A source that reads no character has no part at its edges."""
+def test_an_empty_source_has_no_part_at_its_edges(source):
+    """A source that matches no character has no part at its edges."""
     assert edge_part(parse(source).tree, last=False) is None
 
 
 @pytest.mark.parametrize(
-    ("source", "anything"), [(".*", True), ("(?:.)+", True), (".?", False), ("[^/]*", False), (".", False)]
+    ("source", "expected"), [(".*", True), ("(?:.)+", True), (".?", False), ("[^/]*", False), (".", False)]
 )
-def test_what_takes_anything(source, anything):
-    """Only a repeated dot does."""
-    assert takes_anything(edge_part(parse(source).tree, last=False)) is anything
+def test_a_repeated_dot_takes_anything(source, expected):
+    """No other part takes anything."""
+    assert takes_anything(edge_part(parse(source).tree, last=False)) is expected
 
 
-def test_parentheses_are_taken_off():
-    """What a part holds is the same, however many groups are around it."""
+def test_parentheses_are_removed():
+    """The content of a part is the same inside any number of groups."""
     assert isinstance(bare(parse("((?:a|b))").tree), Alternation)
 
 
@@ -77,8 +77,8 @@ def test_parentheses_are_taken_off():
     ("source", "start", "end"),
     [("/a", True, True), ("^/a/", False, False), (r"\.x$", False, False), ("^a/|^b", False, True)],
 )
-def test_ends_that_are_not_spoken_of(source, start, end):
-    """An end is open if it is not anchored and its part does not seem to mean that."""
+def test_open_ends_are_found(source, start, end):
+    """An end is open if it is neither anchored nor seems to be intended."""
     assert (open_start(parse(source).tree), open_end(parse(source).tree)) == (start, end)
 
 
@@ -96,24 +96,24 @@ def test_ends_that_are_not_spoken_of(source, start, end):
         ("jinja `/a`", "/a", "/a"),
     ],
 )
-def test_text_before_the_first_hole_and_behind_the_last(template, beginning, ending):
-    """What stands there is part of every result."""
+def test_the_fixed_text_at_both_ends_is_found(template, beginning, ending):
+    """The text before the first expression and after the last one is part of every result."""
     (rewrite,) = target(f"rewrite `^/(.*)$` -> {template}").rewrites
     assert (head(rewrite), tail(rewrite)) == (beginning, ending)
 
 
 @pytest.mark.parametrize(
-    ("text", "address"), [("https://a/", True), ("s3://b", True), ("/https://a", False), ("a:b", False)]
+    ("text", "expected"), [("https://a/", True), ("s3://b", True), ("/https://a", False), ("a:b", False)]
 )
-def test_addresses(text, address):
-    """An address has a scheme in front."""
-    assert is_address(text) is address
+def test_an_address_has_a_scheme(text, expected):
+    """A text is an address if it begins with a scheme."""
+    assert is_address(text) is expected
 
 
 @pytest.mark.parametrize(
     ("reference", "exists"), [("name", True), ("0", True), ("2", True), ("3", False), ("nam", False)]
 )
-def test_groups_by_name_and_number(reference, exists):
+def test_a_group_is_found_by_name_or_number(reference, exists):
     """The whole match is group 0."""
     (rewrite,) = target("rewrite `^/(?P<name>.)(.)$` -> `/`").rewrites
     assert has_group(rewrite.pattern, reference) is exists
@@ -130,19 +130,19 @@ def test_groups_by_name_and_number(reference, exists):
         ("go `/$1`", "/$1"),
     ],
 )
-def test_results_that_are_always_the_same(template, result):
-    """A template without holes makes one key."""
+def test_a_constant_result_is_found(template, result):
+    """A template without expressions has one result."""
     (rewrite,) = target(f"rewrite `^/(.*)$` -> {template}").rewrites
     assert constant(rewrite) == result
 
 
-def _found(template):
+def _find_slips(template):
     (rewrite,) = target(f"rewrite `^/(?P<page>.)(.*)$` -> {template}").rewrites
     return [(group, rewrite.template.text[start:end]) for group, start, end in slips(rewrite)]
 
 
 @pytest.mark.parametrize(
-    ("template", "found"),
+    ("template", "expected"),
     [
         (r"`/\1\9\g<page>`", [("1", r"\1"), ("9", r"\9"), ("page", r"\g<page>")]),
         ("`/${page/$&`", [("page", "${page"), ("0", "$&")]),
@@ -152,9 +152,9 @@ def _found(template):
         ("go `/$3{{ $1 := 2 }}$$1`", []),
     ],
 )
-def test_what_was_meant_as_a_reference(template, found):
-    """References of other languages, and plain ones in other dialects, where they can be one, with their places."""
-    assert _found(template) == found
+def test_misspelt_references_are_found(template, expected):
+    """References in the notation of other languages or dialects are found with their places."""
+    assert _find_slips(template) == expected
 
 
 @pytest.mark.parametrize(
@@ -165,6 +165,6 @@ def test_what_was_meant_as_a_reference(template, found):
         (Dialect.GO, '{{ index .Groups "1" }}', "{{ .Groups.page }}"),
     ],
 )
-def test_how_a_dialect_refers_to_a_group(dialect, number, name):
-    """By its number, or by its name."""
+def test_a_reference_is_written_in_a_dialect(dialect, number, name):
+    """Each dialect refers to a group by its number or by its name."""
     assert (reference("1", dialect), reference("page", dialect)) == (number, name)

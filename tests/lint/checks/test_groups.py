@@ -14,13 +14,13 @@ UNUSED_GROUP = "unused-group"
         *("/{slug}", "/{{page}}", "/$(slug)", "/%2", "/%1A", "/$$(page)", "/$$&", "/$page{x}", "/100%"),
     ],
 )
-def test_groups_that_exist_are_left_alone(template):
-    """Names, numbers, the whole match, and dollars that refer to nothing are no finding."""
+def test_existing_groups_have_no_finding(template):
+    """References by name and number, the whole match, and dollars that refer to no group have no finding."""
     assert marked_texts(UNKNOWN_GROUP, f"rewrite `^/(?P<page>.*)$` -> `{template}`") == []
 
 
 @pytest.mark.parametrize(
-    ("source", "template", "message", "cure"),
+    ("source", "template", "message", "help"),
     [
         ("^/(.*)$", "/$1x", "`$1x` refers to the group `1x`, which the source does not have", "write `${1}x`"),
         ("^/(?P<page>.*)$", "/$page_old", "`$page_old` refers to the group `page_old`, which the source does not have", "write `${page}_old`"),
@@ -41,26 +41,26 @@ def test_groups_that_exist_are_left_alone(template):
         ("^/(?P<page>.*)$", "/$1${page-x}", "`${page` is text here, not a reference to a group", "write `${page}`"),
     ],
 )  # fmt: skip
-def test_groups_that_do_not_exist(source, template, message, cure):
-    """The message says what the reference is, the help what was probably meant."""
-    (found,) = findings(UNKNOWN_GROUP, f"rewrite `{source}` -> `{template}`")
-    assert (found.message, found.help) == (message, cure)
+def test_a_missing_group_is_reported(source, template, message, help):
+    """The message explains the reference, and the help suggests the intended one."""
+    (finding,) = findings(UNKNOWN_GROUP, f"rewrite `{source}` -> `{template}`")
+    assert (finding.message, finding.help) == (message, help)
 
 
 @pytest.mark.parametrize(
     ("template", "after"),
     [("/$1x", "/${1}x"), ("/$pgae", "/${page}"), (r"/\1", "/${1}"), ("/${page", "/${page}"), ("/${slug}", "/${slug}")],
 )
-def test_the_reference_that_was_meant_is_written(template, after):
-    """The fix writes the group in braces, where it is certain which."""
+def test_the_fix_writes_the_intended_reference(template, after):
+    """The fix writes the group in braces, if it is certain which one."""
     text = "rewrite `^/(?P<page>.*)$` -> "
     assert fixed(UNKNOWN_GROUP, f"{text}`{template}`") == f"{text}`{after}`"
 
 
 def test_a_bad_escape_is_reported_once():
-    """What the parser says of it has the cure, and no other stands beside it."""
-    found = report(site=block(r'rewrite `^/a/(.*)$` -> "/b/\1"'), check=UNKNOWN_GROUP).diagnostics
-    assert [(each.code, each.help) for each in found] == [
+    """A bad escape is a diagnostic of the parser, and the check doesn't repeat it."""
+    diagnostics = report(site=block(r'rewrite `^/a/(.*)$` -> "/b/\1"'), check=UNKNOWN_GROUP).diagnostics
+    assert [(diagnostic.code, diagnostic.help) for diagnostic in diagnostics] == [
         ("bad-escape", "write `${1}` in a plain template for what the group captured")
     ]
 
@@ -74,8 +74,8 @@ def test_a_bad_escape_is_reported_once():
         "go `/$2`",
     ],
 )
-def test_dollars_of_other_dialects_are_left_alone(template):
-    """A template of another dialect may hold dollars, as text or within its braces, that name no group."""
+def test_dollars_in_other_dialects_have_no_finding(template):
+    """A template of another dialect may contain dollars that name no group, in its text or in its braces."""
     assert marked_texts(UNKNOWN_GROUP, f"rewrite `^/(?P<page>.*)$` -> {template}") == []
 
 
@@ -90,8 +90,8 @@ def test_dollars_of_other_dialects_are_left_alone(template):
         ("go `/$1`", 'go `/{{ index .Groups "1" }}`'),
     ],
 )
-def test_a_plain_reference_in_another_dialect_is_written_in_it(template, after):
-    """Jinja and Go have groups of their own, and a dollar outside of braces is text."""
+def test_a_plain_reference_in_another_dialect_is_replaced(template, after):
+    """The fix writes the reference of the dialect, because a dollar outside braces is text."""
     statement = "rewrite `^/(?P<page>.*)$` -> "
     assert fixed(UNKNOWN_GROUP, statement + template) == statement + after
 
@@ -123,8 +123,8 @@ def test_a_plain_reference_in_another_dialect_is_written_in_it(template, after):
         ("^/(?P<page>.*)$", "go `/$1`"),
     ],
 )
-def test_groups_that_are_used_or_hold_together(source, template):
-    """Used groups, alternatives, repetitions, and all that cannot be known for certain are left alone."""
+def test_used_and_necessary_groups_have_no_finding(source, template):
+    """Used groups, alternatives, repetitions, and groups whose use is uncertain have no finding."""
     assert marked_texts(UNUSED_GROUP, f"rewrite `{source}` -> {template}") == []
 
 
@@ -140,8 +140,8 @@ def test_groups_that_are_used_or_hold_together(source, template):
         ("^/(?P<key>.)/(?P<page>.*)$", "jinja `/key/{{ groups.key }}`", ["(?P<page>.*)"]),
     ],
 )
-def test_groups_that_the_template_never_names(source, template, unused):
-    """A named group, or one that serves no other purpose, is found where the template does not use it."""
+def test_an_unused_group_is_reported(source, template, unused):
+    """A named group, or one without another purpose, is reported if the template doesn't use it."""
     assert marked_texts(UNUSED_GROUP, f"rewrite `{source}` -> {template}") == unused
 
 
@@ -153,8 +153,8 @@ def test_groups_that_the_template_never_names(source, template, unused):
         ("^/(.)(.)$", "/$2", "^/(?:.)(.)$", Safety.UNSAFE),
     ],
 )
-def test_capturing_nothing_is_safe_unless_numbers_move(source, template, after, safety):
-    """The fix keeps the group without its name; numbers of later groups would change."""
+def test_the_fix_of_an_unused_group_is_safe_unless_numbers_change(source, template, after, safety):
+    """The fix keeps the group without capturing, and is unsafe if the numbers of later groups change."""
     statement = f"rewrite `{source}` -> `{template}`"
     assert [fix.safety for fix in findings(UNUSED_GROUP, statement)[0].fixes] == [safety]
     assert fixed(UNUSED_GROUP, statement).startswith(f"rewrite `{after}`")

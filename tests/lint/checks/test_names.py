@@ -8,24 +8,24 @@ UNUSED_ALLOWANCE = "unused-allowance"
 CONFIGURATION = "targets: {team: {mount: {path: [/]}, bucket: {name: files, region: eu-west-1}}}"
 
 
-def test_without_a_configuration_nothing_is_known():
-    """Any target is as good as another."""
+def test_without_a_configuration_no_target_is_reported():
+    """Without a configuration, every target name is accepted."""
     assert marked_texts(UNKNOWN_TARGET, "rewrite `^/a$` -> `/b`") == []
 
 
-def test_a_target_that_the_configuration_does_not_name():
-    """It is found as the daemon finds it."""
-    (found,) = findings(UNKNOWN_TARGET, "", settings(CONFIGURATION))
-    assert found.message == "the configuration has no target `site`"
+def test_an_unknown_target_is_reported():
+    """A target that the configuration doesn't have is reported, with the service's message."""
+    (finding,) = findings(UNKNOWN_TARGET, "", settings(CONFIGURATION))
+    assert finding.message == "the configuration has no target `site`"
 
 
-def test_a_target_that_the_configuration_names():
-    """It is left alone."""
+def test_a_known_target_has_no_finding():
+    """A target that the configuration has is accepted."""
     assert marked_texts(UNKNOWN_TARGET, "", settings(CONFIGURATION.replace("team", "site"))) == []
 
 
 @pytest.mark.parametrize(
-    ("comment", "message", "cure"),
+    ("comment", "message", "help"),
     [
         ("# allow: unescaped-dot", "this allows `unescaped-dot`, which finds nothing here", "remove it"),
         ("# allow: unescaped-dto", "unknown check `unescaped-dto`", "did you mean `unescaped-dot`?"),
@@ -36,34 +36,36 @@ def test_a_target_that_the_configuration_names():
         ("# allow: unused-allowance", "`unused-allowance` cannot be allowed", "remove it"),
     ],
 )  # fmt: skip
-def test_what_silences_nothing(comment, message, cure):
-    """Each kind of idle allowance has its words."""
-    found = report(site=block(f"{comment}\nrewrite `^/a$` -> `/b`\ntest `/a` -> `/b`")).diagnostics
-    assert [(each.code, each.message, each.help) for each in found] == [(UNUSED_ALLOWANCE, message, cure)]
+def test_an_unused_or_invalid_allowance_is_reported(comment, message, help):
+    """Each kind of invalid allowance has its own message."""
+    diagnostics = report(site=block(f"{comment}\nrewrite `^/a$` -> `/b`\ntest `/a` -> `/b`")).diagnostics
+    assert [(diagnostic.code, diagnostic.message, diagnostic.help) for diagnostic in diagnostics] == [
+        (UNUSED_ALLOWANCE, message, help)
+    ]
 
 
-def test_what_stands_above_nothing():
-    """A comment before the closing brace is above nothing."""
-    found = report(site=block("rewrite `^/a$` -> `/b`\ntest `/a` -> `/b`\n# allow: unescaped-dot")).diagnostics
-    assert [each.message for each in found] == [
+def test_an_allowance_at_the_end_of_a_block_is_reported():
+    """A comment before the closing brace applies to no statement."""
+    diagnostics = report(site=block("rewrite `^/a$` -> `/b`\ntest `/a` -> `/b`\n# allow: unescaped-dot")).diagnostics
+    assert [diagnostic.message for diagnostic in diagnostics] == [
         "this allows `unescaped-dot` for nothing: no statement or block follows"
     ]
 
 
-def test_checks_that_do_not_run_are_not_judged():
-    """With other checks selected nothing can be known of an allowance."""
+def test_allowances_of_checks_that_did_not_run_have_no_finding():
+    """If only some checks are selected, allowances of the others are not reported."""
     assert marked_texts(UNUSED_ALLOWANCE, "rewrite `^/a.html$` -> `/b`  # allow: unescaped-dot, missing-user") == []
 
 
-def test_nothing_is_judged_where_something_was_left_out():
-    """What an allowance was for may have been left out with a mistake; a name that does not exist stays wrong."""
+def test_allowances_in_a_file_with_a_mistake_have_no_finding():
+    """Beside a mistake an allowance may still be needed, but an unknown name is reported."""
     text = block("rewrite `^/a$` -> `/b`  # allow: unescaped-dot, nonsense\nrewrite `(` -> `/`\ntest `/a` -> `/b`")
-    found = report(site=text).diagnostics
-    assert [each.code for each in found] == [UNUSED_ALLOWANCE, "bad-source"]
+    diagnostics = report(site=text).diagnostics
+    assert [diagnostic.code for diagnostic in diagnostics] == [UNUSED_ALLOWANCE, "bad-source"]
 
 
-def test_the_fix_writes_the_name_that_was_meant():
-    """A slip is corrected."""
+def test_the_fix_corrects_the_name():
+    """A misspelt name is corrected."""
     assert (
         fixed(UNUSED_ALLOWANCE, "rewrite `^/a$` -> `/b`  # allow: unescaped-dto")
         == "rewrite `^/a$` -> `/b`  # allow: unescaped-dot"

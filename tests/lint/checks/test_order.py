@@ -10,10 +10,10 @@ BLOG = "rewrite blog `^/blog/(?P<rest>.*)$` -> `/archive/$rest`"
 DRAFTS = "rewrite `^/[^/]+/draft/(?P<page>[^/]+)$` -> `/drafts/$page`"
 
 
-def test_a_key_that_both_match_is_shown():
-    """The message names the earlier rewrite, and a key."""
-    (found,) = findings(OVERLAPPING_REWRITES, f"{BLOG}\n{DRAFTS}")
-    assert found.message == "`blog` comes first and takes keys that this source also matches, such as `/blog/draft/a`"
+def test_an_overlap_is_reported_with_a_key():
+    """The message names the earlier rewrite and a key that both match."""
+    (finding,) = findings(OVERLAPPING_REWRITES, f"{BLOG}\n{DRAFTS}")
+    assert finding.message == "`blog` comes first and takes keys that this source also matches, such as `/blog/draft/a`"
 
 
 @pytest.mark.parametrize(
@@ -27,34 +27,34 @@ def test_a_key_that_both_match_is_shown():
         f"{BLOG}\n{DRAFTS}\ntest `/blog/draft/b` -> `/archive/draft/b`",
     ],
 )
-def test_an_order_that_nobody_wonders_about(statements):
-    """Nothing is said of special cases, of what others checks say, and of an order that a test pins."""
+def test_an_intended_order_has_no_finding(statements):
+    """Special cases first, orders that other checks report, and orders that a test confirms have no finding."""
     assert marked_texts(OVERLAPPING_REWRITES, statements) == []
 
 
-def test_a_test_of_another_key_pins_nothing():
-    """A test counts only where both match its key."""
+def test_a_test_of_another_key_does_not_confirm_the_order():
+    """A test confirms the order only if both rewrites match its key."""
     assert len(marked_texts(OVERLAPPING_REWRITES, f"{BLOG}\n{DRAFTS}\ntest `/blog/a` -> `/archive/a`")) == 1
 
 
-def test_one_finding_for_a_rewrite():
-    """Several earlier ones that share keys with one are one finding, with three notes at most."""
+def test_several_overlaps_of_one_rewrite_are_one_finding():
+    """A rewrite that overlaps several earlier ones has one finding, with three notes at most."""
     several = "\n".join(f"rewrite `^/{letter}/(?P<rest>.*)$` -> `/{letter}{letter}/$rest`" for letter in "abcde")
-    (found,) = findings(OVERLAPPING_REWRITES, f"{several}\n{DRAFTS}")
-    assert found.message.startswith("`#1` and 4 more come first and take keys")
-    assert len(found.notes) == 3
+    (finding,) = findings(OVERLAPPING_REWRITES, f"{several}\n{DRAFTS}")
+    assert finding.message.startswith("`#1` and 4 more come first and take keys")
+    assert len(finding.notes) == 3
 
 
-def test_a_key_that_a_third_takes_shows_nothing():
-    """The order of two does not decide about a key that another one takes before both."""
+def test_a_key_that_an_earlier_rewrite_matches_is_not_an_overlap():
+    """A key that a third rewrite matches before both is no example of an overlap."""
     assert marked_texts(OVERLAPPING_REWRITES, f"rewrite `^/blog/draft/[^/]+$` -> `/0`\n{BLOG}\n{DRAFTS}") == []
 
 
-def test_a_result_that_another_matches():
-    """The message shows a key, its result, and who matches that."""
-    (found,) = findings(CHAINED_REWRITE, "rewrite `^/a/(.*)$` -> `/b/$1`\nrewrite second `^/b/(.*)$` -> `/c/$1`")
-    assert found.message == "`/a/` becomes `/b/`, which `second` matches but does not rewrite again"
-    assert found.notes[0].span.text == "`^/b/(.*)$`"
+def test_a_result_that_another_rewrite_matches_is_reported():
+    """The message has a key, its result, and the rewrite that matches the result."""
+    (finding,) = findings(CHAINED_REWRITE, "rewrite `^/a/(.*)$` -> `/b/$1`\nrewrite second `^/b/(.*)$` -> `/c/$1`")
+    assert finding.message == "`/a/` becomes `/b/`, which `second` matches but does not rewrite again"
+    assert finding.notes[0].span.text == "`^/b/(.*)$`"
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,8 @@ def test_a_result_that_another_matches():
         "rewrite `^a` -> `/b`\nrewrite `^/b` -> `/c`",  # no key reaches it
     ],
 )
-def test_results_that_nobody_expects_to_go_on(statements):
-    """Nothing is said of a rewrite itself, of one that matched the key before, and of what has no result."""
+def test_a_result_without_a_second_match_has_no_finding(statements):
+    """A match by the rewrite itself, or by one that already matched the key, and an unknown result have no finding."""
     assert marked_texts(CHAINED_REWRITE, statements) == []
 
 
@@ -83,8 +83,8 @@ def test_results_that_nobody_expects_to_go_on(statements):
         ("^(/.*)$", "$1"),
     ],
 )
-def test_results_that_are_the_key(source, template):
-    """A template that writes all that the source reads changes nothing."""
+def test_a_rewrite_without_an_effect_is_reported(source, template):
+    """A template that writes all that the source matches changes no key."""
     assert len(marked_texts(NO_EFFECT, f"rewrite `{source}` -> `{template}`")) == 1
 
 
@@ -103,23 +103,23 @@ def test_results_that_are_the_key(source, template):
         ("^", "$0"),
     ],
 )
-def test_results_that_are_not_always_the_key(source, template):
-    """Where anything may differ, nothing is said; a group that does not exist is empty."""
+def test_a_rewrite_that_may_change_a_key_has_no_finding(source, template):
+    """A rewrite that may change a key is accepted; a missing group is empty."""
     expected = 1 if template == "/a$nope" else 0
     assert len(marked_texts(NO_EFFECT, f"rewrite `{source}` -> `{template}`")) == expected
 
 
-def test_other_dialects_are_left_alone():
-    """Only plain templates are taken apart."""
+def test_other_dialects_have_no_finding():
+    """Only plain templates are analysed."""
     assert marked_texts(NO_EFFECT, "rewrite `^/a$` -> jinja `/a`") == []
 
 
-def test_a_shield_has_an_effect():
-    """A rewrite that keeps a key from a later one is meant."""
+def test_a_rewrite_that_exempts_a_key_has_an_effect():
+    """A rewrite that keeps a key from a later one is intended."""
     assert marked_texts(NO_EFFECT, "rewrite `^/a$` -> `/a`\nrewrite `^/` -> `/b`") == []
 
 
-def test_later_rewrites_of_other_keys_do_not_matter():
-    """Nothing is shielded from a rewrite that shares no key, whether that is plain to see or must be proved."""
+def test_a_later_rewrite_of_other_keys_does_not_matter():
+    """A rewrite exempts no key from a later one that shares no key with it."""
     text = "rewrite `^/a/[a-m]$` -> `$0`\nrewrite `^/b/` -> `/c`\nrewrite `\\.x$` -> `/d`\nrewrite `^/a/[n-z]$` -> `/e`"
     assert len(marked_texts(NO_EFFECT, text)) == 1

@@ -9,47 +9,47 @@ UNREACHABLE_REWRITE = "unreachable-rewrite"
 
 
 @pytest.mark.parametrize("source", ["^/docs/", "docs/", "^.", r"^/\.well-known/", r"^/a\.\.b$"])
-def test_sources_that_keys_have_are_left_alone(source):
-    """What any key can match is not a finding."""
+def test_a_source_that_matches_a_key_has_no_finding(source):
+    """A source that matches some key is accepted."""
     assert marked_texts(UNMATCHABLE_SOURCE, f"rewrite `{source}` -> `/x`") == []
 
 
 @pytest.mark.parametrize("source", [r"\n", r"/\.\./", "/a$b", "a^/", "^//?[^/a]{0}$(?:a)", "[^\\x00-\\x{10FFFF}]"])
-def test_sources_that_no_key_has(source):
-    """Control characters, dot segments, and what follows the end are never found."""
-    (found,) = findings(UNMATCHABLE_SOURCE, f"rewrite `{source}` -> `/x`")
-    assert found.message == "no key can match this"
+def test_a_source_that_matches_no_key_is_reported(source):
+    """A source with a control character, a dot segment, or text after the end matches no key."""
+    (finding,) = findings(UNMATCHABLE_SOURCE, f"rewrite `{source}` -> `/x`")
+    assert finding.message == "no key can match this"
 
 
-def test_the_missing_slash_is_named():
-    """The habit of keys without a leading slash gets its own message."""
-    (found,) = findings(UNMATCHABLE_SOURCE, "rewrite `^docs/(.*)$` -> `/manual/$1`")
-    assert found.message == "no key can match this: every key begins with `/`"
-    assert found.help == "write `^/docs/(.*)$`"
+def test_a_missing_slash_is_reported():
+    """A source that requires a key without a leading slash has its own message."""
+    (finding,) = findings(UNMATCHABLE_SOURCE, "rewrite `^docs/(.*)$` -> `/manual/$1`")
+    assert finding.message == "no key can match this: every key begins with `/`"
+    assert finding.help == "write `^/docs/(.*)$`"
 
 
 def test_the_fix_writes_the_slash():
-    """The slash goes behind the anchor."""
+    """The fix inserts the slash after the anchor."""
     assert fixed(UNMATCHABLE_SOURCE, "rewrite `^docs/$` -> `/x`") == "rewrite `^/docs/$` -> `/x`"
 
 
 @pytest.mark.parametrize(
-    ("source", "meant"), [(r"/^\/foo$/i", "(?i)^/foo$"), ("/^/foo/", "^/foo"), (r"/\/foo$/g", "/foo$")]
+    ("source", "corrected"), [(r"/^\/foo$/i", "(?i)^/foo$"), ("/^/foo/", "^/foo"), (r"/\/foo$/g", "/foo$")]
 )
-def test_a_source_between_slashes_is_written_without_them(source, meant):
-    """The habit of other languages gets its own message, and the flags go to the front."""
-    (found,) = findings(UNMATCHABLE_SOURCE, f"rewrite `{source}` -> `/x`")
-    assert found.message == "no key can match this: the slashes around it are part of the source"
-    assert found.help == f"write `{meant}`"
-    assert fixed(UNMATCHABLE_SOURCE, f"rewrite `{source}` -> `/x`") == f"rewrite `{meant}` -> `/x`"
+def test_a_source_between_slashes_is_reported(source, corrected):
+    """A source in the notation of other languages has its own message, and the fix moves the flags to the front."""
+    (finding,) = findings(UNMATCHABLE_SOURCE, f"rewrite `{source}` -> `/x`")
+    assert finding.message == "no key can match this: the slashes around it are part of the source"
+    assert finding.help == f"write `{corrected}`"
+    assert fixed(UNMATCHABLE_SOURCE, f"rewrite `{source}` -> `/x`") == f"rewrite `{corrected}` -> `/x`"
 
 
-def test_the_same_source_again():
-    """The second of two equal sources is found, with a note that shows the first."""
-    (found,) = findings(DUPLICATE_REWRITE, "rewrite first `^/a$` -> `/1`\nrewrite `^/a$` -> `/2`")
-    assert found.message == "`first` has the same source and takes every key"
-    assert found.help == "delete one of the two"
-    assert found.notes[0].span.first.line == 2
+def test_a_duplicate_source_is_reported():
+    """The second of two equal sources is reported, with a note at the first."""
+    (finding,) = findings(DUPLICATE_REWRITE, "rewrite first `^/a$` -> `/1`\nrewrite `^/a$` -> `/2`")
+    assert finding.message == "`first` has the same source and takes every key"
+    assert finding.help == "delete one of the two"
+    assert finding.notes[0].span.first.line == 2
 
 
 @pytest.mark.parametrize(
@@ -63,35 +63,35 @@ def test_the_same_source_again():
         ("rewrite `^/a$` -> `/1`  # why", Safety.UNSAFE),
     ],
 )
-def test_deleting_is_safe_where_nothing_is_lost(second, safety):
-    """A duplicate without a comment of its own can be removed by a fix."""
-    (found,) = findings(DUPLICATE_REWRITE, f"rewrite `^/a$` -> `/1`\n{second}")
-    assert [fix.safety for fix in found.fixes] == [safety]
+def test_deleting_a_duplicate_is_safe_if_nothing_is_lost(second, safety):
+    """Deleting an exact duplicate without a comment is safe."""
+    (finding,) = findings(DUPLICATE_REWRITE, f"rewrite `^/a$` -> `/1`\n{second}")
+    assert [fix.safety for fix in finding.fixes] == [safety]
 
 
-def test_the_fix_takes_the_line_out():
-    """A statement goes with its line and its comments."""
+def test_the_fix_deletes_a_duplicate():
+    """A statement is deleted with its line and its comments."""
     text = "rewrite `^/a$` -> `/1`\n# again\nrewrite `^/a$` -> `/1`  # and again\ntest `/a` -> `/1`"
     assert fixed(DUPLICATE_REWRITE, text) == "rewrite `^/a$` -> `/1`\ntest `/a` -> `/1`"
 
 
-def test_other_targets_do_not_count():
+def test_equal_sources_in_two_targets_have_no_finding():
     """Two targets may have the same source."""
     assert findings(DUPLICATE_REWRITE, "rewrite `^/a$` -> `/1` } target other { rewrite `^/a$` -> `/1`") == []
 
 
-def test_blocks_of_one_target_add_up():
-    """A source in a later block of the target is found."""
-    (found,) = findings(DUPLICATE_REWRITE, "rewrite `^/a$` -> `/1` } target site { rewrite `^/a$` -> `/1`")
-    assert found.code == DUPLICATE_REWRITE
+def test_a_duplicate_in_a_later_block_is_reported():
+    """A source is compared with those of all blocks of its target."""
+    (finding,) = findings(DUPLICATE_REWRITE, "rewrite `^/a$` -> `/1` } target site { rewrite `^/a$` -> `/1`")
+    assert finding.code == DUPLICATE_REWRITE
 
 
 def test_two_sides_of_a_merge_are_not_compared():
-    """Where the marks of a conflict stand, so do both sides, and one of them will go."""
+    """A file with conflict markers has both sides of a merge, so its duplicates are not reported."""
     sides = "<<<<<<< HEAD\nrewrite `^/a$` -> `/1`\n=======\nrewrite `^/a$` -> `/2`\n>>>>>>> other"
-    whole = "target calm {\nrewrite `^/a$` -> `/1`\nrewrite `^/a$` -> `/2`\n}"
-    found = report(site=block(sides), calm=whole, check=DUPLICATE_REWRITE).diagnostics
-    assert {(each.code, each.span.source.name) for each in found} == {
+    complete = "target calm {\nrewrite `^/a$` -> `/1`\nrewrite `^/a$` -> `/2`\n}"
+    diagnostics = report(site=block(sides), calm=complete, check=DUPLICATE_REWRITE).diagnostics
+    assert {(diagnostic.code, diagnostic.span.source.name) for diagnostic in diagnostics} == {
         ("syntax-error", "site.rules"),
         (DUPLICATE_REWRITE, "calm.rules"),
     }
@@ -101,59 +101,59 @@ GENERAL = 'rewrite `^/docs/(?P<rest>.*)$` -> "/manual/$rest"'
 SPECIAL = 'rewrite `^/docs/latest/(?P<rest>.*)$` -> "/manual/4.2/$rest"'
 
 
-def test_a_special_case_below_the_general_one():
-    """A rewrite whose keys an earlier one takes is found, with a note that shows that one."""
-    (found,) = findings(UNREACHABLE_REWRITE, f"{GENERAL}\n{SPECIAL}")
-    assert found.message == "no key reaches this rewrite: `#1` takes every key that it matches"
-    assert [note.span.text for note in found.notes] == ["`^/docs/(?P<rest>.*)$`"]
+def test_a_special_case_after_the_general_one_is_reported():
+    """A rewrite that no key reaches is reported, with a note at the earlier one."""
+    (finding,) = findings(UNREACHABLE_REWRITE, f"{GENERAL}\n{SPECIAL}")
+    assert finding.message == "no key reaches this rewrite: `#1` takes every key that it matches"
+    assert [note.span.text for note in finding.notes] == ["`^/docs/(?P<rest>.*)$`"]
 
 
-def test_a_special_case_above_the_general_one():
-    """The usual order is not a finding."""
+def test_a_special_case_before_the_general_one_has_no_finding():
+    """A special case before the general one is reachable."""
     assert marked_texts(UNREACHABLE_REWRITE, f"{SPECIAL}\n{GENERAL}") == []
 
 
-def test_several_take_all_keys_together():
-    """Those who are needed to take all keys are named, and no others."""
+def test_several_rewrites_together_may_take_all_keys():
+    """The message names exactly the rewrites that take all keys together."""
     text = "rewrite low `^/[a-m]` -> `/1`\nrewrite `^/0` -> `/2`\nrewrite high `^/[n-z]` -> `/3`\nrewrite `^/[a-z]` -> `/4`"
-    (found,) = findings(UNREACHABLE_REWRITE, text)
-    assert found.message == "no key reaches this rewrite: `low` and `high` together take every key that it matches"
-    assert found.fixes == ()
+    (finding,) = findings(UNREACHABLE_REWRITE, text)
+    assert finding.message == "no key reaches this rewrite: `low` and `high` together take every key that it matches"
+    assert finding.fixes == ()
 
 
-def test_two_that_say_the_same_in_other_words():
-    """Where neither takes more than the other, there is nothing to move."""
-    (found,) = findings(UNREACHABLE_REWRITE, "rewrite `^/(?:a|b)$` -> `/1`\nrewrite `^/[ab]$` -> `/2`")
-    assert found.help == "delete one of the two"
+def test_two_sources_for_the_same_keys_have_no_fix_by_moving():
+    """If two sources match the same keys, the help is to delete one."""
+    (finding,) = findings(UNREACHABLE_REWRITE, "rewrite `^/(?:a|b)$` -> `/1`\nrewrite `^/[ab]$` -> `/2`")
+    assert finding.help == "delete one of the two"
 
 
-def test_the_same_source_again_is_left_to_another_check():
-    """A duplicate is not called unreachable, too."""
+def test_a_duplicate_is_not_reported_as_unreachable():
+    """A duplicate source is reported by its own check only."""
     assert marked_texts(UNREACHABLE_REWRITE, "rewrite `^/a$` -> `/1`\nrewrite `^/a$` -> `/2`") == []
 
 
-def test_a_duplicate_of_what_is_unreachable_is_left_to_another_check():
-    """Only the first of two equal sources is called unreachable."""
+def test_only_the_first_of_two_unreachable_duplicates_is_reported():
+    """Of two equal unreachable sources, the first one is reported as unreachable."""
     assert marked_texts(
         UNREACHABLE_REWRITE, "rewrite `^/` -> `/1`\nrewrite `^/a$` -> `/2`\nrewrite `^/a$` -> `/3`"
     ) == ["`^/a$`"]
 
 
 def test_the_fix_moves_the_special_case_up():
-    """The rewrite goes above the one that took its keys, with its comment."""
+    """The fix moves the rewrite with its comments above the one that takes its keys."""
     text = f"    # All.\n    {GENERAL}\n\n    # The latest.\n    {SPECIAL}  # again\n"
     assert (
         fixed(UNREACHABLE_REWRITE, text) == f"    # The latest.\n    {SPECIAL}  # again\n    # All.\n    {GENERAL}\n\n"
     )
 
 
-def test_what_shares_a_line_is_not_moved():
-    """There is no fix for statements that have no lines of their own."""
-    (found,) = findings(UNREACHABLE_REWRITE, f"{GENERAL} {SPECIAL}")
-    assert found.fixes == ()
+def test_a_statement_that_shares_its_line_is_not_moved():
+    """Statements on the same line have no fix."""
+    (finding,) = findings(UNREACHABLE_REWRITE, f"{GENERAL} {SPECIAL}")
+    assert finding.fixes == ()
 
 
-def test_targets_are_kept_apart():
-    """A rewrite of one target takes no key of another's."""
+def test_rewrites_of_other_targets_take_no_keys():
+    """A rewrite takes no key of another target."""
     text = f"{GENERAL} }} target other {{ {SPECIAL}"
     assert marked_texts(UNREACHABLE_REWRITE, text) == []

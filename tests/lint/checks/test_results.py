@@ -15,8 +15,8 @@ KIND_CHANGE = "kind-change"
         *("jinja `\n  /a\n`", "go `{{ .Key }}`", f'"/{"a" * 1000}$1"'),
     ],
 )
-def test_results_that_may_be_keys_are_left_alone(template):
-    """What a group or a hole decides is not a finding, nor is a result that is a key."""
+def test_a_result_that_may_be_a_key_has_no_finding(template):
+    """A result that is a key, or that depends on a group or an expression, is accepted."""
     assert marked_texts(REFUSED_RESULT, f"rewrite `^/(.*)$` -> {template}") == []
 
 
@@ -35,14 +35,14 @@ def test_results_that_may_be_keys_are_left_alone(template):
         (f'"/{"a" * 1100}"', "is longer than 1024 bytes"),
     ],
 )
-def test_results_that_never_are_keys(template, reason):
-    """The message says what is wrong with every result."""
-    (found,) = findings(REFUSED_RESULT, f"rewrite `^/(.*)$` -> {template}")
-    assert found.message == f"the result is always refused: it {reason}"
+def test_a_result_that_is_never_a_key_is_reported(template, reason):
+    """The message states why every result is refused."""
+    (finding,) = findings(REFUSED_RESULT, f"rewrite `^/(.*)$` -> {template}")
+    assert finding.message == f"the result is always refused: it {reason}"
 
 
-def test_a_refusal_that_a_test_expects_is_meant():
-    """A test that expects the error silences the check; a test of another rewrite does not."""
+def test_a_refusal_that_a_test_expects_has_no_finding():
+    """A test of this rewrite that expects an error silences the check."""
     assert marked_texts(REFUSED_RESULT, 'rewrite `^/a/` -> ""\ntest "/a/b" -> error') == []
     assert marked_texts(REFUSED_RESULT, 'rewrite `^/a/` -> ""\nrewrite `^/b$` -> ""\ntest "/b" -> error') == ['""']
 
@@ -50,8 +50,8 @@ def test_a_refusal_that_a_test_expects_is_meant():
 @pytest.mark.parametrize(
     "template", ['"/a"', '"$1"', '"/"', 'jinja "{{ key }}"', "jinja `\n  /a\n`", 'go "{{ .Key }}x"', '""']
 )
-def test_results_with_a_slash_or_unknown_are_left_alone(template):
-    """A slash, a hole that may bring one, and a template that is empty are no finding of this check."""
+def test_a_result_with_a_leading_slash_or_an_unknown_one_has_no_finding(template):
+    """A result with a leading slash, with an unknown beginning, or without text is accepted."""
     assert marked_texts(RELATIVE_RESULT, f"rewrite `^(/a/.*)$` -> {template}") == []
 
 
@@ -64,10 +64,10 @@ def test_results_with_a_slash_or_unknown_are_left_alone(template):
         ('"$$x"', '"/$$x"'),
     ],
 )
-def test_the_slash_is_written(template, after):
-    """The fix puts a slash before the text; it changes no key."""
-    (found,) = findings(RELATIVE_RESULT, f"rewrite `^/(a.*)$` -> {template}")
-    assert [fix.safety for fix in found.fixes] == [Safety.SAFE]
+def test_the_fix_writes_the_slash(template, after):
+    """The fix inserts a slash before the text, which changes no key."""
+    (finding,) = findings(RELATIVE_RESULT, f"rewrite `^/(a.*)$` -> {template}")
+    assert [fix.safety for fix in finding.fixes] == [Safety.SAFE]
     assert fixed(RELATIVE_RESULT, f"rewrite `^/(a.*)$` -> {template}") == f"rewrite `^/(a.*)$` -> {after}"
 
 
@@ -75,21 +75,22 @@ def test_the_slash_is_written(template, after):
     ("template", "after"),
     [('" y"', '"/y"'), ('" /y"', '"/y"'), ('" $1"', '"$1"'), ('"  "', '"/"'), ('" $$x"', '"/$$x"')],
 )
-def test_white_space_that_comes_first_is_taken_out(template, after):
-    """A plain template is not trimmed: the slash takes the place of the white space, and that changes keys."""
-    (found,) = findings(RELATIVE_RESULT, f"rewrite `^(/a)$` -> {template}")
+def test_leading_white_space_is_replaced(template, after):
+    """The slash replaces the white space, which a plain template keeps, so the fix changes keys."""
+    (finding,) = findings(RELATIVE_RESULT, f"rewrite `^(/a)$` -> {template}")
     assert (
-        found.message == "the result begins with white space, which a plain template keeps, and gets a slash before it"
+        finding.message
+        == "the result begins with white space, which a plain template keeps, and gets a slash before it"
     )
-    assert [fix.safety for fix in found.fixes] == [Safety.UNSAFE]
+    assert [fix.safety for fix in finding.fixes] == [Safety.UNSAFE]
     assert fixed(RELATIVE_RESULT, f"rewrite `^(/a)$` -> {template}") == f"rewrite `^(/a)$` -> {after}"
 
 
-def test_an_address_is_no_redirect():
-    """A result that looks like an address is explained, and left to its author."""
-    (found,) = findings(RELATIVE_RESULT, 'rewrite `^/a$` -> "https://example.com/a"')
-    assert found.message == "a result is a key, not a URL: this asks the bucket for `/https://example.com/a…`"
-    assert found.fixes == ()
+def test_a_url_is_not_a_redirect():
+    """A result that looks like a URL is explained, without a fix."""
+    (finding,) = findings(RELATIVE_RESULT, 'rewrite `^/a$` -> "https://example.com/a"')
+    assert finding.message == "a result is a key, not a URL: this asks the bucket for `/https://example.com/a…`"
+    assert finding.fixes == ()
 
 
 @pytest.mark.parametrize(
@@ -100,10 +101,10 @@ def test_an_address_is_no_redirect():
         ('rewrite `^/((?:b|c)+)/.*$` -> "$1"', '"/$1"'),
     ],
 )
-def test_a_group_that_never_begins_with_a_slash_is_found(rewrite, after):
-    """Every match of the group has text, and none begins with a slash."""
-    (found,) = findings(RELATIVE_RESULT, rewrite)
-    assert found.message == "the result has no leading slash, and gets one"
+def test_a_result_that_begins_with_a_group_without_a_slash_is_reported(rewrite, after):
+    """The group always has text, and never begins with a slash."""
+    (finding,) = findings(RELATIVE_RESULT, rewrite)
+    assert finding.message == "the result has no leading slash, and gets one"
     assert fixed(RELATIVE_RESULT, rewrite).endswith(f"-> {after}")
 
 
@@ -120,8 +121,8 @@ def test_a_group_that_never_begins_with_a_slash_is_found(rewrite, after):
         'rewrite `^/(?P<rest>[^/]+)$` -> "$0"',
     ],
 )
-def test_a_group_that_may_begin_with_a_slash_is_not(rewrite):
-    """Nor one that may have no text, or no part in a match: what follows it may begin with a slash."""
+def test_a_result_that_may_begin_with_a_slash_has_no_finding(rewrite):
+    """The group may begin with a slash, or be empty before a slash."""
     assert findings(RELATIVE_RESULT, rewrite) == []
 
 
@@ -140,8 +141,8 @@ def test_a_group_that_may_begin_with_a_slash_is_not(rewrite):
         ("^docs/$", "/manual/index.html"),
     ],
 )
-def test_kinds_that_stay_are_left_alone(source, template):
-    """A directory that leads to one, a file to a file, and what may be either are no finding."""
+def test_a_rewrite_within_a_kind_has_no_finding(source, template):
+    """A directory that becomes a directory, a file that becomes a file, and unclear cases are accepted."""
     assert marked_texts(KIND_CHANGE, f"rewrite `{source}` -> `{template}`") == []
 
 
@@ -156,17 +157,17 @@ def test_kinds_that_stay_are_left_alone(source, template):
         ("^/docs$", "jinja `/{{ user.username }}/`", "the file `/docs` becomes another key, which is a directory"),
     ],
 )  # fmt: skip
-def test_kinds_that_change_are_shown_with_a_key(source, template, message):
-    """The message shows a key and what becomes of it."""
-    assert [each.message for each in findings(KIND_CHANGE, f"rewrite `{source}` -> {template}")] == [message]
+def test_a_change_of_kind_is_reported_with_a_key(source, template, message):
+    """The message has a key and its result."""
+    assert [finding.message for finding in findings(KIND_CHANGE, f"rewrite `{source}` -> {template}")] == [message]
 
 
-def test_keys_that_an_earlier_rewrite_takes_do_not_count():
-    """The directory itself may be taken before."""
+def test_a_key_that_an_earlier_rewrite_takes_is_no_example():
+    """A key that an earlier rewrite takes is not shown."""
     assert marked_texts(KIND_CHANGE, "rewrite `^/a/$` -> `/b/`\nrewrite `^/a/(?:x)?$` -> `/b/x.html`") == []
 
 
-def test_a_key_that_comes_to_mind_needs_no_proof():
-    """However many rewrites there are, those whose first guess shows it are all found."""
+def test_a_guessed_key_needs_no_proof():
+    """All of a thousand rewrites are reported, because a guessed key shows the change without a proof."""
     rewrites = "\n".join(f"rewrite `/old{number}/` -> `/new/{number}/`" for number in range(1000))
     assert len(findings(KIND_CHANGE, rewrites)) == 1000

@@ -21,46 +21,46 @@ targets:
 
 
 STAFF = "{path: %s, methods: [GET, PUT], provider: staff, basic: {credentials: [{user: ann, password: {env: ANN}}]}}"
-OPEN = "{path: %s, methods: [%s], whiteList: true}"
+WHITE_LIST = "{path: %s, methods: [%s], whiteList: true}"
 
 
-def test_without_a_configuration_nothing_is_known():
-    """Whether anybody may come is the configuration's to say."""
+def test_without_a_configuration_no_user_is_reported_missing():
+    """Without a configuration, it is unknown whether a user must sign in."""
     assert marked_texts(MISSING_USER, HOME) == []
 
 
-def test_a_target_without_resources_is_open():
-    """A request is shown that needs no sign-in, with its mount."""
-    (found,) = findings(MISSING_USER, HOME, _configuration())
+def test_a_user_may_be_missing_without_resources():
+    """The message has a request that needs no sign-in, with its mount path."""
+    (finding,) = findings(MISSING_USER, HOME, _configuration())
     assert (
-        found.message
+        finding.message
         == "this reads the user, but `GET /docs/home/` needs no sign-in: without a user it is refused with 403"
     )
 
 
-def test_a_protected_target():
-    """Where everybody signs in there is always a user."""
+def test_a_protected_target_has_no_finding():
+    """If all requests need a sign-in, there is always a user."""
     assert marked_texts(MISSING_USER, HOME, _configuration(STAFF % "/docs/**")) == []
 
 
-def test_a_resource_that_leaves_a_part_open():
-    """A key is looked for that lies in what is open."""
-    resources = f"{OPEN % ('/docs/home/open/**', 'GET')}, {STAFF % '/docs/**'}"
-    (found,) = findings(MISSING_USER, HOME, _configuration(resources))
-    assert "`GET /docs/home/open/" in found.message or "`GET /docs/home/open`" in found.message
+def test_a_user_may_be_missing_in_an_open_part():
+    """The message has a key in the open part of the target."""
+    resources = f"{WHITE_LIST % ('/docs/home/open/**', 'GET')}, {STAFF % '/docs/**'}"
+    (finding,) = findings(MISSING_USER, HOME, _configuration(resources))
+    assert "`GET /docs/home/open/" in finding.message or "`GET /docs/home/open`" in finding.message
 
 
-def test_an_open_part_elsewhere():
-    """What is open is not what the rewrite takes."""
-    resources = f"{OPEN % ('/docs/public/**', 'GET')}, {STAFF % '/docs/**'}"
+def test_an_open_part_that_the_rewrite_does_not_match_has_no_finding():
+    """The open part contains no key that the rewrite matches."""
+    resources = f"{WHITE_LIST % ('/docs/public/**', 'GET')}, {STAFF % '/docs/**'}"
     assert marked_texts(MISSING_USER, HOME, _configuration(resources)) == []
 
 
-def test_methods_that_are_open():
-    """A method that is enabled and open counts, too."""
-    resources = f"{OPEN % ('/docs/**', 'PUT')}, {STAFF % '/docs/**'}"
-    (found,) = findings(MISSING_USER, HOME, _configuration(resources, "PUT: {enabled: true}"))
-    assert "`PUT /docs/home/" in found.message
+def test_a_user_may_be_missing_with_an_open_method():
+    """A request with any method that is enabled and open is reported."""
+    resources = f"{WHITE_LIST % ('/docs/**', 'PUT')}, {STAFF % '/docs/**'}"
+    (finding,) = findings(MISSING_USER, HOME, _configuration(resources, "PUT: {enabled: true}"))
+    assert "`PUT /docs/home/" in finding.message
 
 
 @pytest.mark.parametrize(
@@ -72,32 +72,32 @@ def test_methods_that_are_open():
         "`/users/$1`",
     ],
 )
-def test_templates_that_ask_first(template):
-    """What renders without a user, or fails for another reason, is not a finding of this check."""
+def test_a_template_that_checks_the_user_has_no_finding(template):
+    """A template that renders without a user, or fails for another reason, is accepted."""
     assert marked_texts(MISSING_USER, f"rewrite `^/home/(.*)$` -> {template}", _configuration()) == []
 
 
 @pytest.mark.parametrize("source", ["/home/", "^/home/|^/mine/"])
-def test_sources_that_are_hard_to_place_are_tried_with_examples(source):
-    """Without one anchor in front only keys that come to mind are tried, and those of tests."""
+def test_a_source_without_an_anchor_is_tried_with_examples(source):
+    """For a source without a single anchor, guessed keys and the keys of tests are tried."""
     text = f'rewrite `{source}` -> jinja `/{{{{ user.username }}}}`\ntest "/home/open/a" -> error'
-    resources = f"{OPEN % ('/docs/home/open/**', 'GET')}, {STAFF % '/docs/**'}"
-    (found,) = findings(MISSING_USER, text, _configuration(resources))
-    assert "`GET /docs/home/open/a`" in found.message
+    resources = f"{WHITE_LIST % ('/docs/home/open/**', 'GET')}, {STAFF % '/docs/**'}"
+    (finding,) = findings(MISSING_USER, text, _configuration(resources))
+    assert "`GET /docs/home/open/a`" in finding.message
 
 
 @pytest.mark.parametrize("source", ["/home/", "^/home/|^/mine/"])
-def test_what_cannot_be_placed_is_not_guessed(source):
-    """Where no key comes to mind that is open, nothing is said."""
-    resources = f"{OPEN % ('/docs/home/open/**', 'GET')}, {STAFF % '/docs/**'}"
+def test_a_source_without_an_open_example_has_no_finding(source):
+    """Without an example key in the open part, no finding is reported."""
+    resources = f"{WHITE_LIST % ('/docs/home/open/**', 'GET')}, {STAFF % '/docs/**'}"
     assert (
         marked_texts(MISSING_USER, f"rewrite `{source}` -> jinja `/{{{{ user.username }}}}`", _configuration(resources))
         == []
     )
 
 
-def test_other_targets_are_passed_over():
-    """A target that the configuration does not name is not judged."""
+def test_an_unknown_target_has_no_finding():
+    """The rewrites of a target that the configuration doesn't have are not checked."""
     assert marked_texts(MISSING_USER, f"}} target other {{ {HOME}", _configuration()) == []
 
 
@@ -165,10 +165,10 @@ def test_other_targets_are_passed_over():
         ('jinja `{% if request.method == "PUT" %}/{{ request.headers["A"] }}{% endif %}`', ["the header `A`"]),
     ],
 )
-def test_value_with_a_slash_that_becomes_part_of_the_key(template, inserted):
-    """A value that a client chooses is reported where its slash reaches the result, under whatever name."""
-    found = findings(UNSAFE_INSERTION, f"rewrite `^/(?P<rest>.*)$` -> {template}")
-    assert [each.message.split(":")[0].removeprefix("this inserts ") for each in found] == inserted
+def test_a_client_s_value_in_a_key_is_reported(template, inserted):
+    """A value that a client chooses is reported if a slash in it reaches the result, through variables too."""
+    reported = findings(UNSAFE_INSERTION, f"rewrite `^/(?P<rest>.*)$` -> {template}")
+    assert [finding.message.split(":")[0].removeprefix("this inserts ") for finding in reported] == inserted
 
 
 @pytest.mark.parametrize(
@@ -229,29 +229,29 @@ def test_value_with_a_slash_that_becomes_part_of_the_key(template, inserted):
         "jinja `/plain`",
     ],
 )
-def test_value_that_spans_one_segment_or_is_only_compared(template):
-    """What is compared with what is allowed, loses its slashes, or is part of the key is not reported."""
+def test_a_safe_use_of_a_client_s_value_has_no_finding(template):
+    """A value that is compared with allowed values, loses its slashes, or is part of the key is accepted."""
     assert marked_texts(UNSAFE_INSERTION, f"rewrite `^/(?P<rest>.*)$` -> {template}") == []
 
 
 @pytest.mark.parametrize(
-    ("template", "cure"),
+    ("template", "expected"),
     [
         ("jinja `/{{ request.headers['X-Team'] }}`", '| replace("/", "")'),
         ('go `/{{ .Request.Header.Get "X-Team" }}`', '| replace "/" ""'),
     ],
 )
-def test_help_shows_how_slashes_are_removed(template, cure):
+def test_the_help_shows_how_to_remove_slashes(template, expected):
     """The help is written in the dialect of the template."""
-    (found,) = findings(UNSAFE_INSERTION, f"rewrite `^/a$` -> {template}")
-    assert cure in found.help
+    (finding,) = findings(UNSAFE_INSERTION, f"rewrite `^/a$` -> {template}")
+    assert expected in finding.help
 
 
-def test_place_is_the_name_of_the_value():
-    """The place is the name that the template reads, wherever it is on its lines."""
+def test_the_finding_is_at_the_name_of_the_value():
+    """The span is the name that the template reads, on any line."""
     assert marked_texts(UNSAFE_INSERTION, "rewrite `^/a$` -> jinja `\n  /{{ user.email }}\n`") == ["email"]
 
 
-def test_rewrite_that_no_key_reaches_is_not_tried():
-    """Without an example key there is nothing to render."""
+def test_an_unmatchable_rewrite_is_not_tried():
+    """A rewrite without an example key is not rendered."""
     assert marked_texts(UNSAFE_INSERTION, "rewrite `^a$` -> jinja `/{{ user.email }}`") == []

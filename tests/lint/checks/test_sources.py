@@ -25,8 +25,8 @@ UNESCAPED_DOT = "unescaped-dot"
         r"\b^/a$",
     ],
 )
-def test_ends_that_are_spoken_of_are_left_alone(source):
-    """A source may be anchored, speak of everything below or of any depth, or of the end of a file name."""
+def test_an_intended_end_has_no_finding(source):
+    """A source may be anchored, match all keys below a directory or at any depth, or match a suffix."""
     assert marked_texts(UNANCHORED_SOURCE, f'rewrite `{source}` -> "/x"') == []
 
 
@@ -43,45 +43,45 @@ def test_ends_that_are_spoken_of_are_left_alone(source):
         (r"^/a\b", "the source matches with anything behind it"),
     ],
 )
-def test_open_ends_are_shown_with_a_key(source, message):
-    """The message names the open end and, if one is found, a key that matches because of it."""
-    assert [each.message for each in findings(UNANCHORED_SOURCE, f'rewrite `{source}` -> "/x"')] == [message]
+def test_an_open_end_is_reported_with_a_key(source, message):
+    """The message describes the open end and, if one is found, a key that matches because of it."""
+    assert [finding.message for finding in findings(UNANCHORED_SOURCE, f'rewrite `{source}` -> "/x"')] == [message]
 
 
 @pytest.mark.parametrize(
     ("source", "anchored"),
     [("/a", "^/a$"), ("/a/", "^/a/"), ("^/a", "^/a$"), ("/a|/b", "^(?:/a|/b)$"), ("^/a|^/b", "(?:^/a|^/b)$")],
 )
-def test_anchors_are_written(source, anchored):
-    """The fix writes what is missing, around an alternation as a whole."""
+def test_the_fix_writes_anchors(source, anchored):
+    """The fix inserts the missing anchor, around an alternation as a whole."""
     assert fixed(UNANCHORED_SOURCE, f'rewrite `{source}` -> "/x"') == f'rewrite `{anchored}` -> "/x"'
 
 
 @pytest.mark.parametrize("source", ["^docs", r"/^\/docs/i", "docs$^"])
-def test_what_no_key_can_match_is_left_to_its_own_check(source):
-    """Where it would be found makes no difference."""
+def test_an_unmatchable_source_is_not_reported_as_unanchored(source):
+    """A source that matches no key is reported by its own check only."""
     assert marked_texts(UNANCHORED_SOURCE, f'rewrite `{source}` -> "/x"') == []
 
 
-def test_a_source_between_slashes_that_keys_may_have():
-    """The help says how it is written here, and nothing writes anchors around the slashes."""
-    (found,) = findings(UNANCHORED_SOURCE, r'rewrite `/\/docs\/(\d+)/gi` -> "/x"')
-    assert found.message == "the slashes around this are part of the source, which matches anywhere in a key"
-    assert (found.help, found.fixes) == (r"write `(?i)/docs/(\d+)`", ())
+def test_a_matchable_source_between_slashes_is_reported():
+    """The help shows the source without the slashes, and no fix inserts anchors."""
+    (finding,) = findings(UNANCHORED_SOURCE, r'rewrite `/\/docs\/(\d+)/gi` -> "/x"')
+    assert finding.message == "the slashes around this are part of the source, which matches anywhere in a key"
+    assert (finding.help, finding.fixes) == (r"write `(?i)/docs/(\d+)`", ())
 
 
 def test_a_long_example_is_shortened():
-    """A message shows as much of a key as helps."""
-    (found,) = findings(UNANCHORED_SOURCE, f'rewrite `^/{"a" * 300}` -> "/x"')
-    assert found.message == f"the source matches with anything behind it, such as `/{'a' * 79}…`"
+    """An example key in a message is cut after 80 characters."""
+    (finding,) = findings(UNANCHORED_SOURCE, f'rewrite `^/{"a" * 300}` -> "/x"')
+    assert finding.message == f"the source matches with anything behind it, such as `/{'a' * 79}…`"
 
 
 @pytest.mark.parametrize(
     "source",
     [r"^/a\.html$", "^/.*html$", "^/../x$", "^/a.?b$", "^/.$", r"^/v1.\d+$", "^/[.]html$", "^/a.[a-z]$", "^/.+$"],
 )
-def test_dots_that_are_meant_are_left_alone(source):
-    """Escaped, repeated, doubled and last dots are no slip, nor those before a class."""
+def test_an_intended_dot_has_no_finding(source):
+    """Escaped, repeated, doubled and final dots, and those before a class, are accepted."""
     assert marked_texts(UNESCAPED_DOT, f'rewrite `{source}` -> "/x"') == []
 
 
@@ -95,19 +95,19 @@ def test_dots_that_are_meant_are_left_alone(source):
         ("^/v1.2/", 5),
     ],
 )
-def test_a_dot_before_a_word_is_found(source, column):
-    """A single dot with a letter or digit behind it, in every branch, is found with its place."""
-    (found,) = findings(UNESCAPED_DOT, f"rewrite `{source}` -> `/x`")
-    assert found.span.text == "."
-    assert found.span.first.column == column + len("rewrite `")
+def test_an_unescaped_dot_is_reported(source, column):
+    """A single dot before a letter or a digit, in any branch, is reported at its place."""
+    (finding,) = findings(UNESCAPED_DOT, f"rewrite `{source}` -> `/x`")
+    assert finding.span.text == "."
+    assert finding.span.first.column == column + len("rewrite `")
 
 
-def test_every_dot_is_found():
-    """Each dot is a finding of its own."""
+def test_every_unescaped_dot_is_reported():
+    """Each dot has its own finding."""
     assert marked_texts(UNESCAPED_DOT, "rewrite `^/v1.2.3/a.html$` -> `/x`") == [".", ".", "."]
 
 
-@pytest.mark.parametrize(("written", "after"), [("`^/a.html$`", r"`^/a\.html$`"), ('"^/a.html$"', r'"^/a\\.html$"')])
-def test_dots_are_escaped(written, after):
-    """The fix writes a backslash as the string needs it."""
-    assert fixed(UNESCAPED_DOT, f"rewrite {written} -> `/x`") == f"rewrite {after} -> `/x`"
+@pytest.mark.parametrize(("source", "after"), [("`^/a.html$`", r"`^/a\.html$`"), ('"^/a.html$"', r'"^/a\\.html$"')])
+def test_the_fix_escapes_the_dot(source, after):
+    """The fix writes a backslash as the kind of string requires."""
+    assert fixed(UNESCAPED_DOT, f"rewrite {source} -> `/x`") == f"rewrite {after} -> `/x`"

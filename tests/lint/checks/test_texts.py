@@ -6,13 +6,13 @@ QUERY_IN_RULE = "query-in-rule"
 MISSING_DIALECT = "missing-dialect"
 
 
-def test_percent_signs_that_encode_nothing():
-    """A percent sign is a character like another."""
+def test_a_percent_sign_that_encodes_nothing_has_no_finding():
+    """A percent sign without two hexadecimal digits is an ordinary character."""
     assert marked_texts(PERCENT_ENCODING, 'rewrite `^/100%$` -> "/a%zz"\ntest "/5%" -> unchanged') == []
 
 
-def test_all_places_where_keys_are_written():
-    """Sources, plain templates, keys of tests and expected keys are looked at; other templates may print anything."""
+def test_percent_encoding_is_reported_in_all_keys():
+    """Sources, plain templates, keys of tests and expected keys are checked; other templates are not."""
     text = (
         'rewrite `^/a%20b$` -> "/c%20d"\nrewrite `^/x$` -> jinja "/%20"\ntest "/e%20f" -> "/g%20h"\ntest "/x" -> error'
     )
@@ -20,25 +20,25 @@ def test_all_places_where_keys_are_written():
 
 
 @pytest.mark.parametrize(
-    ("written", "after", "cure"),
+    ("encoded", "decoded", "help"),
     [
         ("^/a%20b$", "^/a b$", "write a space"),
         ("^/%C3%A4$", "^/ä$", "write `ä`"),
         ("^/a%2Eb$", r"^/a\.b$", r"write `\.`"),
     ],
 )
-def test_the_fix_decodes(written, after, cure):
-    """Bytes of one character are taken together, and what means something in an expression is escaped."""
-    statement = f"rewrite `{written}` -> `/x`"
-    assert findings(PERCENT_ENCODING, statement)[0].help == cure
-    assert fixed(PERCENT_ENCODING, statement) == f"rewrite `{after}` -> `/x`"
+def test_the_fix_decodes(encoded, decoded, help):
+    """The fix decodes the bytes of a character together, and escapes it if it is special in a source."""
+    statement = f"rewrite `{encoded}` -> `/x`"
+    assert findings(PERCENT_ENCODING, statement)[0].help == help
+    assert fixed(PERCENT_ENCODING, statement) == f"rewrite `{decoded}` -> `/x`"
 
 
 @pytest.mark.parametrize("encoded", ["%00", "%FF", "%0A"])
-def test_what_no_key_holds_is_not_decoded(encoded):
-    """Control characters and broken UTF-8 have no place in a key."""
-    (found,) = findings(PERCENT_ENCODING, f"rewrite `^/{encoded}$` -> `/x`")
-    assert (found.help, found.fixes) == ("remove it: no key contains such a character", ())
+def test_a_character_that_no_key_contains_is_not_decoded(encoded):
+    """Control characters and invalid UTF-8 can't be part of a key."""
+    (finding,) = findings(PERCENT_ENCODING, f"rewrite `^/{encoded}$` -> `/x`")
+    assert (finding.help, finding.fixes) == ("remove it: no key contains such a character", ())
 
 
 @pytest.mark.parametrize(
@@ -52,22 +52,22 @@ def test_what_no_key_holds_is_not_decoded(encoded):
         ("^/a$", "jinja `/b?x={{ key }}`", []),
     ],
 )
-def test_a_question_mark_with_a_name_and_a_value(source, template, queries):
-    """What looks like a query is found in sources and plain templates; a question mark alone is none."""
+def test_a_query_in_a_rewrite_is_reported(source, template, queries):
+    """A text like a query is reported in sources and plain templates; a single question mark is not."""
     assert marked_texts(QUERY_IN_RULE, f"rewrite `{source}` -> {template}") == queries
 
 
 @pytest.mark.parametrize(
     ("rewrite", "queries"), [("rewrite `^/a$` -> `/b`", ["?x="]), (r"rewrite `^/a\?x=1$` -> `/b`", [r"\?x="])]
 )
-def test_a_test_whose_key_has_a_query(rewrite, queries):
-    """The slip is the test's, unless a rewrite asks for the same."""
+def test_a_query_in_a_test_is_reported(rewrite, queries):
+    """The finding is at the test, or at the rewrite if it has the same query."""
     assert marked_texts(QUERY_IN_RULE, f'{rewrite} test "/a?x=1" -> unchanged') == queries
 
 
 @pytest.mark.parametrize("template", ['"/{a}"', '"/{{"', 'jinja "/{{ key }}"', 'go "/{{ .Key }}"', '"/%7B%7B"'])
-def test_templates_without_foreign_holes(template):
-    """Single braces and templates with a dialect are left alone."""
+def test_a_template_without_expressions_of_a_dialect_has_no_finding(template):
+    """Single braces, and templates with a dialect, are accepted."""
     assert marked_texts(MISSING_DIALECT, f"rewrite `^/a$` -> {template}") == []
 
 
@@ -83,14 +83,14 @@ def test_templates_without_foreign_holes(template):
         ('/{{ printf "x" }}', "go"),
     ],
 )
-def test_the_dialect_is_recognised_by_its_holes(template, dialect):
-    """The fix writes the dialect that the template seems to be in."""
+def test_the_fix_writes_the_dialect(template, dialect):
+    """The dialect is recognized by the expressions in the template."""
     assert fixed(MISSING_DIALECT, f"rewrite `^/a$` -> `{template}`") == f"rewrite `^/a$` -> {dialect} `{template}`"
 
 
-@pytest.mark.parametrize(("hole", "groups"), [("{{ key }}", "`groups.name`"), ("{{ .Key }}", "`.Groups.name`")])
-def test_references_to_groups_would_lose_their_meaning(hole, groups):
-    """Where a dollar refers to a group the author has to write it anew, and is told how."""
-    (found,) = findings(MISSING_DIALECT, f"rewrite `^/(a)$` -> `/{hole}/$1`")
-    assert found.fixes == ()
-    assert groups in found.help
+@pytest.mark.parametrize(("expression", "groups"), [("{{ key }}", "`groups.name`"), ("{{ .Key }}", "`.Groups.name`")])
+def test_a_template_with_a_dollar_has_no_fix(expression, groups):
+    """The help names the group reference of the dialect, because a dollar would lose its meaning."""
+    (finding,) = findings(MISSING_DIALECT, f"rewrite `^/(a)$` -> `/{expression}/$1`")
+    assert finding.fixes == ()
+    assert groups in finding.help

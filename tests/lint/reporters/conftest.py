@@ -26,34 +26,34 @@ BROKEN = 'target team {\n    rewrite `^/a(` -> "/b"\n    test "/a" -> "\x1b[31m/
 
 @pytest.fixture(scope="session")
 def report() -> LintReport:
-    """Findings of all kinds: with and without place, notes, help and fixes, on one line and on several, in odd files."""
+    """A report with findings of all kinds: with and without place, notes, help and fixes, on one and on several lines."""
     files = [*rule_files(site=SITE), RuleFile("more rules/team.rules", BROKEN.encode()), *rule_files(empty="")]
     loaded = compile_rule_files(files)
     nowhere = Diagnostic("internal-error", "the check `x` failed: 100%, or more", notes=(Note("and nowhere"),))
-    whole = subject_of(loaded)
-    assert not whole.whole
-    found = lint(replace(whole, mistakes=(nowhere, *whole.mistakes)), CHECKS)
-    more = lint(subject_of(compile_rule_files(rule_files(site=SITE))), CHECKS)
-    there = {(each.code, each.span) for each in found.diagnostics}
-    extra = tuple(each for each in more.diagnostics if (each.code, each.span) not in there)
-    return replace(found, diagnostics=found.diagnostics + extra)
+    subject = subject_of(loaded)
+    assert not subject.whole
+    first = lint(replace(subject, mistakes=(nowhere, *subject.mistakes)), CHECKS)
+    second = lint(subject_of(compile_rule_files(rule_files(site=SITE))), CHECKS)
+    reported = {(diagnostic.code, diagnostic.span) for diagnostic in first.diagnostics}
+    extra = tuple(found for found in second.diagnostics if (found.code, found.span) not in reported)
+    return replace(first, diagnostics=first.diagnostics + extra)
 
 
 @pytest.fixture(scope="session")
 def clean() -> LintReport:
-    """A report with nothing to say."""
+    """A report without findings."""
     return LintReport((), ("a.rules", "b.rules"), 3)
 
 
 @pytest.fixture
 def harmless() -> LintReport:
-    """A report with findings that fail no run."""
+    """A report whose findings don't fail the run."""
     return LintReport((Diagnostic("hint", "could be nicer", severity=Severity.INFO),), ("a.rules",), 1)
 
 
 @pytest.fixture
 def golden():
-    """Compare a text with a file; `UPDATE_GOLDEN=1` writes the file."""
+    """Compares a text with a file; `UPDATE_GOLDEN=1` writes the file."""
 
     def compare(text: str, name: str) -> None:
         path = GOLDEN / name
