@@ -191,10 +191,10 @@ async def test_a_slow_client_slows_down_the_store():
         client.writer.transport.pause_reading()
         await client.send(b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n")
         await _settle(5000)
-        taken = body.bytes_read
+        bytes_read = body.bytes_read
         client.abort()
         await body.closed.wait()
-    assert taken < 32 << 20
+    assert bytes_read < 32 << 20
 
 
 async def test_a_disconnect_closes_the_body():
@@ -269,12 +269,12 @@ async def test_an_interrupted_body_truncates_the_answer():
 
 
 async def test_a_failure_before_the_first_byte_is_an_error_page():
-    """Such a failure has its own status and keeps the connection."""
+    """The answer has the status of the failure, and the connection serves the next request."""
     body = ScriptedBody([TimedOut("late")], 100)
     async with serve(OneObjectStore(body)) as site, site.connect() as client:
-        answer, again = await client.request("GET", "/x"), await client.request("GET", "/%zz")
+        answer, next_answer = await client.request("GET", "/x"), await client.request("GET", "/%zz")
         events = site.events
-    assert (answer.status, again.status) == (504, 400)
+    assert (answer.status, next_answer.status) == (504, 400)
     assert "etag" not in answer.headers
     assert isinstance(events[0], Refused)
     assert body.closed.is_set()

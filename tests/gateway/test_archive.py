@@ -317,7 +317,7 @@ async def test_files_that_need_a_policy_server_are_left_out():
     guarded = Resource(
         "/d/secret", provider="staff", users=(BasicUser("ann", Secret("test", "x")),), opa=OpaServer("x")
     )
-    rest = Resource("/**", provider="staff", users=(BasicUser("ann", Secret("test", "x")),))
-    parts = {"resources": [guarded, rest], "authenticators": {"staff": _Staff()}}
+    unguarded = Resource("/**", provider="staff", users=(BasicUser("ann", Secret("test", "x")),))
+    parts = {"resources": [guarded, unguarded], "authenticators": {"staff": _Staff()}}
     async with serve({"d/secret": b"no", "d/plain": b"yes"}, listing=ARCHIVES_ENABLED, **parts) as site:
         assert _zip_members(await site.get("/d/?format=zip", Authorization="ann")) == {"d/plain": b"yes"}

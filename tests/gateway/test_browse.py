@@ -213,9 +213,9 @@ async def test_the_directory_of_assets_offers_no_actions():
     """The page of this directory has neither uploads nor removals, and a note with the reason."""
     async with serve({".tornado-proxy/x.txt": b"x", "d/x.txt": b"x"}, actions=EVERYTHING) as site:
         reserved = (await site.get("/.tornado-proxy/", Accept="text/html")).text
-        other = (await site.get("/d/", Accept="text/html")).text
+        ordinary = (await site.get("/d/", Accept="text/html")).text
     note = "Nothing can be uploaded or deleted here"
-    presence = [(text in reserved, text in other) for text in ('class="upload"', "data-removable", note)]
+    presence = [(text in reserved, text in ordinary) for text in ('class="upload"', "data-removable", note)]
     assert presence == [(False, True), (False, True), (True, False)]
 
 

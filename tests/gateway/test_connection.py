@@ -292,9 +292,9 @@ async def test_a_removal_waits_for_its_body():
     """A DELETE is performed only after its body has arrived."""
     async with serve({"a": b"x"}) as site, site.connect() as client:
         await client.send(f"DELETE /a HTTP/1.1\r\n{HOST}Content-Length: 3\r\n\r\nab".encode())
-        during = (await site.get("/a")).status
+        status_before = (await site.get("/a")).status
         await client.send(b"c")
-        assert (during, (await client.receive()).status, (await site.get("/a")).status) == (200, 204, 404)
+        assert (status_before, (await client.receive()).status, (await site.get("/a")).status) == (200, 204, 404)
 
 
 async def test_an_error_does_not_interrupt_an_answer():
@@ -419,7 +419,7 @@ PIECES = st.one_of(
 def test_arbitrary_bytes_do_not_break_the_server(pieces, caplog):
     """Arbitrary bytes neither disturb the next client nor log a warning."""
 
-    async def story():
+    async def scenario():
         async with serve({"a": b"x"}) as site:
             async with site.connect() as client:
                 client.writer.write(b"GET /a HTTP/1.1\r\n" * (pieces[0] == b"Host: h\r\n") + b"".join(pieces))
@@ -429,7 +429,7 @@ def test_arbitrary_bytes_do_not_break_the_server(pieces, caplog):
             return [event for event in site.events if isinstance(event, Failed)]
 
     caplog.clear()
-    assert asyncio.run(story()) == []
+    assert asyncio.run(scenario()) == []
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 

@@ -291,7 +291,7 @@ async def test_an_invalid_template_is_read_once(content, message):
 
 
 def test_a_custom_rendering_replaces_headers_and_body():
-    """Without a custom rendering, the answer is returned as it is."""
+    """Without a custom rendering, the answer is returned unchanged."""
     answer = Whole(200, (("A", "b"),), b"x")
     assert customized(answer, None) is answer
     assert customized(answer, CustomRendering(b"yy", (("a", "c"),), None)) == Whole(

@@ -42,7 +42,7 @@ async def test_every_answer_has_the_cors_headers(path, status):
 
 
 async def test_a_preflight_is_answered_without_a_sign_in():
-    """A preflight is a 200 even where every path needs a sign-in."""
+    """A preflight is a 200 even if every path needs a sign-in."""
     async with serve({}, server=CORS, resources=CLOSED, authenticators={}) as site:
         answer = await site.request("OPTIONS", "/a", PREFLIGHT)
         assert (answer.status, answer.body, answer.headers["access-control-allow-methods"]) == (200, b"", "GET")
@@ -193,9 +193,9 @@ async def test_a_range_is_never_compressed():
     async with serve(_store()) as site:
         part = await site.request("GET", "/a", {**GZIP, "Range": "bytes=3-4"})
         etag = (await site.request("GET", "/a", GZIP)).headers["etag"]
-        whole = await site.request("GET", "/a", {"Range": "bytes=3-4", "If-Range": etag})
+        full = await site.request("GET", "/a", {"Range": "bytes=3-4", "If-Range": etag})
     assert (part.status, part.body, "content-encoding" in part.headers) == (206, TEXT[3:5], False)
-    assert (whole.status, whole.body) == (200, TEXT)
+    assert (full.status, full.body) == (200, TEXT)
 
 
 async def test_head_has_the_headers_of_get():

@@ -42,18 +42,18 @@ async def _settle() -> None:
 def test_a_retired_generation_closes_its_stores():
     """Without requests, a retired generation closes its stores at once."""
 
-    async def story():
+    async def scenario():
         store = _Store()
         await _generation(site=Shared(store)).retire()
         return store.closed
 
-    assert asyncio.run(story()) == 1
+    assert asyncio.run(scenario()) == 1
 
 
 def test_the_last_request_closes_the_stores():
     """Retirement waits for every request that holds the generation."""
 
-    async def story():
+    async def scenario():
         store = _Store()
         generation = _generation(site=Shared(store))
         closed = []
@@ -67,57 +67,57 @@ def test_the_last_request_closes_the_stores():
                 closed.append(store.closed)
         return [*closed, store.closed]
 
-    assert asyncio.run(story()) == [0, 0, 1]
+    assert asyncio.run(scenario()) == [0, 0, 1]
 
 
 def test_a_failed_request_releases_its_generation():
     """A request that raises an exception no longer holds its generation."""
 
-    async def story():
+    async def scenario():
         generation = _generation()
         with pytest.raises(ZeroDivisionError), generation:
             raise ZeroDivisionError
         await generation.retire()
         return repr(generation)
 
-    assert asyncio.run(story()) == "<Generation 1, 0 requests>"
+    assert asyncio.run(scenario()) == "<Generation 1, 0 requests>"
 
 
 def test_a_store_of_the_next_generation_stays_open():
     """A store of two generations is closed when the second one retires."""
 
-    async def story():
+    async def scenario():
         store = _Store()
         shared = Shared(store)
         old, new = _generation(1, site=shared), _generation(2, site=shared)
         await old.retire()
-        between = store.closed
+        closed_before = store.closed
         await new.retire()
-        return between, store.closed
+        return closed_before, store.closed
 
-    assert asyncio.run(story()) == (0, 1)
+    assert asyncio.run(scenario()) == (0, 1)
 
 
 def test_a_store_of_two_targets_is_held_once():
     """Two targets of a generation that share a store are one holder."""
 
-    async def story():
+    async def scenario():
         shared = Shared(_Store())
         generation = _generation(one=shared, two=shared)
         held = repr(shared)
         await generation.retire()
         return held, shared.store.closed
 
-    assert asyncio.run(story()) == ("<Shared <a store>, 1 holders>", 1)
+    assert asyncio.run(scenario()) == ("<Shared <a store>, 1 holders>", 1)
 
 
 def test_a_failing_store_does_not_keep_others_open():
     """Every store is closed, and the failure of one is raised."""
 
-    async def story():
+    async def scenario():
         first, second = _Store(), _Store(OSError("broken"))
         with pytest.raises(OSError, match="broken"):
             await _generation(one=Shared(first), two=Shared(second)).retire()
         return first.closed, second.closed
 
-    assert asyncio.run(story()) == (1, 1)
+    assert asyncio.run(scenario()) == (1, 1)

@@ -54,23 +54,23 @@ def test_a_later_minor_version_counts_as_1_1(version, expected):
     body=st.binary(min_size=1, max_size=50), after=st.binary(max_size=10), cuts=st.lists(st.integers(0, 60), max_size=4)
 )
 def test_content_length_delimits_the_body(body, after, cuts):
-    """However it is split, the body has the announced bytes, and the bytes after it are left."""
-    parser, received, read = _parser(b"PUT / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % len(body)), bytearray(), b""
+    """The body has the announced bytes, however they are split, and the bytes after it are left."""
+    parser, received, body_read = _parser(b"PUT / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % len(body)), bytearray(), b""
     positions = [0, *sorted(cuts), len(body + after)]
     for start, end in pairwise(positions):
         received += (body + after)[start:end]
         if not parser.complete:
-            read += parser.read_body(received)
-    assert (read, bytes(received), parser.complete) == (body, after, True)
+            body_read += parser.read_body(received)
+    assert (body_read, bytes(received), parser.complete) == (body, after, True)
 
 
 @given(pieces=st.lists(st.binary(min_size=1, max_size=20), max_size=5), cut=st.integers(0, 40))
 def test_chunks_are_joined(pieces, cut):
-    """However it is split, a chunked body is the bytes of its chunks."""
+    """A chunked body is the bytes of its chunks, however they are split."""
     data = b"".join(b"%x;ext=1\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\nTrailer: x\r\n\r\n"
     parser = _parser(CHUNKED)
-    read = b"".join(parser.read_body(bytearray(part)) for part in (data[:cut], data[cut:]) if not parser.complete)
-    assert (read, parser.complete, parser.surplus) == (b"".join(pieces), True, False)
+    body = b"".join(parser.read_body(bytearray(part)) for part in (data[:cut], data[cut:]) if not parser.complete)
+    assert (body, parser.complete, parser.surplus) == (b"".join(pieces), True, False)
 
 
 @pytest.mark.parametrize("line", [b"1 ;a=b", b"1; a=b", b"1;a =b", b"1;a= b", b"1;a=b ", b"1\t"])
@@ -160,36 +160,36 @@ async def _settle() -> None:
 def test_chunks_are_read_in_order():
     """The reader gets the chunks in the order of their delivery, then the end."""
 
-    async def story():
+    async def scenario():
         body = Body(60)
         async with asyncio.TaskGroup() as group:
             group.create_task(_deliver(body, b"a", b"b", b"c"))
             return [chunk async for chunk in body], body.received
 
-    assert asyncio.run(story()) == ([b"a", b"b", b"c"], 3)
+    assert asyncio.run(scenario()) == ([b"a", b"b", b"c"], 3)
 
 
 def test_a_slow_reader_slows_down_the_sender():
     """At most one chunk is buffered: the next delivery waits until this chunk is read."""
 
-    async def story():
+    async def scenario():
         body = Body(60)
         body.deliver(b"a")
         async with asyncio.TaskGroup() as group:
             second = group.create_task(_room(body.deliver(b"b")))
             await _settle()
             waiting = not second.done()
-            taken = await anext(body)
+            first = await anext(body)
             await _settle()
-            return waiting, taken, second.done()
+            return waiting, first, second.done()
 
-    assert asyncio.run(story()) == (True, b"a", True)
+    assert asyncio.run(scenario()) == (True, b"a", True)
 
 
 def test_a_body_is_wanted_once_it_is_read():
     """`is_wanted` is false until the first read of the body."""
 
-    async def story():
+    async def scenario():
         body = Body(60)
         before = body.is_wanted
         async with asyncio.TaskGroup() as group:
@@ -197,22 +197,22 @@ def test_a_body_is_wanted_once_it_is_read():
             await anext(body)
         return before, body.is_wanted
 
-    assert asyncio.run(story()) == (False, True)
+    assert asyncio.run(scenario()) == (False, True)
 
 
 def test_a_request_without_a_body_has_ended():
     """`NO_BODY` has ended and contains no chunk."""
 
-    async def story():
+    async def scenario():
         return NO_BODY.ended, [chunk async for chunk in NO_BODY]
 
-    assert asyncio.run(story()) == (True, [])
+    assert asyncio.run(scenario()) == (True, [])
 
 
 def test_a_disconnect_ends_the_body_with_an_error():
     """The reader gets the chunks before the disconnect, then the error on every read."""
 
-    async def story():
+    async def scenario():
         body = Body(60)
         body.deliver(b"a")
         body.break_off(ClientDisconnected("gone"))
@@ -222,19 +222,19 @@ def test_a_disconnect_ends_the_body_with_an_error():
                 await anext(body)
         return first
 
-    assert asyncio.run(story()) == b"a"
+    assert asyncio.run(scenario()) == b"a"
 
 
 def test_a_disconnect_after_the_body_is_no_error():
     """A complete body stays complete if its client disconnects."""
 
-    async def story():
+    async def scenario():
         body = Body(60)
         body.end()
         body.break_off(ClientDisconnected("gone"))
         return [chunk async for chunk in body]
 
-    assert asyncio.run(story()) == []
+    assert asyncio.run(scenario()) == []
 
 
 async def test_a_stalled_body_times_out():
@@ -259,7 +259,7 @@ async def test_discarding_a_body_ends_waiting(wait):
 def test_a_discarded_body_does_not_wait():
     """After `discard`, a delivery returns at once and its bytes are only counted."""
 
-    async def story():
+    async def scenario():
         body = Body(60)
         body.deliver(b"a")
         body.discard()
@@ -267,4 +267,4 @@ def test_a_discarded_body_does_not_wait():
         body.deliver(b"c")
         return body.received, body.is_wanted
 
-    assert asyncio.run(story()) == (3, True)
+    assert asyncio.run(scenario()) == (3, True)

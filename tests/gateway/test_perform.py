@@ -95,14 +95,14 @@ async def test_an_empty_file_has_its_length():
     ],
 )
 async def test_a_range_decides_the_status_and_the_body(range_header, status, content_range, body):
-    """One range is a 206, one beyond the end a 416, and several or an invalid one get the whole file."""
+    """One range is a 206, a range beyond the end a 416, and several or invalid ranges are ignored."""
     async with serve(_store()) as site:
         answer = await site.get("/a.txt", Range=range_header)
     assert (answer.status, answer.headers.get("content-range")) == (status, content_range)
     assert body is None or answer.body == body
 
 
-async def test_a_range_has_no_content_digest():
+async def test_a_served_range_has_no_content_digest():
     """The stored digest is of the whole object, so a range is sent without it."""
     async with serve(_store()) as site:
         answer = await site.get("/a.txt", Range="bytes=1-2")
@@ -111,7 +111,7 @@ async def test_a_range_has_no_content_digest():
 
 
 async def test_head_ignores_a_range():
-    """HEAD with a Range is a 200 with the whole length."""
+    """HEAD with a Range is a 200 with the length of the file."""
     async with serve(_store()) as site:
         answer = await site.request("HEAD", "/a.txt", {"Range": "bytes=1-2"})
     assert (answer.status, answer.headers["content-length"]) == (200, "5")
@@ -147,10 +147,10 @@ async def test_an_unchanged_file_is_a_304():
     """A 304 has the validators but no body, type or length."""
     async with serve(_store()) as site, site.connect() as client:
         answer = await client.request("GET", "/a.txt", {"If-None-Match": '"e"'})
-        again = await client.request("GET", "/a.txt")
+        unconditional = await client.request("GET", "/a.txt")
     assert (answer.headers["etag"], answer.headers["cache-control"]) == ('"e"', "max-age=60")
     assert not {"content-type", "content-length", "transfer-encoding"} & set(answer.headers)
-    assert again.body == b"hello"
+    assert unconditional.body == b"hello"
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ SLASH = GetAction(redirect_with_trailing_slash_for_not_found_file=True)
     [("/docs", "/docs/"), ("/docs?x=1&y=%2F", "/docs/?x=1&y=%2F"), ("/a%20b", "/a%20b/"), ("//docs", "/%2Fdocs/")],
 )
 async def test_the_path_of_a_directory_without_its_slash_redirects(target, location):
-    """With the option, such a path is a 302 to the same host that keeps the query."""
+    """With the option, this path is a 302 to the same host that keeps the query."""
     keys = {"docs/x": b"", "a b/x": b"", "/docs/x": b""}
     async with serve(keys, get=SLASH) as site:
         answer = await site.get(target)
@@ -210,7 +210,7 @@ async def test_the_path_of_a_directory_without_its_slash_redirects(target, locat
 
 
 async def test_a_path_with_nothing_below_does_not_redirect():
-    """A path with nothing below is a 404, and without the option every path of a directory is."""
+    """The path of a missing directory is a 404, and so is every path without a slash if the option is off."""
     async with serve({"docs/x": b""}, get=SLASH) as site:
         assert (await site.get("/doc")).status == 404
     async with serve({"docs/x": b""}) as site:
@@ -295,13 +295,13 @@ async def test_a_listing_has_the_requested_format(target, accept, content_type):
 async def test_a_listing_has_pages():
     """All pages together have every entry once, and the last page has no next one."""
     keys = {f"docs/{number:02}": b"" for number in range(7)} | {"docs/dir/x": b""}
-    seen, target = [], "/docs/?format=json&limit=3"
+    pages, target = [], "/docs/?format=json&limit=3"
     async with serve(keys) as site:
         while target:
             answer = json.loads((await site.get(target)).body)
-            seen.append([entry["name"] for entry in answer["entries"]])
+            pages.append([entry["name"] for entry in answer["entries"]])
             target = answer["next"]
-    assert seen == [["00", "01", "02"], ["03", "04", "05"], ["06", "dir/"]]
+    assert pages == [["00", "01", "02"], ["03", "04", "05"], ["06", "dir/"]]
 
 
 @pytest.mark.parametrize("after", ["%zz", "x", "%FF", "&limit=abc"])
@@ -320,19 +320,19 @@ async def test_a_listing_can_be_crawled_behind_a_rewrite_and_a_prefix():
     """The links of listings lead to every object, and no page shows a key."""
     names = ["a b.txt", "100%.txt", "größe.txt", "q?#.txt", "sub/x+y.txt", "sub/deep//z.txt", "sub/'&\"<.txt"]
     keys = {f"secret/inner/{name}": name.encode() for name in names}
-    contents, queue, seen = {}, ["/files/public/"], set()
+    contents, queue, visited = {}, ["/files/public/"], set()
     options = {"mount": Mount("", ("/files/",)), "bucket": Bucket("bucket", prefix="secret/")}
     async with serve(keys, rules='rewrite `^/public/(?P<rest>.*)$` -> "/inner/$rest"', **options) as site:
         while queue:
             target = queue.pop()
-            seen.add(target)
+            visited.add(target)
             answer = await site.get(target)
             assert answer.status == 200
             if target.partition("?")[0].endswith("/"):
                 assert "secret" not in answer.text + str(answer.headers)
                 assert "inner" not in answer.text + str(answer.headers)
                 links = [urljoin(target, link) for link in _links(answer.text)]
-                queue += [link for link in links if link not in seen and link.startswith("/files/public/")]
+                queue += [link for link in links if link not in visited and link.startswith("/files/public/")]
             else:
                 contents[target] = answer.text
     assert sorted(contents.values()) == sorted(names)
@@ -349,7 +349,7 @@ async def test_a_name_that_begins_with_a_slash_has_a_link_that_works():
 
 
 async def test_a_file_is_removed():
-    """DELETE removes the object and is a 204 without a body, the second time too."""
+    """DELETE removes the object and is a 204 without a body; a second DELETE is a 204 too."""
     store = _store()
     async with serve(store) as site, site.connect() as client:
         answers = [await client.request("DELETE", "/a.txt") for _ in range(2)]
@@ -557,7 +557,7 @@ async def test_a_request_that_does_not_succeed_is_not_reported(method, path, hea
 
 
 async def test_an_interrupted_file_is_not_reported():
-    """Webhooks are not called if the client did not get the whole answer."""
+    """Webhooks are not called if the answer was incomplete."""
     async with serve(OneObjectStore(ScriptedBody([b"hello", Unreachable("reset")], 100)), actions=ACTIONS) as site:
         await site.get("/a")
         await site.last_event()

@@ -33,7 +33,7 @@ class _Gated(ScriptedBody):
         yield b"world"
 
 
-async def test_an_idle_connection_is_closed():
+async def test_a_shutdown_closes_idle_connections():
     """A shutdown does not wait for connections without a request."""
     async with serve({"a": b"x"}) as site, site.connect() as client, site.connect() as silent:
         await client.request("GET", "/a")
@@ -63,8 +63,8 @@ async def test_a_shutdown_completes_running_requests():
             group.create_task(site.server.shut_down(60))
             await asyncio.sleep(0)
             body.gate.set()
-            rest = await client.reader.read(-1)
-    assert (status, headers["content-length"], rest) == (200, "10", b"helloworld")
+            content = await client.reader.read(-1)
+    assert (status, headers["content-length"], content) == (200, "10", b"helloworld")
 
 
 async def test_an_answer_during_a_shutdown_has_connection_close():
@@ -95,11 +95,11 @@ async def test_the_grace_period_ends_running_requests():
         await client.send(b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n")
         await client.receive_head()
         await site.server.shut_down(0.01)
-        rest = await client.reader.read(-1)
+        body_part = await client.reader.read(-1)
         body.gate.set()
         await body.closed.wait()
         event = await site.last_event()
-    assert (rest, event.complete) == (b"hello", False)
+    assert (body_part, event.complete) == (b"hello", False)
 
 
 async def test_a_stopped_server_refuses_connections():

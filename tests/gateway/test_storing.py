@@ -178,9 +178,9 @@ async def test_an_interrupted_part_is_not_stored():
         async with site.connect() as client:
             await client.send(head("PUT", f"/a.bin?upload=part&id={upload}&number=1", {}, 10) + b"x")
         event = await site.last_event()
-        again = await _send(site, upload, 1, b"whole")
+        repeated = await _send(site, upload, 1, b"whole")
         completed = await _complete(site, upload, 5)
-    assert (event.status, again.status, completed.status) == (499, 204, 201)
+    assert (event.status, repeated.status, completed.status) == (499, 204, 201)
 
 
 @pytest.mark.parametrize(

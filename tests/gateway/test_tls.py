@@ -216,7 +216,7 @@ async def test_a_client_without_a_required_certificate_is_rejected():
 
 
 async def test_a_certificate_of_an_unknown_authority_is_refused(tmp_path):
-    """The handshake fails with such a certificate, even if no certificate is required."""
+    """The handshake fails with an unknown certificate, even if no certificate is required."""
     async with serve({"a": b"x"}) as site:
         site.server.opening = _requesting("request")
         assert await _is_rejected(site, _client_with(tmp_path, EVE))

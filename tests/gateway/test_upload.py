@@ -55,12 +55,12 @@ async def _pieces(body: bytes, size: int) -> AsyncIterator[bytes]:
 
 
 def _read(body: bytes, *, size: int = 1 << 20, limit: int = 4096, separator: bytes = b"b") -> tuple[FileHead, bytes]:
-    async def story():
+    async def scenario():
         form = MultipartForm(_pieces(body, size), separator, limit)
         part = await form.file()
         return part, b"".join([chunk async for chunk in form.content()])
 
-    return asyncio.run(story())
+    return asyncio.run(scenario())
 
 
 def test_the_file_is_found_and_streamed():
@@ -221,10 +221,10 @@ async def test_an_upload_is_stored_in_its_directory():
     """A PUT of a form is a 201 with the address, size and ETag of the file, which GET returns."""
     async with serve({}) as site:
         answer = await site.upload("/docs/", A_FILE)
-        again = await site.get(answer.headers["location"])
+        stored = await site.get(answer.headers["location"])
     assert (answer.status, answer.headers["location"]) == (201, "/docs/a.txt")
-    assert json.loads(answer.body) == {"location": "/docs/a.txt", "size": 5, "etag": again.headers["etag"]}
-    assert (again.body, again.headers["content-type"]) == (b"hello", "text/plain")
+    assert json.loads(answer.body) == {"location": "/docs/a.txt", "size": 5, "etag": stored.headers["etag"]}
+    assert (stored.body, stored.headers["content-type"]) == (b"hello", "text/plain")
 
 
 async def test_an_upload_can_be_answered_in_text():
@@ -326,15 +326,15 @@ async def test_a_form_needs_the_path_of_a_directory():
 async def test_an_existing_file_is_not_replaced():
     """Without `allowOverride`, an upload to an existing file is a 409."""
     async with serve({"a.txt": b"first"}) as site:
-        answer, again = await site.upload("/", A_FILE), await site.get("/a.txt")
-    assert (answer.status, again.body) == (409, b"first")
+        answer, stored = await site.upload("/", A_FILE), await site.get("/a.txt")
+    assert (answer.status, stored.body) == (409, b"first")
 
 
 async def test_an_existing_file_can_be_replaced():
     """With `allowOverride`, an upload replaces an existing file."""
     async with serve({"a.txt": b"first"}, actions=_put_actions(allow_override=True)) as site:
-        answer, again = await site.upload("/", A_FILE), await site.get("/a.txt")
-    assert (answer.status, again.body) == (201, b"hello")
+        answer, stored = await site.upload("/", A_FILE), await site.get("/a.txt")
+    assert (answer.status, stored.body) == (201, b"hello")
 
 
 @pytest.mark.parametrize(
@@ -389,8 +389,8 @@ async def test_an_upload_can_be_chunked(pieces):
     chunks = [body[start : start + size] for start in range(0, len(body), size)]
     async with serve({}) as site, site.connect() as client:
         await client.send(head("PUT", "/", {**FORM_TYPE, "Transfer-Encoding": "chunked"}) + _chunked(*chunks))
-        answer, again = await client.receive(), await client.request("GET", "/a.txt")
-    assert (answer.status, again.body) == (201, b"hello")
+        answer, stored = await client.receive(), await client.request("GET", "/a.txt")
+    assert (answer.status, stored.body) == (201, b"hello")
 
 
 @pytest.mark.parametrize("chunked", [False, True])
@@ -523,10 +523,14 @@ async def test_expect_can_be_answered_with_a_refusal(status, target, headers, pa
     request_headers = {**FORM_TYPE, **headers, "Expect": "100-continue"}
     async with serve({}, **parts) as site, site.connect() as client:
         await client.send(head("PUT", target, request_headers, 10**7))
-        first, received = await client.receive_head()
+        received_status, received_headers = await client.receive_head()
         client.writer.write_eof()
-        rest = await client.reader.read(-1)
-    assert (first, received["connection"], len(rest)) == (status, "close", int(received["content-length"]))
+        body = await client.reader.read(-1)
+    assert (received_status, received_headers["connection"], len(body)) == (
+        status,
+        "close",
+        int(received_headers["content-length"]),
+    )
 
 
 @pytest.mark.parametrize(("status", "target", "headers", "parts"), EARLY_REFUSALS)
@@ -612,8 +616,8 @@ async def test_an_upload_has_properties_from_templates():
     )
     async with serve(store, actions=actions, bucket=Bucket("b", prefix="p/"), mount=Mount("", ("/m/",))) as site:
         answer = await site.upload("/m/docs/", A_FILE)
-        again = await site.get("/m/docs/a.txt")
-    assert (answer.status, again.headers["cache-control"]) == (201, "max-age=5")
+        stored = await site.get("/m/docs/a.txt")
+    assert (answer.status, stored.headers["cache-control"]) == (201, "max-age=5")
     assert store.writes[0].properties == Properties({"by": "a.txt 5 p/docs/a.txt"}, cache_control="max-age=5")
 
 
@@ -656,11 +660,11 @@ async def test_a_file_can_be_the_body():
     """A raw PUT to the path of a file stores the body with its content type."""
     async with serve({}, actions=RAW) as site:
         answer = await site.request("PUT", "/docs/a.txt", {"Content-Type": "text/css"}, b"hello")
-        again = await site.get("/docs/a.txt")
+        stored = await site.get("/docs/a.txt")
         empty = await site.request("PUT", "/empty", {"Content-Length": "0"})
     assert (answer.status, answer.headers["location"], empty.status) == (201, "/docs/a.txt", 201)
     assert json.loads(answer.body)["size"] == 5
-    assert (again.body, again.headers["content-type"]) == (b"hello", "text/css")
+    assert (stored.body, stored.headers["content-type"]) == (b"hello", "text/css")
 
 
 async def test_a_raw_upload_can_be_chunked():
@@ -669,8 +673,8 @@ async def test_a_raw_upload_can_be_chunked():
     async with serve(store, actions=RAW) as site, site.connect() as client:
         await client.send(head("PUT", "/a.txt", {"Transfer-Encoding": "chunked"}) + _chunked(b"he", b"llo"))
         answer = await client.receive()
-        again = await site.get("/a.txt")
-    assert (answer.status, again.body, again.headers["content-type"]) == (201, b"hello", "text/plain")
+        stored = await site.get("/a.txt")
+    assert (answer.status, stored.body, stored.headers["content-type"]) == (201, b"hello", "text/plain")
 
 
 @pytest.mark.parametrize(
@@ -715,15 +719,15 @@ async def test_a_client_can_get_a_form_for_s3():
     store = _SigningStore()
     async with serve(store, actions=DIRECT, rules="rewrite `^/in/(.+)$` -> `/archive/$1`") as site:
         answer = await site.request("PUT", "/in/a.css?upload=direct", {"Content-Type": "text/css"})
-    form_data = json.loads(answer.body)
+    signed_form = json.loads(answer.body)
     assert answer.status == 200
     assert answer.headers["cache-control"] == "no-store"
-    assert {name: form_data[name] for name in ("location", "maxSize", "expiresIn")} == {
+    assert {name: signed_form[name] for name in ("location", "maxSize", "expiresIn")} == {
         "location": "/in/a.css",
         "maxSize": 10,
         "expiresIn": 300,
     }
-    assert (form_data["url"], form_data["fields"]["key"]) == ("https://memory.invalid/", "archive/a.css")
+    assert (signed_form["url"], signed_form["fields"]["key"]) == ("https://memory.invalid/", "archive/a.css")
     ((key, write),) = store.signed
     assert (key, write.content_type, write.max_size) == ("archive/a.css", "text/css", 10)
     assert write.properties.metadata == {"by": "a.css text/css"}

@@ -49,7 +49,7 @@ def test_helpers_can_be_called_in_bodies_and_headers():
 
 
 def test_links_have_the_port_of_the_request():
-    """`requestURI` has the port, although the host in rules has none."""
+    """`requestURI` has the port, although the host in rules has no port."""
     request = Request("GET", "files.test", "/a", authority="files.test:8080", headers=())
     assert _render(Recipe("put", "{{ requestURI .Request }}"), request).body == b"http://files.test:8080/a"
 

@@ -87,7 +87,7 @@ def test_headers_of_files_are_compiled():
 
 
 def test_pages_in_a_bucket_are_compiled_later():
-    """Headers of such a page are checked at load, unless a helper is in the bucket."""
+    """Headers of pages in a bucket are checked at load, unless a helper is in the bucket."""
     text = TARGET + "      put: {path: p, inBucket: true, headers: {A: '{{ y }}'}}\n"
     loaded = _compile(text)
     assert isinstance(loaded.pages.find("site", "put"), Recipe)

@@ -420,13 +420,13 @@ def _open_descriptors() -> int:
 def test_reserved_descriptors_are_closed():
     """A listener closes its reserved descriptors when it stops."""
 
-    async def story() -> None:
+    async def scenario() -> None:
         before = _open_descriptors()
         async with _listening():
             assert _open_descriptors() > before + 1
         assert _open_descriptors() == before
 
-    run(story())
+    run(scenario())
 
 
 def test_more_connections_than_reserved_wait(caplog):

@@ -109,7 +109,7 @@ def test_the_status_has_the_last_probe_of_a_target(in_force):
 
 
 class _CachingServing(_FakeServing):
-    """Serving whose caches contain five objects."""
+    """Serving with five objects in its caches."""
 
     async def purge(self, _target, _prefix) -> int:
         """The number of purged objects."""
@@ -274,7 +274,7 @@ def test_a_failing_sample_does_not_end_sampling(in_force, monkeypatch, caplog):
     calls = []
 
     class Broken:
-        """Serving whose reports fail."""
+        """Serving with reports that fail."""
 
         async def report(self):
             """Raise an error."""

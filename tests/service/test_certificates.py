@@ -39,7 +39,7 @@ def _fetcher(documents, requested=None):
     return fetch
 
 
-class _Found(NamedTuple):
+class _Result(NamedTuple):
     """The result of `find_certificates`."""
 
     settings: Settings
@@ -49,7 +49,7 @@ class _Found(NamedTuple):
 
 def _find(settings, directory, documents=None, before=None, fetch=None):
     fetch = fetch or _fetcher(documents or {})
-    return _Found(*find_certificates(settings, resolver({}, directory), before or FetchedDocuments(), fetch))
+    return _Result(*find_certificates(settings, resolver({}, directory), before or FetchedDocuments(), fetch))
 
 
 def test_certificates_are_inline_or_in_files(tmp_path):
@@ -58,24 +58,24 @@ def test_certificates_are_inline_or_in_files(tmp_path):
     (tmp_path / "b#.key").write_text(B.key)
     inline = Certificate(certificate=B.chain, private_key_url=f"file://{tmp_path}/b%23.key")
     in_file = Certificate(certificate_url="a.crt", private_key=Secret("test", A.key))
-    found = _find(_settings(inline, in_file), tmp_path)
-    assert found.diagnostics == ()
-    first, second = found.settings.server.ssl.certificates
+    result = _find(_settings(inline, in_file), tmp_path)
+    assert result.diagnostics == ()
+    first, second = result.settings.server.ssl.certificates
     names_of(first)
     names_of(second)
-    assert not any("PRIVATE" in repr(value) for value in (first, second, found.settings))
+    assert not any("PRIVATE" in repr(value) for value in (first, second, result.settings))
 
 
 def test_authorities_of_clients_are_in_files_or_at_urls(tmp_path):
     """All authorities are read, and a missing one is an error."""
     (tmp_path / "a.pem").write_text(A.chain)
     options = {"client_auth": "require", "client_cas": ("a.pem", "https://x.test/b.pem")}
-    found = _find(_settings(A.certificate, **options), tmp_path, {"https://x.test/b.pem": B.chain})
-    assert [root.reveal().strip() for root in found.settings.server.ssl.client_roots] == [
+    result = _find(_settings(A.certificate, **options), tmp_path, {"https://x.test/b.pem": B.chain})
+    assert [root.reveal().strip() for root in result.settings.server.ssl.client_roots] == [
         A.chain.strip(),
         B.chain.strip(),
     ]
-    assert tuple(unusable_certificates(found.settings)) == ()
+    assert tuple(unusable_certificates(result.settings)) == ()
     missing = _find(_settings(A.certificate, **options), tmp_path)
     assert [diagnostic.code for diagnostic in missing.diagnostics] == ["missing-certificate"]
 
@@ -83,16 +83,16 @@ def test_authorities_of_clients_are_in_files_or_at_urls(tmp_path):
 def test_invalid_authorities_are_an_error(tmp_path):
     """The message names the option."""
     (tmp_path / "a.pem").write_text(A.key)
-    found = _find(_settings(client_auth="require", client_cas=("a.pem",)), tmp_path)
-    assert [str(diagnostic.message) for diagnostic in unusable_certificates(found.settings)] == [
+    result = _find(_settings(client_auth="require", client_cas=("a.pem",)), tmp_path)
+    assert [str(diagnostic.message) for diagnostic in unusable_certificates(result.settings)] == [
         "`clientCAs` has no certificate in PEM"
     ]
 
 
 def test_a_missing_file_is_an_error(tmp_path):
     """The message has the path of the configuration and the reason."""
-    found = _find(_settings(Certificate(certificate_url="a.crt", private_key=Secret("", "x"))), tmp_path)
-    (diagnostic,) = found.diagnostics
+    result = _find(_settings(Certificate(certificate_url="a.crt", private_key=Secret("", "x"))), tmp_path)
+    (diagnostic,) = result.diagnostics
     assert (diagnostic.code, diagnostic.message) == (
         "missing-certificate",
         "the file `a.crt` cannot be read: No such file or directory",
@@ -108,16 +108,16 @@ def test_certificates_are_fetched_once(tmp_path):
     requested = []
     settings = replace(_settings(REMOTE), internal_server=InternalServer(ssl=Ssl(certificates=(REMOTE,))))
     fetch = _fetcher(DOCUMENTS, requested)
-    found = _find(settings, tmp_path, fetch=fetch)
+    result = _find(settings, tmp_path, fetch=fetch)
     assert sorted(requested) == sorted(DOCUMENTS)
-    for listener in (found.settings.server, found.settings.internal_server):
+    for listener in (result.settings.server, result.settings.internal_server):
         names_of(listener.ssl.certificates[0])
 
 
 def test_a_failed_fetch_is_an_error(tmp_path):
     """The message has the URL and the reason."""
-    found = _find(_settings(REMOTE), tmp_path, {"s3://bucket/key": A.key})
-    assert [(diagnostic.message, diagnostic.severity) for diagnostic in found.diagnostics] == [
+    result = _find(_settings(REMOTE), tmp_path, {"s3://bucket/key": A.key})
+    assert [(diagnostic.message, diagnostic.severity) for diagnostic in result.diagnostics] == [
         ("`https://far.test/a` cannot be fetched: the answer is 404", Severity.ERROR)
     ]
 
@@ -132,8 +132,8 @@ def test_a_failed_renewal_keeps_the_certificate(tmp_path):
 
 def test_a_certificate_in_der_is_an_error(tmp_path):
     """A document that is not text is not PEM."""
-    found = _find(_settings(REMOTE), tmp_path, fetch=lambda *_: b"\x30\x82\xff")
-    assert {diagnostic.message.rpartition(": ")[2] for diagnostic in found.diagnostics} == {"it is not text"}
+    result = _find(_settings(REMOTE), tmp_path, fetch=lambda *_: b"\x30\x82\xff")
+    assert {diagnostic.message.rpartition(": ")[2] for diagnostic in result.diagnostics} == {"it is not text"}
 
 
 def test_fetched_certificates_are_due_after_an_hour(tmp_path, monkeypatch):
@@ -146,8 +146,8 @@ def test_fetched_certificates_are_due_after_an_hour(tmp_path, monkeypatch):
 def test_a_self_signed_certificate_has_its_names(tmp_path):
     """The certificate has the configured names and stays the same over reloads."""
     names = ("files.test", "127.0.0.1")
-    found = _find(_settings(self_signed_hostnames=names), tmp_path)
-    (certificate,) = found.settings.server.ssl.all_certificates
+    result = _find(_settings(self_signed_hostnames=names), tmp_path)
+    (certificate,) = result.settings.server.ssl.all_certificates
     names_of(certificate)
     assert names_of(certificate) == ("files.test",)
     assert certificate is self_signed(names)
@@ -156,8 +156,8 @@ def test_a_self_signed_certificate_has_its_names(tmp_path):
 def test_disabled_tls_reads_nothing(tmp_path):
     """With TLS disabled, neither files nor URLs are read."""
     settings = _settings(REMOTE, enabled=False)
-    found = _find(settings, tmp_path)
-    assert (found.settings, found.diagnostics) == (settings, ())
+    result = _find(settings, tmp_path)
+    assert (result.settings, result.diagnostics) == (settings, ())
     assert list(unusable_certificates(settings)) == []
 
 

@@ -33,7 +33,7 @@ async def start_worker(server, *words):
     return process, parent_end
 
 async def main(server):
-{story}
+{statements}
     await server.close()
 
 os.environ["NOTIFY_SOCKET"] = "/run/manager"
@@ -41,9 +41,9 @@ asyncio.run(main(ForkServer(work)))
 """
 
 
-def _run(story: str) -> subprocess.CompletedProcess[str]:
-    lines = "".join(f"    {line}\n" for line in story.strip().splitlines())
-    command = [sys.executable, "-c", PROGRAM.replace("{story}", lines)]
+def _run(statements: str) -> subprocess.CompletedProcess[str]:
+    lines = "".join(f"    {line}\n" for line in statements.strip().splitlines())
+    command = [sys.executable, "-c", PROGRAM.replace("{statements}", lines)]
     return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
 
 

@@ -36,14 +36,14 @@ def _parts(store):
     return replace(generation(store).parts, stores={"site": Shared(store)})
 
 
-def _run(story):
-    return asyncio.run(asyncio.wait_for(story(), 10))
+def _run(scenario):
+    return asyncio.run(asyncio.wait_for(scenario(), 10))
 
 
 def test_a_swap_closes_the_old_store():
     """Without requests, the store of the old generation is closed and an event is emitted."""
 
-    async def story():
+    async def scenario():
         first, second, retired = _ClosableStore(), _ClosableStore(), asyncio.Event()
         holder = GenerationHolder(_parts(first), lambda event: retired.set() if event == Retired(1) else None)
         holder.swap(_parts(second), 2)
@@ -53,13 +53,13 @@ def test_a_swap_closes_the_old_store():
         await holder.close()
         assert second.closed
 
-    _run(story)
+    _run(scenario)
 
 
 def test_a_request_keeps_its_generation_open():
     """The old store stays open until the last request of its generation ends."""
 
-    async def story():
+    async def scenario():
         first = _ClosableStore()
         holder = GenerationHolder(_parts(first), lambda _event: None)
         with holder.current:
@@ -69,19 +69,19 @@ def test_a_request_keeps_its_generation_open():
         await holder.close()
         assert first.closed
 
-    _run(story)
+    _run(scenario)
 
 
 def test_a_failing_close_does_not_block_retirement():
     """If a store cannot be closed, its generation is retired anyway."""
 
-    async def story():
+    async def scenario():
         events = []
         holder = GenerationHolder(_parts(_ClosableStore(OSError("stuck"))), events.append)
         await holder.close()
         assert events == [Retired(1)]
 
-    _run(story)
+    _run(scenario)
 
 
 CONFIGURATION = """

@@ -102,7 +102,7 @@ def test_the_copy_of_another_configuration_is_not_replaced(files, snapshot, tmp_
 
 
 class _BlockedLastGood(LastGood):
-    """A copy whose directory is a file until the first failure."""
+    """A copy at a directory that is a file until the first failure."""
 
     def __init__(self, directory, loop):
         super().__init__(directory)
@@ -123,7 +123,7 @@ def test_a_failed_copy_is_retried(snapshot, tmp_path, caplog):
     """A failure is logged once, and the snapshot is kept as soon as this is possible."""
     caplog.set_level("INFO", "tornado_proxy")
 
-    async def story():
+    async def scenario():
         loop = asyncio.get_running_loop()
         last_good = _BlockedLastGood(tmp_path / "kept", loop)
         keeping = loop.create_task(keep_each(last_good, lambda: snapshot, asyncio.Event(), retry=0.001))
@@ -131,7 +131,7 @@ def test_a_failed_copy_is_retried(snapshot, tmp_path, caplog):
         keeping.cancel()
         await asyncio.wait([keeping])
 
-    asyncio.run(asyncio.wait_for(story(), 10))
+    asyncio.run(asyncio.wait_for(scenario(), 10))
     messages = [record.getMessage() for record in caplog.records]
     warning = f"the last good snapshot is not kept: `{tmp_path / 'kept'}` cannot keep it: File exists"
     assert messages[0] == warning
@@ -141,22 +141,22 @@ def test_a_failed_copy_is_retried(snapshot, tmp_path, caplog):
 def test_a_change_during_a_copy_is_kept(snapshot, tmp_path):
     """An edit while a slow disk stores the previous snapshot causes another copy."""
 
-    async def story():
-        loop, changed, again, kept = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event(), []
+    async def scenario():
+        loop, changed, kept_again, kept = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event(), []
 
         class Slow(LastGood):
             """A directory; an edit arrives while it keeps the first snapshot."""
 
             def keep(self, snapshot):
                 kept.append(snapshot)
-                loop.call_soon_threadsafe((changed if len(kept) == 1 else again).set)
+                loop.call_soon_threadsafe((changed if len(kept) == 1 else kept_again).set)
 
         keeping = loop.create_task(keep_each(Slow(tmp_path), lambda: snapshot, changed))
-        await again.wait()
+        await kept_again.wait()
         keeping.cancel()
         await asyncio.wait([keeping])
 
-    asyncio.run(asyncio.wait_for(story(), 10))
+    asyncio.run(asyncio.wait_for(scenario(), 10))
 
 
 def test_an_unfinished_copy_is_replaced(files, snapshot, tmp_path):

@@ -325,14 +325,14 @@ def test_a_hanging_file_system_is_read_once(scene):
         resumed.wait(10)
         return scene.files.read()
 
-    async def story():
+    async def scenario():
         now = scene.reloader.in_force
         reloader = Reloader(now.loaded, scene.serving, read, scene.events.append, 0.01)
         outcomes = [(await reloader.reload()).outcome for _ in range(3)]
         resumed.set()
         return outcomes
 
-    assert asyncio.run(story()) == [ReloadOutcome.REFUSED] * 3
+    assert asyncio.run(scenario()) == [ReloadOutcome.REFUSED] * 3
     assert len(scene.events) == 1
     assert len(readings) == 1
 
@@ -351,14 +351,14 @@ def test_concurrent_reloads_run_in_turn(scene):
             await super().activate(number, loaded)
             running.remove(number)
 
-    async def story():
+    async def scenario():
         now, serving = scene.reloader.in_force, Slow()
         reloader = Reloader(now.loaded, serving, scene.read, scene.events.append)
         scene.files.write(BETTER)
         reports = await asyncio.gather(reloader.reload(), reloader.reload())
         return [report.outcome for report in reports], [number for number, _ in serving.activated]
 
-    assert asyncio.run(story()) == ([ReloadOutcome.LOADED, ReloadOutcome.UNCHANGED], [2])
+    assert asyncio.run(scenario()) == ([ReloadOutcome.LOADED, ReloadOutcome.UNCHANGED], [2])
     assert concurrency == [1]
 
 

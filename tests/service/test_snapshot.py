@@ -83,7 +83,7 @@ def test_an_edit_changes_the_digest(files, change):
 
 
 def test_a_changed_secret_keeps_the_digest(files):
-    """A changed secret is a change, but is not in the digest, with which secrets could be guessed."""
+    """A changed secret is noticed, but is not part of the digest, which would allow guessing it."""
     before = files.read()
     _change_a_secret(files)
     assert files.read().digest == before.digest
@@ -156,7 +156,7 @@ def test_a_new_secret_is_noticed(files):
 
 @pytest.mark.parametrize(("due", "is_compiled_again"), [(math.inf, False), (0.0, True)])
 def test_certificates_are_fetched_when_they_are_due(files, due, is_compiled_again):
-    """An unchanged configuration is compiled again, which fetches them, only after they are due."""
+    """An unchanged configuration is compiled again only after its certificates are due, which fetches these."""
     known = replace(files.read(), fetched=FetchedDocuments(due=due))
     snapshot = read_snapshot(files.configuration, ENVIRONMENT, known)
     assert (snapshot.configuration is not known.configuration) == is_compiled_again
@@ -199,7 +199,7 @@ def test_an_edit_in_progress_is_read_again(files):
 
 
 def test_files_that_never_settle_are_read(files):
-    """Files that change for ever are read for a start of the service, and the snapshot is not settled."""
+    """Files that never settle are read, so that a service can start, and the snapshot is not settled."""
     number = iter(range(1000))
     snapshot = SnapshotReader(files.configuration, ENVIRONMENT, lambda _: files.write(f"# {next(number)}"))()
     assert snapshot.rules.files

@@ -56,7 +56,7 @@ async def kill_one():
 
 async def main():
     await supervisor.start(open_sockets(loaded.settings.server))
-{story}
+{statements}
     await supervisor.wind_down(0)
 
 loaded = compile_snapshot(read_snapshot(Path(sys.argv[1]), {"ACCESS": "access"}))
@@ -67,17 +67,17 @@ asyncio.run(main())
 
 @pytest.fixture
 def run(tmp_path):
-    """A function that runs a story and returns its output."""
+    """A function that runs statements with a supervisor and returns their output."""
     files = Files.create(tmp_path)
 
-    def run_story(story: str) -> str:
-        program = PROGRAM.replace("{story}", "".join(f"    {line}\n" for line in story.strip().splitlines()))
+    def run_statements(statements: str) -> str:
+        program = PROGRAM.replace("{statements}", "".join(f"    {line}\n" for line in statements.strip().splitlines()))
         command = [sys.executable, "-c", program, str(files.configuration)]
         result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
         assert result.returncode == 0, result.stderr
         return result.stdout
 
-    return run_story
+    return run_statements
 
 
 def test_a_missing_worker_is_not_responsive(run):

@@ -232,7 +232,7 @@ class _VanishingPath(type(Path())):
     was_found = False
 
     def is_dir(self) -> bool:
-        """Whether the directory exists; the first time, it is renamed after the answer."""
+        """Whether the directory exists; the first call renames it."""
         if not (is_there := super().is_dir()) or _VanishingPath.was_found:
             return is_there
         _VanishingPath.was_found = True
@@ -299,8 +299,8 @@ def _places() -> tuple[Path, ...]:
     return ()
 
 
-def _run(story):
-    asyncio.run(story())
+def _run(scenario):
+    asyncio.run(scenario())
 
 
 async def _run_follower(follower, waiting) -> None:
@@ -316,17 +316,17 @@ async def _run_follower(follower, waiting) -> None:
 def test_a_follower_reloads_at_its_start():
     """A change between the first load and the start of the watch is not missed."""
 
-    async def story():
+    async def scenario():
         reload = _CountingReload()
         await _run_follower(Follower(_places, reload, NEVER, _BlindWatch), reload.reached(1))
 
-    _run(story)
+    _run(scenario)
 
 
 def test_a_follower_closes_its_watch():
     """The watch is closed when the follower ends."""
 
-    async def story():
+    async def scenario():
         reload, watches = _CountingReload(), []
 
         def watch(poke):
@@ -336,7 +336,7 @@ def test_a_follower_closes_its_watch():
         await _run_follower(Follower(_places, reload, NEVER, watch), reload.reached(1))
         assert watches[0].is_closed
 
-    _run(story)
+    _run(scenario)
 
 
 async def _poke_once(follower, reload):
@@ -349,19 +349,19 @@ async def _poke_once(follower, reload):
 def test_a_poke_causes_a_reload():
     """A reload follows a poke after a quiet time."""
 
-    async def story():
+    async def scenario():
         reload = _CountingReload()
         follower = Follower(_places, reload, NEVER, _BlindWatch)
 
         await _run_follower(follower, _poke_once(follower, reload))
 
-    _run(story)
+    _run(scenario)
 
 
 def test_a_poke_causes_one_reload():
     """The next reload waits for the next poke."""
 
-    async def story():
+    async def scenario():
         reload = _CountingReload()
         follower = Follower(_places, reload, NEVER, _BlindWatch)
 
@@ -372,13 +372,13 @@ def test_a_poke_causes_one_reload():
         await _run_follower(follower, wait())
         assert reload.count == 2
 
-    _run(story)
+    _run(scenario)
 
 
 def test_continuous_changes_are_loaded():
     """If changes never pause, a reload follows after the maximum delay."""
 
-    async def story():
+    async def scenario():
         reload = _CountingReload()
         follower = Follower(_places, reload, Pace(quiet=10.0, patience=0.01, look=3600.0), _BlindWatch)
 
@@ -391,13 +391,13 @@ def test_continuous_changes_are_loaded():
         await _run_follower(follower, reload.reached(2))
         writing.cancel()
 
-    _run(story)
+    _run(scenario)
 
 
 def test_a_real_edit_causes_a_reload(tmp_path):
     """With notifications of the kernel, an edited file is reloaded."""
 
-    async def story():
+    async def scenario():
         reload = _CountingReload()
 
         async def edit():
@@ -407,36 +407,36 @@ def test_a_real_edit_causes_a_reload(tmp_path):
 
         await _run_follower(Follower(lambda: (tmp_path,), reload, NEVER), edit())
 
-    _run(story)
+    _run(scenario)
 
 
 def test_without_notifications_files_are_polled(caplog):
     """If the kernel does not notify, files are read often, and the reason is logged once."""
 
-    async def story():
+    async def scenario():
         reload = _CountingReload()
         follower = Follower(_places, reload, SOON, lambda poke: _BlindWatch(poke, "no watches left"))
         await _run_follower(follower, reload.reached(4))
 
-    _run(story)
+    _run(scenario)
     assert [record.getMessage().count("no watches left") for record in caplog.records] == [1]
 
 
 def test_a_defect_does_not_end_the_follower(caplog):
     """A reload that raises an exception is logged, and the next one is made."""
 
-    async def story():
+    async def scenario():
         reload = _CountingReload(fails_first=True)
         await _run_follower(Follower(_places, reload, SOON, lambda poke: _BlindWatch(poke, "x")), reload.reached(2))
 
-    _run(story)
+    _run(scenario)
     assert any("failed" in record.getMessage() for record in caplog.records)
 
 
 def test_a_poke_after_the_end_is_ignored():
     """A poke of watchdog's thread after the end of the event loop is not an error."""
 
-    async def story():
+    async def scenario():
         return Follower(_places, _CountingReload(), NEVER, _BlindWatch)
 
-    asyncio.run(story()).poke()
+    asyncio.run(scenario()).poke()

@@ -1,4 +1,4 @@
-"""A worker whose end is its own or that of all workers."""
+"""A worker serves, and ends alone or with all workers."""
 
 from __future__ import annotations
 
