@@ -27,7 +27,7 @@ from tornado_proxy.templates.template import (
 
 
 def test_a_mistake_has_a_place_and_help():
-    """Editors can mark it."""
+    """A mistake has its message, its start and end in the template, and help."""
     mistake = TemplateMistake("unknown variable `usr`", 3, 6, "did you mean `user`?")
     assert (str(mistake), mistake.offset, mistake.end, mistake.help) == (
         "unknown variable `usr`",
@@ -37,12 +37,12 @@ def test_a_mistake_has_a_place_and_help():
     )
 
 
-@pytest.mark.parametrize("kind", [MissingUserError, LimitError])
-def test_failures_at_rendering_are_of_one_kind(kind):
-    """A missing user and a limit are failures of one request, not mistakes of the text."""
-    assert issubclass(kind, RenderError)
-    assert not issubclass(kind, TemplateMistake)
-    assert issubclass(kind, TemplateError)
+@pytest.mark.parametrize("error", [MissingUserError, LimitError])
+def test_failures_at_rendering_are_render_errors(error):
+    """A missing user and a limit are failures of a request, not mistakes of a template."""
+    assert issubclass(error, RenderError)
+    assert not issubclass(error, TemplateMistake)
+    assert issubclass(error, TemplateError)
 
 
 CAPTURES = Captures(("/a/b", "b", None), {"rest": 1, "none": 2})
@@ -58,14 +58,14 @@ CAPTURES = Captures(("/a/b", "b", None), {"rest": 1, "none": 2})
         (golang.compile_template, "/x/{{ if .Key }}{{ .Groups.rest }}{{ else }}{{ .User.Username }}{{ end }}", True),
     ],
 )
-def test_every_dialect_keeps_the_same_promises(compile_template, text, reads_user):
-    """One signature compiles, one renders; a group that took no part is empty in each."""
+def test_all_dialects_have_one_interface(compile_template, text, reads_user):
+    """Templates of all dialects are compiled and rendered alike, and a group that took no part is empty."""
     template: Template = compile_template(text, CAPTURES.names, 2)
     assert template.render(CAPTURES, TargetKeyRewriteData("/a/b")) == "/x/b"
     assert (template.text, template.reads_user) == (text, reads_user)
-    names = [(name, text[start:end]) for name, start, end in template.group_references]
-    assert all(name in shown for name, shown in names)
-    assert {name for name, _ in names} >= {"rest"}
+    references = [(name, text[start:end]) for name, start, end in template.group_references]
+    assert all(name in reference for name, reference in references)
+    assert {name for name, _ in references} >= {"rest"}
 
 
 @pytest.mark.parametrize(
@@ -85,8 +85,8 @@ def test_every_dialect_keeps_the_same_promises(compile_template, text, reads_use
         ("²", None),
     ],
 )
-def test_a_reference_of_digits_is_a_number(reference, number):
-    """With leading zeros, other digits or more than nine of them it is a name, as in Go's regexp.extract."""
+def test_digits_refer_to_a_group_by_its_number(reference, number):
+    """A reference with leading zeros, other digits or more than nine digits is a name, as in Go's regexp.extract."""
     assert group_number(reference) == number
 
 
@@ -103,40 +103,40 @@ def test_a_reference_of_digits_is_a_number(reference, number):
         (" \n ", ""),
     ],
 )
-def test_line_ends_and_outer_spaces_go(text, key):
-    """A template may be written over several lines; a lone carriage return and inner spaces stay."""
+def test_line_ends_and_outer_spaces_are_removed(text, key):
+    """Line ends and outer spaces are removed; a lone carriage return and inner spaces stay."""
     assert trimmed(text) == key
 
 
-def test_spaces_are_those_of_go():
-    """Go's unicode.IsSpace holds for Unicode's White_Space, but not for the information separators."""
+def test_outer_spaces_are_those_of_go():
+    """The spaces of Go's unicode.IsSpace are those of Python without the information separators."""
     python = {chr(code) for code in range(0x110000) if chr(code).isspace()}
     assert set(GO_SPACES) == python - set("\x1c\x1d\x1e\x1f")
 
 
-def test_data_has_defaults():
-    """A template can be tried without a request."""
+def test_the_data_of_a_request_has_defaults():
+    """A template may be rendered with a key only."""
     data = TargetKeyRewriteData("/a")
     assert (data.user, data.request, data.target) == (None, RequestData(), TargetData())
     assert (data.request.method, data.request.path, data.request.headers) == ("GET", "/", ())
 
 
-def test_captures_without_names_have_none():
-    """Names are optional, and cannot be added: others share the mapping."""
+def test_captures_may_have_no_names():
+    """The names of captures are empty by default and cannot be changed, because captures share the mapping."""
     captures = Captures(("/a", None))
     assert dict(captures.names) == {}
     with pytest.raises(TypeError):
         captures.names["x"] = 1
 
 
-def test_data_is_frozen():
-    """A template cannot change its data."""
+def test_the_data_of_a_request_is_frozen():
+    """The fields of a user cannot be changed."""
     with pytest.raises(AttributeError):
         User("ann").username = "bob"
 
 
-def test_a_user_without_a_name_is_known_by_the_email_address():
-    """The name identifies users, else the address."""
+def test_the_identifier_of_a_user_is_a_name_or_an_address():
+    """The identifier of a user is the user name, or else the email address."""
     assert User("ann", email="ann@example.org").identifier == "ann"
     assert User("", email="ann@example.org").identifier == "ann@example.org"
 
@@ -149,38 +149,38 @@ def _rendered(template, groups, names=None):
 
 
 def _matches(pattern, text):
-    """Go's matches: an empty one right after another does not count (Regexp.allMatches)."""
-    position, last = 0, -1
+    """Yields the matches of a pattern as Go does: an empty match right after another one does not count."""
+    position, last_end = 0, -1
     while position <= len(text):
-        found = re2.compile(pattern).search(text, position)
-        if found is None:
+        match = re2.compile(pattern).search(text, position)
+        if match is None:
             return
-        start, end = found.span()
-        if end > start or end != last:
-            yield found
-        last, position = end, max(end, start + 1)
+        start, end = match.span()
+        if end > start or end != last_end:
+            yield match
+        last_end, position = end, max(end, start + 1)
 
 
 def _replaced(vector):
-    """Go's ReplaceAll around our expansion of each match."""
+    """Returns the result of Go's ReplaceAll, with each match expanded by a plain template."""
     text, pieces, position = vector["text"], [], 0
-    for found in _matches(vector["pattern"], text):
-        groups = (found.group(), *found.groups())
+    for match in _matches(vector["pattern"], text):
+        groups = (match.group(), *match.groups())
         literal = vector["mode"] == "replace_all_literal"
-        made = vector["template"] if literal else _rendered(vector["template"], groups, found.re.groupindex)
-        pieces += text[position : found.start()], made
-        position = found.end()
+        replacement = vector["template"] if literal else _rendered(vector["template"], groups, match.re.groupindex)
+        pieces += text[position : match.start()], replacement
+        position = match.end()
     return "".join((*pieces, text[position:]))
 
 
 def _expanded(vector):
-    found = next(_matches(vector["pattern"], vector["text"]))
-    return _rendered(vector["template"], (found.group(), *found.groups()), found.re.groupindex)
+    match = next(_matches(vector["pattern"], vector["text"]))
+    return _rendered(vector["template"], (match.group(), *match.groups()), match.re.groupindex)
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
-def test_recorded_expansions_of_go_come_out_the_same(vector):
-    """Every recorded answer of Go's Expand and ReplaceAll is ours."""
+def test_expansions_are_those_of_go(vector):
+    """A plain template has every recorded result of Go's Expand and ReplaceAll."""
     assert (_expanded if vector["mode"] == "expand" else _replaced)(vector) == vector["expect"]
 
 
@@ -210,8 +210,8 @@ def test_recorded_expansions_of_go_come_out_the_same(vector):
         (" $1\n", " a\n"),
     ],
 )
-def test_dollars_are_read_as_go_reads_them(template, result):
-    """The longest name counts, braces end it, two dollars are one, and nothing is trimmed."""
+def test_references_are_expanded_as_in_go(template, result):
+    """A name is as long as possible or in braces, two dollars are one, and nothing is trimmed."""
     assert _rendered(template, ("/a", "a", None), {"name": 1, "01": 0, "zero": 0}) == result.replace("zero", "/a")
 
 
@@ -225,30 +225,30 @@ def test_dollars_are_read_as_go_reads_them(template, result):
     ],
 )
 def test_references_have_places(template, references):
-    """A check can point at each group that a template names."""
+    """A plain template has the place of each group reference."""
     assert compile_plain(template).group_references == references
 
 
 def test_a_plain_template_reads_no_user():
-    """It sees the groups only."""
+    """A plain template has access to the groups only."""
     assert compile_plain("/$user").reads_user is False
 
 
-def test_a_plain_template_is_shown_as_its_text():
-    """Its parts are left out."""
+def test_the_representation_of_a_plain_template_is_its_text():
+    """The representation leaves out the compiled parts."""
     assert repr(compile_plain("/$1")) == "PlainTemplate(text='/$1')"
 
 
 @given(st.text(st.sampled_from("$a1{}_é "), max_size=12))
-def test_no_text_is_refused(template):
-    """Every text is a plain template; its references follow one another."""
+def test_any_text_is_a_plain_template(template):
+    """Any text compiles as a plain template, with sorted references that begin with a dollar."""
     compiled = compile_plain(template)
-    places = [place for _, start, end in compiled.group_references for place in (start, end)]
-    assert places == sorted(places)
+    offsets = [offset for _, start, end in compiled.group_references for offset in (start, end)]
+    assert offsets == sorted(offsets)
     assert all(template[start] == "$" and end <= len(template) for _, start, end in compiled.group_references)
 
 
 @given(st.text(max_size=12))
-def test_a_group_is_inserted_as_it_is(text):
-    """The text of a group is not a template."""
+def test_the_text_of_a_group_is_not_expanded(text):
+    """The text of a group is inserted as it is, even if it has a dollar."""
     assert _rendered("/x/$1", ("", text)) == f"/x/{text}"

@@ -47,7 +47,7 @@ NIL = Constant(0, 0, None)
     ("parameter", "value"),
     [(STRING, b"a"), (INT, 1), (FLOAT, 1.5), (BOOL, True), (MAP, Map()), (ANY, 1), (ANY, None), (REFLECTED, INVALID)],
 )
-def test_a_value_of_its_type_is_taken_as_it_is(parameter, value):
+def test_a_value_of_the_parameter_s_type_is_unchanged(parameter, value):
     """A parameter returns a value of its own type unchanged."""
     assert parameter.convert(value) is value
 
@@ -65,25 +65,25 @@ def test_a_value_of_its_type_is_taken_as_it_is(parameter, value):
     ],
 )
 def test_a_value_of_another_type_is_refused(parameter, value, message):
-    """Go's types do not mix, integers of different size neither."""
+    """The types of Go do not mix, and neither do integers of different sizes."""
     with pytest.raises(ExecutionError) as caught:
         parameter.convert(value)
     assert str(caught.value) == message
 
 
-def test_no_value_is_nil_where_nil_can_be():
-    """An interface is nil then, and a map unmade."""
+def test_a_missing_value_may_be_nil():
+    """A missing value is nil for an interface, and a nil map for a map."""
     assert ANY.convert(INVALID) is None
     assert MAP.convert(INVALID).nil
 
 
-def test_an_interface_with_methods_loses_them_as_an_argument():
-    """A nil one is nil, and a pointer no longer boxed."""
+def test_an_interface_with_methods_is_unwrapped_as_an_argument():
+    """A nil interface with methods becomes nil, and a pointer in one is no longer boxed."""
     pointer = Struct(Type("*x.Y", "ptr"), "source", boxed=True)
     assert ANY.convert(Nil(Type("x.Z", "interface"))) is None
     assert (ANY.convert(pointer).boxed, ANY.convert(pointer).source) == (False, "source")
-    kept = Nil(Type("*x.Y", "ptr"))
-    assert ANY.convert(kept) is kept
+    nil_pointer = Nil(Type("*x.Y", "ptr"))
+    assert ANY.convert(nil_pointer) is nil_pointer
 
 
 @pytest.mark.parametrize(
@@ -105,14 +105,14 @@ def test_an_interface_with_methods_loses_them_as_an_argument():
         (REFLECTED, ONE, 1),
     ],
 )
-def test_a_literal_is_what_the_parameter_makes_of_it(parameter, literal, value):
-    """Constants are ideal until they have a type."""
+def test_a_literal_gets_the_type_of_its_parameter(parameter, literal, value):
+    """A literal is converted to the type of its parameter, or to its default type."""
     result = parameter.literal(literal)
     assert (result, type(result)) == (value, type(value))
 
 
-def test_nil_is_an_unmade_map():
-    """A nil map can be read and is empty."""
+def test_nil_is_a_nil_map_for_a_map_parameter():
+    """The literal `nil` is a nil map for a parameter of a map type."""
     assert MAP.literal(NIL).nil
 
 
@@ -132,25 +132,25 @@ def test_nil_is_an_unmade_map():
         (VERSION.methods[b"Compare"].parameter(0), ONE, "a `*semver.Version` is expected, not a number"),
     ],
 )
-def test_a_literal_that_cannot_be_it_is_refused(parameter, literal, message):
-    """The type that is expected decides."""
+def test_a_literal_of_another_type_is_refused(parameter, literal, message):
+    """A literal that cannot be converted to the type of its parameter is an error."""
     with pytest.raises(ExecutionError) as caught:
         parameter.literal(literal)
     assert str(caught.value) == message
 
 
-def test_nil_has_no_type_of_its_own():
-    """Nothing says what it is the nil of."""
+def test_nil_has_no_default_type():
+    """The literal `nil` without a parameter is an error."""
     with pytest.raises(ExecutionError, match="`nil` is not a command"):
         ideal(NIL)
 
 
 def test_a_function_counts_its_arguments():
-    """Exactly as many as there are parameters, or more where the last may repeat."""
-    two, more = function(print, INT, STRING), function(print, INT, rest=STRING)
-    assert [two.accepts(count) for count in (1, 2, 3)] == [False, True, False]
-    assert [more.accepts(count) for count in (0, 1, 5)] == [False, True, True]
-    assert (more.parameter(0), more.parameter(4)) == (INT, STRING)
+    """A function takes as many arguments as it has parameters, or more if its last parameter repeats."""
+    exact, variadic = function(print, INT, STRING), function(print, INT, rest=STRING)
+    assert [exact.accepts(count) for count in (1, 2, 3)] == [False, True, False]
+    assert [variadic.accepts(count) for count in (0, 1, 5)] == [False, True, True]
+    assert (variadic.parameter(0), variadic.parameter(4)) == (INT, STRING)
 
 
 PAIR = Type(
@@ -167,21 +167,21 @@ HEADER = Type("x.Header", "map", methods={b"Size": function(len)})
 
 
 def test_fields_and_methods_are_read_from_structs():
-    """A method without parameters is called at once."""
+    """A field of a struct is read, and a method without parameters is called."""
     assert read(VALUE, b"First", budget()) == 1
     assert read(VALUE, b"Sum", budget()) == 3
 
 
 def test_keys_and_methods_are_read_from_maps():
-    """A missing key is not a value, and a method comes before a key of its name."""
+    """A missing key has no value, and a method comes before a key of the same name."""
     value = Map({b"a": 1, b"Size": 5}, HEADER)
     assert read(value, b"a", budget()) == 1
     assert read(value, b"b", budget()) is INVALID
     assert read(value, b"Size", budget()) == 2
 
 
-def test_what_is_read_from_no_value_is_no_value():
-    """So missing keys may be read from further."""
+def test_fields_of_a_missing_value_are_missing():
+    """A field of a missing value has no value, so that paths of missing keys can be read."""
     assert read(INVALID, b"a", budget()) is INVALID
     assert method_of(INVALID, b"a") is None
     assert method_of(None, b"a") is None
@@ -197,18 +197,21 @@ def test_what_is_read_from_no_value_is_no_value():
         (VALUE, b"Times", "the method `Times` does not take 0 arguments"),
     ],
 )
-def test_what_cannot_be_read_is_an_error(value, name, message):
-    """The message names the type that has no such field."""
+def test_a_missing_field_is_an_error(value, name, message):
+    """The message has the name of the field and the type that lacks it."""
     with pytest.raises(ExecutionError) as caught:
         read(value, name, budget())
     assert str(caught.value) == message
 
 
 def test_a_method_gets_its_arguments_after_the_receiver():
-    """And accounts for its work if it wants to."""
-    left = budget(steps=10)
-    assert call_method(PAIR.methods[b"Times"], VALUE, b"Times", [lambda parameter: parameter.convert(5)], left) == 5
-    assert left.left == 9
+    """A method is called with its receiver and its arguments, and charges the budget if it has one."""
+    render_budget = budget(steps=10)
+    assert (
+        call_method(PAIR.methods[b"Times"], VALUE, b"Times", [lambda parameter: parameter.convert(5)], render_budget)
+        == 5
+    )
+    assert render_budget.left == 9
 
 
 VOCABULARY = Vocabulary(STANDARD, {"now": "it asks the clock"})
@@ -226,8 +229,8 @@ DOT = "data is read with a dot before its name"
         ("if", "the keyword `if` is not allowed here", None),
     ],
 )
-def test_a_name_that_is_none_is_reported_with_the_reason(name, message, help):
-    """Refused with the reason, misspelled, or a keyword in the wrong place."""
-    found = VOCABULARY.unknown(name, 7)
-    assert (str(found), found.help) == (message, help)
-    assert (found.offset, found.end) == (7, 7 + len(name))
+def test_an_unknown_name_is_reported_with_a_reason(name, message, help):
+    """A name that isn't a function is refused, misspelled, or a keyword in the wrong place."""
+    mistake = VOCABULARY.unknown(name, 7)
+    assert (str(mistake), mistake.help) == (message, help)
+    assert (mistake.offset, mistake.end) == (7, 7 + len(name))

@@ -19,7 +19,7 @@ def _section(title):
 
 
 def _rows(text):
-    """The cells of each table row but the heads."""
+    """Returns the cells of each table row whose first cell is code."""
     rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in text.splitlines() if line.startswith("| `")]
     return [[cell.strip().replace(r"\|", "|") for cell in row] for row in rows]
 
@@ -28,41 +28,41 @@ def _quoted(text):
     return set(re.findall(r"`([^`]+)`", text))
 
 
-def test_every_function_is_in_the_table_and_none_else():
-    """The documentation lists what a rule may call."""
+def test_the_table_lists_exactly_the_functions():
+    """The documentation lists exactly the functions that a rule may call."""
     table = "".join(line for line in _section("Functions").splitlines() if line.startswith("|"))
     assert _quoted(table) == set(vocabulary().functions)
 
 
-def test_every_refused_function_is_in_the_table_with_its_reason():
-    """The table gives the reason that the message gives."""
+def test_the_table_lists_the_refused_functions():
+    """The documentation has each refused function with the reason in its message."""
     rows = {name.strip("`"): reason for name, reason in _rows(_section("Refused functions"))}
     assert rows == dict(vocabulary().refused)
 
 
-def test_every_field_and_method_is_named():
-    """The page names each one, of every type."""
+def test_every_field_and_method_is_documented():
+    """The documentation names each field and method of every type."""
     types = (ROOT, REQUEST, URL, USERINFO, TARGET, BUCKET, MOUNT, HEADER, VALUES, *USERS.values())
-    names = {name.decode() for of in types for name in (*getattr(of, "getters", ()), *of.methods)}
+    names = {name.decode() for data_type in types for name in (*getattr(data_type, "getters", ()), *data_type.methods)}
     words = set(re.findall(r"\w+", _section("Data")))
     assert names - words == set()
 
 
 @pytest.mark.parametrize("kind", sorted(USERS))
-def test_a_user_s_fields_are_listed_by_its_kind(kind):
-    """The page lists exactly the fields that the type of the user has."""
+def test_the_fields_of_each_kind_of_user_are_listed(kind):
+    """The documentation lists exactly the fields of each kind of user."""
     (fields,) = [fields for name, *rest in _rows(_section("Data")) for fields in rest if name == f"`{kind}`"]
     assert _quoted(fields) == {name.decode() for name in USERS[kind].getters}
 
 
-def test_the_limits_are_those_of_the_product():
-    """The page gives each limit, in order."""
+def test_the_limits_are_documented():
+    """The documentation has the value of each limit, in order."""
     numbers = [int(number) for number in re.findall(r"^\| (\d+) \|", _section("Limits"), re.MULTILINE)]
     limits = RenderLimits()
     assert numbers == [limits.steps, limits.text, limits.items, LONGEST, limits.depth, DEEPEST, MOST_TEMPLATES]
 
 
 @pytest.mark.parametrize(("template", "result"), _rows(_section("Syntax")))
-def test_examples_write_what_they_say(template, result):
-    """Each row of the table is run."""
+def test_examples_have_their_documented_results(template, result):
+    """The template in each row of the table has the result in the row."""
     assert rendered(template.strip("`")) == result.strip("`")

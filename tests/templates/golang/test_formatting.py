@@ -27,7 +27,7 @@ NAMED = Type("*x.Named", "ptr", stringer=lambda value: value.source)
 VALUE = Struct(PAIR, (b"a", 1))
 
 
-def _shown(value, verb="v", **flags):
+def _formatted(value, verb="v", **flags):
     printer = Printer(budget())
     for name, flag in flags.items():
         setattr(printer, name, flag)
@@ -57,8 +57,8 @@ def _shown(value, verb="v", **flags):
         (GoDuration(1500), "1.5µs"),
     ],
 )
-def test_values_show_themselves(value, text):
-    """As %v does: maps in order, pointers to structs with `&`, and by their own method where they have one."""
+def test_values_are_formatted_with_the_default_verb(value, text):
+    """With %v, maps are sorted, pointers to structs have a `&`, and types with a String method use it."""
     assert shown(value, budget()).decode() == text
 
 
@@ -77,14 +77,14 @@ def test_values_show_themselves(value, text):
         (Month(2), "2"),
     ],
 )
-def test_values_show_their_syntax(value, text):
+def test_values_are_formatted_as_go_source(value, text):
     """The verb %#v writes a value as Go source."""
-    assert _shown(value, sharp_v=True) == text
+    assert _formatted(value, sharp_v=True) == text
 
 
-def test_fields_may_show_their_names():
+def test_fields_are_formatted_with_their_names():
     """The verb %+v writes the names of fields."""
-    assert _shown(VALUE, plus_v=True) == "&{A:a B:1}"
+    assert _formatted(VALUE, plus_v=True) == "&{A:a B:1}"
 
 
 @pytest.mark.parametrize(
@@ -119,9 +119,9 @@ def test_fields_may_show_their_names():
         (1 + 2j, "f", "(1.000000+2.000000i)"),
     ],
 )
-def test_a_verb_that_does_not_fit_says_so(value, verb, text):
-    """With the type and the value; others fit."""
-    assert _shown(value, verb) == text
+def test_a_wrong_verb_is_reported_in_the_text(value, verb, text):
+    """A verb that doesn't fit a value is written with the type and the value."""
+    assert _formatted(value, verb) == text
 
 
 @pytest.mark.parametrize(
@@ -133,8 +133,8 @@ def test_a_verb_that_does_not_fit_says_so(value, verb, text):
         (Struct(NAMED, b"n"), "n"),
     ],
 )
-def test_actions_follow_pointers(value, text):
-    """Unless an interface with methods holds them."""
+def test_actions_write_the_values_of_pointers(value, text):
+    """A pointer is written without a `&`, unless an interface with methods holds it."""
     assert printed(value, budget()).decode() == text
 
 
@@ -142,40 +142,40 @@ def test_actions_follow_pointers(value, text):
     ("value", "verb"),
     [(Slice([VALUE]), "v"), (Map({b"a": VALUE}), "v"), (Slice([1]), "p"), (VALUE, "p"), (Struct(OPAQUE, 1), "v")],
 )
-def test_addresses_and_what_is_hidden_cannot_be_written(value, verb):
-    """Go would write what differs from run to run, or fields that are not known here."""
+def test_addresses_and_hidden_fields_cannot_be_written(value, verb):
+    """Addresses differ from run to run, and the fields of an opaque struct are unknown."""
     with pytest.raises(ExecutionError):
-        _shown(value, verb)
+        _formatted(value, verb)
 
 
-def test_print_parts_what_are_no_strings():
-    """A space stands between two of which neither is one."""
+def test_print_separates_values_that_are_not_strings():
+    """A space separates two operands in a row that aren't strings."""
     assert sprint(budget(), 1, 2, b"a", 3, 4, b"b", b"c", None, None) == b"1 2a3 4bc<nil> <nil>"
     assert sprint(budget()) == b""
 
 
-def test_println_parts_all():
+def test_println_separates_all_values():
     """Spaces separate all operands, and a line feed ends the text."""
     assert sprintln(budget(), b"a", b"b", 1) == b"a b 1\n"
 
 
-def test_functions_of_the_interface_kind_show_nil():
-    """A nil interface with methods is nil wherever it is shown."""
-    assert _shown(Nil(Type("x.User", "interface"))) == "<nil>"
+def test_a_nil_interface_with_methods_is_written_as_nil():
+    """A nil interface with methods is written like nil."""
+    assert _formatted(Nil(Type("x.User", "interface"))) == "<nil>"
 
 
-def test_what_an_action_cannot_write_fails():
-    """The message names the type of the value."""
+def test_an_unwritable_value_fails():
+    """The message names the type of a value that cannot be written."""
     assert failure('{{printf "%d" (semver "1.2.3")}}').startswith("a `*semver.Version` cannot be written as a whole")
     assert rendered('{{semver "1.2.3"}}') == "1.2.3"
 
 
-def _laid_out(method, *arguments, **flags):
-    layout = Printer(budget())
+def _printed(method, *arguments, **flags):
+    printer = Printer(budget())
     for name, value in flags.items():
-        setattr(layout, name, value)
-    getattr(layout, method)(*arguments)
-    return b"".join(layout.buffer).decode()
+        setattr(printer, name, value)
+    getattr(printer, method)(*arguments)
+    return b"".join(printer.buffer).decode()
 
 
 @pytest.mark.parametrize(
@@ -194,8 +194,8 @@ def _laid_out(method, *arguments, **flags):
     ],
 )
 def test_integers_are_padded_and_signed(flags, text):
-    """A precision is a least number of digits; zeros pad on the left only."""
-    assert _laid_out("argument", 42, "d", **flags) == text
+    """The precision is the least number of digits, and zeros pad on the left only."""
+    assert _printed("argument", 42, "d", **flags) == text
 
 
 @pytest.mark.parametrize(
@@ -212,9 +212,9 @@ def test_integers_are_padded_and_signed(flags, text):
         (-5, "d", {"width": 5, "zero": True}, "-0005"),
     ],
 )
-def test_integers_have_bases(value, verb, flags, text):
+def test_integers_are_written_in_a_base(value, verb, flags, text):
     """The flag `#` adds the prefix of the base."""
-    assert _laid_out("argument", value, verb, **flags) == text
+    assert _printed("argument", value, verb, **flags) == text
 
 
 @pytest.mark.parametrize(
@@ -228,21 +228,21 @@ def test_integers_have_bases(value, verb, flags, text):
         (42, {"precision": 6, "width": 10, "zero": True}, "  U+00002A"),
     ],
 )
-def test_integers_are_code_points(value, flags, text):
-    """With the character itself where it can be printed."""
-    assert _laid_out("unicode", value, **flags) == text
+def test_integers_are_written_as_code_points(value, flags, text):
+    """The flag `#` adds the character of the code point if it is printable."""
+    assert _printed("unicode", value, **flags) == text
 
 
 @pytest.mark.parametrize(("value", "text"), [(65, "A"), (0x110000, "\ufffd"), (-1, "\ufffd"), (0xDC00, "\ufffd")])
-def test_integers_are_characters(value, text):
-    """An integer that is not a code point becomes U+FFFD."""
-    assert _laid_out("argument", value, "c") == text
-    assert _laid_out("argument", value, "q") == f"'{text}'"
+def test_integers_are_written_as_characters(value, text):
+    """An integer that isn't a code point is written as U+FFFD."""
+    assert _printed("argument", value, "c") == text
+    assert _printed("argument", value, "q") == f"'{text}'"
 
 
-def test_quoted_characters_can_be_ascii():
+def test_quoted_characters_may_be_ascii():
     """The flag `+` escapes all characters beyond ASCII."""
-    assert _laid_out("argument", 0xE9, "q", plus=True) == r"'\u00e9'"
+    assert _printed("argument", 0xE9, "q", plus=True) == r"'\u00e9'"
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def test_quoted_characters_can_be_ascii():
 )
 def test_strings_are_cut_and_padded_by_runes(value, flags, text):
     """Precision and width count runes, not bytes."""
-    assert _laid_out("argument", value.encode(), "s", **flags) == text
+    assert _printed("argument", value.encode(), "s", **flags) == text
 
 
 @pytest.mark.parametrize(
@@ -265,8 +265,8 @@ def test_strings_are_cut_and_padded_by_runes(value, flags, text):
     [({}, '"é`"'), ({"plus": True}, r'"\u00e9`"'), ({"sharp": True}, '"é`"'), ({"precision": 1, "sharp": True}, "`é`")],
 )
 def test_strings_are_quoted(flags, text):
-    """Between backticks if that is asked for and possible."""
-    assert _laid_out("quoted", "é`".encode(), **flags) == text
+    """With the flag `#`, a string is quoted between backticks if it can be."""
+    assert _printed("quoted", "é`".encode(), **flags) == text
 
 
 @pytest.mark.parametrize(
@@ -282,20 +282,20 @@ def test_strings_are_quoted(flags, text):
     ],
 )
 def test_bytes_are_written_in_hexadecimal(flags, text):
-    """A space parts them, and each has a prefix with `#`."""
-    layout = Printer(budget())
+    """A space separates the bytes, and the flag `#` adds a prefix to each."""
+    printer = Printer(budget())
     for name, value in flags.items():
-        setattr(layout, name, value)
-    layout.hexadecimal(b"a\xff", large=False)
-    assert b"".join(layout.buffer).decode() == text
+        setattr(printer, name, value)
+    printer.hexadecimal(b"a\xff", large=False)
+    assert b"".join(printer.buffer).decode() == text
 
 
-def test_hexadecimal_may_be_large():
-    """The verb %X writes capitals, also in the prefix."""
-    layout = Printer(budget())
-    layout.sharp = True
-    layout.hexadecimal(b"\xab", large=True)
-    assert layout.buffer == [b"0XAB"]
+def test_hexadecimal_may_have_capitals():
+    """The verb %X writes capitals, even in the prefix."""
+    printer = Printer(budget())
+    printer.sharp = True
+    printer.hexadecimal(b"\xab", large=True)
+    assert printer.buffer == [b"0XAB"]
 
 
 @pytest.mark.parametrize(
@@ -326,11 +326,11 @@ def test_hexadecimal_may_be_large():
     ],
 )
 def test_floats_are_padded_and_signed(value, verb, precision, flags, text):
-    """What is not finite is padded with spaces; `#` keeps the zeros that %g drops."""
-    assert _laid_out("floating", value, verb, precision, **flags) == text
+    """An infinite float is padded with spaces, and the flag `#` keeps trailing zeros."""
+    assert _printed("floating", value, verb, precision, **flags) == text
 
 
-def test_bools_are_words():
-    """They are padded like strings."""
-    assert _laid_out("argument", True, "t", width=6) == "  true"
-    assert _laid_out("argument", False, "t") == "false"
+def test_bools_are_written_as_words():
+    """A bool is padded like a string."""
+    assert _printed("argument", True, "t", width=6) == "  true"
+    assert _printed("argument", False, "t") == "false"

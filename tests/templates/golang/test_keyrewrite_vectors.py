@@ -16,7 +16,7 @@ DIALECTS = {"REGEX": "", "TEMPLATE": "go"}
 
 
 def _quoted(text):
-    """A string of the rule language."""
+    """Returns a text as a string of the rule language."""
     return json.dumps(text)
 
 
@@ -39,21 +39,21 @@ def _data(vector):
     return TargetKeyRewriteData(vector["key"], None if user is None else user_of(user), request, target)
 
 
-def _answer(vector):
-    """The rule that was used with the raw result; None where something failed, at load or later."""
+def _outcome(vector):
+    """Returns the index of the matching rule and its raw result, or None after a failure at load or later."""
     compiled = _compiled(vector)
     if compiled.diagnostics:
         return None
     try:
-        found = compiled.rule_sets["site"].apply(_data(vector))
+        rewritten = compiled.rule_sets["site"].apply(_data(vector))
     except RefusedResult as error:
         return error.rewrite.number - 1, error.result
     except RewriteError:
         return None
-    return (-1, vector["key"]) if found.rewrite is None else (found.rewrite.number - 1, found.result)
+    return (-1, vector["key"]) if rewritten.rewrite is None else (rewritten.rewrite.number - 1, rewritten.result)
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
-def test_recorded_rewrites_of_s3_proxy_are_made(vector):
-    """The same rule matches, and makes the same text of the key; what fails there fails here."""
-    assert _answer(vector) == (None if "error" in vector else (vector["rule"], vector["expect"]))
+def test_rewrites_are_those_of_s3_proxy(vector):
+    """The matching rule, its raw result and failures are those that were recorded of s3-proxy."""
+    assert _outcome(vector) == (None if "error" in vector else (vector["rule"], vector["expect"]))

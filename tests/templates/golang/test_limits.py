@@ -22,16 +22,16 @@ from tornado_proxy.templates.template import (
 )
 
 BOUND = 0.4
-"""Seconds of one rendering: four times what the documentation says, since the machine may be slow and busy."""
+"""The longest rendering in seconds: four times that of the documentation, because a machine may be slow and busy."""
 
 SHARE = 4
-"""The functions, which are many, have a quarter of the steps, of the request and of the time."""
+"""Each function is tested with a quarter of the steps, of the request and of the time, because there are many."""
 
 LONG = "{{$k := repeat 12 .}}"
 
 
 def _data(share=1):
-    """The data of a request that is as large as a server takes it, or of a share of it."""
+    """Returns the data of the largest request that a server accepts, or of a fraction of it."""
     request = RequestData(
         path="/" + "é " * (15_000 // share),
         raw_query="&".join(f"a{number}=%61+" for number in range(6500 // share)),
@@ -44,14 +44,14 @@ LARGE, QUARTER = _data(), _data(SHARE)
 
 
 def _ends_in_time(text, data=LARGE, share=1):
-    """Whether a rendering stays within its share of the time; the best of three, because others may disturb it."""
+    """Returns whether the best of three renderings takes its share of the time; other processes may disturb one."""
     program, limits = Program(text, vocabulary()), RenderLimits(steps=RenderLimits().steps // share)
     for _ in range(3):
-        begun = time.process_time()
+        started = time.process_time()
         with suppress(RenderError):
             budget = RenderBudget(limits)
             program.execute(root(Captures(("/",)), data, budget), budget)
-        if time.process_time() - begun < BOUND / share:
+        if time.process_time() - started < BOUND / share:
             return True
     return False
 
@@ -75,8 +75,8 @@ def _ends_in_time(text, data=LARGE, share=1):
         ".URL.EscapedFragment",
     ],
 )
-def test_reading_a_large_request_again_and_again_ends_soon(call):
-    """Its query, header and URL are taken apart once, and what is made of them is charged by its size."""
+def test_repeated_reads_of_a_large_request_are_charged(call):
+    """The parts of a request are parsed once, and each read is charged by the size of the result."""
     assert _ends_in_time("{{range until 4000}}{{$_ := $.Request" + call + "}}{{end}}")
 
 
@@ -114,59 +114,59 @@ SETUP = (
 
 
 @pytest.mark.parametrize("name", sorted(vocabulary().functions))
-def test_a_function_ends_soon_whatever_it_is_called_with(name):
-    """Each of them charges for its work, at any size and kind of its arguments."""
-    chance = random.Random(name)
+def test_a_function_is_charged_for_any_arguments(name):
+    """Each function charges for its work, with arguments of any size and kind."""
+    draw = random.Random(name)
     function = vocabulary().functions[name]
     for _ in range(2):
-        parameters = [*function.parameters, *([function.rest] * chance.randrange(4) if function.rest else ())]
-        values = [chance.choice(ARGUMENTS.get(parameter.name, ANYTHING)) for parameter in parameters]
+        parameters = [*function.parameters, *([function.rest] * draw.randrange(4) if function.rest else ())]
+        values = [draw.choice(ARGUMENTS.get(parameter.name, ANYTHING)) for parameter in parameters]
         call = " ".join((name, *values))
         with suppress(TemplateMistake):
             assert _ends_in_time(SETUP + "{{range until 4000}}{{$_ := " + call + "}}{{end}}", QUARTER, SHARE), call
 
 
-def test_a_path_of_many_names_is_charged_by_each():
-    """Each name costs a look-up."""
+def test_each_name_of_a_path_is_charged():
+    """Each name of a long path costs a step."""
     path = "$d" + ".a" * 10_000
     text = '{{$d := dict}}{{$_ := set $d "a" $d}}{{range until 4000}}{{$_ = ' + path + "}}{{end}}"
     assert _ends_in_time(text)
 
 
-def test_steps_run_out():
-    """The last one may be taken, no more."""
-    left = budget(steps=3)
-    left.spend(3)
+def test_the_steps_of_a_budget_are_limited():
+    """The last step of a budget may be spent, and one more raises an exception."""
+    render_budget = budget(steps=3)
+    render_budget.spend(3)
     with pytest.raises(LimitError, match="more than 3 steps"):
-        left.spend()
+        render_budget.spend()
 
 
-def test_texts_cost_by_their_length():
-    """One step for sixteen bytes, up to a largest size."""
-    left = budget(steps=10, text=100)
-    left.text(64)
-    assert left.left == 6
-    left.check_size(100)
-    assert left.left == 6
+def test_texts_are_charged_by_their_length():
+    """A text costs one step for sixteen bytes, and has a largest size."""
+    render_budget = budget(steps=10, text=100)
+    render_budget.text(64)
+    assert render_budget.left == 6
+    render_budget.check_size(100)
+    assert render_budget.left == 6
     with pytest.raises(LimitError, match="a text of more than 100 bytes"):
-        left.text(101)
+        render_budget.text(101)
 
 
-def test_lists_cost_by_their_length():
-    """One step for eight elements, up to a largest size."""
-    left = budget(steps=10, items=20)
-    left.items(16)
-    assert left.left == 8
+def test_lists_are_charged_by_their_length():
+    """A list costs one step for eight elements, and has a largest size."""
+    render_budget = budget(steps=10, items=20)
+    render_budget.items(16)
+    assert render_budget.left == 8
     with pytest.raises(LimitError, match="a list of more than 20 elements"):
-        left.items(21)
+        render_budget.items(21)
 
 
-def test_nesting_has_a_depth():
-    """Templates and values nest to the depth of the limits, and no deeper."""
-    left = budget(depth=2)
-    left.nest(2)
+def test_the_depth_of_nesting_is_limited():
+    """Templates and values may nest to the deepest level, and one more level raises an exception."""
+    render_budget = budget(depth=2)
+    render_budget.nest(2)
     with pytest.raises(LimitError, match="deeper than 2 levels"):
-        left.nest(3)
+        render_budget.nest(3)
 
 
 @pytest.mark.parametrize(
@@ -217,14 +217,14 @@ def test_nesting_has_a_depth():
         "".join(f"{{{{$v{number} := 1}}}}" for number in range(1500)) + "{{range until 4000}}{{$v0}}{{end}}",
     ],
 )
-def test_hostile_templates_end_with_an_error(text):
-    """Whatever multiplies work or memory is cut off."""
+def test_hostile_templates_exceed_a_limit(text):
+    """A template that multiplies work or memory exceeds a limit."""
     with pytest.raises(LimitError):
         Program(text, HELM).execute(json_value("/a long key " * 8), RenderBudget(RenderLimits()))
 
 
-def test_a_failure_says_what_failed_once_that_is_known():
-    """The part of the template stands behind the fact."""
+def test_a_failure_may_have_a_context():
+    """The failed part of the template stands behind the message once it is set."""
     error = ExecutionError("there is nothing to compare with")
     assert isinstance(error, RenderError)
     assert str(error) == "there is nothing to compare with"

@@ -16,8 +16,8 @@ from tornado_proxy.templates.golang.values import ExecutionError
 
 
 @given(st.dates())
-def test_days_are_counted_as_by_the_calendar(day):
-    """The number of days of a date leads back to the date."""
+def test_days_are_counted_from_the_epoch(day):
+    """The number of days of a date is that of Python, and gives the same date again."""
     days = (day - dt.date(1970, 1, 1)).days
     assert days_since_epoch(day.year, day.month, day.day) == days
     assert date_of(days) == (day.year, day.month, day.day)
@@ -26,33 +26,33 @@ def test_days_are_counted_as_by_the_calendar(day):
 @pytest.mark.parametrize(
     ("year", "leap"), [(2000, True), (1900, False), (2024, True), (2023, False), (0, True), (-4, True)]
 )
-def test_leap_years_follow_gregory(year, leap):
-    """The rule also holds before the first year."""
+def test_leap_years_are_gregorian(year, leap):
+    """The rule of leap years also holds before the first year."""
     assert days_since_epoch(year, 3, 1) - days_since_epoch(year, 2, 1) == 28 + leap
 
 
-def test_months_beyond_the_year_run_into_the_next():
-    """And those before the first into the one before."""
+def test_months_beyond_the_year_are_in_another_year():
+    """A month above twelve is in a later year, and a month below one is in an earlier year."""
     assert days_since_epoch(2020, 14, 1) == days_since_epoch(2021, 2, 1)
     assert days_since_epoch(2020, 0, 1) == days_since_epoch(2019, 12, 1)
 
 
-def test_a_moment_shows_its_parts_in_its_zone():
-    """Date and time of day are those of the zone."""
+def test_a_moment_has_its_parts_in_its_zone():
+    """The date and the time of day of a moment are those in its zone."""
     moment = Moment(0, 5, 3600, "CET")
     assert (moment.date, moment.clock, moment.nanosecond) == ((1970, 1, 1), (1, 0, 0), 5)
     assert Moment(0, offset=-3600).date == (1969, 12, 31)
     assert moment.in_utc() == Moment(0, 5)
 
 
-def test_a_moment_knows_its_day_of_week_and_year():
-    """The first day of 1970 was a Thursday."""
+def test_a_moment_has_a_weekday_and_a_day_of_the_year():
+    """The first day of 1970 was a Thursday, and the last day of a leap year is its 366th."""
     assert (Moment(0).weekday, Moment(0).year_day) == (4, 1)
     assert Moment.of((2020, 12, 31)).year_day == 366
 
 
-def test_moments_move():
-    """By nanoseconds, or by dates, where what is beyond a month's end runs into the next."""
+def test_moments_are_added_to():
+    """Nanoseconds or months are added to a moment, and a day beyond the end of a month is in the next one."""
     assert Moment(0).plus(1_500_000_000) == Moment(1, 500_000_000)
     assert Moment(0).plus(-1) == Moment(-1, 999_999_999)
     later = Moment.of((2020, 1, 31), (12, 0, 0)).plus_date(0, 1, 0)
@@ -60,7 +60,7 @@ def test_moments_move():
 
 
 def test_go_s_zero_time_is_the_first_moment_of_the_first_year():
-    """The zero time is in UTC."""
+    """The zero time of Go is midnight of 1 January of year 1 in UTC."""
     assert (ZERO.date, ZERO.zone, ZERO.nanoseconds) == ((1, 1, 1), "UTC", -62_135_596_800 * 10**9)
 
 
@@ -85,14 +85,14 @@ MORNING = Moment.of((2020, 2, 9), (0, 4, 5))
         ("007 x", "007 x"),
     ],
 )
-def test_a_moment_is_written_as_the_reference_time_would_be(layout, text):
-    """What is not part of that time stands for itself."""
+def test_a_moment_is_written_in_a_layout(layout, text):
+    """A part of the layout that isn't part of the reference time stands for itself."""
     assert format_moment(AFTERNOON, layout) == text
 
 
 @pytest.mark.parametrize(("layout", "text"), [("3PM", "12AM"), ("3pm", "12am"), ("05.999", "05"), ("15.00", "00.00")])
-def test_midnight_is_twelve_and_nothing_needs_no_decimals(layout, text):
-    """Unless they are asked for with zeros."""
+def test_midnight_and_empty_fractions_are_written_as_in_go(layout, text):
+    """Midnight is twelve on a clock of twelve hours, and an empty fraction is written only for zeros in the layout."""
     assert format_moment(MORNING, layout) == text
 
 
@@ -104,8 +104,8 @@ def test_midnight_is_twelve_and_nothing_needs_no_decimals(layout, text):
         (-30, "", "-070000", "+000030"),
     ],
 )
-def test_zones_are_offsets_or_names(offset, zone, layout, text):
-    """An offset without a name is written instead of it."""
+def test_zones_are_written_as_offsets_or_names(offset, zone, layout, text):
+    """The offset stands for the name of a zone without a name."""
     assert format_moment(Moment(0, 0, offset, zone), layout) == text
 
 
@@ -115,11 +115,11 @@ def test_years_may_have_any_size_and_sign():
     assert format_moment(Moment.of((12345, 1, 1)), "2006") == "12345"
 
 
-SHOWN = "2006-01-02 15:04:05.999999999 -0700 MST"
+FULL_LAYOUT = "2006-01-02 15:04:05.999999999 -0700 MST"
 
 
 @pytest.mark.parametrize(
-    ("layout", "text", "shown"),
+    ("layout", "text", "full_text"),
     [
         ("2006-01-02", "2020-02-29", "2020-02-29 00:00:00 +0000 UTC"),
         ("06 1 2", "69 3 4", "1969-03-04 00:00:00 +0000 UTC"),
@@ -157,9 +157,9 @@ SHOWN = "2006-01-02 15:04:05.999999999 -0700 MST"
         ("", "", "0000-01-01 00:00:00 +0000 UTC"),
     ],
 )
-def test_a_text_is_read_as_its_layout_says(layout, text, shown):
-    """What the layout does not name is the first of its kind."""
-    assert format_moment(parse_moment(layout, text), SHOWN) == shown
+def test_a_moment_is_read_in_a_layout(layout, text, full_text):
+    """A part that the layout lacks has its first value."""
+    assert format_moment(parse_moment(layout, text), FULL_LAYOUT) == full_text
 
 
 @pytest.mark.parametrize(
@@ -199,14 +199,14 @@ def test_a_text_is_read_as_its_layout_says(layout, text, shown):
         ("x", "y"),
     ],
 )
-def test_what_is_no_time_of_its_layout_is_refused(layout, text):
-    """Parts out of range, dates that are none, and what is left over."""
+def test_a_text_that_does_not_match_its_layout_is_refused(layout, text):
+    """Parts out of range, invalid dates and remaining text are errors."""
     with pytest.raises(ExecutionError):
         parse_moment(layout, text)
 
 
-def test_a_fraction_that_the_layout_has_not_may_follow_a_second():
-    """But not where it has one further on."""
+def test_a_second_may_have_a_fraction_that_the_layout_lacks():
+    """A fraction may follow a second, unless the layout has a fraction in another place."""
     assert parse_moment("05x", "06.5x") == Moment.of((0, 1, 1), (0, 0, 6), 500_000_000)
     with pytest.raises(ExecutionError):
         parse_moment("05x.000", "06.5x.250")

@@ -17,7 +17,7 @@ from tornado_proxy.templates.template import TemplateMistake
 
 
 def test_nodes_are_values():
-    """Equal texts have equal nodes, with the same places in them."""
+    """Equal texts have equal nodes with equal places."""
     pipeline = Pipeline(1, 3, (), False, ((Chain(1, 3, Dot(1, 1), ("X",)),),))
     assert action_parser().parse(" .X ") == ActionNode(1, 3, pipeline=pipeline)
 
@@ -50,25 +50,25 @@ def _operand(text):
         ("iffy", Identifier(0, 4, "iffy")),
     ],
 )
-def test_operands_are_read(text, operand):
-    """Each kind of them, with its place."""
+def test_operands_are_parsed(text, operand):
+    """Each kind of operand has its node, with its place."""
     assert _operand(text) == operand
 
 
-def test_a_character_is_a_number():
-    """Its spelling makes no float of it."""
+def test_a_character_is_parsed_as_a_number():
+    """A character constant is an integer, even if the character is a point."""
     assert _operand("'.'").value.integer == 46
 
 
 def test_a_pipeline_in_parentheses_is_an_operand():
-    """Its place has the parentheses in it; fields may follow."""
+    """The place of the operand includes its parentheses, and fields may follow it."""
     operand = _operand("( .X | len ).Y")
     assert isinstance(operand, Chain)
     assert isinstance(operand.operand, Pipeline)
     assert (operand.operand.start, operand.operand.end, operand.fields) == (0, 12, ("Y",))
 
 
-def test_commands_follow_one_another():
+def test_commands_of_a_pipeline_are_in_order():
     """A bar at the end of a pipeline is ignored."""
     first, second = _pipeline('.X  1|printf "a" |').commands
     assert [(command[0].start, command[1].end) for command in (first, second)] == [(0, 5), (6, 16)]
@@ -83,8 +83,8 @@ def test_commands_follow_one_another():
         ("$x:=1", ("$x",), False),
     ],
 )
-def test_variables_take_the_result(text, variables, assigns):
-    """A pipeline declares variables, or assigns to them."""
+def test_a_pipeline_may_declare_or_assign_variables(text, variables, assigns):
+    """A pipeline has the variables before its `:=` or `=`, and whether it assigns to them."""
     pipeline = _pipeline(text)
     assert (pipeline.variables, pipeline.assigns, pipeline.start) == (variables, assigns, 0)
 
@@ -109,8 +109,8 @@ def test_variables_take_the_result(text, variables, assigns):
         ('template "c".', "template", True, b"c"),
     ],
 )
-def test_actions_are_read(text, keyword, has_pipeline, name):
-    """A keyword, a name, a pipeline: what each has."""
+def test_actions_are_parsed(text, keyword, has_pipeline, name):
+    """An action has a keyword, a pipeline and a name, if it needs them."""
     action = action_parser().parse(text)
     assert (action.keyword, action.pipeline is not None, action.name) == (keyword, has_pipeline, name)
 
@@ -128,24 +128,24 @@ def test_actions_are_read(text, keyword, has_pipeline, name):
     ],
 )
 def test_a_wrong_constant_or_name_is_a_mistake(text, message, offset):
-    """The mistake has its place in the action."""
+    """A mistake in a constant or a name has its offset in the action."""
     with pytest.raises(TemplateMistake) as caught:
         action_parser().parse(text)
     assert (str(caught.value), caught.value.offset) == (message, offset)
 
 
 def test_names_may_have_letters_and_digits_of_any_script():
-    """Go's names allow the same characters."""
+    """A name may have the characters that Go allows."""
     assert _operand(".日本٣") == Chain(0, 4, Dot(0, 0), ("日本٣",))
 
 
-def test_keywords_are_go_s():
-    """A keyword cannot be the name of a function."""
+def test_keywords_are_those_of_go():
+    """The keywords of Go's templates are reserved, and the names of functions are not."""
     assert {"if", "end", "nil", "break"} <= KEYWORDS
     assert "len" not in KEYWORDS
 
 
-def test_the_parser_is_made_once():
+def test_the_parser_is_built_once():
     """All templates share one parser."""
     assert action_parser() is action_parser()
 
@@ -157,7 +157,7 @@ def _mistake(text):
 
 
 def test_equal_actions_share_one_node():
-    """A set of rules repeats its actions: each text is parsed once."""
+    """Actions with the same text are parsed once, wherever they stand."""
     assert parse_action(" .Key ", 5) is parse_action(" .Key ", 50)
 
 
@@ -185,8 +185,8 @@ def test_equal_actions_share_one_node():
         ("print 1__0", "invalid number `1__0`", 16, 20),
     ],
 )
-def test_what_cannot_be_read_is_reported_with_its_place(text, message, offset, end):
-    """Offsets count from the start of the template."""
+def test_a_syntax_error_is_reported_with_its_place(text, message, offset, end):
+    """The offsets of a mistake count from the start of the template."""
     mistake = _mistake(text)
     assert (str(mistake), mistake.offset, mistake.end) == (message, offset, end)
 
@@ -205,6 +205,6 @@ def test_what_cannot_be_read_is_reported_with_its_place(text, message, offset, e
         ("", "a comment is written"),
     ],
 )
-def test_habits_of_other_languages_are_answered(text, help):
-    """The help shows how Go templates write it."""
+def test_syntax_of_other_languages_has_help(text, help):
+    """The help about syntax of another language shows the equivalent in Go templates."""
     assert help in (_mistake(text).help or "")

@@ -31,35 +31,35 @@ from tornado_proxy.templates.golang.numbers import (
         ("9223372036854775807", MAX_INT),
     ],
 )
-def test_integers_are_read_in_the_base_that_their_prefix_names(text, value):
-    """As Go's literals, underscores included."""
+def test_integers_are_read_in_the_base_of_their_prefix(text, value):
+    """An integer is read like a literal of Go, with underscores."""
     assert parse_int(text) == value
 
 
 @pytest.mark.parametrize("text", ["", "x", "089", "1__0", "_1", "1_", "0x", "1.5", "0b2", " 1"])
-def test_what_is_no_integer_is_refused(text):
-    """Digits must fit the base, and underscores stand between digits."""
+def test_invalid_integers_are_refused(text):
+    """Digits must fit the base, and underscores must stand between digits."""
     with pytest.raises(NumberError):
         parse_int(text)
 
 
 @pytest.mark.parametrize(("text", "base", "value"), [("010", 10, 10), ("-17", 8, -15), ("+7", 8, 7), ("000", 10, 0)])
-def test_a_base_that_is_given_knows_no_prefix(text, base, value):
-    """Leading zeros do not change the number."""
+def test_a_given_base_has_no_prefix(text, base, value):
+    """In a given base, leading zeros do not change the number."""
     assert parse_int(text, base) == value
 
 
 @pytest.mark.parametrize(("text", "base"), [("8", 8), ("1_0", 10), ("", 10), ("+", 10)])
-def test_a_base_that_is_given_knows_its_digits_only(text, base):
-    """Any other character is refused."""
+def test_a_given_base_has_its_digits_only(text, base):
+    """In a given base, a character that isn't one of its digits is an error."""
     with pytest.raises(NumberError):
         parse_int(text, base)
 
 
 @pytest.mark.parametrize("base", [0, 10])
 @pytest.mark.parametrize(("text", "clamped"), [("9223372036854775808", MAX_INT), ("-" + "9" * 5000, MIN_INT)])
-def test_what_is_out_of_range_is_reported_with_the_nearest_integer(text, base, clamped):
-    """This holds for any number of digits."""
+def test_an_integer_out_of_range_is_clamped(text, base, clamped):
+    """The error of an integer out of range has the nearest integer, for any number of digits."""
     with pytest.raises(NumberError) as caught:
         parse_int(text, base)
     assert caught.value.clamped == clamped
@@ -78,26 +78,26 @@ def test_what_is_out_of_range_is_reported_with_the_nearest_integer(text, base, c
         ("+Inf", math.inf),
     ],
 )
-def test_floats_are_read_as_go_literals(text, value):
-    """Decimal or hexadecimal, or a name."""
+def test_floats_are_read(text, value):
+    """A float is read like a decimal or hexadecimal literal of Go, or by the name of infinity."""
     assert parse_float(text) == value
 
 
-def test_nan_is_a_float_by_name():
-    """The case of the letters does not matter."""
+def test_nan_is_read():
+    """The text `NaN` is read as a float."""
     assert math.isnan(parse_float("NaN"))
 
 
 @pytest.mark.parametrize("text", ["", "x", "1.5.", "0x1.8", "1e", "1e400", "0x1p9999", "1__0.5", "_1.5"])
-def test_what_is_no_finite_float_is_refused(text):
-    """A hexadecimal one needs an exponent, and none may be too large."""
+def test_invalid_floats_are_refused(text):
+    """A hexadecimal float needs an exponent, and a float that is too large is an error."""
     with pytest.raises(NumberError):
         parse_float(text)
 
 
 @pytest.mark.parametrize(("value", "wrapped"), [(MAX_INT + 1, MIN_INT), (MIN_INT - 1, MAX_INT), (5, 5), (2**64, 0)])
-def test_sums_keep_64_bits(value, wrapped):
-    """A sum beyond 64 bits wraps."""
+def test_integers_wrap_at_64_bits(value, wrapped):
+    """A result beyond 64 bits wraps."""
     assert wrap_int(value) == wrapped
 
 
@@ -105,8 +105,8 @@ def test_sums_keep_64_bits(value, wrapped):
     ("value", "integer"),
     [(2.9, 2), (-2.9, -2), (1e300, MIN_INT), (2.0**63, MIN_INT), (math.nan, MIN_INT), (math.inf, MIN_INT)],
 )
-def test_floats_lose_their_fraction(value, integer):
-    """What no int can hold is the least of them, as on amd64."""
+def test_floats_are_truncated_to_integers(value, integer):
+    """A float that no int can hold becomes the least int, as on amd64."""
     assert float_to_int(value) == integer
 
 
@@ -129,8 +129,8 @@ def test_floats_lose_their_fraction(value, integer):
         ("5+0i", Number("5+0i", 5, 5.0, 5 + 0j)),
     ],
 )
-def test_a_constant_has_a_value_under_each_type_that_can_hold_it(text, expected):
-    """Go's constants are ideal: where they stand decides their type."""
+def test_a_constant_has_a_value_of_each_type_that_can_hold_it(text, expected):
+    """A constant of Go is ideal: its place decides which of its values is used."""
     assert number(text) == expected
 
 
@@ -148,21 +148,22 @@ def test_a_constant_has_a_value_under_each_type_that_can_hold_it(text, expected)
         "9" * 5000,
     ],
 )
-def test_what_is_no_constant_is_refused(text):
-    """The text is too large, or not a number."""
+def test_invalid_constants_are_refused(text):
+    """A constant that is too large or not a number is an error."""
     with pytest.raises(NumberError):
         number(text)
 
 
 @pytest.mark.parametrize(
-    ("text", "floating"), [("1", False), ("1.", True), ("1e3", True), ("0xe5", False), ("0x1p4", True), ("1E3", True)]
+    ("text", "looks_floating"),
+    [("1", False), ("1.", True), ("1e3", True), ("0xe5", False), ("0x1p4", True), ("1E3", True)],
 )
-def test_the_spelling_makes_a_float(text, floating):
-    """A point or an exponent does; the digit `e` of a hexadecimal integer does not."""
-    assert number(text).looks_floating is floating
+def test_a_point_or_an_exponent_makes_a_float(text, looks_floating):
+    """The digit `e` of a hexadecimal integer does not make a constant a float."""
+    assert number(text).looks_floating is looks_floating
 
 
-def test_a_character_is_an_integer():
+def test_a_character_constant_is_not_a_float():
     """A point between quotes does not make a constant a float."""
     assert not Number("'.'", 46, 46.0).looks_floating
 
@@ -206,6 +207,6 @@ def test_a_character_is_an_integer():
         (math.nan, "e", 3, "NaN"),
     ],
 )
-def test_floats_are_written_in_each_of_go_s_forms(value, verb, precision, text):
-    """With as many digits as asked for, or as few as read back as the same number."""
+def test_floats_are_written_in_all_forms_of_go(value, verb, precision, text):
+    """A float has the requested digits, or the fewest digits that are read as the same float."""
     assert format_float(value, verb, precision) == text

@@ -10,8 +10,8 @@ def _run(**limits):
     return Run({}, budget(**limits))
 
 
-def test_what_is_written_counts_as_one_text():
-    """Short pieces cost nothing of their own, long ones by their length."""
+def test_the_output_is_charged_as_one_text():
+    """A short piece of the output costs no steps, and a long piece costs steps by its length."""
     run = _run(steps=100, text=400)
     run.write(b"ab")
     assert (run.budget.left, run.out, run.size) == (100, [b"ab"], 2)
@@ -22,17 +22,17 @@ def test_what_is_written_counts_as_one_text():
 
 
 def test_a_template_has_its_own_variables():
-    """Those of the caller are there again after it."""
+    """The variables of the caller are restored after the call of a template."""
     run = _run(depth=1)
     run.values = ["caller"]
 
     def template(run, dot):
         run.values = [dot, run.depth]
-        seen.extend(run.values)
+        values_in_call.extend(run.values)
 
-    seen = []
+    values_in_call = []
     run.invoke(template, 5)
-    assert (seen, run.values, run.depth) == ([5, 1], ["caller"], 0)
+    assert (values_in_call, run.values, run.depth) == ([5, 1], ["caller"], 0)
 
 
 @pytest.mark.parametrize(
@@ -45,13 +45,13 @@ def test_a_template_has_its_own_variables():
         ("{{$x := 1}}{{with $x := 2}}{{$x = 3}}{{$x}}{{end}}{{$x}}", "31"),
     ],
 )
-def test_the_variable_declared_last_is_the_one(text, result):
-    """It hides another of its name until its body ends."""
+def test_the_last_declared_variable_is_used(text, result):
+    """A variable hides another one of the same name until its body ends."""
     assert rendered(text) == result
 
 
-def test_what_a_template_writes_can_be_a_value():
-    """Nothing of it goes to the output."""
+def test_captured_output_is_not_written():
+    """The captured output of a template is returned and not written."""
     run = _run()
     run.write(b"before")
     assert run.capture(lambda run, dot: run.write(dot), b"inside") == b"inside"
@@ -69,27 +69,27 @@ def test_what_a_template_writes_can_be_a_value():
         ("not (and true (or false true))", "false"),
     ],
 )
-def test_and_and_or_give_the_argument_that_decides(call, result):
-    """The result is that argument, not a bool."""
+def test_and_and_or_return_the_deciding_argument(call, result):
+    """The result of `and` and `or` is an argument, not a bool."""
     assert rendered(f"{{{{ {call} }}}}", None, GO) == result
 
 
-def test_what_need_not_be_evaluated_is_not():
-    """Variables that it would declare are not set."""
+def test_unnecessary_arguments_are_not_evaluated():
+    """Variables that a skipped argument declares are not set."""
     assert failure("{{and 0 ($x := 1)}}{{$x}}", None, GO).startswith("the variable `$x` is not set yet")
-    again = "{{range .}}{{and . ($x := 1)}}{{$x}};{{end}}"
-    assert failure(again, [True, False], GO).startswith("the variable `$x` is not set yet")
+    text = "{{range .}}{{and . ($x := 1)}}{{$x}};{{end}}"
+    assert failure(text, [True, False], GO).startswith("the variable `$x` is not set yet")
 
 
-def test_a_variable_that_is_not_declared_hides_no_outer_one():
-    """A round of a loop that does not evaluate a declaration reads the variable outside the loop."""
+def test_a_skipped_declaration_hides_no_outer_variable():
+    """A round of a loop that skips a declaration reads the variable outside of the loop."""
     text = '{{$x := "o"}}{{range .}}{{$y := and . ($x := 1)}}{{$x}}{{end}}{{$x}}'
     assert rendered(text, [True, False, True], GO) == "1o1o"
     assert rendered('{{$x := "o"}}{{$y := and . (or $x ($x := 1))}}{{$x}}', True, GO) == "o"
 
 
-def test_a_template_can_be_a_value():
-    """With its own variables, and its dot."""
+def test_an_included_template_has_its_own_variables():
+    """A template that is called by `include` has its own variables and its own dot."""
     assert rendered('{{$x := 1}}{{include "a" 5 | repeat 2}}{{$x}}{{define "a"}}{{$x := .}}{{$x}}{{end}}') == "551"
 
 
@@ -121,8 +121,8 @@ DATA = {"S": "str", "I": 3, "L": [1, None, {"k": "v"}], "M": {"a": 1, "n": None,
         ('{{.Missing.Get "x"}}', "<no value>"),
     ],
 )
-def test_values_are_found_along_fields_variables_and_pipelines(text, result):
-    """What is missing is not a value; what is nil is none either, once a pipeline has it."""
+def test_values_are_read_through_fields_variables_and_pipelines(text, result):
+    """A missing value and a nil value of a pipeline are written as `<no value>`."""
     assert rendered(text, DATA) == result
 
 
@@ -154,8 +154,8 @@ def test_values_are_found_along_fields_variables_and_pipelines(text, result):
         ),
     ],
 )
-def test_what_fails_says_where(text, message):
-    """The innermost pipeline that failed is named."""
+def test_a_failure_names_its_pipeline(text, message):
+    """The message of a failure has the innermost pipeline that failed."""
     assert failure(text, DATA) == message
 
 
@@ -174,15 +174,15 @@ def test_what_fails_says_where(text, message):
         ("{{(.S) 1}}", "only a function takes arguments", "(.S) 1"),
     ],
 )
-def test_what_is_sure_to_fail_is_known_before(text, message, place):
-    """Go finds it when it executes; who loads a template may refuse it."""
-    (known,) = Program(text, HELM).certain_failures
-    assert (str(known), text[known.offset : known.end]) == (message, place)
+def test_certain_failures_are_found_at_load(text, message, place):
+    """A failure that Go would find at execution is found at load, if it is certain."""
+    (certain_failure,) = Program(text, HELM).certain_failures
+    assert (str(certain_failure), text[certain_failure.offset : certain_failure.end]) == (message, place)
     assert failure(text, DATA).startswith(message)
 
 
-def test_what_is_sure_to_fail_but_not_reached_is_no_failure():
-    """Like Go, a run fails only where it evaluates."""
+def test_a_certain_failure_that_is_not_reached_does_not_fail():
+    """Like Go, a run fails only at what it evaluates."""
     assert rendered("{{if false}}{{upper 1}}{{end}}ok") == "ok"
 
 
@@ -196,19 +196,19 @@ def test_what_is_sure_to_fail_but_not_reached_is_no_failure():
         ("{{and .Missing 1}}", "<no value>"),
     ],
 )
-def test_and_and_or_stop_where_the_answer_is_known(text, result):
-    """They give the argument that decided; the piped value comes last."""
+def test_and_and_or_stop_at_the_deciding_argument(text, result):
+    """Arguments after the deciding one are not evaluated, and the piped value is the last argument."""
     assert rendered(text) == result
 
 
-def test_a_method_s_arguments_are_compiled_once_for_each_method():
-    """A literal is what that method's parameter makes of it."""
+def test_the_arguments_of_a_method_are_compiled_once():
+    """A literal argument is converted to the type of the method's parameter in each round of a loop."""
     text = '{{range list (toDate "2006" "2001") (toDate "2006" "2002")}}{{.Format "06"}} {{end}}'
     assert rendered(text) == "01 02 "
 
 
 def test_go_s_own_functions_need_no_sprig():
-    """The vocabulary decides which functions exist."""
+    """A program has only the functions of its vocabulary."""
     assert rendered("{{slice .S 1 2}}", DATA, GO) == "t"
 
 
@@ -225,8 +225,8 @@ def test_go_s_own_functions_need_no_sprig():
         '{{template "a" $x := 1}}{{$x}}{{define "a"}}{{end}}',
     ],
 )
-def test_variables_are_known_from_their_declaration_to_the_end_of_their_body(text):
-    """An assignment counts as one, which Go finds wrong only when it runs."""
+def test_variables_exist_from_their_declaration_to_the_end_of_the_body(text):
+    """An assignment counts as a declaration at load, because Go refuses it only at execution."""
     assert program(text)
 
 
@@ -246,6 +246,6 @@ def test_variables_are_known_from_their_declaration_to_the_end_of_their_body(tex
     ],
 )
 def test_an_unknown_name_is_a_mistake_with_its_place(text, message, offset):
-    """Go's parser refuses it too."""
-    found = mistake(text, GO)
-    assert (str(found), found.offset) == (message, offset)
+    """An unknown name or a wrong command that Go's parser refuses is a mistake with its offset."""
+    caught = mistake(text, GO)
+    assert (str(caught), caught.offset) == (message, offset)

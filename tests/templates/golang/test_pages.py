@@ -41,7 +41,7 @@ ENTRIES = [
 ]
 
 
-def _written(text, data=None, helpers=()):
+def _rendered(text, data=None, helpers=()):
     return compile_page(text, helpers).render(data)
 
 
@@ -68,8 +68,8 @@ def _written(text, data=None, helpers=()):
         ('{{ index .Metadata "M1-Key" }}', "v1"),
     ],
 )
-def test_pages_show_python_data(text, result):
-    """Fields have Go's names, and nothing is escaped, as in text/template."""
+def test_pages_read_python_data(text, result):
+    """The fields of Python data have Go's names, and nothing is escaped, as in text/template."""
     data = {
         "Entries": ENTRIES,
         "Request": REQUEST,
@@ -82,52 +82,52 @@ def test_pages_show_python_data(text, result):
         "Raw": "é".encode(),
         "Metadata": ObjectMetadata((("m1-key", "v1"),)),
     }
-    assert _written(text, data) == result
+    assert _rendered(text, data) == result
 
 
 @pytest.mark.parametrize(("size", "text"), [(0, "0 B"), (9, "9 B"), (10, "10 B"), (1000, "1.0 kB"), (9949, "9.9 kB")])
-def test_sizes_are_for_people(size, text):
-    """Only a number below ten has a decimal."""
-    assert _written("{{ humanSize .S }}", {"S": size}) == text
+def test_sizes_have_units(size, text):
+    """Only a size with a number below ten has a decimal."""
+    assert _rendered("{{ humanSize .S }}", {"S": size}) == text
 
 
 @pytest.mark.parametrize(("size", "text"), [(82_854_982, "83 MB"), (10**18, "1.0 EB"), (2**63 - 1, "9.2 EB")])
-def test_large_sizes_are_for_people(size, text):
-    """Thousands are counted, not 1024s."""
-    assert _written("{{ humanSize .S }}", {"S": size}) == text
+def test_the_units_of_sizes_are_decimal(size, text):
+    """Units are powers of 1,000, not of 1,024."""
+    assert _rendered("{{ humanSize .S }}", {"S": size}) == text
 
 
 @dataclass(frozen=True)
 class ServedRequest(RequestData):
-    """A request as the server has it."""
+    """A request with the authority that the server adds."""
 
     authority: str = ""
 
 
 def test_links_have_the_port_of_the_request():
-    """Hosts are compared without a port, but lead nowhere without it."""
+    """The URI of a request has the port of its authority, although its host has no port."""
     request = ServedRequest(host="files.example", path="/a", scheme="http", authority="files.example:8080")
-    assert _written("{{ requestURI .R }}", {"R": request}) == "http://files.example:8080/a"
+    assert _rendered("{{ requestURI .R }}", {"R": request}) == "http://files.example:8080/a"
 
 
-def test_the_headers_of_a_request_are_read_alone():
-    """They are an http.Header, whatever the case that they were sent in."""
+def test_headers_may_be_the_data_of_a_page():
+    """The headers of a request are an http.Header, in any case of their names."""
     headers = HeaderFields((("x-kind", "a"), ("X-Kind", "b")))
-    assert _written('{{ .H.Get "X-KIND" }} {{ index .H "X-Kind" }}', {"H": headers}) == "a [a b]"
+    assert _rendered('{{ .H.Get "X-KIND" }} {{ index .H "X-Kind" }}', {"H": headers}) == "a [a b]"
 
 
-def test_helpers_are_shared_by_pages_headers_and_status():
-    """Each is a template of its own over the same definitions."""
+def test_pages_headers_and_status_share_helpers():
+    """A page, a header and a status are separate templates with the same helpers."""
     data = {"User": User("ann"), "Request": REQUEST}
     pages = ('Hello {{ template "who" . }}', 'text/{{ include "kind" . }}', "{{ if .User }}200{{ else }}401{{ end }}")
-    assert [_written(text, data, HELPERS).strip() for text in pages] == ["Hello ann", "text/html", "200"]
+    assert [_rendered(text, data, HELPERS).strip() for text in pages] == ["Hello ann", "text/html", "200"]
 
 
 def test_an_absent_user_is_nil():
-    """A page may ask for it; reading from it fails."""
-    assert _written('{{ template "who" . }}', {"User": None}, HELPERS).strip() == ""
+    """A page may test for an absent user, but fails if it reads one."""
+    assert _rendered('{{ template "who" . }}', {"User": None}, HELPERS).strip() == ""
     with pytest.raises(RenderError, match="`GetName` is read from nil"):
-        _written("{{ .User.GetName }}", {"User": None})
+        _rendered("{{ .User.GetName }}", {"User": None})
 
 
 @pytest.mark.parametrize(
@@ -140,14 +140,14 @@ def test_an_absent_user_is_nil():
     ],
 )
 def test_a_mistake_has_its_place_in_the_page_or_a_helper(text, helpers, place):
-    """The index of the helper, and offsets in it."""
+    """A mistake has the index of the helper, and offsets in the helper or the page."""
     with pytest.raises(PageMistake) as caught:
         compile_page(text, helpers)
     assert (caught.value.helper, caught.value.offset, caught.value.end) == place
 
 
-def test_the_caller_limits_a_page():
-    """The caller limits the size of the text and the steps."""
+def test_a_page_has_the_limits_of_the_caller():
+    """The caller may lower the limit of texts."""
     page = compile_page("{{ range .L }}{{ . }}{{ end }}")
     assert len(page.render({"L": ["x" * 1000] * 100})) == 100_000
     with pytest.raises(LimitError, match="a text of more than 5000 bytes"):
@@ -163,14 +163,14 @@ def test_the_caller_limits_a_page():
         ('{{ tpl "{{" . }}', "an action is not closed"),
     ],
 )
-def test_what_a_page_cannot_show_is_an_error(text, message):
-    """The message is that of the function."""
+def test_a_page_that_fails_has_a_reason(text, message):
+    """The message is that of the function that fails."""
     data = {"S": "s", **({"X": object()} if "X" in text else {})}
     with pytest.raises(RenderError, match=message):
-        _written(text, data)
+        _rendered(text, data)
 
 
-def test_a_constant_is_no_request():
-    """A constant as the request is a mistake at load."""
+def test_a_constant_request_is_a_mistake():
+    """A constant in the place of a request is a mistake at load."""
     with pytest.raises(PageMistake, match=r"a `\*http.Request` is expected, not a string"):
         compile_page('{{ requestURI "x" }}')

@@ -5,7 +5,8 @@ from tornado_proxy.templates.golang.parser import DEEPEST, TemplatePiece, parse,
 from tornado_proxy.templates.template import TemplateMistake
 
 
-def _shown(text):
+def _scanned(text):
+    """Returns the pieces of a template, with actions between angle brackets."""
     return [f"<{piece.text}>" if piece.is_action else piece.text for piece in scan(text)]
 
 
@@ -26,9 +27,9 @@ def _shown(text):
         ("{{(}}", ["<(>"]),
     ],
 )
-def test_text_and_actions_take_turns(text, pieces):
-    """White space beside a trim marker goes; strings may hold delimiters."""
-    assert _shown(text) == pieces
+def test_templates_are_split_into_texts_and_actions(text, pieces):
+    """White space beside a trim marker is removed, and strings may contain delimiters."""
+    assert _scanned(text) == pieces
 
 
 @pytest.mark.parametrize(
@@ -39,13 +40,13 @@ def test_text_and_actions_take_turns(text, pieces):
         ("a {{/* {{.X}} */ -}}\n b", ["a ", "b"]),
     ],
 )
-def test_comments_are_nothing(text, pieces):
-    """Their trim markers count all the same."""
-    assert _shown(text) == pieces
+def test_comments_are_removed(text, pieces):
+    """A comment is removed, and its trim markers are applied."""
+    assert _scanned(text) == pieces
 
 
-def test_pieces_know_their_places():
-    """Offsets are code points of the whole text."""
+def test_pieces_have_offsets():
+    """The offset of a piece counts code points from the start of the template."""
     assert list(scan("é{{- .X }}")) == [TemplatePiece("é", 0), TemplatePiece(" .X ", 4, is_action=True)]
 
 
@@ -61,22 +62,22 @@ def test_pieces_know_their_places():
         ('{{"a\n"}}', "a quoted string is not closed", 2),
     ],
 )
-def test_what_is_not_closed_is_reported_where_it_begins(text, message, offset):
-    """The rest of the template is not read."""
+def test_unclosed_constructs_are_reported_at_their_start(text, message, offset):
+    """An unclosed action, comment or string ends the scan with a mistake."""
     with pytest.raises(TemplateMistake) as caught:
         list(scan(text))
     assert (str(caught.value), caught.value.offset) == (message, offset)
 
 
-def test_parentheses_nest_to_a_depth():
-    """One more level is refused."""
-    assert len(_shown("{{" + "(" * DEEPEST + "1" + ")" * DEEPEST + "}}")) == 1
+def test_the_depth_of_parentheses_is_limited():
+    """Parentheses may nest to the deepest level, and one more level is a mistake."""
+    assert len(_scanned("{{" + "(" * DEEPEST + "1" + ")" * DEEPEST + "}}")) == 1
     with pytest.raises(TemplateMistake, match="nest deeper"):
-        _shown("{{" + "(" * (DEEPEST + 1) + "1")
+        _scanned("{{" + "(" * (DEEPEST + 1) + "1")
 
 
 def _shape(body):
-    """A body in brackets: one letter a node, in parentheses what is inside it."""
+    """Returns a body as text: one letter for a node, with the bodies in it between parentheses."""
     return "".join(_letter(node) for node in body)
 
 
@@ -98,14 +99,14 @@ def _letter(node):
 
 @pytest.mark.parametrize("count", [100, 240, 2000])
 def test_a_chain_of_conditions_that_is_too_long_is_a_mistake(count):
-    """Each `else if` is a level, for it stands in the `else` of the one before."""
+    """Each `else if` is a level, because it stands in the `else` of the condition before it."""
     chain = "{{if .}}" + "{{else if .}}" * count + "{{end}}"
     with pytest.raises(TemplateMistake, match="actions nest deeper than 100 levels"):
         parse(chain)
 
 
-def test_a_chain_of_conditions_leaves_no_level_behind():
-    """What follows may nest as deep as before."""
+def test_the_levels_of_a_chain_end_with_it():
+    """Actions after a chain of conditions may nest to the deepest level."""
     chain = "{{if .}}" + "{{else if .}}" * 60 + "{{end}}"
     assert _shape(parse(chain * 3 + "{{if .}}" * 100 + "{{end}}" * 100).body).count("i") == 283
 
@@ -119,20 +120,20 @@ def test_a_chain_of_conditions_leaves_no_level_behind():
     ],
 )
 def test_the_outermost_template_has_a_name(text, shape):
-    """It can be defined by that, and called: it is what s3-proxy gives it."""
+    """The outermost template can be defined and called by the name that s3-proxy gives to it."""
     assert _shape(parse(text).body) == shape
     assert parse(text).callable[b"template-string-loaded"] == parse(text).body
 
 
 def test_the_outermost_template_is_defined_once():
-    """Text beside its definition would be another one."""
+    """Text outside of a definition of the outermost template is a second definition."""
     with pytest.raises(TemplateMistake, match="`template-string-loaded` is defined twice") as caught:
         parse('a{{define "template-string-loaded"}}b{{end}}')
     assert (caught.value.offset, caught.value.end) == (10, 34)
 
 
 def test_too_many_templates_are_a_mistake():
-    """Whoever follows their calls goes as deep as there are templates."""
+    """The number of defined templates is limited, because their calls may nest as deep."""
     with pytest.raises(TemplateMistake, match="more than 100 templates are defined"):
         parse("".join(f'{{{{define "t{number}"}}}}x{{{{end}}}}' for number in range(101)))
 
@@ -151,29 +152,29 @@ def test_too_many_templates_are_a_mistake():
         ("{{if .}}{{/* c */}}{{end}}", "i(|)"),
     ],
 )
-def test_actions_nest_as_their_keywords_say(text, shape):
-    """Each body ends with its `end`, `else if` with the same."""
+def test_actions_nest_by_their_keywords(text, shape):
+    """Each body ends with its `end`, and the body of an `else if` with the same `end`."""
     assert _shape(parse(text).body) == shape
 
 
 def test_templates_are_defined_by_name():
-    """A block is one as well, called where it stands."""
+    """A block defines a template and calls it in its place."""
     parsed = parse('{{define "a"}}x{{end}}{{block "b" .}}y{{end}}')
     assert {name: _shape(body) for name, body in parsed.templates.items()} == {b"a": "x", b"b": "y"}
     assert _shape(parsed.body) == "<b>"
 
 
 @pytest.mark.parametrize(
-    ("text", "kept"),
+    ("text", "shape"),
     [
         ('{{define "a"}} {{end}}{{define "a"}}x{{end}}', "x"),
         ('{{define "a"}}x{{end}}{{define "a"}} {{end}}', "x"),
         ('{{define "a"}}{{end}}{{define "a"}} {{end}}', " "),
     ],
 )
-def test_of_two_templates_of_one_name_one_may_be_empty(text, kept):
-    """The other one is used."""
-    assert _shape(parse(text).templates[b"a"]) == kept
+def test_an_empty_definition_may_be_repeated(text, shape):
+    """Of two definitions with one name, the one that isn't empty is used."""
+    assert _shape(parse(text).templates[b"a"]) == shape
 
 
 @pytest.mark.parametrize(
@@ -196,15 +197,15 @@ def test_of_two_templates_of_one_name_one_may_be_empty(text, kept):
         ('{{define "a"}}x{{end}}{{define "a"}}y{{end}}', "the template `a` is defined twice", 31),
     ],
 )
-def test_what_does_not_fit_is_a_mistake_with_its_place(text, message, offset):
-    """Go's parser refuses it too."""
+def test_unexpected_actions_are_mistakes(text, message, offset):
+    """An action that Go's parser refuses is a mistake with its offset."""
     with pytest.raises(TemplateMistake) as caught:
         parse(text)
     assert (str(caught.value), caught.value.offset) == (message, offset)
 
 
-def test_actions_nest_to_a_depth():
-    """One more level is refused."""
+def test_the_depth_of_actions_is_limited():
+    """Actions may nest to the deepest level, and one more level is a mistake."""
     assert parse("{{if .}}" * DEEPEST + "{{end}}" * DEEPEST).body
     with pytest.raises(TemplateMistake, match="nest deeper"):
         parse("{{if .}}" * (DEEPEST + 1))

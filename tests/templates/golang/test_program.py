@@ -29,8 +29,8 @@ DATA = {
         ("{{with $y := .S}}{{$y}}{{end}}", "s"),
     ],
 )
-def test_branches_choose_by_truth(text, result):
-    """Variables end with the body that declares them; `with` sets dot where it is true."""
+def test_branches_depend_on_truth(text, result):
+    """A variable ends with the body that declares it, and `with` sets the dot in its true branch."""
     assert rendered(text, DATA) == result
 
 
@@ -59,7 +59,7 @@ def test_branches_choose_by_truth(text, result):
     ],
 )
 def test_ranges_visit_lists_maps_and_numbers(text, result):
-    """Maps in the order of their keys; a `break` in an `else` ends that range, a `continue` the one around it."""
+    """Maps are visited in the order of their keys; an `else` may break its own range, but continues the outer one."""
     assert rendered(text, DATA) == result
 
 
@@ -73,8 +73,8 @@ def test_ranges_visit_lists_maps_and_numbers(text, result):
         ("{{range $x = .L}}{{end}}", "the variable `$x` is not set yet, in `$x = .L`"),
     ],
 )
-def test_what_cannot_be_visited_fails(text, message):
-    """The message names the type of the value."""
+def test_a_range_over_another_value_fails(text, message):
+    """The error names the type of a value that a `range` cannot visit."""
     assert failure(text, DATA) == message
 
 
@@ -91,17 +91,17 @@ def test_what_cannot_be_visited_fails(text, message):
     ],
 )
 def test_templates_are_called_by_name(text, result):
-    """What they are handed is their dot and their `$`."""
+    """The argument of a call is the dot and the `$` of the called template."""
     assert rendered(text, DATA) == result
 
 
-def test_a_program_runs_any_number_of_times():
-    """Nothing of one run is seen by the next."""
+def test_a_program_runs_several_times():
+    """A run does not see the variables of an earlier run."""
     program = Program("{{$x := .a}}{{$x}}", GO)
     assert [program.execute(Map({b"a": number}), budget()) for number in (1, 2)] == [b"1", b"2"]
 
 
-def test_data_that_is_nil_is_no_value():
+def test_nil_data_have_no_value():
     """Nil data are written like a missing value."""
     assert rendered("{{.}}{{.x}}", None) == "<no value><no value>"
 
@@ -117,8 +117,8 @@ def test_data_that_is_nil_is_no_value():
         ("{{tpl .t .}}", "v"),
     ],
 )
-def test_what_a_template_writes_can_be_a_value(text, result):
-    """One that is defined, or one made of a text."""
+def test_the_output_of_a_template_may_be_a_value(text, result):
+    """The functions `include` and `tpl` return the output of a defined template and of a text."""
     assert rendered(text, {"x": "v", "t": "{{.x}}"}) == result
 
 
@@ -130,8 +130,8 @@ def test_what_a_template_writes_can_be_a_value(text, result):
         ('{{tpl "{{" .}}', 'an action is not closed, in `tpl "{{" .`'),
     ],
 )
-def test_a_template_that_is_not_there_fails(text, message):
-    """One made of a text knows those of the outermost by `include` only."""
+def test_a_missing_template_fails(text, message):
+    """A text in `tpl` reaches the templates of the program with `include` only."""
     assert failure(text) == message
 
 
@@ -147,7 +147,7 @@ def test_a_template_that_is_not_there_fails(text, message):
     ],
 )
 def test_a_template_that_calls_itself_ends(body):
-    """A limit ends it, whatever encloses the call."""
+    """A recursive template reaches the limit of nesting, whatever encloses the call."""
     text = '{{define "a"}}' + body + '{{end}}{{template "a" 1}}'
     with pytest.raises(LimitError, match="nests too deep"):
         Program(text, HELM).execute(None, budget(steps=10**9, depth=10**6))

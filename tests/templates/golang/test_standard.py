@@ -20,7 +20,7 @@ from tornado_proxy.templates.golang.values import (
 eq, ge, gt, le, lt, ne = (STANDARD[name].call for name in ("eq", "ge", "gt", "le", "lt", "ne"))
 POINTER, VALUE = Type("*x.Y", "ptr"), Type("x.Z", "struct")
 SOURCE = ("source",)
-NOBODY = Nil(Type("x.User", "interface"))
+NIL_INTERFACE = Nil(Type("x.User", "interface"))
 
 
 @pytest.mark.parametrize(
@@ -37,8 +37,8 @@ NOBODY = Nil(Type("x.User", "interface"))
         (1, [None], False),
         (INVALID, [1], False),
         (None, [INVALID], True),
-        (NOBODY, [None], True),
-        (NOBODY, [b"x"], False),
+        (NIL_INTERFACE, [None], True),
+        (NIL_INTERFACE, [b"x"], False),
         (None, [Slice()], False),
         (Slice(nil=True), [None], True),
         (Slice(nil=True), [Slice()], False),
@@ -48,8 +48,8 @@ NOBODY = Nil(Type("x.User", "interface"))
         (Struct(POINTER, SOURCE), [Struct(Type("*x.A", "ptr"), SOURCE)], False),
     ],
 )
-def test_equality_asks_for_one_kind(first, others, equal):
-    """Integers of any size are one kind; nil equals nil."""
+def test_values_of_one_kind_are_compared(first, others, equal):
+    """Integers of any size are of one kind, and nil equals nil."""
     assert eq(first, *others) is equal
 
 
@@ -66,16 +66,16 @@ def test_equality_asks_for_one_kind(first, others, equal):
         (Slice(), [Slice()], "values of type `[]interface {}` cannot be compared"),
     ],
 )
-def test_what_cannot_be_compared_fails(first, others, message):
-    """Values of two kinds, and lists and maps."""
+def test_values_that_cannot_be_compared_fail(first, others, message):
+    """Values of two kinds, lists and maps cannot be compared."""
     with pytest.raises(ExecutionError) as caught:
         eq(first, *others)
     assert str(caught.value) == message
 
 
 @pytest.mark.parametrize(("first", "other"), [(1, 2), (b"a", b"b"), (1.5, 2.5), (-1, Uint8(1)), (b"A", b"a")])
-def test_order_is_that_of_numbers_and_bytes(first, other):
-    """Each comparison agrees with the others."""
+def test_numbers_and_strings_are_ordered(first, other):
+    """Numbers have their order, strings that of their bytes, and all comparisons agree."""
     assert (lt(first, other), le(first, other), gt(first, other), ge(first, other)) == (True, True, False, False)
     assert (lt(other, first), le(first, first), ge(first, first), ne(first, other)) == (False, True, True, True)
 
@@ -90,8 +90,8 @@ def test_order_is_that_of_numbers_and_bytes(first, other):
         (1, None, "values of type `<nil>` have no order"),
     ],
 )
-def test_what_has_no_order_fails(first, other, message):
-    """Only numbers and strings have one."""
+def test_values_without_an_order_fail(first, other, message):
+    """An order comparison of values other than numbers and strings is an error."""
     with pytest.raises(ExecutionError) as caught:
         lt(first, other)
     assert str(caught.value) == message
@@ -117,13 +117,13 @@ def test_what_has_no_order_fails(first, other, message):
         (Struct(POINTER, [1]), Struct(POINTER, [1]), True),
     ],
 )
-def test_deep_equality_asks_for_one_type(first, other, equal):
-    """And for equal content, however deep; what is unmade is not empty."""
+def test_deep_equality_needs_one_type(first, other, equal):
+    """Values of one type with equal contents are deeply equal, and a nil list is not an empty one."""
     assert deep_equal(budget(), first, other) is equal
 
 
-def test_html_is_safe_in_text_and_attributes():
-    """The null byte becomes U+FFFD."""
+def test_html_is_escaped():
+    """The function `html` escapes text for elements and attributes, and replaces a null byte by U+FFFD."""
     assert (
         STANDARD["html"].call(budget(), b"<a b=\"c\" d='e'>&\0")
         == "&lt;a b=&#34;c&#34; d=&#39;e&#39;&gt;&amp;\ufffd".encode()
@@ -140,13 +140,13 @@ def test_html_is_safe_in_text_and_attributes():
         (b"\xff", b"\xff"),
     ],
 )
-def test_javascript_strings_are_safe(text, escaped):
-    """What cannot be printed is escaped, but for bytes that are no UTF-8."""
+def test_javascript_strings_are_escaped(text, escaped):
+    """The function `js` escapes unprintable characters, except bytes that aren't UTF-8."""
     assert STANDARD["js"].call(budget(), text) == escaped
 
 
-def test_queries_are_safe():
-    """A space becomes a plus sign."""
+def test_queries_are_escaped():
+    """A space in a query is escaped as a plus sign."""
     assert query_escape("a b&c=é~/+".encode()) == b"a+b%26c%3D%C3%A9~%2F%2B"
 
 
@@ -171,8 +171,8 @@ DATA = {"L": [1, [2, 3]], "M": {"a": {"b": 5}}, "S": "aé", "N": None, "E": {}}
         ("{{urlquery .N}}", "%3Cno+value%3E"),
     ],
 )
-def test_go_s_functions_answer_as_in_go(text, result):
-    """On lists, maps, strings and what is missing."""
+def test_go_s_functions_have_the_results_of_go(text, result):
+    """Functions have Go's results for lists, maps, strings and missing values."""
     assert rendered(text, DATA) == result
 
 
@@ -187,8 +187,8 @@ def test_go_s_functions_answer_as_in_go(text, result):
         ("{{slice .L 2}}", "[]"),
     ],
 )
-def test_slices_are_of_bytes_and_elements(text, result):
-    """A third index is checked, and limits nothing that a template sees."""
+def test_strings_and_lists_are_sliced(text, result):
+    """A string is sliced by bytes, and a third index is only checked."""
     assert rendered(text, DATA, GO) == result
 
 
@@ -218,12 +218,12 @@ def test_slices_are_of_bytes_and_elements(text, result):
     ],
 )
 def test_go_s_functions_fail_as_in_go(text, message):
-    """The message says why."""
+    """A function fails where that of Go fails, with a reason."""
     assert failure(text, DATA, GO).startswith(message)
 
 
-def test_every_function_of_the_evaluator_has_its_place_in_the_vocabulary():
-    """So that its arguments are counted and known."""
+def test_the_functions_of_the_evaluator_are_in_the_vocabulary():
+    """Functions that the evaluator runs itself are in the vocabulary, so that their arguments are checked."""
     assert {"and", "or"} <= set(GO.functions)
     assert {"include", "tpl"} <= set(HELM.functions)
 
@@ -250,7 +250,7 @@ def test_every_function_of_the_evaluator_has_its_place_in_the_vocabulary():
     ],
 )
 def test_verbs_take_the_arguments_in_turn(format, values, text):
-    """With flags, widths and precisions, which may be arguments, and with numbers of arguments."""
+    """A verb may have flags, a width and a precision, which may be arguments, and the number of its argument."""
     assert sprintf(budget(), format, *values).decode() == text
 
 
@@ -281,8 +281,8 @@ def test_verbs_take_the_arguments_in_turn(format, values, text):
         (b"%\xff", [], "%!\ufffd(MISSING)"),
     ],
 )
-def test_what_is_wrong_with_a_format_shows_in_the_text(format, values, text):
-    """Like in Go, a wrong format does not fail."""
+def test_mistakes_in_a_format_are_in_the_text(format, values, text):
+    """A wrong format is reported in the text and does not fail, as in Go."""
     assert sprintf(budget(), format, *values).decode() == text
 
 

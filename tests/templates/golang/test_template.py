@@ -21,7 +21,7 @@ from tornado_proxy.templates.template import (
     User,
 )
 
-# The functions of sprig 3.3.0, as its own table (GenericFuncMap) lists them.
+# The functions in the table of sprig 3.3.0 (GenericFuncMap).
 SPRIG = """
 abbrev abbrevboth add add1 add1f addf adler32sum ago all any append atoi b32dec b32enc b64dec b64enc base bcrypt
 biggest buildCustomCert camelcase cat ceil chunk clean coalesce compact concat contains date dateInZone dateModify
@@ -43,24 +43,24 @@ urlJoin urlParse uuidv4 values without wrap wrapWith
 """
 
 
-def test_every_function_of_sprig_is_there_or_refused():
-    """None is forgotten, and none is made up but Helm's `include` and `tpl`."""
+def test_every_function_of_sprig_is_available_or_refused():
+    """The functions are exactly those of sprig, and `include` and `tpl` of Helm."""
     assert set(functions()) | set(REFUSED) == {*re.findall(r"\w+", SPRIG), "include", "tpl"}
 
 
-def test_sprig_s_slice_takes_the_place_of_go_s():
-    """As wherever sprig is added to Go's functions."""
+def test_the_slice_function_is_that_of_sprig():
+    """The function `slice` of sprig replaces that of Go, as in Helm."""
     assert HELM.functions["slice"] is LISTS["slice"]
 
 
 @pytest.mark.parametrize("name", sorted(REFUSED))
-def test_what_cannot_be_repeated_is_refused_with_the_reason(name):
-    """When the rules are loaded, not when a request comes."""
+def test_a_refused_function_has_a_reason(name):
+    """A function without a repeatable result is a mistake at load."""
     assert str(mistake(f"{{{{ {name} }}}}", vocabulary())) == f"the function `{name}` is refused: {REFUSED[name]}"
 
 
-def test_no_function_is_both_there_and_refused():
-    """The tables do not overlap."""
+def test_no_function_is_both_available_and_refused():
+    """The tables of available and refused functions do not overlap."""
     assert not set(REFUSED) & set(vocabulary().functions)
 
 
@@ -77,13 +77,13 @@ JSON = RequestData(headers=(("Accept", "application/json"),))
         ("main.body.errorJsonBody", {"Error": ValueError('no "x"')}, '{"error": "no \\"x\\""}'),
     ],
 )
-def test_built_in_helpers(name, data, text):
-    """The helpers write what their names say."""
+def test_built_in_helpers_have_the_output_of_their_names(name, data, text):
+    """The built-in helpers write a user, a content type and an error in JSON."""
     assert compile_page(f'{{{{ template "{name}" . }}}}', [built_in([])]).render(data).strip() == text
 
 
-def test_own_definitions_take_the_place_of_the_built_in_ones():
-    """Go refuses a second definition, so a built-in one is left out where a text has its own."""
+def test_a_definition_replaces_a_built_in_helper():
+    """A built-in helper is left out if a text has a definition of its name, because Go refuses a second one."""
     own = '{{- define "main.userIdentifier" -}}me{{ end }}'
     assert "userIdentifier" not in built_in([own])
     assert all(name in built_in([]) for name in BUILT_IN)
@@ -91,8 +91,8 @@ def test_own_definitions_take_the_place_of_the_built_in_ones():
     assert "contentType" not in leading([], "{{ block `main.headers.contentType` . }}x{{ end }}")
 
 
-def test_most_templates_call_no_helper():
-    """They are compiled without the helpers' definitions."""
+def test_calls_of_helpers_are_recognised():
+    """A template without `template` and `include` is compiled without helpers."""
     assert not calls_helpers("/template/{{ .Key }}")
     assert calls_helpers('{{- template "a" . -}}')
     assert calls_helpers('{{ include "a" . | upper }}')
@@ -100,7 +100,7 @@ def test_most_templates_call_no_helper():
 
 CAPTURES = Captures(("/home/a.txt", "a.txt"), {"rest": 1})
 ANN = TargetKeyRewriteData("/home/a.txt", User("ann"))
-NOBODY = TargetKeyRewriteData("/home/a.txt")
+ANONYMOUS = TargetKeyRewriteData("/home/a.txt")
 
 
 def _compiled(text):
@@ -126,12 +126,12 @@ def _mistake(text):
     ],
 )
 def test_templates_render_keys(text, key):
-    """Line ends are removed and the ends trimmed."""
+    """Line ends and outer spaces are removed from a key."""
     assert _compiled(text).render(CAPTURES, ANN) == key
 
 
-def test_a_template_shows_what_it_names():
-    """Its text, its groups with their places, and whether it needs a user."""
+def test_a_template_has_a_text_groups_and_a_use_of_the_user():
+    """A template has its text, the places of its groups, and whether it reads the user."""
     template = _compiled("{{ .Groups.rest }}{{ .User.Username }}")
     assert isinstance(template, GoTemplate)
     assert template.text == "{{ .Groups.rest }}{{ .User.Username }}"
@@ -163,8 +163,8 @@ def test_a_template_shows_what_it_names():
         ("{{ uper .Key }}", "unknown function `uper`", 3),
     ],
 )
-def test_what_cannot_be_right_is_found_at_load(text, message, offset):
-    """Also what Go would find only for the first request."""
+def test_mistakes_are_found_at_load(text, message, offset):
+    """A mistake is found at load, even if Go would find it at the first request."""
     mistake = _mistake(text)
     assert (str(mistake), mistake.offset) == (message, offset)
 
@@ -179,10 +179,10 @@ def test_what_cannot_be_right_is_found_at_load(text, message, offset):
         ('{{ trunc 1 "é" }}', RenderError, "the template cuts a character in two, so its result is not text"),
     ],
 )
-def test_what_fails_for_a_request_says_why(text, error, message):
-    """The error tells what is to be answered."""
+def test_a_failed_request_has_a_reason(text, error, message):
+    """The type of the error decides about the answer of the request."""
     with pytest.raises(error) as caught:
-        _compiled(text).render(CAPTURES, NOBODY)
+        _compiled(text).render(CAPTURES, ANONYMOUS)
     assert str(caught.value) == message
 
 
@@ -194,42 +194,42 @@ def test_what_fails_for_a_request_says_why(text, error, message):
         ('{{ regexReplaceAll "(?P<a>x)|(?P<a>K)" .Key "<$a>" }}', "/<K>α<x>"),
     ],
 )
-def test_expressions_in_templates_are_read_as_sources_are(template, key):
-    """Go's names of classes are known, and two groups may have one name."""
+def test_expressions_in_templates_have_the_syntax_of_sources(template, key):
+    """Expressions have Go's names of classes, and two groups may have one name."""
     assert _compiled(template).render(Captures(("/k",)), TargetKeyRewriteData("/Kαx")) == key
 
 
-def test_a_failure_on_purpose_is_no_mistake():
-    """Whether `fail` is called depends on a condition around it."""
+def test_a_call_of_fail_is_no_mistake():
+    """A call of `fail` is accepted at load, because a condition may prevent it."""
     assert _compiled('{{ if not .User }}{{ fail "no" }}{{ end }}/a').render(CAPTURES, ANN) == "/a"
 
 
-def test_a_constant_call_that_takes_too_much_is_no_mistake():
-    """How much it may take is known when it runs."""
+def test_an_expensive_constant_call_is_no_mistake():
+    """A constant call above a limit fails for a request, not at load."""
     with pytest.raises(LimitError):
         _compiled('{{ if .Key }}{{ repeat 100000 "a" }}{{ end }}').render(CAPTURES, ANN)
 
 
 def test_templates_are_compared_by_their_text():
-    """Two templates with the same text are equal."""
+    """Templates with the same text are equal, and their representation shows the text only."""
     assert _compiled("{{ .Key }}") == _compiled("{{ .Key }}")
     assert repr(_compiled("/a")) == "GoTemplate(text='/a')"
 
 
 def test_helpers_can_be_called():
-    """A rule may call the helpers that come with the product, and those of a file, which may define them anew."""
+    """A rule may call the built-in helpers, and those of a file, which may redefine the built-in ones."""
     assert _compiled('/{{ template "main.userIdentifier" . }}').render(CAPTURES, ANN) == "/ann"
-    assert _compiled('/x{{ include "main.userIdentifier" . }}').render(CAPTURES, NOBODY) == "/x"
+    assert _compiled('/x{{ include "main.userIdentifier" . }}').render(CAPTURES, ANONYMOUS) == "/x"
     helpers = ('{{ define "home" }}homes/{{ .User.GetUsername }}{{ end }}',)
     template = compile_template('{{ template "home" . }}/{{ .Groups.rest }}', {"rest": 1}, 1, helpers)
     assert template.render(CAPTURES, ANN) == "homes/ann/a.txt"
     assert (template.helpers, template.reads_user) == (helpers, True)
-    again = ('{{ define "main.userIdentifier" }}me{{ end }}',)
-    assert compile_template('{{ template "main.userIdentifier" . }}', {}, 0, again).render(CAPTURES, ANN) == "me"
+    redefined = ('{{ define "main.userIdentifier" }}me{{ end }}',)
+    assert compile_template('{{ template "main.userIdentifier" . }}', {}, 0, redefined).render(CAPTURES, ANN) == "me"
 
 
-def test_places_are_those_of_the_rule():
-    """Helpers stand before the rule's own text, and do not move what is said of it."""
+def test_places_do_not_count_helpers():
+    """The places of groups and mistakes count from the start of the rule's own text."""
     text = '{{ template "main.userIdentifier" . }}{{ .Groups.rest }}'
     assert [(name, text[start:end]) for name, start, end in _compiled(text).group_references] == [("rest", "rest")]
     mistake = _mistake('{{ template "main.userIdentifier" . }}{{ .Groups.other }}')
@@ -240,8 +240,8 @@ def test_places_are_those_of_the_rule():
     assert unknown.offset < 20
 
 
-def test_a_mistake_of_a_helper_is_reported_as_one():
-    """What is wrong in a helper is reported at the beginning of the rule that calls it."""
+def test_a_mistake_in_a_helper_is_reported():
+    """A mistake in a helper is reported at the start of the template that calls it."""
     with pytest.raises(TemplateMistake, match="a helper template that it calls has a mistake: ") as caught:
         compile_template('{{ template "bad" . }}', {}, 0, ('{{ define "bad" }}{{ .Request.Nothing }}{{ end }}',))
     assert caught.value.offset == 0
@@ -271,8 +271,8 @@ def test_a_mistake_of_a_helper_is_reported_as_one():
         ),
     ],
 )
-def test_all_mistakes_of_an_action_are_found_at_once(text, messages):
-    """Each has its own place, and none follows from another."""
+def test_all_mistakes_of_an_action_are_reported(text, messages):
+    """An action has a mistake for each wrong name or call, and none that follows from another."""
     with pytest.raises(TemplateMistake) as caught:
         compile_template(text, {}, 0)
     assert [str(mistake) for mistake in (caught.value, *caught.value.others)] == messages
@@ -281,7 +281,7 @@ def test_all_mistakes_of_an_action_are_found_at_once(text, messages):
 GROUPS = ["one", "two", "0", "1", "2"]
 
 
-def _known(text):
+def _check(text):
     return TemplateCheck(parse(text), GROUPS)
 
 
@@ -310,9 +310,9 @@ def _known(text):
         ('{{define "unused"}}{{.Groups.x}}{{end}}', []),
     ],
 )
-def test_groups_are_known_where_they_stand_literally(text, names):
-    """Wherever dot or `$` is the outermost data; places are those of the names."""
-    references = _known(text).group_references
+def test_literal_references_to_groups_are_found(text, names):
+    """A reference is found where the dot or `$` is the outermost data, with the place of its name."""
+    references = _check(text).group_references
     assert [name for name, _, _ in references] == names
     assert all(text[start:end].strip('"') == name for name, start, end in references)
 
@@ -341,16 +341,16 @@ def test_groups_are_known_where_they_stand_literally(text, names):
         ("{{with .Key}}{{$.Nope}}{{end}}", "the data of a request has no field `Nope`", 17, None),
     ],
 )
-def test_what_does_not_exist_is_a_mistake(text, message, offset, help):
-    """With what was meant, if that can be guessed."""
-    (mistake,) = _known(text).mistakes
+def test_a_missing_field_or_group_is_a_mistake(text, message, offset, help):
+    """The mistake has a suggestion if a similar name exists."""
+    (mistake,) = _check(text).mistakes
     assert (str(mistake), mistake.offset) == (message, offset)
     assert help is None or mistake.help == help
 
 
-def test_a_field_that_nothing_resembles_is_answered_with_those_that_there_are():
-    """The help lists the fields."""
-    (mistake,) = _known("{{.Qqqq}}").mistakes
+def test_the_help_for_an_unknown_field_lists_the_fields():
+    """The help lists all fields if none is similar."""
+    (mistake,) = _check("{{.Qqqq}}").mistakes
     assert mistake.help == "there are Groups, Key, Request, Target, User"
 
 
@@ -376,9 +376,9 @@ def test_a_field_that_nothing_resembles_is_answered_with_those_that_there_are():
         "{{and .Key .User.Username}}",
     ],
 )
-def test_a_template_that_may_read_from_an_absent_user_is_known(text):
-    """It fails where nobody is signed in."""
-    assert _known(text).reads_user
+def test_a_template_that_may_read_an_absent_user_is_recognised(text):
+    """A template that may read a user without testing for one needs a user."""
+    assert _check(text).reads_user
 
 
 @pytest.mark.parametrize(
@@ -397,13 +397,13 @@ def test_a_template_that_may_read_from_an_absent_user_is_known(text):
         '{{template "a" .Key}}{{define "a"}}{{.User.Username}}{{end}}',
     ],
 )
-def test_a_template_that_asks_first_reads_from_no_absent_user(text):
-    """The question itself reads nothing."""
-    assert not _known(text).reads_user
+def test_a_template_that_tests_for_a_user_does_not_need_one(text):
+    """A test for a user is not a read, and allows reads in its true branch."""
+    assert not _check(text).reads_user
 
 
-def test_a_group_that_a_helper_names_is_no_reference_of_the_text():
-    """The place of the name is in another text."""
+def test_groups_in_helpers_are_no_references_of_a_template():
+    """The references of a template are those in its own text."""
     helper, text = '{{define "h"}}{{.Groups.one}}{{end}}', '{{template "h" .}}{{.Groups.two}}'
     template = compile_template(text, {"one": 1, "two": 2}, 2, (helper,))
     assert template.group_references == (("two", text.index("two"), len(text) - 2),)

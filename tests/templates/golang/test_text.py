@@ -16,22 +16,22 @@ from tornado_proxy.templates.golang.text import QuotingError, can_backquote, quo
         (b"\xed\xa0\x80", "\ufffd\ufffd\ufffd"),
     ],
 )
-def test_each_byte_that_is_no_utf8_is_one_replacement_character(string, runes):
-    """Go reads a string rune by rune, and a wrong byte alone."""
+def test_each_invalid_byte_is_one_replacement_character(string, runes):
+    """A byte that isn't UTF-8 is one rune, as in Go."""
     assert text.runes(string) == runes
 
 
 @pytest.mark.parametrize(("source", "string"), [("é", b"\xc3\xa9"), ("a\ud800b", "a\ufffdb".encode())])
-def test_a_lone_surrogate_is_no_character(source, string):
-    """It becomes U+FFFD, as in a Go string made of runes."""
+def test_a_lone_surrogate_is_replaced(source, string):
+    """A lone surrogate becomes U+FFFD, as in a Go string made of runes."""
     assert text.go_string(source) == string
 
 
 @pytest.mark.parametrize(
     ("string", "starts"), [(b"ab", [0, 1]), ("aéb".encode(), [0, 1, 3]), (b"\xff\xc3\xa9", [0, 1])]
 )
-def test_runes_start_where_their_first_byte_is(string, starts):
-    """Offsets count bytes, not runes."""
+def test_runes_start_at_their_first_byte(string, starts):
+    """The start of a rune is an offset in bytes."""
     assert text.rune_starts(string) == starts
 
 
@@ -44,13 +44,13 @@ def test_runes_start_where_their_first_byte_is(string, starts):
         (b" \xff ", b"\xff"),
     ],
 )
-def test_white_space_is_what_unicode_calls_so(string, trimmed):
-    """The separators that Python strips as well stay, as bytes that are no UTF-8 do."""
+def test_white_space_is_that_of_unicode(string, trimmed):
+    """Information separators, which Python strips, and invalid bytes are not white space."""
     assert text.trim_space(string) == trimmed
 
 
 @pytest.mark.parametrize(
-    ("rune", "holding"),
+    ("rune", "expected"),
     [
         ("a", {text.is_letter, text.is_lower, text.is_print}),
         ("Ж", {text.is_letter, text.is_upper, text.is_print}),
@@ -63,13 +63,13 @@ def test_white_space_is_what_unicode_calls_so(string, trimmed):
         ("\x00", set()),
     ],
 )
-def test_runes_are_distinguished_as_by_package_unicode(rune, holding):
-    """Each rune is of the classes that Go's functions of these names say."""
-    classes = {
+def test_runes_have_the_classes_of_package_unicode(rune, expected):
+    """Each rune is in exactly the classes of Go's functions of the same names."""
+    predicates = {
         *(text.is_letter, text.is_lower, text.is_upper, text.is_title, text.is_digit),
         *(text.is_space, text.is_print),
     }
-    assert {of for of in classes if of(rune)} == holding
+    assert {predicate for predicate in predicates if predicate(rune)} == expected
 
 
 @pytest.mark.parametrize(
@@ -83,8 +83,8 @@ def test_runes_are_distinguished_as_by_package_unicode(rune, holding):
         ("ǆ", "Ǆ", "ǆ", "ǅ"),
     ],
 )
-def test_case_changes_one_rune_for_one(rune, upper, lower, title):
-    """What Python would write with several letters keeps its own."""
+def test_case_maps_one_rune_to_one_rune(rune, upper, lower, title):
+    """A rune whose other case has several letters in Python is unchanged."""
     assert (text.upper(rune), text.lower(rune), text.title(rune)) == (upper, lower, title)
 
 
@@ -97,7 +97,7 @@ def test_case_changes_one_rune_for_one(rune, upper, lower, title):
     ],
 )
 def test_strings_change_case_rune_by_rune(string, upper, lower):
-    """A byte that is not UTF-8 becomes U+FFFD on the way."""
+    """A byte that isn't UTF-8 becomes U+FFFD when the case of its string is changed."""
     assert (text.to_upper(string), text.to_lower(string)) == (upper, lower)
 
 
@@ -113,13 +113,13 @@ def test_strings_change_case_rune_by_rune(string, upper, lower):
     ],
 )
 def test_strings_are_quoted_as_in_go_source(string, quoted, ascii_only):
-    """What cannot be printed is escaped, beyond ASCII if that is asked for."""
+    """Unprintable characters are escaped, and all characters beyond ASCII on request."""
     assert quote(string) == quoted
     assert quote(string, ascii_only=True) == ascii_only
 
 
-def test_characters_are_quoted_with_their_own_mark():
-    """Only the single quote needs an escape there."""
+def test_characters_are_quoted_with_single_quotes():
+    """A single quote is escaped in a quoted character, and a double quote is not."""
     assert (quote_rune("'"), quote_rune('"'), quote_rune("é", ascii_only=True)) == (rb"'\''", b"'\"'", rb"'\u00e9'")
 
 
@@ -135,8 +135,8 @@ def test_characters_are_quoted_with_their_own_mark():
         ("\ufeff".encode(), False),
     ],
 )
-def test_a_raw_string_holds_one_printable_line(string, possible):
-    """Backticks, control characters, byte order marks and wrong bytes need a quoted string."""
+def test_a_raw_string_has_one_printable_line(string, possible):
+    """Backticks, control characters, byte order marks and invalid bytes need a quoted string."""
     assert can_backquote(string) is possible
 
 
@@ -152,7 +152,7 @@ def test_a_raw_string_holds_one_printable_line(string, possible):
     ],
 )
 def test_strings_are_read_as_in_go_source(literal, string):
-    """Escapes name characters or bytes; raw strings know none, and lose carriage returns."""
+    """Escapes stand for characters or bytes; a raw string has no escapes, and loses its carriage returns."""
     assert unquote(literal) == string
 
 
@@ -168,8 +168,8 @@ def test_strings_are_read_as_in_go_source(literal, string):
         (r'"\'"', 1),
     ],
 )
-def test_what_is_no_escape_is_reported_with_its_place(literal, offset):
-    """The offset counts from the opening quote."""
+def test_an_invalid_escape_is_reported_with_its_place(literal, offset):
+    """The offset of an invalid escape counts from the opening quote."""
     with pytest.raises(QuotingError) as caught:
         unquote(literal)
     assert caught.value.offset == offset
@@ -188,19 +188,19 @@ def test_what_is_no_escape_is_reported_with_its_place(literal, offset):
     ],
 )
 def test_a_character_is_its_code(literal, code):
-    """An escape of a byte is that number, not a byte of UTF-8."""
+    """The escape of a byte is the code of the byte."""
     assert unquote_char(literal) == code
 
 
 @pytest.mark.parametrize("literal", ["''", "'ab'", r"'\"'", r"'a\n'"])
-def test_a_character_constant_holds_one_character(literal):
-    """Nothing, two characters and the escape of the other quote are refused."""
+def test_a_character_constant_has_one_character(literal):
+    """A constant without a character, with two characters or with the escape of the other quote is an error."""
     with pytest.raises(QuotingError):
         unquote_char(literal)
 
 
 @given(st.binary(max_size=40))
-def test_reading_what_was_quoted_gives_the_string_again(string):
-    """This holds for any bytes."""
+def test_quoted_strings_are_read_as_the_same_strings(string):
+    """Any bytes are the same after quoting and unquoting."""
     assert unquote(quote(string).decode()) == string
     assert unquote(quote(string, ascii_only=True).decode()) == string

@@ -41,8 +41,8 @@ from tornado_proxy.templates.golang.values import type_name
         (b"x://a:b:1/", Url(b"x", b"", None, b"a:b:1", b"/")),
     ],
 )
-def test_urls_are_taken_apart(text, url):
-    """As net/url does; hints say how path and fragment were encoded where that is not the usual way."""
+def test_urls_are_parsed(text, url):
+    """A URL has the parts of net/url, with the encoded forms of an unusual path and fragment."""
     assert parse(text) == url
 
 
@@ -70,8 +70,8 @@ def test_urls_are_taken_apart(text, url):
         b"/p#%zz",
     ],
 )
-def test_what_is_no_url_is_refused(text):
-    """Controls, bad escapes, ports that are none, hosts that cannot be."""
+def test_invalid_urls_are_refused(text):
+    """Control characters, invalid escapes, invalid ports and invalid hosts are errors."""
     with pytest.raises(UrlError):
         parse(text)
 
@@ -93,8 +93,8 @@ def test_what_is_no_url_is_refused(text):
         b"?q",
     ],
 )
-def test_urls_are_put_together_again(text):
-    """A parsed URL has its text again."""
+def test_parsed_urls_have_their_text(text):
+    """A parsed URL is written as the same text."""
     assert bytes(parse(text)) == text
 
 
@@ -112,7 +112,7 @@ def test_urls_are_put_together_again(text):
     ],
 )
 def test_urls_made_of_parts_are_written(url, text):
-    """What would be misread is written so that it is not."""
+    """A URL made of parts is written so that its parts cannot be confused."""
     assert bytes(url) == text
 
 
@@ -125,13 +125,13 @@ def test_urls_made_of_parts_are_written(url, text):
         (b"/p?", b"/p?"),
     ],
 )
-def test_a_request_line_asks_for_path_and_query(text, target):
-    """A URL with an opaque part asks for that part."""
+def test_a_request_uri_has_a_path_and_a_query(text, target):
+    """The request URI of a URL is its path and query, or its opaque part."""
     assert parse(text).request_uri == target
 
 
-def test_an_opaque_part_that_looks_like_a_host_keeps_its_scheme():
-    """The target in a request line begins with the scheme."""
+def test_an_opaque_part_with_a_host_keeps_its_scheme():
+    """The request URI of an opaque part that begins with two slashes has the scheme."""
     assert Url(b"http", b"//h/p").request_uri == b"http://h/p"
 
 
@@ -146,19 +146,19 @@ def test_an_opaque_part_that_looks_like_a_host_keeps_its_scheme():
         (b"h:", (b"h", b"")),
     ],
 )
-def test_hosts_lose_their_port(host, parts):
-    """An IPv6 address also loses its brackets."""
+def test_hosts_are_split_from_ports(host, parts):
+    """A host is returned without its port, and an IPv6 address without its brackets."""
     assert split_port(host) == parts
 
 
-def test_queries_are_pairs():
-    """A pair that cannot be decoded is left out."""
+def test_queries_are_parsed_to_pairs():
+    """A pair of a query that cannot be decoded is left out."""
     query = b"a=1&b=x+y%20z&&c&d=%zz&e;f=1&%zz=1&a=2"
     assert list(parse_query(query)) == [(b"a", b"1"), (b"b", b"x y z"), (b"c", b""), (b"a", b"2")]
 
 
-def test_escapes_are_undone():
-    """A plus sign is a space only in a query."""
+def test_texts_are_escaped_and_unescaped():
+    """A plus sign is unescaped to a space only in a query."""
     assert escape(b"a b/\xff", b"ab") == b"a%20b%2F%FF"
     assert (unescape(b"a+b%2f"), unescape(b"a+b", plus=True)) == (b"a+b/", b"a b")
 
@@ -167,27 +167,27 @@ def test_escapes_are_undone():
     ("name", "canonical_name"),
     [(b"accept-encoding", b"Accept-Encoding"), (b"X-TENANT", b"X-Tenant"), (b"a b", b"a b"), (b"", b"")],
 )
-def test_names_of_fields_have_one_form(name, canonical_name):
-    """A text that cannot be a name stays unchanged."""
+def test_header_names_are_canonical(name, canonical_name):
+    """A header name has capitals after hyphens, and an invalid name is unchanged."""
     assert canonical(name) == canonical_name
 
 
-def test_a_header_collects_repeated_fields():
-    """In order; the host is not a field of it."""
+def test_a_header_has_the_values_of_repeated_fields():
+    """A header has the values of repeated fields in order, and leaves out the host."""
     fields = header(budget(), [("x-tenant", "a"), ("Host", "h"), ("X-Tenant", "b")])
     assert (fields, type_name(fields)) == ({b"X-Tenant": [b"a", b"b"]}, "http.Header")
     assert type_name(fields[b"X-Tenant"]) == "[]string"
 
 
 def test_a_header_is_read_in_any_case():
-    """The first value, or all; a missing one is empty."""
+    """A header returns the first value or all values of a field, and empty values for a missing field."""
     fields = header(budget(), [("X-Tenant", "a"), ("X-Tenant", "b")])
     get, values = HEADER.methods[b"Get"].call, HEADER.methods[b"Values"].call
     assert (get(fields, b"x-tenant"), get(fields, b"other")) == (b"a", b"")
     assert (values(fields, b"X-TENANT"), values(fields, b"other").nil) == ([b"a", b"b"], True)
 
 
-def test_query_values_are_read_as_they_are_called():
+def test_query_values_are_read_by_their_exact_names():
     """The names of query values are case-sensitive."""
     query = collected(VALUES, [(b"x", b"1"), (b"y z", b"&"), (b"x", b"2")])
     get, has, encode = (VALUES.methods[name].call for name in (b"Get", b"Has", b"Encode"))

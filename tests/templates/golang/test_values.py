@@ -48,8 +48,8 @@ POINTER = Type("*x.Y", "ptr")
         (INVALID, "<nil>", "invalid"),
     ],
 )
-def test_values_know_their_type(value, name, kind):
-    """As `%T` and package reflect name it."""
+def test_values_have_a_type_and_a_kind(value, name, kind):
+    """Types have the names of `%T`, and kinds those of package reflect."""
     assert (type_name(value), kind_of(value)) == (name, kind)
 
 
@@ -73,21 +73,21 @@ def test_values_know_their_type(value, name, kind):
         (INVALID, False, True),
     ],
 )
-def test_what_is_zero_or_empty_is_false(value, true, nil):
-    """A struct is true; nil is another question than empty."""
+def test_zero_and_empty_values_are_false(value, true, nil):
+    """A struct is true, and an empty value is not nil."""
     assert (is_true(value), is_nil(value)) == (true, nil)
 
 
-def test_the_zero_value_is_that_of_the_type():
-    """An interface's is nil, a list's is an unmade one."""
+def test_each_type_has_a_zero_value():
+    """The zero value of an interface is nil, and that of a list is a nil list."""
     assert zero(ANY_MAP.element) is None
     assert zero(None) is None
     assert zero(STRING_MAP.element) == b""
-    made = zero(Type("map[string][]string", "map", STRING_SLICE).element)
-    assert (made, made.type, made.nil) == ([], STRING_SLICE, True)
+    zero_list = zero(Type("map[string][]string", "map", STRING_SLICE).element)
+    assert (zero_list, zero_list.type, zero_list.nil) == ([], STRING_SLICE, True)
 
 
 def test_only_general_maps_are_dictionaries():
-    """A map of strings is another type, and so is a list."""
+    """A map of strings and a list are not dictionaries."""
     assert not is_string_map(Map((), STRING_MAP))
     assert not is_string_map(Slice((), SLICE_SLICE))

@@ -13,7 +13,7 @@ VECTORS = json.loads((ROOT / "tests/vectors/template.json").read_text(encoding="
 VOCABULARIES = {"std": (GO,), "sprig": (HELM,), "any": (GO, HELM)}
 
 
-def _answer(vector, vocabulary):
+def _result(vector, vocabulary):
     data = request_root(vector["data"]) if vector["data_kind"] == "keyrewrite" else json_value(vector["data"])
     try:
         return runes(program(vector["template"], vocabulary).execute(data, RenderBudget(GENEROUS)))
@@ -22,27 +22,27 @@ def _answer(vector, vocabulary):
 
 
 def _agrees(vector):
-    return all(_answer(vector, vocabulary) == vector.get("expect") for vocabulary in VOCABULARIES[vector["funcs"]])
+    return all(_result(vector, vocabulary) == vector.get("expect") for vocabulary in VOCABULARIES[vector["funcs"]])
 
 
-def test_recorded_answers_of_go_are_given_but_for_those_that_the_documentation_lists():
-    """Each recorded template writes what Go wrote, or fails where Go failed; the documentation lists what does not."""
+def test_templates_have_the_recorded_results_of_go():
+    """Each recorded template has the result or the failure of Go, except those that the documentation lists."""
     documentation = (ROOT / "docs/go-templates.md").read_text(encoding="utf-8")
     failing = {vector["id"] for vector in VECTORS if not _agrees(vector)}
     assert failing == set(re.findall(r"\btpl-\d+\b", documentation))
 
 
 @pytest.mark.parametrize("stage", ["parse", "exec"])
-def test_what_go_refuses_when_it_parses_is_a_mistake_and_what_fails_later_is_none(stage):
-    """A mistake is found at load exactly where Go's Parse returns an error."""
-    found_late = []
+def test_mistakes_at_load_are_those_of_go_s_parse(stage):
+    """A template has a mistake at load exactly if Go's Parse returns an error."""
+    different = []
     for vector in VECTORS:
         if vector.get("stage") == stage:
             vocabulary = VOCABULARIES[vector["funcs"]][-1]
             try:
                 program(vector["template"], vocabulary)
             except TemplateError:
-                found_late += [vector["id"]] if stage == "exec" else []
+                different += [vector["id"]] if stage == "exec" else []
             else:
-                found_late += [vector["id"]] if stage == "parse" else []
-    assert found_late == []
+                different += [vector["id"]] if stage == "parse" else []
+    assert different == []

@@ -15,7 +15,7 @@ from tornado_proxy.templates.template import (
     User,
 )
 
-ASKED = RequestData(
+SERVER_REQUEST = RequestData(
     method="GET",
     host="h.com",
     path="/a b",
@@ -25,8 +25,13 @@ ASKED = RequestData(
 )
 
 
-def _request_written(text, left):
-    return Program(text, HELM).execute(Struct(REQUEST, request_facts(ASKED, left)), left).decode()
+def _rendered_request(text):
+    render_budget = budget()
+    return (
+        Program(text, HELM)
+        .execute(Struct(REQUEST, request_facts(SERVER_REQUEST, render_budget)), render_budget)
+        .decode()
+    )
 
 
 @pytest.mark.parametrize(
@@ -39,27 +44,27 @@ def _request_written(text, left):
         ("{{if .TLS}}{{.Proto}}{{end}}", "HTTP/1.1"),
     ],
 )
-def test_a_request_is_read_as_go_s_server_has_it(text, result):
-    """Its fields are canonical, its host is not a field, and what the query spells badly is left out."""
-    assert _request_written(text, budget()) == result
+def test_a_request_has_the_form_of_go_s_server(text, result):
+    """Header names are canonical, the host is not a header, and invalid pairs of the query are left out."""
+    assert _rendered_request(text) == result
 
 
-def test_each_reading_of_the_query_is_a_value_of_its_own():
-    """Sorting one in place changes no other."""
-    assert _request_written("{{sortAlpha (index .URL.Query `x`)}}{{index .URL.Query `x`}}", budget()) == "[1 2][2 1]"
+def test_each_read_of_the_query_is_a_new_value():
+    """Sorting one query in place does not change the others."""
+    assert _rendered_request("{{sortAlpha (index .URL.Query `x`)}}{{index .URL.Query `x`}}") == "[1 2][2 1]"
 
 
 def test_the_query_and_the_header_are_parsed_once():
-    """The facts keep what was made of them."""
-    facts = request_facts(ASKED, budget())
+    """The facts of a request keep its query, its header and its URI."""
+    facts = request_facts(SERVER_REQUEST, budget())
     assert facts.query is facts.query
     assert facts.header is facts.header
     assert facts.request_uri is facts.request_uri
 
 
 @pytest.mark.parametrize("part", ["header", "query", "request_uri"])
-def test_what_is_made_of_a_request_is_charged_by_its_size(part):
-    """A large one takes more steps than a small budget has."""
+def test_parts_of_a_request_are_charged_by_size(part):
+    """The header, the query and the URI of a large request take more steps than a small budget has."""
     large = RequestData(path="/" + "a" * 1000, raw_query="a=1&" * 1000, headers=(("a", "1"),) * 1000)
     with pytest.raises(LimitError):
         getattr(request_facts(large, budget(steps=500)), part)
@@ -103,7 +108,7 @@ DOCUMENT = {
 }
 
 
-def _written(text, **changes):
+def _rendered(text, **changes):
     return Program(text, HELM).execute(request_root({**DOCUMENT, **changes}), budget()).decode()
 
 
@@ -132,58 +137,58 @@ def _written(text, **changes):
         (".Target.Mount.Host .Target.Mount.Path", "m[/s/]"),
     ],
 )
-def test_the_request_is_read_as_by_go_programs(expression, value):
-    """Its fields and methods have Go's names and answers."""
-    assert _written(f"{{{{print {expression}}}}}") == value
+def test_data_have_the_fields_and_methods_of_go(expression, value):
+    """The fields and methods of the data have the names and results of Go."""
+    assert _rendered(f"{{{{print {expression}}}}}") == value
 
 
-def test_what_is_known_whole_has_a_form_in_json():
-    """Its fields in Go's order; the request has more than is known here."""
+def test_complete_data_can_be_written_as_json():
+    """A mount and a user have their fields in Go's order, and a request has no JSON because it lacks fields."""
     text = "{{toJson .Target.Mount}}{{toJson .User}}{{toJson .Request}}"
-    assert _written(text) == '{"Host":"m","Path":["/s/"]}{"Username":"ann"}'
+    assert _rendered(text) == '{"Host":"m","Path":["/s/"]}{"Username":"ann"}'
 
 
 METHODS = "{{with .User}}{{.GetType}} {{.GetIdentifier}} {{.GetUsername}} {{.GetName}} {{.GetGivenName}} {{.GetFamilyName}} {{.GetEmail}} {{.GetGroups}} {{.IsEmailVerified}}{{end}}"
 
 
 @pytest.mark.parametrize(
-    ("user", "answers"),
+    ("user", "results"),
     [
         (BASIC, "BASIC ann ann     [] false"),
         (HEADER, "HEADER h@x     h@x [] false"),
         (OIDC, "OIDC ann ann Ann Lee Ann Lee a@x [dev ops] true"),
     ],
 )
-def test_every_user_has_the_same_methods(user, answers):
-    """A method is empty for a user that lacks the value."""
-    assert _written(METHODS, User=user) == answers
+def test_every_user_has_the_same_methods(user, results):
+    """A method returns an empty value for a user without it."""
+    assert _rendered(METHODS, User=user) == results
 
 
 @pytest.mark.parametrize(
     ("user", "fields"),
     [(BASIC, "&{ann}"), (HEADER, "&{ h@x []}"), (OIDC, "&{ann Ann Lee Ann Lee a@x [dev ops] true}")],
 )
-def test_a_user_s_fields_depend_on_how_it_signed_in(user, fields):
-    """The fields are those of s3-proxy."""
-    assert _written("{{.User}}", User=user) == fields
+def test_the_fields_of_a_user_depend_on_its_kind(user, fields):
+    """The fields of each kind of user are those of s3-proxy."""
+    assert _rendered("{{.User}}", User=user) == fields
 
 
-def test_a_kind_of_user_that_is_not_known_has_a_name():
-    """An unknown kind has the fields of BASIC."""
+def test_an_unknown_kind_of_user_is_basic():
+    """A user of an unknown kind has the type of a BASIC user."""
     assert type_name(user_value(User("ann", "TOKEN"))) == "*models.BasicAuthUser"
     assert user_of(BASIC).username == "ann"
 
 
-def test_a_url_without_user_has_none():
-    """The methods of an absent userinfo return empty texts."""
+def test_a_url_may_have_no_user():
+    """The methods of absent user information return empty texts."""
     request = {**DOCUMENT["Request"], "URL": "/a"}
     text = "{{print .Request.URL.User}}|{{.Request.URL.User.Username}}|{{.Request.URL.User.String}}|{{if .Request.URL.User}}x{{end}}"
-    assert _written(text, Request=request) == "|||"
+    assert _rendered(text, Request=request) == "|||"
 
 
 def test_the_absent_user_of_a_go_program_is_nil():
-    """That is what recorded answers show."""
-    assert _written("{{.User}}|{{if .User}}x{{end}}|{{empty .User}}", User=None) == "<nil>||true"
+    """An absent user is written as nil, as in the recorded results."""
+    assert _rendered("{{.User}}|{{if .User}}x{{end}}|{{empty .User}}", User=None) == "<nil>||true"
 
 
 CAPTURES = Captures(("/k", "a", None), {"one": 1, "two": 2})
@@ -203,34 +208,37 @@ DATA = TargetKeyRewriteData(
 )
 
 
-def _of_rule(text, data=DATA):
+def _rendered_rule(text, data=DATA):
     return Program(text, HELM).execute(root(CAPTURES, data, budget()), budget()).decode()
 
 
-def test_a_rule_s_request_is_that_of_a_server():
-    """The URL of the request has only path and query."""
+def test_the_request_of_a_rule_is_one_of_a_server():
+    """The URL of a request has only a path and a query, and its scheme shows as TLS."""
     text = (
         "{{.Request.Method}} {{.Request.URL}} {{.Request.RequestURI}} {{.Request.Header}} {{if .Request.TLS}}tls{{end}}"
     )
-    assert _of_rule(text) == "PUT /a%20b?x=1 /a%20b?x=1 map[X-Y:[z]] tls"
+    assert _rendered_rule(text) == "PUT /a%20b?x=1 /a%20b?x=1 map[X-Y:[z]] tls"
 
 
 def test_groups_are_read_by_name_and_by_number():
-    """A group that took no part is empty."""
+    """A group is a field or an index, and one that took no part is empty."""
     text = '{{.Groups.one}}{{index .Groups "1"}}{{index .Groups "0"}}[{{.Groups.two}}]{{get .Groups "one"}}'
-    assert _of_rule(text) == "aa/k[]a"
+    assert _rendered_rule(text) == "aa/k[]a"
 
 
-def test_request_and_groups_are_the_same_throughout_a_rendering():
-    """Two reads give the same object, like pointers and maps in Go."""
-    assert _of_rule('{{eq .Request.URL.Path .Request.URL.Path}}{{$_ := set .Groups "x" "y"}}{{.Groups.x}}') == "truey"
-    assert _of_rule("{{eq .Request .Request}}") == "true"
+def test_request_and_groups_are_shared_in_a_rendering():
+    """Two reads return the same object, like pointers and maps in Go."""
+    assert (
+        _rendered_rule('{{eq .Request.URL.Path .Request.URL.Path}}{{$_ := set .Groups "x" "y"}}{{.Groups.x}}')
+        == "truey"
+    )
+    assert _rendered_rule("{{eq .Request .Request}}") == "true"
 
 
-def test_a_group_that_does_not_exist_is_an_error():
-    """Not an empty text, and not `<no value>`."""
+def test_a_missing_group_is_an_error():
+    """A missing group is neither an empty text nor `<no value>`."""
     with pytest.raises(RenderError, match="unknown group `nope`"):
-        _of_rule("{{$x := .Groups}}{{$x.nope}}")
+        _rendered_rule("{{$x := .Groups}}{{$x.nope}}")
 
 
 @pytest.mark.parametrize(
@@ -262,10 +270,10 @@ def test_a_group_that_does_not_exist_is_an_error():
         '{{template "a" .User}}{{define "a"}}{{.Username}}{{end}}',
     ],
 )
-def test_whoever_reads_from_an_absent_user_fails(text):
-    """So that no key has a hole where a name should be."""
+def test_reading_an_absent_user_fails(text):
+    """Any use of an absent user fails, so that no key has a gap in the place of a name."""
     with pytest.raises(MissingUserError):
-        _of_rule(text, TargetKeyRewriteData("/k"))
+        _rendered_rule(text, TargetKeyRewriteData("/k"))
 
 
 @pytest.mark.parametrize(
@@ -279,14 +287,14 @@ def test_whoever_reads_from_an_absent_user_fails(text):
         ('{{if or (not .User) (eq .User.Username "ann")}}y{{end}}', "y"),
     ],
 )
-def test_whether_there_is_a_user_is_a_legal_question(text, result):
+def test_a_template_may_test_whether_there_is_a_user(text, result):
     """A condition on an absent user does not fail."""
-    assert _of_rule(text, TargetKeyRewriteData("/k")) == result
+    assert _rendered_rule(text, TargetKeyRewriteData("/k")) == result
 
 
 def test_an_absent_user_is_false_and_nil():
-    """Its type cannot be read."""
-    nobody = AbsentUser()
-    assert (is_true(nobody), is_nil(nobody)) == (False, True)
+    """An absent user is false and nil, and its type cannot be read."""
+    user = AbsentUser()
+    assert (is_true(user), is_nil(user)) == (False, True)
     with pytest.raises(MissingUserError):
-        type_name(nobody)
+        type_name(user)

@@ -60,8 +60,8 @@ from tornado_proxy.templates.template import LimitError, RenderBudget, RenderErr
         ("{% filter upper %}a{{ key }}{% endfilter %}", "A/A/B"),
     ],
 )
-def test_filters_do_what_jinja_documents(text, result):
-    """They take the arguments of Jinja's filters."""
+def test_filters_have_the_results_of_jinja(text, result):
+    """A filter has the arguments and results in the documentation of Jinja."""
     assert rendered(text) == result
 
 
@@ -82,7 +82,7 @@ def test_filters_do_what_jinja_documents(text, result):
     ],
 )
 def test_a_filter_that_fails_has_a_message(text, message):
-    """No filter returns an empty text instead."""
+    """A filter that fails raises an error instead of returning an empty text."""
     with pytest.raises(RenderError) as caught:
         rendered(text)
     assert str(caught.value) == message
@@ -105,19 +105,19 @@ def test_a_filter_that_fails_has_a_message(text, message):
     ],
 )
 def test_filters_stay_within_the_budget(text):
-    """Filters that make large results, or read large values, reach a limit."""
+    """A filter that makes a large result, or reads large values, exceeds a limit."""
     with pytest.raises(LimitError):
         rendered(text)
 
 
-def test_no_filter_is_random_or_reaches_for_attributes_made_at_rendering():
-    """Such filters of Jinja2 are omitted."""
+def test_random_and_unsafe_filters_are_left_out():
+    """Filters with random results or access to arbitrary attributes are left out."""
     assert set(FILTERS) <= set(filters.FILTERS)
     assert not {"random", "attr", "groupby", "map_attr", "pprint", "safe", "xmlattr", "tojson"} & set(FILTERS)
 
 
 @pytest.mark.parametrize(
-    "test",
+    "condition",
     [
         "1 is defined",
         "request.query.zz is undefined",
@@ -146,13 +146,13 @@ def test_no_filter_is_random_or_reaches_for_attributes_made_at_rendering():
         "'a' is in ['a']",
     ],
 )
-def test_tests_hold_as_jinja_documents(test):
+def test_tests_have_the_results_of_jinja(condition):
     """Each test passes for a value that fulfils it."""
-    assert rendered(f"{{{{ {test} }}}}") == "True"
+    assert rendered(f"{{{{ {condition} }}}}") == "True"
 
 
-def test_tests_charge_for_what_they_read():
-    """A comparison of two equal nested lists reaches a limit."""
+def test_tests_charge_for_the_values_that_they_read():
+    """A comparison of two equal nested lists exceeds a limit."""
     with pytest.raises(LimitError):
         rendered(
             "{% set n = namespace(x=[1], y=[1]) %}"
@@ -162,7 +162,7 @@ def test_tests_charge_for_what_they_read():
 
 
 def test_every_test_is_one_of_jinja():
-    """Every name has the meaning of Jinja."""
+    """Every test has a name and the meaning of Jinja."""
     assert set(TESTS) <= set(tests.TESTS)
 
 
@@ -171,14 +171,14 @@ def test_every_test_is_one_of_jinja():
     ["x" * 16 * LIMITS.steps, [0] * LIMITS.steps, {"a": [0] * LIMITS.steps}, ([[[0] * LIMITS.steps]],)],
     ids=["text", "list", "mapping", "nested"],
 )
-def test_reading_is_work_as_deep_as_values_nest(value):
-    """Nested values are charged for too."""
+def test_reading_nested_values_is_charged(value):
+    """A read of a value is charged for its nested values."""
     with pytest.raises(LimitError):
         charge_reading(RenderBudget(LIMITS), value)
 
 
-def test_a_list_that_stands_in_several_places_is_read_in_each():
-    """Sixty lists of two, each within the next, exceed the limit."""
+def test_a_repeated_list_is_charged_in_each_place():
+    """Sixty lists with the next one twice in each exceed the limit."""
     nested = [1]
     for _ in range(60):
         nested = [nested, nested]
@@ -186,8 +186,8 @@ def test_a_list_that_stands_in_several_places_is_read_in_each():
         charge_reading(RenderBudget(LIMITS), nested)
 
 
-def test_values_that_are_made_are_counted():
-    """Texts count by characters, lists by items; numbers do not count."""
+def test_results_are_charged():
+    """A text is charged by characters, a list by items, and a number is not charged."""
     budget = RenderBudget(LIMITS)
     charge_result(budget, 10**100)
     assert budget.left == LIMITS.steps
@@ -198,8 +198,8 @@ def test_values_that_are_made_are_counted():
 
 
 @pytest.mark.parametrize(("value", "text"), [("a", "a"), (1, "1"), (-0.5, "-0.5"), (True, "True"), ("", "")])
-def test_texts_numbers_and_truth_values_have_a_text(value, text):
-    """They can be parts of a key."""
+def test_texts_numbers_and_booleans_have_a_text(value, text):
+    """A text, a number and a boolean can be written into a key."""
     assert written(value) == text
 
 
@@ -216,25 +216,25 @@ def test_texts_numbers_and_truth_values_have_a_text(value, text):
         (object(), "this has no text"),
     ],
 )
-def test_other_values_have_no_text_that_a_key_could_mean(value, message):
-    """`None` or `['a']` in a key would be a mistake."""
+def test_other_values_have_no_text(value, message):
+    """A value such as None or a list cannot be written into a key."""
     with pytest.raises(RenderError) as caught:
         written(value)
     assert str(caught.value) == message
 
 
 def test_an_undefined_value_has_its_message():
-    """The message names the variable."""
+    """The message about an undefined value has the name of its variable."""
     with pytest.raises(UndefinedError, match="'x' is undefined"):
         written(StrictUndefined(name="x"))
 
 
 @pytest.mark.parametrize(
-    ("value", "words"), [("a", "a text"), (1, "a number"), (True, "a truth value"), ({}, "a mapping")]
+    ("value", "description"), [("a", "a text"), (1, "a number"), (True, "a truth value"), ({}, "a mapping")]
 )
-def test_values_are_described_in_the_words_of_authors(value, words):
-    """Messages do not name Python's types."""
-    assert described(value) == words
+def test_values_are_described_in_plain_words(value, description):
+    """The description of a value does not have the name of its type in Python."""
+    assert described(value) == description
 
 
 TEXT = st.text("ab", max_size=6)
@@ -242,23 +242,23 @@ TEXT = st.text("ab", max_size=6)
 
 @given(TEXT, st.integers(0, 12))
 def test_padded_texts_have_the_calculated_size(text, width):
-    """The size is exact for each method that pads."""
+    """The calculated size is exact for each method that pads."""
     for method in ("center", "ljust", "rjust", "zfill"):
         assert len(getattr(text, method)(width)) == padded(text, width)
 
 
 @given(st.lists(TEXT, max_size=5), TEXT)
-def test_joined_texts_fit_the_calculated_size(items, separator):
-    """The size may be too large by one separator."""
+def test_joined_texts_fit_into_the_calculated_size(items, separator):
+    """The calculated size of a joined text is at least its real size."""
     size = joined(items, separator)
     assert len(separator.join(items)) <= size == TEXT_METHODS["join"](separator, items)
 
 
 @given(TEXT, TEXT, TEXT, st.one_of(st.none(), st.integers(-1, 4)))
-def test_replaced_texts_fit_the_calculated_size(text, old, new, count):
-    """This holds for any number of occurrences."""
-    made = text.replace(old, new, -1 if count is None else count)
-    assert len(made) <= replaced(text, old, new, count)
+def test_replaced_texts_fit_into_the_calculated_size(text, old, new, count):
+    """The calculated size of a replacement is large enough for any number of occurrences."""
+    result = text.replace(old, new, -1 if count is None else count)
+    assert len(result) <= replaced(text, old, new, count)
 
 
 @pytest.mark.parametrize(
@@ -275,27 +275,27 @@ def test_replaced_texts_fit_the_calculated_size(text, old, new, count):
         ("%(a)s" * 9, {"a": "x" * 999}),
     ],
 )
-def test_formatted_texts_fit_the_calculated_size(text, values):
-    """Widths, precisions and values are counted."""
+def test_formatted_texts_fit_into_the_calculated_size(text, values):
+    """The calculated size of a formatted text includes widths, precisions and values."""
     assert len(text % values) <= formatted(text, values)
 
 
 @pytest.mark.parametrize("text", ["%100d", "%*d", "%.*f", "%-0999s", "%(a)888d", "%.123f"])
-def test_a_width_that_no_key_can_have_is_refused(text):
-    """A width among the values is refused too."""
+def test_a_large_width_is_refused(text):
+    """A width above 99 is refused, even if it is one of the values."""
     with pytest.raises(LimitError, match="asks for more than 99 characters"):
         formatted(text, ())
 
 
 @pytest.mark.parametrize("value", [[1], None, object()])
 def test_values_without_a_text_cannot_be_formatted(value):
-    """`%s` and `%r` take the same values as `{{ }}`."""
+    """A format refuses the same values as an expression between braces."""
     with pytest.raises(RenderError, match="has no text"):
         formatted("%s", (value,))
 
 
 def test_methods_are_those_of_texts():
-    """Each of them exists; methods that format or encode are not among them."""
+    """Each listed method is one of Python's texts, and methods that format or encode are left out."""
     assert all(callable(getattr("", name)) for name in TEXT_METHODS)
     assert not {"format", "format_map", "encode", "translate", "expandtabs"} & set(TEXT_METHODS)
 
@@ -325,7 +325,7 @@ def test_methods_are_those_of_texts():
     ],
 )
 def test_operators_are_those_of_python(operator, left, right, result):
-    """They calculate with numbers, join and repeat texts and lists, and format texts."""
+    """Operators calculate numbers, join and repeat texts and lists, and format texts."""
     assert apply(RenderBudget(LIMITS), operator, left, right) == result
 
 
@@ -345,8 +345,8 @@ def test_operators_are_those_of_python(operator, left, right, result):
         ("+", [0] * 40_000, [0] * 40_000),
     ],
 )
-def test_nothing_is_made_that_is_larger_than_the_budget(operator, left, right):
-    """The limit applies before the work is done."""
+def test_results_of_operators_are_limited(operator, left, right):
+    """An operator with a result that is too large is refused before the result is made."""
     with pytest.raises(LimitError):
         apply(RenderBudget(LIMITS), operator, left, right)
 
@@ -362,13 +362,13 @@ def test_nothing_is_made_that_is_larger_than_the_budget(operator, left, right):
     ],
 )
 def test_operators_between_other_values_are_refused(operator, left, right, message):
-    """The message describes the values, without Python's types."""
+    """The message describes the values, without Python's names of types."""
     with pytest.raises(RenderError) as caught:
         apply(RenderBudget(LIMITS), operator, left, right)
     assert str(caught.value) == message
 
 
 def test_a_division_by_zero_is_an_error_of_the_template():
-    """Python's error becomes a `RenderError`."""
+    """Python's error about a division by zero becomes a `RenderError`."""
     with pytest.raises(RenderError, match="division by zero"):
         rendered("{{ 1 / 0 }}")

@@ -11,7 +11,7 @@ NAMES = {"rest": 1, "items": 2}
 
 
 @pytest.mark.parametrize(
-    ("message", "fact", "help"),
+    ("message", "expected", "help"),
     [
         ("Something 'odd' happened at 5", "something `odd` happened", None),
         ("can't assign to 'const'", "can't assign to `const`", None),
@@ -24,13 +24,13 @@ NAMES = {"rest": 1, "items": 2}
         (None, "", None),
     ],
 )
-def test_messages_of_jinja_take_our_form(message, fact, help):
-    """The first sentence is the message, the others are the help; names stand in backticks."""
-    assert reworded(message) == (fact, help)
+def test_messages_of_jinja_are_reworded(message, expected, help):
+    """The first sentence is the message, the others are the help, and names stand between backticks."""
+    assert reworded(message) == (expected, help)
 
 
 @pytest.mark.parametrize(
-    ("text", "places"),
+    ("text", "expected"),
     [
         ("{{ a }}", {"a": 3}),
         ("é{{- a }}\n{{ b }}", {"a": 5, "b": 13}),
@@ -39,16 +39,16 @@ def test_messages_of_jinja_take_our_form(message, fact, help):
         ("{# a #}{{ a }}", {"a": 10}),
     ],
 )
-def test_each_node_has_its_offset(text, places):
-    """Offsets count code points of the text as written, over line ends, comments and raw parts."""
+def test_each_node_has_its_offset(text, expected):
+    """An offset counts code points of the written text, with line ends, comments and raw parts."""
     tree, tokens = parse(ENVIRONMENT, text)
-    found = {node.name: node.lineno for node in tree.find_all(nodes.Name)}
-    assert found == places
-    assert all(text[start : tokens.end(start)] == name for name, start in places.items())
+    offsets = {node.name: node.lineno for node in tree.find_all(nodes.Name)}
+    assert offsets == expected
+    assert all(text[start : tokens.end(start)] == name for name, start in expected.items())
 
 
-def test_the_token_after_another_is_found():
-    """The last token has none after it."""
+def test_a_token_has_a_next_token():
+    """The next token of the last token is the last token itself."""
     _, tokens = parse(ENVIRONMENT, "{{ a .b }}")
     assert [tokens.after(start) for start in (0, 3, 5, 6, 8)] == [3, 5, 6, 8, 8]
     assert parse(ENVIRONMENT, "text")[1].end(2) == 2
@@ -68,14 +68,14 @@ def test_the_token_after_another_is_found():
     ],
 )
 def test_a_syntax_error_has_its_place(text, start, end, message):
-    """It is the place of the token that the message names."""
+    """The place of a syntax error is that of the token in its message."""
     with pytest.raises(TemplateMistake) as caught:
         parse(ENVIRONMENT, text)
     assert (str(caught.value), caught.value.offset, caught.value.end) == (message, start, end)
 
 
-def test_an_open_statement_is_reported_at_the_end():
-    """The place is after the last character."""
+def test_an_unclosed_statement_is_reported_at_the_end():
+    """The place of an unclosed statement is after the last character."""
     with pytest.raises(TemplateMistake, match="unexpected end of template") as caught:
         parse(ENVIRONMENT, "{% if a %}b")
     assert (caught.value.offset, caught.value.end) == (11, None)
@@ -83,14 +83,14 @@ def test_an_open_statement_is_reported_at_the_end():
 
 @pytest.mark.parametrize("number", ["9" * 101, "0x" + "f" * 50_000, "1_0" * 400, "1e999"])
 def test_a_number_that_is_too_large_is_refused(number):
-    """Python could not write it into the compiled template."""
+    """A number that Python cannot write into the compiled template is a mistake."""
     with pytest.raises(TemplateMistake, match="the number is too large") as caught:
         parse(ENVIRONMENT, "a {{ " + number + " }}")
     assert (caught.value.offset, caught.value.end) == (5, 5 + len(number))
 
 
 def test_a_number_of_a_hundred_digits_is_read():
-    """It is within the limit."""
+    """A number may have a hundred digits."""
     parse(ENVIRONMENT, "{{ " + "9" * 100 + " }}")
 
 
@@ -127,8 +127,8 @@ def test_a_number_of_a_hundred_digits_is_read():
         ("{{ {key: 1} }}", 4, 7, "the keys of a mapping must be literals", None),
     ],
 )
-def test_a_mistake_is_found_at_load(text, start, end, message, help):
-    """It has its place, and help where there is a similar name."""
+def test_unknown_names_and_statements_are_found_at_load(text, start, end, message, help):
+    """A mistake has its place, and a suggestion if a similar name exists."""
     with pytest.raises(TemplateMistake) as caught:
         compile_template(text, NAMES, 2)
     assert (str(caught.value), caught.value.offset, caught.value.end) == (message, start, end)
@@ -145,15 +145,15 @@ def test_a_mistake_is_found_at_load(text, start, end, message, help):
         ("{{ email }}", "did you mean `groups.email`?"),
     ],
 )
-def test_a_name_without_its_record_gets_a_hint(text, help):
-    """The hint is a group or a field of that name; groups come first."""
-    with pytest.raises(TemplateMistake) as raised:
+def test_a_name_without_its_record_has_a_suggestion(text, help):
+    """The suggestion is a group or a field of the same name; groups come first."""
+    with pytest.raises(TemplateMistake) as caught:
         compile_template(text, {"rest": 1, "email": 2}, 2)
-    assert raised.value.help == help
+    assert caught.value.help == help
 
 
 def test_templates_that_nest_too_deeply_are_refused():
-    """Jinja2 and Python would recurse as deep as the text nests."""
+    """A template is refused if Jinja2 and Python would recurse too deeply."""
     for text in ("{{ " + "not " * 100 + "1 }}", "{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}"):
         with pytest.raises(TemplateMistake, match="the template nests"):
             compile_template(text, {}, 0)
@@ -170,13 +170,13 @@ def test_templates_that_nest_too_deeply_are_refused():
         ("{% set groups = {'x': 1} %}{{ groups.x }}", ()),
     ],
 )
-def test_groups_that_are_named_by_literals_are_found(text, references):
-    """Each has its place; a variable `groups` of the template itself has no groups."""
+def test_literal_references_to_groups_are_found(text, references):
+    """A reference has its place, and a template that assigns to `groups` has no references."""
     assert compile_template(text, NAMES, 2).group_references == references
 
 
 @pytest.mark.parametrize(
-    ("text", "reads"),
+    ("text", "reads_user"),
     [
         ("/{{ key }}", False),
         ("{% if user %}a{% endif %}", False),
@@ -190,19 +190,19 @@ def test_groups_that_are_named_by_literals_are_found(text, references):
         ("{% for user in 'ab' %}{{ user }}{% endfor %}", False),
     ],
 )
-def test_a_template_that_only_tests_the_user_does_not_read_it(text, reads):
-    """A test before the reading does not count: the author should try the rule with a user."""
-    assert compile_template(text, {}, 0).reads_user is reads
+def test_a_test_for_a_user_is_not_a_read(text, reads_user):
+    """A template reads the user even if it tests for one first, so that an author tries the rule with a user."""
+    assert compile_template(text, {}, 0).reads_user is reads_user
 
 
 def test_a_template_can_assign_to_the_names_of_variables():
-    """Its own values have other fields."""
+    """A variable that the template assigns has the fields of its own value."""
     compile_template("{% set user = {'nick': 'a'} %}{{ user.nick }}", {}, 0)
     compile_template("{% for request in 'ab' %}{{ request.upper() }}{% endfor %}", {}, 0)
 
 
-def test_names_of_loops_and_macros_are_known():
-    """Jinja2 assigns them."""
+def test_the_variables_of_loops_and_macros_are_known():
+    """The variables that Jinja2 assigns in loops and macros are not unknown."""
     compile_template(
         "{% for a in 'ab' %}{{ loop.index }}{% endfor %}"
         "{% macro m(x) %}{{ x }}{{ varargs }}{{ kwargs }}{{ caller() }}{% endmacro %}{{ m(1) }}",
@@ -227,8 +227,8 @@ def test_names_of_loops_and_macros_are_known():
         ("{% if usr %}{{ key is foo }}{% endif %}", ["unknown variable `usr`", "unknown test `foo`"]),
     ],
 )
-def test_all_mistakes_of_a_text_are_found_at_once(text, messages):
-    """Each has its own place."""
+def test_all_mistakes_of_a_template_are_reported(text, messages):
+    """A template has a mistake for each unknown name, and none that follows from another."""
     with pytest.raises(TemplateMistake) as caught:
         compile_template(text, NAMES, 2)
     assert [str(mistake) for mistake in (caught.value, *caught.value.others)] == messages

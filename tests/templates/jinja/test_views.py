@@ -21,13 +21,13 @@ from tornado_proxy.templates.template import MissingUserError, RenderError, Targ
         ("{{ groups[0] }}{{ groups['0'] }}[{{ groups.none }}]", "/a/b/a/b[]"),
     ],
 )
-def test_templates_read_the_request_the_user_the_target_the_key_and_the_groups(text, result):
-    """Each value has the name of the documentation."""
+def test_templates_read_the_documented_variables(text, result):
+    """The request, the user, the target, the key and the groups have the names of the documentation."""
     assert rendered(text) == result
 
 
 def test_lookups_have_no_methods():
-    """`groups.items` is the group of that name."""
+    """The name `groups.items` is the group of that name, not a method."""
     assert rendered("{{ groups.items }}") == "x"
 
 
@@ -44,7 +44,7 @@ def test_lookups_have_no_methods():
     ],
 )
 def test_a_missing_name_is_an_error(text, message):
-    """It is not an empty text, since the key would have a gap."""
+    """A missing group, header, parameter or field is not an empty text, because the key would have a gap."""
     with pytest.raises(RenderError) as caught:
         rendered(text)
     assert str(caught.value) == message
@@ -72,7 +72,7 @@ def test_a_missing_name_may_have_a_default(text):
     ],
 )
 def test_lookups_have_a_length_and_iterate_over_their_names(text, result):
-    """Names have the order of the request, each once."""
+    """The names of a lookup have the order of the request, each once."""
     assert rendered(text) == result
 
 
@@ -87,7 +87,7 @@ def test_lookups_have_a_length_and_iterate_over_their_names(text, result):
     ],
 )
 def test_a_missing_user_is_none_and_false(text, result):
-    """A template may test whether anybody is signed in."""
+    """A template may test whether a user is signed in."""
     assert rendered(text, user=None) == result
 
 
@@ -102,19 +102,19 @@ def test_a_missing_user_is_none_and_false(text, result):
     ],
 )
 def test_reading_from_a_missing_user_fails(text):
-    """The request is refused, whatever default the template has."""
+    """A read of a missing user fails even if the template has a default."""
     with pytest.raises(MissingUserError, match=r"the template reads `user.username`, but nobody is signed in"):
         rendered(text, user=None)
 
 
 def test_a_missing_user_cannot_be_hashed():
-    """It equals none, but its hash would differ."""
+    """A missing user equals None but has another hash, so that it has no hash."""
     with pytest.raises(TypeError):
         hash(NoUser("user", None))
 
 
-def test_variables_are_those_that_are_documented():
-    """`NAMES` has all of them, and `RECORDS` those with fixed fields."""
-    made = variables(CAPTURES, TargetKeyRewriteData("/a", USER, REQUEST, TARGET))
-    assert tuple(made) == NAMES
+def test_the_tables_list_all_variables():
+    """The table `NAMES` has all variables, and `RECORDS` those with fixed fields."""
+    values = variables(CAPTURES, TargetKeyRewriteData("/a", USER, REQUEST, TARGET))
+    assert tuple(values) == NAMES
     assert set(RECORDS) == {"user", "request", "target", "target.bucket", "target.mount"}

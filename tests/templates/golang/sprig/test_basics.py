@@ -23,18 +23,18 @@ from go_programs import failure, rendered
         ("false | ternary 1 2", "2"),
     ],
 )
-def test_what_is_empty_is_replaced(call, result):
+def test_empty_values_are_replaced(call, result):
     """Nil, zero, false, and values without elements are empty."""
     assert rendered(f"{{{{ {call} }}}}", {}) == result
 
 
-def test_a_template_may_fail_on_purpose():
-    """The error has the message of the template."""
+def test_a_template_may_fail_with_its_own_message():
+    """The error of `fail` has the message of the template."""
     assert failure('{{ fail "no key for you" }}') == 'no key for you, in `fail "no key for you"`'
 
 
 @pytest.mark.parametrize(
-    ("value", "integer", "floating"),
+    ("value", "int_text", "float_text"),
     [
         ("5", "5", "5"),
         ("1.9", "1", "1.9"),
@@ -55,15 +55,15 @@ def test_a_template_may_fail_on_purpose():
         ("1e300", "-9223372036854775808", "1e+300"),
     ],
 )
-def test_any_value_is_a_number(value, integer, floating):
-    """A value that cannot be read as a number is zero."""
+def test_any_value_is_converted_to_a_number(value, int_text, float_text):
+    """A value that isn't a number is converted to zero."""
     operand = value if value == "nil" else f"({value})"
-    assert rendered(f"{{{{ int {operand} }}}} {{{{ int64 {operand} }}}}") == f"{integer} {integer}"
-    assert rendered(f"{{{{ float64 {operand} }}}}") == floating
+    assert rendered(f"{{{{ int {operand} }}}} {{{{ int64 {operand} }}}}") == f"{int_text} {int_text}"
+    assert rendered(f"{{{{ float64 {operand} }}}}") == float_text
 
 
-def test_numbers_have_the_type_that_their_function_names():
-    """Other functions may need that type."""
+def test_converted_numbers_have_the_type_of_their_function():
+    """The functions `int`, `int64` and `float64` return values of these types."""
     assert rendered('{{ printf "%T %T %T" (int 1.5) (int64 1) (float64 1) }}') == "int int64 float64"
 
 
@@ -80,7 +80,7 @@ def test_numbers_have_the_type_that_their_function_names():
     ],
 )
 def test_digits_are_read_in_a_base(call, result):
-    """The base is ten or eight."""
+    """The function `atoi` reads digits in base ten, and `toDecimal` in base eight."""
     assert rendered(f"{{{{ {call} }}}}") == result
 
 
@@ -103,7 +103,7 @@ def test_digits_are_read_in_a_base(call, result):
     ],
 )
 def test_types_are_named(call, result):
-    """The names are those of Go."""
+    """Types and kinds have the names of Go."""
     assert rendered(f"{{{{ {call} }}}}") == result
 
 
@@ -130,12 +130,12 @@ def test_types_are_named(call, result):
     ],
 )
 def test_integers_are_calculated_in_64_bits(call, result):
-    """Division truncates towards zero."""
+    """Results wrap at 64 bits, and a division truncates towards zero."""
     assert rendered(f"{{{{ {call} }}}}") == result
 
 
-def test_integers_that_are_calculated_are_int64():
-    """Functions that take an int refuse them, as in Go."""
+def test_calculated_integers_are_int64():
+    """The result of an addition is an int64, which functions with an int parameter refuse, as in Go."""
     assert rendered('{{ printf "%T" (add 1 2) }}') == "int64"
     assert failure("{{ until (add 1 2) }}").startswith("a `int` is expected, not a `int64`")
 
@@ -158,7 +158,7 @@ def test_integers_that_are_calculated_are_int64():
     ],
 )
 def test_decimals_are_calculated_exactly(call, result):
-    """Division has 16 places, and a result that is too large is infinite."""
+    """A division has 16 decimal places, and a result that is too large is infinite."""
     assert rendered(f"{{{{ {call} }}}}") == result
 
 
@@ -194,7 +194,7 @@ def test_decimals_are_calculated_exactly(call, result):
     ],
 )
 def test_floats_are_compared_and_rounded(call, result):
-    """Minus zero and NaN have the rules of Go."""
+    """Minus zero, infinity and NaN have the results of Go."""
     assert rendered(f"{{{{ {call} }}}}") == result
 
 
@@ -222,8 +222,8 @@ def test_floats_are_compared_and_rounded(call, result):
         ("seq 1 2 3 4", ""),
     ],
 )
-def test_sequences_are_made(call, result):
-    """A step in the wrong direction makes an empty one."""
+def test_sequences_are_lists_of_numbers(call, result):
+    """A sequence whose step has the wrong direction is empty."""
     assert rendered(f"{{{{ {call} }}}}") == result
 
 
@@ -237,6 +237,6 @@ def test_sequences_are_made(call, result):
         ('mulf 1 "inf"', "`inf` is not a decimal"),
     ],
 )
-def test_what_go_panics_at_fails(call, message):
-    """Division by zero and decimals of NaN are errors."""
+def test_calculations_that_panic_in_go_fail(call, message):
+    """A division by zero and a decimal of NaN or infinity are errors."""
     assert failure(f"{{{{ {call} }}}}").startswith(message)

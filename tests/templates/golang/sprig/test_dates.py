@@ -43,8 +43,8 @@ DAY = '(toDate "2006-01-02" "2020-02-29")'
         ("durationRound 5", "0s"),
     ],
 )
-def test_dates_are_written_and_moved(call, result):
-    """The zone is UTC on every machine."""
+def test_dates_are_formatted_and_modified(call, result):
+    """The local time zone is UTC on every machine."""
     assert rendered(f"{{{{ {call} }}}}") == result
 
 
@@ -76,12 +76,12 @@ def test_dates_are_written_and_moved(call, result):
     ],
 )
 def test_times_have_methods(call, result):
-    """They are those of Go that do not need the clock."""
+    """A time has Go's methods that don't read the clock."""
     assert rendered(f"{{{{ with {DAY} }}}}{{{{ .{call} }}}}{{{{ end }}}}") == result
 
 
-def test_months_and_durations_are_numbers_with_names():
-    """They have their own types."""
+def test_months_and_durations_have_types_of_their_own():
+    """The type of a month is time.Month, and that of a duration is time.Duration."""
     assert rendered(f'{{{{ printf "%d %T" {DAY}.Month {DAY}.Month }}}}') == "2 time.Month"
     assert rendered(f'{{{{ printf "%T" ({DAY}.Sub {DAY}) }}}}') == "time.Duration"
 
@@ -100,8 +100,8 @@ def test_months_and_durations_are_numbers_with_names():
         ("unixEpoch .Missing", "there is no value where a `time.Time` is expected"),
     ],
 )
-def test_the_present_and_other_zones_are_refused(call, message):
-    """A key must be the same tomorrow and on another machine."""
+def test_the_present_time_and_other_zones_are_refused(call, message):
+    """A key must not depend on the clock or on the time zones of a machine."""
     assert failure(f"{{{{ {call} }}}}").startswith(message)
 
 
@@ -128,7 +128,7 @@ SECOND = 10**9
     ],
 )
 def test_durations_are_read(text, nanoseconds):
-    """They are numbers with units, one after the other."""
+    """A duration is a row of numbers with units."""
     assert parse_duration(text) == nanoseconds
 
 
@@ -149,8 +149,8 @@ def test_durations_are_read(text, nanoseconds):
         "9000000000s9000000000s",
     ],
 )
-def test_what_is_no_duration_is_refused(text):
-    """A duration that is too long is refused too."""
+def test_invalid_durations_are_refused(text):
+    """A duration that is invalid or too long is an error."""
     with pytest.raises(ExecutionError):
         parse_duration(text)
 
@@ -169,11 +169,11 @@ def test_what_is_no_duration_is_refused(text):
     ],
 )
 def test_durations_are_written(nanoseconds, text):
-    """Below a second the unit is smaller."""
+    """A duration below a second has a smaller unit."""
     assert format_duration(nanoseconds) == text
 
 
 @given(st.integers(-(2**53), 2**53))
-def test_what_is_written_is_read_again(nanoseconds):
-    """This holds for every duration."""
+def test_written_durations_are_read_as_the_same(nanoseconds):
+    """Every duration is the same after writing and reading."""
     assert parse_duration(format_duration(nanoseconds)) == nanoseconds

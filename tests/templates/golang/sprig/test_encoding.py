@@ -48,8 +48,8 @@ def test_texts_are_encoded_and_decoded(call, result):
         (b"ab\xff=", 2),
     ],
 )
-def test_what_is_no_base64_gives_go_s_message(text, offset):
-    """The message has Go's offset."""
+def test_invalid_base64_is_decoded_to_go_s_message(text, offset):
+    """The result for invalid base 64 is Go's message with the same offset."""
     assert B64DEC(text) == b"illegal base64 data at input byte %d" % offset
 
 
@@ -68,26 +68,26 @@ def test_what_is_no_base64_gives_go_s_message(text, offset):
         (b"AAAAAAAA=", 8),
     ],
 )
-def test_what_is_no_base32_gives_go_s_message(text, offset):
-    """The message has Go's offset."""
+def test_invalid_base32_is_decoded_to_go_s_message(text, offset):
+    """The result for invalid base 32 is Go's message with the same offset."""
     assert B32DEC(text) == b"illegal base32 data at input byte %d" % offset
 
 
 @given(st.binary(max_size=30))
-def test_decoding_what_was_encoded_gives_the_bytes_again(text):
-    """This holds for base 64 and base 32."""
+def test_encoded_bytes_are_decoded_to_the_same_bytes(text):
+    """Any bytes are the same after encoding and decoding, in base 64 and base 32."""
     assert B64DEC(base64.b64encode(text)) == text
     assert B32DEC(base64.b32encode(text)) == text
 
 
 @pytest.mark.parametrize("algorithm", ["sha1", "sha256", "sha512"])
 def test_checksums_are_hexadecimal(algorithm):
-    """They are digests of the bytes of the text."""
+    """A checksum is the digest of the bytes of a text in hexadecimal."""
     assert rendered(f'{{{{ {algorithm}sum "é" }}}}') == hashlib.new(algorithm, "é".encode()).hexdigest()
 
 
 def test_adler32_is_a_number():
-    """The checksum is written in decimal."""
+    """The Adler-32 checksum is written in decimal."""
     assert rendered('{{ adler32sum "hello" }}') == "103547413"
 
 
@@ -105,11 +105,11 @@ DATA = {"a": [1, 2.5, None, True], "b": {"c": "<é&>\u2028"}, "e": [], "m": {}}
         ),
     ],
 )
-def test_values_are_written(function, text):
-    """The text has one line or several, and is safe in HTML or raw."""
+def test_values_are_written_as_json(function, text):
+    """The JSON text has one line or several, and is safe in HTML or raw."""
     assert rendered(f"{{{{ {function} . }}}}", DATA) == text
-    must = f"must{function[0].upper()}{function[1:]}"
-    assert rendered(f"{{{{ {must} . }}}}", DATA) == text
+    must_function = f"must{function[0].upper()}{function[1:]}"
+    assert rendered(f"{{{{ {must_function} . }}}}", DATA) == text
 
 
 @pytest.mark.parametrize(
@@ -129,16 +129,16 @@ def test_values_are_written(function, text):
         ('(toDate "2006-01-02" "2020-02-29")', '"2020-02-29T00:00:00Z"'),
     ],
 )
-def test_scalars_have_go_s_forms(value, text):
-    """Floats have the form of ECMAScript."""
+def test_scalars_are_written_as_json_as_in_go(value, text):
+    """Floats have the form of ECMAScript, invalid bytes are replaced, and times are texts."""
     assert rendered(f"{{{{ toJson {value} }}}}") == text
 
 
 @pytest.mark.parametrize(
     "value", ['(float64 "nan")', '(float64 "inf")', "1i", '(dateModify "-20000h" (toDate "x" "y"))']
 )
-def test_what_has_no_form_is_nothing_or_an_error(value):
-    """Functions with `must` fail, others return nothing."""
+def test_values_without_a_json_form_are_empty_or_fail(value):
+    """A value without a form in JSON is an empty text, or an error in functions with `must`."""
     assert rendered(f"{{{{ toJson {value} }}}}{{{{ toPrettyJson {value} }}}}") == ""
     assert "in JSON" in failure(f"{{{{ mustToJson {value} }}}}")
     assert "in JSON" in failure(f"{{{{ toRawJson {value} }}}}")
@@ -154,21 +154,21 @@ def test_what_has_no_form_is_nothing_or_an_error(value):
         (" [] ", "[]interface {}{}"),
     ],
 )
-def test_texts_are_read(text, value):
-    """Every number in a JSON text is a float64."""
+def test_json_is_read(text, value):
+    """Every number in a JSON text is read as a float64."""
     assert rendered('{{ printf "%#v" (fromJson .t) }}', {"t": text}) == value
     assert rendered('{{ typeOf (mustFromJson "1") }}') == "float64"
 
 
 @pytest.mark.parametrize("text", ["", "{", "nope", "NaN", "[Infinity]", "01", '"\n"', "[1,]", "{'a': 1}"])
-def test_what_is_no_json_is_nil_or_an_error(text):
-    """Functions with `must` fail, others return nothing."""
+def test_invalid_json_is_nil_or_fails(text):
+    """The function `fromJson` returns nil for invalid JSON, and `mustFromJson` fails."""
     assert rendered("{{ fromJson .t }}", {"t": text}) == "<no value>"
     assert failure("{{ mustFromJson .t }}", {"t": text}).startswith("invalid JSON")
 
 
-def test_a_number_out_of_range_is_zero_or_an_error():
-    """`mustFromJson` fails; `fromJson` reads the other values."""
+def test_a_number_out_of_range_is_zero_or_fails():
+    """The function `fromJson` reads a number out of range as zero, and `mustFromJson` fails."""
     assert rendered("{{ fromJson .t }}", {"t": "[1, -1e999, 2]"}) == "[1 0 2]"
     assert "1e999 is out of range" in failure("{{ mustFromJson .t }}", {"t": "1e999"})
 
@@ -186,27 +186,27 @@ def test_a_number_out_of_range_is_zero_or_an_error():
         (1.5, "1.5"),
     ],
 )
-def test_values_are_written_in_blocks(value, text):
-    """Mappings and lists are indented, and text that could be read as something else is quoted."""
-    written = compile_page("{{ toYaml .V }}").render({"V": value})
-    assert written == text
-    assert yaml.safe_load(written) == value
+def test_values_are_written_as_yaml(value, text):
+    """Mappings and lists are indented, and an ambiguous text is quoted."""
+    result = compile_page("{{ toYaml .V }}").render({"V": value})
+    assert result == text
+    assert yaml.safe_load(result) == value
 
 
-def test_a_value_without_a_form_is_empty():
-    """As in Helm, such a value is not an error."""
+def test_a_value_without_a_yaml_form_is_empty():
+    """An infinite number is written as an empty text, as in Helm."""
     assert compile_page("{{ toYaml .V }}").render({"V": float("inf")}) == ""
     assert compile_page("{{ toYaml .User }}").render({"User": User("ann")}) != ""
 
 
-def test_the_text_is_bounded():
-    """A large value reaches the limit of texts."""
+def test_the_size_of_a_yaml_text_is_limited():
+    """A large value in YAML exceeds the limit of texts."""
     with pytest.raises(LimitError):
         compile_page("{{ toYaml .V }}").render({"V": ["x"] * 100}, RenderLimits(steps=10_000, text=200))
 
 
-def test_json_becomes_go_s_general_types():
-    """Numbers without a fraction stay integers, as in the recorded data."""
+def test_json_values_have_go_s_general_types():
+    """Objects and lists have the general types of Go, and numbers without a fraction are integers."""
     value = json_value({"a": [1, 2.5, None, True, "é"]})
     assert value == {b"a": [1, 2.5, None, True, "é".encode()]}
     assert is_string_map(value)

@@ -48,18 +48,18 @@ DATA = {"L": [1, 2, 3], "S": ["b", "a"], "E": [], "M": ["", 0, "x", None, 1]}
         ("mustChunk 3 .L", "[[1,2,3]]"),
     ],
 )
-def test_lists_are_made_and_cut(call, result):
-    """The rest of an empty list is nil where it is in sprig."""
+def test_lists_are_made_changed_and_read(call, result):
+    """The rest of an empty list is nil where it is nil in sprig."""
     assert rendered(f"{{{{ {call} | toJson }}}}", DATA) == result
 
 
-def test_a_list_of_strings_is_sorted_in_its_place():
-    """Other variables of the same list change too, as in Go."""
+def test_a_list_of_strings_is_sorted_in_place():
+    """Sorting a list of strings changes all variables of this list, as in Go."""
     assert rendered('{{ $x := splitList "," "b,a" }}{{ sortAlpha $x }}{{ $x }}') == "[a b][a b]"
 
 
 def test_other_lists_are_not_changed():
-    """The functions return copies; only `sortAlpha` of a []string sorts in place."""
+    """Functions return copies of lists, except `sortAlpha` of a list of strings."""
     text = "{{ $x := list 2 1 }}{{ $_ := sortAlpha $x }}{{ $_ = append $x 3 }}{{ $_ = reverse $x }}{{ $x }}"
     assert rendered(text) == "[2 1]"
 
@@ -79,8 +79,8 @@ def test_other_lists_are_not_changed():
         "uniq 1",
     ],
 )
-def test_what_is_no_list_is_refused(call):
-    """The message has the type of the value."""
+def test_values_that_are_not_lists_are_refused(call):
+    """The error reports that the value is not a list."""
     assert "is not a list" in failure(f"{{{{ {call} }}}}")
 
 
@@ -96,12 +96,12 @@ def test_what_is_no_list_is_refused(call):
         ("chunk 2 1", "a `int` is not a list"),
     ],
 )
-def test_what_go_panics_at_fails(call, message):
+def test_list_functions_that_panic_in_go_fail(call, message):
     """Bounds and sizes out of range are errors."""
     assert failure(f"{{{{ {call} }}}}", DATA).startswith(message)
 
 
-MAKE = '{{ $d := dict "a" 1 "b" (dict "c" 2) }}'
+SETUP = '{{ $d := dict "a" 1 "b" (dict "c" 2) }}'
 
 
 @pytest.mark.parametrize(
@@ -130,14 +130,14 @@ MAKE = '{{ $d := dict "a" 1 "b" (dict "c" 2) }}'
         ('get nil "a"', '""'),
     ],
 )
-def test_dictionaries_are_made_and_read(call, result):
-    """Keys become strings; where the order is random in Go, keys are sorted."""
-    assert rendered(MAKE + f"{{{{ {call} | toJson }}}}") == result
+def test_dictionaries_are_made_changed_and_read(call, result):
+    """Keys are converted to strings, and sorted where their order is random in Go."""
+    assert rendered(SETUP + f"{{{{ {call} | toJson }}}}") == result
 
 
-def test_a_copy_shares_nothing():
-    """Nested values are copied too."""
-    text = MAKE + '{{ $e := deepCopy $d }}{{ $_ := set $e.b "c" 9 }}{{ $d.b.c }}{{ $e.b.c }}'
+def test_a_deep_copy_shares_no_values():
+    """A change in a nested dictionary of a copy does not change the original."""
+    text = SETUP + '{{ $e := deepCopy $d }}{{ $_ := set $e.b "c" 9 }}{{ $d.b.c }}{{ $e.b.c }}'
     assert rendered(text) == "29"
 
 
@@ -156,18 +156,18 @@ def test_a_copy_shares_nothing():
     ],
 )
 def test_dictionaries_are_merged(target, source, merged, overwritten):
-    """Empty entries are filled, or all are overwritten; nested dictionaries are merged in the same way."""
+    """Empty entries are filled, or all entries are overwritten, in nested dictionaries too."""
     assert rendered(f"{{{{ merge ({target}) ({source}) | toJson }}}}") == merged
     assert rendered(f"{{{{ mergeOverwrite ({target}) ({source}) | toJson }}}}") == overwritten
 
 
 def test_merging_changes_the_first_dictionary():
-    """The first dictionary is the result."""
+    """The first dictionary of a merge gets the entries of the others."""
     assert rendered('{{ $d := dict "a" 1 }}{{ $e := mustMerge $d (dict "b" 2) }}{{ $d.b }}') == "2"
 
 
-def test_an_unmade_dictionary_is_made_by_merging():
-    """It stays nil if there is nothing to merge."""
+def test_a_nil_dictionary_is_merged_to_a_new_one():
+    """A merge into a nil dictionary returns a new dictionary, or nil if nothing is merged."""
     assert (
         rendered('{{ mustMergeOverwrite .M.x (dict "a" 1) | toJson }}{{ merge nil nil | toJson }}', {"M": {}})
         == '{"a":1}null'
@@ -191,13 +191,13 @@ def test_an_unmade_dictionary_is_made_by_merging():
         ),
     ],
 )
-def test_dicts_what_go_panics_at_fails(call, message):
-    """Other values and nil maps are refused."""
-    assert failure(MAKE + f"{{{{ {call} }}}}").startswith(message)
+def test_dictionary_functions_that_panic_in_go_fail(call, message):
+    """Values that aren't dictionaries, and changes of a nil dictionary, are errors."""
+    assert failure(SETUP + f"{{{{ {call} }}}}").startswith(message)
 
 
-def test_maps_of_one_type_are_merged_whatever_it_is():
-    """A map[string]interface {} accepts a map of any type."""
+def test_nested_maps_of_other_types_are_merged():
+    """Two nested maps of strings are merged, and a general map accepts a map of strings."""
     text = '{{ merge (dict "m" (split "," "a")) (dict "m" (split "," "b,c")) | toJson }}'
     assert rendered(text) == '{"m":{"_0":"a","_1":"c"}}'
     assert (

@@ -5,12 +5,12 @@ from tornado_proxy.templates.golang.sprig.regex import captures, compile_regex, 
 from tornado_proxy.templates.template import LimitError
 
 
-def _found(pattern, text, most=-1):
-    return [text[slice(*spans[0])] for spans in matches(compile_regex(pattern.encode()), text, budget(), most)]
+def _matched_texts(pattern, text, limit=-1):
+    return [text[slice(*spans[0])] for spans in matches(compile_regex(pattern.encode()), text, budget(), limit)]
 
 
 @pytest.mark.parametrize(
-    ("pattern", "text", "found"),
+    ("pattern", "text", "expected"),
     [
         ("a+", b"baac a", [b"aa", b"a"]),
         ("x*", b"axb", [b"", b"x", b""]),
@@ -25,19 +25,19 @@ def _found(pattern, text, most=-1):
         (r"\B", "aéa".encode(), []),
     ],
 )
-def test_matches_follow_one_another(pattern, text, found):
-    """No match is empty right after another, and a byte that is not UTF-8 is a character."""
-    assert _found(pattern, text) == found
+def test_matches_are_found_in_turn(pattern, text, expected):
+    """No empty match is right after another match, and a byte that isn't UTF-8 is a character."""
+    assert _matched_texts(pattern, text) == expected
 
 
-@pytest.mark.parametrize(("most", "found"), [(0, []), (1, [b"a"]), (2, [b"a", b"a"]), (-1, [b"a"] * 3)])
-def test_the_number_of_matches_is_limited(most, found):
-    """A negative number returns all matches."""
-    assert _found("a", b"aaa", most) == found
+@pytest.mark.parametrize(("limit", "expected"), [(0, []), (1, [b"a"]), (2, [b"a", b"a"]), (-1, [b"a"] * 3)])
+def test_the_number_of_matches_is_limited(limit, expected):
+    """A limit is the greatest number of matches, and a negative limit returns all matches."""
+    assert _matched_texts("a", b"aaa", limit) == expected
 
 
 def test_groups_of_a_match_are_texts():
-    """A group that took no part is none; of several with one name, the first that took part counts."""
+    """A group that took no part is None, and a repeated name has its first group that took part."""
     expression = compile_regex(b"(?P<x>a)|(?P<y>b)|(?P<x>c)")
     first, second = matches(expression, b"ac", budget())
     assert captures(expression, b"ac", first).groups == ("a", "a", None, None)
@@ -46,28 +46,28 @@ def test_groups_of_a_match_are_texts():
 
 
 def test_groups_keep_bytes_that_are_not_utf8():
-    """The text of a group has surrogates in their place."""
+    """The text of a group has a surrogate for each byte that isn't UTF-8."""
     expression = compile_regex(b"(.)(x)?")
     (spans,) = matches(expression, b"\xff", budget())
     assert captures(expression, b"\xff", spans).groups == ("\udcff", "\udcff", None)
 
 
 def test_large_expressions_cost_more_steps():
-    """A search may follow all instructions at each byte."""
-    left = budget(steps=1000)
-    list(matches(compile_regex(b"a"), b"b" * 31, left))
-    assert left.left == 999
-    list(matches(compile_regex(b"(?:a?){32}"), b"b" * 31, left))
-    assert left.left < 960
+    """A search costs more steps with a large expression, because it may follow all instructions at each byte."""
+    render_budget = budget(steps=1000)
+    list(matches(compile_regex(b"a"), b"b" * 31, render_budget))
+    assert render_budget.left == 999
+    list(matches(compile_regex(b"(?:a?){32}"), b"b" * 31, render_budget))
+    assert render_budget.left < 960
 
 
 def test_an_expression_is_compiled_once():
-    """Templates and requests share the cache."""
+    """Templates and requests share one cache of expressions."""
     assert compile_regex(b"a+") is compile_regex(b"a+")
 
 
-def test_searching_is_work():
-    """Each search may read the whole rest."""
+def test_searches_are_charged():
+    """Each search is charged for the rest of the text, which it may read."""
     with pytest.raises(LimitError):
         list(matches(compile_regex(b"a"), b"a" * 100, budget(steps=50)))
 
@@ -121,12 +121,12 @@ def test_expressions_find_replace_and_split(call, result):
         'regexFind "\\xff" "a"',
     ],
 )
-def test_an_invalid_expression_fails(call):
-    """Only for `regexMatch` it is one that does not match."""
+def test_an_invalid_expression_is_an_error(call):
+    """An invalid expression fails in all functions except `regexMatch`."""
     assert "is not a regular expression" in failure(f"{{{{ {call} }}}}")
 
 
 @pytest.mark.parametrize("call", ['regexMatch "\\\\pL{300}" "a"', 'regexMatch (print "\\\\pL{300}") "a"'])
 def test_a_large_expression_is_refused(call):
-    """Compiling it would take too long."""
+    """An expression whose program is too large is an error, because compiling it would take too long."""
     assert "more than 2 MiB" in failure(f"{{{{ {call} }}}}")

@@ -18,7 +18,7 @@ from tornado_proxy.templates.golang.values import ExecutionError
     ],
 )
 def test_versions_are_read(text, version):
-    """Minor and patch may be missing."""
+    """A version may leave out its minor and patch numbers."""
     assert parse_version(text) == version
 
 
@@ -26,15 +26,15 @@ def test_versions_are_read(text, version):
     "text",
     [b"", b"x", b"1.2.3.4", b"1.2.3-", b"1.2.3-01", b"1.2.3-a_b", b"99999999999999999999.0.0", b"18446744073709551616"],
 )
-def test_what_is_no_version_is_refused(text):
-    """Numbers have a range, and a number of a pre-release does not begin with zero."""
+def test_invalid_versions_are_refused(text):
+    """Numbers have a range, and a number in a pre-release does not begin with zero."""
     with pytest.raises(ExecutionError):
         parse_version(text)
 
 
 def test_versions_are_ordered():
-    """A pre-release is less than its release; its numbers come before words, and fewer before more parts."""
-    ordered = [
+    """A pre-release is less than its release, numbers in it come before words, and fewer parts before more."""
+    texts = [
         b"0.9.9",
         b"1.0.0-1",
         b"1.0.0-9",
@@ -46,13 +46,13 @@ def test_versions_are_ordered():
         b"1.0.1",
         b"1.1.0",
     ]
-    versions = [parse_version(text) for text in ordered]
+    versions = [parse_version(text) for text in texts]
     for one, other in itertools.pairwise(versions):
         assert (compare(one, other), compare(other, one), compare(one, one)) == (-1, 1, 0)
 
 
-def test_a_number_that_is_too_large_is_a_word():
-    """This is the rule of the Go package."""
+def test_a_number_out_of_range_is_compared_as_a_word():
+    """A number of a pre-release that is too large is greater than any number, as in the Go package."""
     large = parse_version(b"1.0.0-99999999999999999999")
     assert compare(parse_version(b"1.0.0-5"), large) == -1
 
@@ -81,13 +81,13 @@ def test_a_number_that_is_too_large_is_a_word():
     ],
 )
 def test_versions_have_methods(call, result):
-    """They are those in sprig's documentation."""
+    """Versions have the fields and methods in the documentation of sprig."""
     assert rendered(f"{{{{ {call} }}}}") == result
 
 
 @pytest.mark.parametrize("suffix", ["a+b", "a_b", "01"])
-def test_a_suffix_that_cannot_be_is_refused(suffix):
-    """It would change the meaning of the version."""
+def test_an_invalid_suffix_is_refused(suffix):
+    """A pre-release that isn't valid cannot be set."""
     assert failure(f'{{{{ (semver "1.2.3").SetPrerelease "{suffix}" }}}}')
 
 
@@ -149,26 +149,26 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("constraint", "version", "fulfilled"), CASES)
-def test_constraints_admit_versions(constraint, version, fulfilled):
-    """A pre-release needs a constraint with a pre-release."""
-    assert rendered("{{ semverCompare .c .v }}", {"c": constraint, "v": version}) == str(fulfilled).lower()
+@pytest.mark.parametrize(("constraint", "version", "matches"), CASES)
+def test_constraints_match_versions(constraint, version, matches):
+    """A pre-release matches only a constraint with a pre-release."""
+    assert rendered("{{ semverCompare .c .v }}", {"c": constraint, "v": version}) == str(matches).lower()
 
 
 @pytest.mark.parametrize(
     "constraint",
     ["", "bad", "1.2.3.4", ">>1", "1.2.3 ||", "99999999999999999999", "1.99999999999999999999", "1.2.3-01", "1|2.x"],
 )
-def test_what_is_no_constraint_is_refused(constraint):
-    """The error is the same for every version."""
+def test_invalid_constraints_are_refused(constraint):
+    """A constraint that isn't valid is an error."""
     assert failure('{{ semverCompare .c "1.2.3" }}', {"c": constraint})
 
 
-def test_what_is_no_version_is_not_compared():
-    """The error is the same for every constraint."""
+def test_an_invalid_version_is_not_compared():
+    """A version that isn't valid is an error even with the constraint `*`."""
     assert "invalid semantic version" in failure('{{ semverCompare "*" "x" }}')
 
 
 def test_a_long_constraint_is_read_in_linear_time():
-    """Python's expressions would try all ways to divide the spaces between versions."""
+    """An invalid constraint with many spaces is refused without trying all ways to divide them."""
     assert failure('{{ semverCompare .c "1.2.3" }}', {"c": "1   " * 40 + "!"})

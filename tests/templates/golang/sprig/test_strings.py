@@ -39,8 +39,8 @@ from go_programs import failure, rendered
         ('join "-" nil', ""),
     ],
 )
-def test_texts_are_made(call, result):
-    """Nil is omitted where sprig omits it."""
+def test_texts_are_changed_and_joined(call, result):
+    """Nil is left out where sprig leaves it out."""
     assert rendered(f"{{{{ {call} }}}}") == result
 
 
@@ -95,7 +95,7 @@ def test_texts_are_split(call, result):
 
 
 @pytest.mark.parametrize(
-    ("call", "lines"),
+    ("call", "expected"),
     [
         ('wrap 5 "hello world foo"', ["hello", "world", "foo"]),
         ('wrap 3 "hello  a b"', ["hello", "a b"]),
@@ -105,9 +105,9 @@ def test_texts_are_split(call, result):
         ('wrapWith 5 "" "hello world"', ["hello", "world"]),
     ],
 )
-def test_texts_are_wrapped_at_spaces(call, lines):
-    """Long words are cut only if another line end is given."""
-    assert rendered(f"{{{{ {call} }}}}").split("\n") == lines
+def test_texts_are_wrapped_at_spaces(call, expected):
+    """A long word is cut only if the call has its own line end."""
+    assert rendered(f"{{{{ {call} }}}}").split("\n") == expected
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_texts_are_wrapped_at_spaces(call, lines):
         ('indent -1 "a"', "the number of spaces is negative"),
     ],
 )
-def test_what_go_panics_at_fails(call, message):
+def test_calls_that_panic_in_go_fail(call, message):
     """Bounds and counts out of range are errors."""
     assert failure(f"{{{{ {call} }}}}").startswith(message)
 
@@ -142,17 +142,17 @@ def test_what_go_panics_at_fails(call, message):
         ("a.b/c", "c", "a.b", "a.b/c", "", "false"),
     ],
 )
-def test_paths_are_taken_apart(path, base, directory, clean, extension, absolute):
-    """Slashes separate elements; the functions for files do the same."""
-    for prefix in (
+def test_paths_are_split(path, base, directory, clean, extension, absolute):
+    """Slashes separate the elements of a path, and the functions for files return the same parts."""
+    for text in (
         "{{base .p}} {{dir .p}} {{clean .p}} {{ext .p}} {{isAbs .p}}",
         "{{osBase .p}} {{osDir .p}} {{osClean .p}} {{osExt .p}} {{osIsAbs .p}}",
     ):
-        assert rendered(prefix, {"p": path}) == f"{base} {directory} {clean} {extension} {absolute}"
+        assert rendered(text, {"p": path}) == f"{base} {directory} {clean} {extension} {absolute}"
 
 
-def test_urls_become_dictionaries():
-    """They have the parts of the URL by name."""
+def test_urls_are_parsed_to_dictionaries():
+    """The dictionary of a URL has its parts by name."""
     result = rendered('{{ urlParse "http://u:p@h.com:80/p%20q?x=1#f" | toJson }}')
     assert result == (
         '{"fragment":"f","host":"h.com:80","hostname":"h.com","opaque":"","path":"/p q","query":"x=1","scheme":"http","userinfo":"u:p"}'
@@ -169,8 +169,8 @@ def test_urls_become_dictionaries():
         ('urlParse "http://u@h/p?q#f"', "http://u@h/p?q#f"),
     ],
 )
-def test_dictionaries_become_urls(parts, url):
-    """A missing part is empty."""
+def test_dictionaries_are_joined_to_urls(parts, url):
+    """A part that the dictionary lacks is empty."""
     assert rendered(f"{{{{ urlJoin ({parts}) }}}}") == url
 
 
@@ -182,6 +182,6 @@ def test_dictionaries_become_urls(parts, url):
         ('urlJoin (dict "userinfo" "a%zz")', "invalid URL: invalid URL escape"),
     ],
 )
-def test_what_cannot_be_a_url_fails(call, message):
-    """The message has the reason."""
+def test_invalid_urls_fail(call, message):
+    """The error of an invalid URL has the reason."""
     assert failure(f"{{{{ {call} }}}}").startswith(message)

@@ -16,8 +16,8 @@ from go_programs import rendered
         ('nospace "a é"', "aÃ©"),
     ],
 )
-def test_letters_change_with_their_word(call, result):
-    """Some functions of sprig treat bytes as runes."""
+def test_the_case_of_words_is_changed(call, result):
+    """Functions that treat bytes as runes in sprig do the same here."""
     assert rendered(f"{{{{ {call} }}}}") == result
 
 
@@ -38,7 +38,7 @@ def test_letters_change_with_their_word(call, result):
     ],
 )
 def test_camelcase_joins_words(text, camel):
-    """Capitals after a capital become lower case."""
+    """Capitals after a capital are lower case in camel case."""
     assert rendered("{{ camelcase .t }}", {"t": text}) == camel
 
 
@@ -72,13 +72,13 @@ def test_camelcase_joins_words(text, camel):
         ("A1A", "a1_a"),
     ],
 )
-def test_snakecase_parts_words(text, snake):
-    """Numbers belong to the word before them, or to lower case after them."""
+def test_snakecase_separates_words(text, snake):
+    """A number belongs to the word before it, or to the lower-case letters after it."""
     assert rendered("{{ snakecase .t }}", {"t": text}) == snake
 
 
-def test_kebabcase_is_the_same_with_dashes():
-    """Its result is that of snakecase with another connector."""
+def test_kebabcase_separates_words_by_dashes():
+    """The result of kebabcase is that of snakecase with dashes."""
     assert rendered('{{ kebabcase "some_thing Else" }}') == "some-thing-else"
 
 
@@ -92,6 +92,6 @@ def test_kebabcase_is_the_same_with_dashes():
         ('"a\\xff"', '"a\\xff"'),
     ],
 )
-def test_bytes_that_are_no_letters_belong_to_the_word_after_them(literal, quoted):
-    """They stay unchanged except among capitals and connectors."""
+def test_invalid_bytes_belong_to_the_word_after_them(literal, quoted):
+    """A byte that isn't UTF-8 is unchanged, except among capitals and connectors."""
     assert rendered(f"{{{{ snakecase {literal} | quote }}}}") == quoted
