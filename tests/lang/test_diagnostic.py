@@ -169,18 +169,17 @@ def test_a_missing_file_is_an_error(tmp_path):
 
 def test_utf8_becomes_a_source_file():
     """Bytes in UTF-8 are decoded to the text of a source file."""
-    assert decode("a.rules", "é\n".encode()) == (SourceFile("a.rules", "é\n"), None)
+    assert decode("a.rules", "é\n".encode()) == SourceFile("a.rules", "é\n")
 
 
 def test_byte_order_mark_is_removed():
     """A byte order mark is not part of the text, so that columns count from the first character."""
-    assert decode("a.rules", codecs.BOM_UTF8 + b"x") == (SourceFile("a.rules", "x"), None)
+    assert decode("a.rules", codecs.BOM_UTF8 + b"x") == SourceFile("a.rules", "x")
 
 
 def test_text_in_another_encoding_has_a_diagnostic():
     """The diagnostic names and shows the first byte that isn't UTF-8."""
-    source, diagnostic = decode("a.rules", b"# one\n# caf\xe9\n")
-    assert source is None
+    diagnostic = decode("a.rules", b"# one\n# caf\xe9\n")
     assert render(diagnostic).splitlines() == [
         "error[not-utf-8]: invalid UTF-8: byte 0xe9 at offset 11, on line 2",
         " --> a.rules:2:6",
@@ -193,14 +192,14 @@ def test_text_in_another_encoding_has_a_diagnostic():
 
 def test_offset_counts_the_byte_order_mark():
     """The offset in the message counts from the first byte of the file, as other tools do."""
-    _, diagnostic = decode("a.rules", codecs.BOM_UTF8 + b"a\xff")
+    diagnostic = decode("a.rules", codecs.BOM_UTF8 + b"a\xff")
     assert diagnostic.message == "invalid UTF-8: byte 0xff at offset 4, on line 1"
     assert diagnostic.place == "a.rules:1:2"
 
 
 def test_utf16_is_recognised():
     """The help about a file in UTF-16 names the encoding."""
-    _, diagnostic = decode("a.rules", "target".encode("utf-16"))
+    diagnostic = decode("a.rules", "target".encode("utf-16"))
     assert diagnostic.help == "the file seems to be UTF-16; save it as UTF-8"
 
 
@@ -232,14 +231,13 @@ def test_utf16_is_recognised():
 )
 def test_binary_file_has_one_diagnostic(data, message, help):
     """A file with a NUL byte has one diagnostic and no text for the parser."""
-    source, diagnostic = decode("a.rules", data)
-    assert source is None
+    diagnostic = decode("a.rules", data)
     assert (diagnostic.message, diagnostic.help) == (message, help)
 
 
 def test_diagnostic_of_a_binary_file_is_small():
     """The diagnostic keeps only the text around the first wrong byte."""
-    _, diagnostic = decode("a.rules", b"ab" + b"\0" * 5_000_000)
+    diagnostic = decode("a.rules", b"ab" + b"\0" * 5_000_000)
     assert len(diagnostic.span.source.text) < 300
 
 

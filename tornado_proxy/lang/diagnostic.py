@@ -210,16 +210,16 @@ def _at_once(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
-def decode(name: str, data: bytes) -> tuple[SourceFile | None, Diagnostic | None]:
-    """Returns the text of a file without its byte order mark, or a diagnostic: exactly one of the two."""
+def decode(name: str, data: bytes) -> SourceFile | Diagnostic:
+    """Returns the text of a file without its byte order mark, or a diagnostic."""
     mark = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
     nul = data.find(b"\0")
     try:
         text = data[mark:].decode()
     except UnicodeDecodeError as error:
         if not 0 <= nul < mark + error.start:
-            return None, _undecodable(name, data, mark + error.start)
-    return (SourceFile(name, text), None) if nul < 0 else (None, _undecodable(name, data, nul))
+            return _undecodable(name, data, mark + error.start)
+    return SourceFile(name, text) if nul < 0 else _undecodable(name, data, nul)
 
 
 def _undecodable(name: str, data: bytes, offset: int) -> Diagnostic:

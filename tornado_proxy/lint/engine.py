@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, decode, errors
+from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, errors
 from tornado_proxy.lint.allowances import find_allowances
 from tornado_proxy.lint.check import Check
 from tornado_proxy.lint.settings import Selection
@@ -168,12 +168,11 @@ def edited(text: str, edits: Iterable[Edit]) -> str:
 
 
 def _edited(file: RuleFile, edits: Iterable[Edit]) -> RuleFile:
-    source, _ = decode(file.name, file.data)
     here = [edit for edit in edits if edit.span.source.name == file.name]
-    if source is None or not here:
+    if not here:
         return file
     mark = _MARK if file.data.startswith(_MARK) else b""
-    return RuleFile(file.name, mark + edited(source.text, here).encode())
+    return RuleFile(file.name, mark + edited(here[0].span.source.text, here).encode())
 
 
 def changed(before: Sequence[RuleFile], after: Sequence[RuleFile]) -> Mapping[RuleFile, RuleFile]:

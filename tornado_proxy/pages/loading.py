@@ -118,11 +118,11 @@ class _Loader:
         for file in read.files:
             if file.name in logos:
                 continue
-            source, mistake = decode(file.name, file.data)
-            if source is not None:
+            source = decode(file.name, file.data)
+            if isinstance(source, Diagnostic):
+                self.diagnostics.append(source)
+            else:
                 self._sources[file.name] = source
-            elif mistake is not None:
-                self.diagnostics.append(mistake)
 
     def helpers(self, target: str) -> tuple[str, ...]:
         """Returns the helpers for the rules of a target: those in files, since buckets are not read at load."""

@@ -68,10 +68,9 @@ def compile_rule_files(
     diagnostics: list[Diagnostic] = []
     before = {each.document.source: each for each in known.parsed} if known else {}
     for file in files:
-        source, mistake = decode(file.name, file.data)
-        if source is None:
-            assert mistake is not None
-            diagnostics.append(mistake)
+        source = decode(file.name, file.data)
+        if isinstance(source, Diagnostic):
+            diagnostics.append(source)
             continue
         parsed.append(before.get(source) or parse(source))
         diagnostics.extend(parsed[-1].diagnostics)

@@ -21,10 +21,9 @@ def formatted(file: RuleFile) -> tuple[bytes, tuple[Diagnostic, ...]]:
 
     A file with mistakes has no canonical layout and stays as it was.
     """
-    source, mistake = decode(file.name, file.data)
-    if source is None:
-        assert mistake is not None
-        return file.data, (mistake,)
+    source = decode(file.name, file.data)
+    if isinstance(source, Diagnostic):
+        return file.data, (source,)
     parsed = parse(source)
     return file.data if parsed.diagnostics else print_document(parsed.document).encode(), parsed.diagnostics
 

@@ -132,8 +132,8 @@ def _read(name: str) -> tuple[SourceFile | None, Sequence[Diagnostic]]:
     read = read_rule_files([Path(name)]) if Path(name).is_file() else Read(())
     if not read.files:
         return None, read.diagnostics
-    source, mistake = decode(name, read.files[0].data)
-    return source, [mistake] if mistake else []
+    source = decode(name, read.files[0].data)
+    return (None, [source]) if isinstance(source, Diagnostic) else (source, [])
 
 
 def _rule_files(place: Path) -> Sequence[Path]:
