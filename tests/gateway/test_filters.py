@@ -119,7 +119,7 @@ class _Ann:
 
 @pytest.mark.parametrize("path", ["/d/", "/d", "/d/a.txt"])
 async def test_the_answer_to_a_user_is_not_cached_publicly(path):
-    """X-Accel-Expires is removed too, since nginx prefers it to Cache-Control."""
+    """Cache headers are private, and X-Accel-Expires, which nginx prefers, is removed."""
     cache = CacheHeaders(cache_control="public, max-age=600", x_accel_expires="600", expires="0", pragma="x")
     resources = (Resource("/**", provider="staff", users=(BasicUser("ann", Secret("test", "x")),)),)
     actions = Actions(get=GetAction(redirect_with_trailing_slash_for_not_found_file=True))
@@ -161,7 +161,7 @@ async def test_a_compressed_answer_keeps_the_connection():
 
 
 async def test_without_accept_encoding_a_file_is_not_compressed():
-    """The plain file has its strong ETag, and Vary."""
+    """A client without Accept-Encoding gets the plain file with its strong ETag, and Vary."""
     async with serve(_store()) as site:
         answer = await site.request("GET", "/a")
     assert (answer.body, answer.headers["vary"]) == (TEXT, "Accept-Encoding")

@@ -375,7 +375,7 @@ async def test_a_large_content_length_is_refused_unread():
 
 
 async def test_other_fields_are_limited():
-    """A form with too much data besides its file is a 413."""
+    """A form with more data besides its file than the limit is a 413."""
     async with serve({}, limits=Limits(max_form_field_size=1000)) as site:
         answer = await site.upload("/", part("note", b"x" * 2000), A_FILE)
     assert answer.status == 413

@@ -305,7 +305,7 @@ def test_a_failing_explanation_is_an_error_on_the_page(in_force, caplog):
 
 @pytest.mark.parametrize(("samples", "minutes"), [(0, 1), (2, 1), (25, 2), (500, 15)])
 def test_charts_start_with_the_process(in_force, monkeypatch, samples, minutes):
-    """Charts cover the time since the start: at least one minute, at most 15."""
+    """Charts have the time since the start: at least one minute, at most 15."""
     administration, at = _administration(in_force), time.time()
     for number in range(samples):
         administration.history.add(at - 5.0 * (samples - number), Activity())

@@ -26,7 +26,7 @@ TARGETS = (
 
 @pytest.fixture
 def parts():
-    """The parts of a generation with these targets, whose caches contain the objects `a` and `p/a`."""
+    """The parts of a generation with `TARGETS`, and with the objects `a` and `p/a` in each cache."""
     stores = {target.name: in_memory() for target in TARGETS}
     for bucket in stores.values():
         bucket.add("a", b"x")

@@ -145,7 +145,7 @@ def test_a_change_during_a_copy_is_kept(snapshot, tmp_path):
         loop, changed, kept_again, kept = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event(), []
 
         class Slow(LastGood):
-            """A directory; an edit arrives while it keeps the first snapshot."""
+            """A copy that gets an edit while it keeps the first snapshot."""
 
             def keep(self, snapshot):
                 kept.append(snapshot)

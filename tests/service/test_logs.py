@@ -44,7 +44,7 @@ def _lines(log: Log) -> list[str]:
 
 
 def test_text_lines_have_time_and_level():
-    """Debug lines of libraries are left out, and lines of the access log are unchanged."""
+    """Lines of libraries below `warning` are left out, and lines of the access log are unchanged."""
     first, second, *defect = _lines(Log("info", "text"))
     assert first.endswith("Z info serving well")
     assert second == "path=/a status=200"
@@ -101,7 +101,7 @@ def test_times_have_one_format(log_format):
 
 @pytest.mark.parametrize(("level", "count"), [("debug", 3), ("warning", 1), ("error", 1)])
 def test_the_level_decides_what_is_reported(level, count):
-    """With the level `warning`, only the defect of the service is logged."""
+    """With the level `debug`, all lines of the service are logged; with `warning`, only the defect."""
     lines = [line for line in _lines(Log(level, "json")) if "chatter" not in line]
     assert len(lines) == count
 
