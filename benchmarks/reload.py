@@ -49,7 +49,7 @@ targets:
               credentials: {{accessKey: {{env: KEY}}, secretKey: {{env: KEY}}}}}}
 """
 PERIOD = 0.01  # seconds between the requests of the client; a tenth of it is between samples of the delay
-REST = 1.5  # seconds between edits
+PAUSE = 1.5  # seconds between edits
 
 
 @dataclass
@@ -62,7 +62,7 @@ class Measurements:
 
     def during(self, samples: Sequence[tuple[float, float]], *, reload: bool) -> list[float]:
         """Returns the samples taken during reloads, or outside of them."""
-        first = self.spans[0][0] - REST / 2  # without the start
+        first = self.spans[0][0] - PAUSE / 2  # without the start
         return [
             value
             for at, value in samples
@@ -139,14 +139,14 @@ async def record_delays(measurements: Measurements) -> None:
 async def make_edits(path: Path, count: int, edits: int, serving: ObservedProcess, measurements: Measurements) -> None:
     """Makes the edits, and records when each was saved and activated."""
     for number in range(1, edits + 1):
-        await asyncio.sleep(REST)
+        await asyncio.sleep(PAUSE)
         serving.activated.clear()
         text = rules(count, number)
         began = time.monotonic()
         await asyncio.to_thread(path.write_text, text)
         await serving.activated.wait()
         measurements.spans.append((began, time.monotonic()))
-    await asyncio.sleep(REST)
+    await asyncio.sleep(PAUSE)
 
 
 async def serve(folder: Path, count: int, edits: int, measurements: Measurements) -> None:

@@ -65,9 +65,9 @@ class S3(asyncio.Protocol):
                 if b"100-continue" in head:
                     self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
                 self._pending = head
-                rest, self._data = self._data, b""
-                if rest:
-                    self.data_received(rest)
+                body_start, self._data = self._data, b""
+                if body_start:
+                    self.data_received(body_start)
                 return
             self._answer(head)
 

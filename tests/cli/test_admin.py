@@ -39,7 +39,7 @@ targets:
 
 @pytest.fixture(scope="module")
 def certificate_folder(tmp_path_factory):
-    """Creates a directory with the certificates of the listener, of Ann and of Bob, whom no service trusts."""
+    """Creates a directory with the certificates of the listener, of Ann, and of Bob, who isn't trusted."""
     folder = tmp_path_factory.mktemp("admin")
     for name in ("own", "ann", "bob"):
         key_pair = pair(f"{name}.test", common_name=name)
@@ -153,7 +153,7 @@ def test_unusable_certificate_files_are_a_failure(
         "unix:/x?y",
     ],
 )
-def test_another_url_than_that_of_a_listener_is_a_usage_error(text):
+def test_a_url_that_is_not_of_a_listener_is_a_usage_error(text):
     """A path, a user or another scheme is a usage error."""
     with pytest.raises(argparse.ArgumentTypeError, match="is not the URL of an admin listener"):
         admin_url(text)
@@ -316,7 +316,7 @@ def _serve_response(status: int, body: str, kind: str = "text/plain"):
             self.wfile.write(body.encode())
 
         def log_message(self, *_):
-            """Stay silent."""
+            """Writes no log."""
 
     with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever)

@@ -55,7 +55,7 @@ def test_an_invalid_configuration_is_not_shown(command):
 
 
 def test_a_missing_configuration_is_a_failure(command):
-    """The status is 2."""
+    """`config show` without a configuration has status 2."""
     assert command("config", "show", "--config", "nowhere.yaml").status == 2
 
 

@@ -55,8 +55,8 @@ def test_linting_a_jinja_template_imports_only_jinja2(command):
     ("words", "linted_file"),
     [((), "rules/a.rules"), (("other",), "other/b.rules"), (("--config", "proxy.yaml"), "more/c.rules")],
 )
-def test_rules_are_searched_in_the_arguments_then_the_configuration_then_rules(command, words, linted_file):
-    """Without paths, the configuration names the places, and without a configuration it is `rules/`."""
+def test_rules_are_searched_in_arguments_configuration_and_directory_rules(command, words, linted_file):
+    """Rules are in the given paths, or else in the places of the configuration, or else in `rules/`."""
     for name in ("rules/a.rules", "other/b.rules", "more/c.rules"):
         _write(name, DOT)
     _write("proxy.yaml", CONFIGURATION)
@@ -212,7 +212,7 @@ def test_a_configuration_among_the_paths_is_linted_with_its_rules(command):
 
 
 def test_with_mistakes_in_the_configuration_no_rules_are_linted(command):
-    """Its rule files are unknown, and files in the directory may belong to another service."""
+    """The rule files of an invalid configuration are unknown; files in the directory may belong to another service."""
     _write("proxy.yaml", "targets: {site: {bucket: {name: my-bucket, prefx: a}}}\nrules: [site.rules]\n")
     _write("stray.rules", 'target site { rewrite `^/(` -> "/b" }\n')
     result = command("lint", "proxy.yaml")

@@ -1,4 +1,4 @@
-"""The command itself: help, version, unknown subcommands, and the contract of exit statuses."""
+"""Tests the command itself: help, version, unknown subcommands, closed streams and exit statuses."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def test_closed_streams_are_connected_to_the_null_device(tmp_path, redirections,
     ],
 )
 def test_an_error_without_a_file_name_is_an_error_of_a_stream(error, expected):
-    """The operating system's error about a file carries the file's name."""
+    """The operating system's error about a file has the file's name."""
     assert is_stream_error(error) is expected
 
 

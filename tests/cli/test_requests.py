@@ -290,7 +290,7 @@ def test_an_invalid_file_is_a_finding(explain, files, name, text, words, expecte
 
 
 def test_the_only_target_need_not_be_named(explain, files):
-    """Where the rules are those of one target, they are asked."""
+    """If the rules have a single target, the request is explained for that target."""
     (files / "one.rules").write_text('target site { rewrite one `^/a$` -> "/b" }')
     status, printed, _ = explain("/a", "--rules", "one.rules")
     assert (status, "one" in printed) == (0, True)

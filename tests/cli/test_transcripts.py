@@ -34,7 +34,7 @@ FOLDER = Path(__file__).parent / "transcripts"
 TRANSCRIPTS = sorted(FOLDER.glob("*.txt"))
 ANY_LINES = "…"
 
-# These are also run as processes with pipes; all transcripts would take too long.
+# The path from the shell to the program is the same for all transcripts, so only these are also run as processes.
 AS_PROCESSES = ["fmt-stdin", "fmt-mistakes", "test-failure", "diff-nothing", "explain-requests-stdin", "lint-usage"]
 
 # Commands that need a service or don't end by themselves, with the tests of their statuses.
@@ -65,7 +65,7 @@ class Transcript:
         return next(int(name.split()[1]) for name in self.sections if name.startswith("status"))
 
     def contents(self, kind: str) -> dict[str, str]:
-        """Returns the contents of the sections of one kind by the rest of their headings."""
+        """Returns the contents of the sections of a kind, by the rest of their headings."""
         return {name.removeprefix(kind).strip(): text for name, text in self.sections.items() if name.startswith(kind)}
 
     def text(self) -> str:

@@ -105,10 +105,10 @@ STATEMENTS = st.lists(
 def test_the_comparison_agrees_with_two_simulations(old, new, key):
     """A request is a change exactly if the simulations of both sides differ in key or status."""
     comparer, request = _comparer(old, new), LoggedRequest(key)
-    before, after = (
+    old_answer, new_answer = (
         Simulator(Mounts([site(rules)]), RequestDefaults(User("ann"))).ask(request) for rules in (old, new)
     )
-    differs = before.key != after.key or (before.key is None and before.status != after.status)
+    differs = old_answer.key != new_answer.key or (old_answer.key is None and old_answer.status != new_answer.status)
     assert (comparer.change(request, 1) is not None) == differs
 
 

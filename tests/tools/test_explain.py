@@ -294,7 +294,7 @@ def test_the_json_report_obeys_its_schema(arguments, options, lines):
 
 
 @pytest.mark.parametrize(
-    ("source", "key", "words"),
+    ("source", "key", "expected"),
     [
         (r"^/old/", "/press/x", "`^/` matches up to `/`, then `o` meets `press/x`"),
         (r"^/(?P<page>[^/]+)\.html$", "/a.htm", "`^/(?P<page>[^/]+)\\.htm` matches up to `/a.htm`, then `l` meets the end of the key"),
@@ -304,11 +304,11 @@ def test_the_json_report_obeys_its_schema(arguments, options, lines):
         (r"^/(?:x|y)/1|^/z", "/y/2", "`^/(?:x|y)/` matches up to `/y/`, then `1` meets `2`"),
     ],
 )  # fmt: skip
-def test_a_near_miss_has_the_longest_matching_part_of_a_source(source, key, words):
-    """The text has the part, where its match ends, and which part of the source stops at which text."""
+def test_a_near_miss_has_the_longest_matching_part_of_a_source(source, key, expected):
+    """The text has the part that matches, the end of its match, and the part that doesn't match the rest."""
     miss = near_miss(source, key)
     assert miss is not None
-    assert in_words(miss) == words
+    assert in_words(miss) == expected
 
 
 def test_a_near_miss_has_parts_of_source_and_key():

@@ -101,8 +101,8 @@ SOURCES_HERE = {
 @pytest.mark.parametrize(("source_and_prefix", "expected"), SOURCES_HERE.items())
 def test_a_source_is_converted_for_keys_with_a_slash_and_no_prefix(source_and_prefix, expected):
     """The converted source matches the same keys with the same groups."""
-    text, whole = expected
-    assert source_here(*source_and_prefix) == Here(text, whole=whole)
+    text, is_unchanged = expected
+    assert source_here(*source_and_prefix) == Here(text, whole=is_unchanged)
 
 
 @pytest.mark.parametrize(

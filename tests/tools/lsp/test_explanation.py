@@ -21,7 +21,7 @@ def test_the_fence_of_code_does_not_occur_in_it(text, expected):
 
 
 def test_long_code_is_shortened():
-    """Code is shown up to its 200th character."""
+    """Only the first 200 characters are shown."""
     assert code("x" * 500) == f"`{'x' * 200}…`"
 
 

@@ -131,7 +131,7 @@ def test_the_text_of_an_editor_replaces_the_file_on_disk(folder):
 
 
 def test_an_unsaved_file_is_sorted_by_its_name(folder):
-    """Its position is that of the service's order."""
+    """An unsaved file has the same position among the files as a saved one."""
     _write(folder, "a.rules", "c.rules")
     workspace = Workspace((folder,)).with_text(str(folder / "b.rules"), "")
     assert _names(workspace.sources(str(folder / "b.rules")), folder) == ["a.rules", "b.rules", "c.rules"]
@@ -264,7 +264,7 @@ def test_the_title_of_a_fix_warns_of_changed_keys():
         (f"target site {{ {_DOT}\n}}\n", f"target site {{ {_DOT}  # allow: unescaped-dot\n}}\n"),
         (site(f"  {_DOT}"), site("  # allow: unescaped-dot", f"  {_DOT}")),
     ],
-    ids=["above", "beside another", "before a reason", "behind", "indented"],
+    ids=["above", "beside another", "before a reason", "after", "indented"],
 )
 def test_a_finding_can_be_allowed_by_a_comment(before, expected):
     """The comment is above the statement, in an existing comment, or after the statement."""
