@@ -378,15 +378,16 @@ def test_a_check_of_an_unlisted_name_takes_as_long():
 @pytest.mark.parametrize("password", [read_password("plain"), SlowHash().password])
 def test_a_wrong_password_costs_hashes_of_other_users(password):
     """For a wrong password the hashes of other users are computed too; a right one is answered at once."""
-    other = SlowHash()
+    other_hash = SlowHash()
 
     async def body(verifier):
         return [
-            await verifier.verify(CLAIM, password, offered, [other.password]) for offered in ("wrong", "plain", "right")
+            await verifier.verify(CLAIM, password, offered, [other_hash.password])
+            for offered in ("wrong", "plain", "right")
         ]
 
     assert sorted(_run(body)) == [False, False, True]
-    assert other.checks == 2
+    assert other_hash.checks == 2
 
 
 def test_closing_refuses_waiting_checks():

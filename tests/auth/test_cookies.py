@@ -37,16 +37,16 @@ SEALED = SEALER.seal({"admin": False}, NOW + 10)
 
 
 @given(st.integers(0, len(SEALED) - 2), st.sampled_from("ABCabc012_-"))
-def test_a_changed_value_is_ignored(place, other):
+def test_a_changed_value_is_ignored(index, character):
     """A sealed value with one changed character gives None."""
-    assume(other != SEALED[place])
-    assert SEALER.unseal(SEALED[:place] + other + SEALED[place + 1 :], NOW) is None
+    assume(character != SEALED[index])
+    assert SEALER.unseal(SEALED[:index] + character + SEALED[index + 1 :], NOW) is None
 
 
-@pytest.mark.parametrize("other", [Sealer(b"another secret..", "session"), Sealer(b"0123456789abcdef", "login")])
-def test_a_value_of_another_secret_or_purpose_is_ignored(other):
+@pytest.mark.parametrize("sealer", [Sealer(b"another secret..", "session"), Sealer(b"0123456789abcdef", "login")])
+def test_a_value_of_another_secret_or_purpose_is_ignored(sealer):
     """A value that was sealed with another secret or for another purpose gives None."""
-    assert SEALER.unseal(other.seal({}, NOW + 10), NOW) is None
+    assert SEALER.unseal(sealer.seal({}, NOW + 10), NOW) is None
 
 
 @given(st.integers(1, 5 * 3800))

@@ -193,8 +193,8 @@ def test_a_callback_without_its_login_is_refused():
     """A state of another browser, an invented state and an empty state get 400, because they could sign the victim in as the attacker."""
 
     async def steps():
-        scenario, other = _Scenario(), _Scenario()
-        state = (await other.begin())["state"]
+        scenario, other_scenario = _Scenario(), _Scenario()
+        state = (await other_scenario.begin())["state"]
         for guess in (state, "made-up", ""):
             assert (await scenario.call_back(guess)).status == 400
 
@@ -359,12 +359,12 @@ def test_a_session_counts_for_its_host_and_provider_only():
         scenario = _Scenario()
         await scenario.sign_in()
         assert isinstance(await scenario.authenticate(host="other.example"), Refuse)
-        other = _Scenario(client_secret=Secret("x", "another secret...."))
-        other.cookies = scenario.cookies
-        assert isinstance(await other.authenticate(), Refuse)
-        shared = _Scenario(cookie_domains=("example",))
-        await shared.sign_in()
-        assert await shared.authenticate(host="other.example") == SignIn(ANN)
+        other_scenario = _Scenario(client_secret=Secret("x", "another secret...."))
+        other_scenario.cookies = scenario.cookies
+        assert isinstance(await other_scenario.authenticate(), Refuse)
+        shared_scenario = _Scenario(cookie_domains=("example",))
+        await shared_scenario.sign_in()
+        assert await shared_scenario.authenticate(host="other.example") == SignIn(ANN)
 
     _run(steps())
 

@@ -141,8 +141,8 @@ def test_an_answer_without_tokens_is_an_error(answer, error_class):
 
 def test_secrets_are_never_shown():
     """The `repr` of tokens and requests contains no secret."""
-    shown = repr((Tokens("t0ken", "r3fresh"), Fetch("u", {"A": "s3cret"}, "s3cret")))
-    assert not any(secret in shown for secret in ("s3cret", "t0ken", "r3fresh"))
+    printed = repr((Tokens("t0ken", "r3fresh"), Fetch("u", {"A": "s3cret"}, "s3cret")))
+    assert not any(secret in printed for secret in ("s3cret", "t0ken", "r3fresh"))
 
 
 class _Issuer:

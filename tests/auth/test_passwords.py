@@ -11,8 +11,8 @@ def _bcrypt(password, prefix="$2b$"):
     return bcrypt.hashpw(password.encode(), bcrypt.gensalt(4)).decode().replace("$2b$", prefix)
 
 
-def _argon2(password, kind=argon2.Type.ID):
-    return argon2.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1, type=kind).hash(password)
+def _argon2(password, algorithm=argon2.Type.ID):
+    return argon2.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1, type=algorithm).hash(password)
 
 
 TEXTS = {
@@ -30,9 +30,9 @@ TEXTS = {
 def test_only_the_right_password_matches(text):
     """A password is configured in plain text, or as a hash that htpasswd or argon2 writes."""
     password = read_password(text)
-    others = ["", PASSWORD + "x", PASSWORD[:-1], PASSWORD.upper(), text if text != PASSWORD else "plain"]
+    wrong_passwords = ["", PASSWORD + "x", PASSWORD[:-1], PASSWORD.upper(), text if text != PASSWORD else "plain"]
     assert password.matches(PASSWORD)
-    assert not any(password.matches(other) for other in others)
+    assert not any(password.matches(wrong_password) for wrong_password in wrong_passwords)
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)

@@ -144,8 +144,8 @@ def test_an_unreachable_resource_has_a_warning(first, second):
 def test_several_resources_together_may_hide_a_resource():
     """A resource is unreachable if the earlier resources together match all of its requests."""
     resources = (f"path: /**, methods: [GET], {WHITE_LIST}", f"path: /a/**, methods: [PUT], {WHITE_LIST}")
-    found = _codes_and_messages(*resources, f"path: /a/b, methods: [GET, PUT], {STAFF}")
-    assert [code for code, _ in found] == ["unreachable-resource"]
+    diagnostics = _codes_and_messages(*resources, f"path: /a/b, methods: [GET, PUT], {STAFF}")
+    assert [code for code, _ in diagnostics] == ["unreachable-resource"]
 
 
 @pytest.mark.parametrize(

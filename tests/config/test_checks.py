@@ -23,8 +23,8 @@ SOURCE = SourceFile("config.yaml", TEXT)
 @pytest.fixture
 def context():
     """The context of a configuration with three targets, the last one without a mount."""
-    made, _ = read(compose(TEXT).root, SOURCE, Path(), unresolved)
-    return made
+    reader_context, _ = read(compose(TEXT).root, SOURCE, Path(), unresolved)
+    return reader_context
 
 
 def _texts(*nodes):
@@ -86,7 +86,7 @@ def _targets(*mounts):
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "place"),
+    ("first", "second", "mount"),
     [
         ("", "", "`/` of any host"),
         (", mount: {path: /x}", ", mount: {path: [/y, x/]}", "`/x/` of any host"),
@@ -95,10 +95,10 @@ def _targets(*mounts):
         (", mount: {host: '*'}", ", mount: {path: [/]}", "`/` of any host"),
     ],
 )
-def test_overlapping_mounts_are_an_error(first, second, place):
+def test_overlapping_mounts_are_an_error(first, second, mount):
     """Two targets with the same host and path are both named."""
     assert codes_and_messages(_targets(first, second)) == [
-        ("overlapping-mounts", f"targets `a` and `b` are both mounted at {place}")
+        ("overlapping-mounts", f"targets `a` and `b` are both mounted at {mount}")
     ]
 
 
@@ -125,16 +125,16 @@ def test_an_overlap_shows_both_mounts():
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "places"),
+    ("first", "second", "marked_texts"),
     [
         ("", "", ("b", "a")),
         (", mount: {}", ", mount: {host: ''}", ("b", "a")),
     ],
 )
-def test_a_default_mount_is_shown_by_the_name_of_its_target(first, second, places):
+def test_a_default_mount_is_shown_by_the_name_of_its_target(first, second, marked_texts):
     """An overlap of default mounts is shown at the names of the targets."""
     (diagnostic,) = compiled(_targets(first, second)).diagnostics
-    assert (diagnostic.span.text, diagnostic.notes[0].span.text) == places
+    assert (diagnostic.span.text, diagnostic.notes[0].span.text) == marked_texts
 
 
 def test_overlaps_of_invalid_mounts_are_not_reported():

@@ -66,8 +66,8 @@ def test_a_node_has_its_place():
     """The offsets of a node are right after wide characters, CRLF and comments."""
     text = "😀: 'é' # ü\r\nb: [x,  yy]\r\n"
     entries = compose(text).root.entries
-    places = [text[node.start : node.end] for entry in entries for node in entry]
-    assert places == ["😀", "'é'", "b", "[x,  yy]"]
+    texts = [text[node.start : node.end] for entry in entries for node in entry]
+    assert texts == ["😀", "'é'", "b", "[x,  yy]"]
 
 
 def test_a_block_mapping_ends_with_its_last_value():
@@ -86,7 +86,7 @@ def test_an_empty_text_has_no_fault(text):
 
 
 @pytest.mark.parametrize(
-    ("text", "message", "place"),
+    ("text", "message", "marked_text"),
     [
         ("a: 1\nb: 2\na: 3", "`{}` is given twice", "a"),
         ("on: 1", "the key `{}` is a boolean", "on"),
@@ -102,10 +102,10 @@ def test_an_empty_text_has_no_fault(text):
         ("a: !!python/object:os.system {}", "a tag has no meaning here", "!!python/object:os.system {}"),
     ],
 )
-def test_a_fault_has_its_place(text, message, place):
+def test_a_fault_has_its_place(text, message, marked_text):
     """YAML that a configuration can't contain is reported with its place."""
     ((_, fault, fault_text),) = _faults(text)
-    assert (fault, fault_text) == (message, place)
+    assert (fault, fault_text) == (message, marked_text)
 
 
 def test_a_duplicate_key_has_a_note_at_the_first():
@@ -138,8 +138,8 @@ def test_a_syntax_error_ends_the_composing():
 @pytest.mark.parametrize("text", ["a:\n\tb: c", "a: |\n\tb\n c", "a:\n  b: c\n\td: e"])
 def test_a_tab_in_an_indentation_is_reported(text):
     """A tab in an indentation has a message of its own."""
-    ((_, message, place),) = _faults(text)
-    assert (message, place) == ("a tab indents this line", "\t")
+    ((_, message, marked_text),) = _faults(text)
+    assert (message, marked_text) == ("a tab indents this line", "\t")
 
 
 def test_a_forbidden_character_is_reported():

@@ -104,10 +104,10 @@ def tables() -> dict[str, str]:
         sections[rows].append(heading)
     by_heading = {}
     for heading, rows in _rows().items():
-        others = [other for other in sections[rows] if other != heading]
+        other_headings = [other_heading for other_heading in sections[rows] if other_heading != heading]
         if heading == max(sections[rows], key=lambda title: title.startswith("`targets")):
-            also = f"The same options are in {', '.join(others)}.\n"
-            by_heading[heading] = "\n".join([*([also] if others else []), *_HEAD, *rows])
+            also = f"The same options are in {', '.join(other_headings)}.\n"
+            by_heading[heading] = "\n".join([*([also] if other_headings else []), *_HEAD, *rows])
     return by_heading
 
 
@@ -144,9 +144,9 @@ def test_every_option_is_in_the_docs(heading, table):
 
 def test_docs_have_no_other_option():
     """The docs have no row for an option that doesn't exist."""
-    known = {row for rows in _rows().values() for row in rows}
+    expected = {row for rows in _rows().values() for row in rows}
     options_of_docs = re.findall(r"^\| `[A-Za-z0-9]+` \|.*\|.*\|.*\|$", TEXT, re.MULTILINE)
-    assert [row for row in options_of_docs if row not in known] == []
+    assert [row for row in options_of_docs if row not in expected] == []
 
 
 @pytest.mark.parametrize("text", VALID_EXAMPLES)
@@ -175,5 +175,7 @@ def test_the_first_example_has_every_section():
 def test_every_code_is_in_the_docs():
     """The table of codes has those of the cases, and the code for an unreadable file."""
     documented = set(re.findall(r"^\| `([a-z0-9-]+)` \| [^|]*\|$", TEXT, re.MULTILINE))
-    shown = set(re.findall(r"^(?:error|warning)\[([a-z0-9-]+)\]", "\n".join(map(Path.read_text, CASES)), re.MULTILINE))
-    assert documented == shown | {"unreadable-file"}
+    reported = set(
+        re.findall(r"^(?:error|warning)\[([a-z0-9-]+)\]", "\n".join(map(Path.read_text, CASES)), re.MULTILINE)
+    )
+    assert documented == reported | {"unreadable-file"}

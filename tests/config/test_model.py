@@ -142,8 +142,10 @@ def test_an_empty_list_of_resources_is_a_mistake():
 def test_a_reference_to_a_secret_names_one_place(reference, message):
     """A reference names exactly one place, with a valid name."""
     user = f"{{user: ann, password: {reference}}}"
-    found = codes_and_messages_in_target(f"resources: [{{path: /, provider: p, basic: {{credentials: [{user}]}}}}]")
-    assert message in [text for _, text in found]
+    diagnostics = codes_and_messages_in_target(
+        f"resources: [{{path: /, provider: p, basic: {{credentials: [{user}]}}}}]"
+    )
+    assert message in [text for _, text in diagnostics]
 
 
 @pytest.mark.parametrize(

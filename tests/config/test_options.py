@@ -128,7 +128,7 @@ def test_a_mapping_of_secrets_is_found():
 
 
 @pytest.mark.parametrize(
-    ("written", "size"),
+    ("value", "size"),
     [
         (0, 0),
         (1234, 1234),
@@ -142,36 +142,36 @@ def test_a_mapping_of_secrets_is_found():
         ("1TiB", 1024 * GIB),
     ],
 )
-def test_a_size_is_read_as_bytes(written, size):
+def test_a_size_is_read_as_bytes(value, size):
     """A number is bytes; units are decimal, or binary with an `i`."""
-    assert Size(0).read(written) == size
+    assert Size(0).read(value) == size
 
 
-@pytest.mark.parametrize("written", ["5", "5G", "5gib", "GiB", "-1KB", "1e3B", "", True, 1.5, None, [], "9" * 16 + "B"])
-def test_an_invalid_size_is_refused(written):
+@pytest.mark.parametrize("value", ["5", "5G", "5gib", "GiB", "-1KB", "1e3B", "", True, 1.5, None, [], "9" * 16 + "B"])
+def test_an_invalid_size_is_refused(value):
     """Any other notation is refused."""
     with pytest.raises(InvalidValue, match="is not a size"):
-        Size(0).read(written)
+        Size(0).read(value)
 
 
 @pytest.mark.parametrize(
-    ("written", "seconds"),
+    ("value", "seconds"),
     [(30, 30.0), (0.5, 0.5), ("30s", 30.0), ("500ms", 0.5), ("5m", 300.0), ("1h30m", 5400.0), ("1.5h", 5400.0), ("7d", 604800.0)],
 )  # fmt: skip
-def test_a_duration_is_read_as_seconds(written, seconds):
+def test_a_duration_is_read_as_seconds(value, seconds):
     """A number is seconds; several units may follow each other, as in Go."""
-    assert Duration(0).read(written) == seconds
+    assert Duration(0).read(value) == seconds
 
 
-@pytest.mark.parametrize("written", ["30", "soon", "5 m", "-5s", "1w", "", True, None, {}])
-def test_an_invalid_duration_is_refused(written):
+@pytest.mark.parametrize("value", ["30", "soon", "5 m", "-5s", "1w", "", True, None, {}])
+def test_an_invalid_duration_is_refused(value):
     """Any other notation is refused."""
     with pytest.raises(InvalidValue, match="is not a duration"):
-        Duration(0).read(written)
+        Duration(0).read(value)
 
 
 @pytest.mark.parametrize(
-    ("bounds", "written", "message"),
+    ("bounds", "value", "message"),
     [
         (Size(5 * MIB, 5 * GIB), "1MB", "is less than 5MiB"),
         (Size(5 * MIB, 5 * GIB), 6 * GIB, "is more than 5GiB"),
@@ -183,17 +183,17 @@ def test_an_invalid_duration_is_refused(written):
         (Duration(1, 90), 91, "is more than 90s"),
     ],
 )
-def test_bounds_are_reported_with_units(bounds, written, message):
+def test_bounds_are_reported_with_units(bounds, value, message):
     """A value out of bounds is refused with the bound in its usual unit."""
     with pytest.raises(InvalidValue) as caught:
-        bounds.read(written)
+        bounds.read(value)
     assert caught.value.message == message
 
 
-@pytest.mark.parametrize("written", [5 * MIB, "5MiB", 5 * GIB, "5GiB"])
-def test_the_bounds_themselves_are_allowed(written):
+@pytest.mark.parametrize("value", [5 * MIB, "5MiB", 5 * GIB, "5GiB"])
+def test_the_bounds_themselves_are_allowed(value):
     """A value that equals a bound is accepted."""
-    assert Size(5 * MIB, 5 * GIB).read(written) in (5 * MIB, 5 * GIB)
+    assert Size(5 * MIB, 5 * GIB).read(value) in (5 * MIB, 5 * GIB)
 
 
 def test_large_durations_keep_their_fraction():

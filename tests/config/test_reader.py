@@ -26,7 +26,7 @@ def _report_parts(text):
 
 
 @pytest.mark.parametrize(
-    ("text", "code", "message", "place"),
+    ("text", "code", "message", "marked_text"),
     [
         ("server: {port: x}", "wrong-type", "`port` must be a whole number, but is a string", "x"),
         (
@@ -55,10 +55,10 @@ def _report_parts(text):
         ("authProviders: {basic: {a: {}}}", "missing-option", "`a` lacks `realm`", "a"),
     ],
 )
-def test_a_mistake_is_reported_with_its_place(text, code, message, place):
+def test_a_mistake_is_reported_with_its_place(text, code, message, marked_text):
     """A mistake is reported at the value, or at the key if the value can't be shown."""
     (diagnostic,) = compiled(f"{text}\n{MINIMAL}").diagnostics
-    assert (diagnostic.code, diagnostic.message, diagnostic.span.text) == (code, message, place)
+    assert (diagnostic.code, diagnostic.message, diagnostic.span.text) == (code, message, marked_text)
 
 
 @pytest.mark.parametrize(
@@ -261,8 +261,8 @@ def test_a_hash_in_the_file_has_no_warning(hash):
 def test_a_secret_key_that_looks_like_a_hash_has_a_warning():
     """Only passwords are hashed, so any secret key in the file has a warning."""
     pair = "accessKey: {env: ACCESS}, secretKey: {value: $2b$12$abc}"
-    found = codes_and_messages(f"targets: {{site: {{bucket: {{name: my-bucket, credentials: {{{pair}}}}}}}}}")
-    assert [code for code, _ in found] == ["plain-secret"]
+    diagnostics = codes_and_messages(f"targets: {{site: {{bucket: {{name: my-bucket, credentials: {{{pair}}}}}}}}}")
+    assert [code for code, _ in diagnostics] == ["plain-secret"]
 
 
 def test_a_missing_secret_option_is_not_resolved():

@@ -22,7 +22,7 @@ _BUCKET = "targets: {a: {bucket: {", "}}}"
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "expected"),
     [
         ("password: word", "password: ••••"),
         ("password: 'word'", "password: ••••••"),
@@ -46,13 +46,13 @@ _BUCKET = "targets: {a: {bucket: {", "}}}"
         ("user: ann:word", "user: ••••••••"),
     ],
 )
-def test_secrets_of_a_user_are_hidden(text, shown):
+def test_secrets_of_a_user_are_hidden(text, expected):
     """Each character of a password, and of any text that may be one, becomes a dot; all other text is kept."""
-    assert _redact(text.join(_USER)) == shown.join(_USER)
+    assert _redact(text.join(_USER)) == expected.join(_USER)
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "expected"),
     [
         ("region: eu", "region: eu"),
         ("regoin: eu", "regoin: ••"),
@@ -74,13 +74,13 @@ def test_secrets_of_a_user_are_hidden(text, shown):
         ("? {password: word} : word", "? {••••••••: ••••} : ••••"),
     ],
 )
-def test_secrets_of_a_bucket_are_hidden(text, shown):
+def test_secrets_of_a_bucket_are_hidden(text, expected):
     """The values of known options are shown; a value that may be a misplaced secret is hidden."""
-    assert _redact(text.join(_BUCKET)) == shown.join(_BUCKET)
+    assert _redact(text.join(_BUCKET)) == expected.join(_BUCKET)
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "expected"),
     [
         ("password: word", "password: ••••"),
         ("log: 8080", "log: 8080"),
@@ -101,13 +101,13 @@ def test_secrets_of_a_bucket_are_hidden(text, shown):
         ),
     ],
 )
-def test_secrets_are_hidden_at_every_depth(text, shown):
+def test_secrets_are_hidden_at_every_depth(text, expected):
     """Secrets are hidden at every depth, from the top of the file."""
-    assert _redact(text) == shown
+    assert _redact(text) == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "expected"),
     [
         ("log: {level: info} # password: word", "log: {level: info} ••••••••••••••••"),
         ("password: word # was word", "password: •••• ••••••••••"),
@@ -116,31 +116,31 @@ def test_secrets_are_hidden_at_every_depth(text, shown):
         ("# don't tell\nrules: a", "••••••••••••\nrules: a"),
     ],
 )
-def test_comments_are_hidden(text, shown):
+def test_comments_are_hidden(text, expected):
     """Comments are hidden, because they may contain an old secret."""
-    assert _redact(text) == shown
+    assert _redact(text) == expected
 
 
 @pytest.mark.parametrize("text", ["rules: [a\nb: c", "rules: 'a\nb: c", "rules: a\x00"])
 def test_a_text_that_is_not_yaml_is_hidden(text):
     """If the text has no nodes, only its line ends and spaces are kept."""
-    shown = _redact(text)
-    assert set(shown) <= set("• \n")
-    assert shown.count("\n") == text.count("\n")
+    copy = _redact(text)
+    assert set(copy) <= set("• \n")
+    assert copy.count("\n") == text.count("\n")
 
 
 @given(st.text(alphabet="ab:-?[]{}#&*!|>\"'\\ \n\t\rpasswordvalue", max_size=80))
 def test_a_redacted_copy_keeps_length_and_lines(text):
     """Every place in the file has the same offset in the copy."""
-    shown = _redact(text)
-    assert len(shown) == len(text)
-    assert [i for i, c in enumerate(shown) if c in "\r\n"] == [i for i, c in enumerate(text) if c in "\r\n"]
+    copy = _redact(text)
+    assert len(copy) == len(text)
+    assert [i for i, c in enumerate(copy) if c in "\r\n"] == [i for i, c in enumerate(text) if c in "\r\n"]
 
 
 # A secret must not occur by chance in the test's own messages.
 _SECRETS = st.text(min_size=12, max_size=24).filter(lambda word: not word.isspace()).map(lambda word: f"{word}hunter2")
 
-_PLACES = [
+_CONFIGURATIONS = [
     "targets: {site: {bucket: {name: My_B, credentials: {accessKey: SECRET, secretKey: {vaule: SECRET}}}}}",
     "targets: {site: {bucket: {name: 1, credentials: {accessKey: {env: X, value: SECRET}, secretKey: [SECRET]}}}}",
     "targets: {a: {resources: [{path: x, basic: {credentials: [{user: 1, password: {SECRET: SECRET}}]}}]}}",
@@ -152,14 +152,14 @@ _PLACES = [
 ]
 
 
-@given(st.sampled_from(_PLACES), _SECRETS)
-def test_no_diagnostic_shows_a_secret(place, secret):
+@given(st.sampled_from(_CONFIGURATIONS), _SECRETS)
+def test_no_diagnostic_shows_a_secret(configuration, secret):
     """No rendered diagnostic shows a secret, at a right or a wrong place, in any notation."""
-    written = json.dumps(secret)
-    text = place.replace("# SECRET", "# password: hunter2").replace(
+    quoted = json.dumps(secret)
+    text = configuration.replace("# SECRET", "# password: hunter2").replace(
         "s3Endpoint: SECRET", 's3Endpoint: "http://a:hunter2@b"'
     )
-    loaded = compiled(text.replace("SECRET", written))
+    loaded = compiled(text.replace("SECRET", quoted))
     printed = "\n".join(render(diagnostic) for diagnostic in loaded.diagnostics) + repr(loaded)
     assert loaded.diagnostics
     assert "hunter2" not in printed
@@ -198,9 +198,9 @@ targets:
     st.integers(0, 3),
     st.integers(0, len(_CONFIGURATION)),
 )
-def test_no_typing_mistake_reveals_a_secret(place, typed, deleted, end):
+def test_no_typing_mistake_reveals_a_secret(offset, typed, deleted, end):
     """After an insertion, a deletion or a cut, no rendered diagnostic shows a secret."""
-    text = (_CONFIGURATION[:place] + typed + _CONFIGURATION[place + deleted :])[: max(end, place)]
+    text = (_CONFIGURATION[:offset] + typed + _CONFIGURATION[offset + deleted :])[: max(end, offset)]
     printed = "\n".join(render(diagnostic) for diagnostic in compiled(text).diagnostics)
     assert "hunter2" not in printed
 

@@ -69,7 +69,7 @@ def test_mistakes_cannot_be_allowed():
 
 
 @pytest.mark.parametrize(
-    ("comment", "number", "after"),
+    ("comment", "number", "expected"),
     [
         ("# allow: one, two (why)", 0, "# allow: two (why)"),
         ("# allow: one, two (why)", 1, "# allow: one (why)"),
@@ -80,21 +80,21 @@ def test_mistakes_cannot_be_allowed():
         ("# allow: one two, three", 1, "# allow: one three"),
     ],
 )
-def test_a_name_is_removed(comment, number, after):
+def test_a_name_is_removed(comment, number, expected):
     """A name is removed with its comma, and the reason stays."""
     text = f"{comment}\ntarget site {{}}\n"
     allowances = find_allowances([document(text)], frozenset(), ())
-    assert edited(text, [without(allowances.all[number])]) == text.replace(comment, after)
+    assert edited(text, [without(allowances.all[number])]) == text.replace(comment, expected)
 
 
 @pytest.mark.parametrize(
-    ("text", "after"),
+    ("text", "expected"),
     [
         ("# allow: one (why)\ntarget site {}\n", "target site {}\n"),
         ("target site {}  # allow: one (why)\n", "target site {}\n"),
     ],
 )
-def test_a_comment_is_removed_with_its_only_name(text, after):
+def test_a_comment_is_removed_with_its_only_name(text, expected):
     """The comment's line, or the space before the comment, is removed too."""
     (allowance,) = find_allowances([document(text)], frozenset(), ()).all
-    assert edited(text, [without(allowance)]) == after
+    assert edited(text, [without(allowance)]) == expected

@@ -64,20 +64,22 @@ def _statements(text):
     return [rewrite.statement for rewrite in target(text).rewrites]
 
 
-@pytest.mark.parametrize(("string", "after"), [("`/a/b`", "`/x/b`"), (r'"/a/b"', '"/x/b"'), (r'"\u002fa/b"', '"/x/b"')])
-def test_a_part_of_a_string_is_replaced(string, after):
+@pytest.mark.parametrize(
+    ("string", "expected"), [("`/a/b`", "`/x/b`"), (r'"/a/b"', '"/x/b"'), (r'"\u002fa/b"', '"/x/b"')]
+)
+def test_a_part_of_a_string_is_replaced(string, expected):
     """Offsets count the characters of the value, in any notation of the string."""
     (statement,) = _statements(f"rewrite `^/$` -> {string}")
     edits = reworded(statement.template, 0, 2, "/x")
-    assert edited(block(f"rewrite `^/$` -> {string}"), edits) == block(f"rewrite `^/$` -> {after}")
+    assert edited(block(f"rewrite `^/$` -> {string}"), edits) == block(f"rewrite `^/$` -> {expected}")
 
 
-@pytest.mark.parametrize(("string", "after"), [("`/`", r"`\"/`"), ('"/"', r'"\\\"/"')])
-def test_text_is_escaped_for_its_string(string, after):
+@pytest.mark.parametrize(("string", "expected"), [("`/`", r"`\"/`"), ('"/"', r'"\\\"/"')])
+def test_text_is_escaped_for_its_string(string, expected):
     """A raw string contains the text unchanged, and a quoted one with escapes."""
     (statement,) = _statements(f"rewrite `^/$` -> {string}")
     edits = inserted(statement.template, 0, r"\"")
-    assert edited(block(f"rewrite `^/$` -> {string}"), edits) == block(f"rewrite `^/$` -> {after}")
+    assert edited(block(f"rewrite `^/$` -> {string}"), edits) == block(f"rewrite `^/$` -> {expected}")
 
 
 @pytest.mark.parametrize(("string", "text"), [("`/`", "`"), ("`/`", "\r"), ('"/"', "\n")])

@@ -73,8 +73,8 @@ def test_a_page_has_a_section_about_its_fix(check):
     fixes = [fix for diagnostic in _report(check, "Avoid").diagnostics for fix in diagnostic.fixes]
     section = check.manual.partition("### Fix\n")[2].lower()
     assert bool(section) == bool(fixes)
-    shown = {"safe": "safe", "unsafe": "unsafe", "display": "only shown"}
-    assert all(shown[fix.safety.value] in section for fix in fixes)
+    words = {"safe": "safe", "unsafe": "unsafe", "display": "only shown"}
+    assert all(words[fix.safety.value] in section for fix in fixes)
 
 
 def test_a_page_begins_with_one_sentence(check):

@@ -26,7 +26,7 @@ OPEN = Resource("/open/**", ("GET", "PUT"), white_list=True)
 
 
 def test_a_decision_asks_one_question_after_the_other(make_site):
-    """A decision about an upload asks for the user, then for the file's name, then second_authenticate for access to the file's path."""
+    """A decision about an upload asks for the user, then for the file's name, then again for access to the file's path."""
     steps = decide(Mounts([make_site(resources=[STAFF])]), read_request("/d/", "PUT"))
     authenticate = steps.send(None)
     assert isinstance(authenticate, Authenticate)

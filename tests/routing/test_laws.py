@@ -156,7 +156,7 @@ USERS = st.sampled_from(["ann", "an", "ann.b", "änn", "a@b.example"]) | VALID_N
 def test_no_path_no_rule_and_no_name_reaches_another_user_s_directory(
     decide_request, make_site, resources_for, raw, file_name, user, bucket, template, start
 ):
-    """Every key of an site user lies in the directory of this user."""
+    """Every key of an isolated user lies in the directory of this user."""
     pairs = [("(.*)", template)] if template else []
     site = make_site(*pairs, bucket=bucket, actions=ISOLATED, resources=resources_for(user))
     with suppress(RequestError):

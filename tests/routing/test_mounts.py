@@ -31,11 +31,11 @@ def _find(mounts, host, path):
 
 def test_targets_are_joined_with_their_rules():
     """Each target has the rule set of its name; a target without rules has an empty rule set."""
-    known = RuleSet("a", tests=())
+    rule_set = RuleSet("a", tests=())
     targets = [Target(name, Mount(), Bucket(name), resources=(Resource("/x"),)) for name in ("a", "b")]
-    first, second = sites(targets, {"a": known, "unknown": RuleSet("unknown")})
-    assert (first.target, first.rules) == (targets[0], known)
-    assert first.rules is known
+    first, second = sites(targets, {"a": rule_set, "unknown": RuleSet("unknown")})
+    assert (first.target, first.rules) == (targets[0], rule_set)
+    assert first.rules is rule_set
     assert (second.target, second.rules) == (targets[1], RuleSet("b"))
     assert second.access.guard(RequestPath("/x"), "GET") == Nobody()
 
@@ -145,7 +145,7 @@ def test_the_compiled_tables_match_the_definition(mounts, host, path):
 
     def rank(number):
         pattern, mount = mounts[number]
-        kind = (
+        host_rank = (
             0
             if pattern == host
             else 1
@@ -155,7 +155,7 @@ def test_the_compiled_tables_match_the_definition(mounts, host, path):
             else 3
         )
         covers = path == mount.rstrip("/") or path.startswith(mount)
-        return (kind, -len(mount), number) if kind < 3 and covers else None
+        return (host_rank, -len(mount), number) if host_rank < 3 and covers else None
 
     best = min((rank(number) for number in range(len(mounts)) if rank(number)), default=None)
     match = _find(Mounts(sites), host, path)
@@ -185,24 +185,24 @@ def test_a_star_in_a_host_is_one_character_or_more(pattern, host, matches):
 def test_a_changed_target_is_compiled_anew():
     """An edited target and a new target get new access lists."""
     open_resource, closed_resource = Resource("/**", white_list=True), Resource("/closed/**", white_list=True)
-    before = sites(
+    old_sites = sites(
         [Target("a", Mount(), Bucket("b"), resources=(open_resource,)), Target("b", Mount(), Bucket("b"))], {}
     )
     edited = [Target("a", Mount(), Bucket("b"), resources=(closed_resource,)), Target("c", Mount(), Bucket("b"))]
-    changed, new = sites(edited, {}, before)
-    assert changed.access is not before[0].access
-    assert new.access is not before[1].access
+    changed, new = sites(edited, {}, old_sites)
+    assert changed.access is not old_sites[0].access
+    assert new.access is not old_sites[1].access
     assert changed.target is edited[0]
 
 
 def test_an_unchanged_target_gets_its_new_rules():
     """A target with new rules keeps its compiled access list, and the previous site keeps its own rules."""
-    target, old, new = Target("a", Mount(), Bucket("b")), RuleSet("a"), RuleSet("a", tests=())
-    (before,) = sites([target], {"a": old})
-    (after,) = sites([Target("a", Mount(), Bucket("b"))], {"a": new}, [before])
-    assert (after.rules, after.data, after.access) == (new, before.data, before.access)
-    assert after.rules is new
-    assert before.rules is old
+    target, old_rules, new_rules = Target("a", Mount(), Bucket("b")), RuleSet("a"), RuleSet("a", tests=())
+    (old_site,) = sites([target], {"a": old_rules})
+    (new_site,) = sites([Target("a", Mount(), Bucket("b"))], {"a": new_rules}, [old_site])
+    assert (new_site.rules, new_site.data, new_site.access) == (new_rules, old_site.data, old_site.access)
+    assert new_site.rules is new_rules
+    assert old_site.rules is old_rules
 
 
 def test_templates_see_the_target():

@@ -116,7 +116,7 @@ def test_an_object_key_has_at_most_1024_bytes(bucket):
 
 
 @pytest.mark.parametrize(
-    ("sent", "path"),
+    ("file_name", "path"),
     [
         ("a.txt", "/d/a.txt"),
         ("/etc/passwd", "/d/passwd"),
@@ -126,9 +126,9 @@ def test_an_object_key_has_at_most_1024_bytes(bucket):
         ("é %2e", "/d/é %2e"),
     ],
 )
-def test_a_file_name_is_cut_after_its_last_slash(sent, path):
+def test_a_file_name_is_cut_after_its_last_slash(file_name, path):
     """A file's name is the part after the last slash of the sent name; a backslash is an ordinary character."""
-    assert upload_path(RequestPath("/d/"), sent) == path
+    assert upload_path(RequestPath("/d/"), file_name) == path
 
 
 def test_an_invalid_file_name_has_a_reason():

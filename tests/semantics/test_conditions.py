@@ -187,7 +187,7 @@ def test_a_malformed_list_is_one_member(text):
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "strong", "weak"),
+    ("left", "right", "is_strong_match", "is_weak_match"),
     [
         ('W/"1"', 'W/"1"', False, True),
         ('W/"1"', 'W/"2"', False, False),
@@ -198,9 +198,9 @@ def test_a_malformed_list_is_one_member(text):
         ("1", "1", False, False),
     ],
 )
-def test_two_entity_tags_are_compared(one, other, strong, weak):
+def test_two_entity_tags_are_compared(left, right, is_strong_match, is_weak_match):
     """Strong and weak comparison follow the table of RFC 9110 8.8.3.2; a text that is not an entity tag matches nothing."""
-    assert (strong_match(one, other), weak_match(one, other)) == (strong, weak)
+    assert (strong_match(left, right), weak_match(left, right)) == (is_strong_match, is_weak_match)
 
 
 def test_a_weak_entity_tag_has_a_prefix():

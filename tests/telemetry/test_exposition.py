@@ -106,9 +106,9 @@ def test_a_new_generation_replaces_the_digest(registry, emit):
 
 def test_a_failed_request_does_not_change_the_metrics_of_reloads(registry, emit):
     """A failed request doesn't affect the metrics of reloads."""
-    before = _values(registry)
+    values = _values(registry)
     emit(Failed(RequestRecord("id", 0.0, "127.0.0.1", "GET", "", "/a", 1), ValueError()))
-    assert _values(registry) == before
+    assert _values(registry) == values
 
 
 def test_the_version_is_a_label(registry, emit):
@@ -149,6 +149,6 @@ def _start(metrics):
 def test_processes_are_added_up_but_for_their_start():
     """The memory of processes is added up; the start of the service is that of its first process."""
     counts = tuple(ProcessMetrics().collect())
-    one, both = _values_of(counts), _values_of(added((*counts, *counts)))
-    assert both["process_resident_memory_bytes"] == 2 * one["process_resident_memory_bytes"]
-    assert both["process_start_time_seconds"] == one["process_start_time_seconds"]
+    single, total = _values_of(counts), _values_of(added((*counts, *counts)))
+    assert total["process_resident_memory_bytes"] == 2 * single["process_resident_memory_bytes"]
+    assert total["process_start_time_seconds"] == single["process_start_time_seconds"]

@@ -250,6 +250,6 @@ def test_other_errors_are_not_shortages(error):
 
 def test_a_circle_of_causes_is_searched_once():
     """A chain of causes may be a circle."""
-    one, other = ValueError("one"), ValueError("other")
-    one.__context__, other.__context__ = other, one
-    assert shortage(one) is None
+    error, cause = ValueError("one"), ValueError("other")
+    error.__context__, cause.__context__ = cause, error
+    assert shortage(error) is None

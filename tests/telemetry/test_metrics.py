@@ -119,10 +119,10 @@ def test_every_error_that_clients_cause_exists():
 def test_defects_and_requests_in_flight_are_counted(registry, emit):
     """Defects are counted as events, and requests in flight are read when metrics are collected."""
     emit(Failed(_request(), ValueError()))
-    other = CollectorRegistry()
-    other.register(RequestMetrics(lambda: 2))
+    in_flight_registry = CollectorRegistry()
+    in_flight_registry.register(RequestMetrics(lambda: 2))
     assert registry.get_sample_value("tornado_proxy_defects_total") == 1
-    assert other.get_sample_value("tornado_proxy_requests_in_flight") == 2
+    assert in_flight_registry.get_sample_value("tornado_proxy_requests_in_flight") == 2
 
 
 def test_caches_are_counted_by_target():

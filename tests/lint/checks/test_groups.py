@@ -48,13 +48,13 @@ def test_a_missing_group_is_reported(source, template, message, help):
 
 
 @pytest.mark.parametrize(
-    ("template", "after"),
+    ("template", "expected"),
     [("/$1x", "/${1}x"), ("/$pgae", "/${page}"), (r"/\1", "/${1}"), ("/${page", "/${page}"), ("/${slug}", "/${slug}")],
 )
-def test_the_fix_writes_the_intended_reference(template, after):
+def test_the_fix_writes_the_intended_reference(template, expected):
     """The fix writes the group in braces, if it is certain which one."""
     text = "rewrite `^/(?P<page>.*)$` -> "
-    assert fixed(UNKNOWN_GROUP, f"{text}`{template}`") == f"{text}`{after}`"
+    assert fixed(UNKNOWN_GROUP, f"{text}`{template}`") == f"{text}`{expected}`"
 
 
 def test_a_bad_escape_is_reported_once():
@@ -80,7 +80,7 @@ def test_dollars_in_other_dialects_have_no_finding(template):
 
 
 @pytest.mark.parametrize(
-    ("template", "after"),
+    ("template", "expected"),
     [
         ("jinja `/$1`", "jinja `/{{ groups[1] }}`"),
         ("jinja `/${page}`", "jinja `/{{ groups.page }}`"),
@@ -90,10 +90,10 @@ def test_dollars_in_other_dialects_have_no_finding(template):
         ("go `/$1`", 'go `/{{ index .Groups "1" }}`'),
     ],
 )
-def test_a_plain_reference_in_another_dialect_is_replaced(template, after):
+def test_a_plain_reference_in_another_dialect_is_replaced(template, expected):
     """The fix writes the reference of the dialect, because a dollar outside braces is text."""
     statement = "rewrite `^/(?P<page>.*)$` -> "
-    assert fixed(UNKNOWN_GROUP, statement + template) == statement + after
+    assert fixed(UNKNOWN_GROUP, statement + template) == statement + expected
 
 
 @pytest.mark.parametrize(
@@ -146,15 +146,15 @@ def test_an_unused_group_is_reported(source, template, unused):
 
 
 @pytest.mark.parametrize(
-    ("source", "template", "after", "safety"),
+    ("source", "template", "expected", "safety"),
     [
         ("^/(?P<a>.)$", "/x", "^/(?:.)$", Safety.SAFE),
         ("^/(?<a>.)(?P<b>.)$", "/$b", "^/(?:.)(?P<b>.)$", Safety.SAFE),
         ("^/(.)(.)$", "/$2", "^/(?:.)(.)$", Safety.UNSAFE),
     ],
 )
-def test_the_fix_of_an_unused_group_is_safe_unless_numbers_change(source, template, after, safety):
+def test_the_fix_of_an_unused_group_is_safe_unless_numbers_change(source, template, expected, safety):
     """The fix keeps the group without capturing, and is unsafe if the numbers of later groups change."""
     statement = f"rewrite `{source}` -> `{template}`"
     assert [fix.safety for fix in findings(UNUSED_GROUP, statement)[0].fixes] == [safety]
-    assert fixed(UNUSED_GROUP, statement).startswith(f"rewrite `{after}`")
+    assert fixed(UNUSED_GROUP, statement).startswith(f"rewrite `{expected}`")

@@ -56,7 +56,7 @@ def test_a_result_with_a_leading_slash_or_an_unknown_one_has_no_finding(template
 
 
 @pytest.mark.parametrize(
-    ("template", "after"),
+    ("template", "expected"),
     [
         ('"a/$1"', '"/a/$1"'),
         ('jinja "a/{{ key }}"', 'jinja "/a/{{ key }}"'),
@@ -64,18 +64,18 @@ def test_a_result_with_a_leading_slash_or_an_unknown_one_has_no_finding(template
         ('"$$x"', '"/$$x"'),
     ],
 )
-def test_the_fix_writes_the_slash(template, after):
+def test_the_fix_writes_the_slash(template, expected):
     """The fix inserts a slash before the text, which changes no key."""
     (finding,) = findings(RELATIVE_RESULT, f"rewrite `^/(a.*)$` -> {template}")
     assert [fix.safety for fix in finding.fixes] == [Safety.SAFE]
-    assert fixed(RELATIVE_RESULT, f"rewrite `^/(a.*)$` -> {template}") == f"rewrite `^/(a.*)$` -> {after}"
+    assert fixed(RELATIVE_RESULT, f"rewrite `^/(a.*)$` -> {template}") == f"rewrite `^/(a.*)$` -> {expected}"
 
 
 @pytest.mark.parametrize(
-    ("template", "after"),
+    ("template", "expected"),
     [('" y"', '"/y"'), ('" /y"', '"/y"'), ('" $1"', '"$1"'), ('"  "', '"/"'), ('" $$x"', '"/$$x"')],
 )
-def test_leading_white_space_is_replaced(template, after):
+def test_leading_white_space_is_replaced(template, expected):
     """The slash replaces the white space, which a plain template keeps, so the fix changes keys."""
     (finding,) = findings(RELATIVE_RESULT, f"rewrite `^(/a)$` -> {template}")
     assert (
@@ -83,7 +83,7 @@ def test_leading_white_space_is_replaced(template, after):
         == "the result begins with white space, which a plain template keeps, and gets a slash before it"
     )
     assert [fix.safety for fix in finding.fixes] == [Safety.UNSAFE]
-    assert fixed(RELATIVE_RESULT, f"rewrite `^(/a)$` -> {template}") == f"rewrite `^(/a)$` -> {after}"
+    assert fixed(RELATIVE_RESULT, f"rewrite `^(/a)$` -> {template}") == f"rewrite `^(/a)$` -> {expected}"
 
 
 def test_a_url_is_not_a_redirect():
@@ -94,18 +94,18 @@ def test_a_url_is_not_a_redirect():
 
 
 @pytest.mark.parametrize(
-    ("rewrite", "after"),
+    ("rewrite", "expected"),
     [
         ('rewrite `^/a/(?P<rest>[^/]+)$` -> "$rest"', '"/$rest"'),
         ('rewrite `^/([a-z]+)\\.html$` -> "${1}.htm"', '"/${1}.htm"'),
         ('rewrite `^/((?:b|c)+)/.*$` -> "$1"', '"/$1"'),
     ],
 )
-def test_a_result_that_begins_with_a_group_without_a_slash_is_reported(rewrite, after):
+def test_a_result_that_begins_with_a_group_without_a_slash_is_reported(rewrite, expected):
     """The group always has text, and never begins with a slash."""
     (finding,) = findings(RELATIVE_RESULT, rewrite)
     assert finding.message == "the result has no leading slash, and gets one"
-    assert fixed(RELATIVE_RESULT, rewrite).endswith(f"-> {after}")
+    assert fixed(RELATIVE_RESULT, rewrite).endswith(f"-> {expected}")
 
 
 @pytest.mark.parametrize(

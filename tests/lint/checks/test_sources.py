@@ -107,7 +107,7 @@ def test_every_unescaped_dot_is_reported():
     assert marked_texts(UNESCAPED_DOT, "rewrite `^/v1.2.3/a.html$` -> `/x`") == [".", ".", "."]
 
 
-@pytest.mark.parametrize(("source", "after"), [("`^/a.html$`", r"`^/a\.html$`"), ('"^/a.html$"', r'"^/a\\.html$"')])
-def test_the_fix_escapes_the_dot(source, after):
+@pytest.mark.parametrize(("source", "expected"), [("`^/a.html$`", r"`^/a\.html$`"), ('"^/a.html$"', r'"^/a\\.html$"')])
+def test_the_fix_escapes_the_dot(source, expected):
     """The fix writes a backslash as the kind of string requires."""
-    assert fixed(UNESCAPED_DOT, f"rewrite {source} -> `/x`") == f"rewrite {after} -> `/x`"
+    assert fixed(UNESCAPED_DOT, f"rewrite {source} -> `/x`") == f"rewrite {expected} -> `/x`"
