@@ -121,7 +121,7 @@ def test_symbols_are_the_combinations_of_sets():
 
 
 def test_a_symbol_is_shown_by_a_readable_character():
-    """The character of a symbol is a small letter, a digit, or else the most readable one."""
+    """The character of a symbol is a lower-case letter, a digit, or else the most readable one."""
     key_symbols = symbols((listed("\u03b1\u03b2"), listed("~#")), words=False)
     assert [symbol.character for symbol in key_symbols] == ["a", "/", ".", "~", "\u03b1"]
 
@@ -138,7 +138,7 @@ def test_characters_of_no_key_have_no_symbol():
 
 
 def test_word_characters_have_their_own_symbols():
-    """If words matter, each symbol is on one side of a word boundary."""
+    """With words, letters and other characters have different sides of a word boundary; without words, all have one."""
     assert len({symbol.side for symbol in symbols((), words=True)}) == 2
     assert len({symbol.side for symbol in symbols((), words=False)}) == 1
 

@@ -105,7 +105,7 @@ def test_certain_positions_match_with_any_continuation(text, positions):
 
 
 def test_a_position_behind_an_assertion_needs_the_assertion():
-    """The position after `^` is first only at the start, and the one before `$` matches only at the end."""
+    """In `^a$`, the position of `a` is first only at the start, and matches only at the end."""
     automaton = _automaton("^a$")
     assert [automaton.table(assertions).first for assertions in (0, START, END)] == [0, 1, 0]
     assert [automaton.table(assertions).prefixes[-1].matches_after(1) for assertions in (0, START, END)] == [
@@ -116,7 +116,7 @@ def test_a_position_behind_an_assertion_needs_the_assertion():
 
 
 def test_tables_are_shared_by_equal_assertions():
-    """Assertions that the expression does not contain make no other table."""
+    """Gaps have one table if they differ only in assertions that the expression does not contain."""
     automaton = _automaton("a$")
     assert automaton.table(START) is automaton.table(0)
     assert automaton.table(START | END) is automaton.table(END)

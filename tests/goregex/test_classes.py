@@ -68,7 +68,7 @@ def test_a_difference_leaves_out_the_code_points_of_the_other_set(one, other):
 
 @pytest.mark.parametrize(("ranges", "other"), [((), EVERYTHING), (((0, 9),), ((10, LAST),)), (((5, LAST),), ((0, 4),))])
 def test_complements_reach_to_the_last_code_point(ranges, other):
-    """A complement covers all code points from the first to the last that the set lacks."""
+    """A complement has all code points that the set lacks, from the first to the last code point of Unicode."""
     assert complement(ranges) == other
 
 
@@ -246,8 +246,8 @@ def test_classes_have_the_members_of_unicode_17(name, inside, outside):
 def test_assigned_code_points_are_those_with_a_category():
     """`Cn` is the complement of `Assigned`, and `C` is the complement of all other categories."""
     assert complement(members("Cn")) == members("Assigned")
-    others = union(ranges for letter in "LMNPSZ" for ranges in members(letter))
-    assert complement(others) == members("C")
+    other_categories = union(ranges for letter in "LMNPSZ" for ranges in members(letter))
+    assert complement(other_categories) == members("C")
 
 
 @pytest.mark.parametrize("letter", "LMNPSZC")

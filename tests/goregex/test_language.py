@@ -49,8 +49,8 @@ def test_a_large_expression_is_not_treatable_but_has_a_tree():
 @pytest.mark.parametrize(("depth", "has_tree"), [(60, True), (61, False)])
 def test_a_deep_expression_is_not_treatable(depth, has_tree):
     """The depth of nested groups is limited, because proofs recurse over the tree; groups in a row are not limited."""
-    found = language("(" * depth + ")" * depth)
-    assert ((found.tree is not None), is_treatable(found)) == (has_tree, has_tree)
+    source = language("(" * depth + ")" * depth)
+    assert ((source.tree is not None), is_treatable(source)) == (has_tree, has_tree)
     assert is_treatable(language("()" * 61))
 
 

@@ -137,7 +137,7 @@ def test_invalid_unicode_matches_as_the_replacement_character(text, key, groups)
 
 @given(st.text())
 def test_the_dot_matches_one_character(text):
-    """The dot matches each character of any text exactly once."""
+    """A dot matches each character of any text once, and `.*` matches the whole text."""
     captures = compile_pattern("(?s)^.*$").search(text)
     assert captures is not None
     assert captures.groups == (text,)

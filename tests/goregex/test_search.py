@@ -92,7 +92,7 @@ def test_a_key_that_is_too_long_is_not_found(source, longer):
 
 
 def test_keys_of_any_length_count_in_a_proof():
-    """An automaton does not cover another one that matches overlong keys besides."""
+    """A source that also matches overlong keys is not covered by one that matches only its valid keys."""
     with pytest.raises(OnlyOverlong):
         _shortest([r"^/\x{1F600}*$"], ["^/(?:.{5}){0,50}.{0,6}$"])
 

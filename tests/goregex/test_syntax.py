@@ -35,7 +35,7 @@ def test_a_text_is_split_into_characters():
     assert _tree(r"a").split() == (Text("a", False, Extent(0, 4)),)
 
 
-def test_folding_passes_the_results_of_its_children_to_each_node():
+def test_folding_passes_each_node_the_results_of_its_children():
     """A function is applied from the leaves upwards and from left to right, at any depth."""
     assert fold(_tree("a(b|c)*"), lambda node, results: f"{type(node).__name__}({', '.join(results)})") == (
         "Sequence(Text(), Repeat(Group(Alternation(Text(), Text()))))"
@@ -87,7 +87,7 @@ def _measured(text):
     ],
 )
 def test_an_expression_is_measured_as_go_measures_it(text, size, depth):
-    """Characters in a row are one literal, each branch but one costs an instruction, and a group costs two."""
+    """Characters in a row are one literal, a branch after the first costs one instruction, and a group costs two."""
     measured = _measured(text)
     assert (measured.size, measured.depth) == (size, depth)
 

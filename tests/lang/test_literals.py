@@ -62,7 +62,7 @@ def test_every_character_has_its_offset(kind, written):
     assert all(literal.value[index] == written[offset] for index, offset in plain)
 
 
-def test_character_of_an_escape_has_the_place_of_the_escape():
+def test_character_behind_an_escape_has_its_own_place():
     """A character behind an escape has its own place in the file."""
     literal, _ = _literal("STRING", r'"\\("')
     assert literal.at(1, 2).text == "("

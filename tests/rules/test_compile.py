@@ -50,7 +50,7 @@ def test_the_word_before_a_template_names_its_dialect(dialect, template, result)
 
 
 def test_two_rewrites_of_a_target_cannot_have_one_name():
-    """The second one is reported, with a note at the first; both are compiled."""
+    """The second rewrite is reported, with a note at the first, and both are compiled."""
     diagnostic = _diagnostic('rewrite home `a` -> "/a"\nrewrite "home" `b` -> "/b"')
     assert (diagnostic.code, diagnostic.message, diagnostic.place) == (
         "duplicate-name",
@@ -148,7 +148,7 @@ def test_a_rewrite_with_a_mistake_is_left_out_and_counted():
 
 
 def test_a_test_with_a_mistake_is_left_out():
-    """Every mistake of the test is reported."""
+    """A test with two mistakes has two diagnostics and is not in the rule set."""
     compiled = _compiled('target a { test "x" -> "y" test "/x" -> error }')
     assert len(compiled.rule_sets["a"].tests) == 1
     assert [diagnostic.code for diagnostic in compiled.diagnostics] == ["bad-test", "bad-test"]

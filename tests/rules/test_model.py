@@ -171,7 +171,7 @@ def test_a_rewrite_has_the_span_of_its_statement():
 
 
 def rule_set(statements):
-    """The compiled rules of a target, which have no mistake."""
+    """Returns the compiled rules of a target, which must have no mistake."""
     compiled = compile_documents([document(f"target site {{\n{statements}\n}}")])
     assert compiled.diagnostics == ()
     return compiled.rule_sets["site"]
@@ -444,13 +444,13 @@ def test_clauses_describe_the_user(clauses, user):
     ],
 )
 def test_a_test_that_cannot_be_run_has_all_its_mistakes(text, mistakes):
-    """Each mistake of a test has a message, its place and help; the help of the product is not compared where the column has `None`."""
-    found = _mistakes(text)
+    """All mistakes of a test are reported, each with its message, its place and its help."""
+    result = _mistakes(text)
     expected = [
         (message, place, advice or actual)
-        for (message, place, advice), (_, _, actual) in zip(mistakes, found, strict=True)
+        for (message, place, advice), (_, _, actual) in zip(mistakes, result, strict=True)
     ]
-    assert found == expected
+    assert result == expected
 
 
 RULES = r"""

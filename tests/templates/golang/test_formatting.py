@@ -326,7 +326,7 @@ def test_hexadecimal_may_have_capitals():
     ],
 )
 def test_floats_are_padded_and_signed(value, verb, precision, flags, text):
-    """An infinite float is padded with spaces, and the flag `#` keeps trailing zeros."""
+    """Infinity and NaN are padded with spaces, and the flag `#` keeps trailing zeros."""
     assert _printed("floating", value, verb, precision, **flags) == text
 
 

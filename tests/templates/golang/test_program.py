@@ -59,7 +59,7 @@ def test_branches_depend_on_truth(text, result):
     ],
 )
 def test_ranges_visit_lists_maps_and_numbers(text, result):
-    """Maps are visited in the order of their keys; an `else` may break its own range, but continues the outer one."""
+    """Maps are visited by key; in an `else`, `break` ends that range and `continue` continues the outer range."""
     assert rendered(text, DATA) == result
 
 

@@ -24,7 +24,7 @@ NIL_INTERFACE = Nil(Type("x.User", "interface"))
 
 
 @pytest.mark.parametrize(
-    ("first", "others", "equal"),
+    ("first", "operands", "equal"),
     [
         (1, [1], True),
         (1, [2, 1], True),
@@ -48,13 +48,13 @@ NIL_INTERFACE = Nil(Type("x.User", "interface"))
         (Struct(POINTER, SOURCE), [Struct(Type("*x.A", "ptr"), SOURCE)], False),
     ],
 )
-def test_values_of_one_kind_are_compared(first, others, equal):
+def test_values_of_one_kind_are_compared(first, operands, equal):
     """Integers of any size are of one kind, and nil equals nil."""
-    assert eq(first, *others) is equal
+    assert eq(first, *operands) is equal
 
 
 @pytest.mark.parametrize(
-    ("first", "others", "message"),
+    ("first", "operands", "message"),
     [
         (1, [], "there is nothing to compare with"),
         (1, [1.0], "a `int` cannot be compared with a `float64`"),
@@ -66,10 +66,10 @@ def test_values_of_one_kind_are_compared(first, others, equal):
         (Slice(), [Slice()], "values of type `[]interface {}` cannot be compared"),
     ],
 )
-def test_values_that_cannot_be_compared_fail(first, others, message):
+def test_values_that_cannot_be_compared_fail(first, operands, message):
     """Values of two kinds, lists and maps cannot be compared."""
     with pytest.raises(ExecutionError) as caught:
-        eq(first, *others)
+        eq(first, *operands)
     assert str(caught.value) == message
 
 

@@ -64,7 +64,7 @@ def test_white_space_is_that_of_unicode(string, trimmed):
     ],
 )
 def test_runes_have_the_classes_of_package_unicode(rune, expected):
-    """Each rune is in exactly the classes of Go's functions of the same names."""
+    """Each rune is in the classes for which Go's functions of the same names return true."""
     predicates = {
         *(text.is_letter, text.is_lower, text.is_upper, text.is_title, text.is_digit),
         *(text.is_space, text.is_print),

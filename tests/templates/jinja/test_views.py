@@ -108,7 +108,7 @@ def test_reading_from_a_missing_user_fails(text):
 
 
 def test_a_missing_user_cannot_be_hashed():
-    """A missing user equals None but has another hash, so that it has no hash."""
+    """A missing user has no hash, because it equals None and its hash would differ from that of None."""
     with pytest.raises(TypeError):
         hash(NoUser("user", None))
 
