@@ -1,4 +1,4 @@
-"""Three instances behind HAProxy, and behind nginx and Varnish as shared caches, with the configurations of deploy/."""
+"""Three instances behind HAProxy, nginx and Varnish, with the configurations of deploy/."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ targets:
 
 
 class Instances:
-    """Three instances, each with files of its own."""
+    """Three instances, each with its own files."""
 
     def __init__(self, folder: Path, endpoint: str) -> None:
         self._folder = folder
@@ -41,7 +41,7 @@ class Instances:
         self._running: dict[int, tuple[ExitStack, Proxy]] = {}
 
     def start(self, number: int, rules: str = RULES.format("first")) -> None:
-        """Start one."""
+        """Starts an instance."""
         stack = ExitStack()
         configuration = CONFIGURATION.format(port=self.ports[number], endpoint=self._endpoint)
         files = {"site": rules} if rules else {}
@@ -51,52 +51,52 @@ class Instances:
         )
 
     def stop(self, number: int) -> None:
-        """Stop one, and wait until it has ended."""
+        """Stops an instance, and waits until it has ended."""
         stack, _ = self._running.pop(number)
         stack.close()
 
     def admin(self, number: int) -> Admin:
-        """The admin listener of one."""
+        """Returns the admin listener of an instance."""
         return Admin.of(self._running[number][1])
 
     def lines(self) -> list[str]:
-        """What all have logged."""
+        """Returns the log lines of all running instances."""
         return [line for _, proxy in self._running.values() for line in proxy.lines]
 
-    def rules(self, number: int, text: str) -> None:
-        """Edit the rules of one."""
+    def write_rules(self, number: int, text: str) -> None:
+        """Replaces the rules of an instance."""
         (self._folder / str(number) / "rules" / "site.rules").write_text(text)
 
     def stop_all(self) -> None:
-        """Stop those that run."""
+        """Stops all running instances."""
         for number in list(self._running):
             self.stop(number)
 
-    def configured(self, name: str, port: int) -> str:
-        """A configuration of deploy/ for these instances."""
+    def configuration(self, name: str, port: int) -> str:
+        """Returns a configuration of deploy/ for these instances."""
         text = (DEPLOY / name).read_text()
-        for number, each in enumerate(self.ports):
-            text = text.replace(f"10.0.0.1{number + 1}:8080", f"127.0.0.1:{each}")
-            text = text.replace(f'"10.0.0.1{number + 1}"; .port = "8080"', f'"127.0.0.1"; .port = "{each}"')
+        for number, own_port in enumerate(self.ports):
+            text = text.replace(f"10.0.0.1{number + 1}:8080", f"127.0.0.1:{own_port}")
+            text = text.replace(f'"10.0.0.1{number + 1}"; .port = "8080"', f'"127.0.0.1"; .port = "{own_port}"')
         return text.replace("bind :80", f"bind 127.0.0.1:{port}").replace("listen 80;", f"listen 127.0.0.1:{port};")
 
 
 @pytest.fixture
 def instances(tmp_path) -> Iterator[Instances]:
-    """Three instances in front of an S3."""
+    """Three running instances in front of an S3."""
     with endless_s3() as (endpoint, _):
-        made = Instances(tmp_path / "instances", endpoint)
+        started = Instances(tmp_path / "instances", endpoint)
         try:
             for number in range(3):
-                made.start(number)
-            yield made
+                started.start(number)
+            yield started
         finally:
-            made.stop_all()
+            started.stop_all()
 
 
 @contextmanager
 def _process(command: list[str], port: int) -> Iterator[Proxy]:
-    """A program that listens on a port, until the block ends."""
+    """Runs a program until the block ends; the block starts when the program listens on the port."""
     if shutil.which(command[0]) is None:
         pytest.skip(f"no {command[0]}: run `tests/integration/install balancing`")
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -118,62 +118,63 @@ def _is_open(port: int) -> bool:
 def _haproxy(instances: Instances, folder: Path) -> Iterator[Proxy]:
     port = free_port()
     path = folder / "haproxy.cfg"
-    path.write_text(instances.configured("haproxy.cfg", port))
-    with _process(["haproxy", "-db", "-f", str(path)], port) as running:
-        yield running
+    path.write_text(instances.configuration("haproxy.cfg", port))
+    with _process(["haproxy", "-db", "-f", str(path)], port) as proxy:
+        yield proxy
 
 
 @contextmanager
 def _nginx(instances: Instances, folder: Path) -> Iterator[Proxy]:
     port = free_port()
-    cache = instances.configured("nginx-cache.conf", port).replace("/var/cache/nginx/files", f"{folder}/cache")
+    cache = instances.configuration("nginx-cache.conf", port).replace("/var/cache/nginx/files", f"{folder}/cache")
     temporary = "".join(
-        f"{each}_temp_path {folder}/{each};" for each in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        f"{name}_temp_path {folder}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
     path = folder / "nginx.conf"
     path.write_text(
         f"user root; daemon off; pid {folder}/pid; error_log {folder}/log;\nevents {{}}\nhttp {{ access_log off; {temporary}\n{cache} }}\n"
     )
-    with _process(["nginx", "-p", str(folder), "-c", str(path)], port) as running:
-        yield running
+    with _process(["nginx", "-p", str(folder), "-c", str(path)], port) as proxy:
+        yield proxy
 
 
 @contextmanager
 def _varnish(instances: Instances, folder: Path) -> Iterator[Proxy]:
     port = free_port()
     path = folder / "varnish.vcl"
-    path.write_text(instances.configured("varnish.vcl", port))
+    path.write_text(instances.configuration("varnish.vcl", port))
     command = ["varnishd", "-F", "-f", str(path), "-a", f"127.0.0.1:{port}", "-n", str(folder / "varnish")]
-    with _process([*command, "-j", "none", "-s", "malloc,16m"], port) as running:
-        eventually(lambda: running.request("GET", "/ready").status == 200)
-        yield running
+    with _process([*command, "-j", "none", "-s", "malloc,16m"], port) as proxy:
+        eventually(lambda: proxy.request("GET", "/ready").status == 200)
+        yield proxy
 
 
-caches = pytest.mark.parametrize("cache", [_nginx, _varnish], ids=["nginx", "varnish"])
+shared_caches = pytest.mark.parametrize("cache", [_nginx, _varnish], ids=["nginx", "varnish"])
 
 
 @pytest.mark.parametrize("keep_alive", [False, True], ids=["new connections", "kept connections"])
 def test_a_rolling_restart_loses_no_request(instances, tmp_path, keep_alive):
-    """Each instance is stopped and started behind HAProxy under load, and every request is answered."""
+    """Instances that are restarted one by one behind HAProxy lose no request under load."""
     with _haproxy(instances, tmp_path) as front, under_load(front.address, keep_alive=keep_alive) as load:
         for number in range(3):
             load.wait_for_answers()
             instances.stop(number)
             load.wait_for_answers()
             instances.start(number)
-            time.sleep(2)  # as long as HAProxy's check takes to see it
+            # HAProxy sends requests to the instance again once its check has succeeded.
+            eventually(lambda: instances.admin(number).metric("tornado_proxy_rewrite_hits_total") > 0)  # noqa: B023 - called at once
         load.wait_for_answers()
     print(f"{load.answered} requests over a restart of each of three instances")
     assert load.failures == []
 
 
 def test_a_rolling_change_of_rules_loses_no_request(instances, tmp_path):
-    """The rules of one instance after another change under load: old and new answers, then only new ones."""
+    """A change of rules in one instance after another loses no request under load."""
     with _haproxy(instances, tmp_path) as front:
         with under_load(front.address) as load:
             for number in range(3):
                 load.wait_for_answers()
-                instances.rules(number, RULES.format("second"))
+                instances.write_rules(number, RULES.format("second"))
                 instances.admin(number).wait_for_status(lambda status: status["generation"] == 2)
             load.wait_for_answers()
         assert load.failures == []
@@ -183,7 +184,7 @@ def test_a_rolling_change_of_rules_loses_no_request(instances, tmp_path):
 
 
 def test_a_client_cannot_choose_its_host(instances, tmp_path):
-    """HAProxy replaces a forged X-Forwarded-Host by the host that was asked for, which instances then log."""
+    """HAProxy replaces a forged X-Forwarded-Host with the requested host, which the instances log."""
     with _haproxy(instances, tmp_path) as front:
         front.request("GET", "/a", host="files.example", headers={"X-Forwarded-Host": "forged.example"})
         (line,) = eventually(lambda: [line for line in instances.lines() if "GET" in line])
@@ -191,44 +192,44 @@ def test_a_client_cannot_choose_its_host(instances, tmp_path):
     assert "forged.example" not in line
 
 
-def _calls(instances: Instances) -> float:
+def _s3_calls(instances: Instances) -> float:
     return sum(instances.admin(number).metric("tornado_proxy_s3_calls_total") for number in range(3))
 
 
-@caches
-def test_the_shared_cache_spares_s3(cache, instances, tmp_path):
-    """A hundred requests in one second for one file are few calls to S3, whichever instance got them."""
+@shared_caches
+def test_the_shared_cache_reduces_calls_to_s3(cache, instances, tmp_path):
+    """A hundred requests for one file within its lifetime cause fewer than fifty calls to S3."""
     with cache(instances, tmp_path) as front:
         answers = [front.request("GET", "/a") for _ in range(100)]
     assert {(answer.status, answer.text) for answer in answers} == {(200, "first/a.txt")}
     assert answers[0].headers["x-cache"] == "MISS"
-    assert _calls(instances) < 50
+    assert _s3_calls(instances) < 50
 
 
-@caches
-def test_the_cache_takes_a_change_of_rules_over(cache, instances, tmp_path):
-    """What rules lead to is asked for again when its lifetime has ended."""
+@shared_caches
+def test_the_cache_follows_a_change_of_rules(cache, instances, tmp_path):
+    """The cache requests a file again after its lifetime, and then follows the new rules."""
     with cache(instances, tmp_path) as front:
         assert front.request("GET", "/a").text == "first/a.txt"
         for number in range(3):
-            instances.rules(number, RULES.format("second"))
+            instances.write_rules(number, RULES.format("second"))
         eventually(lambda: front.request("GET", "/a").text == "second/a.txt")
 
 
-@caches
-def test_the_cache_answers_while_no_instance_does(cache, instances, tmp_path):
-    """A file that the cache has is served although every instance is down."""
+@shared_caches
+def test_the_cache_answers_while_all_instances_are_down(cache, instances, tmp_path):
+    """A cached file is served although all instances are down."""
     with cache(instances, tmp_path) as front:
         assert front.request("GET", "/a").status == 200
         instances.stop_all()
-        time.sleep(3)  # past its lifetime, which is counted in whole seconds
+        time.sleep(3)  # until the lifetime has ended; it is counted in whole seconds
         answer = front.request("GET", "/a")
         assert (answer.status, answer.text, answer.headers["x-cache"]) == (200, "first/a.txt", "STALE")
 
 
-@caches
-def test_the_cache_keeps_nothing_for_requests_with_credentials(cache, instances, tmp_path):
-    """A request with a password is asked of an instance each time."""
+@shared_caches
+def test_requests_with_credentials_bypass_the_cache(cache, instances, tmp_path):
+    """Each request with a password is answered by an instance."""
     with cache(instances, tmp_path) as front:
         states = [front.request("GET", "/a", user="ann:secret").headers["x-cache"] for _ in range(3)]
     assert states == ["BYPASS"] * 3

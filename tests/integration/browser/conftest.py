@@ -1,4 +1,4 @@
-"""The demo, and a browser that looks at it; without one, the tests are skipped."""
+"""The demo and a browser; the tests are skipped if no browser is installed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from running import start_demo
 
-_CURE = "`tests/integration/install browser` installs it"
+_INSTALL_HINT = "`tests/integration/install browser` installs it"
 
-# No sandbox: tests may run as root. The rest keeps the browser from asking anybody but the demo.
+# The tests may run as root, which needs --no-sandbox. The other options prevent requests to other hosts.
 _OPTIONS = [
     "--headless",
     "--no-sandbox",
@@ -31,9 +31,9 @@ _OPTIONS = [
 
 @pytest.fixture(scope="session")
 def printed(tmp_path_factory) -> Iterator[str]:
-    """What a running demo printed."""
-    with start_demo(tmp_path_factory.mktemp("demo")) as text:
-        yield text
+    """The output of a running demo."""
+    with start_demo(tmp_path_factory.mktemp("demo")) as output:
+        yield output
 
 
 @pytest.fixture(scope="session")
@@ -50,34 +50,34 @@ def status_page(printed) -> str:
 
 @pytest.fixture(scope="session")
 def axe() -> str:
-    """The script of axe-core, which finds what keeps people from using a page."""
+    """The script of axe-core, which finds violations of accessibility."""
     parts = Path(os.environ.get("TORNADO_PROXY_PARTS", "/var/cache/tornado-proxy"))
     script = parts / "axe" / "node_modules" / "axe-core" / "axe.min.js"
     if not script.exists():
-        pytest.skip(f"there is no axe-core; {_CURE}")
+        pytest.skip(f"there is no axe-core; {_INSTALL_HINT}")
     return script.read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory) -> Iterator[object]:
-    """A browser with a profile of its own."""
+    """A browser with its own profile."""
     with start_browser(tmp_path_factory.mktemp("profile")) as driver:
         yield driver
 
 
 @pytest.fixture(scope="session")
 def browser_starter():
-    """What starts another browser."""
+    """The function that starts another browser."""
     return start_browser
 
 
 @contextmanager
 def start_browser(profile: Path, *more: str) -> Iterator[object]:
-    """A browser with its options, and more of them."""
-    webdriver = pytest.importorskip("selenium.webdriver", reason=_CURE)
+    """Starts a browser with the usual and more options."""
+    webdriver = pytest.importorskip("selenium.webdriver", reason=_INSTALL_HINT)
     for program in ("chromium", "chromedriver"):
         if shutil.which(program) is None:
-            pytest.skip(f"there is no `{program}`; {_CURE}")
+            pytest.skip(f"there is no `{program}`; {_INSTALL_HINT}")
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium")
     for option in (*_OPTIONS, *more, f"--user-data-dir={profile}"):

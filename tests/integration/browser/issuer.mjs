@@ -1,5 +1,5 @@
-// An OpenID provider that nobody here wrote: npm's `oidc-provider`, with its own pages for logins.
-// node issuer.mjs PORT CLIENT SECRET SITE, in the folder where the package is installed
+// An independent OpenID provider: npm's `oidc-provider`, with its own pages for logins.
+// Usage: node issuer.mjs PORT CLIENT SECRET SITE, in the folder where the package is installed.
 import { createRequire } from "node:module";
 import { generateKeyPairSync } from "node:crypto";
 import { pathToFileURL } from "node:url";

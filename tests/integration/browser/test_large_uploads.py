@@ -1,4 +1,4 @@
-"""Large files by hand: in parts that go on after a broken connection, or straight to S3; and previews that S3 sends."""
+"""Uploads of large files in a browser, in parts and directly to S3, and previews of files that S3 sends."""
 
 from __future__ import annotations
 
@@ -31,56 +31,56 @@ PICTURE = b'<svg xmlns="http://www.w3.org/2000/svg" width="12" height="8"><path 
 
 @pytest.fixture(scope="module")
 def bucket() -> Iterator[Bucket]:
-    """A bucket whose S3 lets pages of every origin in, and has a picture and a text."""
+    """A bucket with a picture and a text, whose S3 accepts requests of pages from every origin."""
     from moto.server import ThreadedMotoServer  # noqa: PLC0415 - slow to import
 
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
-    made = Bucket.create("http://{}:{}".format(*server.get_host_and_port()), "large")
-    with closing(made.client):
-        made.put("signed/a.svg", PICTURE, ContentType="image/svg+xml")
-        made.put("signed/b.txt", b"a text", ContentType="text/plain")
-        made.put("parts/.tornado-proxy/x.txt", b"x")
-        yield made
+    created = Bucket.create("http://{}:{}".format(*server.get_host_and_port()), "large")
+    with closing(created.client):
+        created.put("signed/a.svg", PICTURE, ContentType="image/svg+xml")
+        created.put("signed/b.txt", b"a text", ContentType="text/plain")
+        created.put("parts/.tornado-proxy/x.txt", b"x")
+        yield created
     server.stop()
 
 
 @pytest.fixture(scope="module")
 def proxy(bucket, tmp_path_factory) -> Iterator[Proxy]:
-    """A service with three targets of that bucket."""
+    """A service with three targets of the bucket."""
     targets = [TARGET.format(name=name, bucket=bucket, get=get, put=put) for name, (get, put) in TARGETS.items()]
     text = f"server: {{port: 0}}\ninternalServer: {{port: 0}}\ntargets:{''.join(targets)}"
-    with start_proxy(tmp_path_factory.mktemp("large"), text) as found:
-        yield found
+    with start_proxy(tmp_path_factory.mktemp("large"), text) as started:
+        yield started
 
 
 @pytest.fixture
 def page(browser, proxy):
-    """The browser on a directory, after what it remembered of uploads is gone."""
+    """Opens a directory in the browser, whose storage is cleared."""
 
-    def go(path):
+    def open_path(path):
         browser.get(f"{proxy.url}/{path}")
         browser.execute_script("localStorage.clear(); sessionStorage.clear()")
         browser.get_log("browser")
         return browser
 
-    return go
+    return open_path
 
 
-def _large(folder, name, size=33 * MIB):
+def _write_large_file(folder, name, size=33 * MIB):
     content = bytes(range(256)) * (size // 256) + b"end"
     (folder / name).write_bytes(content)
     return content
 
 
-def _complaints(browser):
-    """What the browser logs, but for the answers to questions whether a file is there."""
-    return [each["message"] for each in browser.get_log("browser") if "404 (Not Found)" not in each["message"]]
+def _errors(browser):
+    """Returns the browser's log without the 404 of requests that check whether a file exists."""
+    return [entry["message"] for entry in browser.get_log("browser") if "404 (Not Found)" not in entry["message"]]
 
 
-def test_a_large_file_goes_in_parts(page, bucket, tmp_path):
-    """With one progress for all of them; a small file is one request, as before."""
-    content = _large(tmp_path, "large film é.mp4")
+def test_a_large_file_is_uploaded_in_parts(page, bucket, tmp_path):
+    """A large file is uploaded in parts with one progress bar, and a small file in one request."""
+    content = _write_large_file(tmp_path, "large film é.mp4")
     (tmp_path / "small.txt").write_text("x")
     browser = page("parts/")
     with slow(browser, 12 * MIB):
@@ -92,12 +92,12 @@ def test_a_large_file_goes_in_parts(page, bucket, tmp_path):
     assert bucket.client.head_object(Bucket=bucket.name, Key="parts/large film é.mp4")["ContentType"] == "video/mp4"
     assert bucket.get("parts/small.txt") == b"x"
     assert bucket.uploads() == []
-    assert _complaints(browser) == []
+    assert _errors(browser) == []
 
 
-def test_a_broken_connection_costs_no_more_than_a_part(page, bucket, tmp_path):
-    """The page says that it tries again, and does."""
-    content = _large(tmp_path, "broken.bin")
+def test_a_part_is_sent_again_after_a_broken_connection(page, bucket, tmp_path):
+    """The page reports the broken connection and sends the part again."""
+    content = _write_large_file(tmp_path, "broken.bin")
     browser = page("parts/")
     with blocked(browser, "*number=3*"):
         choose(browser, tmp_path / "broken.bin")
@@ -106,16 +106,16 @@ def test_a_broken_connection_costs_no_more_than_a_part(page, bucket, tmp_path):
     assert bucket.get("parts/broken.bin") == content
 
 
-def test_an_upload_goes_on_where_it_stopped(page, bucket, proxy, tmp_path):
-    """The same file, chosen again after the page was left, is sent from where it was."""
-    content = _large(tmp_path, "resumed.bin")
+def test_an_upload_is_resumed(page, bucket, proxy, tmp_path):
+    """A file that is chosen again after the page was left is uploaded from the first missing part."""
+    content = _write_large_file(tmp_path, "resumed.bin")
     browser = page("parts/")
     with blocked(browser, "*number=5*"):
         choose(browser, tmp_path / "resumed.bin")
         eventually(lambda: "another try" in "".join(texts(browser, ".transfers .message")))
         (upload,) = bucket.client.list_multipart_uploads(Bucket=bucket.name)["Uploads"]
-        named = {"Bucket": bucket.name, "Key": upload["Key"], "UploadId": upload["UploadId"]}
-        eventually(lambda: len(bucket.client.list_parts(**named).get("Parts", ())) == 4)
+        arguments = {"Bucket": bucket.name, "Key": upload["Key"], "UploadId": upload["UploadId"]}
+        eventually(lambda: len(bucket.client.list_parts(**arguments).get("Parts", ())) == 4)
         browser.execute_script("window.onbeforeunload = null")
         browser.get("about:blank")
         browser.get(f"{proxy.url}/parts/")
@@ -125,9 +125,9 @@ def test_an_upload_goes_on_where_it_stopped(page, bucket, proxy, tmp_path):
     assert bucket.get("parts/resumed.bin") == content
 
 
-def test_a_stop_leaves_nothing_behind(page, bucket, tmp_path):
-    """Neither a file nor its parts."""
-    _large(tmp_path, "stopped.bin")
+def test_a_stopped_upload_leaves_nothing_behind(page, bucket, tmp_path):
+    """A stopped upload leaves neither a file nor parts."""
+    _write_large_file(tmp_path, "stopped.bin")
     browser = page("parts/")
     with slow(browser, 2 * MIB):
         choose(browser, tmp_path / "stopped.bin")
@@ -139,8 +139,8 @@ def test_a_stop_leaves_nothing_behind(page, bucket, tmp_path):
 
 
 def test_a_large_file_is_replaced_after_a_question(page, bucket, tmp_path):
-    """As a small one is."""
-    content = _large(tmp_path, "replaced.bin")
+    """The page asks before it replaces a large file."""
+    content = _write_large_file(tmp_path, "replaced.bin")
     bucket.put("parts/replaced.bin", b"old")
     browser = page("parts/")
     choose(browser, tmp_path / "replaced.bin")
@@ -150,21 +150,21 @@ def test_a_large_file_is_replaced_after_a_question(page, bucket, tmp_path):
     assert bucket.get("parts/replaced.bin") == content
 
 
-def test_a_large_file_goes_straight_to_s3(page, bucket, tmp_path):
-    """The policy of such a page names S3, and the file passes this service by."""
-    content = _large(tmp_path, "direct.bin")
+def test_a_large_file_is_uploaded_directly_to_s3(page, bucket, tmp_path):
+    """The page's policy permits S3, and the file is sent there directly."""
+    content = _write_large_file(tmp_path, "direct.bin")
     browser = page("direct/")
-    # No step of an upload in parts would get anywhere.
+    # An upload in parts would fail.
     with blocked(browser, "*upload=start*"):
         choose(browser, tmp_path / "direct.bin")
         eventually(lambda: texts(browser, "#announcement") == ["1 uploaded"])
     assert bucket.get("direct/direct.bin") == content
-    assert _complaints(browser) == []
+    assert _errors(browser) == []
 
 
-def test_a_large_file_goes_through_the_service_where_s3_lets_no_page_in(page, bucket, tmp_path):
-    """The page says so, and the file arrives."""
-    content = _large(tmp_path, "around.bin")
+def test_a_large_file_is_sent_to_the_service_if_s3_is_unreachable(page, bucket, tmp_path):
+    """The page reports that S3 is unreachable, and sends the file to the service."""
+    content = _write_large_file(tmp_path, "around.bin")
     browser = page("direct/")
     with blocked(browser, f"{bucket.endpoint}/*"), slow(browser, 12 * MIB):
         choose(browser, tmp_path / "around.bin")
@@ -175,7 +175,7 @@ def test_a_large_file_goes_through_the_service_where_s3_lets_no_page_in(page, bu
     assert bucket.get("direct/around.bin") == content
 
 
-def test_previews_of_files_that_s3_sends(page):
+def test_files_that_s3_sends_have_previews(page):
     """A picture and a text are shown although another origin sends them."""
     browser = page("signed/")
     click_preview = "document.querySelector(`button[aria-label='Preview ${arguments[0]}']`).click()"
@@ -187,16 +187,19 @@ def test_previews_of_files_that_s3_sends(page):
 
 
 @pytest.mark.parametrize(("path", "connect", "pictures"), [("parts/", 1, 2), ("direct/", 2, 2), ("signed/", 2, 3)])
-def test_only_such_pages_name_s3(proxy, bucket, path, connect, pictures):
-    """The origin of S3 stands in the policy where the page needs it, and nowhere else."""
+def test_the_policy_names_s3_only_if_needed(proxy, bucket, path, connect, pictures):
+    """The content security policy names the origin of S3 only on pages that need it."""
     policy = proxy.request("GET", f"/{path}", headers={"Accept": "text/html"}).headers["content-security-policy"]
-    named = {each.split()[0]: each.split()[1:] for each in policy.split("; ")}
-    assert (len(named["connect-src"]), len(named["img-src"])) == (connect, pictures)
-    assert (bucket.endpoint in named["connect-src"], bucket.endpoint in named["img-src"]) == (connect > 1, pictures > 2)
+    directives = {directive.split()[0]: directive.split()[1:] for directive in policy.split("; ")}
+    assert (len(directives["connect-src"]), len(directives["img-src"])) == (connect, pictures)
+    assert (bucket.endpoint in directives["connect-src"], bucket.endpoint in directives["img-src"]) == (
+        connect > 1,
+        pictures > 2,
+    )
 
 
-def test_where_nothing_can_be_changed_nothing_is_offered(page):
-    """The directory of the service's own files takes no upload, and says why."""
+def test_a_read_only_directory_offers_no_upload(page):
+    """The directory of the service's own files offers no upload, and a note explains this."""
     browser = page(quote("parts/.tornado-proxy/"))
     assert texts(browser, "tbody bdi") == ["x.txt"]
     assert texts(browser, ".upload") == []

@@ -1,4 +1,4 @@
-"""Listings as people use them: by mouse, by keyboard, on screens of three widths, with JavaScript and without."""
+"""Listings in a browser: by mouse, by keyboard, on screens of three widths, with and without JavaScript."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from screens import choose, eventually, find, press, screen, slow, texts, violat
 
 pytestmark = pytest.mark.integration
 
-# None of them is long alone, and each means something to HTML, to URLs or to those who read from right to left.
+# Names with a meaning in HTML, URLs or bidirectional text.
 HOSTILE = [
     "<script>alert(1)<!--.txt",
     "<img src=x onerror=alert(1)>.png",
@@ -27,13 +27,13 @@ HOSTILE = [
 ]
 
 
-def _as(demo, user, path):
+def _url_as(demo, user, path):
     return f"{demo.rstrip('/').replace('://', f'://{user}:demo@')}{path}"
 
 
 @pytest.fixture(scope="module")
 def files(demo):
-    """Files of Ann's that others do not touch."""
+    """A client of the demo, after files with hostile names were uploaded to Ann's directory."""
     proxy = Proxy(None, demo.rstrip("/"))
     for name in HOSTILE:
         assert _put(proxy, "/team/home/hostile/", name).status == 201
@@ -41,7 +41,7 @@ def files(demo):
 
 
 def _put(proxy, path, name, content=b"text"):
-    # As browsers write a form: percent escapes for what would end the value.
+    # Browsers write a form's file name with these percent escapes.
     escaped = name.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
     return proxy.upload(path, escaped, content, user="ann:demo")
 
@@ -60,16 +60,16 @@ PAGES = [
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 768, 1440])
 @pytest.mark.parametrize(("user", "path"), PAGES)
-def test_nothing_keeps_anybody_from_using_a_page(browser, demo, files, axe, user, path, width, scheme, scripts):
-    """axe-core finds no violation, and nothing has to be moved sideways."""
+def test_a_page_is_accessible(browser, demo, files, axe, user, path, width, scheme, scripts):
+    """A page has no violation for axe-core, and doesn't scroll sideways."""
     browser.get("about:blank")
     with screen(browser, width, scheme, scripts=scripts):
-        browser.get(_as(demo, user, path) if user != "nobody" else demo.rstrip("/") + path)
+        browser.get(_url_as(demo, user, path) if user != "nobody" else demo.rstrip("/") + path)
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
-        found = violations(browser, axe)
+        violated = violations(browser, axe)
         page = "document.documentElement"
         assert browser.execute_script(f"return {page}.scrollWidth - {page}.clientWidth") == 0
-    assert found == []
+    assert violated == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -83,42 +83,40 @@ def test_nothing_keeps_anybody_from_using_a_page(browser, demo, files, axe, user
         ("ann", "/team/home/dialogs/", None, "There is a file of this name"),
     ],
 )
-def test_nothing_keeps_anybody_from_using_a_dialog(
-    browser, demo, files, axe, tmp_path, user, path, button, title, width, scheme
-):
-    """axe-core finds no violation while a preview or a question is open, or an upload waits for its answer."""
+def test_a_dialog_is_accessible(browser, demo, files, axe, tmp_path, user, path, button, title, width, scheme):
+    """A page has no violation for axe-core while a dialog is open, and after it is closed."""
     _put(files, "/team/home/dialogs/", "taken.txt")
     (tmp_path / "taken.txt").write_text("x")
     with screen(browser, width, scheme):
-        browser.get(_as(demo, user, path) if user != "nobody" else demo.rstrip("/") + path)
+        browser.get(_url_as(demo, user, path) if user != "nobody" else demo.rstrip("/") + path)
         if button:
             find(browser, f"button[aria-label='{button}']").click()
         else:
             choose(browser, tmp_path / "taken.txt")
         eventually(lambda: texts(browser, "dialog h2") == [title])
         eventually(lambda: "Loading…" not in texts(browser, "dialog p"))
-        found = violations(browser, axe)
+        violated = violations(browser, axe)
         press(browser, "\ue00c")
         eventually(lambda: not texts(browser, "dialog"))
         eventually(lambda: button or "skipped" in "".join(texts(browser, "#announcement")))
-        found += violations(browser, axe)
-    assert found == []
+        violated += violations(browser, axe)
+    assert violated == []
 
 
-def test_a_page_is_three_requests(browser, demo):
-    """Itself, a style sheet and a script, all of them from here; the next page needs one."""
+def test_a_page_needs_three_requests(browser, demo):
+    """A page loads one stylesheet and one script, both from the service."""
     browser.get(f"{demo}releases/")
-    names = browser.execute_script("return performance.getEntriesByType('resource').map(each => each.name)")
+    names = browser.execute_script("return performance.getEntriesByType('resource').map(resource => resource.name)")
     assert len(names) == 2
     assert all(name.startswith(f"{demo}releases/.tornado-proxy/") for name in names)
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_names_that_would_do_harm_are_text(browser, demo, files, scripts):
-    """Each name is shown as it is, and its link leads to its file, with a script and without."""
+def test_hostile_names_are_shown_as_text(browser, demo, files, scripts):
+    """Each name is shown unchanged, and its link leads to its file, with and without JavaScript."""
     browser.get("about:blank")
     with screen(browser, scripts=scripts):
-        browser.get(_as(demo, "ann", "/team/home/hostile/"))
+        browser.get(_url_as(demo, "ann", "/team/home/hostile/"))
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
         assert sorted(texts(browser, "tbody bdi")) == sorted(HOSTILE)
         assert browser.execute_script("return document.querySelectorAll('tbody script, tbody img').length") == 0
@@ -129,8 +127,8 @@ def test_names_that_would_do_harm_are_text(browser, demo, files, scripts):
         assert files.request("GET", parts.path, user="ann:demo").text == "text"
 
 
-def test_a_column_is_sorted_by_a_click_and_back(browser, demo):
-    """On the server, so without JavaScript too; the head of the column says how."""
+def test_a_column_is_sorted_without_javascript(browser, demo):
+    """A click on a column's head sorts the listing on the server, without JavaScript, and the head names the order."""
     browser.get("about:blank")
     with screen(browser, scripts=False):
         browser.get(f"{demo}releases/nightly/")
@@ -145,7 +143,7 @@ def test_a_column_is_sorted_by_a_click_and_back(browser, demo):
 
 
 def test_a_list_is_filtered_and_walked_by_keyboard(browser, demo):
-    """`/` leads to the filter, arrows through what it leaves, Enter into it; Escape brings the rest back."""
+    """`/` focuses the filter, arrow keys move through the matches, Enter opens one, and Escape clears the filter."""
     with screen(browser):
         browser.get(f"{demo}releases/odd%20names/")
         press(browser, "/")
@@ -159,8 +157,8 @@ def test_a_list_is_filtered_and_walked_by_keyboard(browser, demo):
         assert urlsplit(browser.current_url).path.endswith("100%25%20sure.txt")
 
 
-def test_times_are_those_of_the_reader(browser, demo):
-    """In the reader's zone, with the exact ones on hover; without JavaScript, in UTC, which the page says."""
+def test_times_are_in_the_time_zone_of_the_reader(browser, demo):
+    """Times are in the reader's time zone; without JavaScript they are in UTC, which the page states."""
     browser.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": "Asia/Kolkata"})
     try:
         browser.get(f"{demo}releases/2.1.0/")
@@ -174,8 +172,8 @@ def test_times_are_those_of_the_reader(browser, demo):
         browser.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": ""})
 
 
-def test_pictures_and_texts_can_be_seen_without_leaving(browser, demo):
-    """A preview is opened, turned over and closed by keyboard; it complains of nothing."""
+def test_a_preview_is_used_by_keyboard(browser, demo):
+    """A preview is opened, changed and closed by keyboard, without an error in the browser's log."""
     browser.get_log("browser")
     with screen(browser):
         browser.get(f"{demo}releases/pictures/")
@@ -193,17 +191,17 @@ def test_pictures_and_texts_can_be_seen_without_leaving(browser, demo):
     assert browser.get_log("browser") == []
 
 
-def test_three_files_are_uploaded_with_progress_a_conflict_and_a_stop(browser, demo, files, tmp_path):
-    """One goes through, one is stopped on its way, one is skipped because its name is taken; nothing else changes."""
+def test_an_upload_shows_progress_conflicts_and_stops(browser, demo, files, tmp_path):
+    """Of three files one is uploaded, one is stopped, and one is skipped because its name is taken."""
     _put(files, "/team/home/upload/", "taken.txt", b"old")
     for name, size in (("new.txt", 10), ("taken.txt", 20), ("large.bin", 8 << 20)):
         (tmp_path / name).write_bytes(b"x" * size)
     with screen(browser):
-        browser.get(_as(demo, "ann", "/team/home/upload/"))
+        browser.get(_url_as(demo, "ann", "/team/home/upload/"))
         with slow(browser, 200_000):
             choose(browser, *(tmp_path / name for name in ("large.bin", "new.txt", "taken.txt")))
             eventually(lambda: "There is a file of this name" in texts(browser, "dialog h2"))
-            # The target does not allow it, so nobody is asked whether to replace.
+            # The target doesn't permit replacing files, so the dialog doesn't offer it.
             assert texts(browser, "dialog button") == ["Skip", "Skip all"]
             find(browser, "dialog button").click()
             bar = "return document.querySelector('progress[aria-label=\"large.bin\"]')?.position"
@@ -216,38 +214,38 @@ def test_three_files_are_uploaded_with_progress_a_conflict_and_a_stop(browser, d
     assert files.request("GET", "/team/home/upload/large.bin", user="ann:demo").status == 404
 
 
-def test_files_are_uploaded_under_the_names_that_they_have(browser, demo, files, tmp_path):
-    """Quotes, percent signs, other scripts: what is stored has the name that was chosen."""
+def test_files_are_uploaded_under_their_own_names(browser, demo, files, tmp_path):
+    """A file is stored under its own name, with quotes, percent signs or other scripts."""
     names = ['quote".txt', "100%41.txt", "Größe 日本.txt", "a;b&c.txt"]
     for name in names:
         (tmp_path / name).write_text(name)
     _put(files, "/team/home/names/", "first.txt")
-    browser.get(_as(demo, "ann", "/team/home/names/"))
+    browser.get(_url_as(demo, "ann", "/team/home/names/"))
     choose(browser, *(tmp_path / name for name in names))
     eventually(lambda: sorted(texts(browser, "tbody bdi")) == sorted(["first.txt", *names]))
     for name in names:
         assert files.request("GET", f"/team/home/names/{quote(name)}", user="ann:demo").text == name
 
 
-def test_a_drop_brings_its_files(browser, demo, files):
-    """The whole page takes what is dropped on it."""
-    browser.get(_as(demo, "ann", "/team/home/drop/"))
+def test_a_drop_is_accepted_by_the_whole_page(browser, demo, files):
+    """A drop anywhere on the page ends the page's display of a drop."""
+    browser.get(_url_as(demo, "ann", "/team/home/drop/"))
     browser.execute_script(
         "const data = new DataTransfer(); data.items.add(new File(['dropped'], 'dropped.txt'));"
         "const drop = kind => dispatchEvent(new DragEvent(kind, {dataTransfer: data, cancelable: true}));"
         "drop('dragenter'); drop('drop');"
     )
-    # Chromium gives a drop that a script makes no entries; the page must cope with that, and say nothing.
-    browser.get(_as(demo, "ann", "/team/home/drop/"))
+    # In Chromium a drop that a script makes has no entries; the page must ignore it.
+    browser.get(_url_as(demo, "ann", "/team/home/drop/"))
     assert "dropping" not in find(browser, "body").get_attribute("class")
 
 
 def test_a_file_is_deleted_after_a_question(browser, demo, files):
-    """By keyboard: Escape keeps it, the button deletes it, and the focus goes to the next file."""
+    """Escape keeps the file, the button deletes it, and the focus moves to the next file."""
     for name in ("a.txt", "b.txt"):
         _put(files, "/team/home/delete/", name)
     with screen(browser):
-        browser.get(_as(demo, "ann", "/team/home/delete/"))
+        browser.get(_url_as(demo, "ann", "/team/home/delete/"))
         for key in ("\ue00c", None):
             browser.execute_script("document.querySelector('button[aria-label=\"Delete a.txt\"]').focus()")
             press(browser, "\ue007")
@@ -266,61 +264,66 @@ def test_a_file_is_deleted_after_a_question(browser, demo, files):
 
 
 @pytest.mark.parametrize("width", [320, 390])
-def test_a_phone_has_room_for_fingers(browser, demo, files, width):
-    """One left edge, no text about drops, links to sort by of 44 px, and nothing below the buttons of a row."""
+def test_a_phone_has_a_touch_layout(browser, demo, files, width):
+    """On a phone, controls share a left edge, sort links are 44 px high, and the buttons of a row overlap no text."""
     _put(files, "/team/home/phone/", "a.txt")
     _put(files, "/team/home/phone/", "b.txt")
     with screen(browser, width):
-        browser.get(_as(demo, "ann", "/team/home/phone/"))
+        browser.get(_url_as(demo, "ann", "/team/home/phone/"))
         assert not find(browser, ".upload p").is_displayed()
-        at = {
-            name: [each.rect for each in browser.find_elements("css selector", name)]
+        rectangles = {
+            name: [element.rect for element in browser.find_elements("css selector", name)]
             for name in (".filter", ".upload button", "thead a", "tbody th a", "tbody .time", ".eye", ".bin")
         }
-    assert len({at[name][0]["x"] for name in (".filter", ".upload button", "thead a", "tbody th a")}) == 1
-    assert len({each["y"] for each in at[".upload button"]}) == 1
-    assert min(each["height"] for each in at["thead a"]) >= 44
-    for time, eye, trash in zip(at["tbody .time"][1:], at[".eye"], at[".bin"], strict=True):
-        assert trash["x"] - eye["x"] - eye["width"] >= 8
-        assert time["x"] + time["width"] <= eye["x"] or time["y"] >= eye["y"] + eye["height"]
+    assert len({rectangles[name][0]["x"] for name in (".filter", ".upload button", "thead a", "tbody th a")}) == 1
+    assert len({element["y"] for element in rectangles[".upload button"]}) == 1
+    assert min(element["height"] for element in rectangles["thead a"]) >= 44
+    for time, preview_button, delete_button in zip(
+        rectangles["tbody .time"][1:], rectangles[".eye"], rectangles[".bin"], strict=True
+    ):
+        assert delete_button["x"] - preview_button["x"] - preview_button["width"] >= 8
+        assert (
+            time["x"] + time["width"] <= preview_button["x"]
+            or time["y"] >= preview_button["y"] + preview_button["height"]
+        )
 
 
-def test_what_a_viewer_may_not_do_is_not_shown(browser, demo):
-    """Without a right to upload or to delete, there is neither a place for it nor a button."""
+def test_forbidden_actions_are_not_shown(browser, demo):
+    """A page without the right to upload or delete shows no button for it."""
     browser.get(f"{demo}releases/pictures/")
     assert texts(browser, ".upload") == []
     assert browser.find_elements("css selector", ".bin") == []
 
 
-def test_without_javascript_the_page_says_how_to_upload(browser, demo, files):
-    """There is no button that does nothing."""
+def test_a_page_without_javascript_hides_its_controls(browser, demo, files):
+    """Without JavaScript the page shows a note instead of controls that need it."""
     browser.get("about:blank")
     with screen(browser, scripts=False):
-        browser.get(_as(demo, "ann", "/team/home/hostile/"))
+        browser.get(_url_as(demo, "ann", "/team/home/hostile/"))
         assert "enable JavaScript" in find(browser, ".note").text
         assert not find(browser, ".upload").is_displayed()
         assert not find(browser, ".filter").is_displayed()
 
 
 def test_a_page_of_another_site_can_neither_upload_nor_delete(browser, demo, files):
-    """With the reader's password known to the browser, requests of a page from another origin change nothing."""
+    """Requests of a page from another origin change nothing although the browser knows the password."""
     _put(files, "/team/home/csrf/", "a.txt", b"mine")
-    browser.get(_as(demo, "ann", "/team/home/csrf/"))
+    browser.get(_url_as(demo, "ann", "/team/home/csrf/"))
     other = demo.replace("127.0.0.1", "localhost")
     browser.get(f"{other}releases/")
     for method in ("DELETE", "PUT"):
-        sent = browser.execute_async_script(
+        result = browser.execute_async_script(
             "const [url, method, done] = arguments;"
             "fetch(url, {method, mode: 'cors', credentials: 'include'}).then(a => done(a.status), e => done(e.name))",
             f"{demo}team/home/csrf/a.txt",
             method,
         )
-        assert sent == "TypeError"
+        assert result == "TypeError"
     assert files.request("GET", "/team/home/csrf/a.txt", user="ann:demo").text == "mine"
 
 
 def test_a_directory_is_downloaded(browser, demo):
-    """The button is a link that works everywhere."""
+    """The link of a directory downloads it as a ZIP file."""
     browser.get(f"{demo}releases/2.1.0/")
     link = browser.find_element("link text", "Download .zip").get_attribute("href")
     parts = urlsplit(link)
@@ -329,8 +332,8 @@ def test_a_directory_is_downloaded(browser, demo):
         assert sorted(archive.namelist()) == ["2.1.0/notes.txt", "2.1.0/tool.tar.gz"]
 
 
-def test_an_error_leads_up_and_home(browser, demo):
-    """By links that everyone can hit."""
+def test_an_error_page_links_to_directory_and_home(browser, demo):
+    """An error page links to the directory and to the first page."""
     browser.get(f"{demo}releases/2.1.0/nothing.txt")
     browser.find_element("link text", "Up to the directory").click()
     assert urlsplit(browser.current_url).path == "/releases/2.1.0/"

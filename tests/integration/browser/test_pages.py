@@ -1,4 +1,4 @@
-"""The pages as people see them: a real browser on the demo."""
+"""The pages of the demo in a browser."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from running import Proxy
 
 pytestmark = pytest.mark.integration
 
-# The luminance and the contrast of WCAG 2.2; colours come as `rgb(r, g, b)`.
+# The luminance and the contrast of WCAG 2.2; a colour has the form `rgb(r, g, b)`.
 _CONTRASTS = """
 const parts = colour => colour.match(/[\\d.]+/g).map(Number);
-const luminance = colour => parts(colour).slice(0, 3).map(each => each / 255)
-    .map(each => each <= 0.04045 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, each, index) => sum + each * [0.2126, 0.7152, 0.0722][index], 0);
-const paper = element => {
-    const own = getComputedStyle(element).backgroundColor;
-    return parts(own)[3] === 0 && element.parentElement ? paper(element.parentElement) : own;
+const luminance = colour => parts(colour).slice(0, 3).map(value => value / 255)
+    .map(value => value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, value, index) => sum + value * [0.2126, 0.7152, 0.0722][index], 0);
+const background = element => {
+    const colour = getComputedStyle(element).backgroundColor;
+    return parts(colour)[3] === 0 && element.parentElement ? background(element.parentElement) : colour;
 };
 return [...document.querySelectorAll("a, th, td, p")].filter(element => element.innerText.trim())
     .filter(element => !element.closest("[aria-hidden]")).map(element => {
-        const [less, more] = [getComputedStyle(element).color, paper(element)].map(luminance).sort((a, b) => a - b);
-        return (more + 0.05) / (less + 0.05);
+        const [darker, lighter] = [getComputedStyle(element).color, background(element)].map(luminance).sort((a, b) => a - b);
+        return (lighter + 0.05) / (darker + 0.05);
     });
 """
 
 
 def _texts(browser, selector):
-    return [each.text for each in browser.find_elements("css selector", selector)]
+    return [element.text for element in browser.find_elements("css selector", selector)]
 
 
 def _click(browser, text):
@@ -41,7 +41,7 @@ def _scheme(browser, name):
 
 
 def test_directories_are_walked_by_their_links(browser, demo):
-    """Down by a name, up by the first row, and back to the root by the path above the list."""
+    """Links lead down by a directory's name, up by the first row, and to the root by the path above the list."""
     browser.get(f"{demo}releases/")
     _click(browser, "2.1.0/")
     assert _texts(browser, "tbody bdi") == ["notes.txt", "tool.tar.gz"]
@@ -52,8 +52,8 @@ def test_directories_are_walked_by_their_links(browser, demo):
     assert urlsplit(browser.current_url).path == "/releases/"
 
 
-def test_names_of_all_kinds_lead_to_their_files(browser, demo):
-    """A link with a percent sign, a hash, a question mark or another script is followed to the file that it names."""
+def test_links_lead_to_files_with_special_names(browser, demo):
+    """The link of a name with a percent sign, a hash, a question mark or another script leads to its file."""
     browser.get(f"{demo}releases/odd names/")
     names = _texts(browser, "tbody bdi")
     assert len(names) == 6
@@ -64,7 +64,7 @@ def test_names_of_all_kinds_lead_to_their_files(browser, demo):
 
 
 def test_a_long_listing_is_read_page_by_page(browser, demo):
-    """`Next page` leads on until all is seen, `First page` back."""
+    """`Next page` leads through all entries, and `First page` back to the first."""
     browser.get(f"{demo}releases/nightly/")
     seen = _texts(browser, "tbody bdi")
     while browser.find_elements("link text", "Next page"):
@@ -76,27 +76,27 @@ def test_a_long_listing_is_read_page_by_page(browser, demo):
 
 
 @pytest.mark.parametrize("path", ["releases/", "releases/nightly/", "releases/nowhere.txt"])
-def test_a_page_asks_nobody_and_complains_of_nothing(browser, demo, path):
-    """Everything comes from the same place, within the policy that it was sent with."""
+def test_a_page_loads_everything_from_the_service(browser, demo, path):
+    """A page loads everything from the service, and nothing violates its content security policy."""
     browser.get_log("browser")
     browser.get(demo + path)
-    asked = browser.execute_script("return performance.getEntriesByType('resource').map(each => each.name)")
-    assert [each for each in asked if not each.startswith(f"{demo}releases/.tornado-proxy/")] == []
-    assert [each for each in browser.get_log("browser") if "404" not in each["message"]] == []
+    urls = browser.execute_script("return performance.getEntriesByType('resource').map(resource => resource.name)")
+    assert [url for url in urls if not url.startswith(f"{demo}releases/.tornado-proxy/")] == []
+    assert [entry for entry in browser.get_log("browser") if "404" not in entry["message"]] == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("path", ["releases/", "releases/nowhere.txt"])
-def test_text_can_be_read_by_day_and_by_night(browser, demo, scheme, path):
-    """Every text has the contrast that WCAG 2.2 asks for, 4.5 to 1, in either colour scheme."""
+def test_text_has_enough_contrast(browser, demo, scheme, path):
+    """Every text has the contrast of 4.5 to 1 that WCAG 2.2 requires, in both colour schemes."""
     _scheme(browser, scheme)
     browser.get(demo + path)
     assert browser.execute_script(f"return matchMedia('(prefers-color-scheme: {scheme})').matches")
     assert min(browser.execute_script(_CONTRASTS)) >= 4.5
 
 
-def test_a_page_fits_a_telephone(browser, demo):
-    """At 360 pixels nothing needs to be moved sideways, however long the names are."""
+def test_a_page_fits_a_phone(browser, demo):
+    """A page with long names doesn't scroll sideways at a width of 360 pixels."""
     metrics = {"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": True}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     try:
@@ -106,15 +106,15 @@ def test_a_page_fits_a_telephone(browser, demo):
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-def test_a_refusal_shows_what_to_quote(browser, demo):
-    """A file that is not there has a page that says so, with the number of the request."""
+def test_an_error_page_shows_the_request_id(browser, demo):
+    """The page of a missing file shows its status and the ID of the request."""
     browser.get(f"{demo}releases/nowhere.txt")
     assert browser.title == "404 Not Found – Releases"
     assert len(browser.find_element("css selector", ".request code").text) >= 16
 
 
 def test_a_name_is_never_markup(browser, demo):
-    """What somebody called a file is text in the listing, and leads to the file."""
+    """A file's name with markup is shown as text, and its link leads to the file."""
     name = "<img src=x onerror=alert(1)>&amp;.txt"
     proxy = Proxy(None, demo)
     assert proxy.upload("/team/shared/", name, b"text", user="ann:demo").status == 201
@@ -125,7 +125,7 @@ def test_a_name_is_never_markup(browser, demo):
     assert _texts(browser, "body") == ["text"]
 
 
-def test_signing_in_opens_what_is_closed(browser, demo):
-    """With a name and a password the browser is shown the user's own directory."""
+def test_signing_in_opens_a_closed_directory(browser, demo):
+    """A user who signs in with a password sees the user's own directory."""
     browser.get(f"{demo.replace('://', '://ben:demo@')}team/home/")
     assert "plan.txt" in _texts(browser, "tbody bdi")

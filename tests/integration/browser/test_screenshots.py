@@ -1,4 +1,4 @@
-"""The pictures of the manual, taken of the demo; `make screenshots` takes them anew."""
+"""The screenshots of the manual; `make screenshots` takes them again from the demo."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from running import Proxy
 pytestmark = pytest.mark.integration
 
 DOCS = Path(__file__).parents[3] / "docs"
-SECONDS = 75  # of requests, in which the charts of the status page get something to show
-LARGEST = 120_000  # bytes that a picture may add to every clone
+SECONDS = 75  # of requests, so that the charts of the status page show traffic
+LARGEST = 120_000  # bytes of a picture, since every clone of the repository contains it
 FILES = {
     "budget 2026.csv": 48_213,
     "Harbour at dawn.jpg": 2_411_904,
@@ -32,50 +32,50 @@ PICTURES = {
 
 
 def _fill(demo):
-    some = random.Random(1)
+    generator = random.Random(1)
     for name, size in FILES.items():
         assert Proxy(None, demo.rstrip("/")).upload(
-            "/team/home/", name, some.randbytes(size), user="ann:demo"
+            "/team/home/", name, generator.randbytes(size), user="ann:demo"
         ).status in (
             201,
             409,
         )
 
 
-def _take(browser, name, size, scheme):
+def _take_screenshot(browser, name, size, scheme):
     width, height = size
     features = [{"name": "prefers-color-scheme", "value": scheme}]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-    shown = browser.execute_cdp_cmd(
+    screenshot = browser.execute_cdp_cmd(
         "Page.captureScreenshot",
         {"captureBeyondViewport": True, "clip": {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}},
     )
-    picture = b64decode(shown["data"])
+    picture = b64decode(screenshot["data"])
     assert len(picture) < LARGEST, len(picture)
     (DOCS / f"{name}.png").write_bytes(picture)
 
 
 @pytest.mark.skipif(
-    not os.environ.get("UPDATE_SCREENSHOTS"), reason="nothing is taken unless UPDATE_SCREENSHOTS is set"
+    not os.environ.get("UPDATE_SCREENSHOTS"), reason="no screenshot is taken unless UPDATE_SCREENSHOTS is set"
 )
 @pytest.mark.parametrize("name", PICTURES)
-def test_pictures_are_taken_anew(browser, demo, name):
-    """Of the same pages at the same size, in the light and in the dark scheme."""
+def test_screenshots_of_listings_are_taken(browser, demo, name):
+    """The same pages are taken at the same size, in the light and in the dark scheme."""
     user, path, scheme, size = PICTURES[name]
     _fill(demo)
     metrics = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": False}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     browser.get(demo.replace("://", f"://{user}:demo@") + path if user else demo + path)
     browser.execute_script("document.documentElement.style.overflow = 'hidden'")
-    _take(browser, name, size, scheme)
+    _take_screenshot(browser, name, size, scheme)
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 @pytest.mark.skipif(
-    not os.environ.get("UPDATE_SCREENSHOTS"), reason="nothing is taken unless UPDATE_SCREENSHOTS is set"
+    not os.environ.get("UPDATE_SCREENSHOTS"), reason="no screenshot is taken unless UPDATE_SCREENSHOTS is set"
 )
-def test_the_picture_of_the_status_page_is_taken_anew(browser, demo, status_page):
-    """After a few requests, so that there is something to see."""
+def test_a_screenshot_of_the_status_page_is_taken(browser, demo, status_page):
+    """The status page is taken after some requests, so that its charts show traffic."""
     paths = (
         "/press/spring.html",
         "/releases/",
@@ -84,13 +84,13 @@ def test_the_picture_of_the_status_page_is_taken_anew(browser, demo, status_page
         "/team/home/",
         "/press/a.html",
     )
-    end, some = time.monotonic() + SECONDS, random.Random(2)
+    end, generator = time.monotonic() + SECONDS, random.Random(2)
     while time.monotonic() < end:
-        for path in some.choices(paths, weights=(8, 3, 5, 1, 1, 1), k=some.randrange(1, 6)):
+        for path in generator.choices(paths, weights=(8, 3, 5, 1, 1, 1), k=generator.randrange(1, 6)):
             Proxy(None, demo.rstrip("/")).request("GET", path)
         time.sleep(0.3)
     metrics = {"width": 1100, "height": 900, "deviceScaleFactor": 1, "mobile": False}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     browser.get(f"{status_page}?path=/press/spring.html")
-    _take(browser, "status", (1100, 900), "light")
+    _take_screenshot(browser, "status", (1100, 900), "light")
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -1,4 +1,4 @@
-"""Signing in with a real browser, at an issuer that nobody here wrote: npm's `oidc-provider`."""
+"""Sign-in in a browser at an independent issuer, npm's `oidc-provider`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from running import Bucket, Proxy, free_port, start_proxy
+from screens import eventually
 
 pytestmark = pytest.mark.integration
 
@@ -40,7 +41,7 @@ targets:
 
 @dataclass
 class _Issuer:
-    """The issuer, which knows nobody when it has been started anew."""
+    """The issuer; it forgets its users when it is restarted."""
 
     port: int
     site: str
@@ -68,7 +69,7 @@ class _Issuer:
 
 @pytest.fixture(scope="module")
 def ports() -> tuple[int, int]:
-    """Of the service and of the issuer."""
+    """The ports of the service and of the issuer."""
     if not (_PACKAGE / "node_modules").exists() or shutil.which("node") is None:
         pytest.skip("there is no `oidc-provider`; `tests/integration/install oidc` installs it")
     return free_port(), free_port()
@@ -76,7 +77,7 @@ def ports() -> tuple[int, int]:
 
 @pytest.fixture(scope="module")
 def proxy(ports, tmp_path_factory) -> Iterator[Proxy]:
-    """A service with an S3 behind it."""
+    """A service in front of an S3."""
     from moto.server import ThreadedMotoServer  # noqa: PLC0415 - slow to import
 
     port, issuer = ports
@@ -86,29 +87,29 @@ def proxy(ports, tmp_path_factory) -> Iterator[Proxy]:
     for key in ("deep/a b.txt", "a.txt", "wrong/a.txt"):
         bucket.put(key, f"this is {key}".encode(), ContentType="text/plain")
     text = _CONFIGURATION.format(port=port, issuer=issuer, client=_CLIENT, secret=_SECRET, bucket=bucket)
-    with start_proxy(tmp_path_factory.mktemp("proxy"), text) as found:
-        yield found
+    with start_proxy(tmp_path_factory.mktemp("proxy"), text) as started:
+        yield started
     bucket.client.close()
     server.stop()
 
 
 @pytest.fixture(scope="module")
 def site(ports) -> str:
-    """Where the browser finds the service."""
+    """The URL of the service."""
     return f"http://127.0.0.1:{ports[0]}"
 
 
 @pytest.fixture(scope="module")
 def issuer(ports, site) -> Iterator[_Issuer]:
     """A running issuer."""
-    found = _Issuer(ports[1], site)
-    found.start()
-    yield found
-    found.stop()
+    started = _Issuer(ports[1], site)
+    started.start()
+    yield started
+    started.stop()
 
 
 @pytest.fixture
-def fresh(browser, proxy):
+def browser_without_cookies(browser, proxy):
     """The browser without cookies."""
     browser.execute_cdp_cmd("Network.clearBrowserCookies", {})
     return browser
@@ -119,17 +120,17 @@ def _text(browser):
 
 
 def _log_in(browser, name="ann"):
-    """The issuer's own pages: name and password, then its question for consent."""
+    """Signs in on the issuer's pages: name and password, then consent."""
     browser.find_element("name", "login").send_keys(name)
     browser.find_element("name", "password").send_keys("any")
     for _ in range(2):
         button = browser.find_element("css selector", "button[type=submit]")
         button.click()
-        # Its page stays for a moment, and the next one has such a button too.
-        _eventually(lambda: not _is_there(button))  # noqa: B023 - asked before the next one is found
+        # The old page stays for a moment, and the next one has such a button too.
+        eventually(lambda: not _is_present(button))  # noqa: B023 - called before the next one is found
 
 
-def _is_there(element):
+def _is_present(element):
     selenium = pytest.importorskip("selenium.common.exceptions")
     try:
         return element.is_enabled()
@@ -138,85 +139,78 @@ def _is_there(element):
 
 
 def _open(browser, address):
-    """A page that is shown after a login."""
+    """Opens a page and signs in if necessary."""
     browser.get(address)
     if browser.find_elements("name", "login"):
         _log_in(browser)
-    _eventually(lambda: browser.current_url == address)
-
-
-def _eventually(holds, seconds=10):
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.1)
+    eventually(lambda: browser.current_url == address)
 
 
 def _session(browser):
-    return next((each["value"] for each in browser.get_cookies() if each["name"] == "oidc"), None)
+    return next((cookie["value"] for cookie in browser.get_cookies() if cookie["name"] == "oidc"), None)
 
 
-def test_the_page_that_was_asked_for_is_shown_after_the_login(fresh, issuer, site):
-    """A deep link, with its query."""
-    _open(fresh, f"{site}/deep/a%20b.txt?x=1")
-    assert _text(fresh) == "this is deep/a b.txt"
-    assert fresh.current_url == f"{site}/deep/a%20b.txt?x=1"
+def test_the_requested_page_is_shown_after_the_login(browser_without_cookies, issuer, site):
+    """A deep link with a query is shown after the login."""
+    _open(browser_without_cookies, f"{site}/deep/a%20b.txt?x=1")
+    assert _text(browser_without_cookies) == "this is deep/a b.txt"
+    assert browser_without_cookies.current_url == f"{site}/deep/a%20b.txt?x=1"
 
 
-def test_a_session_that_has_expired_is_begun_anew(fresh, issuer, site):
-    """The issuer still knows the user, so that nobody is asked."""
-    _open(fresh, f"{site}/a.txt")
-    before = _session(fresh)
-    time.sleep(9)
-    fresh.get(f"{site}/a.txt")
-    assert _text(fresh) == "this is a.txt"
-    assert _session(fresh) not in (None, before)
+def test_an_expired_session_is_renewed(browser_without_cookies, issuer, site):
+    """An expired session is renewed without a login, because the issuer still knows the user."""
+    _open(browser_without_cookies, f"{site}/a.txt")
+    before = _session(browser_without_cookies)
+    time.sleep(9)  # the tokens of the issuer expire after eight seconds
+    browser_without_cookies.get(f"{site}/a.txt")
+    assert _text(browser_without_cookies) == "this is a.txt"
+    assert _session(browser_without_cookies) not in (None, before)
 
 
-def test_a_cookie_that_was_changed_is_worth_nothing(fresh, issuer, site):
-    """The browser is sent to the issuer again."""
-    _open(fresh, f"{site}/a.txt")
-    changed = _session(fresh)[:-8] + "AAAAAAAA"
-    fresh.delete_cookie("oidc")
-    fresh.add_cookie({"name": "oidc", "value": changed, "path": "/"})
-    fresh.get(f"{site}/a.txt")
-    assert _text(fresh) == "this is a.txt"
-    assert _session(fresh) != changed
+def test_a_changed_cookie_opens_nothing(browser_without_cookies, issuer, site):
+    """A browser with a changed cookie is sent to the issuer again."""
+    _open(browser_without_cookies, f"{site}/a.txt")
+    changed = _session(browser_without_cookies)[:-8] + "AAAAAAAA"
+    browser_without_cookies.delete_cookie("oidc")
+    browser_without_cookies.add_cookie({"name": "oidc", "value": changed, "path": "/"})
+    browser_without_cookies.get(f"{site}/a.txt")
+    assert _text(browser_without_cookies) == "this is a.txt"
+    assert _session(browser_without_cookies) != changed
 
 
-def test_a_logout_ends_the_session_at_the_issuer_too(fresh, issuer, site):
-    """The next page asks for a name again."""
-    _open(fresh, f"{site}/a.txt")
-    fresh.get(f"{site}/auth/id/logout")
-    assert urlsplit(fresh.current_url).hostname == "localhost"
-    fresh.find_element("css selector", "button[name=logout]").click()
-    # Back at the service, which sends the browser to the issuer, who does not know it any more.
-    _eventually(lambda: fresh.find_elements("name", "login"))
-    fresh.get(f"{site}/a.txt")
-    assert fresh.find_elements("name", "login")
+def test_a_logout_ends_the_session_at_the_issuer_too(browser_without_cookies, issuer, site):
+    """After a logout the issuer asks for a login again."""
+    _open(browser_without_cookies, f"{site}/a.txt")
+    browser_without_cookies.get(f"{site}/auth/id/logout")
+    assert urlsplit(browser_without_cookies.current_url).hostname == "localhost"
+    browser_without_cookies.find_element("css selector", "button[name=logout]").click()
+    # The browser returns to the service, which sends it to the issuer, whose session has ended.
+    eventually(lambda: browser_without_cookies.find_elements("name", "login"))
+    browser_without_cookies.get(f"{site}/a.txt")
+    assert browser_without_cookies.find_elements("name", "login")
 
 
-def test_a_callback_that_is_sent_again_is_refused(fresh, issuer, site):
-    """Its state was used."""
-    _open(fresh, f"{site}/a.txt")
-    fresh.get(f"{site}/auth/id/callback?code=used&state=used")
-    assert "400" in _text(fresh)
+def test_a_callback_with_a_used_state_is_refused(browser_without_cookies, issuer, site):
+    """A callback with a state that was used is refused."""
+    _open(browser_without_cookies, f"{site}/a.txt")
+    browser_without_cookies.get(f"{site}/auth/id/callback?code=used&state=used")
+    assert "400" in _text(browser_without_cookies)
 
 
-def test_an_issuer_that_calls_itself_otherwise_is_not_asked(fresh, issuer, site):
-    """Its metadata names another."""
-    fresh.get(f"{site}/wrong/a.txt")
-    assert "502" in _text(fresh)
+def test_an_issuer_with_another_name_is_refused(browser_without_cookies, issuer, site):
+    """An issuer whose metadata name another issuer is a bad gateway."""
+    browser_without_cookies.get(f"{site}/wrong/a.txt")
+    assert "502" in _text(browser_without_cookies)
 
 
-def test_new_keys_are_found(fresh, issuer, site):
-    """An issuer that comes back with other keys is asked for them; until then, who is signed in goes on."""
-    _open(fresh, f"{site}/a.txt")
+def test_new_keys_are_fetched(browser_without_cookies, issuer, site):
+    """New keys of a restarted issuer are fetched, and sessions outlive its absence."""
+    _open(browser_without_cookies, f"{site}/a.txt")
     issuer.stop()
-    fresh.get(f"{site}/deep/a%20b.txt")
-    assert _text(fresh) == "this is deep/a b.txt"
-    fresh.execute_cdp_cmd("Network.clearBrowserCookies", {})
-    time.sleep(10)  # the keys are asked for again after ten seconds at the earliest
+    browser_without_cookies.get(f"{site}/deep/a%20b.txt")
+    assert _text(browser_without_cookies) == "this is deep/a b.txt"
+    browser_without_cookies.execute_cdp_cmd("Network.clearBrowserCookies", {})
+    time.sleep(10)  # the keys are fetched again after ten seconds at the earliest
     issuer.start()
-    _open(fresh, f"{site}/a.txt")
-    assert _text(fresh) == "this is a.txt"
+    _open(browser_without_cookies, f"{site}/a.txt")
+    assert _text(browser_without_cookies) == "this is a.txt"

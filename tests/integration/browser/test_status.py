@@ -1,4 +1,4 @@
-"""The status page as operators see it: a real browser on the demo's admin listener."""
+"""The status page of the demo in a browser."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _text(browser, selector):
 
 @pytest.fixture
 def used(demo):
-    """The demo after a few requests, some of them refused."""
+    """A client of the demo, after a successful and a refused request."""
     proxy = Proxy(None, demo.rstrip("/"))
     proxy.request("GET", "/press/spring.html")
     proxy.request("GET", "/<img src=x onerror=alert(1)>?token=s3cret".replace(" ", "%20"))
@@ -27,36 +27,36 @@ def used(demo):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 768, 1440])
-def test_nothing_keeps_anybody_from_using_the_page(browser, status_page, axe, used, width, scheme):
-    """axe-core finds no violation, with everything open that can be opened."""
+def test_the_page_is_accessible(browser, status_page, axe, used, width, scheme):
+    """The page has no violation for axe-core with all details open."""
     with screen(browser, width, scheme):
         browser.get(f"{status_page}?path=/press/spring.html&user=ann")
-        browser.execute_script("for (const each of document.querySelectorAll('details')) each.open = true")
-        found = violations(browser, axe)
-    assert found == []
+        browser.execute_script("for (const details of document.querySelectorAll('details')) details.open = true")
+        violated = violations(browser, axe)
+    assert violated == []
 
 
 @pytest.mark.parametrize("width", [390, 768, 1440])
-def test_the_page_fits_itsscreen(browser, status_page, used, width):
-    """Wide tables move within their frames; the page does not move sideways."""
+def test_the_page_fits_the_screen(browser, status_page, used, width):
+    """Wide tables scroll within their frames, and the page doesn't scroll sideways."""
     with screen(browser, width):
         browser.get(f"{status_page}?path=/press/spring.html")
         page = "document.documentElement"
         assert browser.execute_script(f"return {page}.scrollWidth - {page}.clientWidth") == 0
 
 
-def test_the_page_asks_nobody_else_and_complains_of_nothing(browser, status_page, used):
-    """A stylesheet and a script of its own, within the policy that it was sent with."""
+def test_the_page_loads_everything_from_the_service(browser, status_page, used):
+    """The page loads one stylesheet and one script from the service, within its content security policy."""
     browser.get_log("browser")
     browser.get(status_page)
-    names = browser.execute_script("return performance.getEntriesByType('resource').map(each => each.name)")
-    assert sorted(urlsplit(each).path.partition(".")[0] for each in names) == ["/-/assets/status"] * 2
-    assert all(urlsplit(each).netloc == urlsplit(status_page).netloc for each in names)
+    names = browser.execute_script("return performance.getEntriesByType('resource').map(resource => resource.name)")
+    assert sorted(urlsplit(name).path.partition(".")[0] for name in names) == ["/-/assets/status"] * 2
+    assert all(urlsplit(name).netloc == urlsplit(status_page).netloc for name in names)
     assert browser.get_log("browser") == []
 
 
-def test_what_clients_asked_for_is_text(browser, status_page, used):
-    """Markup in a path is shown, and its query is not."""
+def test_requested_paths_are_shown_as_text(browser, status_page, used):
+    """Markup in a requested path is shown as text, without the query."""
     browser.get(status_page)
     assert "<img src=x onerror=alert(1)>" in _text(browser, "#refused")
     assert browser.find_elements("css selector", "img") == []
@@ -64,8 +64,8 @@ def test_what_clients_asked_for_is_text(browser, status_page, used):
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_a_path_is_explained_by_keyboard_alone(browser, status_page, scripts):
-    """Tab leads to the field, Enter asks, and the way of the path is shown; also without JavaScript."""
+def test_a_path_is_explained_by_keyboard(browser, status_page, scripts):
+    """Tab focuses the field, and Enter shows the explanation of the path, also without JavaScript."""
     with screen(browser, 1000, scripts=scripts):
         browser.get(status_page)
         while browser.switch_to.active_element.get_attribute("name") != "path":
@@ -77,7 +77,7 @@ def test_a_path_is_explained_by_keyboard_alone(browser, status_page, scripts):
 
 
 def test_the_page_updates_itself(browser, status_page, used):
-    """New requests show without a reload; what was opened stays open, and what was typed stays."""
+    """New requests appear without a reload, and open details and typed text stay."""
     browser.get(status_page)
     browser.find_element("css selector", "#unused summary").click()
     browser.find_element("name", "path").send_keys("/half-typed")
@@ -88,7 +88,7 @@ def test_the_page_updates_itself(browser, status_page, used):
 
 
 def test_updates_can_be_paused(browser, status_page, used):
-    """By a button that says which of both it is (WCAG 2.2.2)."""
+    """A button that shows its state pauses the updates (WCAG 2.2.2)."""
     browser.get(status_page)
     button = browser.find_element("id", "pause")
     button.click()

@@ -1,10 +1,9 @@
-"""TLS as a browser meets it: a site that is secure, a certificate that is renewed, one that nobody vouches for."""
+"""TLS in a browser: a secure site, a renewed certificate, and an untrusted one."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import time
 from ssl import PEM_cert_to_DER_cert, get_server_certificate
 
 import pytest
@@ -12,6 +11,7 @@ from certificates import pair
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509 import load_pem_x509_certificate
 from running import Bucket, start_proxy
+from screens import eventually
 
 pytestmark = pytest.mark.integration
 
@@ -38,7 +38,7 @@ def _renew(folder, new):
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
-    """A site with TLS, its folder, and its address for a browser."""
+    """A site with TLS, the folder of its files, and its URL."""
     from moto.server import ThreadedMotoServer  # noqa: PLC0415 - slow to import
 
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
@@ -53,16 +53,16 @@ def served(tmp_path_factory):
     server.stop()
 
 
-def _fingerprint(shown):
-    """What Chromium knows a key by: the SHA-256 of its SubjectPublicKeyInfo."""
-    key = load_pem_x509_certificate(shown.chain.encode()).public_key()
+def _fingerprint(certificate):
+    """Returns Chromium's fingerprint of a key, the SHA-256 of its SubjectPublicKeyInfo."""
+    key = load_pem_x509_certificate(certificate.chain.encode()).public_key()
     return base64.b64encode(hashlib.sha256(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).digest())
 
 
 @pytest.fixture(scope="module")
-def trusting(browser_starter, tmp_path_factory):
-    """A browser that accepts these two certificates, and finds the site."""
-    keys = ",".join(_fingerprint(each).decode() for each in (OLD, NEW))
+def trusting_browser(browser_starter, tmp_path_factory):
+    """A browser that accepts both certificates and resolves the site's name."""
+    keys = ",".join(_fingerprint(certificate).decode() for certificate in (OLD, NEW))
     options = f"--ignore-certificate-errors-spki-list={keys}", "--host-resolver-rules=MAP files.test 127.0.0.1"
     with browser_starter(tmp_path_factory.mktemp("profile"), *options) as driver:
         yield driver
@@ -72,30 +72,28 @@ def _text(browser):
     return browser.find_element("css selector", "body").text
 
 
-def test_a_page_is_secure_and_complains_of_nothing(trusting, served):
-    """The listing and all that it loads come over TLS."""
-    _, _, address = served
-    trusting.get(address)
-    assert "hello.txt" in _text(trusting)
-    assert trusting.execute_script("return window.isSecureContext && location.protocol") == "https:"
-    assert trusting.get_log("browser") == []
+def test_a_page_is_secure(trusting_browser, served):
+    """The listing and everything that it loads use TLS."""
+    _, _, url = served
+    trusting_browser.get(url)
+    assert "hello.txt" in _text(trusting_browser)
+    assert trusting_browser.execute_script("return window.isSecureContext && location.protocol") == "https:"
+    assert trusting_browser.get_log("browser") == []
 
 
-def test_a_renewed_certificate_is_taken_without_a_word(trusting, served):
-    """A browser that has the page open goes on."""
-    proxy, folder, address = served
-    trusting.get(address)
+def test_a_renewed_certificate_is_accepted(trusting_browser, served):
+    """A browser with an open page accepts the renewed certificate."""
+    proxy, folder, url = served
+    trusting_browser.get(url)
     _renew(folder, NEW)
-    until = time.monotonic() + 20
-    while PEM_cert_to_DER_cert(get_server_certificate(proxy.address)) != PEM_cert_to_DER_cert(NEW.chain):
-        assert time.monotonic() < until, proxy.lines
-        time.sleep(0.05)
-    trusting.get(f"{address}hello.txt")
-    assert _text(trusting) == "hello"
+    new = PEM_cert_to_DER_cert(NEW.chain)
+    eventually(lambda: PEM_cert_to_DER_cert(get_server_certificate(proxy.address)) == new)
+    trusting_browser.get(f"{url}hello.txt")
+    assert _text(trusting_browser) == "hello"
 
 
-def test_a_certificate_that_nobody_vouches_for_is_refused(browser, served):
-    """By the browser, before a request is sent."""
+def test_an_untrusted_certificate_is_refused(browser, served):
+    """The browser refuses a certificate of an unknown authority before it sends a request."""
     proxy, _, _ = served
     browser.get(f"https://localhost:{proxy.address[1]}/")
     assert "ERR_CERT_AUTHORITY_INVALID" in browser.page_source

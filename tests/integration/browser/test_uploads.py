@@ -1,4 +1,4 @@
-"""Uploads by hand where files may be replaced, drops of directories, and listings as long as they come."""
+"""Uploads in a browser where files may be replaced, drops of directories, and long listings."""
 
 from __future__ import annotations
 
@@ -30,52 +30,52 @@ MARK = "<p class='note' id='ours'>A line of the theme</p>"
 
 @pytest.fixture(scope="module")
 def bucket() -> Iterator[Bucket]:
-    """A bucket with names that no form can upload, and a directory of a thousand files."""
+    """A bucket with names that no form can upload, and directories of a thousand and ten thousand files."""
     from moto.backends import get_backend  # noqa: PLC0415 - slow to import
     from moto.core import DEFAULT_ACCOUNT_ID  # noqa: PLC0415 - as above
     from moto.server import ThreadedMotoServer  # noqa: PLC0415 - as above
 
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
-    made = Bucket.create("http://{}:{}".format(*server.get_host_and_port()), "by-hand")
-    with closing(made.client):
+    created = Bucket.create("http://{}:{}".format(*server.get_host_and_port()), "by-hand")
+    with closing(created.client):
         for key in ("odd/<script>alert(1)</script>", "odd/\u202egpj.exe", "odd/ok.txt", "new/old.txt"):
-            made.put(key, b"old")
+            created.put(key, b"old")
         for number in range(1000):
-            made.put(f"many/picture {number}.jpg", b"x")
-        inside = get_backend("s3")[DEFAULT_ACCOUNT_ID]["aws"]
-        for number in range(10_000):  # past the network, which would take a minute
-            inside.put_object("by-hand", f"huge/picture {number:04}.jpg", b"x")
-        yield made
+            created.put(f"many/picture {number}.jpg", b"x")
+        backend = get_backend("s3")[DEFAULT_ACCOUNT_ID]["aws"]
+        for number in range(10_000):  # without HTTP, which would take a minute
+            backend.put_object("by-hand", f"huge/picture {number:04}.jpg", b"x")
+        yield created
     server.stop()
 
 
 @pytest.fixture(scope="module")
 def proxy(bucket, tmp_path_factory) -> Iterator[Proxy]:
-    """A service on which everyone may change everything, in clothes of its own."""
+    """A service with its own theme, where everyone may change every file."""
     folder = tmp_path_factory.mktemp("by-hand")
     (folder / "brand.css").write_text(":root{--accent:#8a1c5b}#ours{letter-spacing:.1em}")
     (folder / "brand").mkdir()
     text = f'{{% extends "default/listing.html" %}}{{% block below %}}{MARK}{{% endblock %}}'
     (folder / "brand" / "listing.html").write_text(text)
-    with start_proxy(folder, CONFIGURATION.format(bucket=bucket)) as found:
-        yield found
+    with start_proxy(folder, CONFIGURATION.format(bucket=bucket)) as started:
+        yield started
 
 
 @pytest.fixture
 def page(browser, proxy):
-    """The browser on a directory."""
+    """Opens a directory in the browser."""
 
-    def go(path):
+    def open_path(path):
         browser.get_log("browser")
         browser.get(f"{proxy.url}/files/{path}")
         return browser
 
-    return go
+    return open_path
 
 
-def test_a_file_is_replaced_where_that_is_allowed(page, bucket, tmp_path):
-    """After a question, and not before."""
+def test_a_file_is_replaced_after_a_question(page, bucket, tmp_path):
+    """A file is replaced after a question and not before."""
     (tmp_path / "old.txt").write_text("new")
     browser = page("new/")
     browser.find_element("css selector", ".upload input.files").send_keys(str(tmp_path / "old.txt"))
@@ -87,21 +87,21 @@ def test_a_file_is_replaced_where_that_is_allowed(page, bucket, tmp_path):
     assert bucket.get("new/old.txt") == b"new"
 
 
-def test_what_is_too_large_is_not_sent(page, bucket, tmp_path):
-    """The page knows the limit; what is small enough goes through, and the page stays to say what did not."""
+def test_a_file_above_the_limit_is_not_sent(page, bucket, tmp_path):
+    """The page reports a file above the limit and uploads the others."""
     (tmp_path / "large.bin").write_bytes(bytes((1 << 20) + 1))
     (tmp_path / "small.bin").write_bytes(b"x")
     browser = page("new/")
-    chosen = f"{tmp_path / 'large.bin'}\n{tmp_path / 'small.bin'}"
-    browser.find_element("css selector", ".upload input.files").send_keys(chosen)
+    paths = f"{tmp_path / 'large.bin'}\n{tmp_path / 'small.bin'}"
+    browser.find_element("css selector", ".upload input.files").send_keys(paths)
     eventually(lambda: texts(browser, "#announcement") == ["1 uploaded, 1 failed"])
     assert "larger than 1.0 MiB" in texts(browser, ".transfers .failed")
     assert bucket.get("new/small.bin") == b"x"
     assert "new/large.bin" not in bucket.all_keys()
 
 
-def test_a_directory_is_dropped_with_all_that_is_in_it(page, bucket, tmp_path):
-    """Files of directories within it too, each under its own path."""
+def test_a_dropped_directory_is_uploaded_completely(page, bucket, tmp_path):
+    """A dropped directory is uploaded with its subdirectories, each file under its own path."""
     (tmp_path / "photos" / "märz").mkdir(parents=True)
     (tmp_path / "photos" / "a.txt").write_text("a")
     (tmp_path / "photos" / "märz" / "b c.txt").write_text("b")
@@ -114,25 +114,22 @@ def test_a_directory_is_dropped_with_all_that_is_in_it(page, bucket, tmp_path):
     assert bucket.get("new/photos/märz/b c.txt") == b"b"
 
 
-def test_names_that_no_form_can_send_are_harmless_too(page):
-    """Slashes and marks for right-to-left are shown as text."""
+def test_hostile_names_are_shown_as_text(page):
+    """Names with slashes, markup or right-to-left marks are shown as text."""
     browser = page("odd/")
     assert "<script>alert(1)<" + "/" in texts(browser, "tbody bdi")
     assert "\u202egpj.exe" in texts(browser, "tbody bdi")
-    # Of the two files, one is a text.
+    # One of the files is a text.
     labels = browser.execute_script(
-        "return [...document.querySelectorAll('.eye')].map(each => each.getAttribute('aria-label'))"
+        "return [...document.querySelectorAll('.eye')].map(button => button.getAttribute('aria-label'))"
     )
     assert labels == ["Preview ok.txt"]
     assert browser.get_log("browser") == []
 
 
-def test_a_thousand_entries_stay_smooth(page):
-    """The page is ready soon, and a letter in the filter is answered within two frames of a slow screen."""
-    browser = page("many/")
-    assert len(texts(browser, "tbody bdi")) == 1000
-    assert texts(browser, "tbody bdi")[2] == "picture 2.jpg"
-    timing = browser.execute_script(
+def _timings(browser):
+    """Returns the time from the last byte to the complete page, and the time that a filter takes, in milliseconds."""
+    completion = browser.execute_script(
         "const entry = performance.getEntriesByType('navigation')[0]; return entry.domComplete - entry.responseEnd"
     )
     filtering = browser.execute_script(
@@ -140,42 +137,47 @@ def test_a_thousand_entries_stay_smooth(page):
         "const start = performance.now(); field.dispatchEvent(new Event('input'));"
         "document.body.offsetHeight; return performance.now() - start"
     )
-    print(f"complete {timing:.0f} ms after the last byte, filtered in {filtering:.0f} ms")
-    assert len(texts(browser, "tbody bdi")) == 19
-    assert timing < 2000
+    return completion, filtering
+
+
+def _check_timings(timings):
+    # The minimum is least affected by other work on the machine.
+    completion, filtering = (min(times) for times in zip(*timings, strict=True))
+    print(f"complete {completion:.0f} ms after the last byte, filtered in {filtering:.0f} ms")
+    assert completion < 2000
     assert filtering < 200
 
 
+def test_a_thousand_entries_are_shown_and_filtered_fast(page):
+    """A page of a thousand entries is complete within two seconds, and filtered within 200 ms."""
+    timings = []
+    for _ in range(3):
+        browser = page("many/")
+        assert len(texts(browser, "tbody bdi")) == 1000
+        assert texts(browser, "tbody bdi")[2] == "picture 2.jpg"
+        timings.append(_timings(browser))
+        assert len(texts(browser, "tbody bdi")) == 19
+    _check_timings(timings)
+
+
 def test_ten_thousand_entries_are_walked_page_by_page(page):
-    """Each page of a thousand is ready soon and filtered at once; there is a way on, and back, to every entry."""
-    browser, seen, timings, filterings = page("huge/"), [], [], []
+    """Each page of a thousand entries is complete and filtered fast, and links lead on and back to every entry."""
+    browser, seen, timings = page("huge/"), [], []
     for _ in range(10):
         seen += texts(browser, "tbody tr:not(.parent) bdi")
-        timing = browser.execute_script(
-            "const entry = performance.getEntriesByType('navigation')[0]; return entry.domComplete - entry.responseEnd"
-        )
-        filtering = browser.execute_script(
-            "const field = document.querySelector('.filter'); field.value = '99';"
-            "const start = performance.now(); field.dispatchEvent(new Event('input'));"
-            "document.body.offsetHeight; return performance.now() - start"
-        )
-        timings.append(timing)
-        filterings.append(filtering)
+        timings.append(_timings(browser))
         if len(seen) < 10_000:
-            following = find(browser, "a[rel=next]").get_attribute("href")
-            browser.get(following)
-    # The least of ten, which other work on the machine does not blur.
-    print(f"complete {min(timings):.0f} ms after the last byte, filtered in {min(filterings):.0f} ms")
-    assert min(timings) < 2000
-    assert min(filterings) < 200
+            next_url = find(browser, "a[rel=next]").get_attribute("href")
+            browser.get(next_url)
+    _check_timings(timings)
     assert seen == [f"picture {number:04}.jpg" for number in range(10_000)]
     assert browser.find_elements("css selector", "a[rel=next]") == []
     find(browser, "a[rel=prev]").click()
     eventually(lambda: texts(browser, "tbody tr:not(.parent) bdi")[:1] == ["picture 8000.jpg"])
 
 
-def test_a_theme_is_worn(page):
-    """Its title, its sheet and its template, within the policy."""
+def test_a_theme_is_applied(page):
+    """The page has the theme's title, stylesheet and template, within its content security policy."""
     browser = page("new/")
     assert browser.title == "new – Ours"
     style = browser.execute_script("return getComputedStyle(document.querySelector('#ours')).letterSpacing")
