@@ -1,4 +1,4 @@
-"""Expressions and expansions held to a real Go: what it accepts, what it finds, what it makes of it."""
+"""Expressions and expansions compared with a real Go: acceptance, matches and results."""
 
 import base64
 import json
@@ -49,7 +49,7 @@ VECTORS = json.loads((Path(__file__).parents[1] / "vectors/regexp.json").read_te
 
 @pytest.fixture(scope="module")
 def go(tmp_path_factory):
-    """Go's regexp package."""
+    """The program that runs Go's regexp package."""
     return build("regexps", tmp_path_factory.mktemp("go"))
 
 
@@ -57,8 +57,8 @@ def _text(data):
     return data.decode("utf-8", "surrogateescape")
 
 
-def _recorded(go):
-    """Recorded expressions to change; an older Go does not find scripts with an underscore in their names."""
+def _recorded_expressions(go):
+    """Yields recorded expressions to vary; an older Go doesn't know names of scripts with an underscore."""
     for vector in (*VECTORS["vectors"], *VECTORS["invalid"]):
         expression = vector["pattern"]
         if len(expression) < 200 and (
@@ -70,24 +70,26 @@ def _recorded(go):
 def _generator(go):
     seed = int(os.environ.get("TORNADO_PROXY_SEED", random.SystemRandom().randrange(1 << 32)))
     print(f"TORNADO_PROXY_SEED={seed} Go {go.version}, Unicode {go.unicode}")
-    new = go.unicode == OUR_UNICODE
-    return Generator(random.Random(seed), new, [*_recorded(go)], NAMES if new else OLD_NAMES)
+    is_same_unicode = go.unicode == OUR_UNICODE
+    return Generator(
+        random.Random(seed), is_same_unicode, [*_recorded_expressions(go)], NAMES if is_same_unicode else OLD_NAMES
+    )
 
 
-def _ours(expression, text, template):
-    """What we make of a case; an error is a text alone."""
+def _our_result(expression, text, template):
+    """Returns our result for a case; an error is a text."""
     try:
         pattern = compile_pattern(expression)
     except PatternError:
         return "refused"
-    found = pattern.search(_text(text))
-    if found is None:
+    match = pattern.search(_text(text))
+    if match is None:
         return "no match"
-    expanded = compile_plain(template).render(found)
-    return list(found.groups), dict(pattern.names), expanded
+    expanded = compile_plain(template).render(match)
+    return list(match.groups), dict(pattern.names), expanded
 
 
-def _theirs(answer, text):
+def _go_result(answer, text):
     if answer["error"]:
         return "refused"
     if not answer["match"]:
@@ -98,8 +100,8 @@ def _theirs(answer, text):
     return groups, names, _text(base64.b64decode(answer["expanded"]))
 
 
-def test_generated_expressions_and_expansions_have_the_answers_of_go(go):
-    """Whatever is written, Go and this project refuse it, find nothing, or find and make the same."""
+def test_generated_expressions_have_the_results_of_go(go):
+    """Go and this project both refuse an expression, find no match, or find and expand the same match."""
     cases = _generator(go).cases(CASES)
     while batch := list(islice(cases, BATCH)):
         questions = (
@@ -107,15 +109,15 @@ def test_generated_expressions_and_expansions_have_the_answers_of_go(go):
             for expression, text, template in batch
         )
         for case, answer in zip(batch, go.ask(questions), strict=True):
-            assert (case, _ours(*case)) == (case, _theirs(answer, case[1]))
+            assert (case, _our_result(*case)) == (case, _go_result(answer, case[1]))
 
 
 def _members(expression):
-    """The code points that an expression of one character matches, as ranges."""
-    every = "".join(map(chr, (*range(0xD800), *range(0xE000, 0x110000))))
-    runs = re2.compile(f"(?:{print_program(parse(expression).tree)})+".encode()).finditer(every.encode())
+    """Returns the ranges of code points that an expression of one character matches."""
+    text = "".join(map(chr, (*range(0xD800), *range(0xE000, 0x110000))))
+    runs = re2.compile(f"(?:{print_program(parse(expression).tree)})+".encode()).finditer(text.encode())
     ranges = []
-    for low, high in ((ord(run[0]), ord(run[-1])) for run in (each.group().decode() for each in runs)):
+    for low, high in ((ord(run[0]), ord(run[-1])) for run in (match.group().decode() for match in runs)):
         if low < 0xD800 and high > 0xDFFF:
             ranges += [low, 0xD7FF], [0xE000, high]
         else:
@@ -144,8 +146,8 @@ def _members(expression):
     ],
     ids=["properties", "folded properties", "negated", "Perl", "POSIX", "others"],
 )
-def test_classes_have_the_members_that_they_have_in_go(go, expressions):
-    """Every code point is a member for both or for neither."""
+def test_classes_have_the_members_of_go(go, expressions):
+    """Every code point is a member in both or in neither."""
     if go.unicode != OUR_UNICODE:
         pytest.skip(f"this Go knows Unicode {go.unicode}; the classes here are those of {OUR_UNICODE}")
     answers = go.ask({"Pattern": f"^(?:{expression})$", "Members": True} for expression in expressions)

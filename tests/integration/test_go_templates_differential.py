@@ -1,4 +1,4 @@
-"""Go templates held to a real Go: which it refuses, which fail, and what the others write."""
+"""Go templates compared with a real Go: refusals, failures and output."""
 
 import base64
 import json
@@ -23,12 +23,12 @@ pytestmark = pytest.mark.integration
 
 CASES = int(os.environ.get("TORNADO_PROXY_TEMPLATE_CASES", "50000"))
 BATCH = 5000
-SPEAKING = (1, 27)  # an older encoding/json writes bytes that are no UTF-8 in another way
+OLDEST_GO = (1, 27)  # an older encoding/json writes invalid UTF-8 differently
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors/template.json").read_text(encoding="utf-8"))["vectors"]
 SPRIG = "github.com/Masterminds/sprig/v3@v3.3.0"
 HELM = Vocabulary({**STANDARD, **functions(), "tpl": PAGE_FUNCTIONS["tpl"]}, REFUSED)
 
-# What docs/go-templates.md says is refused here and not in Go.
+# Refusals that docs/go-templates.md documents as different from Go.
 KNOWN_REFUSALS = (
     "an address",
     "cannot be written as a whole",
@@ -41,8 +41,8 @@ KNOWN_REFUSALS = (
 )
 
 
-def _ours(case, vocabulary):
-    """What we make of a case: bytes, or the stage at which it fails; None where it is refused on purpose."""
+def _our_result(case, vocabulary):
+    """Returns our output, or the stage of the failure; None for a deliberate refusal."""
     data = request_root(case.data) if case.request else json_value(case.data)
     try:
         return program(case.template, vocabulary).execute(data, RenderBudget(GENEROUS))
@@ -51,19 +51,19 @@ def _ours(case, vocabulary):
     except LimitError:
         return None
     except RenderError as error:
-        return ("exec", any(re.search(known, str(error)) for known in KNOWN_REFUSALS))
+        return ("exec", any(re.search(pattern, str(error)) for pattern in KNOWN_REFUSALS))
 
 
-def _theirs(answer):
-    return answer["stage"] or base64.b64decode(answer["written"] or "")
+def _go_result(answer):
+    return answer["stage"] or base64.b64decode(answer["output"] or "")
 
 
 def _agree(ours, theirs):
     if ours is None:
         return True
     if isinstance(ours, tuple):
-        stage, known = ours
-        return known or theirs == stage
+        stage, is_known = ours
+        return is_known or theirs == stage
     return ours == theirs
 
 
@@ -72,21 +72,21 @@ def _compare(go, vocabulary, generator):
     while batch := list(islice(cases, BATCH)):
         questions = ({"Template": case.template, "Request": case.request, "Data": case.data} for case in batch)
         for case, answer in zip(batch, go.ask(questions), strict=True):
-            ours, theirs = _ours(case, vocabulary), _theirs(answer)
+            ours, theirs = _our_result(case, vocabulary), _go_result(answer)
             assert _agree(ours, theirs), (case.template, ours, theirs, answer["error"])
 
 
-def _recorded(*, sprig):
-    """Recorded templates to change."""
+def _recorded_templates(*, sprig):
+    """Returns recorded templates to vary."""
     return [
-        Case(vector["template"], _smaller(vector["data"]), vector["data_kind"] == "keyrewrite")
+        Case(vector["template"], _with_small_numbers(vector["data"]), vector["data_kind"] == "keyrewrite")
         for vector in VECTORS
         if sprig or vector["funcs"] != "sprig"
     ]
 
 
-def _smaller(data):
-    """The data with numbers that Go can count to."""
+def _with_small_numbers(data):
+    """Returns the data with numbers small enough to count to."""
     return (
         {name: min(value, 99999) if type(value) is int else value for name, value in data.items()}
         if type(data) is dict
@@ -95,20 +95,20 @@ def _smaller(data):
 
 
 def _generator(go, *, sprig):
-    if go.version < SPEAKING:
-        pytest.skip(f"Go 1.27 is what the templates here speak, this is {'.'.join(map(str, go.version))}")
+    if go.version < OLDEST_GO:
+        pytest.skip(f"the templates here are those of Go 1.27, this is {'.'.join(map(str, go.version))}")
     seed = int(os.environ.get("TORNADO_PROXY_SEED", random.SystemRandom().randrange(1 << 32)))
     print(f"TORNADO_PROXY_SEED={seed} Go {go.version}")
-    return Generator(random.Random(seed), sprig, _recorded(sprig=sprig))
+    return Generator(random.Random(seed), sprig, _recorded_templates(sprig=sprig))
 
 
-def test_generated_templates_have_the_answers_of_go(tmp_path):
-    """With the functions of Go's standard library: refused, failed or written alike."""
+def test_generated_templates_have_the_results_of_go(tmp_path):
+    """With the functions of Go's standard library, both refuse, fail or write the same."""
     go = build("templates", tmp_path)
     _compare(go, GO, _generator(go, sprig=False))
 
 
-def test_generated_templates_have_the_answers_of_sprig(tmp_path):
-    """With sprig's functions, where Go can fetch them."""
+def test_generated_templates_have_the_results_of_sprig(tmp_path):
+    """With sprig's functions, both refuse, fail or write the same, if Go can fetch sprig."""
     go = build_with_modules("templates", tmp_path, SPRIG, tag="sprig")
     _compare(go, HELM, _generator(go, sprig=True))

@@ -1,4 +1,4 @@
-"""Policies decided by Open Policy Agent itself."""
+"""Decisions of a real Open Policy Agent."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ ANN, BEN = User("ann", "OIDC", groups=("editors",)), User("ben", "OIDC")
 
 @pytest.fixture(scope="module")
 def opa(tmp_path_factory):
-    """The address of a policy server with the policy of docs/sign-in.md."""
+    """Runs Open Policy Agent with the policy of docs/sign-in.md; returns its URL."""
     if not _PROGRAM.exists():
         pytest.skip("there is no `opa`; `tests/integration/install opa` builds it")
     policy = tmp_path_factory.mktemp("opa") / "files.rego"
     policy.write_text(_DOCS.read_text(encoding="utf-8").split("```rego\n")[1].split("```")[0])
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        address = f"127.0.0.1:{taken.getsockname()[1]}"
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"127.0.0.1:{free.getsockname()[1]}"
     command = [_PROGRAM, "run", "--server", "--addr", address, "--disable-telemetry", policy]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     for _ in range(200):
@@ -57,17 +57,17 @@ def opa(tmp_path_factory):
     ],
 )
 def test_the_documented_policy_decides(opa, user, method, path, permitted):
-    """By groups, method and path."""
+    """The policy decides by groups, method and path."""
     request = Request(method, "files.example", RequestPath(path))
     assert run(is_permitted(OpaServer(f"{opa}/allow"), user, request, HttpFetcher())) is permitted
 
 
-def test_a_policy_that_is_not_there_permits_nothing(opa):
-    """OPA answers without a result."""
+def test_a_missing_policy_permits_nothing(opa):
+    """OPA answers without a result for a missing policy, which permits nothing."""
     assert run(is_permitted(OpaServer(f"{opa}/nothing"), ANN, Request(), HttpFetcher())) is False
 
 
-def test_a_policy_server_that_is_not_there_does_not_decide():
-    """It is not a no."""
+def test_an_unreachable_policy_server_is_an_error():
+    """An unreachable policy server is an error instead of a refusal."""
     with pytest.raises(PolicyUnavailable):
         run(is_permitted(OpaServer("http://127.0.0.1:1/v1/data/files/allow"), ANN, Request(), HttpFetcher()))

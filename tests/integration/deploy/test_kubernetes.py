@@ -1,4 +1,4 @@
-"""The manifests for Kubernetes are what its API takes."""
+"""The manifests for Kubernetes are valid."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ PARTS = Path(os.environ.get("TORNADO_PROXY_PARTS", "/var/cache/tornado-proxy")) 
 
 @pytest.fixture(scope="module")
 def rendered() -> str:
-    """What `kubectl apply --kustomize` would send."""
+    """The output of Kustomize, which `kubectl apply --kustomize` would send."""
     if not (PARTS / "kubeconform").exists():
         pytest.skip("no kubeconform: run `tests/integration/install kubernetes`")
     command = [str(PARTS / "kustomize"), "build", str(MANIFESTS)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def _checked(text: str) -> subprocess.CompletedProcess[str]:
+def _validated(text: str) -> subprocess.CompletedProcess[str]:
     location = f"{PARTS}/schemas/{{{{.ResourceKind}}}}{{{{.KindSuffix}}}}.json"
     command = [str(PARTS / "kubeconform"), "-strict", "-summary", "-schema-location", location]
     return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
 
 
 def test_every_manifest_fits_its_schema(rendered):
-    """Kubeconform finds no unknown field and no wrong type in any of the six resources."""
-    checked = _checked(rendered)
-    assert checked.returncode == 0, checked.stdout
-    assert "6 resources found" in checked.stdout
-    assert "Valid: 6, Invalid: 0, Errors: 0, Skipped: 0" in checked.stdout
+    """Kubeconform finds no unknown field and no wrong type in the six resources."""
+    result = _validated(rendered)
+    assert result.returncode == 0, result.stdout
+    assert "6 resources found" in result.stdout
+    assert "Valid: 6, Invalid: 0, Errors: 0, Skipped: 0" in result.stdout
 
 
-def test_a_field_that_does_not_exist_is_found(rendered):
-    """The check above can fail: a mistyped field of the container is refused."""
-    assert _checked(rendered.replace("readOnlyRootFilesystem", "readOnlyRootFileSystem")).returncode == 1
+def test_an_unknown_field_is_refused(rendered):
+    """The validation refuses a misspelled field of the container, so it can fail."""
+    assert _validated(rendered.replace("readOnlyRootFilesystem", "readOnlyRootFileSystem")).returncode == 1

@@ -1,4 +1,4 @@
-" Writes to $SCOPES, for the file that is open, its type, and for each byte of each line the name of its syntax group, `-` for none.
+" Writes to $SCOPES the type of the open file, and for each line the syntax group of each byte; `-` stands for no group.
 let s:lines = [&filetype]
 for s:number in range(1, line('$'))
   let s:groups = map(range(1, strlen(getline(s:number))), {_, column -> synIDattr(synID(s:number, column, 1), 'name') ?? '-'})

@@ -1,4 +1,4 @@
-"""VS Code's extension, run by Node; what VS Code would offer it is written down here."""
+"""The extension for VS Code, run by Node with stubs of VS Code's modules."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ exports.window = { showErrorMessage: (text) => exports.errors.push(text) };
 exports.commands = { registerCommand: (name) => name };
 """
 _CLIENT = """
-exports.told = [];
+exports.calls = [];
 exports.TransportKind = { stdio: "stdio" };
 exports.LanguageClient = class {
-  constructor(id, name, server, options) { exports.told.push([server, options.documentSelector[0].language]); }
-  async start() { exports.told.push("start"); if (exports.fails) throw new Error("no such file"); }
+  constructor(id, name, server, options) { exports.calls.push([server, options.documentSelector[0].language]); }
+  async start() { exports.calls.push("start"); if (exports.fails) throw new Error("no such file"); }
   needsStop() { return true; }
-  async stop() { exports.told.push("stop"); }
+  async stop() { exports.calls.push("stop"); }
 };
 """
 
 
-def _told(folder: Path, script: str) -> dict:
-    """What the extension makes of a script that sees `extension`, `vscode`, `client` and `context`."""
+def _run_extension(folder: Path, script: str) -> dict:
+    """Runs a script with `extension`, `vscode`, `client` and `context`; returns the client's calls and the errors."""
     shutil.copy(FOLDER / "extension.js", folder)
     for name, text in (("vscode/index.js", _VSCODE), ("vscode-languageclient/node.js", _CLIENT)):
         path = folder / "node_modules" / name
@@ -48,7 +48,7 @@ def _told(folder: Path, script: str) -> dict:
         const extension = require("./extension.js"), vscode = require("vscode");
         const client = require("vscode-languageclient/node"), context = {{ subscriptions: [] }};
         vscode.command = ["tornado-proxy", "lsp", "--config", "proxy.yaml"];
-        (async () => {{ {script}; console.log(JSON.stringify({{ told: client.told, errors: vscode.errors }})); }})();
+        (async () => {{ {script}; console.log(JSON.stringify({{ calls: client.calls, errors: vscode.errors }})); }})();
     """
     (folder / "main.js").write_text(main, encoding="utf-8")
     result = subprocess.run(
@@ -57,24 +57,24 @@ def _told(folder: Path, script: str) -> dict:
     return json.loads(result.stdout)
 
 
-def test_it_starts_the_command_of_the_settings(tmp_path):
-    """With its arguments, for files of the language."""
-    (made, started) = _told(tmp_path, "await extension.activate(context)")["told"]
-    server, language = made
+def test_the_command_of_the_settings_is_started(tmp_path):
+    """The extension starts the command of the settings with its arguments, for rule files."""
+    (created, started) = _run_extension(tmp_path, "await extension.activate(context)")["calls"]
+    server, language = created
     assert (server["command"], server["args"]) == ("tornado-proxy", ["lsp", "--config", "proxy.yaml"])
     assert (server["transport"], language, started) == ("stdio", "tornado-proxy-rules", "start")
 
 
-def test_another_command_is_started_at_once(tmp_path):
-    """The server that ran is stopped first."""
+def test_a_change_of_the_command_restarts_the_server(tmp_path):
+    """A change of the setting stops the server and starts the new command."""
     script = """
         await extension.activate(context);
         vscode.command = ["other"];
         await vscode.listeners[0]({ affectsConfiguration: (name) => name === "tornado-proxy.command" });
         await vscode.listeners[0]({ affectsConfiguration: () => false });
     """
-    told = _told(tmp_path, script)["told"]
-    assert [each if isinstance(each, str) else each[0]["command"] for each in told] == [
+    calls = _run_extension(tmp_path, script)["calls"]
+    assert [call if isinstance(call, str) else call[0]["command"] for call in calls] == [
         "tornado-proxy",
         "start",
         "stop",
@@ -83,22 +83,22 @@ def test_another_command_is_started_at_once(tmp_path):
     ]
 
 
-def test_where_the_command_is_missing_it_says_how_to_install_it(tmp_path):
-    """A new user has the extension first."""
-    (error,) = _told(tmp_path, "client.fails = true; await extension.activate(context)")["errors"]
+def test_a_missing_command_is_an_error_with_a_hint(tmp_path):
+    """A missing command is reported with the way to install it."""
+    (error,) = _run_extension(tmp_path, "client.fails = true; await extension.activate(context)")["errors"]
     assert "no such file" in error
     assert "pip install '.[lsp]'" in error
 
 
-def test_it_is_packed_without_a_warning(tmp_path):
-    """The command of docs/editors.md writes the package; it has one script, and what the manifest names."""
+def test_the_extension_is_packed_without_a_warning(tmp_path):
+    """The command of docs/editors.md writes a package with one script and the files of the manifest."""
     folder = tmp_path / "vscode"
     shutil.copytree(FOLDER, folder, ignore=shutil.ignore_patterns("node_modules", "dist"))
     (folder / "node_modules").symlink_to(packing_modules())
-    packed = subprocess.run(
+    result = subprocess.run(
         [program("npm"), "run", "package"], cwd=folder, capture_output=True, text=True, check=True, timeout=120
     )
-    assert "WARNING" not in packed.stdout + packed.stderr
+    assert "WARNING" not in result.stdout + result.stderr
     (package,) = folder.glob("*.vsix")
     with zipfile.ZipFile(package) as archive:
         names = [name for name in archive.namelist() if name.startswith("extension/")]

@@ -1,4 +1,4 @@
-"""What VS Code's own tokeniser and Vim make of rule files, held against what the parser reads."""
+"""The highlighting of rule files by VS Code's tokeniser and by Vim, compared with the parser."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.integration
 ROOT = Path(__file__).parents[3]
 HERE = Path(__file__).parent
 
-# What a part of a file is called by each editor.
+# The scopes of each editor for the parts of a file.
 VSCODE = {
     "comment": "comment",
     "target": r"entity\.name\.namespace",
@@ -77,7 +77,7 @@ TEXTS = {
 
 
 def _vscode(text: str, folder: Path) -> list[str]:
-    """The scopes of each character."""
+    """Returns the scopes of each character."""
     node, modules = program("node"), node_modules()
     (folder / "a.rules").write_text(text, encoding="utf-8")
     grammar = ROOT / "editors/vscode/syntaxes/tornado-proxy-rules.tmLanguage.json"
@@ -87,7 +87,7 @@ def _vscode(text: str, folder: Path) -> list[str]:
 
 
 def _vim(text: str, folder: Path) -> list[str]:
-    """The syntax group of each character."""
+    """Returns the syntax group of each character."""
     vim, scopes = program("vim"), folder / "scopes"
     (folder / "a.rules").write_text(text, encoding="utf-8")
     command = [vim, "-es", "-u", "NONE", "-i", "NONE", "--cmd", f"set rtp+={ROOT}/editors/vim encoding=utf-8"]
@@ -102,7 +102,7 @@ def _vim(text: str, folder: Path) -> list[str]:
 
 
 def _parts(document: Document) -> Iterator[tuple[str | Dialect, Span]]:
-    """The parts of a file with what each is."""
+    """Yields the parts of a file with their kinds."""
     for block in document.blocks:
         yield "target", block.name.span
         yield from (
@@ -125,24 +125,24 @@ def _parts(document: Document) -> Iterator[tuple[str | Dialect, Span]]:
 
 
 @pytest.mark.parametrize("name", TEXTS)
-@pytest.mark.parametrize(("look", "names"), [(_vscode, VSCODE), (_vim, VIM)], ids=["vscode", "vim"])
-def test_each_part_is_shown_as_what_it_is(look, names, name, tmp_path):
-    """Names, sources, templates by dialect, keys and comments, from the first character to the last."""
+@pytest.mark.parametrize(("highlight", "scope_patterns"), [(_vscode, VSCODE), (_vim, VIM)], ids=["vscode", "vim"])
+def test_each_part_is_highlighted_by_its_kind(highlight, scope_patterns, name, tmp_path):
+    """Names, sources, templates, keys and comments are highlighted from the first character to the last."""
     text = TEXTS[name]
-    scopes = look(text, tmp_path)
+    scopes = highlight(text, tmp_path)
     parsed = parse(SourceFile(name, text))
     assert parsed.diagnostics == ()
     wrong = [
-        (what, span.place, text[offset], scopes[offset])
-        for what, span in _parts(parsed.document)
+        (kind, span.place, text[offset], scopes[offset])
+        for kind, span in _parts(parsed.document)
         for offset in range(span.start, span.end)
-        if not text[offset].isspace() and not re.search(names[what], scopes[offset])
+        if not text[offset].isspace() and not re.search(scope_patterns[kind], scopes[offset])
     ]
     assert wrong == []
 
 
 def test_make_fills_the_quickfix_list(tmp_path):
-    """Vim's `:make` lints, and every finding has its place."""
+    """Vim's `:make` lints and lists each finding with its place."""
     (tmp_path / "a.rules").write_text('target site {\n    rewrite `^/a.b$` -> "/c"\n}\n', encoding="utf-8")
     script = tmp_path / "make.vim"
     script.write_text(

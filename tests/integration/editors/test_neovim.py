@@ -1,4 +1,4 @@
-"""The language server in a real editor: Neovim, without a screen."""
+"""The language server in Neovim."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TEXT = site('rewrite `^/😀/a.b$` -> "/c"', ' test "/😀/a.b" -> "/c"')
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
-    """What came of a session with a file that has a finding and another layout."""
+    """The results of a session with a file that has a finding and wrong indentation."""
     folder = tmp_path_factory.mktemp("neovim")
     (folder / "site.rules").write_text(_TEXT, encoding="utf-8")
     configuration = ROOT / "editors/vim/lsp/tornado_proxy.lua"
@@ -50,26 +50,26 @@ def answers(tmp_path_factory):
     return json.loads((folder / "answers").read_text(encoding="utf-8"))
 
 
-def test_the_file_is_known_by_its_type(answers):
-    """What detects the type and what starts the server agree on it."""
+def test_the_server_starts_for_the_detected_file_type(answers):
+    """The server starts for the file type that the plugin detects."""
     assert answers["filetypes"] == [answers["filetype"]]
     assert answers["command"] == ["tornado-proxy", "lsp"]
 
 
-def test_findings_stand_where_they_belong(answers):
-    """Columns are bytes in Neovim, UTF-16 on the way."""
+def test_findings_have_their_places(answers):
+    """The columns of the protocol, in UTF-16 units, become Neovim's columns in bytes."""
     ((line, column, message),) = answers["findings"]
     assert (line, column) == (1, 12 + len("`^/😀/a".encode()))
     assert message.startswith("`.` matches any character")
 
 
-def test_the_hover_shows_what_stands_there(answers):
-    """A hover in Markdown."""
+def test_a_hover_explains_the_pattern(answers):
+    """A hover explains the part of the pattern in Markdown."""
     assert "Matches the whole key" in answers["hover"]["contents"]["value"]
 
 
-def test_a_fix_and_the_layout_are_applied(answers):
-    """The finding is gone, and the file is as `fmt` writes it."""
-    assert answers["after"] == []
+def test_a_fix_and_the_format_are_applied(answers):
+    """After a fix and formatting, the finding is gone and the text is formatted."""
+    assert answers["findings_after_fix"] == []
     fixed = _TEXT.replace("a.b$", r"a\.b$").replace("     test", "    test")
     assert answers["text"] == fixed.splitlines()

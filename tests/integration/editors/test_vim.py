@@ -1,4 +1,4 @@
-"""Vim itself, with the runtime directory of editors/vim and with its own detection of files called `.rules`."""
+"""Vim with the runtime directory of editors/vim, beside its own type for files called `.rules`."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ RUNTIME = Path(__file__).parents[3] / "editors" / "vim"
 RULES = 'target site {\n    rewrite `^/a$` -> "/b"\n    rewrite `^/a$` -> "/c"\n\n    test "/a" -> "/b"\n}\n'
 
 
-def _asked(path: Path, before: str, *expressions: str) -> list:
-    """What Vim makes of expressions, after it has opened a file as a user does, and run a command."""
+def _evaluate(path: Path, command: str, *expressions: str) -> list:
+    """Opens a file in Vim, runs a command, and returns the values of expressions."""
     settings, out = path.with_name("vimrc"), path.with_name("answers.json")
     settings.write_text(f"set nocompatible\nset runtimepath+={RUNTIME}\nfiletype plugin on\nsyntax on\n")
     answers = f"call writefile([json_encode([{', '.join(expressions)}])], '{out}')"
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    command = [program("vim"), "-Nu", str(settings), "-es", str(path), "-c", before, "-c", answers, "-c", "qa!"]
-    subprocess.run(command, env=environment, check=False, timeout=60)
+    arguments = [program("vim"), "-Nu", str(settings), "-es", str(path), "-c", command, "-c", answers, "-c", "qa!"]
+    subprocess.run(arguments, env=environment, check=False, timeout=60)
     return json.loads(out.read_text())
 
 
@@ -37,22 +37,22 @@ def rules(tmp_path) -> Path:
     return path
 
 
-def test_our_plugin_follows_that_of_snort(rules):
-    """Vim takes the file for snort's first; then it is ours, with our settings and none of the mappings."""
-    answers = _asked(rules, "", "&filetype", "&commentstring", "maparg(']]', 'n')")
+def test_the_plugin_replaces_the_type_of_snort(rules):
+    """A rule file gets this plugin's type and settings, after Vim took it for one of Snort's."""
+    answers = _evaluate(rules, "", "&filetype", "&commentstring", "maparg(']]', 'n')")
     assert answers == ["tornado_proxy_rules", "# %s", ""]
 
 
 def test_make_lints(rules):
-    """`:make` fills the quickfix list with the findings, each at its place and with its severity."""
-    ((found,),) = _asked(
-        rules, "silent make!", "map(getqflist(), {_, each -> [each.lnum, each.col, each.type, each.text]})"
+    """`:make` fills the quickfix list with the findings, with place and severity."""
+    ((finding,),) = _evaluate(
+        rules, "silent make!", "map(getqflist(), {_, entry -> [entry.lnum, entry.col, entry.type, entry.text]})"
     )
-    assert found == [3, 13, "e", "[duplicate-rewrite] `#1` has the same source and takes every key"]
+    assert finding == [3, 13, "e", "[duplicate-rewrite] `#1` has the same source and takes every key"]
 
 
-def test_other_files_called_rules_are_left_alone(tmp_path):
+def test_other_files_called_rules_keep_their_type(tmp_path):
     """A file that does not begin with a target keeps the type that Vim gives it."""
     path = tmp_path / "local.rules"
     path.write_text("alert tcp any any -> any any (msg:x;)\n")
-    assert _asked(path, "", "&filetype") == ["hog"]
+    assert _evaluate(path, "", "&filetype") == ["hog"]

@@ -1,4 +1,4 @@
-// Prints, as JSON, the scopes that VS Code's own tokeniser finds in a file: [[text, scope, …], …] for each line.
+// Prints the scopes of VS Code's tokeniser in a file as JSON: [[text, scope, …], …] for each line.
 // Usage: node tokenise.js NODE_MODULES GRAMMAR FILE
 "use strict";
 

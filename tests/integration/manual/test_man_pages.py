@@ -1,4 +1,4 @@
-"""The man pages in the wheel are sound: man-db, groff and mandoc find nothing in them."""
+"""The man pages in the wheel are correct for man-db, groff and mandoc."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UTF8 = {**os.environ, "LC_ALL": "C.UTF-8", "SOURCE_DATE_EPOCH": "1777593600"}
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory) -> list[Path]:
-    """The pages of the wheel."""
+    """The man pages of the wheel."""
     if not shutil.which("mandoc") or not shutil.which("lexgrog"):
         pytest.skip("no mandoc or man-db: run `tests/integration/install manual`")
     folder = tmp_path_factory.mktemp("wheel")
@@ -39,19 +39,19 @@ def pages(tmp_path_factory) -> list[Path]:
     ],
     ids=["groff", "mandoc"],
 )
-def test_they_are_without_a_warning(pages, command):
-    """Neither formatter has anything to say."""
+def test_the_pages_have_no_warning(pages, command):
+    """Neither groff nor mandoc prints a warning."""
     assert [path.name for path in pages] == ["tornado-proxy.1", "tornado-proxy-rules.5", "tornado-proxy.yaml.5"]
     for path in pages:
         result = subprocess.run([*command, str(path)], env=UTF8, capture_output=True, text=True, check=False)
-        said = result.stderr + (result.stdout if command[0] == "mandoc" else "")
-        assert (result.returncode, said) == (0, ""), path.name
+        output = result.stderr + (result.stdout if command[0] == "mandoc" else "")
+        assert (result.returncode, output) == (0, ""), path.name
 
 
-def test_they_are_found_by_what_they_are_about(pages):
-    """`whatis` and `apropos` get a name and a description from each."""
-    said = subprocess.run(["lexgrog", *map(str, pages)], capture_output=True, text=True, check=True).stdout
-    assert [line.partition(": ")[2].split(" - ")[0].strip('"') for line in said.splitlines()] == [
+def test_the_pages_have_names_and_descriptions(pages):
+    """`whatis` and `apropos` find a name and a description in each page."""
+    output = subprocess.run(["lexgrog", *map(str, pages)], capture_output=True, text=True, check=True).stdout
+    assert [line.partition(": ")[2].split(" - ")[0].strip('"') for line in output.splitlines()] == [
         "tornado-proxy",
         "tornado-proxy-rules",
         "tornado-proxy.yaml",

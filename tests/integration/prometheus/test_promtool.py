@@ -1,4 +1,4 @@
-"""monitoring/, as Prometheus reads it."""
+"""The rules and the dashboard of monitoring/, checked by Prometheus's tool."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ def promtool(tmp_path):
         pytest.skip("promtool is not there: `tests/integration/install prometheus` fetches it")
     shutil.copy(FOLDER / "rules.yaml", tmp_path)
 
-    def run(*words: str) -> str:
-        done = subprocess.run([program, *words], cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+    def run(*arguments: str) -> str:
+        result = subprocess.run([program, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stdout + result.stderr
+        return result.stdout
 
     return run
 
 
-def test_the_rules_are_sound(promtool):
-    """`promtool check rules` finds nothing."""
+def test_the_rules_are_valid(promtool):
+    """`promtool check rules` succeeds."""
     assert "SUCCESS" in promtool("check", "rules", "rules.yaml")
 
 
-def test_alerts_fire_when_they_should(promtool, tmp_path):
-    """Each alert fires for the series that it is for, and stays silent for good ones."""
+def test_alerts_fire_for_faulty_series_only(promtool, tmp_path):
+    """Each alert fires for its faulty series, and not for good ones."""
     shutil.copy(Path(__file__).parent / "rules_test.yaml", tmp_path)
     assert "SUCCESS" in promtool("test", "rules", "rules_test.yaml")
 
 
-def test_the_dashboard_asks_what_prometheus_understands(promtool, tmp_path):
-    """Every expression parses, its variables filled in."""
+def test_every_expression_of_the_dashboard_is_valid(promtool, tmp_path):
+    """Every expression of the dashboard parses once its variables are replaced."""
     expressions = [*PANELS, *ANNOTATIONS]
     rules = [
         {"record": f"a:b:{number}", "expr": re.sub(r"\$\w+", "5m", text)} for number, text in enumerate(expressions)

@@ -14,13 +14,13 @@ __all__ = ["pytest_pyfunc_call"]
 
 @pytest.fixture(scope="session")
 def radosgw() -> Iterator[real_s3.Endpoint]:
-    """Ceph's S3."""
+    """The endpoint of a running radosgw."""
     with real_s3.radosgw() as endpoint:
         yield endpoint
 
 
 @pytest.fixture
 def bucket(radosgw: real_s3.Endpoint) -> Iterator[BucketUnderTest]:
-    """A new bucket there."""
-    with new_bucket(radosgw) as made:
-        yield made
+    """A new bucket in the radosgw."""
+    with new_bucket(radosgw) as created:
+        yield created

@@ -16,7 +16,7 @@ from administering import RULES, Admin
 from endless_s3 import endless_s3
 from running import free_port
 
-sys.path.insert(0, str(Path(__file__).parent))  # `machine`, which only these tests use
+sys.path.insert(0, str(Path(__file__).parent))  # for `machine`, which only these tests use
 
 from machine import (
     PROGRAM,
@@ -56,34 +56,34 @@ class Site:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Where it answers requests."""
+        """The address of the service."""
         return "127.0.0.1", self.port
 
     @property
     def admin(self) -> Admin:
-        """Its admin listener."""
+        """A client of the service's admin listener."""
         return Admin(f"http://127.0.0.1:{self.admin_port}")
 
     def configure(self, more: str = "") -> None:
-        """Write the configuration."""
+        """Writes the configuration, with more lines at its end."""
         text = CONFIGURATION.format(endpoint=self.endpoint, port=self.port, admin=self.admin_port)
         self.machine.write("/etc/tornado-proxy/proxy.yaml", text + more)
 
-    def rules(self, text: str) -> None:
-        """Write the rules."""
+    def write_rules(self, text: str) -> None:
+        """Writes the rules."""
         self.machine.write("/etc/tornado-proxy/rules/site.rules", text)
 
     def answer_with(self, word: str) -> None:
-        """Have `/NAME` answered with `word/NAME.txt`."""
-        self.rules(RULES.format(word))
+        """Makes the service answer `/NAME` with `word/NAME.txt`."""
+        self.write_rules(RULES.format(word))
 
     def drop_in(self, text: str, unit: str = UNIT) -> None:
-        """Change a unit, as an administrator does."""
+        """Changes a unit by a drop-in, as an administrator does."""
         self.machine.write(f"/etc/systemd/system/{unit}.d/test.conf", text)
         self.machine.systemctl("daemon-reload")
 
     def get(self, path: str, user: str | None = None) -> tuple[int, str]:
-        """One request."""
+        """Sends a GET and returns status and text."""
         headers = {"Authorization": "Basic " + b64encode(user.encode()).decode()} if user else {}
         with closing(http.client.HTTPConnection(*self.address, timeout=90)) as connection:
             connection.request("GET", path, headers=headers)
@@ -93,7 +93,7 @@ class Site:
 
 @pytest.fixture(scope="session")
 def program(tmp_path_factory) -> Path:
-    """The program, installed from the wheel."""
+    """The folder of the program, installed from the wheel."""
     if missing():
         pytest.skip(missing())
     return install_program(tmp_path_factory.mktemp("program"))
@@ -108,17 +108,17 @@ def s3() -> Iterator[str]:
 
 @pytest.fixture
 def site(program, s3) -> Iterator[Site]:
-    """A machine that has just booted, with good files, in which the service does not run yet."""
+    """A freshly booted machine with good files; the service isn't started yet."""
     with boot(program) as machine:
-        made = Site(machine, s3, free_port(), free_port(3))
-        made.configure()
-        made.answer_with("first")
-        yield made
+        created = Site(machine, s3, free_port(), free_port(3))
+        created.configure()
+        created.answer_with("first")
+        yield created
 
 
 @pytest.fixture(scope="session")
 def wheels(tmp_path_factory) -> Path:
-    """A folder with what `make dist` makes, for the version of this checkout and for 0.2.0."""
+    """A folder with the results of `make dist`, for the version of this checkout and for 0.2.0."""
     if missing():
         pytest.skip(missing())
     folder = tmp_path_factory.mktemp("wheels")
@@ -130,7 +130,7 @@ def wheels(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session", params=RELEASES)
 def packages(request, wheels, tmp_path_factory) -> tuple[str, Path]:
-    """A release, and a folder with the Debian packages for it, each built there."""
+    """A release, and a folder with the Debian packages that were built in it."""
     folder = tmp_path_factory.mktemp("packages")
     for wheel in wheels.glob("*.whl"):
         build_package(request.param, wheel, folder)
@@ -139,12 +139,12 @@ def packages(request, wheels, tmp_path_factory) -> tuple[str, Path]:
 
 @contextmanager
 def boot_site(release: str, endpoint: str, folder: Path) -> Iterator[Site]:
-    """A machine of a release without the service, with a folder at /root/dist and good files for the service to come."""
+    """Boots a release without the service, with a folder at /root/dist and good files for the service."""
     with boot_bare(release, f"--bind-ro={folder}:/root/dist", f"--bind-ro={WHEELS}:/wheels") as machine:
         machine.write(
             "/etc/pip.conf", "[global]\nno-index = yes\nfind-links = /wheels\ndisable-pip-version-check = yes\n"
         )
-        # A place to mount the program at, left by other tests.
+        # Other tests leave this mount point behind.
         machine.run("rm", "--recursive", "--force", str(PROGRAM))
         site = Site(machine, endpoint, free_port(), free_port(3))
         site.configure()

@@ -1,6 +1,6 @@
-"""A real systemd as process 1 of a container of its own, booted in half a second, pristine each time.
+"""Containers with a real systemd as process 1, booted in half a second from an unchanged file system.
 
-The container shares the host's loopback, so that tests reach the service directly; what it writes is lost at its end.
+A container shares the host's loopback, so tests reach the service directly; its writes are lost at its end.
 """
 
 from __future__ import annotations
@@ -26,26 +26,29 @@ PROGRAM = Path("/opt/tornado-proxy")
 _CHECKOUT = Path(__file__).parents[3]
 _CGROUPS = Path("/sys/fs/cgroup")
 _LIMIT = 60  # seconds
-_LONG = 300  # seconds, for what installs
+_INSTALLATION_LIMIT = 300  # seconds
 _NUMBERS = itertools.count(1)
 
 
 def root(release: str) -> Path:
-    """The root file system of a release."""
+    """Returns the root file system of a release."""
     return PARTS / f"systemd-{release}"
 
 
 def missing() -> str:
-    """Why there can be no machine here; empty where there can."""
+    """Returns the reason why no machine can be booted here, or an empty text."""
     if os.geteuid() != 0:
         return "a container needs root"
-    if not all((root(each) / ".complete").exists() for each in RELEASES) or shutil.which("systemd-nspawn") is None:
+    if (
+        not all((root(release) / ".complete").exists() for release in RELEASES)
+        or shutil.which("systemd-nspawn") is None
+    ):
         return "no root file system: run `tests/integration/install systemd`"
     return ""
 
 
 def build_wheel(folder: Path, version: str = "") -> Path:
-    """The wheel of this checkout, or of the same program under another version."""
+    """Builds the wheel of this checkout, or of the same program under another version."""
     source = folder / "source"
     build = [sys.executable, "-m", "build", "--no-isolation"]
     _run([*build, "--sdist", "--outdir", str(folder / "sdist"), str(_CHECKOUT)])
@@ -63,7 +66,7 @@ def build_wheel(folder: Path, version: str = "") -> Path:
 
 
 def in_release(release: str, command: str, binds: Mapping[Path, str]) -> None:
-    """Run a command in the root file system of a release, with folders of the host, and pip's wheels at /wheels."""
+    """Runs a command in the root file system of a release, with folders of the host and pip's wheels at /wheels."""
     mounts = "".join(
         f"mkdir -p {root(release)}{place}\nmount --bind {folder} {root(release)}{place}\n"
         for folder, place in {**binds, WHEELS: "/wheels"}.items()
@@ -73,7 +76,7 @@ def in_release(release: str, command: str, binds: Mapping[Path, str]) -> None:
 
 
 def build_package(release: str, wheel: Path, folder: Path) -> Path:
-    """The Debian package of a wheel, built in a release into a folder."""
+    """Builds the Debian package of a wheel in a release, into a folder."""
     before = set(folder.iterdir())
     places = {_CHECKOUT: "/src", wheel.parent: "/wheel", folder: "/out"}
     in_release(release, f"/src/packaging/deb /wheel/{wheel.name} /out", places)
@@ -82,7 +85,7 @@ def build_package(release: str, wheel: Path, folder: Path) -> Path:
 
 
 def install_program(folder: Path) -> Path:
-    """A virtual environment with the wheel of this checkout, as it will stand at `PROGRAM`; where it is on the host."""
+    """Installs the wheel of this checkout into a virtual environment for `PROGRAM`; returns its folder on the host."""
     wheel = build_wheel(folder / "built")
     program = folder / "program"
     program.mkdir()
@@ -109,51 +112,53 @@ class Machine:
     leader: int
 
     def run(self, *command: str, check: bool = True) -> str:
-        """The output of a command within, standard error last."""
-        result = self._entered(*command)
+        """Runs a command in the container and returns its output, standard error last."""
+        result = self._run_inside(*command)
         assert not check or result.returncode == 0, f"{command}: {result.returncode}\n{result.stdout}{result.stderr}"
         return result.stdout + result.stderr
 
     def exit_status(self, *command: str) -> int:
-        """How a command within ends."""
-        return self._entered(*command).returncode
+        """Runs a command in the container and returns its exit status."""
+        return self._run_inside(*command).returncode
 
-    def _entered(self, *command: str) -> subprocess.CompletedProcess[str]:
-        entered = ["nsenter", "--target", str(self.leader), "--all", *command]
+    def _run_inside(self, *command: str) -> subprocess.CompletedProcess[str]:
+        arguments = ["nsenter", "--target", str(self.leader), "--all", *command]
         environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
-        return subprocess.run(entered, env=environment, capture_output=True, text=True, timeout=_LONG, check=False)
+        return subprocess.run(
+            arguments, env=environment, capture_output=True, text=True, timeout=_INSTALLATION_LIMIT, check=False
+        )
 
     def systemctl(self, *arguments: str, check: bool = True) -> str:
-        """What `systemctl` says."""
+        """Runs `systemctl` and returns its output."""
         return self.run("systemctl", "--no-pager", *arguments, check=check)
 
     def install_units(self) -> None:
-        """Install the units of this checkout."""
+        """Installs the units of this checkout."""
         for unit in (_CHECKOUT / "systemd").iterdir():
             self.write(f"/etc/systemd/system/{unit.name}", unit.read_text())
         self.systemctl("daemon-reload")
 
     def show(self, unit: str, name: str) -> str:
-        """A property of a unit."""
+        """Returns a property of a unit."""
         return self.systemctl("show", "--property", name, "--value", unit).strip()
 
     def journal(self, unit: str) -> str:
-        """What a unit has logged."""
+        """Returns the log of a unit."""
         return self.run("journalctl", "--no-pager", "--output=cat", "--unit", unit)
 
     def write(self, path: str, text: str, mode: int = 0o644) -> None:
-        """Write a file, its folders made."""
-        place = self.path(path)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text)
-        place.chmod(mode)
+        """Writes a file and makes its folders."""
+        host_path = self.path(path)
+        host_path.parent.mkdir(parents=True, exist_ok=True)
+        host_path.write_text(text)
+        host_path.chmod(mode)
 
     def path(self, path: str) -> Path:
-        """A file within, as the host sees it."""
+        """Returns the host's path of a file in the container."""
         return Path(f"/proc/{self.leader}/root{path}")
 
     def wait(self, unit: str, name: str, value: str) -> None:
-        """Wait until a property of a unit is as it should be."""
+        """Waits until a property of a unit has a value."""
         end = time.monotonic() + _LIMIT
         while self.show(unit, name) != value:
             assert time.monotonic() < end, self.systemctl("status", unit, check=False)
@@ -162,7 +167,7 @@ class Machine:
 
 @contextmanager
 def boot(program: Path) -> Iterator[Machine]:
-    """A machine of Debian 13 with the program and the units of this checkout installed."""
+    """Boots Debian 13 with the program and the units of this checkout."""
     with boot_bare("trixie", f"--bind={program}:{PROGRAM}") as machine:
         machine.install_units()
         yield machine
@@ -170,7 +175,7 @@ def boot(program: Path) -> Iterator[Machine]:
 
 @contextmanager
 def boot_bare(release: str, *options: str) -> Iterator[Machine]:
-    """A machine of a release as it is, booted with options of systemd-nspawn."""
+    """Boots a release with options of systemd-nspawn."""
     name = f"tornado-proxy-{os.getpid()}-{next(_NUMBERS)}"
     groups = [_CGROUPS / tree / name for tree in ("unified", "systemd") if (_CGROUPS / tree).is_dir()]
     for group in groups:
@@ -195,25 +200,25 @@ def boot_bare(release: str, *options: str) -> Iterator[Machine]:
         start_new_session=True,
     )
     try:
-        yield _booted(container)
+        yield _wait_until_booted(container)
     finally:
         container.terminate()
         container.communicate(timeout=_LIMIT)
         for group in groups:
-            for below in sorted(group.rglob("*"), reverse=True):
-                if below.is_dir():
-                    below.rmdir()
+            for subgroup in sorted(group.rglob("*"), reverse=True):
+                if subgroup.is_dir():
+                    subgroup.rmdir()
             group.rmdir()
 
 
-def _booted(container: subprocess.Popen[bytes]) -> Machine:
-    """The machine of a container, once its system runs."""
+def _wait_until_booted(container: subprocess.Popen[bytes]) -> Machine:
+    """Waits until the system of a container runs; returns its machine."""
     end = time.monotonic() + _LIMIT
     children = Path(f"/proc/{container.pid}/task/{container.pid}/children")
     while True:
-        # The last child becomes process 1; those before it set up its namespaces, and end.
-        found = children.read_text().split()
-        machine = Machine(int(found[-1])) if found else None
+        # The last child becomes process 1; the earlier ones set up its namespaces and end.
+        pids = children.read_text().split()
+        machine = Machine(int(pids[-1])) if pids else None
         if machine and machine.run("systemctl", "is-system-running", check=False).strip() in ("running", "degraded"):
             return machine
         assert container.poll() is None, container.communicate()[0].decode()

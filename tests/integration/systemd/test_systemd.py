@@ -1,4 +1,4 @@
-"""The service under a real systemd: started, reloaded, activated, watched, confined."""
+"""The service under a real systemd: start, reload, socket activation, watchdog and confinement."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from administering import eventually
 from certificates import pair
 from steady_load import under_load
 
-sys.path.insert(0, str(Path(__file__).parent))  # modules that only these tests use
+sys.path.insert(0, str(Path(__file__).parent))  # for modules that only these tests use
 
 from machine import RELEASES, boot_bare, missing
 
@@ -28,7 +28,7 @@ UNITS = (
     "tornado-proxy-admin@1.socket",
 )
 BAD = 'target site {\n    rewrite `^/(` -> "/x"\n}\n'
-SECURITY = 11  # tenths of systemd's measure of exposure
+SECURITY = 11  # tenths of systemd's exposure level
 
 
 def _listen_by_systemd(site, unit: str = SOCKET) -> None:
@@ -36,19 +36,19 @@ def _listen_by_systemd(site, unit: str = SOCKET) -> None:
     site.machine.systemctl("start", unit)
 
 
-def _options(site, text: str) -> None:
+def _set_options(site, text: str) -> None:
     site.machine.write("/etc/default/tornado-proxy", f'OPTIONS="{text}"\n')
 
 
-def test_the_service_starts_and_says_what_is_in_force(site):
-    """`systemctl start` returns once requests are answered, and `systemctl status` has the line."""
+def test_the_start_waits_until_requests_are_answered(site):
+    """`systemctl start` returns once requests are answered, and `systemctl status` shows the generation."""
     site.machine.systemctl("start", UNIT)
     assert site.get("/a") == (200, "first/a.txt")
     assert 'Status: "generation 1, 1 rewrite"' in site.machine.systemctl("status", UNIT)
 
 
-def test_the_end_is_clean(site):
-    """`systemctl stop` ends it with status 0, and its port is free."""
+def test_a_stop_is_clean(site):
+    """`systemctl stop` ends the service with status 0 and frees its port."""
     site.machine.systemctl("start", UNIT)
     site.machine.systemctl("stop", UNIT)
     assert site.machine.show(UNIT, "Result") == "success"
@@ -56,23 +56,23 @@ def test_the_end_is_clean(site):
         site.get("/a")
 
 
-def test_the_journal_has_priorities_and_one_time_a_line(site):
-    """`journalctl --priority` finds errors, no line has a time of its own, and nothing warns of an unset OPTIONS."""
+def test_the_journal_has_priorities_and_one_time_per_line(site):
+    """`journalctl --priority` finds errors, no line repeats the time, and no line warns of an unset OPTIONS."""
     site.machine.systemctl("start", UNIT)
-    site.rules(BAD)
+    site.write_rules(BAD)
     site.machine.systemctl("reload", UNIT, check=False)
-    told = site.machine.journal(UNIT)
-    assert "listening on" in told
-    assert not re.search(r"^\d{4}-\d\d-\d\dT|OPTIONS", told, re.MULTILINE)
+    journal = site.machine.journal(UNIT)
+    assert "listening on" in journal
+    assert not re.search(r"^\d{4}-\d\d-\d\dT|OPTIONS", journal, re.MULTILINE)
     failures = site.machine.run("journalctl", "--no-pager", "--output=cat", "--priority=err", "--unit", UNIT)
     assert "site.rules:2:" in failures
     assert "listening on" not in failures
 
 
 @pytest.mark.parametrize("options", ["", "--workers 2"])
-def test_reload_waits_until_the_rules_are_in_force(site, options):
-    """The first request after `systemctl reload` gets the new rules, from every process."""
-    _options(site, options)
+def test_a_reload_waits_until_the_rules_are_in_force(site, options):
+    """Each process uses the new rules for the first request after `systemctl reload`."""
+    _set_options(site, options)
     site.machine.systemctl("start", UNIT)
     site.answer_with("second")
     site.machine.systemctl("reload", UNIT)
@@ -80,11 +80,11 @@ def test_reload_waits_until_the_rules_are_in_force(site, options):
 
 
 @pytest.mark.parametrize("options", ["", "--workers 2"])
-def test_a_reload_fails_where_the_rules_are_refused(site, options):
-    """`systemctl reload` exits with 1, so that a deployment stops; the service serves as before and says why."""
-    _options(site, options)
+def test_a_reload_fails_if_the_rules_are_refused(site, options):
+    """`systemctl reload` exits with 1, so a deployment stops; the service serves as before and shows the reason."""
+    _set_options(site, options)
     site.machine.systemctl("start", UNIT)
-    site.rules(BAD)
+    site.write_rules(BAD)
     assert site.machine.exit_status("systemctl", "reload", UNIT) == 1
     status = site.machine.systemctl("status", UNIT)
     assert "Active: active (running)" in status
@@ -92,8 +92,8 @@ def test_a_reload_fails_where_the_rules_are_refused(site, options):
     assert site.get("/a") == (200, "first/a.txt")
 
 
-def test_a_configuration_with_a_mistake_fails_the_reload_too(site):
-    """The command that reloads reads the same file, and shows what is wrong in the journal."""
+def test_a_reload_fails_if_the_configuration_is_refused(site):
+    """The command that reloads reads the configuration too, and writes the mistake to the journal."""
     site.machine.systemctl("start", UNIT)
     site.configure("nonsense: 1\n")
     assert site.machine.exit_status("systemctl", "reload", UNIT) == 1
@@ -101,8 +101,8 @@ def test_a_configuration_with_a_mistake_fails_the_reload_too(site):
     assert site.get("/a") == (200, "first/a.txt")
 
 
-def test_a_hang_up_reloads_as_well(site):
-    """SIGHUP, which programs other than systemd send, looks at the files at once; nobody learns the result."""
+def test_sighup_reloads(site):
+    """SIGHUP, which programs other than systemd send, reloads without a report of the result."""
     site.machine.systemctl("start", UNIT)
     site.answer_with("second")
     site.machine.run("kill", "-HUP", site.machine.show(UNIT, "MainPID"))
@@ -111,19 +111,19 @@ def test_a_hang_up_reloads_as_well(site):
 
 
 def test_an_instance_reloads_by_its_own_admin_listener(site):
-    """`systemctl reload tornado-proxy@1` asks instance 1, and fails where that refuses the rules."""
+    """`systemctl reload tornado-proxy@1` reloads instance 1, and fails if that refuses the rules."""
     _listen_by_systemd(site, "tornado-proxy-instances.socket")
     site.machine.systemctl("start", "tornado-proxy@1.service")
     site.answer_with("second")
     site.machine.systemctl("reload", "tornado-proxy@1.service")
     assert site.get("/a") == (200, "second/a.txt")
-    site.rules(BAD)
+    site.write_rules(BAD)
     assert site.machine.exit_status("systemctl", "reload", "tornado-proxy@1.service") == 1
 
 
 @pytest.mark.parametrize("unit", [UNIT, "tornado-proxy@1.service"])
 def test_a_reload_needs_no_certificate(site, unit):
-    """Where the admin listener demands one of its clients, the unit reloads by the socket in its runtime directory."""
+    """The unit reloads by the socket in its runtime directory if the admin listener demands client certificates."""
     if unit != UNIT:
         _listen_by_systemd(site, "tornado-proxy-instances.socket")
     own = pair("admin.test", common_name="admin")
@@ -143,24 +143,24 @@ def test_a_reload_needs_no_certificate(site, unit):
     site.answer_with("second")
     assert site.machine.exit_status("systemctl", "reload", unit) == 0, site.machine.journal(unit)
     assert site.get("/a") == (200, "second/a.txt")
-    site.rules(BAD)
+    site.write_rules(BAD)
     assert site.machine.exit_status("systemctl", "reload", unit) == 1
 
 
 def test_bad_files_at_start_are_refused(site):
     """The service does not start, and the journal shows the mistake with its place."""
     site.drop_in("[Service]\nRestart=no\n")
-    site.rules(BAD)
+    site.write_rules(BAD)
     site.machine.systemctl("start", UNIT, check=False)
     assert (site.machine.show(UNIT, "Result"), site.machine.show(UNIT, "ExecMainStatus")) == ("exit-code", "1")
     assert "site.rules:2:" in site.machine.journal(UNIT)
 
 
-def test_a_restart_with_bad_files_starts_from_the_last_good_ones(site):
-    """The copy in the state directory is in force, and the status says so."""
+def test_a_restart_with_bad_files_starts_from_the_last_good_copy(site):
+    """A restart with bad files uses the copy in the state directory, and the status shows it."""
     site.machine.systemctl("start", UNIT)
     eventually(lambda: site.machine.path("/var/lib/tornado-proxy/last-good/snapshot.json").is_file())
-    site.rules(BAD)
+    site.write_rules(BAD)
     site.machine.systemctl("restart", UNIT)
     assert site.get("/a") == (200, "first/a.txt")
     assert site.admin.status()["startedFromLastGood"]
@@ -168,7 +168,7 @@ def test_a_restart_with_bad_files_starts_from_the_last_good_ones(site):
 
 
 def test_the_first_request_starts_the_service(site):
-    """With the socket unit alone, a connection brings the service up, and is answered."""
+    """A connection to the socket unit starts the service and is answered."""
     _listen_by_systemd(site)
     assert site.machine.show(UNIT, "ActiveState") == "inactive"
     assert site.get("/a") == (200, "first/a.txt")
@@ -177,8 +177,8 @@ def test_the_first_request_starts_the_service(site):
 
 @pytest.mark.parametrize("options", ["", "--workers 2"])
 def test_a_restart_under_load_loses_no_request(site, options):
-    """While one process ends and the next one starts, connections wait in systemd's socket."""
-    _options(site, options)
+    """Connections wait in systemd's socket while one process ends and the next one starts."""
+    _set_options(site, options)
     _listen_by_systemd(site)
     with under_load(site.address) as load:
         for _ in range(3):
@@ -190,7 +190,7 @@ def test_a_restart_under_load_loses_no_request(site, options):
 
 
 def test_a_stuck_process_is_restarted(site):
-    """A process whose loop does not turn is ended by the watchdog, and another serves."""
+    """The watchdog ends a process whose loop is stuck, and another one serves."""
     site.drop_in("[Service]\nWatchdogSec=2\nTimeoutAbortSec=1\n")
     site.machine.systemctl("start", UNIT)
     pid = site.machine.show(UNIT, "MainPID")
@@ -204,14 +204,14 @@ def test_a_stuck_process_is_restarted(site):
 
 def _stop_a_worker(site) -> int:
     _, stuck = (worker["pid"] for worker in site.admin.status()["workers"])
-    # The pid is that of the container's own namespace.
+    # The PID belongs to the container's namespace.
     site.machine.run("kill", f"-{signal.SIGSTOP.value}", str(stuck))
     return stuck
 
 
-def test_a_stuck_worker_starves_the_watchdog(site):
-    """With workers the watchdog is fed only while the loop of every one of them turns."""
-    _options(site, "--workers 2")
+def test_a_stuck_worker_triggers_the_watchdog(site):
+    """With workers, the watchdog is notified only while the loop of every worker runs."""
+    _set_options(site, "--workers 2")
     site.drop_in("[Service]\nWatchdogSec=2\nTimeoutAbortSec=1\n")
     site.machine.systemctl("start", UNIT)
     _stop_a_worker(site)
@@ -220,9 +220,9 @@ def test_a_stuck_worker_starves_the_watchdog(site):
     assert site.get("/a") == (200, "first/a.txt")
 
 
-def test_a_stuck_worker_is_replaced_before_that(site):
-    """With the watchdog's period of the unit, only the worker that is stuck is ended; the service stays up."""
-    _options(site, "--workers 2")
+def test_a_stuck_worker_is_replaced(site):
+    """With the watchdog's period of the unit, only the stuck worker is ended, and the service stays up."""
+    _set_options(site, "--workers 2")
     site.machine.systemctl("start", UNIT)
     stuck = _stop_a_worker(site)
     site.admin.wait_for_status(lambda status: stuck not in [worker["pid"] for worker in status["workers"]])
@@ -232,7 +232,7 @@ def test_a_stuck_worker_is_replaced_before_that(site):
 
 
 def test_credentials_come_from_systemd(site):
-    """A password, here an argon2 hash, that only root can read is handed over by LoadCredential."""
+    """A password hash that only root can read is passed by LoadCredential."""
     hashed = site.machine.run(
         "/opt/tornado-proxy/bin/python", "-c", "import argon2; print(argon2.PasswordHasher().hash('open sesame'))"
     )
@@ -249,7 +249,7 @@ def test_credentials_come_from_systemd(site):
 
 
 def test_nothing_outside_the_state_directory_can_be_written(site):
-    """A copy that is to be kept elsewhere is refused by the kernel, and the service serves all the same."""
+    """A last good copy in another directory is refused by the kernel, and the service still serves."""
     site.machine.run("mkdir", "--mode=777", "/srv/open-to-all")
     site.drop_in(
         "[Service]\nExecStart=\nExecStart=/opt/tornado-proxy/bin/tornado-proxy serve "
@@ -261,8 +261,8 @@ def test_nothing_outside_the_state_directory_can_be_written(site):
     assert site.get("/a") == (200, "first/a.txt")
 
 
-def test_the_service_runs_as_nobody_in_particular(site):
-    """Neither root nor any capability, no new privileges, and a filter of system calls."""
+def test_the_service_runs_without_privileges(site):
+    """The process isn't root, has no capability, gains no privileges, and has a filter of system calls."""
     site.machine.systemctl("start", UNIT)
     pid = site.machine.show(UNIT, "MainPID")
     status = dict(line.split(":\t", 1) for line in site.machine.path(f"/proc/{pid}/status").read_text().splitlines())
@@ -272,7 +272,7 @@ def test_the_service_runs_as_nobody_in_particular(site):
 
 
 def test_several_instances_share_one_port(site):
-    """While one instance restarts the others take what comes, and no request is lost."""
+    """The other instances answer while one restarts, and no request is lost."""
     _listen_by_systemd(site, "tornado-proxy-instances.socket")
     base = site.admin_port // 10
     site.drop_in(f"[Socket]\nListenStream=\nListenStream=127.0.0.1:{base}%i\n", "tornado-proxy-admin@.socket")
@@ -286,8 +286,8 @@ def test_several_instances_share_one_port(site):
     assert load.failures == []
 
 
-def test_the_units_are_sound(site):
-    """`systemd-analyze verify` finds nothing in any unit."""
+def test_the_units_are_valid(site):
+    """`systemd-analyze verify` finds no mistake in the units."""
     units = [f"/etc/systemd/system/{unit}" for unit in UNITS]
     assert site.machine.run("systemd-analyze", "verify", "--man=no", "--recursive-errors=no", *units).strip() == ""
 
@@ -300,6 +300,6 @@ def test_the_units_expose_little(release):
     with boot_bare(release) as machine:
         machine.install_units()
         for unit in (unit for unit in UNITS if unit.endswith(".service")):
-            said = machine.run("systemd-analyze", "security", "--offline=true", f"--threshold={SECURITY}", unit)
-            print(release, said.splitlines()[-1])
-            assert "OK" in said
+            output = machine.run("systemd-analyze", "security", "--offline=true", f"--threshold={SECURITY}", unit)
+            print(release, output.splitlines()[-1])
+            assert "OK" in output

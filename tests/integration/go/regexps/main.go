@@ -1,5 +1,5 @@
-// The regexp package of the Go at hand, asked in lines of JSON: what a pattern matches of a text, and what a template
-// makes of the match. Started with the argument "unicode" it names the version of its Unicode tables instead.
+// Answers questions about Go's regexp package, as lines of JSON: the match of a pattern in a text, and a template
+// expanded by it. With the argument "unicode" it prints the version of Go's Unicode tables instead.
 package main
 
 import (
@@ -16,7 +16,7 @@ type question struct {
 	Pattern  string
 	Text     []byte
 	Template string
-	// Members asks for the code points that the pattern matches, instead of a text.
+	// Members requests the code points that the pattern matches, instead of a match in a text.
 	Members bool
 }
 
@@ -38,32 +38,32 @@ func main() {
 	defer out.Flush()
 	encoder := json.NewEncoder(out)
 	for in.More() {
-		var asked question
-		if err := in.Decode(&asked); err != nil {
+		var input question
+		if err := in.Decode(&input); err != nil {
 			panic(err)
 		}
-		if err := encoder.Encode(respond(asked)); err != nil {
+		if err := encoder.Encode(respond(input)); err != nil {
 			panic(err)
 		}
 	}
 }
 
-func respond(asked question) answer {
-	compiled, err := regexp.Compile(asked.Pattern)
+func respond(input question) answer {
+	compiled, err := regexp.Compile(input.Pattern)
 	if err != nil {
 		return answer{Error: err.Error()}
 	}
-	if asked.Members {
+	if input.Members {
 		return answer{Ranges: members(compiled)}
 	}
-	found := answer{Names: compiled.SubexpNames(), Match: compiled.FindSubmatchIndex(asked.Text)}
-	if found.Match != nil {
-		found.Expanded = compiled.Expand([]byte{}, []byte(asked.Template), asked.Text, found.Match)
+	result := answer{Names: compiled.SubexpNames(), Match: compiled.FindSubmatchIndex(input.Text)}
+	if result.Match != nil {
+		result.Expanded = compiled.Expand([]byte{}, []byte(input.Template), input.Text, result.Match)
 	}
-	return found
+	return result
 }
 
-// members are the ranges of code points of which a text alone is matched.
+// members returns the ranges of code points that the pattern matches as one-character texts.
 func members(compiled *regexp.Regexp) [][2]int {
 	ranges := [][2]int{}
 	for code := 0; code <= unicode.MaxRune; code++ {

@@ -1,5 +1,5 @@
-// The text/template package of the Go at hand, asked in lines of JSON: what a template writes over some data, or at
-// which stage it fails. Built with the tag "sprig" it has sprig's functions, and those that Helm adds to them.
+// Answers questions about Go's text/template package, as lines of JSON: the output of a template for some data, or the
+// stage at which it fails. With the build tag "sprig" it has sprig's functions, and those that Helm adds to them.
 package main
 
 import (
@@ -15,18 +15,18 @@ import (
 	"compared/models"
 )
 
-// A question; Request says that the data is that of a request, as s3-proxy hands it to its templates.
+// A question; if Request is true, the data describes a request, as s3-proxy passes it to templates.
 type question struct {
 	Template string
 	Request  bool
 	Data     json.RawMessage
 }
 
-// An answer; what was written is bytes, base64 in JSON, since it need not be valid UTF-8.
+// An answer; the output is bytes, base64 in JSON, since it need not be valid UTF-8.
 type answer struct {
 	Stage   string `json:"stage"`
 	Error   string `json:"error"`
-	Written []byte `json:"written"`
+	Output  []byte `json:"output"`
 }
 
 func main() {
@@ -35,34 +35,34 @@ func main() {
 	defer out.Flush()
 	encoder := json.NewEncoder(out)
 	for in.More() {
-		var asked question
-		if err := in.Decode(&asked); err != nil {
+		var input question
+		if err := in.Decode(&input); err != nil {
 			panic(err)
 		}
-		if err := encoder.Encode(respond(asked)); err != nil {
+		if err := encoder.Encode(respond(input)); err != nil {
 			panic(err)
 		}
 	}
 }
 
-func respond(asked question) answer {
+func respond(input question) answer {
 	parsed := template.New("asked")
 	addFunctions(parsed)
-	if _, err := parsed.Parse(asked.Template); err != nil {
+	if _, err := parsed.Parse(input.Template); err != nil {
 		return answer{Stage: "parse", Error: err.Error()}
 	}
-	var written bytes.Buffer
-	if err := parsed.Execute(&written, dataOf(asked)); err != nil {
+	var output bytes.Buffer
+	if err := parsed.Execute(&output, dataOf(input)); err != nil {
 		return answer{Stage: "exec", Error: err.Error()}
 	}
-	return answer{Written: written.Bytes()}
+	return answer{Output: output.Bytes()}
 }
 
-func dataOf(asked question) any {
-	if asked.Request {
-		return requestOf(asked.Data)
+func dataOf(input question) any {
+	if input.Request {
+		return requestOf(input.Data)
 	}
-	decoder := json.NewDecoder(bytes.NewReader(asked.Data))
+	decoder := json.NewDecoder(bytes.NewReader(input.Data))
 	decoder.UseNumber()
 	var data any
 	if err := decoder.Decode(&data); err != nil {
@@ -71,12 +71,12 @@ func dataOf(asked question) any {
 	return withNumbers(data)
 }
 
-// withNumbers makes ints of the numbers that have neither point nor exponent, floats of the others.
+// withNumbers turns numbers without point and exponent into ints, and the others into floats.
 func withNumbers(value any) any {
 	switch value := value.(type) {
 	case json.Number:
-		if whole, err := value.Int64(); err == nil {
-			return int(whole)
+		if integer, err := value.Int64(); err == nil {
+			return int(integer)
 		}
 		number, err := value.Float64()
 		if err != nil {
@@ -84,11 +84,11 @@ func withNumbers(value any) any {
 		}
 		return number
 	case []any:
-		made := make([]any, len(value))
+		list := make([]any, len(value))
 		for i, element := range value {
-			made[i] = withNumbers(element)
+			list[i] = withNumbers(element)
 		}
-		return made
+		return list
 	case map[string]any:
 		for key, element := range value {
 			value[key] = withNumbers(element)

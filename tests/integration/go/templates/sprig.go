@@ -10,22 +10,22 @@ import (
 	"github.com/Masterminds/sprig/v3"
 )
 
-// addFunctions adds sprig's functions, and include, tpl and toJson as Helm has them.
-func addFunctions(asked *template.Template) {
+// addFunctions adds sprig's functions, and include, tpl and toJson of Helm.
+func addFunctions(main *template.Template) {
 	functions := sprig.TxtFuncMap()
 	functions["include"] = func(name string, data any) (string, error) {
-		var written strings.Builder
-		err := asked.ExecuteTemplate(&written, name, data)
-		return written.String(), err
+		var output strings.Builder
+		err := main.ExecuteTemplate(&output, name, data)
+		return output.String(), err
 	}
 	functions["tpl"] = func(text string, data any) (string, error) {
 		parsed, err := template.New("tpl").Funcs(functions).Parse(text)
 		if err != nil {
 			return "", err
 		}
-		var written strings.Builder
-		err = parsed.Execute(&written, data)
-		return written.String(), err
+		var output strings.Builder
+		err = parsed.Execute(&output, data)
+		return output.String(), err
 	}
 	functions["toJson"] = func(value any) string {
 		encoded, err := json.Marshal(value)
@@ -34,5 +34,5 @@ func addFunctions(asked *template.Template) {
 		}
 		return string(encoded)
 	}
-	asked.Funcs(functions)
+	main.Funcs(functions)
 }

@@ -4,5 +4,5 @@ package main
 
 import "text/template"
 
-// addFunctions adds none to those that text/template has by itself.
+// addFunctions adds no function to those of text/template.
 func addFunctions(*template.Template) {}

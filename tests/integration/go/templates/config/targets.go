@@ -1,21 +1,21 @@
-// Package config has the targets of s3-proxy's templates.
+// Package config declares the targets of s3-proxy's templates.
 package config
 
-// TargetConfig is what templates may read of a target.
+// TargetConfig has the fields of a target that templates may read.
 type TargetConfig struct {
 	Name   string
 	Bucket *BucketConfig
 	Mount  *MountConfig
 }
 
-// BucketConfig is what templates may read of a target's bucket.
+// BucketConfig has the fields of a target's bucket that templates may read.
 type BucketConfig struct {
 	Name, Prefix, Region, S3Endpoint string
 	S3ListMaxKeys                    int64
 	DisableSSL                       bool
 }
 
-// MountConfig is what templates may read of a target's mount.
+// MountConfig has the fields of a target's mount that templates may read.
 type MountConfig struct {
 	Host string
 	Path []string

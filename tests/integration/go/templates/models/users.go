@@ -1,4 +1,4 @@
-// Package models has the users of s3-proxy's templates: three kinds with the same methods.
+// Package models declares the users of s3-proxy's templates: three kinds with the same methods.
 package models
 
 // GenericUser is a user of any kind.
@@ -14,14 +14,14 @@ type GenericUser interface {
 	IsEmailVerified() bool
 }
 
-// Recorded is a user of any kind, as JSON has it.
+// Recorded is a user of any kind, decoded from JSON.
 type Recorded struct {
 	Type, Username, PreferredUsername, Name, GivenName, FamilyName, Email string
 	Groups                                                                []string
 	EmailVerified                                                         bool
 }
 
-// Generic is the user as templates have it.
+// Generic returns the user as an object for templates.
 func (user *Recorded) Generic() GenericUser {
 	switch {
 	case user == nil:
