@@ -111,7 +111,7 @@ class _Builder:
         """The parts of the next generation."""
         self._config.write_text(text)
         loaded = compile_snapshot(read_snapshot(self._config, {}))
-        assert loaded.settings is not None, [diagnostic.message for diagnostic in loaded.diagnostics]
+        assert loaded.usable, [diagnostic.message for diagnostic in loaded.diagnostics]
         self._builder = self._builder or GenerationBuilder(loaded.settings, lambda _: None)
         self.parts = self._builder.build(loaded, self.parts)
         return self.parts

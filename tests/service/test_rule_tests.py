@@ -55,7 +55,7 @@ def test_invalid_rules_are_not_tested(files):
     loaded = files.load()
     assert run_rule_tests(loaded, None) is loaded
     files.configure("nonsense: 1\n")
-    assert run_rule_tests(files.load(), None).settings is None
+    assert not run_rule_tests(files.load(), None).usable
 
 
 def test_only_changed_targets_are_tested(files):

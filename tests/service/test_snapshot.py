@@ -325,7 +325,7 @@ def test_an_invalid_configuration_is_reported(files):
     """Without settings no rules are read, and the mistakes of the configuration are reported."""
     files.configure(files.configuration.read_text().replace("mount", "mounts"))
     loaded = files.load()
-    assert loaded.settings is None
+    assert loaded.snapshot.configuration.settings is None
     assert not loaded.usable
     assert loaded.diagnostics
 

@@ -92,7 +92,7 @@ def run_serve(arguments: argparse.Namespace) -> int:
         return _fail(f"there is no file `{arguments.config}`")
     reader = SnapshotReader(arguments.config, dict(os.environ))
     for start in _starts(arguments, reader):
-        log = start.loaded.settings.log if start.loaded.settings and not arguments.check else None
+        log = None if arguments.check else _log(start)
         if not start.in_spite_of_tests:
             _report(start.loaded.diagnostics, log)
         if not start.loaded.usable:
@@ -100,7 +100,6 @@ def run_serve(arguments: argparse.Namespace) -> int:
         if arguments.check:
             return _checked(start.loaded, arguments)
         try:
-            assert start.loaded.settings is not None
             raise_descriptor_limit()
             supervisor = _supervisor(start, arguments)
             run_event_loop(_serve(start, supervisor, reader, arguments), start.loaded.settings.server.event_loop)
@@ -113,9 +112,14 @@ def run_serve(arguments: argparse.Namespace) -> int:
     return ExitStatus.FINDINGS
 
 
+def _log(start: _Start) -> Log | None:
+    """Returns the options of the log; None if the configuration is wrong."""
+    settings = start.loaded.snapshot.configuration.settings
+    return settings.log if settings else None
+
+
 def _checked(loaded: CompiledSnapshot, arguments: argparse.Namespace) -> int:
     """Prints that the files can be used, and probes the buckets if asked to."""
-    assert loaded.settings is not None
     targets = loaded.settings.targets
     files = loaded.rules.documents if loaded.rules else ()
     rules = f"{counted(loaded.rewrite_count, 'rewrite')} in {counted(len(files), 'file')}"
@@ -147,8 +151,7 @@ def _last_good(first: _Start, arguments: argparse.Namespace) -> Iterator[_Start]
     try:
         kept = LastGood(arguments.last_good).read(arguments.config, dict(os.environ))
     except NoLastGood as error:
-        log = first.loaded.settings.log if first.loaded.settings else None
-        _fail(f"there is no last good copy to start from: {error}", log)
+        _fail(f"there is no last good copy to start from: {error}", _log(first))
     else:
         yield _Start(compile_snapshot(kept), is_last_good=True)
 
@@ -166,7 +169,6 @@ async def _serve(
     start: _Start, supervisor: Supervisor | None, reader: SnapshotReader, arguments: argparse.Namespace
 ) -> None:
     settings = start.loaded.settings
-    assert settings is not None
     configure_logging(settings.log)
     serving = supervisor or SingleProcess(start.loaded)
     if start.is_last_good:
@@ -262,7 +264,7 @@ def _demonstrate(arguments: argparse.Namespace, endpoint: str) -> int:
     read = partial(read_demo, endpoint)
     loaded = compile_snapshot(read())
     show(loaded.diagnostics)
-    if not loaded.usable or loaded.settings is None:
+    if not loaded.usable:
         return ExitStatus.FINDINGS
     try:
         listener, port = loaded.settings.server, arguments.port

@@ -129,7 +129,6 @@ class GenerationBuilder:
     def build(self, loaded: CompiledSnapshot, before: Parts | None = None) -> Parts:
         """Builds the parts of a generation; raises `Unbuildable`."""
         settings = loaded.settings
-        assert settings is not None, "what is built is valid"
         stores = self._stores(settings, before)
         known = before.mounts.sites if before else ()
         mounts = Mounts(

@@ -114,7 +114,6 @@ class Process:
         self._bus = bus = Bus()
         log_service_events(bus)
         settings = launch.loaded.settings
-        assert settings is not None, "what is served is valid"
         self._needs_bucket = settings.s3.ready_needs_bucket
         self._prober = Prober(serving.probe, settings.s3.probe_interval, bus.emit)
         self._reloader = Reloader(launch.loaded, serving, launch.read, bus.emit)

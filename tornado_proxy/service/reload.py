@@ -50,8 +50,7 @@ class InForce:
 
     @property
     def settings(self) -> Settings:
-        """The settings; those in force are valid."""
-        assert self.loaded.settings is not None
+        """The settings."""
         return self.loaded.settings
 
 
@@ -146,8 +145,6 @@ class Reloader:
             return await asyncio.shield(self._reading)
 
     async def _activate(self, loaded: CompiledSnapshot) -> ReloadReport:
-        assert loaded.settings is not None
-        assert self._running is not None
         settings, kept_back = fixed_at_start(loaded.settings, self._running)
         before, number = self.in_force.loaded, self.in_force.number + 1
         loaded = replace(loaded, snapshot=loaded.snapshot.with_settings(settings))
@@ -171,8 +168,6 @@ def _news(before: Iterable[Diagnostic], now: Iterable[Diagnostic]) -> tuple[Diag
 
 def changes(before: CompiledSnapshot, after: CompiledSnapshot) -> Iterator[str]:
     """Yields a line for each difference between two generations; names settings, but shows no values."""
-    if before.settings is None or after.settings is None:
-        return
     old, new = ({target.name: target for target in each.targets} for each in (before.settings, after.settings))
     if gone := [f"`{name}`" for name in old if name not in new]:
         yield f"targets removed: {_listed(gone)}"
@@ -261,11 +256,10 @@ def fixed_at_start(settings: Settings, running: Settings) -> tuple[Settings, tup
 
 def run_rule_tests(loaded: CompiledSnapshot, before: CompiledSnapshot | None = None) -> CompiledSnapshot:
     """Runs the rule tests of targets that changed since `before`; adds a diagnostic for each failure."""
-    settings = loaded.settings
-    if settings is None or settings.reload.tests == "off" or not loaded.usable:
+    if not loaded.usable or loaded.settings.reload.tests == "off":
         return loaded
-    severity = Severity.ERROR if settings.reload.tests == "refuse" else Severity.WARNING
-    found = [replace(each, severity=severity) for each in _failures(loaded, settings, before)]
+    severity = Severity.ERROR if loaded.settings.reload.tests == "refuse" else Severity.WARNING
+    found = [replace(each, severity=severity) for each in _failures(loaded, before)]
     return replace(loaded, diagnostics=(*loaded.diagnostics, *found)) if found else loaded
 
 
@@ -277,10 +271,10 @@ def tolerated(loaded: CompiledSnapshot) -> CompiledSnapshot:
     return replace(loaded, diagnostics=tuple(milder))
 
 
-def _failures(loaded: CompiledSnapshot, settings: Settings, before: CompiledSnapshot | None) -> Iterator[Diagnostic]:
-    timeout, failed = settings.reload.test_timeout, 0
+def _failures(loaded: CompiledSnapshot, before: CompiledSnapshot | None) -> Iterator[Diagnostic]:
+    timeout, failed = loaded.settings.reload.test_timeout, 0
     end = time.monotonic() + timeout
-    for target, rules in _untested(loaded, settings, before):
+    for target, rules in _untested(loaded, before):
         data = target_data(target)
         for number, test in enumerate(rules.tests):
             if time.monotonic() > end:
@@ -301,13 +295,11 @@ def _failures(loaded: CompiledSnapshot, settings: Settings, before: CompiledSnap
         yield Diagnostic(FAILING_TEST, more, help="`tornado-proxy test` shows them all")
 
 
-def _untested(
-    loaded: CompiledSnapshot, settings: Settings, before: CompiledSnapshot | None
-) -> Iterator[tuple[Target, RuleSet]]:
+def _untested(loaded: CompiledSnapshot, before: CompiledSnapshot | None) -> Iterator[tuple[Target, RuleSet]]:
     """Yields the targets with tests whose rules, tests, or data that templates read differ from before."""
-    known = before.settings.targets if before and before.settings else ()
+    known = before.settings.targets if before else ()
     old = {each.name: (target_data(each), before and before.rule_sets.get(each.name)) for each in known}
-    for target in settings.targets:
+    for target in loaded.settings.targets:
         rules = loaded.rule_sets.get(target.name)
         if rules and rules.tests and old.get(target.name) != (target_data(target), rules):
             yield target, rules

@@ -110,7 +110,6 @@ class SingleProcess:
         spread: Callable[[ObjectWritten], None] | None = None,
     ) -> None:
         settings = loaded.settings
-        assert settings is not None
         self._inherited = False
         self._freezer = GcFreezer()
         bus = Bus()
@@ -147,7 +146,6 @@ class SingleProcess:
 
     async def activate(self, number: int, loaded: CompiledSnapshot) -> None:
         """Builds the generation on a thread, and puts it in force on the event loop."""
-        assert loaded.settings is not None
         before = self._generations.current.parts
         parts = await in_background(self._builder.build, loaded, before)
         # TLS contexts are slow to make, and most edits change rules only.

@@ -249,14 +249,16 @@ class CompiledSnapshot:
     pages: LoadedPages | None = field(default=None, repr=False, compare=False)
 
     @property
-    def settings(self) -> Settings | None:
-        """The settings; None if the configuration is wrong."""
-        return self.snapshot.configuration.settings
+    def settings(self) -> Settings:
+        """The settings; a usable snapshot has them."""
+        settings = self.snapshot.configuration.settings
+        assert settings is not None, "the configuration has errors"
+        return settings
 
     @property
     def usable(self) -> bool:
         """Whether no diagnostic is an error."""
-        return self.settings is not None and not errors(self.diagnostics)
+        return not errors(self.diagnostics)
 
     @property
     def rewrite_count(self) -> int:

@@ -165,7 +165,6 @@ class Supervisor:
     """Keeps `count` workers; raises `Unbuildable`. Make it before any thread and before the event loop: it forks."""
 
     def __init__(self, loaded: CompiledSnapshot, count: int) -> None:
-        assert loaded.settings is not None
         self._start = Start(1, loaded.snapshot)
         self._count = count
         # Each generation is built here too, so that no worker is sent one that cannot be built.
@@ -192,7 +191,6 @@ class Supervisor:
 
     async def activate(self, number: int, loaded: CompiledSnapshot) -> None:
         """Sends the snapshot to every worker, and waits until each serves it; one that takes too long is replaced."""
-        assert loaded.settings is not None
         before = self._parts
         self._parts = await asyncio.to_thread(self._builder.build, loaded, before)
         await _close_stores({*before.stores.values()} - {*self._parts.stores.values()})

@@ -151,7 +151,6 @@ class _Worker:
 
     def __init__(self, channel: Channel, start: Start) -> None:
         self._loaded = compile_snapshot(start.snapshot)
-        assert self._loaded.settings is not None
         configure_logging(self._loaded.settings.log)
         if start.log_level is not None:
             set_log_level(start.log_level)
@@ -196,7 +195,6 @@ class _Worker:
     @property
     def _grace(self) -> float:
         """The grace period of the generation in force."""
-        assert self._loaded.settings is not None
         return self._loaded.settings.server.grace_period
 
     def _heartbeat(self) -> Heartbeat:
