@@ -21,7 +21,7 @@ from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import Failed, Refused, Served
 
 SHA256 = Checksum("SHA256", "LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=", "FULL_OBJECT")
-EVERYTHING = ObjectInfo(
+OBJECT_INFO = ObjectInfo(
     size=5,
     etag='"e"',
     last_modified=datetime(2026, 5, 1, 12, 34, 56, tzinfo=UTC),
@@ -46,7 +46,7 @@ def test_a_page_has_its_length():
 
 def test_a_whole_file_has_all_its_headers():
     """A file has the headers of the object, its length, its digest and `Accept-Ranges`."""
-    assert dict(file_headers(EVERYTHING, Actions())) == {
+    assert dict(file_headers(OBJECT_INFO, Actions())) == {
         "Content-Type": "text/plain",
         "Content-Length": "5",
         "Content-Encoding": "gzip",
@@ -74,7 +74,7 @@ def test_an_object_without_metadata_has_a_type_and_a_length():
 
 def test_a_range_has_no_content_digest():
     """A range has its own length and the digest of the whole object as `Repr-Digest`."""
-    headers = dict(file_headers(EVERYTHING, Actions(), ContentRange(1, 3, 5)))
+    headers = dict(file_headers(OBJECT_INFO, Actions(), ContentRange(1, 3, 5)))
     assert (headers["Content-Length"], headers["Content-Range"]) == ("3", "bytes 1-3/5")
     assert "Content-Digest" not in headers
     assert headers["Repr-Digest"] == DIGEST
@@ -90,7 +90,7 @@ def test_a_cached_file_has_its_age():
 
 def test_a_304_has_validators_and_lifetimes():
     """A 304 has no headers of the content."""
-    names = [name for name, _ in unchanged_headers(file_headers(EVERYTHING, Actions()))]
+    names = [name for name, _ in unchanged_headers(file_headers(OBJECT_INFO, Actions()))]
     assert names == ["Cache-Control", "Expires", "ETag", "Last-Modified"]
 
 

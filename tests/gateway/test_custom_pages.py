@@ -252,10 +252,10 @@ async def test_a_disconnect_does_not_cancel_a_shared_read():
     store.add("t", b"one")
     pages = BucketPages(_Clock())
     async with asyncio.TaskGroup() as group:
-        leaving = group.create_task(pages.page("site", RECIPE, store))
+        cancelled = group.create_task(pages.page("site", RECIPE, store))
         waiting = group.create_task(pages.page("site", RECIPE, store))
         await asyncio.sleep(0)
-        leaving.cancel()
+        cancelled.cancel()
         await asyncio.sleep(0)
         gate.set()
     assert waiting.result().body.text == "one"

@@ -25,8 +25,8 @@ SHAPES = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", TEXT, 
 def test_every_status_is_documented():
     """The table has a row for each status of a failure or an answer."""
     answered = {200, 201, 204, 206, 302, 304, 401, 405, 500}
-    unseen = {request.STATUSES["ClientDisconnected"]}
-    assert answered | set(request.STATUSES.values()) - unseen == STATUSES
+    unsent = {request.STATUSES["ClientDisconnected"]}
+    assert answered | set(request.STATUSES.values()) - unsent == STATUSES
 
 
 @pytest.mark.parametrize("name", [name for name, _ in file_headers(ObjectInfo(0), Actions(), ContentRange(0, 0, 1))])

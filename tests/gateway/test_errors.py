@@ -88,17 +88,17 @@ def test_the_message_does_not_reveal_the_error(error, status, headers):
     assert type(error).__name__ not in message
 
 
-def _names_of_subclasses(root):
-    return {root.__name__, *(name for child in root.__subclasses__() for name in _names_of_subclasses(child))}
+def _class_names(root):
+    return {root.__name__, *(name for child in root.__subclasses__() for name in _class_names(child))}
 
 
 def test_every_row_is_an_error():
     """Every row names a class of the error trees, and every error of a store or a rewrite has a row."""
-    of_store, of_rewrite = _names_of_subclasses(StorageError), _names_of_subclasses(RewriteError) - {"RewriteError"}
-    assert set(STATUSES) <= of_store | of_rewrite | _names_of_subclasses(RequestError) | _names_of_subclasses(
-        AuthBusy
-    ) | _names_of_subclasses(PageFailed)
-    assert (of_store - {"Unreachable", "UpstreamError"}) | of_rewrite <= set(STATUSES)
+    store_errors = _class_names(StorageError)
+    rewrite_errors = _class_names(RewriteError) - {"RewriteError"}
+    other_errors = _class_names(RequestError) | _class_names(AuthBusy) | _class_names(PageFailed)
+    assert set(STATUSES) <= store_errors | rewrite_errors | other_errors
+    assert (store_errors - {"Unreachable", "UpstreamError"}) | rewrite_errors <= set(STATUSES)
 
 
 def test_only_an_exception_without_a_row_is_a_defect():

@@ -251,8 +251,8 @@ async def test_a_trusted_proxy_names_client_host_and_scheme():
     """Behind a trusted proxy, mounts, rules and events use the client's address, host and scheme."""
     rules = 'rewrite `.*` -> jinja "/{{ request.scheme }}/{{ request.host }}/{{ request.remote_address }}"'
     key = "https/public.test/203.0.113.9"
-    trusting = Server(trusted_proxies=("127.0.0.0/8",))
-    async with serve({key: b"x"}, rules=rules, mount=Mount("public.test"), server=trusting) as site:
+    proxied = Server(trusted_proxies=("127.0.0.0/8",))
+    async with serve({key: b"x"}, rules=rules, mount=Mount("public.test"), server=proxied) as site:
         answer = await site.request("GET", "/a", FORWARDED)
         event = await site.last_event()
     assert (answer.status, event.request.client, event.request.host) == (200, "203.0.113.9", "public.test")
@@ -260,8 +260,8 @@ async def test_a_trusted_proxy_names_client_host_and_scheme():
 
 async def test_headers_of_other_clients_are_ignored():
     """The same headers from a client that is not a trusted proxy change nothing."""
-    trusting = Server(trusted_proxies=("10.0.0.0/8",))
-    async with serve({"a": b"x"}, mount=Mount("public.test"), server=trusting) as site:
+    proxied = Server(trusted_proxies=("10.0.0.0/8",))
+    async with serve({"a": b"x"}, mount=Mount("public.test"), server=proxied) as site:
         answer = await site.request("GET", "/a", FORWARDED)
         event = await site.last_event()
     assert (answer.status, event.request.client, event.request.host) == (404, "127.0.0.1", "files.test")
@@ -329,7 +329,7 @@ async def test_the_page_of_an_error_links_home_and_up():
 
 
 CORS = Server(cors=Cors(enabled=True, allow_origins=("https://app.example",), allow_methods=("PUT", "DELETE")))
-OTHER = {"Origin": "https://evil.example"}
+OTHER_ORIGIN = {"Origin": "https://evil.example"}
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
@@ -341,12 +341,12 @@ OTHER = {"Origin": "https://evil.example"}
         ({"Origin": "https://Files.test"}, None, False),
         ({"Sec-Fetch-Site": "same-origin", "Origin": "https://public.example"}, None, False),
         ({"Sec-Fetch-Site": "none"}, None, False),
-        (OTHER, None, True),
+        (OTHER_ORIGIN, None, True),
         ({"Origin": "null"}, None, True),
         ({"Origin": "http://files.test:8080"}, None, True),
         ({"Sec-Fetch-Site": "cross-site"}, None, True),
         ({"Sec-Fetch-Site": "same-site", "Origin": "http://files.test"}, None, True),
-        (OTHER, CORS, True),
+        (OTHER_ORIGIN, CORS, True),
         ({"Origin": "https://app.example", "Sec-Fetch-Site": "cross-site"}, CORS, False),
     ],
 )

@@ -51,8 +51,8 @@ async def test_a_preflight_is_answered_without_a_sign_in():
 
 async def test_a_preflight_can_be_passed_through():
     """With `optionsPassthrough`, a preflight is answered like any OPTIONS."""
-    passing = Server(cors=Cors(enabled=True, options_passthrough=True, allow_all=True))
-    async with serve({}, server=passing) as site:
+    passthrough = Server(cors=Cors(enabled=True, options_passthrough=True, allow_all=True))
+    async with serve({}, server=passthrough) as site:
         answer = await site.request("OPTIONS", "/a", PREFLIGHT)
     assert (answer.status, answer.headers["access-control-allow-methods"]) == (405, "GET")
 

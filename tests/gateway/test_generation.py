@@ -104,9 +104,9 @@ def test_a_store_of_two_targets_is_held_once():
     async def scenario():
         shared = Shared(_Store())
         generation = _generation(one=shared, two=shared)
-        held = repr(shared)
+        description = repr(shared)
         await generation.retire()
-        return held, shared.store.closed
+        return description, shared.store.closed
 
     assert asyncio.run(scenario()) == ("<Shared <a store>, 1 holders>", 1)
 

@@ -194,7 +194,7 @@ async def test_a_missing_file_or_directory_is_not_found():
     assert statuses == [404, 404, 404]
 
 
-SLASH = GetAction(redirect_with_trailing_slash_for_not_found_file=True)
+SLASH_REDIRECT = GetAction(redirect_with_trailing_slash_for_not_found_file=True)
 
 
 @pytest.mark.parametrize(
@@ -204,14 +204,14 @@ SLASH = GetAction(redirect_with_trailing_slash_for_not_found_file=True)
 async def test_the_path_of_a_directory_without_its_slash_redirects(target, location):
     """With the option, this path is a 302 to the same host that keeps the query."""
     keys = {"docs/x": b"", "a b/x": b"", "/docs/x": b""}
-    async with serve(keys, get=SLASH) as site:
+    async with serve(keys, get=SLASH_REDIRECT) as site:
         answer = await site.get(target)
     assert (answer.status, answer.headers["location"], answer.body) == (302, location, b"")
 
 
 async def test_a_path_with_nothing_below_does_not_redirect():
     """The path of a missing directory is a 404, and so is every path without a slash if the option is off."""
-    async with serve({"docs/x": b""}, get=SLASH) as site:
+    async with serve({"docs/x": b""}, get=SLASH_REDIRECT) as site:
         assert (await site.get("/doc")).status == 404
     async with serve({"docs/x": b""}) as site:
         assert (await site.get("/docs")).status == 404
@@ -224,12 +224,12 @@ async def test_a_bare_mount_redirects_to_its_slash():
     assert (answer.status, answer.headers["location"]) == (302, "/files/?x")
 
 
-SIGNED = GetAction(redirect_to_signed_url=True, signed_url_expiration=60)
+SIGNED_URLS = GetAction(redirect_to_signed_url=True, signed_url_expiration=60)
 
 
 async def test_get_can_redirect_to_a_signed_url():
     """With `redirectToSignedUrl`, GET is a redirect that is not cached, and a missing file is a 404."""
-    async with serve(_store(), get=SIGNED) as site:
+    async with serve(_store(), get=SIGNED_URLS) as site:
         answer, missing = await site.get("/a.txt"), await site.get("/b.txt")
     assert answer.status == 302
     assert answer.headers["location"] == "https://memory.invalid/a.txt?X-Amz-Expires=60"
@@ -237,12 +237,12 @@ async def test_get_can_redirect_to_a_signed_url():
     assert missing.status == 404
 
 
-INDEX = GetAction(index_document="index.html")
+INDEX_DOCUMENT = GetAction(index_document="index.html")
 
 
 async def test_a_directory_shows_its_index():
     """GET and HEAD of a directory return its index document."""
-    async with serve({"docs/index.html": b"index", "docs/x": b""}, get=INDEX) as site:
+    async with serve({"docs/index.html": b"index", "docs/x": b""}, get=INDEX_DOCUMENT) as site:
         answer, head = await site.get("/docs/"), await site.request("HEAD", "/docs/")
     assert (answer.status, answer.body) == (200, b"index")
     assert (head.status, head.headers["content-length"]) == (200, "5")
@@ -250,7 +250,7 @@ async def test_a_directory_shows_its_index():
 
 async def test_a_directory_without_an_index_is_listed():
     """If the index document does not exist, the directory is listed."""
-    async with serve({"docs/x": b""}, get=INDEX) as site:
+    async with serve({"docs/x": b""}, get=INDEX_DOCUMENT) as site:
         answer = await site.get("/docs/?format=text")
     assert answer.text.startswith("x\t0\t")
 

@@ -117,11 +117,11 @@ async def test_a_stopped_server_refuses_connections():
 async def test_a_queued_connection_is_served():
     """A connection in the kernel's queue at the start of a shutdown is accepted and answered."""
     async with serve({"a": b"x"}) as site:
-        with socket.create_connection(("127.0.0.1", site.port)) as early:
-            early.sendall(b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n")
+        with socket.create_connection(("127.0.0.1", site.port)) as queued:
+            queued.sendall(b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n")
             # The event loop has not run since, so the connection is not accepted yet.
             await site.server.shut_down(60)
-            answer = early.makefile("rb").read()
+            answer = queued.makefile("rb").read()
     assert answer.startswith(b"HTTP/1.1 200")
     assert b"Connection: close" in answer
 
@@ -132,12 +132,12 @@ async def test_the_queue_of_a_shared_socket_is_left():
         with socket.create_server(("127.0.0.1", 0)) as shared, closing(shared.dup()) as copy:
             shared.setblocking(False)
             site.server.add_sockets([shared])
-            with socket.create_connection(copy.getsockname()) as early:
-                early.sendall(b"GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+            with socket.create_connection(copy.getsockname()) as queued:
+                queued.sendall(b"GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
                 await site.server.shut_down(60, leave_queue=True)
                 copy.setblocking(False)
                 next_site.server.add_sockets([copy])
-                answer = await asyncio.to_thread(early.makefile("rb").read)
+                answer = await asyncio.to_thread(queued.makefile("rb").read)
     assert answer.endswith(b"y")
 
 
@@ -206,7 +206,7 @@ async def test_a_defect_in_a_connection_is_logged(caplog):
 
 
 PROXIED = Opening(proxied=TrustedProxies(("127.0.0.0/8",)))
-V2 = PROXY_SIGNATURE + b"\x21\x11\x00\x0c" + bytes([192, 0, 2, 1, 10, 0, 0, 1, 0x12, 0x34, 0, 80])
+PROXY_V2 = PROXY_SIGNATURE + b"\x21\x11\x00\x0c" + bytes([192, 0, 2, 1, 10, 0, 0, 1, 0x12, 0x34, 0, 80])
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ V2 = PROXY_SIGNATURE + b"\x21\x11\x00\x0c" + bytes([192, 0, 2, 1, 10, 0, 0, 1, 0
     [
         (b"PROXY TCP4 192.0.2.1 10.0.0.1 4711 80\r\n", "192.0.2.1"),
         (b"PROXY UNKNOWN\r\n", "127.0.0.1"),
-        (V2, "192.0.2.1"),
+        (PROXY_V2, "192.0.2.1"),
         (PROXY_SIGNATURE + b"\x20\x00\x00\x00", "127.0.0.1"),
     ],
 )

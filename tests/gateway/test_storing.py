@@ -15,7 +15,7 @@ from tornado_proxy.semantics.conditions import UNCONDITIONAL
 from tornado_proxy.storage.store import UploadedPart, Write
 
 MIB = 1024**2
-FIRST = bytes(5 * MIB)
+FIRST_PART = bytes(5 * MIB)
 
 
 def _put_actions(**options) -> Actions:
@@ -42,7 +42,9 @@ async def test_a_file_is_uploaded_in_parts():
     async with serve(store, actions=_put_actions(), rules="rewrite `^/in/(.+)$` -> `/archive/$1`") as site:
         answer = await site.request("PUT", "/in/a.bin?upload=start&size=5242883", {"Content-Type": "video/mp4"})
         started = json.loads(answer.body)
-        part_answers = [await _send(site, started["id"], n, body, "/in/a.bin") for n, body in ((2, b"end"), (1, FIRST))]
+        part_answers = [
+            await _send(site, started["id"], n, body, "/in/a.bin") for n, body in ((2, b"end"), (1, FIRST_PART))
+        ]
         parts = await site.request("PUT", f"/in/a.bin?upload=parts&id={started['id']}")
         completed = await _complete(site, started["id"], 5242883, "/in/a.bin")
     assert (answer.status, answer.headers["cache-control"]) == (200, "no-store")
@@ -123,7 +125,7 @@ async def test_a_file_is_complete_only_with_all_its_parts():
     store = MemoryStore()
     async with serve(store, actions=_put_actions()) as site:
         upload = await _begin(site)
-        await _send(site, upload, 1, FIRST)
+        await _send(site, upload, 1, FIRST_PART)
         answer = await _complete(site, upload, 5 * MIB + 3)
     assert (answer.status, store.keys()) == (400, ())
     assert "The parts of the upload are not the whole file" in answer.text

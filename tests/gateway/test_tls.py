@@ -172,7 +172,7 @@ BY_CERTIFICATE = {
 }
 
 
-def _requesting(mode: str) -> Opening:
+def _requesting_certificates(mode: str) -> Opening:
     return _opening(A, B, client_auth=mode, client_roots=(Secret("test", ANN.chain),))
 
 
@@ -189,7 +189,7 @@ async def test_a_client_signs_in_by_its_certificate(tmp_path, mode, name):
     """The certificate signs in with any server name, also in the first request of a connection."""
     rules = 'rewrite `^/me$` -> jinja "/{{ user.username }}-{{ user.email }}-{{ user.groups[0] }}"'
     async with serve({"ann-ann@example.org-editors": b"yes"}, rules=rules, **BY_CERTIFICATE) as site:
-        site.server.opening = _requesting(mode)
+        site.server.opening = _requesting_certificates(mode)
         for _ in range(10):
             async with site.connect(ssl=_client_with(tmp_path, ANN), server_hostname=name) as client:
                 assert (await client.request("GET", "/me")).body == b"yes"
@@ -208,24 +208,24 @@ async def _is_rejected(site, context) -> bool:
 async def test_a_client_without_a_required_certificate_is_rejected():
     """With `request`, a client without a certificate can read public files; with `require`, it cannot."""
     async with serve({"a": b"x"}) as site:
-        site.server.opening = _requesting("request")
+        site.server.opening = _requesting_certificates("request")
         async with site.connect(ssl=_client()) as client:
             assert (await client.request("GET", "/a")).status == 200
-        site.server.opening = _requesting("require")
+        site.server.opening = _requesting_certificates("require")
         assert await _is_rejected(site, _client())
 
 
 async def test_a_certificate_of_an_unknown_authority_is_refused(tmp_path):
     """The handshake fails with an unknown certificate, even if no certificate is required."""
     async with serve({"a": b"x"}) as site:
-        site.server.opening = _requesting("request")
+        site.server.opening = _requesting_certificates("request")
         assert await _is_rejected(site, _client_with(tmp_path, EVE))
 
 
 async def test_the_certificate_of_a_trusted_proxy_does_not_sign_in(tmp_path):
     """The certificate of a trusted proxy does not identify the client."""
     async with serve({"a": b"x"}, server=Server(trusted_proxies=("127.0.0.1/32",)), **BY_CERTIFICATE) as site:
-        site.server.opening = _requesting("request")
+        site.server.opening = _requesting_certificates("request")
         async with site.connect(ssl=_client_with(tmp_path, ANN)) as client:
             assert (await client.request("GET", "/a")).status == 401
 

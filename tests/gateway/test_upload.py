@@ -46,7 +46,7 @@ def _field(name: str, content: bytes = b"") -> bytes:
     return _part(f'Content-Disposition: form-data; name="{name}"', content)
 
 
-END = b"--b--\r\n"
+CLOSING_BOUNDARY = b"--b--\r\n"
 
 
 async def _pieces(body: bytes, size: int) -> AsyncIterator[bytes]:
@@ -65,14 +65,19 @@ def _read(body: bytes, *, size: int = 1 << 20, limit: int = 4096, separator: byt
 
 def test_the_file_is_found_and_streamed():
     """The parser returns the name, the type and the bytes of the part `file`."""
-    body = _part(f"{FILE}\r\nContent-Type: text/plain", b"hello") + END
+    body = _part(f"{FILE}\r\nContent-Type: text/plain", b"hello") + CLOSING_BOUNDARY
     assert _read(body) == (FileHead("a.txt", "text/plain"), b"hello")
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 64])
 def test_chunks_may_break_anywhere(size):
     """The file is the same for every size of the body's chunks."""
-    body = _field("note", b"x") + _part(FILE, b"--b is not a boundary\r\n--bb\r\n") + _field("more", b"y") + END
+    body = (
+        _field("note", b"x")
+        + _part(FILE, b"--b is not a boundary\r\n--bb\r\n")
+        + _field("more", b"y")
+        + CLOSING_BOUNDARY
+    )
     assert _read(body, size=size) == (FileHead("a.txt", None), b"--b is not a boundary\r\n--bb\r\n")
 
 
@@ -80,30 +85,30 @@ def test_chunks_may_break_anywhere(size):
 def test_any_content_survives(content, size):
     """Every content without the boundary is read unchanged."""
     if b"\r\n--b" not in b"\r\n" + content:
-        assert _read(_part(FILE, content) + END, size=size)[1] == content
+        assert _read(_part(FILE, content) + CLOSING_BOUNDARY, size=size)[1] == content
 
 
 def test_an_empty_file_is_a_file():
     """A part without content is read as an empty file."""
-    assert _read(_part(FILE) + END) == (FileHead("a.txt", None), b"")
+    assert _read(_part(FILE) + CLOSING_BOUNDARY) == (FileHead("a.txt", None), b"")
 
 
 @pytest.mark.parametrize(
     ("body", "message"),
     [
         (b"", "before its closing boundary"),
-        (END, "no field `file`"),
-        (_field("note", b"x") + END, "no field `file`"),
+        (CLOSING_BOUNDARY, "no field `file`"),
+        (_field("note", b"x") + CLOSING_BOUNDARY, "no field `file`"),
         (_part(FILE, b"x"), "before its closing boundary"),
         (_part(FILE, b"x")[:-6], "before its closing boundary"),
         (b"--b\r\n" + FILE.encode(), "before its closing boundary"),
         (_part(FILE, b"x") + b"--b", "before its closing boundary"),
-        (_part(FILE, b"x") + _part(FILE, b"y") + END, "more than one field `file`"),
+        (_part(FILE, b"x") + _part(FILE, b"y") + CLOSING_BOUNDARY, "more than one field `file`"),
         (b"not a form at all", "the form is broken"),
         (b"--other\r\n", "the form is broken"),
         (b"--b\r\nbad header\r\n\r\n", "the form is broken"),
-        (_part("X-Nothing: 1", b"x") + END, "is not a content disposition"),
-        (_part('Content-Disposition: form-data; name="file"; name="x"', b"x") + END, "repeated parameter"),
+        (_part("X-Nothing: 1", b"x") + CLOSING_BOUNDARY, "is not a content disposition"),
+        (_part('Content-Disposition: form-data; name="file"; name="x"', b"x") + CLOSING_BOUNDARY, "repeated parameter"),
     ],
 )
 def test_an_invalid_form_is_refused(body, message):
@@ -115,11 +120,11 @@ def test_an_invalid_form_is_refused(body, message):
 @pytest.mark.parametrize(
     "body",
     [
-        _field("note", b"x" * 200) + _part(FILE, b"x") + END,
-        _part(FILE, b"x") + _field("note", b"x" * 200) + END,
-        b"".join(_field(str(number)) for number in range(10)) + _part(FILE, b"x") + END,
-        _part(FILE, b"x") + END + b"epilogue " * 30,
-        b"\r\n" * 120 + _part(FILE, b"x") + END,
+        _field("note", b"x" * 200) + _part(FILE, b"x") + CLOSING_BOUNDARY,
+        _part(FILE, b"x") + _field("note", b"x" * 200) + CLOSING_BOUNDARY,
+        b"".join(_field(str(number)) for number in range(10)) + _part(FILE, b"x") + CLOSING_BOUNDARY,
+        _part(FILE, b"x") + CLOSING_BOUNDARY + b"epilogue " * 30,
+        b"\r\n" * 120 + _part(FILE, b"x") + CLOSING_BOUNDARY,
     ],
 )
 def test_everything_but_the_file_is_limited(body):
@@ -130,12 +135,12 @@ def test_everything_but_the_file_is_limited(body):
 
 def test_the_file_is_not_limited_by_the_parser():
     """The bytes of the file do not count, since `maxSize` of the target limits them."""
-    assert len(_read(_part(FILE, b"x" * 100_000) + END, limit=200, size=4096)[1]) == 100_000
+    assert len(_read(_part(FILE, b"x" * 100_000) + CLOSING_BOUNDARY, limit=200, size=4096)[1]) == 100_000
 
 
 def test_a_long_header_is_refused():
     """The header line of a part has its own limit."""
-    body = _part(f"{FILE}\r\nX-Long: {'x' * 20_000}", b"x") + END
+    body = _part(f"{FILE}\r\nX-Long: {'x' * 20_000}", b"x") + CLOSING_BOUNDARY
     with pytest.raises(MalformedForm, match="header size"):
         _read(body, limit=1 << 20)
 
@@ -153,12 +158,12 @@ def test_a_long_header_is_refused():
 )
 def test_the_name_is_read_in_every_form(head, name):
     """The name is read as browsers and curl write it, and is not checked yet."""
-    assert _read(_part(head, b"x") + END)[0].file_name == name
+    assert _read(_part(head, b"x") + CLOSING_BOUNDARY)[0].file_name == name
 
 
 def test_a_name_that_is_not_utf8_is_escaped():
     """Bytes that are not UTF-8 become surrogates, which no key may contain."""
-    body = _part(FILE, b"x").replace(b"a.txt", b"\xff.txt") + END
+    body = _part(FILE, b"x").replace(b"a.txt", b"\xff.txt") + CLOSING_BOUNDARY
     assert _read(body)[0].file_name == "\udcff.txt"
 
 
@@ -420,11 +425,11 @@ async def test_a_slow_store_slows_down_the_client():
         await store.first_chunk_arrived.wait()
         for _ in range(1000):
             await asyncio.sleep(0)
-        unsent, taken = client.writer.transport.get_write_buffer_size(), store.bytes_received
+        unsent, bytes_read = client.writer.transport.get_write_buffer_size(), store.bytes_received
         store.may_continue.set()
         answer = await client.receive()
     assert unsent > total // 2
-    assert taken <= 1 << 20
+    assert bytes_read <= 1 << 20
     assert answer.status == 201
 
 

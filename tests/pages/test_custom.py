@@ -70,9 +70,9 @@ def test_an_invalid_rendering_fails(recipe, message):
 
 def test_headers_have_smaller_limits_than_bodies():
     """A result that is too long for a header is a `LimitError`."""
-    many = "{{ range 100000 }}x{{ end }}"
+    long_value = "{{ range 100000 }}x{{ end }}"
     with pytest.raises(LimitError):
-        _render(Recipe("put", None, (("A", many),)))
+        _render(Recipe("put", None, (("A", long_value),)))
 
 
 def test_headers_are_utf_8():

@@ -389,10 +389,10 @@ def _clients(count: int) -> Iterator[list[socket.socket]]:
 
 def test_requests_are_answered_without_free_descriptors():
     """Connections use reserved descriptors, which are reserved again after each connection."""
-    run(_one_after_the_other())
+    run(_connect_in_turn())
 
 
-async def _one_after_the_other() -> None:
+async def _connect_in_turn() -> None:
     with _clients(24) as clients:
         async with _listening() as address:
             with _no_descriptor_left():
@@ -431,11 +431,11 @@ def test_reserved_descriptors_are_closed():
 
 def test_more_connections_than_reserved_wait(caplog):
     """Connections beyond the reserve are answered once descriptors are free, and the log has the reason."""
-    run(_all_at_once())
+    run(_connect_all_at_once())
     assert set(caplog.messages) == {"connections to the admin listener cannot be accepted: Too many open files"}
 
 
-async def _all_at_once() -> None:
+async def _connect_all_at_once() -> None:
     with _clients(9) as clients:
         async with _listening() as address:
             with _no_descriptor_left():

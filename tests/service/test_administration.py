@@ -205,13 +205,13 @@ def test_charts_show_samples(in_force, monkeypatch):
         SimpleNamespace(in_force=in_force, last=None, failure=None), _BusyServing(), {}, lambda: True
     )
 
-    async def some_time():
+    async def sample_for_a_while():
         sampling = asyncio.get_running_loop().create_task(administration.sample())
         await asyncio.sleep(0.3)
         sampling.cancel()
         return await administration.overview({})
 
-    requests, durations, traffic, in_flight = asyncio.run(some_time()).charts
+    requests, durations, traffic, in_flight = asyncio.run(sample_for_a_while()).charts
     (all_requests, *_) = requests.legend
     assert 0 < float(all_requests[2].removesuffix("/s").replace(",", "")) <= 200
     assert durations.legend == (
@@ -281,13 +281,13 @@ def test_a_failing_sample_does_not_end_sampling(in_force, monkeypatch, caplog):
             calls.append(1)
             raise RuntimeError("no numbers")
 
-    async def some_time():
+    async def sample_for_a_while():
         with suppress(TimeoutError):
             async with asyncio.timeout(0.3):
                 reloader = SimpleNamespace(in_force=in_force)
                 await Administration(reloader, Broken(), {}, lambda: True).sample()
 
-    asyncio.run(some_time())
+    asyncio.run(sample_for_a_while())
     assert len(calls) > 1
     assert "no numbers" in caplog.text
 

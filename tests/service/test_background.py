@@ -15,31 +15,31 @@ from tornado_proxy.service.generations import CLIENT_WEIGHT, GcFreezer, in_backg
 
 async def test_background_work_has_short_turns():
     """During the work, the switch interval of threads is short and the garbage collector is off."""
-    usual = sys.getswitchinterval()
-    assert await in_background(lambda: (sys.getswitchinterval() < usual, gc.isenabled())) == (True, False)
-    assert (sys.getswitchinterval(), gc.isenabled()) == (usual, True)
+    default_interval = sys.getswitchinterval()
+    assert await in_background(lambda: (sys.getswitchinterval() < default_interval, gc.isenabled())) == (True, False)
+    assert (sys.getswitchinterval(), gc.isenabled()) == (default_interval, True)
 
 
 async def test_a_failure_restores_the_settings():
     """After an exception, the switch interval and the garbage collector are as before."""
-    usual = sys.getswitchinterval()
+    default_interval = sys.getswitchinterval()
     with pytest.raises(ValueError, match="broken"):
         await in_background(int, "broken")
-    assert (sys.getswitchinterval(), gc.isenabled()) == (usual, True)
+    assert (sys.getswitchinterval(), gc.isenabled()) == (default_interval, True)
 
 
 async def test_background_work_runs_one_at_a_time():
     """Two tasks never run at once, since each restores the settings that it found."""
     barrier = threading.Barrier(2)
 
-    def meet() -> bool:
+    def wait_for_the_other() -> bool:
         try:
             barrier.wait(0.2)
         except threading.BrokenBarrierError:
             return False
         return True
 
-    assert await asyncio.gather(in_background(meet), in_background(meet)) == [False, False]
+    assert await asyncio.gather(in_background(wait_for_the_other), in_background(wait_for_the_other)) == [False, False]
 
 
 @pytest.fixture(autouse=True)

@@ -7,18 +7,18 @@ from files import CONFIGURATION, Files
 
 from tornado_proxy.service.reload import changes, fixed_at_start
 
-THREE = 'rewrite a `^/a$` -> "/1"\nrewrite b `^/b$` -> "/2"\nrewrite `^/c$` -> "/3"'
+THREE_REWRITES = 'rewrite a `^/a$` -> "/1"\nrewrite b `^/b$` -> "/2"\nrewrite `^/c$` -> "/3"'
 
 
 @pytest.mark.parametrize(
     ("statements", "expected"),
     [
-        (THREE, []),
-        (THREE + '\nrewrite `^/d$` -> "/4"', ["added: `#4` (rules/site.rules:5)"]),
+        (THREE_REWRITES, []),
+        (THREE_REWRITES + '\nrewrite `^/d$` -> "/4"', ["added: `#4` (rules/site.rules:5)"]),
         ('rewrite a `^/a$` -> "/1"', ["removed: `b` (rules/site.rules:3), `#3` (rules/site.rules:4)"]),
-        (THREE.replace('"/3"', '"/33"'), ["changed: `#3` (rules/site.rules:4)"]),
-        (THREE.replace("`^/a$`", "`^/aa$`"), ["changed: `a` (rules/site.rules:2)"]),
-        ("# a comment\n" + THREE, []),
+        (THREE_REWRITES.replace('"/3"', '"/33"'), ["changed: `#3` (rules/site.rules:4)"]),
+        (THREE_REWRITES.replace("`^/a$`", "`^/aa$`"), ["changed: `a` (rules/site.rules:2)"]),
+        ("# a comment\n" + THREE_REWRITES, []),
         (
             'rewrite a `^/a$` -> "/x"\nrewrite `^/c$` -> "/3"\nrewrite n `^/n$` -> "/n"',
             [
@@ -31,7 +31,7 @@ THREE = 'rewrite a `^/a$` -> "/1"\nrewrite b `^/b$` -> "/2"\nrewrite `^/c$` -> "
 )
 def test_rewrites_are_added_removed_or_changed(tmp_path, statements, expected):
     """A rewrite is identified by its name or its source, and reported with its place."""
-    files = Files.create(tmp_path, site=THREE)
+    files = Files.create(tmp_path, site=THREE_REWRITES)
     before = files.load()
     files.write(statements)
     assert list(changes(before, files.load())) == [f"target `site`: rewrites {line}" for line in expected]
@@ -39,18 +39,18 @@ def test_rewrites_are_added_removed_or_changed(tmp_path, statements, expected):
 
 def test_the_order_of_rewrites_is_reported(tmp_path):
     """A new order is a change, since the first matching source decides."""
-    files = Files.create(tmp_path, site=THREE)
+    files = Files.create(tmp_path, site=THREE_REWRITES)
     before = files.load()
-    files.write("\n".join(reversed(THREE.splitlines())))
+    files.write("\n".join(reversed(THREE_REWRITES.splitlines())))
     assert list(changes(before, files.load())) == ["target `site`: the order of the rewrites changed"]
 
 
 def test_equal_rewrites_are_paired_in_order(tmp_path):
     """A third rewrite with the same source is reported as one addition."""
-    same = 'rewrite `^/a$` -> "/1"'
-    files = Files.create(tmp_path, site=f"{same}\n{same}")
+    rewrite = 'rewrite `^/a$` -> "/1"'
+    files = Files.create(tmp_path, site=f"{rewrite}\n{rewrite}")
     before = files.load()
-    files.write(f"{same}\n{same}\n{same}")
+    files.write(f"{rewrite}\n{rewrite}\n{rewrite}")
     assert list(changes(before, files.load())) == ["target `site`: rewrites added: `#3` (rules/site.rules:4)"]
 
 

@@ -42,8 +42,8 @@ def test_the_sample_s3_answers_with_the_objects():
 
 def test_a_used_port_is_replaced_by_a_free_one():
     """If the port of the demo is in use, another one is chosen."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as used:
+        port = used.getsockname()[1]
         sockets = open_demo_sockets(Listener("127.0.0.1", port))
         assert sockets.sockets[0].getsockname()[1] != port
         sockets.close()

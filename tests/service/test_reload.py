@@ -143,12 +143,12 @@ def test_a_reverted_edit_is_no_failure(scene):
     assert scene.reloader.failure is None
 
 
-FAILS = 'rewrite a `^/a$` -> "/b"\ntest "/a" -> "/c"'
+FAILING_TEST = 'rewrite a `^/a$` -> "/b"\ntest "/a" -> "/c"'
 
 
 def test_a_failing_rule_test_is_a_warning(scene):
     """The edit is activated, and its event and report have the failing test."""
-    assert scene.edit(FAILS) == [ReloadOutcome.LOADED]
+    assert scene.edit(FAILING_TEST) == [ReloadOutcome.LOADED]
     (event,) = scene.events
     assert [diagnostic.code for diagnostic in event.diagnostics] == ["failing-test"]
     assert scene.reloader.last.diagnostics == event.diagnostics
@@ -157,7 +157,7 @@ def test_a_failing_rule_test_is_a_warning(scene):
 def test_a_reload_without_changes_repeats_warnings(scene):
     """Its report has the warnings, the sections that need a restart and the time of the last activation."""
     scene.files.configure(CONFIGURATION.replace("server: {port: 0}", "server: {port: 81}", 1))
-    scene.edit(FAILS)
+    scene.edit(FAILING_TEST)
     report = asyncio.run(scene.reloader.reload())
     assert report.outcome is ReloadOutcome.UNCHANGED
     assert [diagnostic.code for diagnostic in report.diagnostics] == ["failing-test"]
@@ -177,9 +177,9 @@ def test_a_refused_edit_reports_only_its_own_mistakes(scene):
 def test_a_warning_can_become_an_error(scene):
     """With `tests: refuse`, a rule test that failed before is the reason of the refusal."""
     refusing = CONFIGURATION.replace("rules: [rules]", "rules: [rules]\nreload: {tests: refuse}")
-    scene.edit(FAILS)
+    scene.edit(FAILING_TEST)
     scene.files.configure(refusing)
-    scene.edit(FAILS.replace("/b", "/d"))
+    scene.edit(FAILING_TEST.replace("/b", "/d"))
     assert [diagnostic.severity.value for diagnostic in scene.reloader.failure.diagnostics] == ["error"]
 
 
@@ -195,7 +195,7 @@ def test_the_status_has_absolute_paths(scene, monkeypatch):
 def test_a_failing_rule_test_can_refuse_the_edit(scene):
     """With `tests: refuse`, the generation stays in force until the test passes."""
     scene.files.configure(f"{CONFIGURATION}reload: {{tests: refuse}}\n")
-    assert scene.edit(GOOD, FAILS, FAILS.replace("/c", "/b")) == [
+    assert scene.edit(GOOD, FAILING_TEST, FAILING_TEST.replace("/c", "/b")) == [
         ReloadOutcome.LOADED,
         ReloadOutcome.REFUSED,
         ReloadOutcome.LOADED,

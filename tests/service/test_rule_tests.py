@@ -12,14 +12,14 @@ from tornado_proxy.lang.diagnostic import Severity
 from tornado_proxy.service.reload import run_rule_tests, tolerated
 from tornado_proxy.service.snapshot import compile_snapshot
 
-PASSES = 'rewrite `^/a$` -> "/b"\ntest "/a" -> "/b"'
-FAILS = 'rewrite `^/a$` -> "/b"\ntest "/a" -> "/c"'
+PASSING_TEST = 'rewrite `^/a$` -> "/b"\ntest "/a" -> "/b"'
+FAILING_TEST = 'rewrite `^/a$` -> "/b"\ntest "/a" -> "/c"'
 
 
 @pytest.fixture
 def files(tmp_path):
     """Files with a failing rule test."""
-    return Files.create(tmp_path, site=FAILS)
+    return Files.create(tmp_path, site=FAILING_TEST)
 
 
 def _with_reload_options(loaded, **options):
@@ -36,7 +36,7 @@ def test_a_failing_test_is_reported_with_its_place(files):
 
 def test_passing_tests_report_nothing(files):
     """If all tests pass, the compiled snapshot is returned unchanged."""
-    files.write(PASSES)
+    files.write(PASSING_TEST)
     loaded = files.load()
     assert run_rule_tests(loaded, None) is loaded
 
@@ -51,7 +51,7 @@ def test_the_effect_of_a_failure_is_configured(files, choice, usable):
 
 def test_invalid_rules_are_not_tested(files):
     """Tests do not run if rules or configuration have a mistake."""
-    files.write(f"{FAILS}\nrewrite `^/(` -> `/x`")
+    files.write(f"{FAILING_TEST}\nrewrite `^/(` -> `/x`")
     loaded = files.load()
     assert run_rule_tests(loaded, None) is loaded
     files.configure("nonsense: 1\n")

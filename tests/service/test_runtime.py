@@ -15,7 +15,7 @@ from tornado_proxy.service.runtime import (
     run_event_loop,
 )
 
-HANGING = """
+HANGING_THREAD = """
 import sys, threading
 from tornado_proxy.service.runtime import end_process
 threading.Thread(target=threading.Event().wait).start()
@@ -39,7 +39,9 @@ def test_without_hanging_threads_the_status_is_returned():
 
 def test_a_hanging_thread_does_not_delay_the_end():
     """The process ends with its status, and its output is complete."""
-    result = subprocess.run([sys.executable, "-c", HANGING], capture_output=True, text=True, timeout=20, check=False)
+    result = subprocess.run(
+        [sys.executable, "-c", HANGING_THREAD], capture_output=True, text=True, timeout=20, check=False
+    )
     assert (result.returncode, result.stdout) == (3, "last line\n")
 
 

@@ -44,14 +44,14 @@ def test_tracing_without_its_extra_is_refused(monkeypatch, tmp_path):
         SingleProcess(loaded)
 
 
-def _single(folder, text="targets: {site: {bucket: {name: my-bucket, region: eu-west-1}}}\n", **options):
+def _single_process(folder, text="targets: {site: {bucket: {name: my-bucket, region: eu-west-1}}}\n", **options):
     (folder / "config.yaml").write_text(text)
     return SingleProcess(compile_snapshot(SnapshotReader(folder / "config.yaml", {})()), **options)
 
 
 async def test_winding_down_closes_connections(tmp_path):
     """Connections are closed, and new ones are refused."""
-    serving = _single(tmp_path, "targets: {}\n")
+    serving = _single_process(tmp_path, "targets: {}\n")
     listening = socket.create_server(("127.0.0.1", 0))
     listening.setblocking(False)
     address = listening.getsockname()
@@ -70,7 +70,7 @@ async def test_winding_down_closes_connections(tmp_path):
 @pytest.mark.parametrize("inherited", [True, False])
 async def test_the_queue_of_an_inherited_socket_is_left(tmp_path, inherited):
     """Queued connections of an inherited socket are for the next process; others are accepted."""
-    serving = _single(tmp_path, "targets: {}\n")
+    serving = _single_process(tmp_path, "targets: {}\n")
     listening = socket.create_server(("127.0.0.1", 0))
     listening.setblocking(False)
     await serving.start(named([listening.dup()], inherited=inherited))
@@ -86,7 +86,7 @@ async def test_the_queue_of_an_inherited_socket_is_left(tmp_path, inherited):
 
 async def test_serving_enables_the_garbage_collector(tmp_path):
     """The collector, which is off while a command starts, is on while the process serves."""
-    serving = _single(tmp_path, "targets: {}\n")
+    serving = _single_process(tmp_path, "targets: {}\n")
     gc.disable()
     try:
         await serving.start(Sockets((), ""))
@@ -98,7 +98,7 @@ async def test_serving_enables_the_garbage_collector(tmp_path):
 
 async def test_workers_have_the_generation_in_force(tmp_path):
     """The number is that of the start, then that of the activated generation."""
-    serving = _single(tmp_path, number=7)
+    serving = _single_process(tmp_path, number=7)
     snapshot = SnapshotReader(tmp_path / "config.yaml", {})()
     assert serving.workers() == [{"pid": os.getpid(), "generation": 7, "inFlight": 0, "retiring": 0}]
     await serving.activate(8, compile_snapshot(snapshot))
@@ -108,7 +108,7 @@ async def test_workers_have_the_generation_in_force(tmp_path):
 
 async def test_new_limits_apply_to_new_connections(tmp_path):
     """A head above the new limit is refused."""
-    serving = _single(tmp_path, "targets: {}\n")
+    serving = _single_process(tmp_path, "targets: {}\n")
     listening = socket.create_server(("127.0.0.1", 0))
     listening.setblocking(False)
     await serving.start(named([listening]))
@@ -124,7 +124,7 @@ async def test_new_limits_apply_to_new_connections(tmp_path):
 async def test_winding_down_abandons_hanging_calls(tmp_path, monkeypatch, caplog):
     """A request that holds its generation delays the end only for a limited time."""
     monkeypatch.setattr("tornado_proxy.service.serving._CLOSE_WITHIN", 0.01)
-    serving = _single(tmp_path)
+    serving = _single_process(tmp_path)
     with serving._generations.current:
         async with asyncio.timeout(10):
             await serving.wind_down(0.0)
@@ -150,6 +150,6 @@ class _FakeTracer:
 async def test_winding_down_closes_the_tracer(tmp_path, monkeypatch):
     """Closing the tracer sends the traces that wait."""
     monkeypatch.setattr("tornado_proxy.service.serving.RequestTracer", _FakeTracer)
-    serving = _single(tmp_path, "tracing: {endpoint: 'http://127.0.0.1:4318/v1/traces'}\ntargets: {}\n")
+    serving = _single_process(tmp_path, "tracing: {endpoint: 'http://127.0.0.1:4318/v1/traces'}\ntargets: {}\n")
     await serving.wind_down(0.0)
     assert _FakeTracer.closed

@@ -239,7 +239,7 @@ def _unlink(files):
     (files.folder / "rules").unlink()
 
 
-def _point_elsewhere(files):
+def _link_another_directory(files):
     (files.folder / "next").mkdir()
     (files.folder / "next" / "site.rules").write_text('target site { rewrite `^/a$` -> "/new" }')
     (files.folder / "rules").symlink_to("next")
@@ -248,7 +248,7 @@ def _point_elsewhere(files):
 def test_a_missing_link_is_read_again(files):
     """A link that is missing while it is replaced is not an edit."""
     _link(files)
-    edits = iter([None] * 30 + [_point_elsewhere])
+    edits = iter([None] * 30 + [_link_another_directory])
     reader = SnapshotReader(files.configuration, ENVIRONMENT, lambda _: (next(edits, None) or (lambda _: None))(files))
     reader()
     _unlink(files)

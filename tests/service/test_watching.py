@@ -233,8 +233,8 @@ class _VanishingPath(type(Path())):
 
     def is_dir(self) -> bool:
         """Whether the directory exists; the first call renames it."""
-        if not (is_there := super().is_dir()) or _VanishingPath.was_found:
-            return is_there
+        if not (exists := super().is_dir()) or _VanishingPath.was_found:
+            return exists
         _VanishingPath.was_found = True
         Path(self).rename(self.with_name("old"))
         return True
@@ -254,8 +254,8 @@ def test_a_directory_that_vanishes_is_watched_again(rules, poked):
     watch.close()
 
 
-NEVER = Pace(quiet=0.001, patience=0.01, look=3600.0, look_unwatched=3600.0)
-SOON = Pace(quiet=0.001, patience=0.01, look=3600.0, look_unwatched=0.001)
+WITHOUT_POLLING = Pace(quiet=0.001, patience=0.01, look=3600.0, look_unwatched=3600.0)
+POLLING = Pace(quiet=0.001, patience=0.01, look=3600.0, look_unwatched=0.001)
 
 
 class _BlindWatch(Watch):
@@ -318,7 +318,7 @@ def test_a_follower_reloads_at_its_start():
 
     async def scenario():
         reload = _CountingReload()
-        await _run_follower(Follower(_places, reload, NEVER, _BlindWatch), reload.reached(1))
+        await _run_follower(Follower(_places, reload, WITHOUT_POLLING, _BlindWatch), reload.reached(1))
 
     _run(scenario)
 
@@ -333,7 +333,7 @@ def test_a_follower_closes_its_watch():
             watches.append(_BlindWatch(poke))
             return watches[0]
 
-        await _run_follower(Follower(_places, reload, NEVER, watch), reload.reached(1))
+        await _run_follower(Follower(_places, reload, WITHOUT_POLLING, watch), reload.reached(1))
         assert watches[0].is_closed
 
     _run(scenario)
@@ -351,7 +351,7 @@ def test_a_poke_causes_a_reload():
 
     async def scenario():
         reload = _CountingReload()
-        follower = Follower(_places, reload, NEVER, _BlindWatch)
+        follower = Follower(_places, reload, WITHOUT_POLLING, _BlindWatch)
 
         await _run_follower(follower, _poke_once(follower, reload))
 
@@ -363,7 +363,7 @@ def test_a_poke_causes_one_reload():
 
     async def scenario():
         reload = _CountingReload()
-        follower = Follower(_places, reload, NEVER, _BlindWatch)
+        follower = Follower(_places, reload, WITHOUT_POLLING, _BlindWatch)
 
         async def wait():
             await _poke_once(follower, reload)
@@ -405,7 +405,7 @@ def test_a_real_edit_causes_a_reload(tmp_path):
             (tmp_path / "site.rules").write_text("target site {}")
             await reload.reached(2)
 
-        await _run_follower(Follower(lambda: (tmp_path,), reload, NEVER), edit())
+        await _run_follower(Follower(lambda: (tmp_path,), reload, WITHOUT_POLLING), edit())
 
     _run(scenario)
 
@@ -415,7 +415,7 @@ def test_without_notifications_files_are_polled(caplog):
 
     async def scenario():
         reload = _CountingReload()
-        follower = Follower(_places, reload, SOON, lambda poke: _BlindWatch(poke, "no watches left"))
+        follower = Follower(_places, reload, POLLING, lambda poke: _BlindWatch(poke, "no watches left"))
         await _run_follower(follower, reload.reached(4))
 
     _run(scenario)
@@ -427,7 +427,7 @@ def test_a_defect_does_not_end_the_follower(caplog):
 
     async def scenario():
         reload = _CountingReload(fails_first=True)
-        await _run_follower(Follower(_places, reload, SOON, lambda poke: _BlindWatch(poke, "x")), reload.reached(2))
+        await _run_follower(Follower(_places, reload, POLLING, lambda poke: _BlindWatch(poke, "x")), reload.reached(2))
 
     _run(scenario)
     assert any("failed" in record.getMessage() for record in caplog.records)
@@ -437,6 +437,6 @@ def test_a_poke_after_the_end_is_ignored():
     """A poke of watchdog's thread after the end of the event loop is not an error."""
 
     async def scenario():
-        return Follower(_places, _CountingReload(), NEVER, _BlindWatch)
+        return Follower(_places, _CountingReload(), WITHOUT_POLLING, _BlindWatch)
 
     asyncio.run(scenario()).poke()
