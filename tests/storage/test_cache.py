@@ -1,4 +1,4 @@
-"""What a cache keeps, for how long, and how much of it; that it answers as its store does is in the contract."""
+"""What a cache keeps, for how long, and how much; `test_store_contract` tests that it answers as its store does."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tornado_proxy.storage.store import ObjectInfo, Write
 KIB = 1024
 
 
-class Noting(MemoryStore):
-    """A store that notes its calls; they wait while `gate` is cleared, and raise `error` if there is one."""
+class RecordingStore(MemoryStore):
+    """A store that records its calls; they wait until `gate` is set, and raise `error` if it is not None."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -28,280 +28,280 @@ class Noting(MemoryStore):
         self.gate.set()
         self.error: Exception | None = None
 
-    async def _note(self, call: str) -> None:
+    async def _record(self, call: str) -> None:
         self.calls.append(call)
-        await asyncio.sleep(0)  # S3 never answers in the same turn
+        await asyncio.sleep(0)  # S3 never answers in the same turn of the loop
         await self.gate.wait()
         if self.error is not None:
             raise self.error
 
     async def open(self, key, conditions, part=None):
-        """The object, noted."""
-        await self._note("GET")
+        """Records and opens."""
+        await self._record("GET")
         return await super().open(key, conditions, part)
 
     async def head(self, key, conditions):
-        """The info, noted."""
-        await self._note("HEAD")
+        """Records and returns the info."""
+        await self._record("HEAD")
         return await super().head(key, conditions)
 
 
 @dataclass
-class Cached:
-    """A cache over a store, at a time that the test sets."""
+class CacheUnderTest:
+    """A cache in front of a store, with a clock that the test sets."""
 
     limits: ObjectCache = field(default_factory=ObjectCache)
     now: float = 1000.0
 
     def __post_init__(self) -> None:
-        self.below = Noting()
+        self.behind = RecordingStore()
         self.counts = CacheCounts()
-        self.store = CachingStore(self.below, self.limits, self.counts, lambda: self.now)
+        self.store = CachingStore(self.behind, self.limits, self.counts, lambda: self.now)
 
     def add(self, key: str, body: bytes, **info: str) -> None:
-        """Put an object behind the cache's back."""
-        self.below.add(key, body, ObjectInfo(len(body), **info))
+        """Adds an object to the store without the cache."""
+        self.behind.add(key, body, ObjectInfo(len(body), **info))
 
     async def get(self, key: str = "a") -> tuple[bytes, str | None]:
-        """The body of an object, and what the cache knew of it."""
+        """Reads an object, and returns its body and the result of the cache."""
         opened = await self.store.open(key, UNCONDITIONAL)
         body = b"".join([chunk async for chunk in opened.chunks()])
         await opened.close()
         return body, opened.info.cache
 
     async def head(self, key: str = "a") -> str | None:
-        """What the cache knew of an object that is looked at."""
+        """Requests the info of an object, and returns the result of the cache."""
         return (await self.store.head(key, UNCONDITIONAL)).cache
 
 
 @pytest.fixture
-def cached():
-    """A cache over a store with one object."""
-    made = Cached()
-    made.add("a", b"0123456789", cache_control="max-age=60", content_type="text/plain")
-    return made
+def cache():
+    """A cache in front of a store with one object."""
+    cache = CacheUnderTest()
+    cache.add("a", b"0123456789", cache_control="max-age=60", content_type="text/plain")
+    return cache
 
 
 # Fresh
 
 
-async def test_a_second_get_makes_no_call(cached):
-    """An object is asked for once, and then answered from memory."""
-    assert [await cached.get(), await cached.get()] == [(b"0123456789", "miss"), (b"0123456789", "hit")]
-    assert cached.below.calls == ["GET"]
+async def test_a_second_get_makes_no_call(cache):
+    """The second GET of an object is answered from memory."""
+    assert [await cache.get(), await cache.get()] == [(b"0123456789", "miss"), (b"0123456789", "hit")]
+    assert cache.behind.calls == ["GET"]
 
 
-async def test_a_head_is_answered_by_what_a_get_left(cached):
-    """A HEAD of an object that is kept makes no call."""
-    await cached.get()
-    assert await cached.head() == "hit"
-    assert cached.below.calls == ["GET"]
+async def test_a_head_after_a_get_makes_no_call(cache):
+    """A HEAD of a cached object is answered from memory."""
+    await cache.get()
+    assert await cache.head() == "hit"
+    assert cache.behind.calls == ["GET"]
 
 
-async def test_a_second_head_makes_no_call(cached):
-    """What a HEAD says is kept too; a GET still has to fetch the body."""
-    assert [await cached.head(), await cached.head(), (await cached.get())[1]] == ["miss", "hit", "miss"]
-    assert cached.below.calls == ["HEAD", "GET"]
+async def test_a_second_head_makes_no_call(cache):
+    """The result of a HEAD is cached; a GET after it fetches the body."""
+    assert [await cache.head(), await cache.head(), (await cache.get())[1]] == ["miss", "hit", "miss"]
+    assert cache.behind.calls == ["HEAD", "GET"]
 
 
-async def test_a_range_is_cut_out_of_what_is_kept(cached):
-    """A part of an object that is kept makes no call."""
-    await cached.get()
-    opened = await cached.store.open("a", UNCONDITIONAL, ByteRange(2, 4))
+async def test_a_range_of_a_cached_object_makes_no_call(cache):
+    """A range is read from the cached body."""
+    await cache.get()
+    opened = await cache.store.open("a", UNCONDITIONAL, ByteRange(2, 4))
     assert [chunk async for chunk in opened.chunks()] == [b"234"]
     assert opened.content_range == ContentRange(2, 4, 10)
-    assert cached.below.calls == ["GET"]
+    assert cache.behind.calls == ["GET"]
 
 
-async def test_a_range_of_what_is_not_kept_is_passed_on(cached):
-    """A part is asked for as a part, and not kept."""
-    opened = await cached.store.open("a", UNCONDITIONAL, ByteRange(2, 4))
+async def test_a_range_of_another_object_is_passed_on(cache):
+    """A range of an object that is not cached is requested as a range, and is not cached."""
+    opened = await cache.store.open("a", UNCONDITIONAL, ByteRange(2, 4))
     assert ([chunk async for chunk in opened.chunks()], opened.info.cache) == ([b"234"], "miss")
-    assert (await cached.get())[1] == "miss"
+    assert (await cache.get())[1] == "miss"
 
 
-@pytest.mark.parametrize("seen", ["get", "head"])
-async def test_conditions_are_decided_by_what_is_kept(cached, seen):
-    """A 304 and a 412 make no call, whether a GET or a HEAD came before."""
-    await getattr(cached, seen)()
-    before = [*cached.below.calls]
-    etag = (await cached.store.head("a", UNCONDITIONAL)).etag
+@pytest.mark.parametrize("earlier", ["get", "head"])
+async def test_conditions_on_a_cached_object_make_no_call(cache, earlier):
+    """A 304 and a 412 are answered from memory, after a GET or a HEAD."""
+    await getattr(cache, earlier)()
+    before = [*cache.behind.calls]
+    etag = (await cache.store.head("a", UNCONDITIONAL)).etag
     with pytest.raises(NotModified) as unchanged:
-        await cached.store.open("a", Conditions(if_none_match=(etag,)))
+        await cache.store.open("a", Conditions(if_none_match=(etag,)))
     with pytest.raises(PreconditionFailed):
-        await cached.store.open("a", Conditions(if_match=('"other"',)))
+        await cache.store.open("a", Conditions(if_match=('"other"',)))
     assert (unchanged.value.info.cache, unchanged.value.info.cache_control) == ("hit", "max-age=60")
-    assert cached.below.calls == before
+    assert cache.behind.calls == before
 
 
-async def test_a_condition_on_what_is_not_kept_costs_a_head(cached):
-    """A client that has the object is answered without its body being fetched."""
-    etag = (await cached.below.head("a", UNCONDITIONAL)).etag
-    cached.below.calls.clear()
+async def test_a_condition_on_another_object_makes_one_head(cache):
+    """A 304 for an object that is not cached needs a HEAD, but no GET."""
+    etag = (await cache.behind.head("a", UNCONDITIONAL)).etag
+    cache.behind.calls.clear()
     for _ in range(2):
         with pytest.raises(NotModified):
-            await cached.store.open("a", Conditions(if_none_match=(etag,)))
-    assert cached.below.calls == ["HEAD"]
+            await cache.store.open("a", Conditions(if_none_match=(etag,)))
+    assert cache.behind.calls == ["HEAD"]
 
 
-async def test_the_age_is_reported(cached):
-    """The age is the whole seconds since S3 was asked (RFC 9111 5.1)."""
-    await cached.get()
-    cached.now += 3.7
-    assert [(await cached.store.head("a", UNCONDITIONAL)).age for _ in range(2)] == [3, 3]
+async def test_the_age_is_reported(cache):
+    """The age is the number of full seconds since S3 answered (RFC 9111 5.1)."""
+    await cache.get()
+    cache.now += 3.7
+    assert [(await cache.store.head("a", UNCONDITIONAL)).age for _ in range(2)] == [3, 3]
 
 
-async def test_a_missing_object_is_not_remembered(cached):
-    """An object that comes after it was missed is found at once."""
+async def test_a_missing_object_is_not_cached(cache):
+    """An object that is stored after a 404 is found at once."""
     with pytest.raises(ObjectMissing):
-        await cached.get("b")
-    cached.add("b", b"new")
-    assert await cached.get("b") == (b"new", "miss")
+        await cache.get("b")
+    cache.add("b", b"new")
+    assert await cache.get("b") == (b"new", "miss")
 
 
 # Stale
 
 
-async def test_what_is_unchanged_is_looked_at_and_used_again(cached):
-    """After its time an object costs a HEAD, and then nothing for as long again."""
-    await cached.get()
-    cached.now += 10
-    assert [await cached.get(), await cached.get()] == [(b"0123456789", "revalidated"), (b"0123456789", "hit")]
-    assert cached.below.calls == ["GET", "HEAD"]
+async def test_an_unchanged_object_is_revalidated(cache):
+    """A stale object needs a HEAD, and is then fresh again."""
+    await cache.get()
+    cache.now += 10
+    assert [await cache.get(), await cache.get()] == [(b"0123456789", "revalidated"), (b"0123456789", "hit")]
+    assert cache.behind.calls == ["GET", "HEAD"]
 
 
-async def test_headers_that_changed_without_the_etag_are_seen(cached):
-    """An object whose metadata was replaced has its old body and its new headers."""
-    await cached.get()
-    cached.add("a", b"0123456789", content_type="text/html")
-    cached.now += 10
-    info = await cached.store.head("a", UNCONDITIONAL)
+async def test_changed_headers_with_the_same_etag_are_noticed(cache):
+    """The info of a revalidated object has the new headers."""
+    await cache.get()
+    cache.add("a", b"0123456789", content_type="text/html")
+    cache.now += 10
+    info = await cache.store.head("a", UNCONDITIONAL)
     assert (info.content_type, info.cache) == ("text/html", "revalidated")
 
 
-async def test_what_has_changed_is_fetched(cached):
-    """After its time an object with another ETag is fetched anew."""
-    await cached.get()
-    cached.add("a", b"new")
-    assert await cached.get() == (b"0123456789", "hit")
-    cached.now += 10
-    assert await cached.get() == (b"new", "miss")
+async def test_a_changed_object_is_fetched(cache):
+    """A stale object with another ETag is fetched again."""
+    await cache.get()
+    cache.add("a", b"new")
+    assert await cache.get() == (b"0123456789", "hit")
+    cache.now += 10
+    assert await cache.get() == (b"new", "miss")
 
 
-async def test_a_weak_etag_does_not_stand_for_the_bytes(cached):
-    """An object with a weak ETag is fetched after its time, for its bytes may have changed."""
-    cached.add("a", b"0123456789", etag='W/"a"')
-    await cached.get()
-    cached.now += 10
-    assert (await cached.get())[1] == "miss"
+async def test_an_object_with_a_weak_etag_is_fetched(cache):
+    """A stale object with a weak ETag is fetched again, because its bytes may have changed."""
+    cache.add("a", b"0123456789", etag='W/"a"')
+    await cache.get()
+    cache.now += 10
+    assert (await cache.get())[1] == "miss"
 
 
-async def test_what_is_gone_is_forgotten(cached):
-    """An object that was removed behind the cache's back is missing after its time, and takes no memory."""
-    await cached.get()
-    await cached.below.remove("a")
-    cached.now += 10
+async def test_a_removed_object_is_forgotten(cache):
+    """A stale object that was removed without the cache is missing, and takes no memory."""
+    await cache.get()
+    await cache.behind.remove("a")
+    cache.now += 10
     with pytest.raises(ObjectMissing):
-        await cached.get()
-    assert cached.counts.bytes == 0
+        await cache.get()
+    assert cache.counts.bytes == 0
 
 
 @pytest.mark.parametrize(
     ("cache_control", "seconds"), [("max-age=3", 3), ("s-maxage=3, max-age=60", 3), ("max-age=60", 10), (None, 10)]
 )
-async def test_an_object_may_ask_for_less_time(cached, cache_control, seconds):
-    """The time is that of the configuration, or the object's own if that is shorter."""
-    cached.add("a", b"x", cache_control=cache_control)
-    await cached.get()
-    cached.now += seconds - 0.1
-    assert (await cached.get())[1] == "hit"
-    cached.now += 0.2
-    assert (await cached.get())[1] == "revalidated"
+async def test_an_object_can_shorten_its_time(cache, cache_control, seconds):
+    """An object is fresh for the time of the configuration, or of its `Cache-Control` if that is shorter."""
+    cache.add("a", b"x", cache_control=cache_control)
+    await cache.get()
+    cache.now += seconds - 0.1
+    assert (await cache.get())[1] == "hit"
+    cache.now += 0.2
+    assert (await cache.get())[1] == "revalidated"
 
 
-async def test_no_cache_is_looked_at_each_time(cached):
-    """An object that says `no-cache` is kept, and used only after a HEAD."""
-    cached.add("a", b"x", cache_control="no-cache")
-    assert [(await cached.get())[1] for _ in range(3)] == ["miss", "revalidated", "revalidated"]
+async def test_no_cache_is_revalidated_each_time(cache):
+    """An object with `no-cache` is cached, and used only after a HEAD."""
+    cache.add("a", b"x", cache_control="no-cache")
+    assert [(await cache.get())[1] for _ in range(3)] == ["miss", "revalidated", "revalidated"]
 
 
 @pytest.mark.parametrize("cache_control", ["no-store", "private, max-age=60"])
-async def test_what_may_not_be_kept_is_passed_on(cached, cache_control):
-    """Nothing of an object that forbids it is kept, and nothing of it answers another request."""
-    cached.add("a", b"secret", cache_control=cache_control)
-    assert [(await cached.get())[1] for _ in range(2)] == ["miss", "miss"]
-    assert [await cached.head() for _ in range(2)] == ["miss", "miss"]
-    assert cached.below.calls == ["GET", "GET", "HEAD", "HEAD"]
+async def test_a_private_object_is_not_cached(cache, cache_control):
+    """An object with `no-store` or `private` is not cached, nor is its info."""
+    cache.add("a", b"secret", cache_control=cache_control)
+    assert [(await cache.get())[1] for _ in range(2)] == ["miss", "miss"]
+    assert [await cache.head() for _ in range(2)] == ["miss", "miss"]
+    assert cache.behind.calls == ["GET", "GET", "HEAD", "HEAD"]
 
 
-# Together
+# Concurrent requests
 
 
-async def _waiting(cached, number, ask):
-    """Some who ask at the same time for what S3 takes its time to answer."""
-    cached.below.gate.clear()
-    asking = [asyncio.ensure_future(ask()) for _ in range(number)]
+async def _waiting(cache, count, request):
+    """Starts concurrent requests, for which S3 does not answer until the gate is set."""
+    cache.behind.gate.clear()
+    requests = [asyncio.ensure_future(request()) for _ in range(count)]
     for _ in range(5):
         await asyncio.sleep(0)
-    return asking
+    return requests
 
 
-@pytest.mark.parametrize(("ask", "call"), [("get", "GET"), ("head", "HEAD")])
-async def test_those_who_ask_together_wait_for_one_call(cached, ask, call):
-    """A hundred requests at the same time make one call."""
-    asking = await _waiting(cached, 100, getattr(cached, ask))
-    cached.below.gate.set()
-    answers = await asyncio.gather(*asking)
-    results = [answer[1] if ask == "get" else answer for answer in answers]
-    assert (cached.below.calls, sorted(results)) == ([call], ["hit"] * 99 + ["miss"])
+@pytest.mark.parametrize(("method", "call"), [("get", "GET"), ("head", "HEAD")])
+async def test_concurrent_requests_share_one_call(cache, method, call):
+    """A hundred concurrent requests make one call."""
+    requests = await _waiting(cache, 100, getattr(cache, method))
+    cache.behind.gate.set()
+    answers = await asyncio.gather(*requests)
+    results = [answer[1] if method == "get" else answer for answer in answers]
+    assert (cache.behind.calls, sorted(results)) == ([call], ["hit"] * 99 + ["miss"])
 
 
-async def test_those_who_wait_share_a_failure(cached):
-    """An S3 that is busy is asked once for all who wait, and again for the next."""
-    asking = await _waiting(cached, 3, cached.get)
-    cached.below.error = Busy("slow down")
-    cached.below.gate.set()
-    answers = await asyncio.gather(*asking, return_exceptions=True)
-    assert ([type(answer) for answer in answers], cached.below.calls) == ([Busy] * 3, ["GET"])
-    cached.below.error = None
-    assert (await cached.get())[1] == "miss"
+async def test_concurrent_requests_share_a_failure(cache):
+    """A failed call fails all requests that wait for it; the next request makes a new call."""
+    requests = await _waiting(cache, 3, cache.get)
+    cache.behind.error = Busy("slow down")
+    cache.behind.gate.set()
+    answers = await asyncio.gather(*requests, return_exceptions=True)
+    assert ([type(answer) for answer in answers], cache.behind.calls) == ([Busy] * 3, ["GET"])
+    cache.behind.error = None
+    assert (await cache.get())[1] == "miss"
 
 
-async def test_the_others_go_on_when_one_leaves(cached):
-    """If the client whose request makes the call leaves, another makes it; the others still wait for one."""
-    first, *others = await _waiting(cached, 5, cached.get)
+async def test_requests_continue_if_one_is_cancelled(cache):
+    """If the request that makes the call is cancelled, another one makes the call for all that wait."""
+    first, *other_requests = await _waiting(cache, 5, cache.get)
     first.cancel()
-    cached.below.gate.set()
-    assert [answer[0] for answer in await asyncio.gather(*others)] == [b"0123456789"] * 4
-    assert cached.below.calls == ["GET", "GET"]
+    cache.behind.gate.set()
+    assert [answer[0] for answer in await asyncio.gather(*other_requests)] == [b"0123456789"] * 4
+    assert cache.behind.calls == ["GET", "GET"]
 
 
-async def test_what_may_not_be_shared_is_asked_for_by_each(cached):
-    """Those who waited for an object that is private ask for it themselves, and only wait once."""
-    cached.add("a", b"secret", cache_control="private")
-    asking = await _waiting(cached, 3, cached.get)
-    cached.below.gate.set()
-    assert [await each for each in asking] == [(b"secret", "miss")] * 3
-    assert cached.below.calls == ["GET"] * 3
-    await asyncio.gather(*await _waiting(cached, 3, cached.get), _opened(cached))
-    assert cached.below.calls == ["GET"] * 6
+async def test_a_private_object_is_not_shared(cache):
+    """Each request makes its own call once the object is known to be private, and later requests do not wait at all."""
+    cache.add("a", b"secret", cache_control="private")
+    requests = await _waiting(cache, 3, cache.get)
+    cache.behind.gate.set()
+    assert [await request for request in requests] == [(b"secret", "miss")] * 3
+    assert cache.behind.calls == ["GET"] * 3
+    await asyncio.gather(*await _waiting(cache, 3, cache.get), _answer_three_calls(cache))
+    assert cache.behind.calls == ["GET"] * 6
 
 
-async def _opened(cached):
-    """Let S3 answer once three have asked it, none of them waiting for another."""
-    assert cached.below.calls == ["GET"] * 6
-    cached.below.gate.set()
+async def _answer_three_calls(cache):
+    """Checks that three more requests have made a call each, and lets S3 answer."""
+    assert cache.behind.calls == ["GET"] * 6
+    cache.behind.gate.set()
 
 
-async def test_a_body_that_is_too_short_is_not_kept(cached):
-    """An object that is shorter than announced is an error of S3, for all who wait."""
+async def test_a_body_that_is_too_short_is_not_cached():
+    """A body that is shorter than announced raises an error and is not cached."""
 
-    class Short(Noting):
+    class ShortBody(RecordingStore):
         async def open(self, key, conditions, part=None):
             opened = await super().open(key, conditions, part)
             return type(opened)(ObjectInfo(11, etag='"a"'), None, b"0123456789")
 
-    store = CachingStore(Short(), ObjectCache(), counts := CacheCounts())
+    store = CachingStore(ShortBody(), ObjectCache(), counts := CacheCounts())
     store.behind.add("a", b"0123456789")
     with pytest.raises(UpstreamError, match="10 bytes of `a` instead of 11"):
         await store.open("a", UNCONDITIONAL)
@@ -311,136 +311,136 @@ async def test_a_body_that_is_too_short_is_not_kept(cached):
 # Writing
 
 
-async def test_a_write_is_seen_at_once(cached):
-    """What is stored or removed through the cache is forgotten before the write is answered."""
-    await cached.get()
-    await cached.store.put("a", async_chunks(b"new"), Write())
-    assert await cached.get() == (b"new", "miss")
-    await cached.store.remove("a")
+async def test_a_write_is_visible_at_once(cache):
+    """The cache forgets an object before a write or removal of it returns."""
+    await cache.get()
+    await cache.store.put("a", async_chunks(b"new"), Write())
+    assert await cache.get() == (b"new", "miss")
+    await cache.store.remove("a")
     with pytest.raises(ObjectMissing):
-        await cached.get()
+        await cache.get()
 
 
-async def test_a_write_that_fails_may_have_been_stored(cached):
-    """A write whose outcome is unknown makes the cache forget as well."""
-    await cached.get()
+async def test_a_failed_write_forgets_the_object(cache):
+    """The cache also forgets an object after a failed write, because the object may have been stored."""
+    await cache.get()
     with pytest.raises(PreconditionFailed):
-        await cached.store.put("a", async_chunks(b"new"), Write(conditions=Conditions(if_match=('"other"',))))
+        await cache.store.put("a", async_chunks(b"new"), Write(conditions=Conditions(if_match=('"other"',))))
     with pytest.raises(PreconditionFailed):
-        await cached.store.remove("a", Conditions(if_match=('"other"',)))
-    assert (await cached.get())[1] == "miss"
+        await cache.store.remove("a", Conditions(if_match=('"other"',)))
+    assert (await cache.get())[1] == "miss"
 
 
-@pytest.mark.parametrize("ask", ["get", "head"])
-async def test_what_was_being_read_during_a_write_is_not_kept(cached, ask):
-    """A call that began before a write answers those who wait for it, and nobody after the write."""
-    (asking,) = await _waiting(cached, 1, getattr(cached, ask))
-    cached.store.forget("a")
-    cached.below.gate.set()
-    await asking
-    assert cached.counts.bytes == 0
-    assert await cached.head() == "miss"
+@pytest.mark.parametrize("method", ["get", "head"])
+async def test_a_read_during_a_write_is_not_cached(cache, method):
+    """The result of a call that began before a write answers only the requests that wait for it."""
+    (request,) = await _waiting(cache, 1, getattr(cache, method))
+    cache.store.forget("a")
+    cache.behind.gate.set()
+    await request
+    assert cache.counts.bytes == 0
+    assert await cache.head() == "miss"
 
 
 @pytest.mark.parametrize(("prefix", "purged"), [("", 3), ("d/", 2), ("d/a", 1), ("x", 0)])
-async def test_a_purge_forgets_what_begins_with_a_prefix(cached, prefix, purged):
-    """All objects, a directory, or one; the number is that of the objects."""
+async def test_a_purge_forgets_all_objects_below_a_prefix(cache, prefix, purged):
+    """A purge forgets all objects whose keys begin with a prefix, and returns their number."""
     for key in ("a", "d/a", "d/b"):
-        cached.add(key, b"x")
-        await cached.get(key)
-    assert cached.store.purge(prefix) == purged
-    results = {key: (await cached.get(key))[1] for key in ("a", "d/a", "d/b")}
+        cache.add(key, b"x")
+        await cache.get(key)
+    assert cache.store.purge(prefix) == purged
+    results = {key: (await cache.get(key))[1] for key in ("a", "d/a", "d/b")}
     assert results == {key: "miss" if key.startswith(prefix) else "hit" for key in results}
 
 
-async def test_a_purge_reaches_what_is_being_read(cached):
-    """What S3 was asked for before a purge is not kept after it."""
-    (asking,) = await _waiting(cached, 1, cached.get)
-    cached.store.purge("a")
-    cached.below.gate.set()
-    await asking
-    assert cached.counts.bytes == 0
+async def test_a_read_during_a_purge_is_not_cached(cache):
+    """The result of a call that began before a purge is not cached."""
+    (request,) = await _waiting(cache, 1, cache.get)
+    cache.store.purge("a")
+    cache.behind.gate.set()
+    await request
+    assert cache.counts.bytes == 0
 
 
-async def test_a_cache_that_is_closed_takes_no_memory(cached):
-    """What is kept goes with the store."""
-    await cached.get()
-    await cached.store.close()
-    assert cached.counts.bytes == 0
+async def test_a_closed_cache_takes_no_memory(cache):
+    """`close` forgets all objects."""
+    await cache.get()
+    await cache.store.close()
+    assert cache.counts.bytes == 0
 
 
 # Memory
 
 
 @pytest.mark.parametrize(("size", "result"), [(KIB, "hit"), (KIB + 1, "miss")])
-async def test_a_large_object_is_passed_on(size, result):
-    """An object is kept up to `maxObjectSize`; of a larger one only the headers are."""
-    cached = Cached(ObjectCache(max_object_size=KIB))
-    cached.add("a", bytes(size))
-    await cached.get()
-    assert await cached.get() == (bytes(size), result)
-    assert await cached.head() == "hit"
+async def test_a_large_object_is_not_cached(size, result):
+    """An object is cached up to `maxObjectSize`; of a larger object, only the info is."""
+    cache = CacheUnderTest(ObjectCache(max_object_size=KIB))
+    cache.add("a", bytes(size))
+    await cache.get()
+    assert await cache.get() == (bytes(size), result)
+    assert await cache.head() == "hit"
 
 
-async def test_those_who_ask_for_a_large_object_do_not_wait_for_each_other():
-    """Once an object is known to be too large, each request has a call of its own at once."""
-    cached = Cached(ObjectCache(max_object_size=KIB))
-    cached.add("a", bytes(2 * KIB))
-    await cached.get()
-    asking = await _waiting(cached, 3, cached.get)
-    assert cached.below.calls == ["GET"] * 4
-    cached.below.gate.set()
-    await asyncio.gather(*asking)
+async def test_requests_for_a_large_object_do_not_wait_for_each_other():
+    """Once an object is known to be too large, each request makes a call at once."""
+    cache = CacheUnderTest(ObjectCache(max_object_size=KIB))
+    cache.add("a", bytes(2 * KIB))
+    await cache.get()
+    requests = await _waiting(cache, 3, cache.get)
+    assert cache.behind.calls == ["GET"] * 4
+    cache.behind.gate.set()
+    await asyncio.gather(*requests)
 
 
-async def test_what_was_not_used_for_the_longest_time_makes_way():
-    """The memory is never more than `maxSize`; the object that was used last stays."""
-    cached = Cached(ObjectCache(max_size=100 * KIB))
+async def test_the_least_recently_used_object_is_evicted():
+    """The cache never takes more than `maxSize`; it evicts the object whose last use is oldest."""
+    cache = CacheUnderTest(ObjectCache(max_size=100 * KIB))
     for number in range(50):
-        cached.add(f"{number}", bytes(10 * KIB))
-        await cached.get(f"{number}")
-        await cached.get("0")
-        assert cached.counts.bytes <= 100 * KIB
-    assert (await cached.get("0"))[1] == "hit"
-    assert (await cached.get("1"))[1] == "miss"
-    assert cached.counts.evictions == 50 - 8 + 1
+        cache.add(f"{number}", bytes(10 * KIB))
+        await cache.get(f"{number}")
+        await cache.get("0")
+        assert cache.counts.bytes <= 100 * KIB
+    assert (await cache.get("0"))[1] == "hit"
+    assert (await cache.get("1"))[1] == "miss"
+    assert cache.counts.evictions == 50 - 8 + 1
 
 
-async def test_bodies_that_are_being_read_count(cached):
-    """Objects that come at the same time share the memory too; one for which there is no room is passed on."""
-    cached = Cached(ObjectCache(max_size=25 * KIB))
+async def test_bodies_that_are_being_read_count():
+    """Bodies that are being read count towards `maxSize`; one that does not fit is passed on."""
+    cache = CacheUnderTest(ObjectCache(max_size=25 * KIB))
     for key in "abc":
-        cached.add(key, bytes(10 * KIB))
-    bodies = [await cached.store.open(key, UNCONDITIONAL) for key in "abc"]
+        cache.add(key, bytes(10 * KIB))
+    bodies = [await cache.store.open(key, UNCONDITIONAL) for key in "abc"]
     assert [opened.info.cache for opened in bodies] == ["miss"] * 3
-    assert cached.counts.bytes <= 25 * KIB
+    assert cache.counts.bytes <= 25 * KIB
 
 
-async def test_every_byte_is_accounted_for(cached):
-    """After everything was forgotten, nothing is in use."""
+async def test_no_memory_is_in_use_after_a_purge(cache):
+    """After all objects were forgotten, the count of bytes is 0."""
     for key in ("a", "b", "c"):
-        cached.add(key, bytes(KIB), cache_control="no-store" if key == "c" else "max-age=1")
-        await cached.get(key)
-        cached.now += 2
-        await cached.head(key)
-        await cached.get(key)
-    assert cached.store.purge("") == 3
-    assert cached.counts.bytes == 0
+        cache.add(key, bytes(KIB), cache_control="no-store" if key == "c" else "max-age=1")
+        await cache.get(key)
+        cache.now += 2
+        await cache.head(key)
+        await cache.get(key)
+    assert cache.store.purge("") == 3
+    assert cache.counts.bytes == 0
 
 
-async def test_results_are_counted(cached):
-    """Each GET and HEAD of an object counts once, by what the cache knew."""
-    await cached.get()
-    await cached.get()
-    cached.now += 10
-    await cached.head()
-    assert (cached.counts.miss, cached.counts.hit, cached.counts.revalidated) == (1, 1, 1)
+async def test_results_are_counted(cache):
+    """Each GET and HEAD of an object is counted once, under its result."""
+    await cache.get()
+    await cache.get()
+    cache.now += 10
+    await cache.head()
+    assert (cache.counts.miss, cache.counts.hit, cache.counts.revalidated) == (1, 1, 1)
 
 
-async def test_a_condition_that_holds_no_more_after_a_look_is_decided_again(cached):
-    """An object that changes between the HEAD and the GET is answered as what it then is."""
+async def test_a_condition_is_decided_again_if_the_object_changes():
+    """If an object changes between the HEAD and the GET, the condition is decided for the new object."""
 
-    class Changing(Noting):
+    class Changing(RecordingStore):
         async def head(self, key, conditions):
             info = await super().head(key, conditions)
             self.add(key, b"new")

@@ -1,4 +1,4 @@
-"""Certificates are fetched from wherever they stand, within bounds."""
+"""Certificates are fetched by HTTP, from S3, SSM or Secrets Manager, with limits on size and time."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tornado_proxy.storage.documents import DocumentUnavailable, fetch_document
 KEYS = Credentials(Secret("test", "a"), Secret("test", "b"))
 
 
-class _Far(BaseHTTPRequestHandler):
-    """HTTP, S3, SSM and Secrets Manager in one; `asked` has what each request was for."""
+class _Handler(BaseHTTPRequestHandler):
+    """Answers as an HTTP server, S3, SSM and Secrets Manager; the server's `requested` lists what was requested."""
 
     def do_GET(self):
-        self.server.asked.append(self.path)
+        self.server.requested.append(self.path)
         if self.path == "/slow":
             self.send_response(200)
             self.end_headers()
@@ -39,12 +39,12 @@ class _Far(BaseHTTPRequestHandler):
             self._answer(404, b"<Error><Code>NoSuchKey</Code></Error>")
 
     def do_POST(self):
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        parameters = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         target = self.headers["X-Amz-Target"]
-        self.server.asked.append((target, asked))
+        self.server.requested.append((target, parameters))
         if target == "AmazonSSM.GetParameter":
             self._answer(200, json.dumps({"Parameter": {"Value": "content"}}).encode())
-        elif asked["SecretId"].endswith("binary"):
+        elif parameters["SecretId"].endswith("binary"):
             self._answer(200, json.dumps({"SecretBinary": "Y29udGVudA=="}).encode())
         else:
             self._answer(200, json.dumps({"SecretString": "content"}).encode())
@@ -57,13 +57,13 @@ class _Far(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_):
-        """Nothing is logged."""
+        """Logs nothing."""
 
 
 @contextmanager
-def _far():
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Far) as server:
-        server.asked = []
+def _server():
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:
+        server.requested = []
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
@@ -79,42 +79,42 @@ def _aws(endpoint):
 
 @pytest.mark.parametrize("path", ["/plain", "/redirected"])
 def test_a_document_is_fetched_by_http(path):
-    """Redirects are followed."""
-    with _far() as (_, url):
+    """A document is fetched by HTTP, also after a redirect."""
+    with _server() as (_, url):
         assert fetch_document(url + path, UrlConfig()) == b"content"
 
 
 @pytest.mark.parametrize("url", ["s3://bucket/folder/key.pem", "arn:aws:s3:::bucket/folder/key.pem"])
 def test_a_document_is_fetched_from_s3(url):
-    """By its URL or its ARN, with the endpoint's scheme or without it."""
-    with _far() as (server, endpoint):
+    """A document is fetched from S3 by its URL or its ARN, from an endpoint with or without a scheme."""
+    with _server() as (server, endpoint):
         assert fetch_document(url, _aws(endpoint)) == b"content"
-        bare = UrlConfig(
+        without_scheme = UrlConfig(
             aws_region="eu-west-1",
             aws_endpoint=endpoint.removeprefix("http://"),
             aws_disable_ssl=True,
             aws_credentials=KEYS,
         )
-        # Without a scheme, the host still is an IP address.
-        assert fetch_document(url, bare) == b"content"
-        assert server.asked == ["/bucket/folder/key.pem"] * 2
+        # The host is still an IP address, so the bucket stays in the path.
+        assert fetch_document(url, without_scheme) == b"content"
+        assert server.requested == ["/bucket/folder/key.pem"] * 2
 
 
 def test_a_document_is_fetched_from_ssm():
-    """Decrypted, and by its ARN, so that no other account's can be meant."""
+    """A parameter of SSM is requested decrypted and by its ARN, which also names the account."""
     arn = "arn:aws:ssm:eu-west-1:123456789012:parameter/a/b"
-    with _far() as (server, endpoint):
+    with _server() as (server, endpoint):
         assert fetch_document(arn, _aws(endpoint)) == b"content"
-        assert server.asked == [("AmazonSSM.GetParameter", {"Name": arn, "WithDecryption": True})]
+        assert server.requested == [("AmazonSSM.GetParameter", {"Name": arn, "WithDecryption": True})]
 
 
 @pytest.mark.parametrize("name", ["text", "binary"])
 def test_a_document_is_fetched_from_secrets_manager(name):
-    """As text or as bytes."""
+    """A secret is fetched from Secrets Manager, as text or as bytes."""
     arn = f"arn:aws:secretsmanager:eu-west-1:123456789012:secret:{name}"
-    with _far() as (server, endpoint):
+    with _server() as (server, endpoint):
         assert fetch_document(arn, _aws(endpoint)) == b"content"
-        assert server.asked == [("secretsmanager.GetSecretValue", {"SecretId": arn})]
+        assert server.requested == [("secretsmanager.GetSecretValue", {"SecretId": arn})]
 
 
 @pytest.mark.parametrize(
@@ -125,21 +125,21 @@ def test_a_document_is_fetched_from_secrets_manager(name):
         ("/slow", 1.5, "the answer takes too long"),
     ],
 )
-def test_what_cannot_be_fetched_by_http_is_reported(path, timeout, message):
-    """A wrong address, a wrong file, and a server that never ends."""
-    with _far() as (_, url), pytest.raises(DocumentUnavailable) as error:
+def test_a_failure_to_fetch_by_http_is_reported(path, timeout, message):
+    """A missing document, a document that is too large, and an answer that takes too long are reported."""
+    with _server() as (_, url), pytest.raises(DocumentUnavailable) as error:
         fetch_document(url + path, UrlConfig(http_timeout=timeout))
     assert str(error.value) == message
 
 
-def test_what_cannot_be_fetched_from_s3_is_reported():
-    """With the code of the error."""
-    with _far() as (_, endpoint), pytest.raises(DocumentUnavailable, match="`NoSuchKey`"):
+def test_a_failure_to_fetch_from_s3_is_reported():
+    """The message has the code of S3's error."""
+    with _server() as (_, endpoint), pytest.raises(DocumentUnavailable, match="`NoSuchKey`"):
         fetch_document("s3://bucket/missing", _aws(endpoint))
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/a", "s3://bucket/key"])
 def test_a_dead_server_is_reported(url):
-    """At once, where it refuses."""
+    """A refused connection is reported."""
     with pytest.raises(DocumentUnavailable):
         fetch_document(url, _aws("http://127.0.0.1:1"))

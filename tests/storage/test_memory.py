@@ -12,8 +12,8 @@ from tornado_proxy.storage.errors import ObjectExists
 from tornado_proxy.storage.store import ObjectInfo, Write
 
 
-async def test_objects_are_added_with_what_is_declared_for_them():
-    """An info is kept as it is given, but for the size, and filled in where it says nothing."""
+async def test_an_object_is_added_with_its_info():
+    """`add` keeps the given info, sets the size, and fills in a missing ETag and date."""
     store = MemoryStore(lambda: datetime(2026, 5, 1, 10, 0, 0, 5, tzinfo=UTC))
     given = ObjectInfo(0, cache_control="no-cache", checksums=(Checksum("CRC32", "NSRBwg=="),))
     info = store.add("a", b"abc", given)
@@ -26,22 +26,22 @@ async def test_objects_are_added_with_what_is_declared_for_them():
 
 
 def test_an_etag_and_a_date_may_be_given():
-    """A test may say what an object's validators are."""
+    """A test can set the validators of an object."""
     moment = datetime(2020, 1, 1, tzinfo=UTC)
     info = MemoryStore().add("a", b"", ObjectInfo(0, '"mine"', moment))
     assert (info.etag, info.last_modified) == ('"mine"', moment)
 
 
 def test_keys_are_reported_in_order():
-    """All keys can be looked at, in the order of their bytes."""
+    """`keys` returns all keys in the order of their bytes."""
     store = MemoryStore()
     for key in ("b", "a/", "é", "Z"):
         store.add(key, b"")
     assert (store.keys(), repr(store)) == (("Z", "a/", "b", "é"), "<MemoryStore of 4 objects>")
 
 
-async def test_an_opened_object_stays_what_it_was():
-    """Whoever reads an object reads it to its end, though it is replaced meanwhile."""
+async def test_an_opened_object_does_not_change():
+    """An opened object yields its old body after it was replaced."""
     store = MemoryStore()
     store.add("a", b"old")
     opened = await store.open("a", Conditions())
@@ -50,21 +50,21 @@ async def test_an_opened_object_stays_what_it_was():
     await opened.close()
 
 
-async def test_a_write_finds_what_was_stored_while_its_chunks_came():
-    """The conditions of a write are decided when it is stored."""
+async def test_a_write_notices_an_object_that_was_stored_during_the_upload():
+    """The conditions of a write are checked again when the object is stored."""
     store = MemoryStore()
 
-    async def slow():
+    async def chunks():
         yield b"mine"
         store.add("a", b"theirs")
 
     with pytest.raises(ObjectExists):
-        await store.put("a", slow(), Write(replace=False))
+        await store.put("a", chunks(), Write(replace=False))
     assert await read_object(store, "a") == b"theirs"
 
 
-async def test_a_write_that_cannot_be_stored_reads_nothing():
-    """An object in the way is found before a chunk is taken."""
+async def test_a_refused_write_reads_nothing():
+    """A write that may not replace an object is refused before a chunk is read."""
     store = MemoryStore()
     store.add("a", b"")
     chunks = async_chunks(b"x")
@@ -73,6 +73,6 @@ async def test_a_write_that_cannot_be_stored_reads_nothing():
     assert [chunk async for chunk in chunks] == [b"x"]
 
 
-async def test_a_signed_url_leads_nowhere():
-    """The URL of a store in memory has a host that cannot be."""
+async def test_a_signed_url_has_an_invalid_host():
+    """The URL of a store in memory has a host that cannot exist."""
     assert await MemoryStore().presign("a b", 60) == "https://memory.invalid/a%20b?X-Amz-Expires=60"

@@ -1,4 +1,4 @@
-"""Probes of buckets: what is asked, and what each failure is called."""
+"""The operations that a probe tries, and the problem that it reports for each failure."""
 
 from __future__ import annotations
 
@@ -35,39 +35,39 @@ def _with_code(error: StorageError, code: str) -> StorageError:
     return error
 
 
-class _Frozen(MemoryStore):
+class _FrozenStore(MemoryStore):
     """A store that never answers."""
 
     async def list(self, *_arguments):
-        """Wait for ever."""
+        """Never returns."""
         await asyncio.Event().wait()
 
 
-async def test_reading_is_tried():
-    """A bucket that can be listed and read is up, whether or not it holds anything."""
+async def test_a_readable_bucket_is_up():
+    """A bucket that can be listed and read is up, even if it is empty."""
     result = await probe(SITE, MemoryStore())
     assert (result.is_up, result.granted) == (True, ("s3:ListBucket", "s3:GetObject"))
     assert (result.target, result.bucket) == ("site", "my-bucket")
 
 
 async def test_an_upload_only_target_is_not_read():
-    """What a target does not do is not tried."""
+    """A probe does not try to read if the target has no GET."""
     actions = Actions(get=GetAction(enabled=False), put=PutAction(enabled=True))
     result = await probe(Target("drop", bucket=Bucket("b"), actions=actions), MemoryStore())
     assert result.granted == ("s3:ListBucket",)
 
 
 @pytest.mark.parametrize("actions", [Actions(put=PutAction(enabled=True)), Actions(delete=DeleteAction(enabled=True))])
-async def test_writing_is_tried_on_request_and_leaves_nothing(actions):
-    """The object of the probe is removed again."""
+async def test_a_probe_that_writes_removes_its_object(actions):
+    """A probe with `write` tries to store and remove an object, and leaves no object behind."""
     store = MemoryStore()
     result = await probe(Target("site", bucket=Bucket("b"), actions=actions), store, write=True)
     assert result.granted[2:] == ("s3:PutObject", "s3:DeleteObject")
     assert store.keys() == ()
 
 
-async def test_a_target_that_only_reads_is_never_written_to():
-    """Not on request either: it needs no such permission."""
+async def test_a_read_only_target_is_never_written_to():
+    """A probe with `write` does not write if the target has no PUT and no DELETE, which needs no such permission."""
     result = await probe(SITE, FailingStore(put=AssertionError(), remove=AssertionError()), write=True)
     assert result.granted == ("s3:ListBucket", "s3:GetObject")
 
@@ -82,21 +82,21 @@ async def test_a_target_that_only_reads_is_never_written_to():
     ],
 )
 async def test_a_missing_permission_is_named(operation, action, resource):
-    """The help says what to grant on what."""
+    """The help names the permission to grant and the ARN to grant it on."""
     denied = FailingStore(**{operation: _with_code(AccessDenied("ListObjectsV2: 403"), "AccessDenied")})
     problem = (await probe(WRITABLE, denied, write=True)).problem
     assert (problem.code, problem.message) == ("access-denied", f"`{action}` is not permitted")
     assert problem.help == f"grant `{action}` on `{resource}`"
 
 
-async def test_a_permission_is_asked_for_the_prefix_only():
-    """A policy may be as narrow as the target."""
+async def test_a_permission_is_needed_on_the_prefix_only():
+    """The ARN in the help has the prefix of the bucket."""
     denied = FailingStore(head=_with_code(AccessDenied("HeadObject: 403"), "403"))
     assert (await probe(SITE, denied)).problem.help == "grant `s3:GetObject` on `arn:aws:s3:::my-bucket/www/*`"
 
 
-async def test_objects_of_an_access_point_have_another_name():
-    """Their ARN has `object/` in front of the key (IAM, "Access points policies")."""
+async def test_objects_of_an_access_point_have_another_arn():
+    """The ARN of an access point's objects has `object/` before the key (IAM, "Access points policies")."""
     arn = "arn:aws:s3:eu-west-1:123456789012:accesspoint/files"
     denied = FailingStore(head=_with_code(AccessDenied("HeadObject: 403"), "403"))
     assert (await probe(Target("site", bucket=Bucket(arn)), denied)).problem.help.endswith(f"`{arn}/object/*`")
@@ -105,24 +105,24 @@ async def test_objects_of_an_access_point_have_another_name():
 @pytest.mark.parametrize(
     "get", [GetAction(disable_listing=True), GetAction(enabled=False)], ids=["disableListing", "no GET"]
 )
-async def test_a_target_that_lists_nothing_need_not_be_allowed_to(get):
-    """The bucket is up; what was not granted is not named as granted."""
+async def test_a_target_without_listings_does_not_need_to_list(get):
+    """The bucket is up without s3:ListBucket if the target has no listings, and the result does not name it as granted."""
     denied = FailingStore(list=_with_code(AccessDenied("ListObjectsV2: 403"), "AccessDenied"))
     result = await probe(Target("site", bucket=Bucket("b"), actions=Actions(get=get)), denied)
     assert result.is_up
     assert "s3:ListBucket" not in result.granted
 
 
-async def test_a_bucket_that_may_be_read_but_not_listed_is_up():
-    """Without the permission to list, S3 denies a missing object too, so that its 403 says nothing (GetObject, API)."""
+async def test_a_bucket_that_can_be_read_but_not_listed_is_up():
+    """Without s3:ListBucket, S3 also answers 403 for a missing object, so that a 403 proves nothing (API, GetObject)."""
     denied = _with_code(AccessDenied("x: 403"), "AccessDenied")
     target = Target("site", bucket=Bucket("b"), actions=Actions(get=GetAction(disable_listing=True)))
     result = await probe(target, FailingStore(list=denied, head=_with_code(AccessDenied("x: 403"), "403")))
     assert (result.is_up, result.granted) == (True, ())
 
 
-async def test_bad_credentials_are_found_where_listing_is_not_needed():
-    """A refused key is no missing permission."""
+async def test_bad_credentials_are_reported_if_listing_is_not_needed():
+    """An invalid access key is a problem even if the target has no listings."""
     denied = FailingStore(list=_with_code(AccessDenied("ListObjectsV2: 403"), "InvalidAccessKeyId"))
     target = Target("site", bucket=Bucket("b"), actions=Actions(get=GetAction(disable_listing=True)))
     assert (await probe(target, denied)).problem.code == "bad-credentials"
@@ -139,24 +139,24 @@ async def test_bad_credentials_are_found_where_listing_is_not_needed():
     ],
 )
 async def test_each_failure_has_a_code_and_a_message(error, code, message):
-    """Programs read the code, people the message and what to do."""
+    """Each error of a store leads to a problem with a code, a message and a help."""
     problem = (await probe(SITE, FailingStore(list=error))).problem
     assert (problem.code, problem.message) == (code, message)
     assert problem.help
 
 
 async def test_a_frozen_bucket_is_not_waited_for():
-    """The probe ends in time and says so."""
+    """A probe of a store that never answers ends in time with `timed-out`."""
     began = time.monotonic()
-    result = await probe(SITE, _Frozen(), within=0.05)
+    result = await probe(SITE, _FrozenStore(), within=0.05)
     assert (result.problem.code, result.problem.message) == ("timed-out", "S3 did not answer within 0.05 s")
     assert time.monotonic() - began < 5
 
 
-async def test_buckets_are_probed_side_by_side():
-    """Many frozen buckets take as long as one; the order is kept."""
+async def test_buckets_are_probed_concurrently():
+    """Eight frozen buckets take less time than one after another, and the results keep the order."""
     began = time.monotonic()
-    results = await probe_all([(Target(str(number), bucket=Bucket("b")), _Frozen()) for number in range(8)], 0.3)
+    results = await probe_all([(Target(str(number), bucket=Bucket("b")), _FrozenStore()) for number in range(8)], 0.3)
     assert [result.target for result in results] == list("01234567")
     assert time.monotonic() - began < 8 * 0.3
 
@@ -174,24 +174,24 @@ async def test_buckets_are_probed_side_by_side():
         (error_reply(503, "SlowDown"), "busy"),
     ],
 )
-async def test_the_answers_of_s3_are_understood(answer, code, reads):
-    """Read on the loop or by boto3, an answer leads to the same problem."""
+async def test_answers_of_s3_have_the_same_problem_in_both_ways_of_reading(answer, code, reads):
+    """An answer of S3 leads to the same problem, whether the loop or boto3 reads it."""
     async with hostile_s3(answer) as s3, store_at(s3.url, reads, max_attempts=1) as store:
         result = await probe(Target("site", bucket=Bucket("bucket")), store)
     assert result.problem.code == code
 
 
 async def test_no_secret_is_shown():
-    """Neither key of the pair stands in a result."""
+    """The result of a probe has neither the access key nor the secret key."""
     async with hostile_s3(error_reply(403, "SignatureDoesNotMatch")) as s3, store_at(s3.url, max_attempts=1) as store:
-        shown = repr(await probe(Target("site", bucket=Bucket("bucket")), store))
-    assert "access" not in shown.replace("access key", "")
-    assert "`secret`" not in shown
+        text = repr(await probe(Target("site", bucket=Bucket("bucket")), store))
+    assert "access" not in text.replace("access key", "")
+    assert "`secret`" not in text
 
 
 @pytest.mark.parametrize("reads", ["loop", "executor"])
 async def test_missing_credentials_are_named(reads, monkeypatch, tmp_path):
-    """boto3 found nothing: the help says where it looks."""
+    """A probe reports `no-credentials` if boto3 finds no credentials."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")

@@ -18,38 +18,38 @@ OPERATIONS = [name for name, _ in inspect.getmembers(Store, inspect.isfunction) 
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("store", [ForwardingStore, MemoryStore, S3Store])
 def test_every_store_has_every_operation(store, operation):
-    """A store's operations take what the protocol says, by the same names and with the same defaults."""
-    promised, kept = (inspect.signature(getattr(each, operation)).parameters for each in (Store, store))
-    assert [(name, each.default) for name, each in kept.items()] == [
-        (name, each.default) for name, each in promised.items()
+    """The operations of a store have the parameters and defaults of the protocol."""
+    expected, actual = (inspect.signature(getattr(each, operation)).parameters for each in (Store, store))
+    assert [(name, parameter.default) for name, parameter in actual.items()] == [
+        (name, parameter.default) for name, parameter in expected.items()
     ]
 
 
 @pytest.mark.parametrize("opened", [MemoryObject, S3Object])
-def test_every_opened_object_has_what_the_protocol_says(opened):
-    """An opened object has its info, its part, its chunks and an end."""
-    promised = {name for name in vars(Opened) if not name.startswith("_")}
-    assert promised <= set(dir(opened))
+def test_every_opened_object_has_all_members_of_the_protocol(opened):
+    """An opened object has all attributes and methods of the protocol."""
+    members = {name for name in vars(Opened) if not name.startswith("_")}
+    assert members <= set(dir(opened))
 
 
-@pytest.mark.parametrize(("name", "directory"), [("a", False), ("a/", True), ("/", True)])
-def test_an_entry_knows_whether_it_is_a_directory(name, directory):
-    """A name that ends in a slash stands for everything below it."""
-    assert Entry(name).is_directory is directory
+@pytest.mark.parametrize(("name", "is_directory"), [("a", False), ("a/", True), ("/", True)])
+def test_an_entry_is_a_directory_if_its_name_ends_in_a_slash(name, is_directory):
+    """`is_directory` is true for a name that ends in a slash."""
+    assert Entry(name).is_directory is is_directory
 
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=200)
 
 
 @given(NAMES)
-def test_a_name_survives_its_token(name):
-    """Whatever a name holds, its token leads back to it, and is never empty."""
+def test_a_token_is_decoded_to_its_name(name):
+    """The token of any name is not empty and decodes to the name."""
     assert (from_token(to_token(name)), bool(to_token(name))) == (name, True)
 
 
 @given(NAMES)
 def test_a_token_needs_no_escape_in_a_query(name):
-    """A token is made of letters, digits, `-` and `_`."""
+    """A token consists of letters, digits, `-` and `_`."""
     assert all(character.isascii() and (character.isalnum() or character in "-_") for character in to_token(name))
 
 
@@ -58,12 +58,12 @@ def test_a_token_needs_no_escape_in_a_query(name):
     [None, "", "a", "garbage", "====", "é", "\ud800", "L_8", to_token("x" * 1025), to_token("a\0b"), "YQ"],
     ids=ascii,
 )
-def test_a_text_that_is_no_token_is_the_first_page(token):
-    """What no page gave, no key could be or is not text leads to the beginning."""
+def test_an_invalid_token_means_the_first_page(token):
+    """A text that is not the token of a possible name stands for the first page."""
     assert from_token(token) == ""
 
 
 @pytest.mark.parametrize(("name", "inside", "following"), [("b/", "d/b/1", "d/b0"), ("b", "d/b", "d/b/1")])
-def test_a_listing_goes_on_after_all_that_a_name_stands_for(name, inside, following):
-    """A directory is left with everything in it; a file's name may begin others'."""
+def test_a_listing_continues_after_all_keys_of_an_entry(name, inside, following):
+    """`start_after` returns a key that follows all keys of an entry, but not the next entry's."""
     assert inside <= start_after("d/", name) < following

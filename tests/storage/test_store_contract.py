@@ -1,4 +1,4 @@
-"""What every store does alike: the one suite that the memory store, bare and measured, moto's S3 and Ceph's all pass."""
+"""The contract of stores, which stores in memory, caches, and stores of moto's and Ceph's S3 fulfil."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ HEADERS = {
     "expires": "Wed, 21 Oct 2065 07:28:00 GMT",
 }
 
-# Everything that a client can name: no control characters, no dot segments.
+# All kinds of keys that a client can name, which have no control characters and no dot segments.
 KEYS = [
     "plain.txt", "a b", " a ", "a+b", "100%", "a%2Bb", "a%20b", "what?x=1", "a#b", "a//b", "/a", "//a", "a/", "/", "a/b/", "é/日本",
     "e\u0301", "a&b=c", "<a href='\"'>", "'(1)!*.txt", "a\\b", "~t", "a:b@c;d,e", "\u202ertl", "😀", "...", "a/...", ".a", "back`tick",
@@ -46,111 +46,111 @@ KEYS = [
 # Reading
 
 
-async def test_an_object_is_opened(world):
-    """An opened object has its body, and no part where none was asked for."""
-    world.add("a/b.txt", DIGITS)
-    opened = await world.store.open("a/b.txt", ANY)
+async def test_an_object_is_opened(under_test):
+    """An object that is opened without a range has its body and no `content_range`."""
+    under_test.add("a/b.txt", DIGITS)
+    opened = await under_test.store.open("a/b.txt", ANY)
     chunks = [chunk async for chunk in opened.chunks()]
     await opened.close()
     assert (b"".join(chunks), opened.info.size, opened.content_range) == (DIGITS, 10, None)
 
 
-async def test_an_objects_info_says_all_that_was_stored(world):
-    """HEAD and GET tell the headers that the object was stored with, as they were written."""
-    world.add("a.txt", DIGITS, **HEADERS)
-    info = await world.store.head("a.txt", ANY)
-    opened = await world.store.open("a.txt", ANY)
+async def test_the_info_has_all_stored_headers(under_test):
+    """`head` and `open` return the headers with which the object was stored, unchanged."""
+    under_test.add("a.txt", DIGITS, **HEADERS)
+    info = await under_test.store.head("a.txt", ANY)
+    opened = await under_test.store.open("a.txt", ANY)
     await opened.close()
     assert {name: getattr(info, name) for name in HEADERS} == HEADERS
     assert replace(opened.info, checksums=()) == replace(info, checksums=())
 
 
-async def test_an_objects_info_has_validators(world):
-    """Size, a strong ETag in quotes and a date in whole seconds of UTC are always told."""
-    world.add("a.txt", DIGITS)
-    info = await world.store.head("a.txt", ANY)
+async def test_the_info_has_validators(under_test):
+    """The info always has the size, a strong quoted ETag, and a date in UTC without fractions of a second."""
+    under_test.add("a.txt", DIGITS)
+    info = await under_test.store.head("a.txt", ANY)
     assert (info.size, info.etag) == (10, '"781e5e245d69b566979b86e28d23f2c7"')
     assert (info.last_modified.tzinfo, info.last_modified.microsecond) == (UTC, 0)
 
 
-async def test_an_object_without_a_type_is_binary(world):
-    """An object that was stored without a type is S3's `binary/octet-stream`."""
-    await world.store.put("a", async_chunks(DIGITS), Write())
-    assert (await world.store.head("a", ANY)).content_type == "binary/octet-stream"
+async def test_an_object_without_a_type_is_binary(under_test):
+    """An object that was stored without a type has S3's `binary/octet-stream`."""
+    await under_test.store.put("a", async_chunks(DIGITS), Write())
+    assert (await under_test.store.head("a", ANY)).content_type == "binary/octet-stream"
 
 
-async def test_headers_that_were_not_stored_are_absent(world):
-    """What an object was not given is none, not an empty text."""
-    world.add("a.txt", DIGITS)
-    info = await world.store.head("a.txt", ANY)
+async def test_headers_that_were_not_stored_are_absent(under_test):
+    """A header that was not stored is None, not an empty text."""
+    under_test.add("a.txt", DIGITS)
+    info = await under_test.store.head("a.txt", ANY)
     assert {name: getattr(info, name) for name in HEADERS if name != "content_type"} == dict.fromkeys(
         name for name in HEADERS if name != "content_type"
     )
 
 
-async def test_an_empty_object_has_no_chunks(world):
-    """An empty object is opened, and ends at once."""
-    world.add("empty", b"")
-    opened = await world.store.open("empty", ANY)
+async def test_an_empty_object_has_no_chunks(under_test):
+    """An empty object can be opened and has no chunks."""
+    under_test.add("empty", b"")
+    opened = await under_test.store.open("empty", ANY)
     assert [chunk async for chunk in opened.chunks()] == []
     await opened.close()
 
 
-async def test_a_large_object_comes_in_small_chunks(world):
-    """No chunk is larger than 256 KiB."""
+async def test_a_large_object_comes_in_small_chunks(under_test):
+    """The chunks of a large object have at most 256 KiB."""
     body = DIGITS * 100_000
-    world.add("large", body)
-    opened = await world.store.open("large", ANY)
+    under_test.add("large", body)
+    opened = await under_test.store.open("large", ANY)
     chunks = [chunk async for chunk in opened.chunks()]
     await opened.close()
     assert b"".join(chunks) == body
     assert max(len(chunk) for chunk in chunks) <= 256 * 1024
 
 
-async def test_a_compressed_object_comes_as_it_was_stored(world):
-    """A body is never decoded: its Content-Encoding is the client's to undo."""
+async def test_a_compressed_object_is_not_decoded(under_test):
+    """A body is read as it was stored, because the client decodes its Content-Encoding."""
     body = gzip.compress(DIGITS)
-    world.add("a.gz", body, content_encoding="gzip")
-    assert await read_object(world.store, "a.gz") == body
+    under_test.add("a.gz", body, content_encoding="gzip")
+    assert await read_object(under_test.store, "a.gz") == body
 
 
-async def test_a_body_may_be_left_unread(world):
-    """An object that is closed early leaves the store as good as before, and may be closed twice."""
-    world.add("large", DIGITS * 200_000)
+async def test_a_body_may_be_closed_early(under_test):
+    """After bodies were closed before their end, also twice, the store still reads objects."""
+    under_test.add("large", DIGITS * 200_000)
     for _ in range(20):
-        opened = await world.store.open("large", ANY)
+        opened = await under_test.store.open("large", ANY)
         await anext(opened.chunks())
         await opened.close()
         await opened.close()
-    assert await read_object(world.store, "large") == DIGITS * 200_000
+    assert await read_object(under_test.store, "large") == DIGITS * 200_000
 
 
 @pytest.mark.parametrize("key", ["missing", "a", "a/", "a/b/c", ""])
-async def test_a_missing_object_is_missing(world, key):
-    """A key that names no object is missing, even if others begin with it."""
-    world.add("a/b", DIGITS)
+async def test_a_missing_object_is_missing(under_test, key):
+    """A key without an object is missing, even if other keys begin with it."""
+    under_test.add("a/b", DIGITS)
     with pytest.raises(ObjectMissing):
-        await world.store.open(key, ANY)
+        await under_test.store.open(key, ANY)
     with pytest.raises(ObjectMissing):
-        await world.store.head(key, ANY)
+        await under_test.store.head(key, ANY)
 
 
 @pytest.mark.parametrize(
     "conditions", [Conditions(if_match=("*",)), Conditions(if_match=('"x"',)), Conditions(if_none_match=("*",))]
 )
-async def test_a_missing_object_is_missing_whatever_the_conditions(world, conditions):
-    """Conditions are not decided where there is nothing to decide on (RFC 9110 13.2.1)."""
+async def test_a_missing_object_is_missing_under_any_conditions(under_test, conditions):
+    """Conditions are ignored if the object is missing (RFC 9110 13.2.1)."""
     with pytest.raises(ObjectMissing):
-        await world.store.open("missing", conditions)
+        await under_test.store.open("missing", conditions)
     with pytest.raises(ObjectMissing):
-        await world.store.head("missing", conditions)
+        await under_test.store.head("missing", conditions)
 
 
 # Ranges
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("header", "expected"),
     [
         ("bytes=0-3", (0, 3)),
         ("bytes=5-", (5, 9)),
@@ -161,19 +161,19 @@ async def test_a_missing_object_is_missing_whatever_the_conditions(world, condit
         ("bytes=-100", (0, 9)),
     ],
 )
-async def test_a_part_is_opened(world, asked, told):
-    """A satisfiable range is those bytes and says which; the info is still the whole object's."""
-    world.add("a", DIGITS)
-    opened = await world.store.open("a", ANY, ByteRange.from_header(asked))
+async def test_a_range_is_opened(under_test, header, expected):
+    """An object that is opened with a satisfiable range has its bytes and `content_range`; the info is the complete object's."""
+    under_test.add("a", DIGITS)
+    opened = await under_test.store.open("a", ANY, ByteRange.from_header(header))
     body = b"".join([chunk async for chunk in opened.chunks()])
     await opened.close()
-    first, last = told
+    first, last = expected
     assert (body, opened.content_range) == (DIGITS[first : last + 1], ContentRange(first, last, 10))
     assert opened.info.size == 10
 
 
 @pytest.mark.parametrize(
-    ("asked", "body"),
+    ("header", "body"),
     [
         ("bytes=10-", DIGITS),
         ("bytes=20-30", DIGITS),
@@ -183,24 +183,24 @@ async def test_a_part_is_opened(world, asked, told):
         ("bytes=-0", b""),
     ],
 )
-async def test_a_range_without_bytes_shows_the_size(world, asked, body):
-    """A range that names no byte is unsatisfiable, and the error knows the object's size."""
-    world.add("a", body)
+async def test_a_range_without_bytes_is_unsatisfiable(under_test, header, body):
+    """A range outside of the object is unsatisfiable, and the error has the object's size."""
+    under_test.add("a", body)
     with pytest.raises(RangeUnsatisfiable) as caught:
-        await world.store.open("a", ANY, ByteRange.from_header(asked))
+        await under_test.store.open("a", ANY, ByteRange.from_header(header))
     assert caught.value.size == len(body)
 
 
-async def test_the_suffix_of_an_empty_object_is_the_whole(world):
-    """The last bytes of an empty object are all there are: none, and no part (RFC 9110 14.1.2)."""
-    world.add("empty", b"")
-    opened = await world.store.open("empty", ANY, ByteRange(None, 5))
+async def test_the_suffix_of_an_empty_object_is_the_complete_object(under_test):
+    """An empty object that is opened with a suffix range has no chunks and no `content_range` (RFC 9110 14.1.2)."""
+    under_test.add("empty", b"")
+    opened = await under_test.store.open("empty", ANY, ByteRange(None, 5))
     assert ([chunk async for chunk in opened.chunks()], opened.content_range) == ([], None)
     await opened.close()
 
 
 @pytest.mark.parametrize(
-    ("if_range", "whole"),
+    ("if_range", "is_complete"),
     [
         ("{etag}", False),
         ('"other"', True),
@@ -211,26 +211,26 @@ async def test_the_suffix_of_an_empty_object_is_the_whole(world):
         ("nonsense", True),
     ],
 )
-async def test_if_range_decides_between_part_and_whole(world, if_range, whole):
-    """A range is obeyed only if If-Range names this very representation (RFC 9110 13.1.5)."""
-    conditions = await _conditions(world, {"If-Range": if_range})
-    opened = await world.store.open("a", conditions, ByteRange(0, 3))
+async def test_if_range_decides_between_range_and_complete_object(under_test, if_range, is_complete):
+    """A range is used only if If-Range has the strong validator of the object (RFC 9110 13.1.5)."""
+    conditions = await _conditions(under_test, {"If-Range": if_range})
+    opened = await under_test.store.open("a", conditions, ByteRange(0, 3))
     body = b"".join([chunk async for chunk in opened.chunks()])
     await opened.close()
-    assert (body, opened.content_range) == ((DIGITS, None) if whole else (DIGITS[:4], ContentRange(0, 3, 10)))
+    assert (body, opened.content_range) == ((DIGITS, None) if is_complete else (DIGITS[:4], ContentRange(0, 3, 10)))
 
 
-async def test_if_range_says_nothing_without_a_range(world):
-    """Without a range, an If-Range is ignored (RFC 9110 13.1.5)."""
-    conditions = await _conditions(world, {"If-Range": '"other"'})
-    assert await read_object(world.store, "a", conditions) == DIGITS
+async def test_if_range_is_ignored_without_a_range(under_test):
+    """If-Range is ignored if there is no range (RFC 9110 13.1.5)."""
+    conditions = await _conditions(under_test, {"If-Range": '"other"'})
+    assert await read_object(under_test.store, "a", conditions) == DIGITS
 
 
-async def test_conditions_come_before_ranges(world):
-    """A condition that fails is told, even of a range that cannot be satisfied (RFC 9110 13.2.2)."""
-    world.add("a", DIGITS)
+async def test_conditions_come_before_ranges(under_test):
+    """A failed condition is reported even if the range is unsatisfiable (RFC 9110 13.2.2)."""
+    under_test.add("a", DIGITS)
     with pytest.raises(PreconditionFailed):
-        await world.store.open("a", Conditions(if_match=('"other"',)), ByteRange(50, None))
+        await under_test.store.open("a", Conditions(if_match=('"other"',)), ByteRange(50, None))
 
 
 # Conditions
@@ -263,52 +263,52 @@ CONDITIONS = [
 
 
 @pytest.mark.parametrize(("headers", "error"), CONDITIONS)
-async def test_a_conditional_get(world, headers, error):
-    """A GET is answered, not modified or refused as RFC 9110 13.2.2 says."""
-    conditions = await _conditions(world, headers)
+async def test_a_conditional_get(under_test, headers, error):
+    """`open` returns the object or raises as RFC 9110 13.2.2 demands."""
+    conditions = await _conditions(under_test, headers)
     if error is None:
-        assert await read_object(world.store, "a", conditions) == DIGITS
+        assert await read_object(under_test.store, "a", conditions) == DIGITS
     else:
         with pytest.raises(error):
-            await world.store.open("a", conditions)
+            await under_test.store.open("a", conditions)
 
 
 @pytest.mark.parametrize(("headers", "error"), CONDITIONS)
-async def test_a_conditional_head(world, headers, error):
-    """A HEAD is answered as a GET is."""
-    conditions = await _conditions(world, headers)
+async def test_a_conditional_head(under_test, headers, error):
+    """`head` returns the info or raises as RFC 9110 13.2.2 demands."""
+    conditions = await _conditions(under_test, headers)
     if error is None:
-        assert (await world.store.head("a", conditions)).size == 10
+        assert (await under_test.store.head("a", conditions)).size == 10
     else:
         with pytest.raises(error):
-            await world.store.head("a", conditions)
+            await under_test.store.head("a", conditions)
 
 
 @pytest.mark.parametrize("headers", [{"If-None-Match": "{etag}"}, {"If-Modified-Since": "{date}"}])
-async def test_not_modified_shows_what_a_304_carries(world, headers):
-    """The info of what is not modified has all that a 200 would say (RFC 9110 15.4.5)."""
-    conditions = await _conditions(world, headers)
+async def test_not_modified_has_the_headers_of_a_304(under_test, headers):
+    """`NotModified` has the same info as `head`, for the headers of a 304 (RFC 9110 15.4.5)."""
+    conditions = await _conditions(under_test, headers)
     with pytest.raises(NotModified) as caught:
-        await world.store.open("a", conditions)
+        await under_test.store.open("a", conditions)
     info = caught.value.info
     assert (info.cache_control, info.expires) == (HEADERS["cache_control"], HEADERS["expires"])
-    assert info == await world.store.head("a", ANY)
+    assert info == await under_test.store.head("a", ANY)
 
 
-async def test_metadata_is_read_as_it_was_written(world):
-    """Its names have no case."""
+async def test_metadata_is_stored(under_test):
+    """`open` and `head` return the stored metadata, with names in lower case."""
     write = Write("text/plain", properties=Properties({"Photo-Credit": "Ann", "x": "1, 2"}))
-    await world.store.put("a", async_chunks(b"x"), write)
-    opened = await world.store.open("a", ANY)
+    await under_test.store.put("a", async_chunks(b"x"), write)
+    opened = await under_test.store.open("a", ANY)
     await opened.close()
     assert dict(opened.info.metadata) == {"photo-credit": "Ann", "x": "1, 2"}
-    assert await world.store.head("a", ANY) == opened.info
+    assert await under_test.store.head("a", ANY) == opened.info
 
 
-async def test_a_conditional_range(world):
-    """Conditions that hold leave a range as it is."""
-    conditions = await _conditions(world, {"If-None-Match": '"other"'})
-    opened = await world.store.open("a", conditions, ByteRange(2, 3))
+async def test_a_conditional_range(under_test):
+    """A range is used if the conditions hold."""
+    conditions = await _conditions(under_test, {"If-None-Match": '"other"'})
+    opened = await under_test.store.open("a", conditions, ByteRange(2, 3))
     assert [chunk async for chunk in opened.chunks()] == [b"23"]
     await opened.close()
 
@@ -316,46 +316,46 @@ async def test_a_conditional_range(world):
 # Listing
 
 
-async def test_a_listing_has_what_lies_directly_below(world):
-    """Files with size and date, and directories once each, in the order of their bytes."""
+async def test_a_listing_has_the_entries_directly_below(under_test):
+    """A listing has files with size, ETag and date, and each directory once, in the order of their bytes."""
     for key in ("d/b", "d/a/1", "d/a/2", "d/a.txt", "d/é", "d/Z", "other", "d2/x"):
-        world.add(key, DIGITS)
-    page = await world.store.list("d/")
+        under_test.add(key, DIGITS)
+    page = await under_test.store.list("d/")
     assert [entry.name for entry in page.entries] == ["Z", "a.txt", "a/", "b", "é"]
     assert page.entries[2] == Entry("a/")
     assert (page.entries[3].size, page.entries[3].etag) == (10, '"781e5e245d69b566979b86e28d23f2c7"')
-    assert page.entries[3].last_modified == (await world.store.head("d/b", ANY)).last_modified
+    assert page.entries[3].last_modified == (await under_test.store.head("d/b", ANY)).last_modified
     assert (page.next_token, page.exists) == (None, True)
 
 
-async def test_the_root_is_listed(world):
+async def test_the_root_is_listed(under_test):
     """The empty prefix lists the bucket."""
-    world.add("a", b"")
-    world.add("b/c", b"")
-    assert [entry.name for entry in (await world.store.list("")).entries] == ["a", "b/"]
+    under_test.add("a", b"")
+    under_test.add("b/c", b"")
+    assert [entry.name for entry in (await under_test.store.list("")).entries] == ["a", "b/"]
 
 
-async def test_a_directorys_marker_is_not_listed(world):
-    """The marker of a directory is left out, and others' markers are directories."""
+async def test_a_directorys_marker_is_not_listed(under_test):
+    """A listing leaves out the marker of its directory, and shows the markers of others as directories."""
     for key in ("d/", "d/a", "d/sub/"):
-        world.add(key, b"")
-    assert [entry.name for entry in (await world.store.list("d/")).entries] == ["a", "sub/"]
+        under_test.add(key, b"")
+    assert [entry.name for entry in (await under_test.store.list("d/")).entries] == ["a", "sub/"]
 
 
-async def test_an_empty_directory_exists_by_its_marker(world):
-    """A marker alone makes an empty page of a directory that exists."""
-    world.add("d/", b"")
-    page = await world.store.list("d/")
+async def test_an_empty_directory_exists_by_its_marker(under_test):
+    """A directory that has only a marker exists and is empty."""
+    under_test.add("d/", b"")
+    page = await under_test.store.list("d/")
     assert (page.entries, page.next_token, page.exists) == ((), None, True)
 
 
 @pytest.mark.parametrize("prefix", ["", "d/", "e/", "a/b/"])
-async def test_nothing_does_not_exist(world, prefix):
-    """A prefix below which nothing lies does not exist, even if keys begin with its name."""
+async def test_an_empty_prefix_does_not_exist(under_test, prefix):
+    """A directory without keys does not exist, even if other keys begin with its name."""
     if prefix:
-        world.add("d", b"")
-        world.add("e-secret/x", b"")
-    page = await world.store.list(prefix)
+        under_test.add("d", b"")
+        under_test.add("e-secret/x", b"")
+    page = await under_test.store.list(prefix)
     assert (page.entries, page.exists) == ((), False)
 
 
@@ -363,71 +363,71 @@ async def test_nothing_does_not_exist(world, prefix):
     ("prefix", "names"),
     [("", ["/", "a/"]), ("/", ["/", "b"]), ("//", ["c"]), ("a/", ["/", "d"]), ("a//", ["e"])],
 )
-async def test_empty_segments_are_directories(world, prefix, names):
-    """A leading slash and a double one are directories whose name is empty."""
+async def test_empty_segments_are_directories(under_test, prefix, names):
+    """Between two slashes, and before a leading slash, there is a directory with an empty name."""
     for key in ("/b", "//c", "a/d", "a//e"):
-        world.add(key, b"")
-    assert [entry.name for entry in (await world.store.list(prefix)).entries] == names
+        under_test.add(key, b"")
+    assert [entry.name for entry in (await under_test.store.list(prefix)).entries] == names
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 8, 1000])
-@pytest.mark.parametrize("marker", [True, False])
-async def test_pages_add_up_to_the_whole(world, limit, marker):
-    """Whatever the size of a page, each name comes once and in order, and no page is larger."""
+@pytest.mark.parametrize("with_marker", [True, False])
+async def test_pages_have_all_entries(under_test, limit, with_marker):
+    """Pages of any size have each entry once, in order, and at most `limit` entries each."""
     names = ["+ %", "/", "a", "b.txt", "b/", "c/", "é"]
-    for name in ["", *names] if marker else names:
+    for name in ["", *names] if with_marker else names:
         for child in ("1", "2", "/3") if name.endswith("/") else ("",):
-            world.add(f"d/{name}{child}", b"")
-    seen, token, pages = [], None, 0
+            under_test.add(f"d/{name}{child}", b"")
+    listed, token, pages = [], None, 0
     while pages == 0 or token:
-        page = await world.store.list("d/", token, limit)
+        page = await under_test.store.list("d/", token, limit)
         assert len(page.entries) <= limit
-        seen, token, pages = [*seen, *(entry.name for entry in page.entries)], page.next_token, pages + 1
-    assert (seen, pages) == (names, -(-len(names) // limit))
+        listed, token, pages = [*listed, *(entry.name for entry in page.entries)], page.next_token, pages + 1
+    assert (listed, pages) == (names, -(-len(names) // limit))
 
 
 @pytest.mark.parametrize(
     "token", ["", "garbage", "%zz", "é", "a" * 5000, "Lw", "\x00", "\ud800", "<&>", "LwA", "L_____8"]
 )
-async def test_a_token_that_no_page_gave_leads_to_the_first(world, token):
-    """A client may write what it likes where a token stands."""
-    world.add("d/a", b"")
-    assert [entry.name for entry in (await world.store.list("d/", token)).entries] == ["a"]
+async def test_an_invalid_token_leads_to_the_first_page(under_test, token):
+    """A token that no page had leads to the first page."""
+    under_test.add("d/a", b"")
+    assert [entry.name for entry in (await under_test.store.list("d/", token)).entries] == ["a"]
 
 
-async def test_a_token_after_which_nothing_lies_leads_to_the_first(world):
-    """A token outlives what it names: where nothing follows, the listing begins again."""
+async def test_a_token_without_later_entries_leads_to_the_first_page(under_test):
+    """The listing begins again if the entries after a token were removed."""
     for name in ("a", "b", "c"):
-        world.add(f"d/{name}", b"")
-    token = (await world.store.list("d/", None, 2)).next_token
-    await world.store.remove("d/c")
-    assert [entry.name for entry in (await world.store.list("d/", token)).entries] == ["a", "b"]
+        under_test.add(f"d/{name}", b"")
+    token = (await under_test.store.list("d/", None, 2)).next_token
+    await under_test.store.remove("d/c")
+    assert [entry.name for entry in (await under_test.store.list("d/", token)).entries] == ["a", "b"]
 
 
-async def test_a_token_of_nothing_shows_that_it_does_not_exist(world):
-    """With a token as without, a directory that does not exist does not."""
+async def test_a_missing_directory_does_not_exist_with_a_token(under_test):
+    """A directory without keys does not exist, also if it is listed with a token."""
     for name in ("a", "b"):
-        world.add(f"d/{name}", b"")
-    token = (await world.store.list("d/", None, 1)).next_token
-    assert not (await world.store.list("e/", token)).exists
+        under_test.add(f"d/{name}", b"")
+    token = (await under_test.store.list("d/", None, 1)).next_token
+    assert not (await under_test.store.list("e/", token)).exists
 
 
-async def test_a_token_goes_on_after_its_name_is_gone(world):
-    """A page goes on where the last one ended, even if that entry has been removed."""
+async def test_a_listing_continues_after_a_removed_entry(under_test):
+    """A page begins after the last entry of the previous page, even if that entry was removed."""
     for name in ("a", "b", "c"):
-        world.add(f"d/{name}", b"")
-    token = (await world.store.list("d/", None, 2)).next_token
-    await world.store.remove("d/b")
-    assert [entry.name for entry in (await world.store.list("d/", token)).entries] == ["c"]
+        under_test.add(f"d/{name}", b"")
+    token = (await under_test.store.list("d/", None, 2)).next_token
+    await under_test.store.remove("d/b")
+    assert [entry.name for entry in (await under_test.store.list("d/", token)).entries] == ["c"]
 
 
-async def test_a_token_does_not_show_the_prefix(world):
-    """A token tells nothing of a prefix, which a rewrite may have made."""
+async def test_a_token_does_not_show_the_prefix(under_test):
+    """A token does not depend on the prefix, which may be secret because a rewrite can make it."""
     tokens = []
     for prefix in ("short/", "a-secret-that-nobody-may-see/"):
         for name in ("a", "b"):
-            world.add(f"{prefix}{name}", b"")
-        tokens.append((await world.store.list(prefix, None, 1)).next_token)
+            under_test.add(f"{prefix}{name}", b"")
+        tokens.append((await under_test.store.list(prefix, None, 1)).next_token)
     assert tokens[0] == tokens[1]
 
 
@@ -435,17 +435,17 @@ async def test_a_token_does_not_show_the_prefix(world):
 
 
 @pytest.mark.parametrize("key", KEYS)
-async def test_every_key_is_reached(world, key):
-    """A key is written, read, listed and removed exactly as it is."""
+async def test_every_key_is_used_unchanged(under_test, key):
+    """A key is written, read, listed and removed unchanged."""
     body = key.encode()
     prefix, name = key[: key.rstrip("/").rfind("/") + 1], key[key.rstrip("/").rfind("/") + 1 :]
-    await world.store.put(key, async_chunks(body), Write())
-    assert await read_object(world.store, key) == body
-    assert (await world.store.head(key, ANY)).size == len(body)
-    assert name in [entry.name for entry in (await world.store.list(prefix)).entries] or not name.strip("/")
-    await world.store.remove(key)
+    await under_test.store.put(key, async_chunks(body), Write())
+    assert await read_object(under_test.store, key) == body
+    assert (await under_test.store.head(key, ANY)).size == len(body)
+    assert name in [entry.name for entry in (await under_test.store.list(prefix)).entries] or not name.strip("/")
+    await under_test.store.remove(key)
     with pytest.raises(ObjectMissing):
-        await world.store.head(key, ANY)
+        await under_test.store.head(key, ANY)
 
 
 @pytest.mark.parametrize(
@@ -454,7 +454,7 @@ async def test_every_key_is_reached(world, key):
     ids=str,
 )
 async def test_chunks_become_an_object(writable, sizes):
-    """An upload is stored whole and in order, however large it is and however it comes."""
+    """The chunks of an upload become one object, for any number and size of chunks."""
     chunks = [bytes([number + 1]) * size for number, size in enumerate(sizes)]
     stored = await writable.store.put("a", async_chunks(*chunks), Write(content_type="text/x"))
     info = await writable.store.head("a", ANY)
@@ -463,15 +463,15 @@ async def test_chunks_become_an_object(writable, sizes):
 
 
 async def test_an_object_is_replaced(writable):
-    """A write replaces what is there."""
+    """A write replaces an object."""
     writable.add("a", b"old")
     await writable.store.put("a", async_chunks(b"new"), Write())
     assert await read_object(writable.store, "a") == b"new"
 
 
 @pytest.mark.parametrize("size", [3, 6 * MIB])
-async def test_an_object_in_the_way_stays(writable, size):
-    """A write that may not replace finds out that it would, and leaves what is there."""
+async def test_a_write_without_replace_keeps_an_object(writable, size):
+    """A write with `replace=False` raises if the object exists, and does not change it."""
     writable.add("a", b"old")
     with pytest.raises(ObjectExists):
         await writable.store.put("a", async_chunks(b"n" * size), Write(replace=False))
@@ -479,8 +479,8 @@ async def test_an_object_in_the_way_stays(writable, size):
 
 
 @pytest.mark.parametrize("size", [3, 6 * MIB])
-async def test_a_write_that_may_not_replace_stores_what_is_new(writable, size):
-    """Where nothing is in the way, a write that may not replace is a write."""
+async def test_a_write_without_replace_stores_a_new_object(writable, size):
+    """A write with `replace=False` stores an object if there is no object."""
     await writable.store.put("a", async_chunks(b"n" * size), Write(replace=False))
     assert (await writable.store.head("a", ANY)).size == size
 
@@ -503,7 +503,7 @@ async def test_a_write_that_may_not_replace_stores_what_is_new(writable, size):
     ],
 )
 async def test_a_conditional_write_onto_an_object(writable, headers, allowed, replaces):
-    """The client's conditions are decided; the target's rule is told apart from them."""
+    """A failed condition of the client raises `PreconditionFailed`, and `replace=False` raises `ObjectExists`."""
     conditions = await _conditions(writable, headers)
     error = None if allowed else PreconditionFailed
     if not replaces and headers != {"If-None-Match": "*"}:
@@ -529,8 +529,8 @@ async def test_a_conditional_write_onto_an_object(writable, headers, allowed, re
         (Conditions(if_unmodified_since=datetime(2000, 1, 1, tzinfo=UTC)), True),
     ],
 )
-async def test_a_conditional_write_where_nothing_is(writable, conditions, allowed, replaces):
-    """Where nothing is, no If-Match holds and every If-None-Match does (RFC 9110 13.1)."""
+async def test_a_conditional_write_of_a_new_object(writable, conditions, allowed, replaces):
+    """If there is no object, no If-Match holds, and every If-None-Match does (RFC 9110 13.1)."""
     write = writable.store.put("a", async_chunks(b"new"), Write(replace=replaces, conditions=conditions))
     if allowed:
         await write
@@ -543,43 +543,43 @@ async def test_a_conditional_write_where_nothing_is(writable, conditions, allowe
 
 @pytest.mark.parametrize("headers", [{"If-Match": '"other"'}, {"If-None-Match": "*"}])
 async def test_a_conditional_write_of_many_parts(writable, headers):
-    """A condition that does not hold keeps a large upload from replacing anything, too."""
+    """A failed condition also refuses an upload in several parts."""
     if writable.name == "moto" and "If-Match" in headers:
-        pytest.skip("moto's CompleteMultipartUpload does not look at If-Match")
+        pytest.skip("moto's CompleteMultipartUpload ignores If-Match")
     conditions = await _conditions(writable, headers)
     with pytest.raises(PreconditionFailed):
         await writable.store.put("a", async_chunks(b"n" * 6 * MIB), Write(conditions=conditions))
     assert await read_object(writable.store, "a") == DIGITS
 
 
-async def test_of_many_writers_one_wins(writable):
-    """Of writes at one time that may not replace, one stores and all others find it in the way."""
+async def test_one_of_many_concurrent_writes_wins(writable):
+    """One of several concurrent writes with `replace=False` stores its object, and the others raise `ObjectExists`."""
     if writable.name == "moto":
-        pytest.skip("moto looks, then writes, in threads")
+        pytest.skip("moto checks and writes without a lock, in threads")
     writes = [writable.store.put("a", async_chunks(b"%d" % number), Write(replace=False)) for number in range(8)]
     results = await asyncio.gather(*writes, return_exceptions=True)
     assert sorted(type(result).__name__ for result in results) == ["ObjectExists"] * 7 + ["Stored"]
 
 
 @pytest.mark.parametrize("size", [0, 9, 10])
-async def test_a_write_up_to_its_largest_size_is_stored(writable, size):
-    """As many bytes as may be stored are stored."""
+async def test_a_write_up_to_the_maximum_size_is_stored(writable, size):
+    """A write with at most `max_size` bytes is stored."""
     await writable.store.put("a", async_chunks(b"n" * size), Write(max_size=10))
     assert (await writable.store.head("a", ANY)).size == size
 
 
 @pytest.mark.parametrize("chunks", [[b"n" * 11], [b"n" * 10, b"n"], [b"n" * 5 * MIB, b"n" * 5 * MIB]])
-async def test_a_write_past_its_largest_size_stores_nothing(writable, chunks):
-    """One byte more is too large, and nothing of it is stored."""
-    largest = 10 if len(chunks[0]) < MIB else 10 * MIB - 1
+async def test_a_write_above_the_maximum_size_stores_nothing(writable, chunks):
+    """A write with one byte more than `max_size` raises `TooLarge` and stores nothing."""
+    max_size = 10 if len(chunks[0]) < MIB else 10 * MIB - 1
     with pytest.raises(TooLarge):
-        await writable.store.put("a", async_chunks(*chunks), Write(max_size=largest))
+        await writable.store.put("a", async_chunks(*chunks), Write(max_size=max_size))
     assert not (await writable.store.list("")).exists
 
 
 @pytest.mark.parametrize("size", [0, 10, 6 * MIB, 12 * MIB])
-async def test_a_write_that_breaks_off_stores_nothing(writable, size):
-    """What the chunks raise is raised again as it is, and nothing is stored."""
+async def test_an_interrupted_write_stores_nothing(writable, size):
+    """`put` lets an exception of the chunks through, and stores nothing."""
 
     async def broken():
         yield b"n" * size
@@ -591,8 +591,8 @@ async def test_a_write_that_breaks_off_stores_nothing(writable, size):
 
 
 @pytest.mark.parametrize("size", [10, 12 * MIB])
-async def test_a_write_that_is_cancelled_stores_nothing(writable, size):
-    """A write whose task is cancelled while chunks are missing stores nothing."""
+async def test_a_cancelled_write_stores_nothing(writable, size):
+    """A write stores nothing if its task is cancelled while it waits for chunks."""
     waiting = asyncio.Event()
 
     async def endless():
@@ -609,28 +609,28 @@ async def test_a_write_that_is_cancelled_stores_nothing(writable, size):
 
 
 async def test_an_object_is_removed(writable):
-    """A removed object is missing; others stay."""
+    """`remove` removes one object and no other."""
     writable.add("d/a", b"")
     writable.add("d/b", b"")
     await writable.store.remove("d/a")
     assert [entry.name for entry in (await writable.store.list("d/")).entries] == ["b"]
 
 
-async def test_a_missing_object_is_removed_without_a_word(writable):
-    """Removing what is not there is no error, as in S3."""
+async def test_the_removal_of_a_missing_object_is_not_an_error(writable):
+    """`remove` of a missing object returns, as in S3."""
     await writable.store.remove("missing")
     await writable.store.remove("d/")
 
 
-async def test_a_signed_url_names_the_object_and_its_time(writable):
-    """A signed URL has the key, percent-encoded, and says for how long it holds."""
+async def test_a_signed_url_has_the_key_and_the_time(writable):
+    """A signed URL has the percent-encoded key and the time for which the URL is valid."""
     url = await writable.store.presign("a b/é.txt", 300)
     assert "/a%20b/%C3%A9.txt?" in url
     assert "X-Amz-Expires=300" in url
 
 
 async def test_a_form_has_the_key_and_the_type(writable):
-    """The fields stand before the file, and each is bound by the form's policy."""
+    """A form for S3 has the fields `key` and `Content-Type`, and its representation does not show the policy."""
     form = await writable.store.presign_upload("a b/é.txt", Write("text/plain", max_size=10), 300)
     assert form.url.startswith("http")
     assert (form.fields["key"], form.fields["Content-Type"]) == ("a b/é.txt", "text/plain")
@@ -640,7 +640,7 @@ async def test_a_form_has_the_key_and_the_type(writable):
 # Uploads in parts
 
 
-PART = bytes(5 * MIB)  # the smallest that is not the last
+PART = bytes(5 * MIB)  # the minimum size of a part that is not the last
 
 
 async def _send(writable, key, upload, number, body):
@@ -648,14 +648,14 @@ async def _send(writable, key, upload, number, body):
 
 
 async def test_parts_become_an_object(writable):
-    """Parts arrive in any order, and one may be sent again."""
+    """Parts that arrive in any order, one of them twice, become one object."""
     key, properties = "d/ä b.txt", Properties({"by": "ann"}, cache_control="max-age=5")
     upload = await writable.store.begin_upload(key, Write("text/css", properties=properties))
     await _send(writable, key, upload, 2, b"wrong")
     await _send(writable, key, upload, 2, b"end")
     await _send(writable, key, upload, 1, PART)
     parts = await writable.store.list_parts(key, upload)
-    assert [(each.number, each.size) for each in parts] == [(1, 5 * MIB), (2, 3)]
+    assert [(part.number, part.size) for part in parts] == [(1, 5 * MIB), (2, 3)]
     stored = await writable.store.complete_upload(key, upload, parts, Write())
     assert await read_object(writable.store, key) == PART + b"end"
     info = await writable.store.head(key, ANY)
@@ -663,8 +663,8 @@ async def test_parts_become_an_object(writable):
     assert info.etag == stored.etag
 
 
-async def test_an_upload_in_parts_may_have_one(writable):
-    """A part may be empty; until the end there is no object."""
+async def test_an_upload_in_parts_may_have_one_empty_part(writable):
+    """An upload of one empty part becomes an object when it is completed, and not before."""
     upload = await writable.store.begin_upload("a", Write())
     assert await writable.store.list_parts("a", upload) == ()
     await _send(writable, "a", upload, 1, b"")
@@ -682,15 +682,15 @@ async def test_an_upload_in_parts_may_have_one(writable):
         (Write(conditions=Conditions(if_match=('"another"',))), PreconditionFailed),
     ],
 )
-async def test_an_upload_in_parts_is_not_begun_in_vain(writable, write, error):
-    """An object in the way is noticed before any part is sent."""
+async def test_an_upload_in_parts_is_refused_at_its_beginning(writable, write, error):
+    """`begin_upload` raises if the object exists and the write may not replace it."""
     writable.add("a", DIGITS)
     with pytest.raises(error):
         await writable.store.begin_upload("a", write)
 
 
-async def test_an_upload_in_parts_replaces_nothing_that_came_meanwhile(writable):
-    """The conditions are checked again at the end, and the parts stay."""
+async def test_an_upload_in_parts_does_not_replace_a_newer_object(writable):
+    """`complete_upload` checks the conditions again; if it raises, the parts are kept."""
     upload = await writable.store.begin_upload("a", Write(replace=False))
     await _send(writable, "a", upload, 1, b"new")
     writable.add("a", DIGITS)
@@ -703,7 +703,7 @@ async def test_an_upload_in_parts_replaces_nothing_that_came_meanwhile(writable)
 
 
 async def test_an_upload_in_parts_is_aborted(writable):
-    """Afterwards there is neither an upload nor an object."""
+    """After `abort_upload` there is neither an upload nor an object."""
     upload = await writable.store.begin_upload("a", Write())
     await _send(writable, "a", upload, 1, b"x")
     await writable.store.abort_upload("a", upload)
@@ -714,7 +714,7 @@ async def test_an_upload_in_parts_is_aborted(writable):
 
 
 async def test_a_part_needs_its_upload(writable):
-    """Nothing is stored for an ID that was invented."""
+    """`put_part` raises `UploadMissing` for an unknown ID."""
     if writable.name == "moto":
         pytest.skip("moto's UploadPart answers 500 to an unknown ID")
     with pytest.raises(UploadMissing):
@@ -722,7 +722,7 @@ async def test_a_part_needs_its_upload(writable):
 
 
 async def test_an_upload_belongs_to_its_key(writable):
-    """An ID says nothing about another key, and an invented one nothing at all."""
+    """`list_parts` raises `UploadMissing` for an unknown ID, and for the ID of an upload to another key."""
     upload = await writable.store.begin_upload("a", Write())
     # moto has one list of uploads for all keys.
     for key, name in (("a", "invented"), *((("b", upload),) if writable.name != "moto" else ())):
@@ -731,8 +731,8 @@ async def test_an_upload_belongs_to_its_key(writable):
     await writable.store.abort_upload("a", upload)
 
 
-async def test_an_open_object_outlives_its_store(closable):
-    """A store that is closed takes nothing from those who are reading."""
+async def test_an_open_object_can_be_read_after_the_store_is_closed(closable):
+    """An object that was opened before the store was closed can be read to its end."""
     closable.add("large", DIGITS * 100_000)
     opened = await closable.store.open("large", ANY)
     await closable.store.close()
@@ -740,16 +740,16 @@ async def test_an_open_object_outlives_its_store(closable):
     await opened.close()
 
 
-async def test_a_store_is_closed_twice(closable):
-    """A store that is closed may be closed again."""
+async def test_a_store_can_be_closed_twice(closable):
+    """A closed store can be closed again."""
     await closable.store.close()
     await closable.store.close()
 
 
-async def _conditions(world, headers):
-    """The conditions of headers, in which an object `a` of ten digits is named."""
-    world.add("a", DIGITS, **HEADERS)
-    info = await world.store.head("a", ANY)
+async def _conditions(under_test, headers):
+    """Adds an object `a`, and returns the conditions of headers in which its ETag and dates were filled in."""
+    under_test.add("a", DIGITS, **HEADERS)
+    info = await under_test.store.head("a", ANY)
     dates = {"date": 0, "before": -1, "after": 1}
     names = {name: format_date(info.last_modified + timedelta(seconds=shift)) for name, shift in dates.items()}
     return Conditions.from_headers({name: value.format(etag=info.etag, **names) for name, value in headers.items()})
