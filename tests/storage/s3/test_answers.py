@@ -22,7 +22,7 @@ FIRST_FOUR = ByteRange(0, 3)
 
 
 def test_headers_become_an_info():
-    """Each header has its place, as it was written."""
+    """Each header of an object sets its field of the info, unchanged."""
     headers = {
         b"etag": b'"e"',
         b"last-modified": b"Fri, 01 May 2026 10:00:00 GMT",
@@ -41,7 +41,7 @@ def test_headers_become_an_info():
 
 
 def test_checksums_have_their_type():
-    """The type stands beside the checksums and is that of each."""
+    """All checksums of an object have the type in `x-amz-checksum-type`."""
     headers = {
         b"x-amz-checksum-sha256": b"YQ==",
         b"x-amz-checksum-type": b"COMPOSITE",
@@ -54,8 +54,8 @@ def test_checksums_have_their_type():
 
 
 @pytest.mark.parametrize(("value", "text"), [("é日".encode(), "é日"), ("é".encode("latin-1"), "é"), (b"", "")])
-def test_headers_are_read_as_utf_8_where_they_are(value, text):
-    """What is not UTF-8 is Latin-1, in which every byte has a meaning."""
+def test_headers_are_decoded_as_utf_8_or_latin_1(value, text):
+    """A header that is not UTF-8 is decoded as Latin-1, in which each byte is a character."""
     assert object_info({b"content-disposition": value}, 0).content_disposition == text
 
 
@@ -67,30 +67,30 @@ def test_headers_are_read_as_utf_8_where_they_are(value, text):
         (b"Fri, 31 Dec 9999 23:59:59 -0500", None),
     ],
 )
-def test_other_dates_are_understood(value, moment):
-    """S3s that do not write HTTP's own form of a date are read all the same."""
+def test_dates_in_other_forms_are_read(value, moment):
+    """A date that is not in HTTP's form is read; one that is out of range in UTC becomes None."""
     assert object_info({b"last-modified": value}, 0).last_modified == moment
 
 
-def test_a_date_that_is_none_is_refused():
-    """A Last-Modified that says nothing is an answer that makes no sense."""
+def test_an_invalid_date_is_refused():
+    """A Last-Modified that is not a date raises `ValueError`."""
     with pytest.raises(ValueError, match=r"."):
         object_info({b"last-modified": b"yesterday"}, 0)
 
 
 def test_a_missing_length_is_refused():
-    """An object of unknown size cannot be served."""
+    """A missing Content-Length raises `ValueError`, because an object of unknown size cannot be served."""
     with pytest.raises(ValueError, match="Content-Length"):
         content_length({})
 
 
-def test_an_answer_may_be_the_whole():
-    """A 200 is not a part, whatever was asked for."""
+def test_an_answer_may_ignore_the_range():
+    """A 200 has no `content_range`, even if a range was requested."""
     assert content_range(200, {b"content-length": b"10"}, FIRST_FOUR) is None
 
 
 @pytest.mark.parametrize(
-    ("asked", "told", "length"),
+    ("requested", "header", "length"),
     [
         (FIRST_FOUR, b"bytes 0-3/10", 4),
         (ByteRange(None, 4), b"bytes 6-9/10", 4),
@@ -98,14 +98,14 @@ def test_an_answer_may_be_the_whole():
         (ByteRange(5, 500), b"bytes 5-9/10", 5),
     ],
 )
-def test_a_part_is_the_one_that_was_asked_for(asked, told, length):
-    """A 206 has the bytes that the range names in an object of that size."""
-    headers = {b"content-range": told, b"content-length": str(length).encode()}
-    assert content_range(206, headers, asked) == ContentRange.from_header(told.decode())
+def test_the_range_of_an_answer_is_read(requested, header, length):
+    """The Content-Range of a 206 is accepted if it is the requested range of an object of its size."""
+    headers = {b"content-range": header, b"content-length": str(length).encode()}
+    assert content_range(206, headers, requested) == ContentRange.from_header(header.decode())
 
 
 @pytest.mark.parametrize(
-    ("status", "asked", "told", "length"),
+    ("status", "requested", "header", "length"),
     [
         (206, FIRST_FOUR, b"bytes 0-3/10", b"5"),
         (206, FIRST_FOUR, b"bytes 0-3/10", None),
@@ -120,22 +120,22 @@ def test_a_part_is_the_one_that_was_asked_for(asked, told, length):
         (200, FIRST_FOUR, b"bytes 0-3/10", b"4"),
     ],
 )
-def test_a_part_that_contradicts_itself_is_refused(status, asked, told, length):
-    """Status, range and length have to say the same, and what was asked for."""
-    headers = {b"content-range": told, b"content-length": length}
+def test_a_contradictory_range_is_refused(status, requested, header, length):
+    """A Content-Range that contradicts the status, the length or the requested range raises `ValueError`."""
+    headers = {b"content-range": header, b"content-length": length}
     with pytest.raises(ValueError, match=r"."):
-        content_range(status, {name: value for name, value in headers.items() if value is not None}, asked)
+        content_range(status, {name: value for name, value in headers.items() if value is not None}, requested)
 
 
-AMAZONS = "http://s3.amazonaws.com/doc/2006-03-01/"
+AMAZON_NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
 
 
-def listing(content: str, namespace: str = AMAZONS) -> bytes:
+def listing(content: str, namespace: str = AMAZON_NAMESPACE) -> bytes:
     return f'<?xml version="1.0"?>\n<ListBucketResult xmlns="{namespace}">{content}</ListBucketResult>'.encode()
 
 
 def test_a_listing_is_read():
-    """Files have size, date and ETag; directories have a name; the listing says whether and where it goes on."""
+    """A listing has files with size, date and ETag, directories with a name, and a continuation token if it is truncated."""
     content = (
         "<Name>bucket</Name><IsTruncated>true</IsTruncated><NextContinuationToken>on</NextContinuationToken>"
         "<Contents><Key>d/a</Key><LastModified>2026-05-01T10:00:00.123Z</LastModified><ETag>&quot;e&quot;</ETag>"
@@ -147,7 +147,7 @@ def test_a_listing_is_read():
 
 @pytest.mark.parametrize("root", [listing(""), listing("", "urn:other"), b"<ListBucketResult/>"])
 def test_an_empty_listing_is_read_in_any_namespace(root):
-    """S3s differ in the namespace, and a bucket may be empty."""
+    """An empty listing is read in the namespace of Amazon, in another, and without one."""
     assert read_listing(root) == ListAnswer(())
 
 
@@ -160,8 +160,8 @@ def test_an_empty_listing_is_read_in_any_namespace(root):
         ("<Contents><Key> a&amp;b </Key></Contents>", " a&b "),
     ],
 )
-def test_names_are_decoded_where_they_are_encoded(content, name):
-    """A percent in a name is one of the encoding only where S3 says that it encodes."""
+def test_keys_are_decoded_if_they_are_encoded(content, name):
+    """A key is percent-decoded only if the listing has the EncodingType `url`."""
     assert [entry.name for entry in read_listing(listing(content)).entries] == [name]
 
 
@@ -173,8 +173,8 @@ def test_names_are_decoded_where_they_are_encoded(content, name):
         ("9999-12-31T23:59:59-05:00", None),
     ],
 )
-def test_dates_are_in_utc_and_whole_seconds(date, moment):
-    """A date of another zone, or of none, becomes one of UTC; one that has no UTC is left out."""
+def test_dates_are_in_utc_without_fractions(date, moment):
+    """A date in any time zone, or without one, becomes UTC; a date that is out of range in UTC becomes None."""
     content = f"<Contents><Key>a</Key><LastModified>{date}</LastModified><Size>-1</Size></Contents>"
     assert read_listing(listing(content)).entries == (Entry("a", None, moment),)
 
@@ -196,47 +196,47 @@ def test_dates_are_in_utc_and_whole_seconds(date, moment):
         listing("<CommonPrefixes><Prefix/></CommonPrefixes>"),
     ],
 )
-def test_what_is_no_listing_is_refused(document):
-    """A document that is not whole, not a listing, or lists what has no name raises ValueError."""
+def test_an_invalid_listing_is_refused(document):
+    """A document that is incomplete, is not a listing, or has an invalid entry raises `ValueError`."""
     with pytest.raises(ValueError, match=r"."):
         read_listing(document)
 
 
-def test_a_size_that_no_object_has_is_left_out():
-    """Nobody could read it on a page."""
+def test_an_impossible_size_is_ignored():
+    """An entry has no size if the size in the listing is too large for an object."""
     content = f"<Contents><Key>a</Key><Size>{'9' * 400}</Size></Contents>"
     assert read_listing(listing(content)).entries == (Entry("a"),)
 
 
-def test_a_small_document_stays_small():
-    """Entities in an encoding in which the document type is not seen at once do not expand."""
+def test_entities_are_not_expanded():
+    """Entities of a document type are not expanded, even in an encoding that hides the document type."""
     bomb = f"<!DOCTYPE a [<!ENTITY a '{'x' * 1000}'><!ENTITY b '{'&a;' * 200}'>]><Error><Code>&b;</Code></Error>"
     assert read_error(bomb.encode("utf-16")) == ErrorDocument()
 
 
 def test_an_error_is_read():
-    """Code, message, region and request id of an error are told."""
+    """The code, message, region and request ID of an error document are read."""
     document = b"<Error><Code>C</Code><Message>M</Message><Region>r</Region><RequestId>1</RequestId><X/></Error>"
     assert read_error(document) == ErrorDocument("C", "M", "r", "1")
 
 
 @pytest.mark.parametrize("document", [b"", b"Bad Gateway", b"<html/>", b"<Error>", b"<Error/>"])
-def test_what_is_no_error_document_says_nothing(document):
-    """A proxy between here and S3 answers in its own words."""
+def test_an_invalid_error_document_is_empty(document):
+    """A document that is not an error document, such as a page of a proxy, gives an empty `ErrorDocument`."""
     assert read_error(document) == ErrorDocument()
 
 
 def test_a_thousand_entries_are_read_in_a_few_milliseconds():
-    """A page of a listing does not hold up the loop."""
+    """A full page of a listing is read in less than 50 ms of processor time, as it blocks the loop."""
     entry = (
         "<Contents><Key>prefix/file.txt</Key><LastModified>2026-05-01T10:00:00.000Z</LastModified>"
         "<ETag>&quot;781e5e245d69b566979b86e28d23f2c7&quot;</ETag><Size>10</Size>"
         "<StorageClass>STANDARD</StorageClass></Contents>"
     )
     document = listing(entry * 1000)
-    spent = []
+    seconds = []
     for _ in range(5):
         began = time.thread_time()
         read_listing(document)
-        spent.append(time.thread_time() - began)
-    assert min(spent) < 0.05
+        seconds.append(time.thread_time() - began)
+    assert min(seconds) < 0.05

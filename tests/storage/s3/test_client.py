@@ -15,13 +15,13 @@ from tornado_proxy.storage.s3.signature import Scope
 PAIR = Credentials(Secret("test", "access"), Secret("test", "secret"))
 
 
-def signed(client, key: str = "a b") -> str:
+def presigned_url(client, key: str = "a b") -> str:
     return client.generate_presigned_url("get_object", Params={"Bucket": "bucket", "Key": key}, ExpiresIn=60)
 
 
 @pytest.fixture
-def nothing_around(monkeypatch, tmp_path):
-    """An environment in which boto3's chain finds nothing, and asks no network."""
+def no_credentials(monkeypatch, tmp_path):
+    """An environment in which boto3's provider chain finds no credentials and uses no network."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
@@ -46,10 +46,10 @@ def nothing_around(monkeypatch, tmp_path):
         ({"region": "eu-west-1", "disable_ssl": True}, "http://bucket.s3.eu-west-1.amazonaws.com/a%20b?"),
     ],
 )
-def test_the_configuration_says_where_a_bucket_is(settings, start):
-    """Endpoint, region, addressing style and scheme make the URL."""
+def test_the_settings_make_the_url(settings, start):
+    """The URL of an object is made from endpoint, region, addressing style and scheme."""
     client = make_client(Bucket("bucket", credentials=PAIR, **settings), 8)
-    assert signed(client).startswith(start)
+    assert presigned_url(client).startswith(start)
     client.close()
 
 
@@ -61,15 +61,15 @@ def test_the_configuration_says_where_a_bucket_is(settings, start):
     ],
 )
 def test_credentials_of_the_configuration_are_used(pair, expected):
-    """An access key pair is used as it is, with its session token."""
+    """A client uses the configured access key pair and session token."""
     client = make_client(Bucket("bucket", credentials=pair), 8)
-    found = client._request_signer._credentials
-    assert (found.access_key, found.secret_key, found.token) == expected
+    credentials = client._request_signer._credentials
+    assert (credentials.access_key, credentials.secret_key, credentials.token) == expected
     client.close()
 
 
-def test_connections_suit_the_threads():
-    """There are more connections to keep than threads: a body that is read slowly holds one and no thread."""
+def test_a_client_has_four_connections_for_each_thread():
+    """A client has more connections than threads, because a body that is read slowly needs a connection and no thread."""
     client = make_client(Bucket("bucket", credentials=PAIR, connect_timeout=1, read_timeout=2, max_attempts=4), 8)
     config = client.meta.config
     assert (config.max_pool_connections, config.connect_timeout, config.read_timeout) == (32, 1, 2)
@@ -77,32 +77,32 @@ def test_connections_suit_the_threads():
     client.close()
 
 
-def test_a_client_without_credentials_is_made_all_the_same(nothing_around):
-    """Credentials are looked for when a request needs them, not when the configuration is read."""
+def test_a_client_can_be_made_without_credentials(no_credentials):
+    """Missing credentials raise an error when a request is signed, not when the client is made."""
     client = make_client(Bucket("bucket"), 8)
     with pytest.raises(Exception, match="Unable to locate credentials"):
-        signed(client)
+        presigned_url(client)
     client.close()
 
 
-def test_credentials_that_come_later_are_found(nothing_around, monkeypatch):
-    """A chain that found nothing is asked again; what it has found stays."""
+def test_credentials_are_found_later(no_credentials, monkeypatch):
+    """The provider chain is tried again until it finds credentials, which are then kept."""
     client = make_client(Bucket("bucket"), 8)
     with pytest.raises(Exception, match="Unable to locate credentials"):
-        signed(client)
+        presigned_url(client)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "late")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-    assert "Credential=late%2F" in signed(client)
+    assert "Credential=late%2F" in presigned_url(client)
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
-    assert "Credential=late%2F" in signed(client)
+    assert "Credential=late%2F" in presigned_url(client)
     client.close()
 
 
-def test_a_client_is_made_without_the_network(nothing_around, monkeypatch):
-    """No name is resolved and no connection is opened until a request is made."""
+def test_a_client_is_made_without_the_network(no_credentials, monkeypatch):
+    """Making a client resolves no name and opens no connection."""
 
     def refused(*arguments, **keywords):
-        raise AssertionError("the network was asked")
+        raise AssertionError("the network was used")
 
     monkeypatch.delenv("AWS_EC2_METADATA_DISABLED")
     monkeypatch.setattr(socket, "getaddrinfo", refused)
@@ -113,14 +113,14 @@ def test_a_client_is_made_without_the_network(nothing_around, monkeypatch):
 @pytest.mark.parametrize(
     "settings", [{"s3_endpoint": "http://"}, {"s3_endpoint": "nonsense://"}, {"region": "no region"}]
 )
-def test_a_configuration_that_makes_no_client_is_an_error_of_ours(settings):
-    """What boto3 cannot use is told when the client is made, in a word of ours."""
+def test_invalid_settings_of_a_client_raise_a_storage_error(settings):
+    """Settings that boto3 refuses raise `UpstreamError` when the client is made."""
     with pytest.raises(UpstreamError, match="a client of bucket `bucket`"):
         make_client(Bucket("bucket", credentials=PAIR, **settings), 8)
 
 
-def test_a_client_knows_only_the_operations_that_are_used():
-    """Of the hundred operations of S3 a client has those that this service calls, with all that they answer."""
+def test_a_client_has_only_the_used_operations():
+    """A client has only the operations that the service calls, with complete parameters and results."""
     client = make_client(Bucket("some-bucket"), 1)
     assert len(client.meta.service_model.operation_names) < 15
     for name in client.meta.service_model.operation_names:
@@ -132,16 +132,16 @@ def test_a_client_knows_only_the_operations_that_are_used():
 
 @pytest.mark.parametrize("region", ["eu-west-1", "cn-north-1", "us-gov-west-1"])
 def test_a_region_of_any_partition_is_known(region):
-    """The hosts of Amazon's regions in China and of its government regions are those that boto3 itself finds."""
-    own, whole = make_client(Bucket("some-bucket", region=region), 1), boto3.client("s3", region_name=region)
-    assert own.meta.endpoint_url == whole.meta.endpoint_url
+    """A client has the endpoint of boto3 for regions of AWS, AWS China and AWS GovCloud."""
+    own, complete = make_client(Bucket("some-bucket", region=region), 1), boto3.client("s3", region_name=region)
+    assert own.meta.endpoint_url == complete.meta.endpoint_url
     own.close()
 
 
 PATH_STYLE = {"force_path_style": True}
 
 
-def found(name: str = "bucket", **settings) -> Endpoint | None:
+def endpoint_of(name: str = "bucket", **settings) -> Endpoint | None:
     client = make_client(Bucket(name, **settings), 1)
     try:
         return find_endpoint(client, name)
@@ -175,47 +175,47 @@ def found(name: str = "bucket", **settings) -> Endpoint | None:
         ({"s3_endpoint": "http://minio:80"}, (False, "minio", 80, "minio", "/bucket/", "/bucket")),
     ],
 )
-def test_an_endpoint_is_what_boto3_finds(settings, expected):
-    """Scheme, host, port, Host header and paths are those of boto3's own requests."""
-    endpoint = found(**settings)
-    told = (endpoint.is_tls, endpoint.host, endpoint.port, endpoint.authority, endpoint.object_path)
-    assert (*told, endpoint.bucket_path) == expected
+def test_an_endpoint_has_the_parts_of_boto3s_requests(settings, expected):
+    """An endpoint has the scheme, host, port, Host header and paths of boto3's requests."""
+    endpoint = endpoint_of(**settings)
+    parts = (endpoint.is_tls, endpoint.host, endpoint.port, endpoint.authority, endpoint.object_path)
+    assert (*parts, endpoint.bucket_path) == expected
     assert endpoint.scope == Scope(settings.get("region", "us-east-1"))
 
 
-def test_dual_stack_is_boto3s_to_choose(monkeypatch):
-    """What the environment says of endpoints holds for reads on the loop too."""
+def test_the_environment_can_enable_dual_stack(monkeypatch):
+    """The endpoint for reads on the loop follows `AWS_USE_DUALSTACK_ENDPOINT`."""
     monkeypatch.setenv("AWS_USE_DUALSTACK_ENDPOINT", "true")
-    assert found(region="eu-west-1").host == "bucket.s3.dualstack.eu-west-1.amazonaws.com"
+    assert endpoint_of(region="eu-west-1").host == "bucket.s3.dualstack.eu-west-1.amazonaws.com"
 
 
 def test_an_access_point_is_signed_for_its_region():
-    """An access point's name holds its region, which the signature has to name."""
-    endpoint = found("arn:aws:s3:us-west-2:123456789012:accesspoint/point", region="us-west-2")
+    """The signature for an access point names the region in its ARN."""
+    endpoint = endpoint_of("arn:aws:s3:us-west-2:123456789012:accesspoint/point", region="us-west-2")
     assert endpoint.host == "point-123456789012.s3-accesspoint.us-west-2.amazonaws.com"
     assert endpoint.scope == Scope("us-west-2")
 
 
 @pytest.mark.parametrize("name", ["bucket--use1-az4--x-s3", "arn:aws:s3::123456789012:accesspoint/mfzwi23gnjvgw.mrap"])
-def test_what_needs_another_signature_is_left_to_boto3(name):
-    """Directory buckets and multi-region access points are not signed for by Signature V4 alone."""
-    assert found(name) is None
+def test_buckets_with_another_signature_are_left_to_boto3(name):
+    """Directory buckets and multi-region access points have no endpoint, because they need more than Signature V4."""
+    assert endpoint_of(name) is None
 
 
 def test_a_proxy_of_the_environment_is_left_to_boto3(monkeypatch):
-    """Where the environment wants requests to go through a proxy, boto3 makes them; `no_proxy` is obeyed."""
+    """A bucket has no endpoint if the environment sets a proxy, unless `no_proxy` has its host."""
     monkeypatch.setenv("http_proxy", "http://proxy.example:3128")
-    assert found(s3_endpoint="http://minio:9000") is None
+    assert endpoint_of(s3_endpoint="http://minio:9000") is None
     monkeypatch.setenv("no_proxy", "minio")
-    assert found(s3_endpoint="http://minio:9000") is not None
+    assert endpoint_of(s3_endpoint="http://minio:9000") is not None
 
 
 def test_an_endpoint_is_found_without_the_network_or_credentials(monkeypatch):
-    """No name is resolved, nothing is connected, and no credentials are looked for."""
+    """Finding an endpoint resolves no name, opens no connection and needs no credentials."""
 
     def refused(*arguments, **keywords):
-        raise AssertionError("the network was asked")
+        raise AssertionError("the network was used")
 
     monkeypatch.setattr(socket, "getaddrinfo", refused)
     monkeypatch.setattr(socket, "socket", refused)
-    assert found(s3_endpoint="http://s3.example:9000") is not None
+    assert endpoint_of(s3_endpoint="http://s3.example:9000") is not None

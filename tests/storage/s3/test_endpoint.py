@@ -30,8 +30,8 @@ URLS = st.builds(
 )
 
 
-def _asked(bucket: Bucket):
-    """What boto3 finds; a bucket that it refuses has no endpoint."""
+def _endpoint_of_boto3(bucket: Bucket):
+    """The endpoint that boto3 finds, or None if it refuses the bucket."""
     client = make_client(bucket, 1)
     try:
         return find_endpoint(client, bucket.name)
@@ -43,17 +43,17 @@ def _asked(bucket: Bucket):
 
 @given(NAMES, REGIONS, URLS, st.booleans(), st.booleans())
 def test_a_plain_endpoint_is_the_one_that_boto3_finds(name, region, url, in_path, without_tls):
-    """Host, port, paths and scope are the same, whatever is configured; where in doubt, boto3 is asked."""
+    """For any settings, `plain_endpoint` returns the endpoint that boto3 finds, or None."""
     bucket = Bucket(
         name, region=region, s3_endpoint=url, force_path_style=in_path, disable_ssl=without_tls, credentials=PAIR
     )
-    found = plain_endpoint(bucket, {})
-    assert found is None or found == _asked(bucket)
+    endpoint = plain_endpoint(bucket, {})
+    assert endpoint is None or endpoint == _endpoint_of_boto3(bucket)
 
 
 @pytest.mark.parametrize("url", ["http://minio:9000", "https://s3.example.org", "s3.example.org:443"])
-def test_a_server_of_ones_own_is_plain(url):
-    """The usual configuration needs no boto3."""
+def test_an_s3_server_other_than_aws_is_plain(url):
+    """An endpoint other than AWS, with credentials in the configuration or anonymous, needs no boto3."""
     assert plain_endpoint(Bucket("bucket", s3_endpoint=url, credentials=PAIR), {}) is not None
     assert plain_endpoint(Bucket("bucket", s3_endpoint=url, anonymous=True), {}) is not None
 
@@ -67,28 +67,28 @@ def test_a_server_of_ones_own_is_plain(url):
     ],
     ids=["credentials of the chain", "AWS", "an access point"],
 )
-def test_the_rest_is_boto3s_to_find(bucket):
-    """Credentials that are looked for, AWS's own endpoints and ARNs are not plain."""
+def test_other_endpoints_need_boto3(bucket):
+    """Buckets with credentials from the provider chain, of AWS or with an ARN have no plain endpoint."""
     assert plain_endpoint(bucket, {}) is None
 
 
 @pytest.mark.parametrize("name", ["AWS_PROFILE", "AWS_USE_FIPS_ENDPOINT", "AWS_CONFIG_FILE", "http_proxy", "ALL_PROXY"])
-def test_an_environment_with_a_say_is_boto3s_to_read(name):
-    """A profile or a proxy may change where requests go."""
+def test_an_environment_that_boto3_reads_needs_boto3(name):
+    """A bucket has no plain endpoint if the environment has a profile, a proxy, or another variable that changes it."""
     bucket = Bucket("bucket", s3_endpoint="http://minio:9000", credentials=PAIR)
     assert plain_endpoint(bucket, {name: "x"}) is None
     assert plain_endpoint(bucket, {"AWS_ACCESS_KEY_ID": "x", "no_proxy": "minio"}) is not None
 
 
-def test_files_of_aws_are_boto3s_to_read(tmp_path, monkeypatch):
-    """They may name a proxy, certificates or another kind of endpoint."""
+def test_files_of_aws_need_boto3(tmp_path, monkeypatch):
+    """A bucket has no plain endpoint if `~/.aws` exists, which may set a proxy, certificates or other endpoints."""
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / ".aws").mkdir()
     assert plain_endpoint(Bucket("bucket", s3_endpoint="http://minio:9000", credentials=PAIR), {}) is None
 
 
 def test_a_user_may_have_no_home(monkeypatch):
-    """As the one that systemd makes for a service (`DynamicUser=`), of which no database of users knows anything."""
+    """A user without a home, such as one of systemd's `DynamicUser=`, has a plain endpoint."""
 
     def unknown(uid):
         raise KeyError(uid)
@@ -98,8 +98,8 @@ def test_a_user_may_have_no_home(monkeypatch):
     assert plain_endpoint(Bucket("bucket", s3_endpoint="http://minio:9000", credentials=PAIR), {})
 
 
-def test_a_plain_bucket_is_read_without_boto3():
-    """Its import takes a third of a start, and the memory of a hundred connections."""
+def test_a_store_with_a_plain_endpoint_does_not_import_boto3():
+    """A store with a plain endpoint is made without boto3, whose import takes a third of the time of a start."""
     script = """
 import sys
 from tornado_proxy.config.model import Bucket
@@ -108,25 +108,25 @@ from tornado_proxy.storage.s3 import S3Store
 S3Store(Bucket("bucket", s3_endpoint="http://minio:9000", anonymous=True), S3Pool())
 print([name for name in ("botocore", "boto3", "urllib3") if name in sys.modules])
 """
-    told = subprocess.run([sys.executable, "-c", script], env={}, capture_output=True, text=True, check=True)
-    assert told.stdout == "[]\n"
+    process = subprocess.run([sys.executable, "-c", script], env={}, capture_output=True, text=True, check=True)
+    assert process.stdout == "[]\n"
 
 
 def test_certificates_are_those_of_boto3(monkeypatch):
-    """They are found without its import."""
+    """The trusted certificates are those that boto3 uses."""
     monkeypatch.delenv("AWS_CA_BUNDLE", raising=False)
     expected = ssl.create_default_context(cafile=get_cert_path(True))
     assert tls_context().get_ca_certs() == expected.get_ca_certs()
 
 
 def test_certificates_are_verified():
-    """Name and chain of S3's certificate are checked."""
+    """The name and the chain of S3's certificate are verified."""
     context = tls_context()
     assert (context.check_hostname, context.verify_mode) == (True, ssl.CERT_REQUIRED)
 
 
-def test_the_environments_certificates_are_taken(monkeypatch, tmp_path):
-    """`AWS_CA_BUNDLE` replaces boto3's own, as a file or a directory; one that is missing is an error."""
+def test_the_environment_can_replace_the_certificates(monkeypatch, tmp_path):
+    """`AWS_CA_BUNDLE` replaces the certificates of boto3; a missing file raises an error."""
     monkeypatch.setenv("AWS_CA_BUNDLE", str(tmp_path))
     assert tls_context().get_ca_certs() == []
     monkeypatch.setenv("AWS_CA_BUNDLE", str(tmp_path / "missing.pem"))

@@ -2,18 +2,18 @@ from __future__ import annotations
 
 from http.client import IncompleteRead, RemoteDisconnected
 
-import botocore.exceptions as theirs
+import botocore.exceptions
 import pytest
 import urllib3.exceptions
 from botocore.parsers import ResponseParserError
 
-from tornado_proxy.storage import errors as ours
+from tornado_proxy.storage import errors
 from tornado_proxy.storage.s3.failures import translated
 
 
-def answered(status: int, code: str) -> theirs.ClientError:
+def client_error(status: int, code: str) -> botocore.exceptions.ClientError:
     metadata = {"HTTPStatusCode": status, "RequestId": "tx-1", "HTTPHeaders": {}}
-    return theirs.ClientError(
+    return botocore.exceptions.ClientError(
         {"Error": {"Code": code, "Message": "So it is"}, "ResponseMetadata": metadata}, "GetObject"
     )
 
@@ -21,40 +21,40 @@ def answered(status: int, code: str) -> theirs.ClientError:
 @pytest.mark.parametrize(
     ("status", "code", "expected"),
     [
-        (404, "NoSuchKey", ours.ObjectMissing),
-        (404, "404", ours.ObjectMissing),
-        (404, "NoSuchBucket", ours.BucketMissing),
-        (404, "NoSuchUpload", ours.UploadMissing),
-        (403, "AccessDenied", ours.AccessDenied),
-        (403, "403", ours.AccessDenied),
-        (403, "SignatureDoesNotMatch", ours.AccessDenied),
-        (403, "InvalidAccessKeyId", ours.AccessDenied),
-        (403, "RequestTimeTooSkewed", ours.AccessDenied),
-        (403, "SomethingNew", ours.AccessDenied),
-        (400, "ExpiredToken", ours.AccessDenied),
-        (304, "304", ours.NotModified),
-        (412, "PreconditionFailed", ours.PreconditionFailed),
-        (412, "412", ours.PreconditionFailed),
-        (409, "ConditionalRequestConflict", ours.PreconditionFailed),
-        (409, "OperationAborted", ours.Busy),
-        (416, "InvalidRange", ours.RangeUnsatisfiable),
-        (400, "EntityTooLarge", ours.TooLarge),
-        (503, "SlowDown", ours.Busy),
-        (503, "503", ours.Busy),
-        (429, "TooManyRequests", ours.Busy),
-        (400, "RequestLimitExceeded", ours.Busy),
-        (400, "RequestTimeout", ours.TimedOut),
-        (504, "504", ours.TimedOut),
-        (500, "InternalError", ours.UpstreamError),
-        (501, "NotImplemented", ours.UpstreamError),
-        (400, "InvalidArgument", ours.UpstreamError),
-        (301, "PermanentRedirect", ours.UpstreamError),
+        (404, "NoSuchKey", errors.ObjectMissing),
+        (404, "404", errors.ObjectMissing),
+        (404, "NoSuchBucket", errors.BucketMissing),
+        (404, "NoSuchUpload", errors.UploadMissing),
+        (403, "AccessDenied", errors.AccessDenied),
+        (403, "403", errors.AccessDenied),
+        (403, "SignatureDoesNotMatch", errors.AccessDenied),
+        (403, "InvalidAccessKeyId", errors.AccessDenied),
+        (403, "RequestTimeTooSkewed", errors.AccessDenied),
+        (403, "SomethingNew", errors.AccessDenied),
+        (400, "ExpiredToken", errors.AccessDenied),
+        (304, "304", errors.NotModified),
+        (412, "PreconditionFailed", errors.PreconditionFailed),
+        (412, "412", errors.PreconditionFailed),
+        (409, "ConditionalRequestConflict", errors.PreconditionFailed),
+        (409, "OperationAborted", errors.Busy),
+        (416, "InvalidRange", errors.RangeUnsatisfiable),
+        (400, "EntityTooLarge", errors.TooLarge),
+        (503, "SlowDown", errors.Busy),
+        (503, "503", errors.Busy),
+        (429, "TooManyRequests", errors.Busy),
+        (400, "RequestLimitExceeded", errors.Busy),
+        (400, "RequestTimeout", errors.TimedOut),
+        (504, "504", errors.TimedOut),
+        (500, "InternalError", errors.UpstreamError),
+        (501, "NotImplemented", errors.UpstreamError),
+        (400, "InvalidArgument", errors.UpstreamError),
+        (301, "PermanentRedirect", errors.UpstreamError),
     ],
 )
-def test_what_s3_answers(status, code, expected):
-    """An error of S3's is the one that its code means, or its status where the code is none that is known."""
-    with pytest.raises(ours.StorageError) as caught, translated("GetObject of `a`"):
-        raise answered(status, code)
+def test_an_error_of_s3_becomes_a_storage_error(status, code, expected):
+    """An error of S3 becomes the storage error for its code, or for its status if the code is unknown."""
+    with pytest.raises(errors.StorageError) as caught, translated("GetObject of `a`"):
+        raise client_error(status, code)
     assert type(caught.value) is expected
     assert str(caught.value) == f"GetObject of `a`: {status} {code}: So it is (request tx-1)"
 
@@ -62,39 +62,42 @@ def test_what_s3_answers(status, code, expected):
 @pytest.mark.parametrize(
     ("error", "expected"),
     [
-        (theirs.ConnectTimeoutError(endpoint_url="http://s3"), ours.TimedOut),
-        (theirs.ReadTimeoutError(endpoint_url="http://s3"), ours.TimedOut),
-        (TimeoutError(), ours.TimedOut),
-        (theirs.EndpointConnectionError(endpoint_url="http://s3"), ours.Unreachable),
-        (theirs.ConnectionClosedError(endpoint_url="http://s3"), ours.Unreachable),
-        (theirs.SSLError(endpoint_url="http://s3", error="bad certificate"), ours.Unreachable),
-        (theirs.ProxyConnectionError(proxy_url="http://proxy"), ours.Unreachable),
-        (theirs.HTTPClientError(error="broken"), ours.Unreachable),
-        (theirs.IncompleteReadError(actual_bytes=1, expected_bytes=2), ours.Unreachable),
-        (theirs.ResponseStreamingError(error="broken"), ours.Unreachable),
-        (urllib3.exceptions.ProtocolError("broken"), ours.Unreachable),
-        (IncompleteRead(b"", 5), ours.Unreachable),
-        (RemoteDisconnected(), ours.Unreachable),
-        (ConnectionResetError(), ours.Unreachable),
-        (theirs.NoCredentialsError(), ours.UpstreamError),
-        (theirs.CredentialRetrievalError(provider="iam-role", error_msg="gone"), ours.UpstreamError),
-        (theirs.ParamValidationError(report="bad"), ours.UpstreamError),
-        (ResponseParserError("no XML"), ours.UpstreamError),
+        (botocore.exceptions.ConnectTimeoutError(endpoint_url="http://s3"), errors.TimedOut),
+        (botocore.exceptions.ReadTimeoutError(endpoint_url="http://s3"), errors.TimedOut),
+        (TimeoutError(), errors.TimedOut),
+        (botocore.exceptions.EndpointConnectionError(endpoint_url="http://s3"), errors.Unreachable),
+        (botocore.exceptions.ConnectionClosedError(endpoint_url="http://s3"), errors.Unreachable),
+        (botocore.exceptions.SSLError(endpoint_url="http://s3", error="bad certificate"), errors.Unreachable),
+        (botocore.exceptions.ProxyConnectionError(proxy_url="http://proxy"), errors.Unreachable),
+        (botocore.exceptions.HTTPClientError(error="broken"), errors.Unreachable),
+        (botocore.exceptions.IncompleteReadError(actual_bytes=1, expected_bytes=2), errors.Unreachable),
+        (botocore.exceptions.ResponseStreamingError(error="broken"), errors.Unreachable),
+        (urllib3.exceptions.ProtocolError("broken"), errors.Unreachable),
+        (IncompleteRead(b"", 5), errors.Unreachable),
+        (RemoteDisconnected(), errors.Unreachable),
+        (ConnectionResetError(), errors.Unreachable),
+        (botocore.exceptions.NoCredentialsError(), errors.UpstreamError),
+        (botocore.exceptions.CredentialRetrievalError(provider="iam-role", error_msg="gone"), errors.UpstreamError),
+        (botocore.exceptions.ParamValidationError(report="bad"), errors.UpstreamError),
+        (ResponseParserError("no XML"), errors.UpstreamError),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else value.__name__,
 )
-def test_what_keeps_s3_from_answering(error, expected):
-    """Whatever library it comes from, what went wrong is an error of ours, with the other as its cause."""
-    with pytest.raises(ours.StorageError, match=f"^reading: {type(error).__name__}: ") as caught, translated("reading"):
+def test_an_error_of_a_library_becomes_a_storage_error(error, expected):
+    """An error of botocore, urllib3 or http.client becomes a storage error with it as the cause."""
+    with (
+        pytest.raises(errors.StorageError, match=f"^reading: {type(error).__name__}: ") as caught,
+        translated("reading"),
+    ):
         raise error
     assert (type(caught.value), caught.value.__cause__) == (expected, error)
 
 
 @pytest.mark.parametrize(
-    "error", [ours.Busy("so it is"), KeyError("key"), ValueError("value"), TypeError(), KeyboardInterrupt()]
+    "error", [errors.Busy("so it is"), KeyError("key"), ValueError("value"), TypeError(), KeyboardInterrupt()]
 )
-def test_what_is_not_theirs_passes(error):
-    """Errors that are ours already, and mistakes, come through as they are."""
+def test_other_errors_pass_unchanged(error):
+    """A storage error and an error that no library raises pass through unchanged."""
     with pytest.raises(type(error)) as caught, translated("reading"):
         raise error
     assert caught.value is error

@@ -25,55 +25,55 @@ from tornado_proxy.storage.s3.reads import Deadlines, Reader, page
 from tornado_proxy.storage.store import Entry, ObjectInfo, Page, from_token
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
-THERE = ObjectInfo(10, '"1"', NOW)
+INFO = ObjectInfo(10, '"1"', NOW)
 PART = ByteRange(2, 5)
 
 
 @dataclass
-class Object:
-    """An object opened, whose body is not read."""
+class OpenedObject:
+    """An opened object without a body."""
 
-    info: ObjectInfo = THERE
+    info: ObjectInfo = INFO
     content_range: ContentRange | None = None
     is_closed: bool = False
 
     async def close(self) -> None:
-        """Note it."""
+        """Sets `is_closed`."""
         self.is_closed = True
 
 
-OPENED = Object()
+OPENED = OpenedObject()
 
 
 @dataclass
-class Calls:
-    """Calls that are written down, and answer what they are given in turn."""
+class RecordedCalls:
+    """Calls of S3 that record their arguments and return or raise the given answers in turn."""
 
     answers: list[object]
-    made: list[tuple] = field(default_factory=list)
+    recorded: list[tuple] = field(default_factory=list)
 
     async def _answer(self, *call):
-        self.made.append(call)
+        self.recorded.append(call)
         answer = self.answers.pop(0)
         if isinstance(answer, StorageError):
             raise answer
         return answer
 
     async def get(self, key, part, if_match):
-        """The next answer."""
+        """Records a GET and returns the next answer."""
         return await self._answer("get", part, if_match)
 
     async def head(self, key):
-        """The next answer."""
+        """Records a HEAD and returns the next answer."""
         return await self._answer("head")
 
     async def list(self, prefix, after, limit, continuation=None):
-        """The next answer."""
+        """Records a listing and returns the next answer."""
         return await self._answer("list", after, limit, *([continuation] if continuation else []))
 
     async def close(self) -> None:
-        """Note it."""
-        self.made.append(("close",))
+        """Records that it was called."""
+        self.recorded.append(("close",))
 
 
 @pytest.mark.parametrize(
@@ -88,11 +88,11 @@ class Calls:
         (Conditions(if_range='"1"'), None, ("get", None, None)),
     ],
 )
-async def test_what_s3_decides_is_one_call(conditions, part, expected):
-    """An If-Match of one strong ETag is left to S3."""
-    calls = Calls([OPENED])
+async def test_conditions_for_s3_need_one_call(conditions, part, expected):
+    """A GET without conditions, or with one strong ETag in If-Match or If-Range, is one call."""
+    calls = RecordedCalls([OPENED])
     assert await Reader(calls).open("a", conditions, part) == OPENED
-    assert calls.made == [expected]
+    assert calls.recorded == [expected]
 
 
 @pytest.mark.parametrize(
@@ -104,11 +104,11 @@ async def test_what_s3_decides_is_one_call(conditions, part, expected):
         (Conditions(if_range=datetime(2020, 1, 1, tzinfo=UTC)), PART, ("get", None, '"1"')),
     ],
 )
-async def test_other_conditions_are_decided_after_a_look(conditions, part, expected):
-    """A HEAD decides, and the GET is pinned to what it found."""
-    calls = Calls([THERE, OPENED])
+async def test_other_conditions_are_decided_after_a_head(conditions, part, expected):
+    """Other conditions are decided by a HEAD, and the GET has its ETag in If-Match."""
+    calls = RecordedCalls([INFO, OPENED])
     assert await Reader(calls).open("a", conditions, part) == OPENED
-    assert calls.made == [("head",), expected]
+    assert calls.recorded == [("head",), expected]
 
 
 @pytest.mark.parametrize(
@@ -119,65 +119,65 @@ async def test_other_conditions_are_decided_after_a_look(conditions, part, expec
         (Conditions(), ByteRange(None, 0), RangeUnsatisfiable),
     ],
 )
-async def test_what_a_look_decides_against_costs_one_call(conditions, part, error):
-    """A 304, 412 or 416 needs no GET."""
-    calls = Calls([THERE])
+async def test_a_request_that_fails_after_the_head_makes_one_call(conditions, part, error):
+    """A 304, 412 or 416 needs a HEAD and no GET."""
+    calls = RecordedCalls([INFO])
     with pytest.raises(error):
         await Reader(calls).open("a", conditions, part)
-    assert calls.made == [("head",)]
+    assert calls.recorded == [("head",)]
 
 
-async def test_an_if_range_that_does_not_hold_is_the_whole_object():
-    """A GET that is refused for its If-Range is sent again without it."""
-    calls = Calls([PreconditionFailed("changed"), OPENED])
+async def test_a_failed_if_range_opens_the_complete_object():
+    """A GET with a failed If-Range is repeated without the range."""
+    calls = RecordedCalls([PreconditionFailed("changed"), OPENED])
     assert await Reader(calls).open("a", Conditions(if_range='"1"'), PART) == OPENED
-    assert calls.made[1] == ("get", None, None)
+    assert calls.recorded[1] == ("get", None, None)
 
 
-async def test_a_refused_range_is_looked_at():
-    """A range that S3 refuses gets the size from a HEAD."""
-    calls = Calls([RangeUnsatisfiable("no"), THERE])
+async def test_a_refused_range_needs_a_head():
+    """The error about an unsatisfiable range gets the object's size from a HEAD."""
+    calls = RecordedCalls([RangeUnsatisfiable("no"), INFO])
     with pytest.raises(RangeUnsatisfiable) as caught:
         await Reader(calls).open("a", Conditions(), ByteRange(10, None))
     assert caught.value.size == 10
 
 
-async def test_an_object_that_changes_all_the_time_is_busy():
-    """Two looks are enough."""
-    calls = Calls([THERE, PreconditionFailed("changed")] * 2)
+async def test_an_object_that_changes_again_is_busy():
+    """`open` raises `Busy` if the object changes between HEAD and GET twice."""
+    calls = RecordedCalls([INFO, PreconditionFailed("changed")] * 2)
     with pytest.raises(Busy):
         await Reader(calls).open("a", Conditions(if_none_match=('"0"',)))
 
 
 @pytest.mark.parametrize("method", ["open", "head"])
 async def test_the_empty_key_names_no_object(method):
-    """Nothing is sent for the empty key, which S3 would take for the bucket."""
-    calls = Calls([])
+    """The empty key raises `ObjectMissing` without a call, because S3 would return the bucket."""
+    calls = RecordedCalls([])
     with pytest.raises(ObjectMissing):
         await getattr(Reader(calls), method)("", Conditions())
-    assert calls.made == []
+    assert calls.recorded == []
 
 
-async def test_a_listing_goes_on_after_a_name():
-    """The token of a page names the entry after which the next page starts."""
-    calls = Calls([ListAnswer((Entry("d/a"), Entry("d/b/")), truncated=True), ListAnswer((Entry("d/c"),))])
+async def test_a_listing_continues_after_an_entry():
+    """A page begins after the entry that the token names."""
+    calls = RecordedCalls([ListAnswer((Entry("d/a"), Entry("d/b/")), truncated=True), ListAnswer((Entry("d/c"),))])
     reader = Reader(calls)
     page = await reader.list("d/", None, 2)
     assert [entry.name for entry in (await reader.list("d/", page.next_token, 2)).entries] == ["c"]
-    assert calls.made == [("list", None, 3), ("list", "d/b/\U0010ffff", 3)]
+    assert calls.recorded == [("list", None, 3), ("list", "d/b/\U0010ffff", 3)]
 
 
-async def test_a_token_after_which_nothing_lies_leads_to_the_first_page():
-    """What was removed since is not an empty page."""
-    calls = Calls([ListAnswer((Entry("d/a"),), truncated=True), ListAnswer(()), ListAnswer((Entry("d/a"),))])
+async def test_a_token_without_later_entries_leads_to_the_first_page():
+    """A token with no entries after it leads to the first page, not to an empty one."""
+    calls = RecordedCalls([ListAnswer((Entry("d/a"),), truncated=True), ListAnswer(()), ListAnswer((Entry("d/a"),))])
     reader = Reader(calls)
     token = (await reader.list("d/", None, 1)).next_token
     assert [entry.name for entry in (await reader.list("d/", token, 1)).entries] == ["a"]
 
 
 async def test_a_truncated_answer_without_entries_is_followed():
-    """A listing goes on where S3 says, though an answer holds only the marker or nothing."""
-    calls = Calls(
+    """A listing continues at S3's continuation token if an answer has only the marker, or no entry."""
+    calls = RecordedCalls(
         [
             ListAnswer((Entry("d/"),), truncated=True, continuation="1"),
             ListAnswer((), truncated=True, continuation="2"),
@@ -186,20 +186,20 @@ async def test_a_truncated_answer_without_entries_is_followed():
     )
     page = await Reader(calls).list("d/", None, 5)
     assert ([entry.name for entry in page.entries], page.next_token) == (["a"], None)
-    assert calls.made == [("list", None, 6), ("list", None, 6, "1"), ("list", None, 6, "2")]
+    assert calls.recorded == [("list", None, 6), ("list", None, 6, "1"), ("list", None, 6, "2")]
 
 
 @pytest.mark.parametrize("continuation", ["again", None])
 async def test_truncated_answers_without_entries_end(continuation):
-    """An S3 that goes on with nothing for ever, or does not say where, is an error and no endless loop."""
-    calls = Calls([ListAnswer((), truncated=True, continuation=continuation) for _ in range(20)])
+    """Truncated answers without entries raise an error after ten calls, or at once without a continuation token."""
+    calls = RecordedCalls([ListAnswer((), truncated=True, continuation=continuation) for _ in range(20)])
     with pytest.raises(UpstreamError, match="truncated answers without an entry"):
         await Reader(calls).list("d/", None, 5)
-    assert len(calls.made) == (10 if continuation else 1)
+    assert len(calls.recorded) == (10 if continuation else 1)
 
 
 @pytest.mark.parametrize(
-    ("asked", "sent"),
+    ("requested", "sent"),
     [
         (None, ContentRange(0, 3, 10)),
         (PART, ContentRange(0, 3, 10)),
@@ -207,43 +207,43 @@ async def test_truncated_answers_without_entries_end(continuation):
         (ByteRange(8, 20), ContentRange(8, 8, 10)),
     ],
 )
-async def test_a_part_that_was_not_asked_for_is_an_error(asked, sent):
-    """A 206 with other bytes than the client wants is closed and never passed on."""
-    other = Object(content_range=sent)
+async def test_a_range_that_was_not_requested_is_an_error(requested, sent):
+    """A 206 with another range than the requested one is closed and raises an error."""
+    opened = OpenedObject(content_range=sent)
     with pytest.raises(UpstreamError, match="was not requested"):
-        await Reader(Calls([other])).open("a", Conditions(), asked)
-    assert other.is_closed
+        await Reader(RecordedCalls([opened])).open("a", Conditions(), requested)
+    assert opened.is_closed
 
 
-async def test_the_part_that_was_asked_for_is_opened():
-    """A range that reaches past the end is the part up to it."""
-    part = Object(content_range=ContentRange(8, 9, 10))
-    assert await Reader(Calls([part])).open("a", Conditions(), ByteRange(8, 20)) is part
+async def test_the_requested_range_is_opened():
+    """A requested range that exceeds the object is opened up to the end of the object."""
+    opened = OpenedObject(content_range=ContentRange(8, 9, 10))
+    assert await Reader(RecordedCalls([opened])).open("a", Conditions(), ByteRange(8, 20)) is opened
 
 
 async def test_a_head_of_a_missing_bucket_is_not_a_missing_object():
-    """A HEAD's 404 has no code: a listing says whether it is the bucket."""
-    calls = Calls([ObjectMissing("404"), BucketMissing("NoSuchBucket")])
+    """After a 404 of a HEAD, which has no error code, a listing shows whether the bucket is missing."""
+    calls = RecordedCalls([ObjectMissing("404"), BucketMissing("NoSuchBucket")])
     with pytest.raises(BucketMissing):
         await Reader(calls).head("a", Conditions())
 
 
 @pytest.mark.parametrize(("answer", "lists"), [(ListAnswer(()), 1), (AccessDenied("no"), 2)])
-async def test_a_bucket_that_was_seen_is_not_looked_for_again(answer, lists):
-    """A missing object costs a listing once a minute; one that is not allowed says nothing."""
-    calls = Calls([ObjectMissing("404"), answer, ObjectMissing("404"), answer])
+async def test_an_existing_bucket_is_not_checked_again(answer, lists):
+    """Missing objects cause one listing a minute, unless the listing is denied and so does not prove that the bucket exists."""
+    calls = RecordedCalls([ObjectMissing("404"), answer, ObjectMissing("404"), answer])
     reader = Reader(calls)
     for _ in range(2):
         with pytest.raises(ObjectMissing):
             await reader.head("a", Conditions())
-    assert [call[0] for call in calls.made].count("list") == lists
+    assert [call[0] for call in calls.recorded].count("list") == lists
 
 
 async def test_closing_closes_the_calls():
-    """The reader holds nothing else."""
-    calls = Calls([])
+    """`close` of a reader closes its calls."""
+    calls = RecordedCalls([])
     await Reader(calls).close()
-    assert calls.made == [("close",)]
+    assert calls.recorded == [("close",)]
 
 
 # Time
@@ -255,13 +255,13 @@ async def _slow(seconds: float) -> str:
 
 
 async def test_a_call_that_takes_too_long_ends():
-    """A call of S3 that does not end in time is cancelled, and the error says how long that was."""
+    """A call that exceeds its deadline is cancelled, and the error has the limit."""
     with pytest.raises(TimedOut, match=r"S3 did not answer within 0\.05 s"):
         await Deadlines(0.05).bound(_slow(60))
 
 
-async def test_calls_have_deadlines_of_their_own():
-    """Of calls that run at once, those that are in time return."""
+async def test_each_call_has_its_own_deadline():
+    """A call returns if it meets its deadline, even if a concurrent call exceeds its own."""
     deadlines = Deadlines(1)
     late = asyncio.ensure_future(deadlines.bound(_slow(60)))
     await asyncio.sleep(0.95)
@@ -270,8 +270,8 @@ async def test_calls_have_deadlines_of_their_own():
         await late
 
 
-async def test_a_request_that_is_cancelled_is_not_late():
-    """A client that leaves cancels its call; that is not S3's time-out."""
+async def test_a_cancelled_call_does_not_time_out():
+    """A cancelled call raises `CancelledError`, not `TimedOut`."""
     call = asyncio.ensure_future(Deadlines(60).bound(_slow(60)))
     await asyncio.sleep(0)
     call.cancel()
@@ -279,8 +279,8 @@ async def test_a_request_that_is_cancelled_is_not_late():
         await call
 
 
-async def test_a_late_request_can_be_cancelled_too():
-    """A client that leaves in the very turn in which its call is late cancels the request."""
+async def test_a_call_can_be_cancelled_as_it_times_out():
+    """A call that is cancelled in the same turn of the loop in which it times out raises `CancelledError`."""
     deadlines = Deadlines(0.02)
     call = asyncio.ensure_future(deadlines.bound(_slow(60)))
     await asyncio.sleep(0)
@@ -291,8 +291,8 @@ async def test_a_late_request_can_be_cancelled_too():
         await call
 
 
-async def test_a_task_goes_on_after_a_late_call():
-    """After a time-out the same request may ask S3 again."""
+async def test_a_task_can_make_a_call_after_a_time_out():
+    """A task whose call timed out can make another call."""
     deadlines = Deadlines(0.05)
 
     async def twice() -> str:
@@ -307,7 +307,7 @@ def listing(*keys: str, directories: tuple[str, ...] = (), truncated: bool = Fal
     contents = [{"Key": key, "Size": 1, "ETag": '"1"'} for key in keys]
     return {
         "Contents": contents,
-        "CommonPrefixes": [{"Prefix": each} for each in directories],
+        "CommonPrefixes": [{"Prefix": directory} for directory in directories],
         "IsTruncated": truncated,
     }
 
@@ -326,19 +326,19 @@ def listing(*keys: str, directories: tuple[str, ...] = (), truncated: bool = Fal
     ],
 )
 def test_an_answer_becomes_a_page(answer, after, limit, names, token, exists):
-    """Files and directories are one list, without the marker and what was told before, and no longer than asked for."""
-    found = page([list_answer(answer)], "d/", after, limit)
-    assert ([entry.name for entry in found.entries], found.exists) == (names, exists)
-    assert found.next_token is None if token is None else from_token(found.next_token) == token
+    """A page has files and directories in one list of at most `limit` entries, without the marker and earlier entries."""
+    result = page([list_answer(answer)], "d/", after, limit)
+    assert ([entry.name for entry in result.entries], result.exists) == (names, exists)
+    assert result.next_token is None if token is None else from_token(result.next_token) == token
 
 
-def test_an_entry_has_what_s3_says_of_it():
-    """A file has size, date and ETag; a directory has none of them."""
+def test_an_entry_may_lack_its_properties():
+    """An entry has no size, date and ETag if S3's answer has none."""
     answer = {"Contents": [{"Key": "d/a"}], "CommonPrefixes": [{"Prefix": "d/b/"}]}
     assert page([list_answer(answer)], "d/", "", 5) == Page((Entry("a"), Entry("b/")))
 
 
 def test_an_entry_outside_the_prefix_is_an_error():
-    """A key that was not asked for is never shown."""
+    """A key that is not below the requested prefix raises an error."""
     with pytest.raises(UpstreamError, match="`e/a`, which is not below `d/`"):
         page([list_answer(listing("e/a"))], "d/", "", 5)
