@@ -1,12 +1,23 @@
-"""Profiles of hypothesis for all tests."""
+"""Profiles of hypothesis, and fixtures of all tests."""
 
 from __future__ import annotations
 
 import os
+import socket
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import settings
 
 # The time of an example depends more on the machine than on the code.
 settings.register_profile("quick", deadline=None, max_examples=25)
 settings.register_profile("thorough", deadline=None, max_examples=400)  # in `make integration`
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+@pytest.fixture(scope="module")
+def closed_port() -> Iterator[int]:
+    """Gives a port of 127.0.0.1 that refuses connections, and that no other process can take meanwhile."""
+    with socket.socket() as bound:  # it never listens
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]

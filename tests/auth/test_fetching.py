@@ -56,9 +56,7 @@ def test_no_answer_in_time_is_an_error():
         _fetch(Fetch(f"http://127.0.0.1:{silent.getsockname()[1]}/"), timeout=0.2)
 
 
-def test_a_port_that_nobody_listens_on_is_an_error():
+def test_a_port_that_nobody_listens_on_is_an_error(closed_port):
     """A refused connection raises OSError."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
     with pytest.raises(OSError, match="refused"):
-        _fetch(Fetch(f"http://127.0.0.1:{port}/"))
+        _fetch(Fetch(f"http://127.0.0.1:{closed_port}/"))

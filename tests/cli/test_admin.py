@@ -287,12 +287,10 @@ def test_a_reload_with_an_invalid_configuration_fails(command, tmp_path):
     assert "unknown option `nonsense`" in result.err
 
 
-def test_a_stopped_service_is_a_failure(command):
+def test_a_stopped_service_is_a_failure(command, closed_port):
     """The status is 2, and the message gives the reason."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-    result = command("reload", "--admin", f"127.0.0.1:{port}")
-    expected = f"tornado-proxy reload: http://127.0.0.1:{port} cannot be reached: Connection refused\n"
+    result = command("reload", "--admin", f"127.0.0.1:{closed_port}")
+    expected = f"tornado-proxy reload: http://127.0.0.1:{closed_port} cannot be reached: Connection refused\n"
     assert (result.status, result.err) == (2, expected)
 
 
@@ -409,12 +407,10 @@ def test_a_service_that_refuses_its_files_is_reported(command, fleet):
     assert f"refuses its files: {rule_file}:1: " in result.out
 
 
-def test_a_service_that_does_not_answer_is_reported_beside_the_others(command, fleet):
+def test_a_service_that_does_not_answer_is_reported_beside_the_others(command, fleet, closed_port):
     """The other services are reported in full, here in JSON."""
     (first, _), _ = fleet
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-    result = command("fleet", f"127.0.0.1:{port}", first.url, "--format", "json")
+    result = command("fleet", f"127.0.0.1:{closed_port}", first.url, "--format", "json")
     dead, alive = json.loads(result.out)["services"]
     assert result.status == 1
     assert (dead["trouble"], dead["digest"]) == ("Connection refused", "")

@@ -31,10 +31,9 @@ def configure(command, tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def closed_url():
-    """Returns the URL of a port on which no server listens."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return f"http://127.0.0.1:{server.getsockname()[1]}"
+def closed_url(closed_port):
+    """Returns the URL of an S3 that refuses connections."""
+    return f"http://127.0.0.1:{closed_port}"
 
 
 def test_a_usable_bucket_is_reported(command, configure):

@@ -25,15 +25,11 @@ targets:
 
 
 @pytest.fixture(scope="module")
-def proxy_without_s3(tmp_path_factory):
+def proxy_without_s3(tmp_path_factory, closed_port):
     """A server whose S3 is unreachable."""
-    # The socket is bound, so that no other process gets the port, and doesn't listen, so that connections are refused.
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        endpoint = f"http://127.0.0.1:{bound.getsockname()[1]}"
-        configuration = CONFIGURATION.format(name="some-bucket", endpoint=endpoint)
-        with start_proxy(tmp_path_factory.mktemp("dead"), configuration) as started:
-            yield started
+    configuration = CONFIGURATION.format(name="some-bucket", endpoint=f"http://127.0.0.1:{closed_port}")
+    with start_proxy(tmp_path_factory.mktemp("dead"), configuration) as started:
+        yield started
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/x"), ("HEAD", "/x"), ("GET", "/"), ("DELETE", "/x")])

@@ -61,13 +61,11 @@ def read_at(request):
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-async def test_a_closed_port_is_unreachable(read_at, operation):
+async def test_a_closed_port_is_unreachable(read_at, operation, closed_port):
     """Whatever is asked of an S3 that is not there, it is unreachable."""
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        async with read_at(f"http://127.0.0.1:{unused.getsockname()[1]}") as store:
-            with pytest.raises(Unreachable):
-                await OPERATIONS[operation](store)
+    async with read_at(f"http://127.0.0.1:{closed_port}") as store:
+        with pytest.raises(Unreachable):
+            await OPERATIONS[operation](store)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -80,7 +78,7 @@ async def test_an_s3_that_never_answers_times_out(read_at, operation):
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-async def test_an_s3_that_hangs_up_is_unreachable(read_at, operation):
+async def test_an_s3_that_hangs_up_is_unreachable(read_at, operation, closed_port):
     """A connection that ends without an answer is an unreachable S3."""
     with scripted_s3(with_ending(reply(200), Then.CLOSE, after=0)) as s3:
         async with read_at(s3.url) as store:
