@@ -112,7 +112,7 @@ def test_a_webhook_is_read():
 
 @pytest.mark.parametrize("action", ["GET", "HEAD", "PUT", "DELETE"])
 def test_each_action_has_its_own_webhooks(action):
-    """The attribute has the name of the action."""
+    """Each action has its webhooks in the attribute of its name."""
     parsed = target(f"actions: {{{action}: {{enabled: true, config: {{webhooks: [{{{HOOK}}}]}}}}}}")
     assert len(getattr(parsed.actions, action.lower()).webhooks) == 1
 

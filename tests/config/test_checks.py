@@ -27,7 +27,7 @@ def context():
     return reader_context
 
 
-def _texts(*nodes):
+def _node_texts(*nodes):
     return [TEXT[node.start : node.end] for node in nodes]
 
 
@@ -39,28 +39,28 @@ def test_sections_of_a_class_are_in_the_order_of_the_file(context):
 
 def test_the_name_of_a_section_has_a_node(context):
     """The node of a target's name includes its quotes."""
-    assert _texts(*(context.name(target) for target in context.settings.targets)) == ["'b'", "a", "c"]
+    assert _node_texts(*(context.name(target) for target in context.settings.targets)) == ["'b'", "a", "c"]
     assert context.quoted_name(context.settings.targets[0]) == "`b`"
 
 
 def test_items_of_a_list_have_nodes(context):
     """Each item of a list has a node, and a single value that stands for a list has one too."""
     paths = [context.items(mount, "path") for mount in context.sections(Mount)]
-    assert [_texts(*nodes) for nodes in paths] == [["/x", "/y"], ["/z"]]
+    assert [_node_texts(*nodes) for nodes in paths] == [["/x", "/y"], ["/z"]]
 
 
 def test_an_option_has_nodes(context):
     """An option has a node for its key and one for its value, in a group too."""
     put = context.settings.targets[0].actions.put
     nodes = context.key(put, "config.maxSize"), context.value(put, "config.maxSize")
-    assert _texts(*nodes) == ["maxSize", "5"]
+    assert _node_texts(*nodes) == ["maxSize", "5"]
     assert context.given(put, "config.maxSize")
 
 
 def test_a_missing_option_has_the_node_of_its_section(context):
     """A diagnostic about a missing option points at its section."""
     put = context.settings.targets[0].actions.put
-    assert _texts(context.key(put, "enabled")) == ["{config: {maxSize: 5}}"]
+    assert _node_texts(context.key(put, "enabled")) == ["{config: {maxSize: 5}}"]
     assert not context.given(put, "enabled")
 
 

@@ -20,7 +20,7 @@ from tornado_proxy.config.secrets import Secret, unresolved
 from tornado_proxy.lang.diagnostic import SourceFile
 
 
-def _report_parts(text):
+def _diagnostic_parts(text):
     (diagnostic,) = compiled(text).diagnostics
     return diagnostic.code, diagnostic.message, diagnostic.help, diagnostic.span.text
 
@@ -107,7 +107,7 @@ def test_a_mistake_has_a_help(text, help):
 
 def test_a_quoted_boolean_is_reported():
     """`"true"` is a string, and the help is to omit the quotes."""
-    assert _report_parts('targets: {a: {bucket: {name: a-b, disableSSL: "true"}}}') == (
+    assert _diagnostic_parts('targets: {a: {bucket: {name: a-b, disableSSL: "true"}}}') == (
         "wrong-type",
         "`disableSSL` must be `true` or `false`, but is a string",
         "write it without quotes: `true`",

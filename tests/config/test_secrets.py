@@ -19,7 +19,7 @@ from tornado_proxy.config.secrets import (
 ENV = {"WORD": "hunter2", "EMPTY": "", "BYTES": "hunter2\udcff"}
 
 
-def _missing(reference, env=ENV, directory=Path()):
+def _missing_secret(reference, env=ENV, directory=Path()):
     with pytest.raises(SecretMissing) as caught:
         resolver(env, directory)(reference)
     return caught.value
@@ -98,14 +98,14 @@ def test_one_line_end_is_removed(content, secret):
 )
 def test_a_missing_secret_is_named(reference, message):
     """A missing, empty or unreadable secret is named by its reference."""
-    assert _missing(reference).message == message
+    assert _missing_secret(reference).message == message
 
 
 def test_a_credential_needs_systemd():
     """If systemd passes no credentials, the help names the setting of the unit."""
-    missing = _missing(Reference(credential="s3"))
-    assert missing.message == "the systemd credential `s3` cannot be found: `CREDENTIALS_DIRECTORY` is not set"
-    assert missing.help == "systemd sets `CREDENTIALS_DIRECTORY` for a unit with `LoadCredential=`"
+    error = _missing_secret(Reference(credential="s3"))
+    assert error.message == "the systemd credential `s3` cannot be found: `CREDENTIALS_DIRECTORY` is not set"
+    assert error.help == "systemd sets `CREDENTIALS_DIRECTORY` for a unit with `LoadCredential=`"
 
 
 @pytest.mark.parametrize(
@@ -131,23 +131,23 @@ def test_a_secret_may_have_a_file(reference, env, file):
 def test_a_file_that_is_not_utf_8_is_refused(tmp_path):
     """The error about a file that is not UTF-8 doesn't show its content."""
     (tmp_path / "word").write_bytes(b"hunter2\xff")
-    missing = _missing(Reference(path="word"), directory=tmp_path)
-    assert missing.message == "the file `word` is not UTF-8"
-    assert missing.__suppress_context__
+    error = _missing_secret(Reference(path="word"), directory=tmp_path)
+    assert error.message == "the file `word` is not UTF-8"
+    assert error.__suppress_context__
 
 
 def test_a_pipe_is_refused(tmp_path):
     """A pipe is refused, because it can't be read again after an edit."""
     os.mkfifo(tmp_path / "word")
-    missing = _missing(Reference(path="word"), directory=tmp_path)
-    assert missing.message == "the file `word` cannot be read: it is not a regular file"
+    error = _missing_secret(Reference(path="word"), directory=tmp_path)
+    assert error.message == "the file `word` cannot be read: it is not a regular file"
 
 
 def test_a_large_file_is_refused(tmp_path):
     """A file of more than 64 KiB is refused."""
     (tmp_path / "word").write_bytes(b"x" * (LARGEST + 1))
-    missing = _missing(Reference(path="word"), directory=tmp_path)
-    assert missing.message == "the file `word` cannot be read: it is larger than 65536 bytes"
+    error = _missing_secret(Reference(path="word"), directory=tmp_path)
+    assert error.message == "the file `word` cannot be read: it is larger than 65536 bytes"
 
 
 def test_an_unresolved_secret_is_empty():

@@ -86,7 +86,7 @@ def _lint(files: list[RuleFile]) -> LintReport:
     return lint(subject_of(compile_rule_files(files), CONFIGURATION), CHECKS)
 
 
-def _is_sound(report: LintReport) -> bool:
+def _is_consistent(report: LintReport) -> bool:
     """Returns whether no check has failed, and every span lies within its file."""
     return not report.broken and all(_is_placed(diagnostic) for diagnostic in report.diagnostics)
 
@@ -100,14 +100,14 @@ def _is_placed(diagnostic: Diagnostic) -> bool:
 @given(st.text(max_size=60))
 def test_no_text_makes_a_check_fail(text):
     """No check fails on any text."""
-    assert _is_sound(_lint(rule_files(site=text)))
+    assert _is_consistent(_lint(rule_files(site=text)))
 
 
 @slow
 @given(blocks)
 def test_no_rules_make_a_check_fail(text):
     """No check fails on any combination of rules, with or without mistakes."""
-    assert _is_sound(_lint(rule_files(site=text)))
+    assert _is_consistent(_lint(rule_files(site=text)))
 
 
 # Sources that are too large for an automaton, and some that are nearly too large.
@@ -126,7 +126,7 @@ _unproved = st.builds("rewrite `{}` -> {}\n".format, st.builds(str.replace, _aro
 @given(st.lists(_unproved | _rewrites | _tests, max_size=4).map("".join).map(block))
 def test_no_source_is_too_large_for_a_check(text):
     """No check fails on a source that is too large for a proof."""
-    assert _is_sound(_lint(rule_files(site=text)))
+    assert _is_consistent(_lint(rule_files(site=text)))
 
 
 @slow

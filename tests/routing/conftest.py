@@ -23,7 +23,7 @@ EVERYTHING = Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=Tr
 
 
 @dataclass(frozen=True)
-class Scripted:
+class ScriptedTemplate:
     """A template with a fixed or computed result, or one that fails."""
 
     outcome: object
@@ -53,7 +53,7 @@ def _rewrite(number, source, target):
 @pytest.fixture(scope="session")
 def scripted_template():
     """A class of templates with a scripted result."""
-    return Scripted
+    return ScriptedTemplate
 
 
 @pytest.fixture(scope="session")

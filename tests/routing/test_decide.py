@@ -169,7 +169,7 @@ def test_head_can_be_disabled(decide_request, make_site):
 
 @pytest.mark.parametrize("name", ["", "a/", "/", ".", "..", "x/..", "a\nb", "a\x00", "\x9b", "a\x7f", "\ud800"])
 def test_a_hostile_file_name_is_refused(decide_request, make_site, name):
-    """The name of a file that is empty, a dot segment or contains a control character gets 400."""
+    """A file's name that is empty, is a dot segment or contains a control character gets 400."""
     (refused,) = decide_request(make_site(), "PUT /dir/", file_name=name).plan
     assert (type(refused), refused.status) == (Refuse, 400)
 
@@ -212,7 +212,7 @@ def test_a_refused_request_is_not_rewritten(decide_request, make_site, request_l
     assert (decision.plan, decision.data) == ((refused,), None)
 
 
-def test_a_listed_user_is_seen_by_templates(decide_request, make_site, scripted_template):
+def test_templates_read_the_user(decide_request, make_site, scripted_template):
     """Templates read the user who signed in."""
     who = scripted_template(lambda data: f"/{data.user.username}")
     decision = decide_request(make_site((".", who), resources=[STAFF]), "GET /a", "ann")
@@ -364,7 +364,7 @@ def test_the_target_list_hides_a_target_at_its_path(make_site):
 
 
 def test_a_page_of_a_provider_hides_a_target_at_its_path(make_site):
-    """The pages of a provider answer at their paths on every host, with or without a closing slash."""
+    """The pages of a provider answer at their paths, with or without a closing slash, even if a target is mounted there."""
     mounts = Mounts([make_site()], [OidcProvider("id", "https://id.example", "me")])
     for path, step in (("/auth/id", "login"), ("/auth/id/callback/", "callback"), ("/auth/id/logout", "logout")):
         assert simulate(mounts, read_request(path, "GET"), None).plan == (VisitProvider("id", step),)

@@ -205,7 +205,7 @@ def test_an_unchanged_target_gets_its_new_rules():
     assert old_site.rules is old_rules
 
 
-def test_templates_see_the_target():
+def test_templates_read_the_target():
     """A template reads the target's name, bucket and mount, and no secret."""
     bucket = Bucket("files", "folder1/", region="eu-west-1", s3_endpoint="http://s3", disable_ssl=True, list_max_keys=5)
     assert target_data(Target("site", Mount("*.x", ("/m/",)), bucket)) == TargetData(

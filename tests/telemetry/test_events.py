@@ -10,7 +10,7 @@ from tornado_proxy.telemetry.events import Bus, RequestRecord, Retired, Served, 
 
 
 def test_an_event_cannot_be_changed():
-    """Events are frozen."""
+    """The fields of an event can't be changed."""
     with pytest.raises(FrozenInstanceError):
         Retired(1).generation = 2
 

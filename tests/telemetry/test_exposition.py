@@ -36,11 +36,11 @@ def test_metrics_of_processes_are_added_up():
 def test_creation_times_are_not_added_up():
     """The creation time of a series is that of the first process."""
     first = _process(a=1)
-    created, sums = _values_of(first)["requests_created"], _values_of(added((*first, *_process(a=1))))
+    created, sums = _last_values(first)["requests_created"], _last_values(added((*first, *_process(a=1))))
     assert (sums["requests_created"], sums["requests_total"]) == (created, 2)
 
 
-def _values_of(metrics) -> dict[str, float]:
+def _last_values(metrics) -> dict[str, float]:
     """Returns the last value of each metric."""
     return {sample.name: sample.value for metric in metrics for sample in metric.samples}
 
@@ -60,31 +60,31 @@ def emit(registry):
     return bus.emit
 
 
-def _values(registry) -> dict[str, float | None]:
+def _reload_values(registry) -> dict[str, float | None]:
     names = {
         "generation": "tornado_proxy_generation",
         "successful": "tornado_proxy_config_last_reload_successful",
         "at": "tornado_proxy_config_last_reload_success_timestamp_seconds",
     }
-    return {word: registry.get_sample_value(name) for word, name in names.items()}
+    return {key: registry.get_sample_value(name) for key, name in names.items()}
 
 
 def test_a_start_counts_as_a_success(registry, emit):
     """The first generation counts as a successful reload at the time of the start."""
-    assert _values(registry) == {"generation": 1, "successful": 1, "at": 100}
+    assert _reload_values(registry) == {"generation": 1, "successful": 1, "at": 100}
 
 
 def test_a_refused_edit_keeps_the_generation(registry, emit):
     """After a refused edit, the generation and the time of the last success stay."""
     emit(ReloadReport(ReloadOutcome.REFUSED, 1, since=100.0))
-    assert _values(registry) == {"generation": 1, "successful": 0, "at": 100}
+    assert _reload_values(registry) == {"generation": 1, "successful": 0, "at": 100}
     assert registry.get_sample_value("tornado_proxy_reloads_total", {"outcome": "refused"}) == 1
 
 
 def test_a_defect_of_a_reload_is_counted(registry, emit):
     """A reload that fails with a defect is counted apart from refused edits."""
     emit(ReloadReport(ReloadOutcome.FAILED, 1, since=100.0))
-    assert _values(registry)["successful"] == 0
+    assert _reload_values(registry)["successful"] == 0
     assert registry.get_sample_value("tornado_proxy_reloads_total", {"outcome": "failed"}) == 1
 
 
@@ -92,23 +92,23 @@ def test_a_reverted_edit_is_a_success(registry, emit):
     """If a refused edit is reverted, the files on disk are in force again without a load."""
     emit(ReloadReport(ReloadOutcome.REFUSED, 1, since=100.0))
     emit(ReloadReport(ReloadOutcome.REVERTED, 1, since=100.0))
-    assert _values(registry) == {"generation": 1, "successful": 1, "at": 100}
+    assert _reload_values(registry) == {"generation": 1, "successful": 1, "at": 100}
     assert registry.get_sample_value("tornado_proxy_reloads_total", {"outcome": "loaded"}) == 0
 
 
 def test_a_new_generation_replaces_the_digest(registry, emit):
     """The series of the previous digest ends, so a fleet can be counted by digest."""
     emit(ReloadReport(ReloadOutcome.LOADED, 2, "def", since=200.0))
-    assert _values(registry) == {"generation": 2, "successful": 1, "at": 200}
+    assert _reload_values(registry) == {"generation": 2, "successful": 1, "at": 200}
     assert registry.get_sample_value("tornado_proxy_generation_info", {"digest": "def"}) == 1
     assert registry.get_sample_value("tornado_proxy_generation_info", {"digest": "abc"}) is None
 
 
 def test_a_failed_request_does_not_change_the_metrics_of_reloads(registry, emit):
     """A failed request doesn't affect the metrics of reloads."""
-    values = _values(registry)
+    values = _reload_values(registry)
     emit(Failed(RequestRecord("id", 0.0, "127.0.0.1", "GET", "", "/a", 1), ValueError()))
-    assert _values(registry) == values
+    assert _reload_values(registry) == values
 
 
 def test_the_version_is_a_label(registry, emit):
@@ -133,7 +133,7 @@ def test_a_process_has_metrics_without_proc_stat(registry, monkeypatch):
     monkeypatch.setattr("prometheus_client.process_collector.open", _without_stat, raising=False)
     registry.register(ProcessMetrics())
     assert registry.get_sample_value("process_resident_memory_bytes") > 1e6
-    assert abs(_start(metrics) - registry.get_sample_value("process_start_time_seconds")) < 1
+    assert abs(_start_time(metrics) - registry.get_sample_value("process_start_time_seconds")) < 1
 
 
 def _without_stat(path, *arguments):
@@ -142,13 +142,13 @@ def _without_stat(path, *arguments):
     return open(path, *arguments)  # noqa: PTH123 - what the library calls
 
 
-def _start(metrics):
+def _start_time(metrics):
     return next(metric.samples[0].value for metric in metrics.collect() if metric.name == "process_start_time_seconds")
 
 
 def test_processes_are_added_up_but_for_their_start():
     """The memory of processes is added up; the start of the service is that of its first process."""
     counts = tuple(ProcessMetrics().collect())
-    single, total = _values_of(counts), _values_of(added((*counts, *counts)))
+    single, total = _last_values(counts), _last_values(added((*counts, *counts)))
     assert total["process_resident_memory_bytes"] == 2 * single["process_resident_memory_bytes"]
     assert total["process_start_time_seconds"] == single["process_start_time_seconds"]

@@ -157,7 +157,7 @@ FAILED_REQUEST = RequestRecord("4f2a", 0.0, "127.0.0.1", "GET", "", "/a", 7)
 
 
 @pytest.fixture(autouse=True)
-def _every_level(caplog):
+def _log_all_levels(caplog):
     caplog.set_level(logging.DEBUG, "tornado_proxy")
 
 

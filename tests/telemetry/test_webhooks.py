@@ -112,8 +112,7 @@ async def test_closing_waits_for_a_limited_time():
 
 async def test_a_defect_does_not_stop_a_worker():
     """After an event that can't be sent, a worker calls the next webhook."""
-    receiver = _Receiver(RuntimeError("boom"))
-    receiver.answers = []
+    receiver = _Receiver()
     invalid_event = ObjectUsed((HOOK,), "site", "GET", {"x": object()})
     for _ in range(WORKERS):
         receiver.caller.queue(invalid_event)

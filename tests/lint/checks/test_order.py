@@ -19,7 +19,7 @@ def test_an_overlap_is_reported_with_a_key():
 @pytest.mark.parametrize(
     "statements",
     [
-        "rewrite `^/blog/a$` -> `/1`\nrewrite `^/blog/` -> `/2`",  # the special case stands first
+        "rewrite `^/blog/a$` -> `/1`\nrewrite `^/blog/` -> `/2`",  # the special case comes first
         "rewrite `^/blog/` -> `/1`\nrewrite `^/blog/a$` -> `/2`",  # unreachable
         "rewrite `^/a/` -> `/1`\nrewrite `^/b/` -> `/2`",
         "rewrite `^/a$` -> `/1`\nrewrite `^/a$` -> `/2`",
@@ -61,7 +61,7 @@ def test_a_result_that_another_rewrite_matches_is_reported():
     "statements",
     [
         "rewrite `^/a/(.*)$` -> `/b/$1`",
-        "rewrite `^/a/(.*)$` -> `/a/b/$1`",  # itself
+        "rewrite `^/a/(.*)$` -> `/a/b/$1`",  # the same rewrite
         "rewrite `^/docs/latest/(.*)$` -> `/docs/4.2/$1`\nrewrite `^/docs/(.*)$` -> `/manual/$1`",  # both match the key
         "rewrite `^/a$` -> jinja `/{{ user.username }}`\nrewrite `^/b` -> `/c`",  # nobody is signed in
         "rewrite `^a` -> `/b`\nrewrite `^/b` -> `/c`",  # no key reaches it

@@ -135,7 +135,7 @@ def test_a_result_that_may_begin_with_a_slash_has_no_finding(rewrite):
         ("^/docs/[^/]+$", "/x.html"),
         (r"^/docs/.*\.(?:html|x?htm)$", "/manual/index.html"),
         ("^/docs/", "/manual/index"),  # may be a directory
-        ("^/docs", "/manual/"),  # the open end is a finding of its own
+        ("^/docs", "/manual/"),  # the open end has its own finding
         ("^/docs/", "https://example.com/"),
         ("^/[^/]+/$", "/manual/"),
         ("^docs/$", "/manual/index.html"),
