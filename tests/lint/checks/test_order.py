@@ -46,7 +46,7 @@ def test_several_overlaps_of_one_rewrite_are_one_finding():
 
 
 def test_a_key_that_an_earlier_rewrite_matches_is_not_an_overlap():
-    """A key that a third rewrite matches before both is no example of an overlap."""
+    """A key that a third rewrite matches before both doesn't count as an overlap."""
     assert marked_texts(OVERLAPPING_REWRITES, f"rewrite `^/blog/draft/[^/]+$` -> `/0`\n{BLOG}\n{DRAFTS}") == []
 
 
