@@ -52,9 +52,9 @@ class Chart:
     @property
     def legend(self) -> tuple[tuple[str, str, str], ...]:
         """Name, class and newest value of each line."""
-        lasts = [(line, line.last) for line in self.lines]
         return tuple(
-            (line.name, line.style, "\N{EN DASH}" if last is None else self.shown(last)) for line, last in lasts
+            (line.name, line.style, "\N{EN DASH}" if (last := line.last) is None else self.shown(last))
+            for line in self.lines
         )
 
     @property

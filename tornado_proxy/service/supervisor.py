@@ -223,7 +223,9 @@ class Supervisor:
 
     async def purge(self, target: str | None, prefix: str) -> int:
         """Purges the caches of all workers."""
-        return sum(found or 0 for found in await self._call("purge", target, prefix, within=PURGED_WITHIN))
+        workers = self._workers.values()
+        calls = (worker.call("purge", target, prefix, within=PURGED_WITHIN) for worker in workers)
+        return sum(found or 0 for found in await asyncio.gather(*calls))
 
     def set_log_level(self, level: str) -> None:
         """Sets the log level of all workers, and of those that start later."""
@@ -237,11 +239,6 @@ class Supervisor:
         for worker in self._workers.values():
             if worker is not writer:
                 worker.post("forget", written)
-
-    async def _call(self, method: Method, *arguments: object, within: float | None = None) -> Sequence[Any]:
-        """Calls a method of every worker; returns the results."""
-        workers = self._workers.values()
-        return await asyncio.gather(*(worker.call(method, *arguments, within=within) for worker in workers))
 
     async def wind_down(self, grace: float) -> None:
         """Winds every worker down, and kills those that do not end; raises `CannotServe` if the fork server ended."""

@@ -90,9 +90,8 @@ def sections(
         if configured:
             is_unasked = given is not None and found.user is None and rewriting is not None
             yield "access", list(_access(found, given if is_unasked else None))
-    if rewriting is not None:
+    if match is not None and rewriting is not None:
         yield "key", [(rewriting.key,)]
-        assert match is not None
         yield from _rewriting(rewriting, match.site.rules.rewrites, most)
     yield "plan", [(_name(attempt), _words(attempt)) for attempt in found.plan]
 
