@@ -13,17 +13,16 @@ from tornado_proxy.config.model import Bucket, Mount, Target
 from tornado_proxy.config.providers import Resource
 from tornado_proxy.config.reader import ValidationContext
 from tornado_proxy.config.server import Certificate, Cors, Ssl, Tracing, UrlConfig
-from tornado_proxy.config.values import aws_objection, mount_path
+from tornado_proxy.config.values import EVERY_INTERFACE, aws_objection, mount_path
 from tornado_proxy.lang.diagnostic import Diagnostic
 
-_EVERY_INTERFACE = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - compared, not listened on
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _PERCENT_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
 
 
 def _listeners(context: ValidationContext) -> Iterator[Diagnostic]:
     server, internal = context.settings.server, context.settings.internal_server
-    overlap = server.address == internal.address or _EVERY_INTERFACE & {server.address, internal.address}
+    overlap = server.address == internal.address or EVERY_INTERFACE & {server.address, internal.address}
     if overlap and server.port == internal.port != 0:
         second, first = (internal, server) if context.given(internal, "port") else (server, internal)
         message = f"`server` and `internalServer` both listen on port {server.port}"

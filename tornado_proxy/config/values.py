@@ -184,6 +184,10 @@ def index_document(text: str) -> str:
     return text
 
 
+EVERY_INTERFACE = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - compared, not listened on
+"""The addresses that listen on every interface."""
+
+
 def listen_address(text: str) -> str:
     """An IP address or a host name to listen on; empty is every interface."""
     if text and not _HOST_NAME.fullmatch(text):

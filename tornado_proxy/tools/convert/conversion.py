@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from tornado_proxy.config.values import EVERY_INTERFACE
 from tornado_proxy.tools.convert.actions import PageConversion, ReadFile, no_file
 from tornado_proxy.tools.convert.options import OptionOutcome, Options, Remark, Section, Setting, where
 from tornado_proxy.tools.convert.resources import Providers, closed, providers, single_resource, trusted_proxies
@@ -98,7 +99,7 @@ def convert(
         outcome, message = fate(path)
         root.remarks.append(Remark(outcome, path, message, place))
     remarks = tuple(sorted(root.remarks, key=lambda each: (each.place.source.name, each.place.first.line)))
-    admin_is_open = listeners["internalServer"]["listenAddr"] in _EVERY_INTERFACE
+    admin_is_open = listeners["internalServer"]["listenAddr"] in EVERY_INTERFACE
     report = ConversionReport(keys_as, remarks, tuple(each.name for each in targets if each.closed), admin_is_open)
     text = _OPENING + _configuration(settings, targets, report)
     return Converted({CONFIGURATION: text, **files, **pages.files}, report)
@@ -213,7 +214,6 @@ OPEN_ADMIN = (
     " Here it also reloads the configuration and purges caches. Set its `listenAddr` to `127.0.0.1`, or let a firewall"
     " protect it."
 )
-_EVERY_INTERFACE = ("", "0.0.0.0", "::")  # noqa: S104 - nothing is bound here
 
 _TITLES: Mapping[OptionOutcome, tuple[str, str]] = {
     OptionOutcome.CLOSED: (
