@@ -22,8 +22,17 @@ from tornado_proxy.templates.template import (
     User,
     compile_plain,
     group_number,
+    groups_of,
     trimmed,
 )
+
+
+@pytest.mark.parametrize(
+    ("header", "groups"), [("", ()), ("staff", ("staff",)), (" staff,press , ", ("staff", "press")), (",", ())]
+)
+def test_groups_in_a_header_are_separated_by_commas(header, groups):
+    """Spaces around a group and empty groups are left out."""
+    assert groups_of(header) == groups
 
 
 def test_a_mistake_has_a_place_and_help():

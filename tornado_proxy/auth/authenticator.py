@@ -17,7 +17,7 @@ from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import Request
 from tornado_proxy.rules.model import segment_objection
-from tornado_proxy.templates.template import User
+from tornado_proxy.templates.template import User, groups_of
 
 
 class AuthBusy(Exception):
@@ -70,8 +70,7 @@ class HeaderAuthenticator:
         if objection is not None:
             return Refuse(401, f"the user's name {objection}")
         listed = _only(request, provider.groups_header) if provider.groups_header else ""
-        groups = tuple(group for each in listed.split(",") if (group := each.strip()))
-        return SignIn(User(username, "HEADER", email, groups))
+        return SignIn(User(username, "HEADER", email, groups_of(listed)))
 
 
 def _only(request: Request, name: str) -> str:

@@ -17,7 +17,7 @@ from tornado_proxy.config.secrets import Secret
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.routing.mounts import Mounts, Site, sites
 from tornado_proxy.rules.model import METHODS, Rewrite, RuleSet, host_objection, segment_objection
-from tornado_proxy.templates.template import User
+from tornado_proxy.templates.template import User, groups_of
 from tornado_proxy.tools import explain, usage
 from tornado_proxy.tools.diff import Comparer, DiffReport, to_json, to_markdown, to_text
 from tornado_proxy.tools.files import read_rules
@@ -185,7 +185,7 @@ def add_request_arguments(parser: argparse.ArgumentParser, *, methods: tuple[str
         metavar="NAME",
         help="the name of the user who is signed in; passwords are not checked",
     )
-    user.add_argument("--user-groups", type=_names, default=(), metavar="A,B", help="the user's groups")
+    user.add_argument("--user-groups", type=groups_of, default=(), metavar="A,B", help="the user's groups")
     user.add_argument("--email", default="", metavar="ADDRESS", help="the user's address")
 
 
@@ -254,7 +254,3 @@ def _valid(kind: str, objection: Callable[[str], str | None]) -> Callable[[str],
         return text
 
     return converted
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name for each in text.split(",") if (name := each.strip()))

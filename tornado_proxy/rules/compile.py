@@ -32,7 +32,7 @@ from tornado_proxy.rules.model import (
     objection,
     segment_objection,
 )
-from tornado_proxy.templates.template import Template, TemplateMistake, User, compile_plain
+from tornado_proxy.templates.template import Template, TemplateMistake, User, compile_plain, groups_of
 
 _MOST_MISTAKES = 10  # of one template
 
@@ -252,8 +252,7 @@ def _user(clauses: RequestClauses) -> User | None:
         return None
     if clauses.user_groups is None and clauses.email is None:
         return User(clauses.user.value)
-    listed = clauses.user_groups.value if clauses.user_groups else ""
-    groups = tuple(group for each in listed.split(",") if (group := each.strip()))
+    groups = groups_of(clauses.user_groups.value) if clauses.user_groups else ()
     return User(clauses.user.value, "HEADER", clauses.email.value if clauses.email else "", groups)
 
 

@@ -40,6 +40,11 @@ class User:
         return self.username or self.email
 
 
+def groups_of(header: str) -> tuple[str, ...]:
+    """Returns the groups in a header of a proxy, which separates them by commas."""
+    return tuple(group for each in header.split(",") if (group := each.strip()))
+
+
 @dataclass(frozen=True, slots=True)
 class RequestData:
     """The request; `path` is decoded, `headers` and `query` keep order and repetition."""
