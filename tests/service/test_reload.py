@@ -137,6 +137,23 @@ def test_a_valid_edit_follows_an_invalid_one(scene, edits, outcomes):
     assert scene.edit(*edits) == outcomes
 
 
+def test_a_new_generation_and_the_end_of_a_failure_are_seen_together(scene):
+    """At no time does the status show the new generation beside the failure that it ended."""
+    scene.edit(BAD)
+    scene.files.write(BETTER)
+
+    async def states():
+        reloading = asyncio.ensure_future(scene.reloader.reload())
+        while not reloading.done():
+            await asyncio.sleep(0)
+            yield scene.reloader.in_force.number, scene.reloader.failure is not None, len(scene.events)
+
+    async def seen():
+        return {state async for state in states()}
+
+    assert asyncio.run(seen()) == {(1, True, 1), (2, False, 2)}
+
+
 def test_a_reverted_edit_is_no_failure(scene):
     """The reloader has no failure after the files are restored."""
     scene.edit(BAD, GOOD)

@@ -148,9 +148,10 @@ class Reloader:
         settings, kept_back = fixed_at_start(loaded.settings, self._running)
         before, number = self.in_force.loaded, self.in_force.number + 1
         loaded = replace(loaded, snapshot=loaded.snapshot.with_settings(settings))
-        await self._serving.activate(number, loaded)
-        self.in_force = InForce(number, loaded, time.time(), kept_back)
         lines = await in_background(tuple, changes(before, loaded))
+        await self._serving.activate(number, loaded)
+        # Nothing is awaited from here to the report: the status would contradict itself meanwhile.
+        self.in_force = InForce(number, loaded, time.time(), kept_back)
         report = self._report(ReloadOutcome.LOADED, loaded.snapshot.digest, loaded.diagnostics)
         news = _news(before.diagnostics, loaded.diagnostics) if loaded.diagnostics else ()
         return replace(report, news=news, changes=lines, kept_back=kept_back, rewrites=loaded.rewrite_count)
