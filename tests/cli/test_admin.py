@@ -413,8 +413,8 @@ def test_a_service_that_does_not_answer_is_reported_beside_the_others(command, f
     result = command("fleet", f"127.0.0.1:{closed_port}", first.url, "--format", "json")
     dead, alive = json.loads(result.out)["services"]
     assert result.status == 1
-    assert (dead["trouble"], dead["digest"]) == ("Connection refused", "")
-    assert (alive["trouble"], alive["generation"]) == (None, first.status()["generation"])
+    assert (dead["problem"], dead["digest"]) == ("Connection refused", "")
+    assert (alive["problem"], alive["generation"]) == (None, first.status()["generation"])
 
 
 def test_an_address_with_a_user_is_a_usage_error(command, fleet):
@@ -448,5 +448,5 @@ def test_equally_common_files_are_ranked_by_time_of_load():
 def test_a_service_that_is_not_ready_is_not_reported_as_different():
     """Only the first problem of a service is reported."""
     good = Member("a", digest="2", loaded_at="2026-05-02")
-    waiting = Member("b", digest="1", loaded_at="2026-05-01", trouble="not ready")
+    waiting = Member("b", digest="1", loaded_at="2026-05-01", problem="not ready")
     assert compared([good, waiting], "2") == [good, waiting]

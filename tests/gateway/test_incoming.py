@@ -239,7 +239,7 @@ def test_a_disconnect_after_the_body_is_no_error():
 
 async def test_a_stalled_body_times_out():
     """The reader gets an error if no byte arrives within the idle time."""
-    with pytest.raises(BodyTimeout, match=r"no byte of the body came for 0\.01 seconds"):
+    with pytest.raises(BodyTimeout, match=r"no byte of the body arrived for 0\.01 seconds"):
         await anext(Body(0.01))
 
 

@@ -202,7 +202,7 @@ async def test_a_defect_in_a_connection_is_logged(caplog):
         await asyncio.sleep(0)
     writer.close()
     await server.shut_down(1)
-    assert caplog.messages == ["a connection met a defect"]
+    assert caplog.messages == ["unexpected exception in a connection"]
 
 
 PROXIED = Opening(proxied=TrustedProxies(("127.0.0.0/8",)))

@@ -165,7 +165,10 @@ async def test_the_log_level_can_be_set():
         answer = await ask("POST", "/-/log-level?level=warning")
         refused = await ask("POST", "/-/log-level?level=loud")
     assert (answer.code, json.loads(answer.body), administration.levels) == (200, {"level": "warning"}, ["warning"])
-    assert (refused.code, refused.body) == (400, b"name a level: `?level=` and one of debug, info, warning, error\n")
+    assert (refused.code, refused.body) == (
+        400,
+        b"missing or unknown level: use `?level=` with one of debug, info, warning, error\n",
+    )
 
 
 async def test_a_purge_without_a_cache_is_an_error():

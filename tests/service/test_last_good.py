@@ -133,7 +133,7 @@ def test_a_failed_copy_is_retried(snapshot, tmp_path, caplog):
 
     asyncio.run(asyncio.wait_for(scenario(), 10))
     messages = [record.getMessage() for record in caplog.records]
-    warning = f"the last good snapshot is not kept: `{tmp_path / 'kept'}` cannot keep it: File exists"
+    warning = f"the last good snapshot is not kept: `{tmp_path / 'kept'}` cannot be written: File exists"
     assert messages[0] == warning
     assert messages[1:] in ([], ["the last good snapshot is kept again"])
 

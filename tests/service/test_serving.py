@@ -128,7 +128,9 @@ async def test_winding_down_abandons_hanging_calls(tmp_path, monkeypatch, caplog
     with serving._generations.current:
         async with asyncio.timeout(10):
             await serving.wind_down(0.0)
-    assert [record.getMessage() for record in caplog.records] == ["abandoned calls to buckets that do not end"]
+    assert [record.getMessage() for record in caplog.records] == [
+        "abandoned calls to buckets that did not end within 0.01 s"
+    ]
 
 
 class _FakeTracer:

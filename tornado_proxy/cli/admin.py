@@ -231,14 +231,14 @@ def fleet_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """The state of a service; `trouble` is empty if all is as expected."""
+    """The state of a service; `problem` is empty if all is as expected."""
 
     url: str
     version: str = ""
     digest: str = ""
     generation: int = 0
     loaded_at: str = ""
-    trouble: str = ""
+    problem: str = ""
 
 
 def run_fleet(arguments: argparse.Namespace) -> int:
@@ -249,13 +249,13 @@ def run_fleet(arguments: argparse.Namespace) -> int:
         asked = list(threads.map(lambda listener: _member(listener, arguments.timeout), listeners))
     members = compared(asked, expected or most_common(asked))
     if arguments.format == "json":
-        services = [{**asdict(each), "trouble": each.trouble or None} for each in members]
+        services = [{**asdict(each), "problem": each.problem or None} for each in members]
         for each in services:
             each["loadedAt"] = each.pop("loaded_at")
         print(json.dumps({"version": 1, "services": services}, indent=2))
     else:
         print(_text(members), end="")
-    return ExitStatus.FINDINGS if any(each.trouble for each in members) else ExitStatus.CLEAN
+    return ExitStatus.FINDINGS if any(each.problem for each in members) else ExitStatus.CLEAN
 
 
 def _member(listener: AdminListener, within: float) -> Member:
@@ -263,16 +263,16 @@ def _member(listener: AdminListener, within: float) -> Member:
     try:
         status, report = listener.ask("GET", "/-/status", within)
         if status != 200:
-            return Member(url, trouble=f"answered {status}: {report}")
-        loaded_at, trouble = report["loadedAt"], _trouble(report)
-        return Member(url, report["version"], report["digest"], report["generation"], loaded_at, trouble)
+            return Member(url, problem=f"answered {status}: {report}")
+        loaded_at, problem = report["loadedAt"], _problem(report)
+        return Member(url, report["version"], report["digest"], report["generation"], loaded_at, problem)
     except CommandError as error:
-        return Member(url, trouble=str(error).partition(" cannot be reached: ")[2])
+        return Member(url, problem=str(error).partition(" cannot be reached: ")[2])
     except (KeyError, TypeError):
-        return Member(url, trouble="not the admin listener of a tornado-proxy")
+        return Member(url, problem="not the admin listener of a tornado-proxy")
 
 
-def _trouble(report: dict[str, Any]) -> str:
+def _problem(report: dict[str, Any]) -> str:
     if not report["ready"]:
         return "not ready"
     if (failed := report["lastFailedAttempt"]) is None:
@@ -311,10 +311,10 @@ def most_common(members: Sequence[Member]) -> str:
 
 
 def compared(members: Sequence[Member], expected: str) -> list[Member]:
-    """Returns the members; each with another digest than the expected one gets a trouble."""
+    """Returns the members; each with another digest than the expected one gets a problem."""
     return [
-        replace(each, trouble=f"differs from {expected[:_SHORT]}")
-        if each.digest and not each.trouble and not each.digest.startswith(expected)
+        replace(each, problem=f"differs from {expected[:_SHORT]}")
+        if each.digest and not each.problem and not each.digest.startswith(expected)
         else each
         for each in members
     ]
@@ -324,8 +324,8 @@ def _text(members: Sequence[Member]) -> str:
     width = max(len(each.url) for each in members)
     lines = [
         f"{each.url:<{width}}  {each.digest[:_SHORT] or '-':<{_SHORT}}  {each.loaded_at or '-':<24}  "
-        f"{visible(each.trouble) or 'OK'}\n"
+        f"{visible(each.problem) or 'OK'}\n"
         for each in members
     ]
-    troubled = sum(bool(each.trouble) for each in members)
-    return "".join([*lines, f"\n{len(members) - troubled} of {len(members)} as expected\n"])
+    failing = sum(bool(each.problem) for each in members)
+    return "".join([*lines, f"\n{len(members) - failing} of {len(members)} as expected\n"])

@@ -181,7 +181,7 @@ class Connection(asyncio.BufferedProtocol):
                 if not goes_on:
                     break
         except Exception:  # noqa: BLE001 - one connection's defect must not end the others
-            _LOG.exception("a connection met a defect")
+            _LOG.exception("unexpected exception in a connection")
             self.close()
 
     def _read_head(self) -> bool:
@@ -372,7 +372,7 @@ class Connection(asyncio.BufferedProtocol):
             self._set_deadline(self._limits.send_timeout)
             return
         if self._request is not None:
-            self.mistake = ClientDisconnected(f"the client took nothing for {self._limits.send_timeout:g} seconds")
+            self.mistake = ClientDisconnected(f"the client read nothing for {self._limits.send_timeout:g} seconds")
         self.close()
 
     def _unsent_bytes(self) -> int:

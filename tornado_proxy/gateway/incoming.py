@@ -257,7 +257,7 @@ class Body:
                 async with asyncio.timeout(self._idle_timeout):
                     await self._until(lambda: self._chunk is not None or self.ended)
             except TimeoutError:
-                raise BodyTimeout(f"no byte of the body came for {self._idle_timeout:g} seconds") from None
+                raise BodyTimeout(f"no byte of the body arrived for {self._idle_timeout:g} seconds") from None
         chunk, self._chunk = self._chunk, None
         if chunk is None:
             raise self._error or StopAsyncIteration

@@ -183,7 +183,7 @@ def boundary(content_type: str | None) -> bytes:
         raise NotAForm("the body is not `multipart/form-data`")
     announced = options.get(b"boundary")
     if not announced:
-        raise MalformedForm("the form names no boundary")
+        raise MalformedForm("the Content-Type of the form has no boundary")
     return announced
 
 
@@ -250,7 +250,7 @@ class MultipartForm:
         try:
             self._parser.write(data)
         except FormParserError as error:
-            raise MalformedForm(f"the form is broken: {error}") from error
+            raise MalformedForm(f"malformed form: {error}") from error
 
     def _begin_file(self, start: int) -> None:
         """Notes the head of the file, whose content begins after `start` bytes of the form."""

@@ -201,7 +201,7 @@ class _LogLevel(_Command):
     async def post(self) -> None:
         level = self.get_query_argument("level", "")
         if level not in LOG_LEVELS:
-            self.say(400, f"name a level: `?level=` and one of {', '.join(LOG_LEVELS)}")
+            self.say(400, f"missing or unknown level: use `?level=` with one of {', '.join(LOG_LEVELS)}")
             return
         self.administration.set_log_level(level)
         self.finish({"level": level})

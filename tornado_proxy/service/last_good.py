@@ -78,7 +78,7 @@ class LastGood:
         try:
             self._write(copy)
         except OSError as error:
-            self.trouble = f"`{self.directory}` cannot keep it: {error.strerror or error}"
+            self.trouble = f"`{self.directory}` cannot be written: {error.strerror or error}"
         else:
             self._kept, self.trouble = copy, ""
 

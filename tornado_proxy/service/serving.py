@@ -215,5 +215,5 @@ class SingleProcess:
             async with asyncio.timeout(_CLOSE_WITHIN):
                 await self._generations.close()
         except TimeoutError:
-            _LOG.warning("abandoned calls to buckets that do not end")
+            _LOG.warning("abandoned calls to buckets that did not end within %g s", _CLOSE_WITHIN)
         await self._builder.close()
