@@ -16,14 +16,14 @@ from tornado_proxy.storage.store import Entry, ObjectInfo
 
 
 class Stream(io.BytesIO):
-    """A body as boto3 gives it, of whose reads some may wait."""
+    """A body as boto3 returns it, whose reads wait until `gate` is set, if there is one."""
 
     gate: threading.Event | None = None
     entered: threading.Event | None = None
     broken: bool = False
 
     def read(self, amt: int) -> bytes:
-        """So many bytes."""
+        """Reads up to `amt` bytes, waits for the gate, or fails if it is broken."""
         if self.broken:
             raise ConnectionResetError
         if self.gate:
@@ -33,16 +33,16 @@ class Stream(io.BytesIO):
 
 
 class LingeringExecutor(Executor):
-    """An executor whose threads are busy with a call for a while after its result is there."""
+    """An executor whose threads stay busy with a call after its result is set, until `gate` is set."""
 
     def __init__(self, threads: int, *, timeout: float) -> None:
         super().__init__(threads, timeout=timeout)
         self.gate = threading.Event()
 
-    def submit(self, function, *others, **options):
-        """Starts a call that begins when its caller waits for the result."""
+    def submit(self, function, *arguments, **options):
+        """Submits a call that begins after its caller has begun to wait for the result."""
         begun = threading.Event()
-        call = super().submit(lambda: begun.wait(10) and function(), *others, **options)
+        call = super().submit(lambda: begun.wait(10) and function(), *arguments, **options)
 
         def linger() -> None:
             call.outcome.add_done_callback(lambda _: self.gate.wait(10))
@@ -52,30 +52,30 @@ class LingeringExecutor(Executor):
         return call
 
 
-def answer(stream: Stream, **said) -> dict:
-    return {"Body": stream, "ContentLength": len(stream.getvalue())} | said
+def answer(stream: Stream, **fields) -> dict:
+    return {"Body": stream, "ContentLength": len(stream.getvalue())} | fields
 
 
 async def test_a_body_is_read_a_chunk_at_a_time(executor):
-    """A body is read no further than its reader has asked, but for the first chunk."""
+    """A chunk of a body is read only when it is requested, except for the first."""
     stream = Stream(bytes(3 * CHUNK))
     chunks = opened(answer(stream), executor).chunks()
-    read = []
+    chunks_read = []
     for _ in range(3):
         await anext(chunks)
-        read.append(stream.tell() // CHUNK)
-    assert read == [1, 2, 3]
+        chunks_read.append(stream.tell() // CHUNK)
+    assert chunks_read == [1, 2, 3]
 
 
-async def test_a_part_has_the_length_of_the_part(executor):
-    """A part ends where it should, though the object is larger."""
+async def test_a_range_has_its_own_length(executor):
+    """The body of a range is complete, although the info has the size of the object."""
     part = opened(answer(Stream(b"0123"), ContentRange="bytes 0-3/100"), executor)
     assert [chunk async for chunk in part.chunks()] == [b"0123"]
     assert (part.info.size, part.content_range) == (100, ContentRange(0, 3, 100))
 
 
 async def test_a_body_that_is_too_short_raises(executor):
-    """A body that ends before the length that S3 told is broken, even if its connection ends properly."""
+    """A body that is shorter than its Content-Length raises `Unreachable`."""
     short = opened(answer(Stream(bytes(CHUNK)), ContentLength=CHUNK + 10), executor)
     chunks = short.chunks()
     await anext(chunks)
@@ -83,17 +83,17 @@ async def test_a_body_that_is_too_short_raises(executor):
         await anext(chunks)
 
 
-@pytest.mark.parametrize("said", [{"ContentLength": 100}, {"ContentLength": None}, {"ContentRange": "nonsense"}])
-def test_what_cannot_be_opened_is_closed(executor, said):
-    """An answer that is not an object leaves no connection open."""
+@pytest.mark.parametrize("fields", [{"ContentLength": 100}, {"ContentLength": None}, {"ContentRange": "nonsense"}])
+def test_an_invalid_answer_is_closed(executor, fields):
+    """The stream of an invalid answer is closed."""
     stream = Stream(b"0123")
     with pytest.raises(Exception, match=r"size|bytes read|nonsense"):
-        opened(answer(stream, **said), executor)
+        opened(answer(stream, **fields), executor)
     assert stream.closed
 
 
 async def test_a_body_is_closed_at_once(executor):
-    """A body that nobody is reading is closed when it is said so, and once more without harm."""
+    """`close` closes a body at once if no thread reads it, and can be called twice."""
     stream = Stream(bytes(2 * CHUNK))
     body = opened(answer(stream), executor)
     await body.close()
@@ -102,7 +102,7 @@ async def test_a_body_is_closed_at_once(executor):
 
 
 async def test_a_body_is_closed_after_it_was_read():
-    """A body whose chunks have all been read is closed at once, though the thread that read the last lingers."""
+    """`close` closes a completely read body at once, even if the thread of the last read is still busy."""
     executor = LingeringExecutor(1, timeout=5)
     stream = Stream(bytes(2 * CHUNK))
     body = opened(answer(stream), executor)
@@ -113,8 +113,8 @@ async def test_a_body_is_closed_after_it_was_read():
     assert was_closed
 
 
-async def test_a_body_is_not_closed_under_its_readers_hands(executor):
-    """A body that a thread is reading is closed when that thread has done."""
+async def test_a_body_is_not_closed_while_a_thread_reads_it(executor):
+    """A body that is closed while a thread reads it is closed when the thread has finished."""
     stream = Stream(bytes(2 * CHUNK))
     body = opened(answer(stream), executor)
     stream.gate, stream.entered = threading.Event(), threading.Event()
@@ -133,8 +133,8 @@ async def test_a_body_is_not_closed_under_its_readers_hands(executor):
     assert stream.closed
 
 
-async def test_a_read_that_fails_is_an_error_of_ours(executor):
-    """What the connection raises does not cross the border."""
+async def test_a_failed_read_raises_a_storage_error(executor):
+    """An error of the connection becomes `Unreachable`."""
     stream = Stream(bytes(2 * CHUNK))
     body = opened(answer(stream), executor)
     stream.broken = True
@@ -145,7 +145,7 @@ async def test_a_read_that_fails_is_an_error_of_ours(executor):
 
 
 def test_an_answer_becomes_an_info():
-    """Each header that S3 keeps has its place; the date is in UTC and whole seconds, `Expires` is the text."""
+    """Each field of an answer sets its field of the info; the date is in UTC without fractions, and `Expires` is text."""
     moment = datetime(2026, 5, 1, 12, 0, 0, 5, tzinfo=timezone(timedelta(hours=2)))
     answer = {
         "ETag": '"1"', "LastModified": moment, "ContentType": "t", "ContentDisposition": "d", "ContentEncoding": "e",
@@ -164,30 +164,30 @@ def test_an_answer_becomes_an_info():
     [("plain", "plain"), ("é".encode().decode("latin-1"), "é"), ("é", "é"), ("日", "日")],
 )
 def test_a_header_is_the_text_that_was_stored(header, text):
-    """UTF-8 that was read as Latin-1 is read again; what is not UTF-8 stays."""
+    """A header in UTF-8 that boto3 decoded as Latin-1 is decoded again; other headers are unchanged."""
     assert object_info({"ContentDisposition": header}, 7).content_disposition == text
 
 
-def test_an_answer_that_says_nothing_is_an_info_too():
-    """What S3 leaves out is none."""
+def test_an_empty_answer_becomes_an_info():
+    """The fields that an answer lacks are None in the info."""
     assert object_info({}, 7) == ObjectInfo(7)
 
 
 @pytest.mark.parametrize("size", [None, -1])
 def test_an_object_without_a_size_is_an_error(size):
-    """An answer that does not give the size cannot be served."""
+    """An answer without a valid size raises `UpstreamError`."""
     with pytest.raises(UpstreamError, match="size"):
         object_info({}, size)
 
 
-def test_a_date_out_of_range_is_left_out():
-    """The last day of the year 9999 in a zone behind UTC is not a date in UTC."""
+def test_a_date_out_of_range_is_ignored():
+    """A date after the year 9999 in UTC becomes None."""
     last = datetime(9999, 12, 31, 23, 59, 59, tzinfo=timezone(timedelta(hours=-5)))
     assert object_info({"LastModified": last}, 7).last_modified is None
 
 
-def test_a_part_is_reported():
-    """An answer says which part it is, or that it is none."""
+def test_the_range_of_an_answer_is_read():
+    """`content_range` returns the range of an answer, or None."""
     assert content_range({"ContentRange": "bytes 0-9/100"}) == ContentRange(0, 9, 100)
     assert content_range({}) is None
 
@@ -202,20 +202,20 @@ def test_a_part_is_reported():
         ({"ResponseMetadata": {"HTTPStatusCode": 206}}, "206 without a Content-Range"),
     ],
 )
-def test_a_part_that_contradicts_itself_is_an_error(answer, message):
-    """An answer that names no bytes, or others than it sends, cannot be served."""
+def test_a_contradictory_range_is_an_error(answer, message):
+    """An answer with an invalid range, or another one than that of its body, raises `UpstreamError`."""
     with pytest.raises(UpstreamError, match=message):
         content_range(answer)
 
 
 @pytest.mark.parametrize("answer", [{"Contents": [{"Size": 1}]}, {"CommonPrefixes": [{}]}])
-def test_an_entry_without_a_name_is_an_error(answer):
-    """A listing that does not name what it lists cannot be shown."""
+def test_an_entry_without_a_key_is_an_error(answer):
+    """A listing with a file or directory without a name raises `UpstreamError`."""
     with pytest.raises(UpstreamError, match="without"):
         list_answer(answer)
 
 
 @pytest.mark.parametrize("size", [-3, 10**400])
-def test_a_senseless_size_is_left_out(size):
-    """A negative size is not shown, and the rest of the entry is."""
+def test_an_impossible_size_is_ignored(size):
+    """An entry with an impossible size has no size."""
     assert list_answer({"Contents": [{"Key": "a", "Size": size}]}).entries == (Entry("a"),)

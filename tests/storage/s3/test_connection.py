@@ -14,22 +14,22 @@ MIB = 1024**2
 
 
 class Owner:
-    """What a connection reports to."""
+    """A counter of connections that were given back and lost."""
 
     def __init__(self) -> None:
         self.free = 0
         self.lost = 0
 
     def give_back(self, connection: S3Connection) -> None:
-        """Count it."""
+        """Counts a connection that can be used again."""
         self.free += 1
 
     def lose(self, connection: S3Connection) -> None:
-        """Count it."""
+        """Counts a connection that was closed."""
         self.lost += 1
 
 
-async def connected(s3) -> tuple[S3Connection, Owner]:
+async def connect(s3) -> tuple[S3Connection, Owner]:
     owner = Owner()
     loop = asyncio.get_running_loop()
     _, connection = await loop.create_connection(
@@ -38,9 +38,9 @@ async def connected(s3) -> tuple[S3Connection, Owner]:
     return connection, owner
 
 
-async def answered(s3, *, is_head_only: bool = False):
-    """The answer to one request on a new connection, read whole; what it raised; and the connection's owner."""
-    connection, owner = await connected(s3)
+async def request(s3, *, is_head_only: bool = False):
+    """Makes a request on a new connection; returns the answer, its body, the error, and the connection's owner."""
+    connection, owner = await connect(s3)
     answer = connection.ask(REQUEST, is_head_only=is_head_only)
     body, error = b"", None
     try:
@@ -60,22 +60,22 @@ def http(head: str, body: bytes = b"", then: Then = Then.KEEP_OPEN) -> Reply:
 
 
 async def test_an_answer_is_read():
-    """Status, headers in lower case and body are there, and the connection is free again."""
+    """An answer has its status, its headers in lower case and its body; its connection can be used again."""
     async with hostile_s3(object_reply(b"abc")) as s3:
-        answer, body, _, owner = await answered(s3)
+        answer, body, _, owner = await request(s3)
     assert (answer.status, answer.headers[b"etag"], body, answer.error) == (200, b'"1"', b"abc", None)
-    assert (owner.free, owner.lost) == (1, 1)  # lost at last, when the test closed it
+    assert (owner.free, owner.lost) == (1, 1)  # `request` closed the free connection
 
 
-async def test_a_name_that_comes_twice_has_both_values():
-    """Values of one name are one list (RFC 9110 5.3): nothing is dropped unseen."""
+async def test_values_of_a_repeated_header_are_joined():
+    """The values of a repeated header become one list (RFC 9110 5.3)."""
     async with hostile_s3(http("HTTP/1.1 200 OK\nX-A: 1\nContent-Length: 0\nx-a: 2")) as s3:
-        answer, *_ = await answered(s3)
+        answer, *_ = await request(s3)
     assert answer.headers[b"x-a"] == b"1, 2"
 
 
 @pytest.mark.parametrize(
-    ("given", "body"),
+    ("reply", "body"),
     [
         (
             http("HTTP/1.1 200 OK\nTransfer-Encoding: chunked", b"3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nX: y\r\n\r\n"),
@@ -92,10 +92,10 @@ async def test_a_name_that_comes_twice_has_both_values():
     ],
     ids=["chunked", "interim", "1.0 kept", "204", "304", "large"],
 )
-async def test_answers_after_which_the_connection_is_free(given, body):
-    """However the end of a body is told, it is found, and the connection takes another request."""
-    async with hostile_s3(given, object_reply(b"next")) as s3:
-        connection, owner = await connected(s3)
+async def test_a_connection_can_be_used_after_a_complete_answer(reply, body):
+    """After an answer whose end is known without closing, its connection takes another request."""
+    async with hostile_s3(reply, object_reply(b"next")) as s3:
+        connection, owner = await connect(s3)
         for expected in (body, b"next"):
             answer = connection.ask(REQUEST, is_head_only=False)
             await answer.begin()
@@ -106,9 +106,9 @@ async def test_answers_after_which_the_connection_is_free(given, body):
 
 @pytest.mark.parametrize("length", ["5", "0"])
 async def test_a_head_has_no_body(length):
-    """The answer to a HEAD ends with its head, whatever it says of a body; the next answer is another's."""
+    """The answer to a HEAD has no body for any Content-Length, and its connection takes another request."""
     async with hostile_s3(http(f"HTTP/1.1 200 OK\nContent-Length: {length}"), object_reply(b"next")) as s3:
-        connection, owner = await connected(s3)
+        connection, owner = await connect(s3)
         answer = connection.ask(REQUEST, is_head_only=True)
         await answer.begin()
         assert (answer.error, await answer.read_all(1)) == (None, b"")
@@ -120,7 +120,7 @@ async def test_a_head_has_no_body(length):
 
 
 @pytest.mark.parametrize(
-    "given",
+    "reply",
     [
         http("HTTP/1.1 200 OK\nContent-Length: 3\nConnection: close", b"abc"),
         http("HTTP/1.0 200 OK\nContent-Length: 3", b"abc"),
@@ -132,32 +132,32 @@ async def test_a_head_has_no_body(length):
     ],
     ids=["close", "1.0", "long", "two answers", "hung up", "1.0 without length", "without length"],
 )
-async def test_answers_that_are_the_last(given):
-    """A whole answer on a connection that is closed, or says more than was asked for, is whole and the last."""
-    async with hostile_s3(given) as s3:
-        connection, owner = await connected(s3)
+async def test_a_connection_is_closed_after_its_last_answer(reply):
+    """An answer is complete, and its connection closed, if it asks for that, has surplus bytes or ends with the connection."""
+    async with hostile_s3(reply) as s3:
+        connection, owner = await connect(s3)
         answer = connection.ask(REQUEST, is_head_only=False)
         await answer.begin()
         assert await answer.read_all(10) == b"abc"
         await wait_until(lambda: owner.lost == 1)
 
 
-async def test_a_long_body_does_not_become_the_next_answer():
-    """What follows a large body of a known length is not passed on, and ends the connection."""
+async def test_bytes_after_a_large_body_close_the_connection():
+    """Bytes after a large body of a known length are dropped, and the connection is closed."""
     async with hostile_s3(http(f"HTTP/1.1 200 OK\nContent-Length: {MIB}", bytes(MIB) + b"more")) as s3:
-        _, body, error, owner = await answered(s3)
+        _, body, error, owner = await request(s3)
     assert (len(body), error, owner.lost) == (MIB, None, 1)
 
 
-async def test_a_long_answer_to_a_head_is_the_last():
-    """A body after the head of a HEAD's answer would be taken for the next answer."""
+async def test_a_body_in_the_answer_to_a_head_closes_the_connection():
+    """A body after the answer to a HEAD closes the connection, because it would become the next answer."""
     async with hostile_s3(http("HTTP/1.1 200 OK\nContent-Length: 3", b"abc")) as s3:
-        answer, body, error, owner = await answered(s3, is_head_only=True)
+        answer, body, error, owner = await request(s3, is_head_only=True)
     assert (answer.status, body, error, owner.lost) == (200, b"", None, 1)
 
 
 @pytest.mark.parametrize(
-    "given",
+    "reply",
     [
         Reply(b"nonsense\r\n\r\n"),
         Reply(b"\0" * 100),
@@ -180,33 +180,33 @@ async def test_a_long_answer_to_a_head_is_the_last():
         "one header", "many headers", "endless header", "endless hints",
     ],
 )  # fmt: skip
-async def test_what_is_no_http_is_an_error(given):
-    """An answer that cannot be understood in one way only is an error, and its connection is closed."""
-    async with hostile_s3(given) as s3:
-        *_, error, owner = await answered(s3)
+async def test_invalid_http_is_an_error(reply):
+    """An invalid, ambiguous or oversized answer raises `UpstreamError` and closes its connection."""
+    async with hostile_s3(reply) as s3:
+        *_, error, owner = await request(s3)
     assert (type(error), owner.free, owner.lost) == (UpstreamError, 0, 1)
 
 
-WHOLE = [
+COMPLETE = [
     object_reply(b"0123456789" * 20),
     http("HTTP/1.1 200 OK\nTransfer-Encoding: chunked", b"64\r\n" + b"x" * 100 + b"\r\n0\r\n\r\n"),
 ]
 
 
 @pytest.mark.parametrize("then", [Then.CLOSE, Then.RESET])
-@pytest.mark.parametrize("given", WHOLE, ids=["length", "chunked"])
-async def test_a_break_at_each_offset_is_an_error(given, then):
-    """Wherever an answer breaks off, it is not taken for a whole one."""
-    data = given.data
+@pytest.mark.parametrize("reply", COMPLETE, ids=["length", "chunked"])
+async def test_an_answer_that_ends_early_is_an_error(reply, then):
+    """An answer that ends before its last byte, at any offset, raises `Unreachable`."""
+    data = reply.data
     async with hostile_s3(lambda number: Reply(data[:number], then)) as s3:
         for offset in range(len(data)):
-            answer, _, error, owner = await answered(s3)
+            answer, _, error, owner = await request(s3)
             assert isinstance(error, Unreachable), offset
             assert (answer.error is None, owner.free, owner.lost) == (False, 0, 1), offset
 
 
-async def test_bytes_one_by_one_are_an_answer():
-    """However an answer is cut on its way, it is the same."""
+async def test_an_answer_may_arrive_byte_by_byte():
+    """An answer whose bytes arrive one by one is read."""
     data = object_reply(b"0123456789").data
 
     async def serve(_, writer):
@@ -216,17 +216,17 @@ async def test_bytes_one_by_one_are_an_answer():
         writer.close()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    connection, _ = await connected(type("At", (), {"port": server.sockets[0].getsockname()[1]}))
+    connection, _ = await connect(type("S3", (), {"port": server.sockets[0].getsockname()[1]}))
     answer = connection.ask(REQUEST, is_head_only=False)
     await answer.begin()
     assert (answer.headers[b"content-length"], await answer.read_all(10)) == (b"10", b"0123456789")
     server.close()
 
 
-async def test_what_was_not_asked_for_closes_the_connection():
-    """Bytes on an idle connection would be the answer to another's request."""
+async def test_bytes_without_a_request_close_the_connection():
+    """Bytes on an idle connection close it, because they would become the next answer."""
     async with hostile_s3(object_reply(b"x")) as s3:
-        connection, owner = await connected(s3)
+        connection, owner = await connect(s3)
         answer = connection.ask(REQUEST, is_head_only=False)
         await answer.begin()
         for writer in s3.open_connections:
@@ -234,27 +234,27 @@ async def test_what_was_not_asked_for_closes_the_connection():
         await wait_until(lambda: owner.lost == 1)
 
 
-async def test_a_slow_reader_slows_s3_down():
-    """No more than a little is in memory of a body that nobody reads on, and all of it comes once somebody does."""
+async def test_a_body_without_a_reader_is_not_received():
+    """Less than 1 MiB of a body is in memory while it is not read; the rest arrives when it is read."""
     size = 64 * MIB
     async with hostile_s3(http(f"HTTP/1.1 200 OK\nContent-Length: {size}", bytes(size))) as s3:
-        connection, owner = await connected(s3)
+        connection, owner = await connect(s3)
         answer = connection.ask(REQUEST, is_head_only=False)
         await answer.begin()
         for _ in range(200):
             await asyncio.sleep(0)
-        held = len(answer.peek())
-        got = 0
+        buffered = len(answer.peek())
+        received = 0
         while chunk := await answer.read():
-            got += len(chunk)
-        assert (held < MIB, got, owner.free) == (True, size, 1)
+            received += len(chunk)
+        assert (buffered < MIB, received, owner.free) == (True, size, 1)
         connection.abort()
 
 
 async def test_no_chunk_is_large():
-    """A chunk is what one read of the socket gave: 256 KiB at most."""
+    """A chunk has at most 256 KiB."""
     async with hostile_s3(http(f"HTTP/1.1 200 OK\nContent-Length: {4 * MIB}", bytes(4 * MIB))) as s3:
-        connection, _ = await connected(s3)
+        connection, _ = await connect(s3)
         answer = connection.ask(REQUEST, is_head_only=False)
         sizes = []
         while chunk := await answer.read():
@@ -263,10 +263,10 @@ async def test_no_chunk_is_large():
     assert max(sizes) <= 256 * 1024
 
 
-async def test_a_reader_that_is_cancelled_closes_the_connection():
-    """Nobody waits for the beginning of an answer any more: nothing is left open."""
+async def test_a_cancelled_reader_closes_the_connection():
+    """A task that is cancelled while it waits for an answer closes the connection."""
     async with hostile_s3(Reply(b"", Then.SILENCE)) as s3:
-        connection, owner = await connected(s3)
+        connection, owner = await connect(s3)
         waiting = asyncio.ensure_future(connection.ask(REQUEST, is_head_only=False).begin())
         await wait_until(lambda: len(s3.requests) == 1)
         waiting.cancel()
@@ -276,10 +276,10 @@ async def test_a_reader_that_is_cancelled_closes_the_connection():
         await wait_until(lambda: not s3.open_connections)
 
 
-async def test_an_answer_that_is_failed_from_outside_raises():
-    """A deadline that has passed ends the answer with its error, after what had come."""
+async def test_an_answer_raises_the_error_of_its_connection():
+    """After `fail`, an answer raises the given error once its received bytes were read."""
     async with hostile_s3(http("HTTP/1.1 200 OK\nContent-Length: 10", b"abc")) as s3:
-        connection, owner = await connected(s3)
+        connection, owner = await connect(s3)
         answer = connection.ask(REQUEST, is_head_only=False)
         assert await answer.read() == b"abc"
         connection.fail(TimedOut("too late"))
@@ -289,9 +289,9 @@ async def test_an_answer_that_is_failed_from_outside_raises():
 
 
 async def test_a_body_that_is_too_large_is_dropped():
-    """A document of more bytes than it may have is not read to its end."""
+    """`read_all` raises and closes the connection if the body exceeds its limit."""
     async with hostile_s3(http(f"HTTP/1.1 200 OK\nContent-Length: {MIB}", bytes(MIB))) as s3:
-        connection, owner = await connected(s3)
+        connection, owner = await connect(s3)
         answer = connection.ask(REQUEST, is_head_only=False)
         with pytest.raises(UpstreamError, match="more than 1000 bytes"):
             await answer.read_all(1000)

@@ -18,16 +18,16 @@ ANY = Conditions()
 LISTING = reply(200, b"<ListBucketResult><Contents><Key>a/b</Key></Contents></ListBucketResult>")
 
 
-def a_head(answer: Reply) -> Reply:
-    """The answer as it is to a HEAD."""
+def head_reply(answer: Reply) -> Reply:
+    """The head of an answer, as the answer to a HEAD."""
     return replace(answer, data=answer.data.partition(b"\r\n\r\n")[0] + b"\r\n\r\n")
 
 
-# What is sent
+# Requests
 
 
-async def test_a_request_is_signed_and_says_who_asks():
-    """A GET has the headers that S3 verifies, asks for checksums, and wants no encoding."""
+async def test_a_get_has_its_headers():
+    """A GET has an encoded path, a signature, the host, a User-Agent, and refuses content codings."""
     async with hostile_s3(object_reply(b"x")) as s3, store_at(s3.url) as store:
         await read_object(store, "a b+é")
     assert s3.requests[0].startswith("GET /bucket/a%20b%2B%C3%A9 HTTP/1.1\r\n")
@@ -38,7 +38,7 @@ async def test_a_request_is_signed_and_says_who_asks():
 
 @pytest.mark.parametrize("reads", ["loop", "executor"])
 async def test_a_public_bucket_is_read_without_credentials(reads):
-    """With `anonymous`, no request is signed, even where there is a key pair."""
+    """With `anonymous`, no request is signed, even if there is a key pair."""
     answers = [object_reply(b"x"), LISTING]
     async with hostile_s3(*answers) as s3, store_at(s3.url, reads, anonymous=True) as store:
         await read_object(store, "a")
@@ -48,27 +48,27 @@ async def test_a_public_bucket_is_read_without_credentials(reads):
     assert "X-Amz-Signature" not in url
 
 
-async def test_a_listing_asks_for_encoded_names():
-    """Keys may hold what XML cannot: S3 is asked to encode them."""
+async def test_a_listing_requests_encoded_keys():
+    """A listing requests URL-encoded keys, because keys can have characters that XML cannot have."""
     async with hostile_s3(LISTING) as s3, store_at(s3.url) as store:
         await store.list("a/")
     path = "/bucket?delimiter=%2F&encoding-type=url&list-type=2&max-keys=1000&prefix=a%2F"
     assert s3.requests[0].startswith(f"GET {path} ")
 
 
-# What is tried again
+# Attempts
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
-async def test_what_may_go_well_is_tried_again(status):
-    """An S3 in trouble is asked as often as the configuration says."""
+async def test_a_temporary_error_is_tried_again(status):
+    """A GET is repeated after a status that another attempt may not have."""
     async with hostile_s3(reply(status), object_reply(b"x")) as s3, store_at(s3.url, max_attempts=2) as store:
         assert await read_object(store, "a") == b"x"
 
 
 @pytest.mark.parametrize("then", [Then.CLOSE, Then.RESET, Then.SILENCE])
-async def test_a_body_that_breaks_off_early_is_tried_again(then):
-    """As long as nothing was passed on, a break is not the client's."""
+async def test_a_body_that_ends_in_its_first_chunk_is_tried_again(then):
+    """A GET is repeated if its body ends early before a chunk was passed on."""
     broken = with_ending(object_reply(bytes(1000)), then, after=500)
     async with (
         hostile_s3(broken, object_reply(b"x")) as s3,
@@ -77,8 +77,8 @@ async def test_a_body_that_breaks_off_early_is_tried_again(then):
         assert await read_object(store, "a") == b"x"
 
 
-async def test_a_body_that_breaks_off_later_is_not():
-    """What was passed on cannot be taken back: the body raises."""
+async def test_a_body_that_ends_later_is_not_tried_again():
+    """A body that ends early after its first chunk raises `Unreachable`, and the GET is not repeated."""
     broken = with_ending(object_reply(bytes(500_000)), Then.CLOSE, after=300_000)
     async with hostile_s3(broken) as s3, store_at(s3.url, max_attempts=3) as store:
         with pytest.raises(Unreachable):
@@ -87,17 +87,17 @@ async def test_a_body_that_breaks_off_later_is_not():
 
 
 @pytest.mark.parametrize("status", [400, 403, 404, 409, 412, 501])
-async def test_what_will_not_change_is_asked_once(status):
-    """A refusal is an answer."""
+async def test_a_permanent_error_is_not_tried_again(status):
+    """A GET is not repeated after a status that another attempt would have, too."""
     async with hostile_s3(reply(status)) as s3, store_at(s3.url, max_attempts=3) as store:
         with pytest.raises(Exception, match=str(status)):
             await store.open("a", ANY)
-    # A 404 may be that of the bucket, which a listing finds out.
+    # After a 404, a listing checks whether the bucket is missing.
     assert len([request for request in s3.requests if request.startswith("GET /bucket/a ")]) == 1
 
 
-async def test_attempts_end():
-    """An S3 that stays busy is busy."""
+async def test_the_number_of_attempts_is_limited():
+    """A GET raises `Busy` if its last attempt gets a 503."""
     async with hostile_s3(error_reply(503, "SlowDown")) as s3, store_at(s3.url, max_attempts=2) as store:
         with pytest.raises(Busy, match=r"503 SlowDown: So it is"):
             await store.open("a", ANY)
@@ -117,8 +117,8 @@ async def test_attempts_end():
         reply(400, x_amz_bucket_region="eu-west-9"),
     ],
 )
-async def test_another_region_is_followed_and_kept(answer):
-    """A bucket of another region is asked there, now and from now on."""
+async def test_the_region_of_an_answer_is_used_and_kept(answer):
+    """A request to a bucket in another region is repeated with this region, as are later ones from the start."""
     async with hostile_s3(answer, object_reply(b"x")) as s3, store_at(s3.url) as store:
         assert await read_object(store, "a") == b"x"
         assert await read_object(store, "a") == b"x"
@@ -126,15 +126,15 @@ async def test_another_region_is_followed_and_kept(answer):
     assert regions == ["us-east-1", "eu-west-9", "eu-west-9"]
 
 
-async def test_a_head_follows_a_region():
-    """The answer to a HEAD has the region in a header."""
+async def test_a_head_uses_the_region_of_an_answer():
+    """A HEAD is repeated with the region in a header of its answer."""
     answer = reply(301, x_amz_bucket_region="eu-west-9")
-    async with hostile_s3(answer, a_head(object_reply(b"x"))) as s3, store_at(s3.url) as store:
+    async with hostile_s3(answer, head_reply(object_reply(b"x"))) as s3, store_at(s3.url) as store:
         assert (await store.head("a", ANY)).size == 1
 
 
-async def test_many_follow_at_one_time():
-    """Requests that find out together all arrive."""
+async def test_concurrent_requests_use_the_region_of_an_answer():
+    """Concurrent requests that learn the region all succeed."""
 
     def answer(number):
         return (
@@ -146,15 +146,15 @@ async def test_many_follow_at_one_time():
 
 
 @pytest.mark.parametrize("region", ["", "us-east-1", "x.evil.example/", "A B"])
-async def test_a_redirect_that_leads_nowhere_is_an_error(region):
-    """No region, the same one, and what is not a name of one, are not followed: a name becomes part of a host's."""
+async def test_a_redirect_without_another_region_is_an_error(region):
+    """A redirect without a region, to the same or to an invalid one is not followed, as a region can become part of a host."""
     async with hostile_s3(reply(301, x_amz_bucket_region=region)) as s3, store_at(s3.url) as store:
         with pytest.raises(UpstreamError):
             await store.open("a", ANY)
 
 
 async def test_a_redirect_is_followed_once():
-    """Two regions that name each other do not keep a request for ever."""
+    """Two regions that redirect to each other do not cause an endless loop."""
     first, second = (reply(301, x_amz_bucket_region=region) for region in ("eu-west-8", "eu-west-9"))
     async with hostile_s3(lambda number: (first, second)[number % 2]) as s3, store_at(s3.url) as store:
         with pytest.raises(UpstreamError):
@@ -170,8 +170,8 @@ def in_an_hour(answer: Reply) -> Reply:
     return replace(answer, data=answer.data.replace(b"\r\n\r\n", f"\r\nDate: {date}\r\n\r\n".encode(), 1))
 
 
-async def test_s3s_clock_is_signed_by():
-    """A signature whose time S3 refuses is made again by S3's clock, once, and so are those that follow."""
+async def test_requests_are_signed_with_the_time_of_s3():
+    """A request is signed again with S3's time if S3 refuses the time, and later requests use S3's time."""
     refused = in_an_hour(error_reply(403, "RequestTimeTooSkewed"))
     async with hostile_s3(refused, object_reply(b"x")) as s3, store_at(s3.url) as store:
         assert await read_object(store, "a") == b"x"
@@ -180,25 +180,25 @@ async def test_s3s_clock_is_signed_by():
     assert [round((moment - times[0]) / timedelta(hours=1)) for moment in times] == [0, 1, 1]
 
 
-async def test_a_head_that_is_refused_by_a_far_clock_is_signed_again():
-    """The answer to a HEAD has no code; its date shows that the clock may be the reason."""
+async def test_a_head_is_signed_again_with_the_time_of_s3():
+    """A HEAD is signed again if the date of a 403, which has no error code, differs from the local time."""
     async with (
-        hostile_s3(a_head(in_an_hour(reply(403))), a_head(object_reply(b"x"))) as s3,
+        hostile_s3(head_reply(in_an_hour(reply(403))), head_reply(object_reply(b"x"))) as s3,
         store_at(s3.url) as store,
     ):
         assert (await store.head("a", ANY)).size == 1
 
 
 @pytest.mark.parametrize("code", ["RequestTimeTooSkewed", "ExpiredToken"])
-async def test_a_refusal_that_stays_is_one(code):
-    """A request is signed in another way once."""
+async def test_a_request_is_signed_again_once(code):
+    """A request that is refused after it was signed again raises `AccessDenied`."""
     async with hostile_s3(in_an_hour(error_reply(403, code))) as s3, store_at(s3.url) as store:
         with pytest.raises(AccessDenied):
             await store.open("a", ANY)
     assert len(s3.requests) == 2
 
 
-# Answers that contradict themselves
+# Invalid answers
 
 
 @pytest.mark.parametrize(
@@ -213,37 +213,37 @@ async def test_a_refusal_that_stays_is_one(code):
     ],
     ids=["chunked", "1.0", "204", "206", "error", "slow down"],
 )
-async def test_an_answer_that_is_no_object_is_an_error(answer, error):
-    """What may not be the whole of an object, or is none, is never served as one; its connection is not kept."""
+async def test_an_answer_that_is_not_an_object_is_an_error(answer, error):
+    """An answer that may be incomplete or is not an object raises an error."""
     async with hostile_s3(answer) as s3, store_at(s3.url) as store:
         with pytest.raises(error):
             await store.open("a", ANY)
 
 
-async def test_an_object_that_looks_like_an_error_is_an_object():
-    """An answer with the validators of an object is one, whatever its content."""
+async def test_an_object_with_the_content_of_an_error_is_an_object():
+    """An answer with an ETag and a date is an object, even if its body is an error document."""
     body = b"<Error><Code>InternalError</Code></Error>"
     async with hostile_s3(object_reply(body)) as s3, store_at(s3.url) as store:
         assert await read_object(store, "a") == body
 
 
-async def test_a_part_that_was_not_asked_for_is_an_error():
-    """Bytes of another place are not served for those that were asked for."""
+async def test_a_range_that_was_not_requested_is_an_error():
+    """A 206 with another range than the requested one raises `UpstreamError`."""
     other = reply(206, b"1234", Content_Range="bytes 1-4/10", ETag='"1"')
     async with hostile_s3(other) as s3, store_at(s3.url) as store:
         with pytest.raises(UpstreamError):
             await store.open("a", ANY, ByteRange(0, 3))
 
 
-async def test_a_listing_that_is_an_error_is_one():
-    """A 200 with an error document is what the document says."""
+async def test_an_error_document_with_status_200_is_an_error():
+    """A listing with status 200 and an error document raises the error of the document."""
     async with hostile_s3(error_reply(200, "SlowDown")) as s3, store_at(s3.url) as store:
         with pytest.raises(Busy):
             await store.list("a/")
 
 
 async def test_a_listing_without_a_length_is_read_to_its_end():
-    """A document shows by itself whether it is whole."""
+    """A listing without a length is read to its end, and raises an error if the document is incomplete."""
     document = LISTING.data.partition(b"\r\n\r\n")[2]
     for head in (b"HTTP/1.0 200 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\n"):
         async with hostile_s3(Reply(head + document, Then.CLOSE)) as s3, store_at(s3.url) as store:
@@ -258,21 +258,32 @@ async def test_a_listing_without_a_length_is_read_to_its_end():
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory):
-    """A certificate of `localhost`, and its key."""
+    """A folder with a certificate for `localhost` and its key."""
     folder = tmp_path_factory.mktemp("tls")
     names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
-    new = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+        "-days",
+        "2",
+    ]
     files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")]
-    subprocess.run([*new, *names, *files], check=True, capture_output=True)
+    subprocess.run([*command, *names, *files], check=True, capture_output=True)
     return folder
 
 
 async def test_tls_is_verified(certificate, monkeypatch):
-    """S3's certificate has to be of the bundle and of the name; then objects are read as without TLS."""
+    """An object is read if S3's certificate is signed by the bundle and has the host's name, and not otherwise."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(certificate / "cert.pem", certificate / "key.pem")
-    named = []
-    context.sni_callback = lambda _socket, name, _context: named.append(name)
+    server_names = []
+    context.sni_callback = lambda _socket, name, _context: server_names.append(name)
     body = bytes(range(256)) * 8192
     async with hostile_s3(object_reply(body), tls=context) as s3:
         async with store_at(f"https://localhost:{s3.port}") as store:
@@ -284,4 +295,4 @@ async def test_tls_is_verified(certificate, monkeypatch):
         async with store_at(f"https://127.0.0.1:{s3.port}") as store:
             with pytest.raises(Unreachable, match="certificate"):
                 await store.open("a", ANY)
-    assert "localhost" in named
+    assert "localhost" in server_names

@@ -1,4 +1,4 @@
-"""Uploads whose parts clients send: what S3 is asked, and what is done where it fails; the contract suite has the rest."""
+"""The requests of uploads whose parts clients send, and their failures; `test_store_contract` tests their results."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from tornado_proxy.storage.store import IncomingPart, UploadedPart, Write
 
 BEGUN = reply(200, b"<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>")
 COMPLETED = reply(200, b'<CompleteMultipartUploadResult><ETag>"e"</ETag></CompleteMultipartUploadResult>')
-SENT, GONE = reply(200, ETag='"p"'), reply(204)
+STORED, ABORTED = reply(200, ETag='"p"'), reply(204)
 PARTS = (UploadedPart(1, 5, '"1"'),)
 
 
-def listed(*numbers: int, following: int | None = None):
-    """A page of the parts of an upload."""
-    more = (
+def part_list(*numbers: int, marker: int | None = None):
+    """A page of the list of parts; it is truncated if it has a marker of the next page."""
+    truncation = (
         ""
-        if following is None
-        else f"<IsTruncated>true</IsTruncated><NextPartNumberMarker>{following}</NextPartNumberMarker>"
+        if marker is None
+        else f"<IsTruncated>true</IsTruncated><NextPartNumberMarker>{marker}</NextPartNumberMarker>"
     )
     parts = "".join(f"<Part><PartNumber>{n}</PartNumber><ETag>e{n}</ETag><Size>5</Size></Part>" for n in numbers)
-    return reply(200, f"<ListPartsResult>{more}{parts}</ListPartsResult>".encode())
+    return reply(200, f"<ListPartsResult>{truncation}{parts}</ListPartsResult>".encode())
 
 
-def lines(s3) -> list[str]:
+def request_lines(s3) -> list[str]:
     return [request.splitlines()[0].removesuffix(" HTTP/1.1") for request in s3.requests]
 
 
-async def test_an_upload_begins_with_a_look_at_its_parts():
-    """Without the permission to list them, the upload is taken back, since it could not be completed."""
-    with scripted_s3(BEGUN, listed(), BEGUN, error_reply(403, "AccessDenied"), GONE) as s3:
+async def test_an_upload_is_aborted_if_its_parts_cannot_be_listed():
+    """`begin_upload` lists the parts, and aborts the upload if that is denied, because it could not be completed."""
+    with scripted_s3(BEGUN, part_list(), BEGUN, error_reply(403, "AccessDenied"), ABORTED) as s3:
         async with store_at(s3.url) as store:
             assert await store.begin_upload("a", Write("text/x")) == "u"
             with pytest.raises(AccessDenied):
                 await store.begin_upload("a", Write())
     assert s3.header(0, "Content-Type") == "text/x"
-    assert lines(s3)[1:] == [
+    assert request_lines(s3)[1:] == [
         "GET /bucket/a?uploadId=u",
         "POST /bucket/a?uploads",
         "GET /bucket/a?uploadId=u",
@@ -50,22 +50,22 @@ async def test_an_upload_begins_with_a_look_at_its_parts():
     ]
 
 
-async def test_parts_are_listed_page_by_page():
-    """S3 lists a thousand at once; a page that leads nowhere ends the list."""
-    pages = listed(1, 2, following=2), listed(3, following=3), listed(4, following=3)
+async def test_all_pages_of_parts_are_read():
+    """`list_parts` reads all pages, and stops at a page whose marker leads back to itself."""
+    pages = part_list(1, 2, marker=2), part_list(3, marker=3), part_list(4, marker=3)
     with scripted_s3(*pages) as s3:
         async with store_at(s3.url) as store:
             parts = await store.list_parts("a", "u")
-    assert [(each.number, each.size, each.etag) for each in parts] == [(n, 5, f"e{n}") for n in (1, 2, 3, 4)]
-    assert lines(s3)[1:] == [f"GET /bucket/a?uploadId=u&part-number-marker={n}" for n in (2, 3)]
+    assert [(part.number, part.size, part.etag) for part in parts] == [(n, 5, f"e{n}") for n in (1, 2, 3, 4)]
+    assert request_lines(s3)[1:] == [f"GET /bucket/a?uploadId=u&part-number-marker={n}" for n in (2, 3)]
 
 
 async def test_a_part_is_signed_over_its_content():
-    """S3 checks that what it gets is what was read."""
-    with scripted_s3(SENT) as s3:
+    """The signature of a part covers the digest of its content, so that S3 verifies it."""
+    with scripted_s3(STORED) as s3:
         async with store_at(s3.url) as store:
             await store.put_part("a", "u", IncomingPart(7, 200_000, async_chunks(bytes(100_000), bytes(100_000))))
-    assert lines(s3) == ["PUT /bucket/a?uploadId=u&partNumber=7"]
+    assert request_lines(s3) == ["PUT /bucket/a?uploadId=u&partNumber=7"]
     assert (s3.header(0, "Content-Length"), len(s3.header(0, "x-amz-content-sha256"))) == ("200000", 64)
 
 
@@ -83,8 +83,8 @@ async def test_a_part_is_signed_over_its_content():
         (Write(), error_reply(404, "NoSuchUpload"), None, UploadMissing),
     ],
 )
-async def test_s3_checks_the_condition_as_it_completes(write, answer, condition, error):
-    """No other write comes between the look and the end."""
+async def test_s3_checks_the_condition_of_a_completion(write, answer, condition, error):
+    """The completion of an upload has the condition of the write, so that S3 checks it atomically."""
     with scripted_s3(answer) as s3:
         async with store_at(s3.url) as store:
             if error is None:
@@ -92,13 +92,13 @@ async def test_s3_checks_the_condition_as_it_completes(write, answer, condition,
             else:
                 with pytest.raises(error):
                     await store.complete_upload("a", "u", PARTS, write)
-    assert (lines(s3), s3.header(0, "If-None-Match")) == (["POST /bucket/a?uploadId=u"], condition)
+    assert (request_lines(s3), s3.header(0, "If-None-Match")) == (["POST /bucket/a?uploadId=u"], condition)
 
 
-async def test_an_upload_that_nobody_waits_for_is_taken_back():
-    """A client that leaves while its upload begins leaves nothing behind."""
+async def test_an_upload_is_aborted_if_its_beginning_is_cancelled():
+    """An upload that S3 begins after the caller was cancelled is aborted."""
     gate = threading.Event()
-    with scripted_s3(type(BEGUN)(BEGUN.data, gate=gate), GONE) as s3:
+    with scripted_s3(type(BEGUN)(BEGUN.data, gate=gate), ABORTED) as s3:
         async with store_at(s3.url, read_timeout=20) as store:
             beginning = asyncio.ensure_future(store.begin_upload("a", Write()))
             await s3.wait_for_requests()
@@ -106,4 +106,4 @@ async def test_an_upload_that_nobody_waits_for_is_taken_back():
             await asyncio.wait([beginning])
             gate.set()
             await s3.wait_for_requests()
-    assert lines(s3) == ["POST /bucket/a?uploads", "DELETE /bucket/a?uploadId=u"]
+    assert request_lines(s3) == ["POST /bucket/a?uploads", "DELETE /bucket/a?uploadId=u"]

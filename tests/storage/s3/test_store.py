@@ -38,7 +38,7 @@ from tornado_proxy.storage.s3.store import Precondition, checked_precondition, i
 from tornado_proxy.storage.store import ObjectInfo, Write
 
 ANY = Conditions()
-NEWS = Conditions(if_none_match=('"old"',))
+IF_NOT_OLD = Conditions(if_none_match=('"old"',))
 MIB = 1024**2
 
 OPERATIONS = {
@@ -52,36 +52,36 @@ OPERATIONS = {
 
 
 @pytest.fixture(params=["loop", "executor"])
-def read_at(request):
-    """`store_at`, for each way in which objects are read."""
+def open_store(request):
+    """`store_at` with each way of reading objects."""
     return partial(store_at, reads=request.param)
 
 
-# What goes wrong on the way
+# Failures
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-async def test_a_closed_port_is_unreachable(read_at, operation, closed_port):
-    """Whatever is asked of an S3 that is not there, it is unreachable."""
-    async with read_at(f"http://127.0.0.1:{closed_port}") as store:
+async def test_a_closed_port_is_unreachable(open_store, operation, closed_port):
+    """Each operation on a closed port raises `Unreachable`."""
+    async with open_store(f"http://127.0.0.1:{closed_port}") as store:
         with pytest.raises(Unreachable):
             await OPERATIONS[operation](store)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-async def test_an_s3_that_never_answers_times_out(read_at, operation):
-    """An S3 that takes the request and says nothing is given up in time."""
+async def test_a_silent_s3_times_out(open_store, operation):
+    """Each operation times out if S3 does not answer."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        async with read_at(f"http://127.0.0.1:{silent.getsockname()[1]}", read_timeout=0.2) as store:
+        async with open_store(f"http://127.0.0.1:{silent.getsockname()[1]}", read_timeout=0.2) as store:
             with pytest.raises(TimedOut):
                 await OPERATIONS[operation](store)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-async def test_an_s3_that_hangs_up_is_unreachable(read_at, operation, closed_port):
-    """A connection that ends without an answer is an unreachable S3."""
+async def test_an_s3_that_closes_the_connection_is_unreachable(open_store, operation):
+    """Each operation raises `Unreachable` if the connection is closed without an answer."""
     with scripted_s3(with_ending(reply(200), Then.CLOSE, after=0)) as s3:
-        async with read_at(s3.url) as store:
+        async with open_store(s3.url) as store:
             with pytest.raises(Unreachable):
                 await OPERATIONS[operation](store)
 
@@ -91,48 +91,50 @@ async def test_an_s3_that_hangs_up_is_unreachable(read_at, operation, closed_por
     ("status", "code", "error"),
     [(403, "AccessDenied", AccessDenied), (503, "SlowDown", Busy), (500, "InternalError", UpstreamError)],
 )
-async def test_errors_of_s3_are_ours(read_at, operation, status, code, error):
-    """Whatever is asked, S3's refusal is one of our errors."""
+async def test_errors_of_s3_become_storage_errors(open_store, operation, status, code, error):
+    """Each operation raises the storage error for an error of S3."""
     answer = reply(status) if operation == "head" else error_reply(status, code)
     with scripted_s3(answer) as s3:
-        async with read_at(s3.url) as store:
+        async with open_store(s3.url) as store:
             with pytest.raises(error):
                 await OPERATIONS[operation](store)
 
 
 @pytest.mark.parametrize("operation", ["open", "list", "put", "put in parts", "remove"])
-async def test_a_missing_bucket_is_distinguished_from_a_missing_object(read_at, operation):
-    """S3 says which of the two it is; only a HEAD cannot."""
+async def test_a_missing_bucket_is_distinguished_from_a_missing_object(open_store, operation):
+    """Each operation but HEAD, whose answer has no error code, raises `BucketMissing` if the bucket is missing."""
     with scripted_s3(error_reply(404, "NoSuchBucket")) as s3:
-        async with read_at(s3.url) as store:
+        async with open_store(s3.url) as store:
             with pytest.raises(BucketMissing):
                 await OPERATIONS[operation](store)
 
 
 @pytest.mark.parametrize("answer", [reply(200, b"no markup"), reply(500, b"<html>")])
-async def test_an_answer_that_is_no_s3s_is_an_error(read_at, answer):
-    """Something else than S3 behind the endpoint is an error of ours."""
+async def test_an_answer_of_another_server_is_an_error(open_store, answer):
+    """An answer of a server that is not an S3 raises `UpstreamError`."""
     with scripted_s3(answer) as s3:
-        async with read_at(s3.url) as store:
+        async with open_store(s3.url) as store:
             with pytest.raises(UpstreamError):
                 await store.list("a/")
 
 
 @pytest.mark.parametrize("operation", ["open", "head"])
-async def test_an_answer_without_a_length_is_an_error(read_at, operation):
-    """An object whose size is not told cannot be served."""
-    with scripted_s3(with_ending(reply(200), Then.CLOSE, after=len("HTTP/1.1 200 Whatever\r\n"))) as s3:
+async def test_an_answer_without_a_length_is_an_error(open_store, operation):
+    """An object without a Content-Length raises `UpstreamError`."""
+    with scripted_s3(with_ending(reply(200), Then.CLOSE, after=len("HTTP/1.1 200 Reason\r\n"))) as s3:
         s3.replies[0] = replace(s3.replies[0], data=s3.replies[0].data + b"\r\n")
-        async with read_at(s3.url) as store:
+        async with open_store(s3.url) as store:
             with pytest.raises(UpstreamError):
                 await OPERATIONS[operation](store)
 
 
-@pytest.mark.parametrize("told", ["bytes */10", "nonsense", "bytes 0-9/*"])
-async def test_a_part_that_is_not_reported_is_an_error(read_at, told):
-    """A part that does not say which bytes of how many it is cannot be served."""
-    with scripted_s3(replace(object_reply(b"0123"), data=object_reply(b"0123", Content_Range=told).data)) as s3:
-        async with read_at(s3.url) as store:
+@pytest.mark.parametrize("content_range", ["bytes */10", "nonsense", "bytes 0-9/*"])
+async def test_an_invalid_content_range_is_an_error(open_store, content_range):
+    """A Content-Range without the range or without the size raises `UpstreamError`."""
+    with scripted_s3(
+        replace(object_reply(b"0123"), data=object_reply(b"0123", Content_Range=content_range).data)
+    ) as s3:
+        async with open_store(s3.url) as store:
             with pytest.raises(UpstreamError):
                 await store.open("a", ANY, ByteRange(0, 3))
 
@@ -155,27 +157,27 @@ def raw(*lines: str, body: bytes = b"") -> Reply:
         Reply(b"HTTP/1.1 two hundred\r\n\r\n", Then.CLOSE),
     ],
 )
-async def test_a_senseless_head_of_an_answer_is_an_error(read_at, operation, answer):
-    """Lengths and dates that are none are an error of S3's, not a defect of ours."""
+async def test_an_invalid_head_of_an_answer_is_an_error(open_store, operation, answer):
+    """An invalid length, date or status line raises `UpstreamError` or `Unreachable`."""
     gc.freeze()
     with scripted_s3(*[answer] * 3) as s3:
-        async with read_at(s3.url, max_attempts=1, read_timeout=10) as store:
+        async with open_store(s3.url, max_attempts=1, read_timeout=10) as store:
             with pytest.raises((UpstreamError, Unreachable)):
                 await OPERATIONS[operation](store)
     with warnings.catch_warnings():
-        # boto3 leaves the connection of an answer that it cannot parse to the collector, which looks at nothing older.
+        # boto3 leaves the connection of an answer that it cannot parse to the garbage collector; `freeze` hides older garbage.
         warnings.simplefilter("ignore", ResourceWarning)
         gc.collect()
     gc.unfreeze()
 
 
 @pytest.mark.parametrize("operation", ["open", "head"])
-async def test_a_date_at_the_end_of_time_is_left_out(read_at, operation):
-    """An object whose date has no UTC is served without it."""
+async def test_a_date_out_of_range_is_ignored(open_store, operation):
+    """An object whose date is out of range in UTC has no date."""
     with scripted_s3(raw("Content-Length: 0", "Last-Modified: Fri, 31 Dec 9999 23:59:59 -0500")) as s3:
-        async with read_at(s3.url) as store:
-            found = await OPERATIONS[operation](store)
-            assert (found if operation == "head" else found.info).last_modified is None
+        async with open_store(s3.url) as store:
+            result = await OPERATIONS[operation](store)
+            assert (result if operation == "head" else result.info).last_modified is None
 
 
 @pytest.mark.parametrize(
@@ -191,37 +193,37 @@ async def test_a_date_at_the_end_of_time_is_left_out(read_at, operation):
         "<IsTruncated>true</IsTruncated>",
     ],
 )
-async def test_a_senseless_listing_is_an_error(read_at, content):
-    """Entries without a name, numbers and dates that are none: an error of S3's, not a defect of ours."""
+async def test_an_invalid_listing_is_an_error(open_store, content):
+    """A listing with an entry without a key, or with an invalid size, date or continuation, raises `UpstreamError`."""
     answer = reply(200, f"<ListBucketResult>{content}</ListBucketResult>".encode())
     with scripted_s3(answer) as s3:
-        async with read_at(s3.url) as store:
+        async with open_store(s3.url) as store:
             with pytest.raises(UpstreamError):
                 await store.list("a/")
 
 
-async def test_more_bytes_than_the_part_has_are_an_error(read_at):
-    """A 206 whose range is shorter than its body is never passed on."""
-    sent = (
+async def test_a_body_longer_than_its_range_is_an_error(open_store):
+    """A 206 with a chunked body that is longer than its range raises `UpstreamError`."""
+    data = (
         "HTTP/1.1 206 OK\r\nContent-Range: bytes 0-3/10\r\nTransfer-Encoding: chunked\r\n\r\n6\r\n012345\r\n0\r\n\r\n"
     )
-    with scripted_s3(Reply(sent.encode())) as s3:
-        async with read_at(s3.url) as store:
+    with scripted_s3(Reply(data.encode())) as s3:
+        async with open_store(s3.url) as store:
             with pytest.raises(UpstreamError):
                 await store.open("a", ANY, ByteRange(0, 3))
 
 
-async def test_a_busy_s3_is_asked_again(read_at):
-    """As many attempts are made as the configuration says, one after the other."""
+async def test_a_busy_s3_is_tried_again(open_store):
+    """A GET is repeated after a 503, up to the configured number of attempts."""
     with scripted_s3(reply(503), reply(503), object_reply(b"x")) as s3:
-        async with read_at(s3.url, max_attempts=3) as store:
+        async with open_store(s3.url, max_attempts=3) as store:
             assert await read_object(store, "a") == b"x"
 
 
-async def test_an_s3_that_misses_what_is_to_be_removed_is_obeyed(read_at):
-    """An S3 that says 404 of a removed object, as some do, has removed it."""
+async def test_a_404_after_a_removal_is_not_an_error(open_store):
+    """`remove` returns if S3 answers 404, as some S3s do for a missing object."""
     with scripted_s3(error_reply(404, "NoSuchKey")) as s3:
-        async with read_at(s3.url) as store:
+        async with open_store(s3.url) as store:
             await store.remove("a")
     assert s3.requests[0].startswith("DELETE /bucket/a ")
 
@@ -230,47 +232,47 @@ async def test_an_s3_that_misses_what_is_to_be_removed_is_obeyed(read_at):
 
 
 @pytest.mark.parametrize("then", [Then.CLOSE, Then.SILENCE])
-async def test_a_body_that_breaks_off_raises(read_at, then):
-    """A body that ends before its length raises after what came, however it ends."""
+async def test_a_body_that_ends_early_raises(open_store, then):
+    """A body that ends early raises after its received chunks."""
     with scripted_s3(with_ending(object_reply(bytes(4 * CHUNK)), then, after=2 * CHUNK)) as s3:
-        async with read_at(s3.url, read_timeout=1.5 if then is Then.SILENCE else 20) as store:
-            opened, got = await store.open("a", ANY), []
+        async with open_store(s3.url, read_timeout=1.5 if then is Then.SILENCE else 20) as store:
+            opened, lengths = await store.open("a", ANY), []
             with pytest.raises(TimedOut if then is Then.SILENCE else Unreachable):
-                await _read(opened, got)
-            assert CHUNK <= sum(got) < 4 * CHUNK
+                await _read(opened, lengths)
+            assert CHUNK <= sum(lengths) < 4 * CHUNK
             await opened.close()
 
 
 @pytest.mark.parametrize("then", [Then.CLOSE, Then.RESET, Then.SILENCE])
-async def test_a_body_that_breaks_off_early_fails_to_open(read_at, then):
-    """A body that ends within its first chunk is an error before anything was promised to a client."""
+async def test_a_body_that_ends_in_its_first_chunk_fails_to_open(open_store, then):
+    """`open` raises if the body ends in its first chunk, before the client has got an answer."""
     with scripted_s3(with_ending(object_reply(bytes(1000)), then, after=500)) as s3:
-        async with read_at(s3.url, read_timeout=0.3 if then is Then.SILENCE else 20) as store:
+        async with open_store(s3.url, read_timeout=0.3 if then is Then.SILENCE else 20) as store:
             with pytest.raises(TimedOut if then is Then.SILENCE else Unreachable):
                 await store.open("a", ANY)
 
 
 async def _read(opened, lengths):
-    """Read a body, and note what came."""
+    """Reads a body and records the lengths of its chunks."""
     async for chunk in opened.chunks():
         lengths.append(len(chunk))
 
 
-async def test_a_body_read_whole_gives_its_connection_back(read_at):
-    """Requests one after the other use one connection."""
+async def test_the_connection_of_a_completely_read_body_is_reused(open_store):
+    """Consecutive requests whose bodies are completely read use one connection."""
     with scripted_s3(*[object_reply(bytes(2 * CHUNK))] * 3, object_reply(b"")) as s3:
-        async with read_at(s3.url) as store:
+        async with open_store(s3.url) as store:
             for size in (2 * CHUNK, 2 * CHUNK, 2 * CHUNK, 0):
                 assert len(await read_object(store, "a")) == size
     assert len(s3.connections) == 1
 
 
-async def test_a_body_closed_early_drops_its_connection(read_at):
-    """What a client does not want is not read to its end: the connection is closed at once."""
+async def test_a_body_that_is_closed_early_closes_its_connection(open_store):
+    """A body that is closed early is not read to its end, and its connection is closed at once."""
     with scripted_s3(
         with_ending(object_reply(bytes(8 * CHUNK)), Then.SILENCE, after=3 * CHUNK), object_reply(b"x")
     ) as s3:
-        async with read_at(s3.url, read_timeout=20) as store:
+        async with open_store(s3.url, read_timeout=20) as store:
             opened = await store.open("a", ANY)
             await anext(opened.chunks())
             await opened.close()
@@ -279,13 +281,13 @@ async def test_a_body_closed_early_drops_its_connection(read_at):
     assert len(s3.connections) == 2
 
 
-async def test_a_get_that_is_cancelled_drops_its_connection(read_at):
-    """An answer that comes when nobody waits for it any more is let go of."""
+async def test_a_cancelled_get_closes_its_connection(open_store):
+    """The connection of an answer is closed if its GET was cancelled."""
     gate = threading.Event()
     with scripted_s3(
         replace(with_ending(object_reply(bytes(8 * CHUNK)), Then.SILENCE, after=3 * CHUNK), gate=gate)
     ) as s3:
-        async with read_at(s3.url, read_timeout=20) as store:
+        async with open_store(s3.url, read_timeout=20) as store:
             opening = asyncio.ensure_future(store.open("a", ANY))
             await s3.wait_for_requests()
             opening.cancel()
@@ -295,12 +297,12 @@ async def test_a_get_that_is_cancelled_drops_its_connection(read_at):
             await s3.wait_for_disconnect()
 
 
-async def test_a_reader_that_is_cancelled_drops_its_connection(read_at):
-    """A body whose reader goes away while it waits is closed, at once or by the thread that is reading it."""
+async def test_a_cancelled_reader_closes_its_connection(open_store):
+    """The connection of a body is closed if its reader is cancelled while it waits for a chunk."""
     with scripted_s3(with_ending(object_reply(bytes(8 * CHUNK)), Then.SILENCE, after=2 * CHUNK)) as s3:
-        async with read_at(s3.url, read_timeout=2) as store:
-            opened, got = await store.open("a", ANY), []
-            reading = asyncio.ensure_future(_read(opened, got))
+        async with open_store(s3.url, read_timeout=2) as store:
+            opened, lengths = await store.open("a", ANY), []
+            reading = asyncio.ensure_future(_read(opened, lengths))
             await asyncio.sleep(0.2)
             reading.cancel()
             with pytest.raises(asyncio.CancelledError):
@@ -312,75 +314,75 @@ async def test_a_reader_that_is_cancelled_drops_its_connection(read_at):
 # Conditions
 
 
-async def test_a_get_is_pinned_to_what_was_decided_on(read_at):
-    """After a HEAD has decided, the GET asks for that very representation."""
+async def test_a_get_has_the_etag_of_its_head(open_store):
+    """A GET after a HEAD that decided the conditions has the ETag of the HEAD in If-Match."""
     with scripted_s3(object_reply(b"", Content_Length="3"), object_reply(b"abc")) as s3:
-        async with read_at(s3.url) as store:
-            assert await read_object(store, "a", NEWS) == b"abc"
+        async with open_store(s3.url) as store:
+            assert await read_object(store, "a", IF_NOT_OLD) == b"abc"
     assert (s3.requests[0].split()[0], s3.requests[1].split()[0]) == ("HEAD", "GET")
     assert s3.header(1, "If-Match") == '"1"'
 
 
-async def test_an_object_that_changes_meanwhile_is_decided_on_again(read_at):
-    """A GET that comes too late is decided anew, once."""
+async def test_conditions_are_decided_again_if_the_object_changes(open_store):
+    """If the object changes between HEAD and GET, both are repeated once."""
     head, late = object_reply(b"", Content_Length="3"), error_reply(412, "PreconditionFailed")
     with scripted_s3(head, late, object_reply(b"", '"2"', Content_Length="3"), object_reply(b"new", '"2"')) as s3:
-        async with read_at(s3.url) as store:
-            assert await read_object(store, "a", NEWS) == b"new"
+        async with open_store(s3.url) as store:
+            assert await read_object(store, "a", IF_NOT_OLD) == b"new"
     assert s3.header(3, "If-Match") == '"2"'
 
 
-async def test_an_object_that_never_stays_is_busy(read_at):
-    """An object that changes between every look and the GET is not looked at for ever."""
+async def test_an_object_that_changes_again_is_busy(open_store):
+    """`open` raises `Busy` if the object changes between HEAD and GET twice."""
     with scripted_s3(*[object_reply(b"", Content_Length="3"), error_reply(412, "PreconditionFailed")] * 2) as s3:
-        async with read_at(s3.url) as store:
+        async with open_store(s3.url) as store:
             with pytest.raises(Busy):
-                await store.open("a", NEWS)
+                await store.open("a", IF_NOT_OLD)
 
 
-async def test_an_if_match_is_left_to_s3(read_at):
-    """One strong ETag costs one call: S3 decides."""
+async def test_an_if_match_is_left_to_s3(open_store):
+    """If-Match with one strong ETag is sent to S3 in one call."""
     with scripted_s3(error_reply(412, "PreconditionFailed")) as s3:
-        async with read_at(s3.url) as store:
+        async with open_store(s3.url) as store:
             with pytest.raises(PreconditionFailed):
                 await store.open("a", Conditions(if_match=('"x"',)))
     assert (len(s3.requests), s3.header(0, "If-Match")) == (1, '"x"')
 
 
-async def test_if_range_costs_one_call_while_it_holds(read_at):
-    """A download that is resumed asks for the part and the ETag at once."""
+async def test_an_if_range_that_holds_needs_one_call(open_store):
+    """A GET with If-Range and a range sends the range with If-Match."""
     part = replace(
         object_reply(b""), data=object_reply(b"01", Content_Range="bytes 0-1/10").data.replace(b" 200 ", b" 206 ")
     )
     with scripted_s3(part) as s3:
-        async with read_at(s3.url) as store:
+        async with open_store(s3.url) as store:
             opened = await store.open("a", Conditions(if_range='"1"'), ByteRange(0, 1))
             await opened.close()
     assert (opened.info.size, s3.header(0, "If-Match"), s3.header(0, "Range")) == (10, '"1"', "bytes=0-1")
 
 
 @pytest.mark.parametrize("etag", ['W/"1"', None])
-async def test_a_get_is_not_pinned_to_what_cannot_be_distinguished(read_at, etag):
-    """Without a strong ETag there is nothing that the GET could ask for."""
+async def test_a_get_after_a_head_without_a_strong_etag_has_no_if_match(open_store, etag):
+    """A GET has no If-Match if the HEAD had no strong ETag."""
     head = object_reply(b"", Content_Length="3") if etag is None else object_reply(b"", etag, Content_Length="3")
     head = head if etag else replace(head, data=head.data.replace(b'ETag: "1"\r\n', b""))
     with scripted_s3(head, object_reply(b"abc")) as s3:
-        async with read_at(s3.url) as store:
-            assert await read_object(store, "a", NEWS) == b"abc"
+        async with open_store(s3.url) as store:
+            assert await read_object(store, "a", IF_NOT_OLD) == b"abc"
     assert s3.header(1, "If-Match") is None
 
 
 # Listings
 
 
-async def test_a_directory_that_s3_lists_twice_is_listed_once(read_at):
-    """An S3 that begins a page with the directory that ended the last one does not repeat it."""
-    listed = (
+async def test_a_directory_that_s3_lists_twice_is_listed_once(open_store):
+    """A directory that ends a page is not repeated if S3 lists it again on the next page."""
+    directories = (
         "<CommonPrefixes><Prefix>d/a/</Prefix></CommonPrefixes><CommonPrefixes><Prefix>d/b/</Prefix></CommonPrefixes>"
     )
-    answer = f"<ListBucketResult><IsTruncated>false</IsTruncated>{listed}</ListBucketResult>"
+    answer = f"<ListBucketResult><IsTruncated>false</IsTruncated>{directories}</ListBucketResult>"
     with scripted_s3(reply(200, answer.encode()), reply(200, answer.encode())) as s3:
-        async with read_at(s3.url) as store:
+        async with open_store(s3.url) as store:
             first = await store.list("d/", None, 1)
             second = await store.list("d/", first.next_token, 1)
     assert [entry.name for page in (first, second) for entry in page.entries] == ["a/", "b/"]
@@ -390,11 +392,11 @@ async def test_a_directory_that_s3_lists_twice_is_listed_once(read_at):
 # Headers
 
 
-async def test_a_header_in_utf_8_is_read_as_such(read_at):
-    """A file's name that another program stored in a header comes as it was meant."""
+async def test_a_header_in_utf_8_is_decoded(open_store):
+    """A file name in UTF-8 in a stored header is decoded."""
     disposition = 'attachment; filename="é日.txt"'
     with scripted_s3(object_reply(b"x", Content_Disposition=disposition)) as s3:
-        async with read_at(s3.url) as store:
+        async with open_store(s3.url) as store:
             opened = await store.open("a", ANY)
             await opened.close()
     assert opened.info.content_disposition == disposition
@@ -403,8 +405,8 @@ async def test_a_header_in_utf_8_is_read_as_such(read_at):
 # Checksums
 
 
-async def test_checksums_are_reported_and_not_verified(bucket):
-    """An object's checksums come with GET and HEAD, whatever the body is: the client has the digest to look."""
+async def test_checksums_are_reported(bucket):
+    """`open` and `head` report the checksums of an object."""
     bucket.client.put_object(Bucket=bucket.name, Key="a", Body=b"abc", ChecksumAlgorithm="SHA256")
     expected = (Checksum("SHA256", b64encode(hashlib.sha256(b"abc").digest()).decode()),)
     opened = await bucket.store.open("a", ANY)
@@ -413,12 +415,12 @@ async def test_checksums_are_reported_and_not_verified(bucket):
     assert (await bucket.store.head("a", ANY)).checksums == expected
 
 
-async def test_a_wrong_checksum_is_the_clients_to_find(read_at):
-    """A body that does not fit its checksum passes as it came."""
+async def test_checksums_are_not_verified(open_store):
+    """A body with a wrong checksum is passed on unchanged, because the client can verify it."""
     wrong = b64encode(bytes(4)).decode()
     answer = object_reply(b"abc", x_amz_checksum_crc32=wrong, x_amz_checksum_type="FULL_OBJECT")
     with scripted_s3(answer) as s3:
-        async with read_at(s3.url) as store:
+        async with open_store(s3.url) as store:
             opened = await store.open("a", ANY)
             assert [chunk async for chunk in opened.chunks()] == [b"abc"]
             await opened.close()
@@ -429,7 +431,7 @@ async def test_a_wrong_checksum_is_the_clients_to_find(read_at):
 # Uploads
 
 
-async def _breaking_off():
+async def _interrupted():
     yield b"n" * 12 * MIB
     raise ConnectionResetError
 
@@ -437,13 +439,13 @@ async def _breaking_off():
 @pytest.mark.parametrize(
     ("chunks", "write", "error"),
     [
-        (_breaking_off, Write(), ConnectionResetError),
+        (_interrupted, Write(), ConnectionResetError),
         (lambda: async_chunks(b"n" * 6 * MIB, b"n" * 6 * MIB), Write(max_size=11 * MIB), TooLarge),
         (lambda: async_chunks(b"n" * 6 * MIB), Write(conditions=Conditions(if_none_match=("*",))), PreconditionFailed),
     ],
 )
-async def test_an_upload_that_fails_leaves_no_parts_behind(bucket, chunks, write, error):
-    """Parts that will never be an object are taken back, whatever kept them from being one."""
+async def test_a_failed_upload_leaves_no_parts(bucket, chunks, write, error):
+    """An upload that fails for any reason removes its parts and keeps the old object."""
     bucket.add("a", b"old")
     with pytest.raises(error):
         await bucket.store.put("a", chunks(), write)
@@ -451,8 +453,8 @@ async def test_an_upload_that_fails_leaves_no_parts_behind(bucket, chunks, write
     assert await read_object(bucket.store, "a") == b"old"
 
 
-async def test_an_upload_that_is_cancelled_leaves_no_parts_behind(bucket):
-    """A task that is cancelled takes its parts back before it ends."""
+async def test_a_cancelled_upload_leaves_no_parts(bucket):
+    """A cancelled upload removes its parts before it ends."""
     waiting = asyncio.Event()
 
     async def endless():
@@ -470,14 +472,14 @@ async def test_an_upload_that_is_cancelled_leaves_no_parts_behind(bucket):
 
 
 async def test_a_large_upload_is_stored_in_parts(bucket):
-    """What is larger than a part comes in parts, of which S3 keeps the count."""
+    """An upload that is larger than a part is stored in parts, whose number is in the ETag."""
     stored = await bucket.store.put("a", async_chunks(b"n" * 12 * MIB), Write())
     assert stored.etag.endswith('-3"')
     assert bucket.uploads() == []
 
 
-async def test_a_large_upload_stays_within_its_memory(live_bytes):
-    """An upload of 256 MiB holds three parts of 8 MiB at most, and a little."""
+async def test_a_large_upload_has_limited_memory(live_bytes):
+    """An upload of 256 MiB takes less than 32 MiB of memory, for three parts of 8 MiB."""
 
     async def chunks():
         for _ in range(4096):
@@ -486,23 +488,23 @@ async def test_a_large_upload_stays_within_its_memory(live_bytes):
     block = bytes(64 * 1024)
     with endless_s3() as (url, traffic):
         async with store_at(url, part_size=8 * MIB, read_timeout=20) as store:
-            with live_bytes() as most:
+            with live_bytes() as peak:
                 await store.put("a", chunks(), Write())
     assert (traffic.parts, traffic.completed, traffic.received >= 256 * MIB) == (32, 1, True)
-    assert most() < 32 * MIB
+    assert peak() < 32 * MIB
 
 
 async def test_a_slow_s3_slows_the_upload_down():
-    """Chunks are asked for only as fast as S3 takes them: with two parts on their way, the client waits."""
+    """An upload reads chunks only as fast as S3 accepts them: it waits while two parts are being sent."""
     gate = threading.Event()
     begun = reply(200, b"<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>")
     stored = replace(reply(200, ETag='"p"'), gate=gate)
     completed = reply(200, b'<CompleteMultipartUploadResult><ETag>"e"</ETag></CompleteMultipartUploadResult>')
-    taken = []
+    read = []
 
     async def chunks():
         for number in range(20):
-            taken.append(number)
+            read.append(number)
             yield bytes(MIB)
 
     with scripted_s3(begun, *[stored] * 4, completed) as s3:
@@ -511,10 +513,10 @@ async def test_a_slow_s3_slows_the_upload_down():
             await s3.wait_for_requests(3)
             for _ in range(50):
                 await asyncio.sleep(0)
-            held = len(taken)
+            read_before = len(read)
             gate.set()
             await write
-    assert (held, len(taken)) == (16, 20)
+    assert (read_before, len(read)) == (16, 20)
 
 
 # Signed URLs
@@ -522,7 +524,7 @@ async def test_a_slow_s3_slows_the_upload_down():
 
 @pytest.mark.parametrize("key", ["plain.txt", "a b+c%.txt", "/lead//ing", "é/日本?#"])
 async def test_a_signed_url_fetches_the_object(bucket, key):
-    """Whoever has the URL has the object."""
+    """A GET of a signed URL returns the object."""
     bucket.add(key, b"abc")
     url = await bucket.store.presign(key, 60)
     assert await asyncio.to_thread(_fetch, url) == b"abc"
@@ -533,8 +535,8 @@ def _fetch(url: str) -> bytes:
         return answer.read()
 
 
-async def test_a_form_binds_all_that_it_says(bucket):
-    """Key, bucket, size, type and every property are conditions of the signed policy."""
+async def test_the_policy_of_a_form_has_all_fields(bucket):
+    """The signed policy has the key, the bucket, the size, the type and every property as conditions."""
     properties = Properties(
         {"by": "ann"},
         cache_control="no-cache",
@@ -548,17 +550,22 @@ async def test_a_form_binds_all_that_it_says(bucket):
     form = await bucket.store.presign_upload("a", Write("text/css", max_size=10, properties=properties), 60)
     policy = json.loads(b64decode(form.fields["policy"]))
     conditions = {
-        name: value for each in policy["conditions"] if isinstance(each, dict) for name, value in each.items()
+        name: value
+        for condition in policy["conditions"]
+        if isinstance(condition, dict)
+        for name, value in condition.items()
     }
-    assert [each for each in policy["conditions"] if isinstance(each, list)] == [["content-length-range", 0, 10]]
-    said = {name: value for name, value in form.fields.items() if name not in ("policy", "x-amz-signature")}
-    assert conditions == {**said, "bucket": bucket.name}
+    assert [condition for condition in policy["conditions"] if isinstance(condition, list)] == [
+        ["content-length-range", 0, 10]
+    ]
+    fields = {name: value for name, value in form.fields.items() if name not in ("policy", "x-amz-signature")}
+    assert conditions == {**fields, "bucket": bucket.name}
     assert conditions["Expires"] == "Wed, 02 Jan 2030 00:00:00 GMT"
     assert conditions["x-amz-meta-by"] == "ann"
 
 
 async def test_a_form_stores_the_object(bucket):
-    """Whoever has the form, until it expires."""
+    """A POST of a form stores an object."""
     form = await bucket.store.presign_upload("d/é.txt", Write("text/css", max_size=10), 60)
     await asyncio.to_thread(post_form, form, b"abc")
     opened = await bucket.store.open("d/é.txt", ANY)
@@ -566,13 +573,13 @@ async def test_a_form_stores_the_object(bucket):
     await opened.close()
 
 
-async def test_a_store_says_what_it_is(bucket):
-    """The store's `repr` names its bucket and no secret."""
+async def test_the_repr_of_a_store_names_its_bucket(bucket):
+    """The `repr` of a store has the name of its bucket and no secret."""
     assert repr(bucket.store) == f"<S3Store of {bucket.name}>"
 
 
 async def test_a_closed_store_is_unreachable():
-    """A store that was closed makes no call."""
+    """A closed store raises `Unreachable`; for the empty key, which needs no call, it raises `ObjectMissing`."""
     async with store_at("http://127.0.0.1:9") as store:
         await store.close()
         with pytest.raises(Unreachable):
@@ -582,8 +589,8 @@ async def test_a_closed_store_is_unreachable():
 
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
-THERE = ObjectInfo(3, '"1"', NOW)
-EMPTY = {"IfNoneMatch": "*"}
+INFO = ObjectInfo(3, '"1"', NOW)
+IF_MISSING = {"IfNoneMatch": "*"}
 
 
 @pytest.mark.parametrize(
@@ -591,14 +598,14 @@ EMPTY = {"IfNoneMatch": "*"}
     [
         (Write(), Precondition()),
         (Write(conditions=Conditions(if_modified_since=NOW)), Precondition()),
-        (Write(replace=False), Precondition(EMPTY, ObjectExists)),
-        (Write(conditions=Conditions(if_none_match=("*",))), Precondition(EMPTY)),
-        (Write(replace=False, conditions=Conditions(if_none_match=("*",))), Precondition(EMPTY)),
+        (Write(replace=False), Precondition(IF_MISSING, ObjectExists)),
+        (Write(conditions=Conditions(if_none_match=("*",))), Precondition(IF_MISSING)),
+        (Write(replace=False, conditions=Conditions(if_none_match=("*",))), Precondition(IF_MISSING)),
         (Write(conditions=Conditions(if_match=('"1"',))), Precondition({"IfMatch": '"1"'})),
     ],
 )
-def test_what_s3_decides_alone(write, expected):
-    """One condition that every S3 knows is sent with the write; what it raises tells the rule from the client's."""
+def test_a_condition_that_s3_decides_needs_no_head(write, expected):
+    """`immediate_precondition` returns the header and the error of a condition that every S3 decides."""
     assert immediate_precondition(write) == expected
 
 
@@ -615,61 +622,65 @@ def test_what_s3_decides_alone(write, expected):
         Conditions(if_none_match=("*",), if_unmodified_since=NOW),
     ],
 )
-def test_what_needs_a_look(conditions):
-    """Conditions that S3 does not decide, or decides in its own way, are decided here."""
+def test_other_conditions_need_a_head(conditions):
+    """`immediate_precondition` returns None for conditions that S3 does not decide as HTTP demands."""
     assert immediate_precondition(Write(conditions=conditions)) is None
 
 
-def test_an_if_match_of_a_target_that_does_not_replace_needs_a_look():
-    """Such a write can only fail, and how is a question of what is there."""
+def test_an_if_match_without_replace_needs_a_head():
+    """`immediate_precondition` returns None for `replace=False` with If-Match, whose error depends on the object."""
     assert immediate_precondition(Write(replace=False, conditions=Conditions(if_match=('"1"',)))) is None
 
 
 @pytest.mark.parametrize(
-    ("write", "found", "expected"),
+    ("write", "info", "expected"),
     [
-        (Write(conditions=Conditions(if_match=("*",))), THERE, Precondition({"IfMatch": '"1"'})),
-        (Write(conditions=Conditions(if_none_match=('"2"',))), THERE, Precondition({"IfMatch": '"1"'})),
-        (Write(conditions=Conditions(if_none_match=('"2"',))), None, Precondition(EMPTY)),
+        (Write(conditions=Conditions(if_match=("*",))), INFO, Precondition({"IfMatch": '"1"'})),
+        (Write(conditions=Conditions(if_none_match=('"2"',))), INFO, Precondition({"IfMatch": '"1"'})),
+        (Write(conditions=Conditions(if_none_match=('"2"',))), None, Precondition(IF_MISSING)),
         (Write(conditions=Conditions(if_unmodified_since=NOW)), ObjectInfo(3), Precondition()),
-        (Write(replace=False, conditions=Conditions(if_none_match=('"2"',))), None, Precondition(EMPTY, ObjectExists)),
+        (
+            Write(replace=False, conditions=Conditions(if_none_match=('"2"',))),
+            None,
+            Precondition(IF_MISSING, ObjectExists),
+        ),
     ],
 )
-def test_a_write_is_pinned_to_what_was_found(write, found, expected):
-    """A write that may go ahead does so only if nothing has changed since."""
-    assert checked_precondition(write, found) == expected
+def test_a_write_has_the_etag_of_its_head(write, info, expected):
+    """`checked_precondition` demands that the object has not changed since the HEAD."""
+    assert checked_precondition(write, info) == expected
 
 
 @pytest.mark.parametrize(
-    ("write", "found", "error"),
+    ("write", "info", "error"),
     [
         (Write(conditions=Conditions(if_match=("*",))), None, PreconditionFailed),
-        (Write(conditions=Conditions(if_match=('"2"', '"3"'))), THERE, PreconditionFailed),
-        (Write(replace=False, conditions=Conditions(if_match=('"1"',))), THERE, ObjectExists),
+        (Write(conditions=Conditions(if_match=('"2"', '"3"'))), INFO, PreconditionFailed),
+        (Write(replace=False, conditions=Conditions(if_match=('"1"',))), INFO, ObjectExists),
         (Write(replace=False, conditions=Conditions(if_match=('"1"',))), None, PreconditionFailed),
     ],
 )
-def test_a_write_that_may_not_go_ahead_is_refused(write, found, error):
-    """What stands against a write is told before a byte is sent."""
+def test_a_write_with_a_failed_condition_is_refused(write, info, error):
+    """`checked_precondition` raises if a condition fails or the object exists."""
     with pytest.raises(error):
-        checked_precondition(write, found)
+        checked_precondition(write, info)
 
 
-@pytest.mark.parametrize("theirs", [PreconditionFailed, ObjectMissing])
-def test_what_s3_finds_is_reported_in_the_words_of_the_write(theirs):
-    """S3 says 412 of an object in the way and 404 of one that is gone; either is the write's own refusal."""
-    with pytest.raises(ObjectExists, match="so it is"), Precondition(EMPTY, ObjectExists).decided():
-        raise theirs("so it is")
+@pytest.mark.parametrize("error", [PreconditionFailed, ObjectMissing])
+def test_a_failed_precondition_becomes_the_error_of_the_write(error):
+    """A 412 and a 404 of a write with a precondition become the error of its precondition."""
+    with pytest.raises(ObjectExists, match="so it is"), Precondition(IF_MISSING, ObjectExists).decided():
+        raise error("so it is")
 
 
 def test_other_errors_pass():
-    """What has nothing to do with the condition is raised as it is."""
-    with pytest.raises(Unreachable), Precondition(EMPTY, ObjectExists).decided():
+    """An error that does not concern the precondition is raised unchanged."""
+    with pytest.raises(Unreachable), Precondition(IF_MISSING, ObjectExists).decided():
         raise Unreachable("so it is")
 
 
 def test_properties_are_parameters_of_s3():
-    """What is not given is not said, so that the bucket's defaults hold."""
+    """The given properties become parameters of S3; others are left out, so that the bucket's defaults apply."""
     moment = datetime(2065, 10, 21, tzinfo=UTC)
     properties = Properties(
         {"a": "b"}, cache_control="no-cache", expires=moment, storage_class="GLACIER", canned_acl="private"
