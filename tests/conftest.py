@@ -17,7 +17,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 @pytest.fixture(scope="module")
 def closed_port() -> Iterator[int]:
-    """Gives a port of 127.0.0.1 that refuses connections, and that no other process can take meanwhile."""
-    with socket.socket() as bound:  # it never listens
+    """Reserves a port of 127.0.0.1, which refuses connections, so that no other process can listen on it."""
+    with socket.socket() as bound:  # the socket never listens
         bound.bind(("127.0.0.1", 0))
         yield bound.getsockname()[1]

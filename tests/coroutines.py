@@ -25,10 +25,10 @@ def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
             async with asyncio.timeout(_LIMIT):
                 return await coroutine
         finally:
-            left = asyncio.all_tasks() - {asyncio.current_task()}
-            for task in left:
+            remaining = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in remaining:
                 task.cancel()
-            await asyncio.gather(*left, return_exceptions=True)
+            await asyncio.gather(*remaining, return_exceptions=True)
 
     return _RUNNER.run(bounded())
 

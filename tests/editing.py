@@ -15,15 +15,15 @@ def split_at_cursor(text: str) -> tuple[SourceFile, int]:
     return SourceFile(NAME, before + after), len(before)
 
 
-def analysed(text: str, **others: str) -> Analysis:
+def analysed(text: str, **other_files: str) -> Analysis:
     """The analysis of a file together with other files; `other="…"` is `other.rules`."""
-    other_files = (SourceFile(f"{name}.rules", other) for name, other in others.items())
-    return analyse(RuleFileSet((SourceFile(NAME, text.replace(CURSOR, "")), *other_files)), CheckOptions())
+    others = (SourceFile(f"{name}.rules", content) for name, content in other_files.items())
+    return analyse(RuleFileSet((SourceFile(NAME, text.replace(CURSOR, "")), *others)), CheckOptions())
 
 
-def analysed_at_cursor(text: str, **others: str) -> tuple[Analysis, str, int]:
+def analysed_at_cursor(text: str, **other_files: str) -> tuple[Analysis, str, int]:
     """The analysis of a file, its name, and the offset of the cursor."""
-    return analysed(text, **others), NAME, text.index(CURSOR)
+    return analysed(text, **other_files), NAME, text.index(CURSOR)
 
 
 def site(*statements: str) -> str:

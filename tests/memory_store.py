@@ -52,13 +52,13 @@ class MemoryStore:
 
     def add(self, key: str, body: bytes, info: ObjectInfo | None = None) -> ObjectInfo:
         """Stores an object; the size, and an ETag, date or type that `info` lacks, are filled in."""
-        given = info or ObjectInfo(size=len(body))
+        declared = info or ObjectInfo(size=len(body))
         stored = replace(
-            given,
+            declared,
             size=len(body),
-            etag=given.etag or _etag(body),
-            last_modified=given.last_modified or self._clock().replace(microsecond=0),
-            content_type=given.content_type or _UNTYPED,
+            etag=declared.etag or _etag(body),
+            last_modified=declared.last_modified or self._clock().replace(microsecond=0),
+            content_type=declared.content_type or _UNTYPED,
         )
         self._objects[key] = (stored, body)
         return stored

@@ -51,9 +51,9 @@ def error_reply(status: int, code: str) -> Reply:
     return reply(status, body.encode(), Content_Type="application/xml")
 
 
-def with_ending(whole: Reply, then: Then, *, after: int | None = None) -> Reply:
+def with_ending(complete: Reply, then: Then, *, after: int | None = None) -> Reply:
     """A reply with another action after it, or after its first `after` bytes."""
-    return Reply(whole.data[:after], then)
+    return Reply(complete.data[:after], then)
 
 
 @dataclass

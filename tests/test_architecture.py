@@ -132,9 +132,9 @@ def test_every_module_named_in_prose_exists():
     packages = "|".join(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
     names = re.compile(rf"`((?:{packages})(?:\.\w+)+)`")
     pages = [ROOT / "docs" / "architecture.md", ROOT / "CONTRIBUTING.md"]
-    found = {(path.name, name) for path in [*MODULES, *pages] for name in names.findall(_prose(path, names))}
-    assert len(found) > 50
-    assert sorted((page, name) for page, name in found if not _resolves(name)) == []
+    named = {(path.name, name) for path in [*MODULES, *pages] for name in names.findall(_prose(path, names))}
+    assert len(named) > 50
+    assert sorted((page, name) for page, name in named if not _resolves(name)) == []
 
 
 def test_the_trees_of_errors_are_complete():

@@ -13,12 +13,12 @@ from tornado_proxy.storage.store import ObjectInfo, Write
 
 
 async def test_an_object_is_added_with_its_info():
-    """`add` keeps the given info, sets the size, and fills in a missing ETag and date."""
+    """`add` keeps the declared info, sets the size, and fills in a missing ETag and date."""
     store = MemoryStore(lambda: datetime(2026, 5, 1, 10, 0, 0, 5, tzinfo=UTC))
-    given = ObjectInfo(0, cache_control="no-cache", checksums=(Checksum("CRC32", "NSRBwg=="),))
-    info = store.add("a", b"abc", given)
+    declared = ObjectInfo(0, cache_control="no-cache", checksums=(Checksum("CRC32", "NSRBwg=="),))
+    info = store.add("a", b"abc", declared)
     assert await store.head("a", Conditions()) == info
-    assert (info.size, info.cache_control, info.checksums) == (3, "no-cache", given.checksums)
+    assert (info.size, info.cache_control, info.checksums) == (3, "no-cache", declared.checksums)
     assert (info.etag, info.last_modified) == (
         '"900150983cd24fb0d6963f7d28e17f72"',
         datetime(2026, 5, 1, 10, tzinfo=UTC),

@@ -133,7 +133,7 @@ async def test_a_head_has_no_body(length):
     ids=["close", "1.0", "long", "two answers", "hung up", "1.0 without length", "without length"],
 )
 async def test_a_connection_is_closed_after_its_last_answer(reply):
-    """An answer is complete, and its connection closed, if it asks for that, has surplus bytes or ends with the connection."""
+    """An answer with `Connection: close`, with surplus bytes, or that ends with its connection is complete and the last."""
     async with hostile_s3(reply) as s3:
         connection, owner = await connect(s3)
         answer = connection.ask(REQUEST, is_head_only=False)

@@ -205,8 +205,8 @@ async def test_cancelled_calls_leave_the_queue():
     busy = asyncio.ensure_future(executor.run(lambda: gate.wait(10)))
     waiting = [asyncio.ensure_future(executor.run(lambda: None)) for _ in range(1000)]
     await asyncio.sleep(0)
-    for each in waiting:
-        each.cancel()
+    for task in waiting:
+        task.cancel()
     await asyncio.wait(waiting)
     last = asyncio.ensure_future(executor.run(lambda: "served"))
     await asyncio.sleep(0)

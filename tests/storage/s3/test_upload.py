@@ -197,7 +197,6 @@ BEGUN = reply(200, b"<InitiateMultipartUploadResult><UploadId>u</UploadId></Init
 COMPLETED = reply(200, b'<CompleteMultipartUploadResult><ETag>"e"</ETag></CompleteMultipartUploadResult>')
 STORED = reply(200, ETag='"p"')
 ABORTED = reply(204)
-MIB = 1024**2
 TARGET = {"Bucket": "bucket", "Key": "a"}
 
 
