@@ -201,7 +201,7 @@ def test_a_refusal_is_explained_with_status_0(explain, words, line):
         (["/x", *SITE, "--method", "DELETE", "--user", "ann"], "DELETE /x as ann"),
         (
             ["/docs/open/x", *CONFIGURED, "--user", "ann"],
-            "            `ann` is not asked to sign in, so templates see no user",
+            "            no sign-in is required, so templates do not see the user `ann`",
         ),
         (["/x", "--rules", "rules", "--target", "other"], "rewrites    none"),
         (["/press/a.html", "--rules", "rules/site.rules", "--target", "site"], "object key  archive/press/a.html"),

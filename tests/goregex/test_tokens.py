@@ -141,7 +141,7 @@ def test_a_group_may_begin_with_a_name_or_flags(text, opening):
         ("(?'n'a)", 0, 3, "unsupported group name in quotes `(?'`"),
         ("(?P<n.1>a)", 4, 7, "invalid group name `n.1`"),
         ("(?<é>a)", 3, 4, "invalid group name `é`"),
-        ("(?<>a)", 3, 3, "invalid group name ``"),
+        ("(?<>a)", 3, 3, "missing group name"),
         ("(?P<n", 0, 4, "unclosed group name"),
         ("(?<n", 0, 3, "unclosed group name"),
         ("(?x)a", 2, 3, "unknown flag `x`"),
@@ -180,12 +180,12 @@ def test_a_property_is_one_letter_or_a_name_in_braces(text, class_name, end):
 @pytest.mark.parametrize(
     ("text", "end", "message"),
     [
-        (r"\p", 2, "unknown character class ``"),
+        (r"\p", 2, "missing character class name"),
         (r"\p{", 3, r"unclosed `\p{`"),
         (r"\P{Lu", 3, r"unclosed `\P{`"),
         (r"\p^", 3, "unknown character class `^`"),
         (r"\p{^^L}", 7, "unknown character class `^L`"),
-        (r"\p{}", 4, "unknown character class ``"),
+        (r"\p{}", 4, "missing character class name"),
     ],
 )
 def test_a_refused_property_is_named(text, end, message):

@@ -418,7 +418,7 @@ def test_clauses_describe_the_user(clauses, user):
                 )
             ],
         ),
-        ('test "/a" as "" -> error', [("`` cannot sign in: the name is empty", '""', None)]),
+        ('test "/a" as "" -> error', [("this user cannot sign in: the name is empty", '""', None)]),
         (
             'test "https://www.example.com/a/b?x=1" -> "HTTP://x"',
             [

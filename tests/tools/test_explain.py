@@ -185,7 +185,11 @@ def test_every_attempt_is_explained(arguments, options, lines):
     ("user", "resources", "lines"),
     [
         (None, (), ["access      /a  anyone"]),
-        ("ann", (), ["access      /a  anyone", "            `ann` is not asked to sign in, so templates see no user"]),
+        (
+            "ann",
+            (),
+            ["access      /a  anyone", "            no sign-in is required, so templates do not see the user `ann`"],
+        ),
         (None, (Resource("/b", white_list=True),), ["access      /a  nobody"]),
         (None, (Resource("/*"),), ["access      /a  nobody  by `/*`"]),
         (None, (Resource("/*", white_list=True),), ["access      /a  anyone  by `/*`"]),

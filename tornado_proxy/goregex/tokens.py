@@ -153,7 +153,8 @@ def _unknown_class(name: str, at: int, end: int, names: Iterable[str]) -> Patter
 
     # No name is that long, and difflib's time grows with the length.
     close = get_close_matches(name, names, n=1, cutoff=0.65) if len(name) <= 64 else []
-    return PatternError(f"unknown character class `{name}`", at, end, f"did you mean `{close[0]}`?" if close else None)
+    message = f"unknown character class `{name}`" if name else "missing character class name"
+    return PatternError(message, at, end, f"did you mean `{close[0]}`?" if close else None)
 
 
 class Count(NamedTuple):
@@ -202,7 +203,8 @@ def read_opening(text: str, at: int) -> GroupOpening:
         if not _NAME.fullmatch(named[1]):
             _refuse_unsupported(text, at, ("(?<=", "(?<!"))
             advice = "a name consists of ASCII letters, digits and underscores"
-            raise PatternError(f"invalid group name `{named[1]}`", *named.span(1), advice)
+            message = f"invalid group name `{named[1]}`" if named[1] else "missing group name"
+            raise PatternError(message, *named.span(1), advice)
         return GroupOpening(named.end(), captures=True, name=named[1])
     if flags := _FLAGS.match(text, at):
         return GroupOpening(flags.end(), on=frozenset(flags[1]), off=frozenset(flags[2] or ""), opens=flags[3] == ":")

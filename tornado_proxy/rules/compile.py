@@ -215,7 +215,8 @@ def _mistakes(statement: TestStatement) -> Iterator[Diagnostic]:
 def _request_mistakes(clauses: RequestClauses) -> Iterator[Diagnostic]:
     user, host = clauses.user, clauses.host
     if user is not None and (reason := segment_objection(user.value)) is not None:
-        message = f"`{user.value}` cannot sign in: the name {reason}"
+        name = f"`{user.value}`" if user.value else "this user"
+        message = f"{name} cannot sign in: the name {reason}"
         advice = "the service refuses such a name before it looks at the rules; a name is one segment of a path"
         yield Diagnostic("bad-test", message, user.span, advice)
     if host is not None and (reason := host_objection(host.value)) is not None:

@@ -110,7 +110,7 @@ def _access(found: Decision, unasked: User | None) -> Iterator[Sequence[str]]:
         for other in covering[1:]:
             yield "", "", f"`{other}` also covers it, but comes later"
     if unasked is not None:
-        yield (f"`{unasked.username}` is not asked to sign in, so templates see no user",)
+        yield (f"no sign-in is required, so templates do not see the user `{unasked.username}`",)
 
 
 def _covering(found: Decision, check: AccessCheck) -> list[str]:

@@ -275,7 +275,7 @@ def test_the_markdown_report_begins_with_outcomes_to_review():
     """The outcomes that need no review are at the end."""
     assert to_markdown(REPORT) == (
         f"# From s3-proxy to tornado-proxy\n\n{READINGS[KeysAs.ACTUAL]}\n\n"
-        "**Nobody can use `site` yet:** who may use it in s3-proxy could not be converted.\n\n"
+        "**Closed to everyone: `site`.** The access rules of s3-proxy could not be converted.\n\n"
         f"{CLOSED}"
         "## Adapted\n\nThese are written differently and have the same effect.\n\n- conf.yaml:2, `c`: otherwise\n\n"
         "## Carried over\n\nThese are the same.\n\n- conf.yaml:2, `a`: as `a`\n"

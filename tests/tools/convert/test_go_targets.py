@@ -85,9 +85,12 @@ UNPROVED = {
     ),
     ('{{ define "x" }}{{ end }}x', WITHOUT_PREFIX): "it defines templates of its own",
     ("x{{ .Key | len }}", WITHOUT_PREFIX): (
-        "it prints more than text, the key and the user's name, so two slashes may meet"
+        "it prints more than text, the key and the user's name, so it may have an empty segment, `//`"
     ),
-    ("x/{{ .Key | base }}", WITHOUT_PREFIX): "two slashes may meet between `x/` and what a function makes",
+    (
+        "x/{{ .Key | base }}",
+        WITHOUT_PREFIX,
+    ): "it may have an empty segment, `//`, between `x/` and the result of `base`",
     ('{{ include "below" . }}', WITH_HELPERS): "the helper template `below` reads the key or the prefix",
     ('{{ template "below" . }}', WITH_HELPERS): "the helper template `below` reads the key or the prefix",
     (
@@ -99,9 +102,12 @@ UNPROVED = {
     ('{{ include "host" . }}', WITH_HELPERS): "`.Request.Host` is not the same here",
     ("x//y", WITHOUT_PREFIX): "it has an empty segment, `//`, which s3-proxy's SDK removes",
     ("x/\n/y", WITHOUT_PREFIX): "it has an empty segment, `//`, which s3-proxy's SDK removes",
-    ("{{ .Key }}/x", WITHOUT_PREFIX): "two slashes may meet between `.Key` and `/x`",
+    ("{{ .Key }}/x", WITHOUT_PREFIX): "it may have an empty segment, `//`, between `.Key` and `/x`",
     ("a/{{ if .User }}{{ end }}/x", WITHOUT_PREFIX): "it has an empty segment, `//`, which s3-proxy's SDK removes",
-    ('a/{{ .Key | trimPrefix "b" }}', WITHOUT_PREFIX): "two slashes may meet between `a/` and what a function makes",
+    (
+        'a/{{ .Key | trimPrefix "b" }}',
+        WITHOUT_PREFIX,
+    ): "it may have an empty segment, `//`, between `a/` and the result of `trimPrefix`",
     ("{{ if .User }}a{{ end }}" * 7, WITHOUT_PREFIX): "its conditions make more than 64 different results",
     ("other/x", WITH_PREFIX): "it may lead outside the prefix `folder1/`",
     ("{{ .Key | lower }}", WITH_PREFIX): "nothing proves that its result begins with the prefix `folder1/`",

@@ -199,7 +199,7 @@ def test_a_conversion_never_grants_additional_access(resources, path, method):
 
 
 LEFT_OUT = {
-    "provider: staff, basic: {credentials: []}": "none of its users can sign in here",
+    "provider: staff, basic: {credentials: []}": "it has no user that tornado-proxy accepts",
     "whiteList: true, header: {}": "its `provider` is not one of `authProviders.header`",
     "provider: company, oidc: {authorizationAccesses: [{group: '(', regexp: true}]}": (
         "a rule's expression cannot be converted: unclosed group"

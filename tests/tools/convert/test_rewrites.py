@@ -115,8 +115,8 @@ def test_a_rule_file_names_the_places_of_its_rules():
         "    # From 0.yaml:9.\n"
         '    rewrite `z` -> "/y"\n'
         "\n"
-        "    # LEFT OUT, 0.yaml:10: the target cannot be converted: two slashes may meet between `/m/` and `$1`;"
-        " s3-proxy's SDK removes one of them (let the slash stand either in the group or beside it)\n"
+        "    # LEFT OUT, 0.yaml:10: the target cannot be converted: it may have an empty segment, `//`,"
+        " between `/m/` and `$1`, which s3-proxy's SDK removes (let the slash stand either in the group or beside it)\n"
         "    # It was: ^k(.*) -> m/$1\n"
         "\n"
         "    # Not needed, 0.yaml:11: no key that s3-proxy makes of a path matches it\n"

@@ -233,7 +233,7 @@ def to_markdown(report: ConversionReport) -> str:
     lines = ["# From s3-proxy to tornado-proxy", "", "\n\n".join(report.notes), ""]
     if report.closed_targets:
         names = ", ".join(f"`{name}`" for name in report.closed_targets)
-        lines += [f"**Nobody can use {names} yet:** who may use it in s3-proxy could not be converted.", ""]
+        lines += [f"**Closed to everyone: {names}.** The access rules of s3-proxy could not be converted.", ""]
     for outcome in _TITLES:
         lines += _paragraphs(report, outcome)
     return "\n".join(lines)

@@ -271,8 +271,12 @@ class _TemplateRewriter:
         match node.pipeline.commands[-1]:
             case (nodes.Identifier(name=function), *_) if function in _MAKE_TEXT:
                 self._join_slashes(node)
-                return patterns.Piece("what a function makes", begins_with_slash=True, ends_with_slash=True, empty=True)
-        raise patterns.NotConvertible("it prints more than text, the key and the user's name, so two slashes may meet")
+                return patterns.Piece(
+                    f"the result of `{function}`", begins_with_slash=True, ends_with_slash=True, empty=True
+                )
+        raise patterns.NotConvertible(
+            "it prints more than text, the key and the user's name, so it may have an empty segment, `//`"
+        )
 
     def _join_slashes(self, output: nodes.Output) -> None:
         """Prints one slash where a printed text has several in a row."""

@@ -173,7 +173,7 @@ def _reads(node: syntax.Text, character: str) -> bool:
 def _check_beyond(text: str, tree: syntax.Node, prefix: str) -> None:
     """Raises `NotConvertible` unless no match can begin within the prefix."""
     if any(isinstance(each, syntax.Assertion) and each.kind in _WORDS for each in syntax.walk(tree)):
-        raise NotConvertible("it asks for a word boundary, which may be in the prefix")
+        raise NotConvertible("its `\\b` or `\\B` may match in the prefix")
     rests = tuple(f"/{prefix[start:]}" for start in range(len(prefix)))
     if len(prefix) > _LONGEST_PREFIX or any(path_objection(rest) for rest in rests):
         raise NotConvertible(f"nothing proves that it never matches within the prefix `{prefix}`")
@@ -206,7 +206,8 @@ def check_slashes(text: str, pieces: Iterable[Piece]) -> None:
         meeting = next((each for each in before if each.ends_with_slash and piece.begins_with_slash), None)
         if meeting is not None:
             raise NotConvertible(
-                f"two slashes may meet between {meeting.name} and {piece.name}; s3-proxy's SDK removes one of them",
+                f"it may have an empty segment, `//`, between {meeting.name} and {piece.name},"
+                " which s3-proxy's SDK removes",
                 "let the slash stand either in the group or beside it",
             )
         before = [*before, piece] if piece.empty else [piece]

@@ -248,7 +248,7 @@ def _users(basic: Section) -> list[Setting]:
         except InvalidValue as misfit:
             section.remark(OptionOutcome.LEFT_OUT, "", f"the user `{name}` is left out: it {misfit.message}")
     if not users:
-        raise _Inexpressible("none of its users can sign in here")
+        raise _Inexpressible("it has no user that tornado-proxy accepts")
     return list(users.values())
 
 
