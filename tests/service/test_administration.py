@@ -190,28 +190,33 @@ def test_refused_requests_are_listed_newest_first(in_force):
 class _BusyServing(_FakeServing):
     """Serving with ten more requests in each report."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.fifth_report = asyncio.Event()
+
     async def report(self) -> ProcessReport:
         """A report with ten more requests than before."""
         requests = self.activity.total.requests + 10
         tally = Tally((0, requests, 0, 0, 0), (0, requests, *[0] * 12), sent=1024 * requests)
         self.activity = Activity({"site": tally}, in_flight=2)
+        if requests == 50:
+            self.fifth_report.set()
         return await super().report()
 
 
 def test_charts_show_samples(in_force, monkeypatch):
     """Totals become rates, durations and volumes of the last minutes."""
     monkeypatch.setattr("tornado_proxy.service.administration.SAMPLE_EVERY", 0.05)
-    administration = Administration(
-        SimpleNamespace(in_force=in_force, last=None, failure=None), _BusyServing(), {}, lambda: True
-    )
+    serving, reloader = _BusyServing(), SimpleNamespace(in_force=in_force, last=None, failure=None)
+    administration = Administration(reloader, serving, {}, lambda: True)
 
-    async def sample_for_a_while():
+    async def take_five_samples():
         sampling = asyncio.get_running_loop().create_task(administration.sample())
-        await asyncio.sleep(0.3)
+        await serving.fifth_report.wait()
         sampling.cancel()
         return await administration.overview({})
 
-    requests, durations, traffic, in_flight = asyncio.run(sample_for_a_while()).charts
+    requests, durations, traffic, in_flight = asyncio.run(take_five_samples()).charts
     (all_requests, *_) = requests.legend
     assert 0 < float(all_requests[2].removesuffix("/s").replace(",", "")) <= 200
     assert durations.legend == (
