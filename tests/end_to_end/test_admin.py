@@ -93,7 +93,7 @@ def test_a_named_pipe_instead_of_a_file_is_refused(admin, folder, name):
 
 
 def test_requests_are_counted(admin, running):
-    """A request whose key a rewrite matches is counted in the metrics."""
+    """A request is counted in the metrics of the rewrite that matches its key."""
     before = admin.metric("tornado_proxy_rewrite_hits_total")
     running[0].request("GET", "/a")
     assert admin.metric("tornado_proxy_rewrite_hits_total") == before + 1
@@ -143,7 +143,7 @@ def test_the_status_has_the_documented_shape(admin, folder):
     status, documented = admin.status(), json.loads(example)
     assert _shape(status) == _shape(documented)
     for attempt in ("lastAttempt", "lastFailedAttempt"):
-        (diagnostic,), (expected,) = (shown[attempt]["diagnostics"] for shown in (status, documented))
+        (diagnostic,), (expected,) = (document[attempt]["diagnostics"] for document in (status, documented))
         assert diagnostic == {**expected, "file": str(folder / "rules" / "site.rules")}
 
 

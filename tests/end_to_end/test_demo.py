@@ -56,8 +56,8 @@ def test_every_printed_command_succeeds(printed, tmp_path):
 
 def test_a_taken_port_is_an_error():
     """The demo ends with an error if the port of `--port` is in use, instead of taking another port."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as occupied:
+        port = occupied.getsockname()[1]
         command = [sys.executable, "-m", "tornado_proxy", "demo", "--port", str(port)]
         result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=START_LIMIT)
     assert (result.returncode, result.stdout) == (2, "")

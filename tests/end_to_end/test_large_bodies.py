@@ -100,9 +100,9 @@ def _upload(proxy, size: int) -> tuple[bytes, int]:
     block = bytes(1 << 20)
     with socket.create_connection(proxy.address) as client:
         client.sendall(_upload_head(size))
-        for sent in range(size >> 20):
+        for number in range(size >> 20):
             client.sendall(block)
-            if sent % 16 == 0:
+            if number % 16 == 0:
                 growth = max(growth, _memory(proxy) - before)
         client.sendall(f"\r\n--{BOUNDARY}--\r\n".encode())
         return client.recv(65536), growth

@@ -1,4 +1,4 @@
-"""Starts of a service whose files are bad, with and without a last good copy."""
+"""Starts of a service with bad files, with and without a last good copy."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ STRICT = CONFIGURATION + "reload: {{tests: refuse}}\n"
 
 
 def test_the_copy_is_served_if_rule_tests_fail(folder, last_good):
-    """A start refuses rules whose tests fail as an edit does, if there is a copy."""
+    """If there is a copy, a start refuses rules with failing tests, as an edit does."""
     (folder / "rules" / "site.rules").write_text(FAILING)
     with _restarted(folder, *last_good, text=STRICT) as (proxy, admin):
         assert proxy.request("GET", "/a").body == b"first/a.txt"
@@ -72,7 +72,7 @@ def test_the_copy_is_served_if_rule_tests_fail(folder, last_good):
 
 
 def test_rules_are_served_without_a_copy_although_their_tests_fail(folder):
-    """Without a copy, a start uses rules whose tests fail, and logs it."""
+    """Without a copy, a start uses rules with failing tests, and logs it."""
     with endless_s3() as (endpoint, _):
         text = STRICT.format(endpoint=endpoint)
         with start_proxy(folder, text, "--last-good", str(folder / "kept"), site=FAILING) as proxy:

@@ -25,7 +25,7 @@ CONFIGURATION_WITH_WARNING = CONFIGURATION.replace("{{env: SECRET}}", "{{value: 
 
 @contextmanager
 def _service_with_unread_log(folder, *options: str) -> Iterator[tuple[Proxy, Admin]]:
-    """Runs a service whose standard error nobody reads after the line with its address."""
+    """Runs a service; nobody reads its standard error after the line with its address."""
     (folder / "rules").mkdir()
     (folder / "rules" / "site.rules").write_text(RULES.format("first"))
     with endless_s3() as (endpoint, _):
@@ -138,8 +138,10 @@ def test_a_json_log_reports_a_refused_start(tmp_path):
 
 def test_a_json_log_reports_a_taken_address(tmp_path):
     """An address in use is an object in a JSON log."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        text = JSON_LOG.format(endpoint="http://127.0.0.1:1").replace("port: 0", f"port: {taken.getsockname()[1]}", 1)
+    with socket.create_server(("127.0.0.1", 0)) as occupied:
+        text = JSON_LOG.format(endpoint="http://127.0.0.1:1").replace(
+            "port: 0", f"port: {occupied.getsockname()[1]}", 1
+        )
         lines = _log_of(tmp_path, text)
     assert lines[-1]["message"].startswith("cannot listen on 127.0.0.1")
 

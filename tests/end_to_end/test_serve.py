@@ -23,7 +23,7 @@ from tornado_proxy.cli.main import main
 
 @pytest.fixture
 def files(tmp_path):
-    """Good files for a service whose S3 is unreachable."""
+    """Good files for a service with an unreachable S3."""
     (tmp_path / "rules").mkdir()
     (tmp_path / "rules" / "site.rules").write_text(RULES.format("some"))
     path = tmp_path / "proxy.yaml"
@@ -39,7 +39,7 @@ def _secrets(monkeypatch):
 
 
 def test_check_accepts_good_files(files, capfd):
-    """`--check` reports what it read and exits with 0."""
+    """`--check` reports what it read and exits with 0, without a request to S3."""
     assert main(["serve", "--check", "--config", str(files)]) == 0
     expected = f"OK: `{files}` can be used: 1 target, 1 rewrite in 1 file\n"
     assert capfd.readouterr() == (expected, "")
@@ -56,7 +56,7 @@ def test_check_does_not_count_page_templates_as_rule_files(files, capfd):
 
 
 def test_check_reports_mistakes(files, capfd):
-    """`--check` reports the mistake and exits with 1."""
+    """`--check` reports rules for an unknown target with a suggestion, and exits with 1."""
     (files.parent / "rules" / "site.rules").write_text("target sight {}\n")
     assert main(["serve", "--check", "--config", str(files)]) == 1
     assert "did you mean `site`?" in capfd.readouterr().err
@@ -69,7 +69,7 @@ def test_a_missing_configuration_is_a_failure(files, capfd):
 
 
 def test_readiness_may_need_a_bucket(files, tmp_path):
-    """With `readyNeedsBucket`, a service that reaches none of its buckets serves, but is not ready."""
+    """With `readyNeedsBucket`, a service without a reachable bucket serves, but is not ready."""
     text = files.read_text().replace("probeInterval: 1h", "readyNeedsBucket: true, probeInterval: 100ms")
     with start_proxy(tmp_path, text, site=RULES.format("some")) as proxy:
         admin = Admin.of(proxy)
@@ -88,11 +88,13 @@ def test_readiness_may_need_a_bucket(files, tmp_path):
 
 def test_a_taken_address_is_a_failure(files, capfd):
     """An address in use ends the command with status 2 and a message that names it."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as occupied:
+        port = occupied.getsockname()[1]
         files.write_text(files.read_text().replace("port: 0", f"port: {port}", 1))
         assert main(["serve", "--config", str(files)]) == 2
-    assert f"cannot listen on 127.0.0.1:{port}: Address already in use" in capfd.readouterr().err
+    errors = capfd.readouterr().err
+    assert f"cannot listen on 127.0.0.1:{port}: Address already in use" in errors
+    assert "Traceback" not in errors
 
 
 def test_an_endpoint_that_boto3_refuses_is_a_finding(files, capfd):

@@ -1,4 +1,4 @@
-"""A service whose clients use all file descriptors."""
+"""A service without free file descriptors, because its clients use them all."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ LONGEST = 64 * 1024
 SAMPLES = ((128, 200), (512, 3))  # length in characters, and how many of the slowest texts are kept
 LARGEST_RATIO = 3.0  # of the times for the full and half the length; quadratic time gives 4
 ATTEMPTS = 100
-NOISE = 0.004  # seconds; below this time the ratio says nothing
+NOISE = 0.004  # seconds; a shorter time is too inaccurate for a ratio
 
 # The characters of HTTP's grammars; a text repeats one or two of them.
 CHARACTERS = (
@@ -97,7 +97,7 @@ ARGUMENTS = {
     "request": Request("GET", "files.example", "/"),
 }
 
-# Functions whose text is from the configuration, from the product, or a key, which is short.
+# Functions that read text of the configuration or of the product, or a key, which is short.
 TRUSTED_OR_SHORT = {
     "tornado_proxy.auth.basic.doubt",
     "tornado_proxy.auth.basic.read_password",

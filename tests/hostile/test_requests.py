@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from administering import eventually
 from fakes import EndlessBody, OneObjectStore
 from fuzzed_requests import fuzzed
 from memory_store import MemoryStore
@@ -35,7 +36,7 @@ ANN = BasicUser("ann", Secret("the configuration file", "plain"))
 PATIENCE = 5.0  # seconds within which a connection must be closed after the client's last byte
 LONGEST_BLOCKING = 0.05  # seconds of CPU time during which a connection that sends up to 64 KiB may block the loop
 
-# Seeds whose requests were once answered wrongly or not at all.
+# Seeds of requests that were once answered wrongly or not at all.
 REGRESSION_SEEDS = (939,)
 
 
@@ -63,15 +64,12 @@ class RunningServer:
         except TimeoutError:
             raise
         except OSError:
-            pass  # the server resets a connection whose head is too long
+            pass  # the server resets a connection after a head that is too long
         return received
 
-    def until_idle(self, seconds: float) -> None:
+    def wait_until_idle(self) -> None:
         """Waits until no request is in progress."""
-        deadline = time.monotonic() + seconds
-        while self.site.gateway.in_flight:
-            assert time.monotonic() < deadline, f"{self.site.gateway} after {seconds} seconds"
-            time.sleep(0.01)
+        eventually(lambda: not self.site.gateway.in_flight, PATIENCE)
 
 
 @contextmanager
@@ -141,7 +139,7 @@ def _fuzz(seeds: Iterator[int] | range | tuple[int, ...], caplog: pytest.LogCapt
             assert not caplog.records, f"seed {seed}: {caplog.text}"
             server.site.events.clear()
         assert b"200 OK" in server.send(b"GET /get/x HTTP/1.1\r\nHost: h\r\n\r\n")
-        server.until_idle(PATIENCE)
+        server.wait_until_idle()
         gc.unfreeze()
         return max(server.blocked)
 
@@ -182,12 +180,11 @@ def test_requests_end_when_their_clients_leave():
         clients = [server.connect() for _ in range(200)]
         for number, client in enumerate(clients):
             client.sendall(b"GET /stalled/%d HTTP/1.1\r\nHost: h\r\n\r\n" % number)
-        while store.requested < len(clients):
-            time.sleep(0.01)
+        eventually(lambda: store.requested == len(clients))
         for client in clients:
             client.close()
         assert b"200 OK" in server.send(b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n")
-        server.until_idle(PATIENCE)
+        server.wait_until_idle()
         assert {event.status for event in server.site.events} == {200, 499}
 
 
@@ -211,7 +208,7 @@ def _disturb(server: RunningServer, count: int) -> None:
         if number % 2:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")  # a reset
         client.close()
-    server.until_idle(PATIENCE)
+    server.wait_until_idle()
 
 
 def test_aborted_connections_leave_nothing_behind(caplog):
@@ -221,10 +218,7 @@ def test_aborted_connections_leave_nothing_behind(caplog):
     with running_server(OneObjectStore(EndlessBody(1 << 40))) as server:
         before = len([*descriptors.iterdir()])
         _disturb(server, 80)
-        deadline = time.monotonic() + PATIENCE
-        while len([*descriptors.iterdir()]) > before:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        eventually(lambda: len([*descriptors.iterdir()]) <= before, PATIENCE)
         assert _failures(server.site) == []
     assert caplog.records == []
 

@@ -111,7 +111,7 @@ async def test_a_healthy_key_is_served_after_a_thousand_cancelled_reads(reads):
 @pytest.mark.integration
 @pytest.mark.parametrize("reads", ["loop", "executor"])
 async def test_three_hundred_faults_leave_nothing_behind(reads):
-    """Three hundred faults in random order are errors in time, and none of them keeps a connection."""
+    """Three hundred faults in random order are errors in time, and keep no connection open."""
     generator = random.Random(20260501)
     with faulty_s3() as s3:
         async with store_at(s3.url, reads, threads=8, **IMPATIENT) as store:

@@ -86,7 +86,7 @@ def _send(address: tuple[str, int], data: bytes) -> bytes:
             while block := client.recv(1 << 20):
                 received += block
     except ConnectionError:
-        pass  # the server resets a connection whose request is too long
+        pass  # the server resets a connection after a request that is too long
     return received
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
-import time
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from administering import eventually
 from coroutines import run
+from running import free_port
 
 from tornado_proxy.auth.fetching import HttpFetcher
 from tornado_proxy.auth.opa import PolicyUnavailable, is_permitted
@@ -32,19 +33,19 @@ def opa(tmp_path_factory):
         pytest.skip("there is no `opa`; `tests/integration/install opa` builds it")
     policy = tmp_path_factory.mktemp("opa") / "files.rego"
     policy.write_text(_DOCS.read_text(encoding="utf-8").split("```rego\n")[1].split("```")[0])
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+    address = f"127.0.0.1:{free_port()}"
     command = [_PROGRAM, "run", "--server", "--addr", address, "--disable-telemetry", policy]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    for _ in range(200):
-        try:
-            urllib.request.urlopen(f"http://{address}/health", timeout=1).close()
-            break
-        except OSError:
-            time.sleep(0.1)
+    eventually(lambda: _is_ready(f"http://{address}/health"))
     yield f"http://{address}/v1/data/files"
     process.terminate()
     process.wait(10)
+
+
+def _is_ready(url):
+    with suppress(OSError), urllib.request.urlopen(url, timeout=1) as answer:
+        return answer.status == 200
+    return False
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ PICTURE = b'<svg xmlns="http://www.w3.org/2000/svg" width="12" height="8"><path 
 
 @pytest.fixture(scope="module")
 def bucket() -> Iterator[Bucket]:
-    """A bucket with a picture and a text, whose S3 accepts requests of pages from every origin."""
+    """A bucket with a picture and a text; its S3 accepts requests of pages from every origin."""
     from moto.server import ThreadedMotoServer  # noqa: PLC0415 - slow to import
 
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
@@ -56,7 +56,7 @@ def proxy(bucket, tmp_path_factory) -> Iterator[Proxy]:
 
 @pytest.fixture
 def page(browser, proxy):
-    """Opens a directory in the browser, whose storage is cleared."""
+    """Opens a directory in the browser, after its storage was cleared."""
 
     def open_path(path):
         browser.get(f"{proxy.url}/{path}")

@@ -162,10 +162,10 @@ def test_times_are_in_the_time_zone_of_the_reader(browser, demo):
     browser.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": "Asia/Kolkata"})
     try:
         browser.get(f"{demo}releases/2.1.0/")
-        shown, exact = browser.execute_script(
+        local, utc = browser.execute_script(
             "const time = document.querySelector('time'); return [time.textContent, time.dateTime]"
         )
-        hours = (int(shown[11:13]) * 60 + int(shown[14:16]) - int(exact[11:13]) * 60 - int(exact[14:16])) % 1440
+        hours = (int(local[11:13]) * 60 + int(local[14:16]) - int(utc[11:13]) * 60 - int(utc[14:16])) % 1440
         assert hours == 330
         assert "UTC" not in find(browser, "thead").text
     finally:

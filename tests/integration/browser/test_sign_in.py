@@ -184,7 +184,7 @@ def test_a_logout_ends_the_session_at_the_issuer_too(browser_without_cookies, is
     browser_without_cookies.get(f"{site}/auth/id/logout")
     assert urlsplit(browser_without_cookies.current_url).hostname == "localhost"
     browser_without_cookies.find_element("css selector", "button[name=logout]").click()
-    # The browser returns to the service, which sends it to the issuer, whose session has ended.
+    # The browser returns to the service, which sends it to the issuer; the session there has ended.
     eventually(lambda: browser_without_cookies.find_elements("name", "login"))
     browser_without_cookies.get(f"{site}/a.txt")
     assert browser_without_cookies.find_elements("name", "login")
@@ -198,7 +198,7 @@ def test_a_callback_with_a_used_state_is_refused(browser_without_cookies, issuer
 
 
 def test_an_issuer_with_another_name_is_refused(browser_without_cookies, issuer, site):
-    """An issuer whose metadata name another issuer is a bad gateway."""
+    """A login at an issuer that names another issuer in its metadata is a bad gateway."""
     browser_without_cookies.get(f"{site}/wrong/a.txt")
     assert "502" in _text(browser_without_cookies)
 

@@ -30,7 +30,7 @@ def _evaluate(path: Path, command: str, *expressions: str) -> list:
 
 @pytest.fixture
 def rules(tmp_path) -> Path:
-    """A rule file with a duplicate, in a directory whose name has a space."""
+    """A rule file with a duplicate, in a directory with a space in its name."""
     path = tmp_path / "my rules" / "site.rules"
     path.parent.mkdir()
     path.write_text(RULES)

@@ -190,7 +190,7 @@ def test_a_restart_under_load_loses_no_request(site, options):
 
 
 def test_a_stuck_process_is_restarted(site):
-    """The watchdog ends a process whose loop is stuck, and another one serves."""
+    """The watchdog ends a process with a stuck loop, and another one serves."""
     site.drop_in("[Service]\nWatchdogSec=2\nTimeoutAbortSec=1\n")
     site.machine.systemctl("start", UNIT)
     pid = site.machine.show(UNIT, "MainPID")
