@@ -55,13 +55,13 @@ def test_a_value_of_the_parameter_s_type_is_unchanged(parameter, value):
 @pytest.mark.parametrize(
     ("parameter", "value", "message"),
     [
-        (STRING, 1, "a `string` is expected, not a `int`"),
-        (STRING, INVALID, "there is no value where a `string` is expected"),
-        (STRING, None, "a `string` is expected, not a `<nil>`"),
-        (INT, True, "a `int` is expected, not a `bool`"),
-        (INT, Int64(1), "a `int` is expected, not a `int64`"),
-        (FLOAT, 1, "a `float64` is expected, not a `int`"),
-        (MAP, Map((), STRING_MAP), "a `map[string]interface {}` is expected, not a `map[string]string`"),
+        (STRING, 1, "expected `string`, found `int`"),
+        (STRING, INVALID, "expected `string`, found no value"),
+        (STRING, None, "expected `string`, found `<nil>`"),
+        (INT, True, "expected `int`, found `bool`"),
+        (INT, Int64(1), "expected `int`, found `int64`"),
+        (FLOAT, 1, "expected `float64`, found `int`"),
+        (MAP, Map((), STRING_MAP), "expected `map[string]interface {}`, found `map[string]string`"),
     ],
 )
 def test_a_value_of_another_type_is_refused(parameter, value, message):
@@ -119,17 +119,17 @@ def test_nil_is_a_nil_map_for_a_map_parameter():
 @pytest.mark.parametrize(
     ("parameter", "literal", "message"),
     [
-        (STRING, ONE, "a `string` is expected, not a number"),
-        (STRING, NIL, "a `string` is expected, not a nil"),
-        (INT, HALF, "a `int` is expected, not a number"),
-        (INT, HUGE, "a `int` is expected, not a number"),
-        (FLOAT, IMAGINARY, "a `float64` is expected, not a number"),
-        (FLOAT, TEXT, "a `float64` is expected, not a string"),
-        (BOOL, TEXT, "a `bool` is expected, not a string"),
-        (MAP, YES, "a `map[string]interface {}` is expected, not a bool"),
+        (STRING, ONE, "expected `string`, found a number"),
+        (STRING, NIL, "expected `string`, found nil"),
+        (INT, HALF, "expected `int`, found a number"),
+        (INT, HUGE, "expected `int`, found a number"),
+        (FLOAT, IMAGINARY, "expected `float64`, found a number"),
+        (FLOAT, TEXT, "expected `float64`, found a string"),
+        (BOOL, TEXT, "expected `bool`, found a string"),
+        (MAP, YES, "expected `map[string]interface {}`, found a bool"),
         (ANY, HUGE, "`18446744073709551615` overflows an int"),
-        (DATES["unixEpoch"].parameter(0), ONE, "a `time.Time` is expected, not a number"),
-        (VERSION.methods[b"Compare"].parameter(0), ONE, "a `*semver.Version` is expected, not a number"),
+        (DATES["unixEpoch"].parameter(0), ONE, "expected `time.Time`, found a number"),
+        (VERSION.methods[b"Compare"].parameter(0), ONE, "expected `*semver.Version`, found a number"),
     ],
 )
 def test_a_literal_of_another_type_is_refused(parameter, literal, message):
@@ -192,8 +192,8 @@ def test_fields_of_a_missing_value_are_missing():
     [
         (None, b"a", "`a` is read from nil"),
         (Nil(PAIR), b"First", "`First` is read from nil"),
-        (VALUE, b"Second", "a `*x.Pair` has no field `Second`"),
-        (b"text", b"a", "a `string` has no field `a`"),
+        (VALUE, b"Second", "`*x.Pair` has no field `Second`"),
+        (b"text", b"a", "`string` has no field `a`"),
         (VALUE, b"Times", "the method `Times` does not take 0 arguments"),
     ],
 )

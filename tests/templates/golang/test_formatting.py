@@ -166,7 +166,7 @@ def test_a_nil_interface_with_methods_is_written_as_nil():
 
 def test_an_unwritable_value_fails():
     """The message names the type of a value that cannot be written."""
-    assert failure('{{printf "%d" (semver "1.2.3")}}').startswith("a `*semver.Version` cannot be written as a whole")
+    assert failure('{{printf "%d" (semver "1.2.3")}}').startswith("`*semver.Version` cannot be written as a whole")
     assert rendered('{{semver "1.2.3"}}') == "1.2.3"
 
 

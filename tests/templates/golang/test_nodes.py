@@ -121,9 +121,9 @@ def test_actions_are_parsed(text, keyword, has_pipeline, name):
         (r'print "a\q"', r"invalid escape `\q`", 8),
         ("print 'ab'", "a character constant has one character", 7),
         ("1__0", "invalid number `1__0`", 0),
-        ("true.X", "a constant, or the cursor, has no fields", 0),
-        ('print "a".X', "a constant, or the cursor, has no fields", 6),
-        ("..X", "a constant, or the cursor, has no fields", 0),
+        ("true.X", "a constant has no fields", 0),
+        ('print "a".X', "a constant has no fields", 6),
+        ("..X", "unexpected second dot", 0),
         (".X².Y", "`²` is not allowed in a name", 2),
     ],
 )
@@ -208,3 +208,8 @@ def test_a_syntax_error_is_reported_with_its_place(text, message, offset, end):
 def test_syntax_of_other_languages_has_help(text, help):
     """The help about syntax of another language shows the equivalent in Go templates."""
     assert help in (_mistake(text).help or "")
+
+
+def test_a_field_after_two_dots_has_help():
+    """The help writes the fields after a single dot."""
+    assert _mistake("..X.Y").help == "write `.X.Y`"

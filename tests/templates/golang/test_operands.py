@@ -130,13 +130,13 @@ def test_values_are_read_through_fields_variables_and_pipelines(text, result):
     ("text", "message"),
     [
         ("{{.N.x}}", "`x` is read from nil, in `.N.x`"),
-        ("{{range .L}}{{.k}}{{end}}", "a `int` has no field `k`, in `.k`"),
-        ("{{.S.x}}", "a `string` has no field `x`, in `.S.x`"),
+        ("{{range .L}}{{.k}}{{end}}", "`int` has no field `k`, in `.k`"),
+        ("{{.S.x}}", "`string` has no field `x`, in `.S.x`"),
         ("{{.S 1}}", "`S` is not a method, but has arguments, in `.S 1`"),
         ("{{1 | .S}}", "`S` is not a method, but has arguments, in `1 | .S`"),
-        ("{{.S.x 1}}", "a `string` has no field `x`, in `.S.x 1`"),
-        ("{{with .M}}{{.m.x.y}}{{end}}", "a `string` has no field `y`, in `.m.x.y`"),
-        ("{{hello.x}}", "a `string` has no field `x`, in `hello.x`"),
+        ("{{.S.x 1}}", "`string` has no field `x`, in `.S.x 1`"),
+        ("{{with .M}}{{.m.x.y}}{{end}}", "`string` has no field `y`, in `.m.x.y`"),
+        ("{{hello.x}}", "`string` has no field `x`, in `hello.x`"),
         ("{{if false}}{{$x := 1}}{{else}}{{$x}}{{end}}", "the variable `$x` is not set yet, in `$x`"),
         ("{{$x = 1}}", "the variable `$x` is not set yet, in `$x = 1`"),
         ("{{print (index .L 7)}}", "the index 7 is out of range, in `(index .L 7)`"),
@@ -150,7 +150,7 @@ def test_values_are_read_through_fields_variables_and_pipelines(text, result):
         ),
         (
             '{{(semver "1.2.3").Equal .S}}',
-            'a `*semver.Version` is expected, not a `string`, in `(semver "1.2.3").Equal .S`',
+            'expected `*semver.Version`, found `string`, in `(semver "1.2.3").Equal .S`',
         ),
     ],
 )
@@ -164,7 +164,7 @@ def test_a_failure_names_its_pipeline(text, message):
     [
         ("{{upper}}", "`upper` does not take 0 arguments", "upper"),
         ("a{{1 | upper 2}}", "`upper` does not take 2 arguments", "upper 2"),
-        ("{{upper 1}}", "a `string` is expected, not a number", "1"),
+        ("{{upper 1}}", "expected `string`, found a number", "1"),
         ("{{$x := 1}}{{$x 2}}", "only a function takes arguments", "$x 2"),
         ("{{1 2}}", "only a function takes arguments", "1 2"),
         ("{{$x := 1}}{{3 | $x}}", "only a function takes arguments", "$x"),

@@ -157,9 +157,9 @@ def test_a_page_has_the_limits_of_the_caller():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{{ .X }}", "a `object` is not a value of a template"),
-        ("{{ humanSize .S }}", "a `int64` is expected, not a `string`"),
-        ("{{ requestHost .S }}", r"a `\*http.Request` is expected, not a `string`"),
+        ("{{ .X }}", "`object` is not a value of a template"),
+        ("{{ humanSize .S }}", "expected `int64`, found `string`"),
+        ("{{ requestHost .S }}", r"expected `\*http.Request`, found `string`"),
         ('{{ tpl "{{" . }}', "an action is not closed"),
     ],
 )
@@ -172,5 +172,5 @@ def test_a_page_that_fails_has_a_reason(text, message):
 
 def test_a_constant_request_is_a_mistake():
     """A constant in the place of a request is a mistake at load."""
-    with pytest.raises(PageMistake, match=r"a `\*http.Request` is expected, not a string"):
+    with pytest.raises(PageMistake, match=r"expected `\*http.Request`, found a string"):
         compile_page('{{ requestURI "x" }}')

@@ -66,9 +66,9 @@ def test_ranges_visit_lists_maps_and_numbers(text, result):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{{range .S}}{{end}}", "a `range` cannot visit a `string`"),
-        ("{{range 1.5}}{{end}}", "a `range` cannot visit a `float64`"),
-        ("{{range true}}{{end}}", "a `range` cannot visit a `bool`"),
+        ("{{range .S}}{{end}}", "a `range` cannot visit `string`"),
+        ("{{range 1.5}}{{end}}", "a `range` cannot visit `float64`"),
+        ("{{range true}}{{end}}", "a `range` cannot visit `bool`"),
         ("{{range $i, $e := 3}}{{end}}", "a `range` over a number takes one variable"),
         ("{{range $x = .L}}{{end}}", "the variable `$x` is not set yet, in `$x = .L`"),
     ],

@@ -147,8 +147,8 @@ def test_a_template_has_a_text_groups_and_a_use_of_the_user():
         ("{{ .Kay }}", "the data of a request has no field `Kay`", 4),
         ("{{ .Groups.x }}", "the source has no group `x`", 11),
         ('{{ index .Groups "2" }}', "the source has no group `2`", 17),
-        ("{{ if false }}{{ mod 1 }}{{ end }}", "`mod` does not take 1 arguments", 17),
-        ("{{ upper 1 }}", "a `string` is expected, not a number", 9),
+        ("{{ if false }}{{ mod 1 }}{{ end }}", "`mod` does not take 1 argument", 17),
+        ("{{ upper 1 }}", "expected `string`, found a number", 9),
         ('{{ template "a" }}', "unknown template `a`", 3),
         (
             "{{ now }}",
@@ -262,7 +262,7 @@ def test_a_mistake_in_a_helper_is_reported():
         ),
         (
             "{{ nofunc (upper 1) .Groups.none }}",
-            ["unknown function `nofunc`", "a `string` is expected, not a number", "the source has no group `none`"],
+            ["unknown function `nofunc`", "expected `string`, found a number", "the source has no group `none`"],
         ),
         ("{{ $x.Name.First }}", ["unknown variable `$x`"]),
         (

@@ -75,9 +75,9 @@ def test_filters_have_the_results_of_jinja(text, result):
         ("{{ 1.5|round(0, 'up') }}", "method must be common, ceil or floor"),
         ("{{ [1]|map('nope')|list }}", "unknown filter `nope`"),
         ("{{ [1]|map(' spend', -9, -9)|list }}", "unknown filter ` spend`"),
-        ("{{ [1]|select('nope')|list }}", "no test named `nope`"),
-        ("{{ [[1]]|join }}", "a list has no text"),
-        ("{{ user|upper }}", "`user` has no text"),
+        ("{{ [1]|select('nope')|list }}", "unknown test `nope`"),
+        ("{{ [[1]]|join }}", "a list cannot be written as text"),
+        ("{{ user|upper }}", "`user` cannot be written as text"),
         ("{{ none|length }}", "object of type `NoneType` has no len()"),
     ],
 )
@@ -206,14 +206,14 @@ def test_texts_numbers_and_booleans_have_a_text(value, text):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (None, "`none` has no text"),
-        ([1], "a list has no text"),
-        ((1,), "a list has no text"),
-        ({}, "a mapping has no text"),
-        (Record("user", None), "`user` has no text"),
-        (Lookup("groups", "group", ()), "`groups` has no text"),
-        ("".upper, "a method that is not called has no text"),
-        (object(), "this has no text"),
+        (None, "`none` cannot be written as text"),
+        ([1], "a list cannot be written as text"),
+        ((1,), "a list cannot be written as text"),
+        ({}, "a mapping cannot be written as text"),
+        (Record("user", None), "`user` cannot be written as text"),
+        (Lookup("groups", "group", ()), "`groups` cannot be written as text"),
+        ("".upper, "a method that is not called cannot be written as text"),
+        (object(), "this value cannot be written as text"),
     ],
 )
 def test_other_values_have_no_text(value, message):
@@ -290,7 +290,7 @@ def test_a_large_width_is_refused(text):
 @pytest.mark.parametrize("value", [[1], None, object()])
 def test_values_without_a_text_cannot_be_formatted(value):
     """A format refuses the same values as an expression between braces."""
-    with pytest.raises(RenderError, match="has no text"):
+    with pytest.raises(RenderError, match="cannot be written as text"):
         formatted("%s", (value,))
 
 

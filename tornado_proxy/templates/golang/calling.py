@@ -78,14 +78,14 @@ def special(call: Callable[..., Value], *parameters: Parameter, rest: Parameter 
 def wrong_type(value: Value, expected: str) -> ExecutionError:
     """Returns the error for a value that a parameter does not accept."""
     if value is INVALID:
-        return ExecutionError(f"there is no value where a `{expected}` is expected")
-    return ExecutionError(f"a `{expected}` is expected, not a `{go.type_name(value)}`")
+        return ExecutionError(f"expected `{expected}`, found no value")
+    return ExecutionError(f"expected `{expected}`, found `{go.type_name(value)}`")
 
 
 def wrong_literal(literal: Constant, expected: str) -> ExecutionError:
     """Returns the error for a literal that a parameter does not accept."""
-    kinds: dict[type, str] = {bool: "bool", Number: "number", bytes: "string"}
-    return ExecutionError(f"a `{expected}` is expected, not a {kinds.get(type(literal.value), 'nil')}")
+    kinds: dict[type, str] = {bool: "a bool", Number: "a number", bytes: "a string"}
+    return ExecutionError(f"expected `{expected}`, found {kinds.get(type(literal.value), 'nil')}")
 
 
 def ideal(literal: Constant) -> Value:
@@ -188,7 +188,7 @@ def read(receiver: Value, name: bytes, budget: RenderBudget) -> Value:
         raise ExecutionError(f"`{name.decode()}` is read from nil")
     if isinstance(receiver, Map):
         return receiver.lookup(name)
-    raise ExecutionError(f"a `{type_of(receiver).name}` has no field `{name.decode()}`")
+    raise ExecutionError(f"`{type_of(receiver).name}` has no field `{name.decode()}`")
 
 
 def method_of(receiver: Value, name: bytes) -> Function | None:
@@ -197,6 +197,11 @@ def method_of(receiver: Value, name: bytes) -> Function | None:
         return None
     method: Function | None = type_of(receiver).methods.get(name)
     return method
+
+
+def counted(arguments: int) -> str:
+    """Returns a number of arguments for messages."""
+    return "1 argument" if arguments == 1 else f"{arguments} arguments"
 
 
 def call_method(
@@ -208,7 +213,7 @@ def call_method(
 ) -> Value:
     """Calls a method with arguments that are evaluated for its parameters."""
     if not method.accepts(len(arguments)):
-        raise ExecutionError(f"the method `{name.decode()}` does not take {len(arguments)} arguments")
+        raise ExecutionError(f"the method `{name.decode()}` does not take {counted(len(arguments))}")
     values = [argument(method.parameter(index)) for index, argument in enumerate(arguments)]
     budget.spend(1 + (sum(len(each) for each in values if type(each) is bytes) >> 4))
     result = method.call(budget, receiver, *values) if method.budgeted else method.call(receiver, *values)

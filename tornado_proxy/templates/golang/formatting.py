@@ -295,7 +295,7 @@ class Printer:
 
     def _struct(self, value: go.Struct, verb: str, depth: int) -> None:
         if value.type.opaque:
-            raise go.ExecutionError(f"a `{value.type.name}` cannot be written as a whole")
+            raise go.ExecutionError(f"`{value.type.name}` cannot be written as a whole")
         if self.sharp_v:
             self.write(value.type.name.removeprefix("*").encode())
         self.write(b"{")
@@ -310,9 +310,7 @@ class Printer:
         if go.is_nil(value):
             self._nil_pointer(value, verb)
         elif depth:
-            raise go.ExecutionError(
-                f"a `{value.type.name}` within another value is an address, which cannot be printed"
-            )
+            raise go.ExecutionError(f"`{value.type.name}` within another value is an address, which cannot be printed")
         else:
             self.write(b"&")
             self._struct(value, verb, depth)

@@ -31,7 +31,7 @@ class ExpressionNode:
 
 @dataclass(frozen=True, slots=True)
 class Dot(ExpressionNode):
-    """The cursor, written `.`; its text is empty if fields are read from it, as in `.X`."""
+    """Dot, written `.`; its text is empty if fields are read from it, as in `.X`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,8 +213,11 @@ class ToAction(Transformer[Token, ActionNode]):
         if not fields:
             return term
         end = _span(fields[-1])[1]
-        if first.type == "DOT" or isinstance(term, Constant):
-            raise TemplateMistake("a constant, or the cursor, has no fields", start, end)
+        if first.type == "DOT":
+            advice = "write `" + "".join(map(_word, fields)) + "`"
+            raise TemplateMistake("unexpected second dot", start, end, advice)
+        if isinstance(term, Constant):
+            raise TemplateMistake("a constant has no fields", start, end)
         return Chain(start, end, term, tuple(_word(field)[1:] for field in fields))
 
 

@@ -109,7 +109,7 @@ def value_of(value: Any, budget: RenderBudget) -> go.Value:
         return go.Struct(ERROR, value)
     if is_dataclass(value) and not isinstance(value, type):
         return go.Struct(_struct_type(type(value)), (value, budget))
-    raise go.ExecutionError(f"a `{type(value).__name__}` is not a value of a template")
+    raise go.ExecutionError(f"`{type(value).__name__}` is not a value of a template")
 
 
 def _metadata(value: ObjectMetadata, budget: RenderBudget) -> go.Map:

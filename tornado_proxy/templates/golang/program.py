@@ -156,7 +156,7 @@ def iterated(value: Value, variables: int, budget: RenderBudget) -> Iterable[tup
         return ((INVALID, of(number)) for number in range(value))
     if value is INVALID or value is None:
         return ()
-    raise ExecutionError(f"a `range` cannot visit a `{type_name(value)}`")
+    raise ExecutionError(f"a `range` cannot visit `{type_name(value)}`")
 
 
 class Program:

@@ -255,20 +255,20 @@ def _index(item: go.Value, *indexes: go.Value) -> go.Value:
     for each in indexes:
         if isinstance(item, go.Map):
             if type(each) is not bytes:
-                raise go.ExecutionError(f"a map's key is a string, not a `{go.type_name(each)}`")
+                raise go.ExecutionError(f"a map's key is a string, not `{go.type_name(each)}`")
             found = item.lookup(each)
             item = go.zero(item.type.element) if found is go.INVALID else found
         elif isinstance(item, go.Slice | bytes):
             element = item[_position(each, len(item) - 1)]
             item = go.Uint8(element) if isinstance(item, bytes) else element
         else:
-            raise go.ExecutionError(f"a `{go.type_name(item)}` cannot be indexed")
+            raise go.ExecutionError(f"`{go.type_name(item)}` cannot be indexed")
     return item
 
 
 def _position(each: go.Value, last: int) -> int:
     if not isinstance(each, int) or isinstance(each, bool):
-        raise go.ExecutionError(f"an index is an integer, not a `{go.type_name(each)}`")
+        raise go.ExecutionError(f"an index is an integer, not `{go.type_name(each)}`")
     if not 0 <= each <= last:
         raise go.ExecutionError(f"the index {each} is out of range")
     return int(each)
@@ -277,25 +277,25 @@ def _position(each: go.Value, last: int) -> int:
 def _slice(item: go.Value, *indexes: go.Value) -> go.Value:
     """Returns the part of a list or a string between two indexes; a third one, a list's capacity, is only checked."""
     if not isinstance(item, go.Slice | bytes):
-        raise go.ExecutionError(f"a `{go.type_name(item)}` cannot be sliced")
+        raise go.ExecutionError(f"`{go.type_name(item)}` cannot be sliced")
     if len(indexes) > (2 if isinstance(item, bytes) else 3):
         raise go.ExecutionError(f"{len(indexes)} indexes are too many")
     positions = [_position(each, len(item)) for each in indexes]
     start, end, *rest = [*positions, *(0, len(item))[len(positions) :]]
     if [start, end, *rest] != sorted([start, end, *rest]):
-        raise go.ExecutionError("the indexes of a slice must not fall")
+        raise go.ExecutionError("the indexes of a slice must not decrease")
     return item[start:end] if isinstance(item, bytes) else go.Slice(item[start:end], item.type, nil=item.nil)
 
 
 def _length(item: go.Value) -> int:
     if isinstance(item, go.Slice | go.Map | bytes):
         return len(item)
-    raise go.ExecutionError(f"a `{go.type_name(item)}` has no length")
+    raise go.ExecutionError(f"`{go.type_name(item)}` has no length")
 
 
 def _call(item: go.Value, *_arguments: go.Value) -> go.Value:
     """Raises `ExecutionError`: Go calls a function that is a value, and no value in a template is a function."""
-    raise go.ExecutionError(f"a `{go.type_name(item)}` is not a function")
+    raise go.ExecutionError(f"`{go.type_name(item)}` is not a function")
 
 
 def _text(budget: RenderBudget, *values: go.Value) -> bytes:

@@ -232,7 +232,7 @@ def equal(first: Value, other: Value) -> bool:
         return bool(first == other)
     if _invalid(first) or _invalid(other):
         return False
-    raise ExecutionError(f"a `{type_name(first)}` cannot be compared with a `{type_name(other)}`")
+    raise ExecutionError(f"`{type_name(first)}` cannot be compared with `{type_name(other)}`")
 
 
 def _same(first: Value, other: Value) -> bool:
@@ -242,7 +242,7 @@ def _same(first: Value, other: Value) -> bool:
         # A comparison with nil asks only whether there is a user, so it must not read anything from the user.
         return all(nils)
     if not _invalid(first) and not _invalid(other) and kind_of(first) != kind_of(other):
-        raise ExecutionError(f"a `{type_name(first)}` cannot be compared with a `{type_name(other)}`")
+        raise ExecutionError(f"`{type_name(first)}` cannot be compared with `{type_name(other)}`")
     if any(nils):
         return all(nils)
     if isinstance(other, Slice | Map):
@@ -267,7 +267,7 @@ def less(first: Value, other: Value) -> bool:
         if _basic(value) not in ("int", "float", "string"):
             raise ExecutionError(f"values of type `{type_name(value)}` have no order")
     if _basic(first) != _basic(other):
-        raise ExecutionError(f"a `{type_name(first)}` cannot be compared with a `{type_name(other)}`")
+        raise ExecutionError(f"`{type_name(first)}` cannot be compared with `{type_name(other)}`")
     return bool(first < other)
 
 

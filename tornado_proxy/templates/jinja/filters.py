@@ -77,7 +77,7 @@ def written(value: object) -> str:
         return value
     if isinstance(value, (int, float, Undefined)):
         return str(value)  # raises if it is undefined, with its name
-    raise RenderError(f"{described(value)} has no text")
+    raise RenderError(f"{described(value)} cannot be written as text")
 
 
 def described(value: object) -> str:
@@ -86,7 +86,7 @@ def described(value: object) -> str:
         str(value)
     if isinstance(value, Record | Lookup):
         return f"`{value.name}`"
-    return _KINDS.get(type(value), "this")
+    return _KINDS.get(type(value), "this value")
 
 
 Size = Callable[..., int]
@@ -236,7 +236,13 @@ def _chosen(*, passing: bool) -> Filter:
         if name is None:
             return [each for each in value if bool(each) is passing]
         call_test = context.environment.call_test
-        return [each for each in value if call_test(name, each, args, None, context) is passing]
+
+        def passes(each: Any) -> bool:
+            if name not in TESTS:
+                raise RenderError(f"unknown test `{written(name)}`")
+            return bool(call_test(name, each, args, None, context))
+
+        return [each for each in value if passes(each) is passing]
 
     return filtered
 

@@ -137,7 +137,7 @@ def test_integers_are_calculated_in_64_bits(call, result):
 def test_calculated_integers_are_int64():
     """The result of an addition is an int64, which functions with an int parameter refuse, as in Go."""
     assert rendered('{{ printf "%T" (add 1 2) }}') == "int64"
-    assert failure("{{ until (add 1 2) }}").startswith("a `int` is expected, not a `int64`")
+    assert failure("{{ until (add 1 2) }}").startswith("expected `int`, found `int64`")
 
 
 @pytest.mark.parametrize(

@@ -96,8 +96,8 @@ def test_months_and_durations_have_types_of_their_own():
         ('mustToDate "2006" "x"', "`x` does not match its layout"),
         (f'mustDateModify "x" {DAY}', "invalid duration `x`"),
         ("htmlDate 9223372036854775807", "the time 9223372036854775807 is out of range"),
-        ('unixEpoch "x"', "a `time.Time` is expected, not a string"),
-        ("unixEpoch .Missing", "there is no value where a `time.Time` is expected"),
+        ('unixEpoch "x"', "expected `time.Time`, found a string"),
+        ("unixEpoch .Missing", "expected `time.Time`, found no value"),
     ],
 )
 def test_the_present_time_and_other_zones_are_refused(call, message):

@@ -87,13 +87,13 @@ def test_values_that_are_not_lists_are_refused(call):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        ("without 1 2", "a `int` is not a list"),
-        ("has 1 2", "a `int` is not a list"),
-        ('slice "abc" 1', "a `string` is not a list"),
+        ("without 1 2", "`int` is not a list"),
+        ("has 1 2", "`int` is not a list"),
+        ('slice "abc" 1', "`string` is not a list"),
         ("slice .L 2 1", "the bounds 2 and 1 are outside of the list"),
         ("slice .L 0 9", "the bounds 0 and 9 are outside of the list"),
         ("chunk 0 .L", "chunks of 0 elements are not possible"),
-        ("chunk 2 1", "a `int` is not a list"),
+        ("chunk 2 1", "`int` is not a list"),
     ],
 )
 def test_list_functions_that_panic_in_go_fail(call, message):
@@ -179,15 +179,15 @@ def test_a_nil_dictionary_is_merged_to_a_new_one():
     [
         ('set nil "a" 1', "a nil map cannot be changed"),
         ('dig "a" $d', "`dig` takes at least three arguments"),
-        ('dig "a" "x" 0 $d', "a `int` is not a dictionary"),
-        ('dig "a" 0 (list)', "a `[]interface {}` is not a dictionary"),
-        ("dig 1 0 $d", "a key of `dig` is a string, not a `int`"),
-        ("deepCopy nil", "a `<nil>` cannot be copied"),
-        ('deepCopy (semver "1.0.0")', "a `*semver.Version` cannot be copied"),
-        ('get (split "," "a") "_0"', "a `map[string]interface {}` is expected, not a `map[string]string`"),
+        ('dig "a" "x" 0 $d', "`int` is not a dictionary"),
+        ('dig "a" 0 (list)', "`[]interface {}` is not a dictionary"),
+        ("dig 1 0 $d", "a key of `dig` is a string, not `int`"),
+        ("deepCopy nil", "`<nil>` cannot be copied"),
+        ('deepCopy (semver "1.0.0")', "`*semver.Version` cannot be copied"),
+        ('get (split "," "a") "_0"', "expected `map[string]interface {}`, found `map[string]string`"),
         (
             'merge (dict "m" (split "," "a")) (dict "m" (dict "b" 1))',
-            "a `map[string]interface {}` cannot be merged into a `map[string]string`",
+            "`map[string]interface {}` cannot be merged into `map[string]string`",
         ),
     ],
 )

@@ -178,7 +178,7 @@ def test_dictionaries_are_joined_to_urls(parts, url):
     ("call", "message"),
     [
         ('urlParse "/%zz"', "invalid URL: invalid URL escape"),
-        ('urlJoin (dict "host" 5)', "the part `host` of a URL is a string, not a `int`"),
+        ('urlJoin (dict "host" 5)', "the part `host` of a URL is a string, not `int`"),
         ('urlJoin (dict "userinfo" "a%zz")', "invalid URL: invalid URL escape"),
     ],
 )

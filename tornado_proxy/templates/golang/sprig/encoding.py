@@ -160,7 +160,7 @@ def _members(value: go.Value) -> list[tuple[bytes, go.Value]]:
         return sorted(value.items())
     if isinstance(value, go.Struct) and not value.type.opaque:
         return [(name, getter(value.source)) for name, getter in value.type.getters.items()]
-    raise go.ExecutionError(f"a `{go.type_name(value)}` has no form in JSON")
+    raise go.ExecutionError(f"`{go.type_name(value)}` has no form in JSON")
 
 
 def _number(value: float) -> bytes:

@@ -16,7 +16,7 @@ def _elements(value: go.Value) -> go.Slice:
     """Returns the value, which must be a list."""
     if isinstance(value, go.Slice):
         return value
-    raise go.ExecutionError(f"a `{go.type_name(value)}` is not a list")
+    raise go.ExecutionError(f"`{go.type_name(value)}` is not a list")
 
 
 def _contains(budget: RenderBudget, haystack: Sequence[go.Value], needle: go.Value) -> bool:
@@ -148,10 +148,10 @@ def _dig(*values: go.Value) -> go.Value:
     *keys, fallback, found = values
     for key in keys:
         if type(key) is not bytes:
-            raise go.ExecutionError(f"a key of `dig` is a string, not a `{go.type_name(key)}`")
+            raise go.ExecutionError(f"a key of `dig` is a string, not `{go.type_name(key)}`")
     for key in keys:
         if not go.is_string_map(found):
-            raise go.ExecutionError(f"a `{go.type_name(found)}` is not a dictionary")
+            raise go.ExecutionError(f"`{go.type_name(found)}` is not a dictionary")
         if key not in found:
             return fallback
         found = found[key]
@@ -160,7 +160,7 @@ def _dig(*values: go.Value) -> go.Value:
 
 def _deep_copy(budget: RenderBudget, value: go.Value) -> go.Value:
     if value is None or (isinstance(value, go.Struct) and value.type.opaque and value.type.kind == "ptr"):
-        raise go.ExecutionError(f"a `{go.type_name(value)}` cannot be copied")
+        raise go.ExecutionError(f"`{go.type_name(value)}` cannot be copied")
     return _copy(budget, value, 0)
 
 
@@ -200,7 +200,7 @@ def _merge(budget: RenderBudget, target: go.Map, source: go.Map, depth: int, *, 
             continue
         if isinstance(new, go.Map) and isinstance(old, go.Map):
             if old.type is not go.ANY_MAP and old.type is not new.type and new:
-                raise go.ExecutionError(f"a `{new.type.name}` cannot be merged into a `{old.type.name}`")
+                raise go.ExecutionError(f"`{new.type.name}` cannot be merged into `{old.type.name}`")
             _merge(budget, old, new, depth + 1, overwrite=overwrite)
             if go.is_true(old):
                 continue

@@ -222,7 +222,7 @@ def _url_join(parts: Map) -> bytes:
 def _part(parts: Map, key: bytes) -> bytes:
     part = parts.get(key, b"")
     if type(part) is not bytes:
-        raise ExecutionError(f"the part `{key.decode()}` of a URL is a string, not a `{type_name(part)}`")
+        raise ExecutionError(f"the part `{key.decode()}` of a URL is a string, not `{type_name(part)}`")
     return part
 
 
