@@ -1,6 +1,6 @@
-"""Basic authentication (RFC 7617): users whom a configuration lists, with passwords in plain text or hashed.
+"""Basic authentication (RFC 7617): users whom a configuration lists.
 
-Passwords are bcrypt or argon2 hashes, or plain text. A verifier checks hashes in threads, few at a time.
+Their passwords are bcrypt or argon2 hashes, or plain text. A verifier checks hashes in threads, few at a time.
 """
 
 from __future__ import annotations

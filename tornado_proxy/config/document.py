@@ -24,8 +24,8 @@ DEEPEST = 64
 LARGEST = 200_000
 """The most nodes of a document, aliases expanded: a few lines of aliases can expand to billions."""
 
-# The characters that YAML 1.1, 5.1 does not allow. PyYAML's two parsers report different places for them.
 _CONFLICT = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?=[ \r\n]|\Z)", re.MULTILINE)
+# The characters that YAML 1.1, 5.1 does not allow. PyYAML's two parsers report different places for them.
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _LONGEST = 60  # characters of a value that messages quote

@@ -224,7 +224,7 @@ async def _exactly(accepted: socket.socket, wanted: int) -> bytes:
 
 REQUEST_ID = "X-Request-Id"
 
-# Their bodies are read: an upload needs its content, and a removal waits for the whole request.
+# The methods whose bodies are read: an upload needs its content, and a removal waits for the whole request.
 _TAKING_BODIES = frozenset({"PUT", "DELETE"})
 
 

@@ -29,7 +29,7 @@ class TypeNotAllowed(RequestError):
 
 
 async def receive(attempt: Receive, context: RequestContext) -> Answer:
-    """Stores a file, once its whole body was read."""
+    """Streams the body of a request to the store; the file exists once all of it has arrived."""
     upload, templates = context.upload, context.match.site.properties
     assert upload is not None
     assert templates is not None, "PUT is enabled"

@@ -115,7 +115,7 @@ def encoded(key: str) -> bytes:
 
 
 def compile_pattern(text: str, memory: Sequence[int] = MEMORY) -> Pattern:
-    """Returns the pattern of an expression; raises `PatternError` where Go's regexp.Compile refuses it."""
+    """Returns the pattern of an expression; raises `PatternError` if Go's regexp.Compile or RE2 refuses it."""
     return _compiled(parse(text), memory)
 
 

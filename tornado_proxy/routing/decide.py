@@ -38,7 +38,7 @@ from tornado_proxy.rules.model import (
 from tornado_proxy.templates.template import TargetKeyRewriteData, User
 
 _NO_TARGET = (Refuse(404, "no target is mounted at this host and path"),)
-# Rules are given no longer key: that a source takes linear time bounds nothing without a bound on the key.
+# A source takes linear time in the length of the key, so the length must be bounded before rules see the key.
 _LONGEST_KEY = LONGEST_OBJECT_KEY + len("/")
 _TOO_LONG = (Refuse(400, f"the key is longer than {LONGEST_OBJECT_KEY} bytes"),)
 _READING = ("GET", "HEAD")

@@ -181,7 +181,7 @@ def changes(before: CompiledSnapshot, after: CompiledSnapshot) -> Iterator[str]:
             yield f"target `{name}` changed: {', '.join(changed)}"
         for line in _rewrite_lines(before.rule_sets.get(name, RuleSet(name)), rules, after.settings.directory):
             yield f"target `{name}`: {line}"
-    # The order decides between targets with equal mounts.
+    # The order decides between host patterns that match the same host.
     if [name for name in old if name in new] != [name for name in new if name in old]:
         yield "the order of the targets changed"
     if changed := _changed(replace(before.settings, targets=()), replace(after.settings, targets=())):

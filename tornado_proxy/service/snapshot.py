@@ -25,8 +25,8 @@ from tornado_proxy.rules.model import LoadedRules, RuleSet
 from tornado_proxy.service.certificates import FetchedDocuments, find_certificates, unusable_certificates
 
 SETTLED_AFTER = 0.02  # seconds between two readings that must agree
-# Readings that must agree after a file became empty or unreadable: an edit may be half done. It does not apply to a
-# rule file that is deleted beside others.
+# Readings that must agree after a file became empty or unreadable: an edit may be half done. A rule file that
+# is deleted from a directory that has others needs no more readings than other edits.
 READINGS_IF_HALFWAY = 50
 MOST_READINGS = 75
 _OF_MISSING_FILES = ("unreadable-file", "no-rule-files", "missing-secret", "missing-certificate")

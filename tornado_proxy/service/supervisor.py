@@ -115,7 +115,7 @@ class WorkerHandle:
 
     async def ended(self) -> int:
         """Waits for the end of the process; returns its status, negative for a signal."""
-        await self._listening
+        await self._listening  # its last report may still be in the channel
         return await self._process.wait()
 
     def kill(self) -> None:

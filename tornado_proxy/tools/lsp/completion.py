@@ -215,7 +215,7 @@ def group_names(source: str) -> Sequence[str]:
 JINJA: Mapping[str, str] = {
     "user": "the user who is signed in; none without one",
     "user.username": "the name; always one segment of a key",
-    "user.kind": "how the user signed in: `BASIC`, `HEADER` or `OIDC`",
+    "user.kind": "how the user signed in: `BASIC`, `HEADER`, `OIDC` or `CERTIFICATE`",
     "user.email": "the e-mail address, empty if unknown",
     "user.groups": "the groups that the user is in",
     "user.name": "the full name, empty if unknown",
@@ -251,7 +251,7 @@ GO: Mapping[str, str] = {
     "User.GetGroups": "the groups that the user is in",
     "User.GetIdentifier": "the name, or else the e-mail address",
     "User.GetName": "the full name, empty if unknown",
-    "User.GetType": "how the user signed in: `BASIC`, `HEADER` or `OIDC`",
+    "User.GetType": "how the user signed in: `BASIC`, `HEADER`, `OIDC` or `CERTIFICATE`",
     "User.GetUsername": "the name; always one segment of a key",
     "User.IsEmailVerified": "whether the provider vouches for the address",
     "User.Username": "the name, of users with a password and of those from headers",
