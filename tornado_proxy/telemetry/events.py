@@ -64,7 +64,7 @@ class Refused(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A request met a defect of ours; the error carries its traceback."""
+    """A request raised an unexpected exception, a defect of ours; the error carries its traceback."""
 
     request: RequestRecord
     error: BaseException

@@ -224,7 +224,7 @@ class RequestMetrics:
         yield "tornado_proxy_sent_bytes", "Bytes of bodies sent", ("target",), sent
         yield "tornado_proxy_received_bytes", "Bytes of bodies received", ("target",), received
         yield "tornado_proxy_rewrite_hits", "Keys that a rewrite took", ("target", "rule"), self._rules
-        yield "tornado_proxy_defects", "Requests that met a defect", (), {(): self._defects}
+        yield "tornado_proxy_defects", "Requests that raised an unexpected exception", (), {(): self._defects}
         labels = "target", "call", "outcome"
         yield "tornado_proxy_s3_calls", "Calls to a bucket, by outcome", labels, self._s3_calls
         labels = "target", "method", "outcome"
