@@ -53,6 +53,8 @@ def test_a_reload_is_answered_with_its_report(admin, folder):
     """The answer to a reload reports the edit, which is then in force."""
     (folder / "rules" / "site.rules").write_text(RULES.format("better"))
     code, report = admin.reload()
+    if report["outcome"] == "unchanged":  # the watcher was faster
+        report = admin.status()["lastAttempt"]
     assert (code, report["outcome"]) == (200, "loaded")
     assert report["changes"] == ["target `site`: rewrites changed: `#1` (rules/site.rules:1)"]
 
