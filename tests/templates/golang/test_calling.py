@@ -194,7 +194,7 @@ def test_fields_of_a_missing_value_are_missing():
         (Nil(PAIR), b"First", "`First` is read from nil"),
         (VALUE, b"Second", "`*x.Pair` has no field `Second`"),
         (b"text", b"a", "`string` has no field `a`"),
-        (VALUE, b"Times", "the method `Times` does not take 0 arguments"),
+        (VALUE, b"Times", "wrong number of arguments for the method `Times`: 0"),
     ],
 )
 def test_a_missing_field_is_an_error(value, name, message):

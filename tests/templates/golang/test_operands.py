@@ -142,11 +142,11 @@ def test_values_are_read_through_fields_variables_and_pipelines(text, result):
         ("{{print (index .L 7)}}", "the index 7 is out of range, in `(index .L 7)`"),
         (
             '{{(semver "1.2.3").Compare}}',
-            'the method `Compare` does not take 0 arguments, in `(semver "1.2.3").Compare`',
+            'wrong number of arguments for the method `Compare`: 0, in `(semver "1.2.3").Compare`',
         ),
         (
             '{{(semver "1.2.3").Equal 1 2}}',
-            'the method `Equal` does not take 2 arguments, in `(semver "1.2.3").Equal 1 2`',
+            'wrong number of arguments for the method `Equal`: 2, in `(semver "1.2.3").Equal 1 2`',
         ),
         (
             '{{(semver "1.2.3").Equal .S}}',
@@ -162,8 +162,8 @@ def test_a_failure_names_its_pipeline(text, message):
 @pytest.mark.parametrize(
     ("text", "message", "place"),
     [
-        ("{{upper}}", "`upper` does not take 0 arguments", "upper"),
-        ("a{{1 | upper 2}}", "`upper` does not take 2 arguments", "upper 2"),
+        ("{{upper}}", "wrong number of arguments for `upper`: 0", "upper"),
+        ("a{{1 | upper 2}}", "wrong number of arguments for `upper`: 2", "upper 2"),
         ("{{upper 1}}", "expected `string`, found a number", "1"),
         ("{{$x := 1}}{{$x 2}}", "only a function takes arguments", "$x 2"),
         ("{{1 2}}", "only a function takes arguments", "1 2"),

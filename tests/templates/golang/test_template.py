@@ -147,7 +147,7 @@ def test_a_template_has_a_text_groups_and_a_use_of_the_user():
         ("{{ .Kay }}", "the data of a request has no field `Kay`", 4),
         ("{{ .Groups.x }}", "the source has no group `x`", 11),
         ('{{ index .Groups "2" }}', "the source has no group `2`", 17),
-        ("{{ if false }}{{ mod 1 }}{{ end }}", "`mod` does not take 1 argument", 17),
+        ("{{ if false }}{{ mod 1 }}{{ end }}", "wrong number of arguments for `mod`: 1", 17),
         ("{{ upper 1 }}", "expected `string`, found a number", 9),
         ('{{ template "a" }}', "unknown template `a`", 3),
         (
@@ -255,7 +255,7 @@ def test_a_mistake_in_a_helper_is_reported():
             [
                 "unknown function `nofunc`",
                 "the data of a request has no field `Kye`",
-                "`upper` does not take 3 arguments",
+                "wrong number of arguments for `upper`: 3",
                 "unknown function `lowr`",
                 "unknown variable `$x`",
             ],

@@ -199,11 +199,6 @@ def method_of(receiver: Value, name: bytes) -> Function | None:
     return method
 
 
-def counted(arguments: int) -> str:
-    """Returns a number of arguments for messages."""
-    return "1 argument" if arguments == 1 else f"{arguments} arguments"
-
-
 def call_method(
     method: Function,
     receiver: Value,
@@ -213,7 +208,7 @@ def call_method(
 ) -> Value:
     """Calls a method with arguments that are evaluated for its parameters."""
     if not method.accepts(len(arguments)):
-        raise ExecutionError(f"the method `{name.decode()}` does not take {counted(len(arguments))}")
+        raise ExecutionError(f"wrong number of arguments for the method `{name.decode()}`: {len(arguments)}")
     values = [argument(method.parameter(index)) for index, argument in enumerate(arguments)]
     budget.spend(1 + (sum(len(each) for each in values if type(each) is bytes) >> 4))
     result = method.call(budget, receiver, *values) if method.budgeted else method.call(receiver, *values)

@@ -219,7 +219,7 @@ class Operands:
         if function is None:
             self.mistakes.append(self._vocabulary.unknown(name, self.base + identifier.start))
         elif not function.accepts(count):
-            fail = self.failing(f"`{name}` does not take {calling.counted(count)}", identifier.start, command[-1].end)
+            fail = self.failing(f"wrong number of arguments for `{name}`: {count}", identifier.start, command[-1].end)
         if function is None or fail is not None:
             function = calling.UNKNOWN
         declared = self.variables
