@@ -112,7 +112,7 @@ class RuleEditor:
     process: subprocess.Popen[str]
 
     def make(self, name: str, edit: int) -> float:
-        """Makes an edit, a method of `RuleFiles`, with a number; returns the seconds from its begin to its end."""
+        """Makes an edit, a method of `RuleFiles`, with a number; returns the seconds that it took."""
         self.process.stdin.write(f"{name} {edit}\n")
         self.process.stdin.flush()
         return float(self.process.stdout.readline())

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import http.client
-import json
 import signal
 import socket
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from administering import CONFIGURATION, eventually
+from administering import CONFIGURATION, Admin, eventually
 from endless_s3 import endless_s3_elsewhere
 from rule_editor import BAD, GOOD, RuleEditor, rule_editor
-from running import start_proxy
+from running import Proxy, start_proxy
 
 from tornado_proxy.service.watching import Pace
 
@@ -62,35 +61,11 @@ class Traffic:
         self.edits[int(answer.headers[GENERATION].partition("-")[0])].add(body.split("/")[0])
 
 
-class Service:
-    """The admin listener and the resources of the running service."""
-
-    def __init__(self, proxy) -> None:
-        self.proxy = proxy
-        self.admin = next(line.rsplit(" ", 1)[1] for line in proxy.lines if "admin listener" in line)
-
-    def ask(self, method: str, path: str) -> dict[str, object]:
-        """Sends a request to the admin listener."""
-        connection = http.client.HTTPConnection(self.admin.removeprefix("http://"), timeout=10)
-        with closing(connection):
-            connection.request(method, path)
-            return json.loads(connection.getresponse().read())
-
-    def wait(self, condition: Callable[[dict[str, object]], bool]) -> dict[str, object]:
-        """Waits until the status meets a condition."""
-        end = time.monotonic() + 20
-        while True:
-            status = self.ask("GET", "/-/status")
-            if condition(status):
-                return status
-            assert time.monotonic() < end, status
-            time.sleep(0.01)
-
-    def size(self) -> tuple[int, int, int]:
-        """Returns memory in MiB, threads and open descriptors."""
-        process = Path(f"/proc/{self.proxy.process.pid}")
-        status = dict(line.split(":", 1) for line in (process / "status").read_text().splitlines())
-        return int(status["VmRSS"].split()[0]) >> 10, int(status["Threads"]), len(list((process / "fd").iterdir()))
+def _size(proxy: Proxy) -> tuple[int, int, int]:
+    """Returns memory in MiB, threads and open descriptors of a service."""
+    process = Path(f"/proc/{proxy.process.pid}")
+    status = dict(line.split(":", 1) for line in (process / "status").read_text().splitlines())
+    return int(status["VmRSS"].split()[0]) >> 10, int(status["Threads"]), len(list((process / "fd").iterdir()))
 
 
 def _download(address: tuple[str, int], size: int, seconds: float, totals: list[int]) -> None:
@@ -118,25 +93,25 @@ def _edits(reloads: int) -> Iterator[str]:
                 count += 2
 
 
-def _make_edits(service: Service, editor: RuleEditor, first: int, reloads: int) -> dict[int, str | None]:
+def _make_edits(proxy: Proxy, editor: RuleEditor, first: int, reloads: int) -> dict[int, str | None]:
     """Makes edits, numbered from `first`; returns the edit of each generation, and None if it may have half an edit."""
-    edits_by_generation: dict[int, str | None] = {}
+    admin, edits_by_generation = Admin.of(proxy), dict[int, str | None]()
     for number, name in enumerate(_edits(reloads), start=1):
-        before = service.ask("GET", "/-/status")["generation"]
+        before = admin.status()["generation"]
         seconds = editor.make(name, first + number)
         if number % 5 == 0:
-            service.proxy.process.send_signal(signal.SIGHUP)
+            proxy.process.send_signal(signal.SIGHUP)
         elif number % 7 == 0:
-            service.ask("POST", "/-/reload")
+            admin.reload()
         if name in BAD:
-            service.wait(lambda status: status["lastFailedAttempt"] is not None)
+            admin.wait_for_status(lambda status: status["lastFailedAttempt"] is not None)
             continue
-        status = service.wait(lambda status, before=before: status["generation"] > before)
+        status = admin.wait_for_status(lambda status, before=before: status["generation"] > before)
         if seconds < Pace().quiet:
             edits_by_generation[status["generation"]] = f"edit-{first + number}"
         else:  # the machine interrupted the editor for so long that the service saw the end of an edit
-            service.ask("POST", "/-/reload")
-            after = service.ask("GET", "/-/status")["generation"]
+            admin.reload()
+            after = admin.status()["generation"]
             edits_by_generation |= dict.fromkeys(range(before + 1, after + 1))
     return edits_by_generation
 
@@ -145,19 +120,19 @@ def _reload_under_traffic(tmp_path: Path, reloads: int) -> str:
     with endless_s3_elsewhere() as endpoint, rule_editor(tmp_path / "rules") as editor:
         editor.make("in_place", 0)
         with start_proxy(tmp_path, CONFIGURATION.format(endpoint=endpoint)) as proxy:
-            service, traffic = Service(proxy), Traffic(proxy.address)
-            _make_edits(service, editor, 0, 12)  # modules that the first reloads import are not growth
+            traffic = Traffic(proxy.address)
+            _make_edits(proxy, editor, 0, 12)  # modules that the first reloads import are not growth
             totals: list[int] = []
             size = 64 << 20
             threads = [threading.Thread(target=traffic.run) for _ in range(CLIENTS)]
             threads.append(threading.Thread(target=_download, args=(proxy.address, size, reloads / 10, totals)))
-            start, first = time.monotonic(), service.ask("GET", "/-/status")["generation"]
+            start, first = time.monotonic(), Admin.of(proxy).status()["generation"]
             for thread in threads:
                 thread.start()
             eventually(lambda: traffic.failures or traffic.count > RATE)
-            before = service.size()
-            edits_by_generation = _make_edits(service, editor, 100, reloads)
-            after, seconds = service.size(), time.monotonic() - start
+            before = _size(proxy)
+            edits_by_generation = _make_edits(proxy, editor, 100, reloads)
+            after, seconds = _size(proxy), time.monotonic() - start
             traffic.stop.set()
             for thread in threads:
                 thread.join()
@@ -198,9 +173,9 @@ def test_an_idle_connection_is_answered_by_the_new_generation(tmp_path):
     with endless_s3_elsewhere() as endpoint, rule_editor(tmp_path / "rules") as editor:
         editor.make("in_place", 0)
         with start_proxy(tmp_path, CONFIGURATION.format(endpoint=endpoint)) as proxy:
-            service = Service(proxy)
+            admin = Admin.of(proxy)
             with socket.create_connection(proxy.address) as waiting:
                 editor.make("in_place", 7)
-                service.wait(lambda status: status["generation"] == 2)
+                admin.wait_for_status(lambda status: status["generation"] == 2)
                 waiting.sendall(b"GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
                 assert b"edit-7/a.txt" in b"".join(iter(lambda: waiting.recv(65536), b""))
