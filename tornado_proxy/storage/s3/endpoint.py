@@ -47,13 +47,15 @@ def endpoint_url(bucket: Bucket) -> str | None:
 def addressing_style(bucket: Bucket) -> Literal["path", "virtual"]:
     """Returns whether the name of the bucket is in the path or in front of the host.
 
+    A name with its tenant (Ceph, "Bucket multitenancy") is no part of a host.
     An endpoint whose host has no dot (`localhost`, `minio`) has no virtual hosts, so it needs the path, as boto3
     decides for addresses. The style `auto` of boto3 would mean the path for every endpoint, and a host without region
     in signed URLs.
     """
     host = urlsplit(endpoint_url(bucket) or "").hostname
     alone = host is not None and "." not in host
-    return "path" if bucket.force_path_style or alone else "virtual"
+    has_tenant = ":" in bucket.name and not bucket.name.startswith("arn:")
+    return "path" if bucket.force_path_style or alone or has_tenant else "virtual"
 
 
 # Names with `--` belong to buckets that need other signatures.

@@ -190,7 +190,8 @@ class S3Store(Reader):
 
     async def presign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
         """Returns a form that stores an object for a number of seconds; needs no network."""
-        fields = fields_of(write)
+        added = self._bucket.request_config.put_headers
+        fields = {**fields_of(write), **{name: value for name, value in added if name.startswith("x-amz-")}}
         conditions: list[object] = [{name: value} for name, value in fields.items()]
         conditions.append(["content-length-range", 0, write.max_size])
         client = await self._boto3()
