@@ -35,6 +35,7 @@ from tornado_proxy.storage.store import (
     Store,
 )
 from tornado_proxy.telemetry.events import Event, ObjectWritten, Retired, S3Called
+from tornado_proxy.telemetry.metrics import CountedNames, rewrite_id
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -112,7 +113,6 @@ class GenerationBuilder:
 
     def __init__(self, settings: Settings, emit: Callable[[Event], None]) -> None:
         self.pages = Pages()
-        self.caches: dict[str, CacheCounts] = {}  # by target; they last as long as the process
         self._s3 = settings.s3
         self._upload_memory = UploadMemory(settings.s3.upload_memory)
         self._verifier = Verifier()
@@ -172,11 +172,12 @@ class GenerationBuilder:
         old: dict[tuple[str, Bucket, ObjectCache | None], Shared] = {}
         if before is not None:
             old = {_stored_by(target): before.stores[target.name] for target in before.settings.targets}
+        counts = cache_counts(before) if before else {}
         stores: dict[str, Shared] = {}
         mistakes: list[Diagnostic] = []
         for target in settings.targets:
             try:
-                stores[target.name] = old.get(_stored_by(target)) or self._store(target)
+                stores[target.name] = old.get(_stored_by(target)) or self._store(target, counts.get(target.name))
             except StorageError as error:
                 mistakes.append(Diagnostic("unusable-bucket", f"target `{target.name}`: {error}"))
         if mistakes:
@@ -184,10 +185,10 @@ class GenerationBuilder:
             raise Unbuildable(tuple(mistakes))
         return stores
 
-    def _store(self, target: Target) -> Shared:
+    def _store(self, target: Target, counts: CacheCounts | None) -> Shared:
         store: Store = MeasuredStore(S3Store(target.bucket, self._s3, self._upload_memory), target.name, self._emit)
         if target.cache is not None:
-            store = CachingStore(store, target.cache, self.caches.setdefault(target.name, CacheCounts()))
+            store = CachingStore(store, target.cache, counts or CacheCounts())
         return Shared(store)
 
 
@@ -203,6 +204,22 @@ def bare_stores(parts: Parts) -> Iterator[tuple[Target, Store]]:
         while isinstance(store, ForwardingStore):
             store = store.behind
         yield target, store
+
+
+def cache_counts(parts: Parts) -> dict[str, CacheCounts]:
+    """Returns the counts of the caches by target; a cache takes over those of its target's earlier ones."""
+    return {name: cache.counts for name, cache in _caches(parts)}
+
+
+def counted_names(parts: Parts) -> CountedNames:
+    """Returns the names under which requests of a generation are counted."""
+    rewrites = [(site.target.name, each) for site in parts.mounts.sites for each in site.rules.rewrites]
+    return CountedNames(
+        frozenset(each.name for each in parts.settings.targets),
+        frozenset(each.name for each in parts.settings.providers),
+        frozenset((target, each.label) for target, each in rewrites),
+        frozenset(rewrite_id(target, each) for target, each in rewrites),
+    )
 
 
 def purge(parts: Parts, target: str | None, prefix: str) -> int:
