@@ -19,6 +19,7 @@ from tornado_proxy.auth.basic import Verifier, basic_authenticators
 from tornado_proxy.auth.fetching import HttpFetcher
 from tornado_proxy.config.model import Bucket, ObjectCache, Settings, Target
 from tornado_proxy.gateway.custom_pages import PageRenderer
+from tornado_proxy.gateway.filters import Compressions
 from tornado_proxy.gateway.generation import Generation, Parts, Shared
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.pages.custom import CustomPages
@@ -65,13 +66,14 @@ async def in_background(work: Callable[Arguments, Result], *args: Arguments.args
 
     def quietly() -> Result:
         with _background:
-            usual = sys.getswitchinterval()
+            usual, collects = sys.getswitchinterval(), gc.isenabled()
             sys.setswitchinterval(_SWITCH_INTERVAL)
             gc.disable()
             try:
                 return work(*args, **kwargs)
             finally:
-                gc.enable()  # a service starts without it
+                if collects:
+                    gc.enable()
                 sys.setswitchinterval(usual)
 
     return await asyncio.to_thread(quietly)
@@ -141,7 +143,9 @@ class GenerationBuilder:
         pages = loaded.pages.pages if loaded.pages else CustomPages()
         renderer = before.renderer if before and before.renderer.pages is pages else PageRenderer(pages)
         own = pages.themed.get(None, self.pages)
-        return Parts(settings, mounts, own, stores, authenticators, self._fetch, renderer, loaded.snapshot.digest)
+        running = before.compressions if before else Compressions()
+        digest = loaded.snapshot.digest
+        return Parts(settings, mounts, own, stores, authenticators, self._fetch, renderer, digest, running)
 
     def _authenticators(self, settings: Settings, before: Parts | None) -> dict[str, Authenticator]:
         found: dict[str, Authenticator] = {**basic_authenticators(settings, self._verifier)}
