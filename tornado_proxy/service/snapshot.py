@@ -17,6 +17,7 @@ from tornado_proxy.config import loading as configuration
 from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import Reference, Resolver, Secret, SecretMissing, file_of, resolver
+from tornado_proxy.config.show import canonical
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, SourceFile, errors
 from tornado_proxy.pages.loading import LoadedPages, compile_pages, read_templates, template_places
 from tornado_proxy.rules.compile import unknown_targets
@@ -42,7 +43,8 @@ class Snapshot:
     The digest may be shown: it covers no secret, so nobody can test guesses on it. `watched` are the paths to watch:
     the configuration file, those of rules and templates, the files of secrets. `text` is the configuration file's
     text, which may hold secrets; None if it cannot be read. `settled` is false if the files changed from reading to
-    reading. `remarks` are about secrets, so that the digest leaves them out.
+    reading. `remarks` are about secrets, so that the digest leaves them out. `given` are the settings as they were
+    read; some of them only a restart may put in force.
     """
 
     configuration: configuration.Loaded
@@ -55,11 +57,14 @@ class Snapshot:
     settled: bool = True
     templates: Read = field(default_factory=lambda: Read(()))
     remarks: tuple[Diagnostic, ...] = field(default=(), repr=False)
+    given: Settings | None = field(default=None, repr=False)
 
     def is_as(self, other: Snapshot | None) -> bool:
         """Whether another snapshot has the same files and secrets."""
-        mine = self.digest, self.secrets, self.fetched.documents
-        return other is not None and mine == (other.digest, other.secrets, other.fetched.documents)
+        if other is None or (self.digest, self.secrets) != (other.digest, other.secrets):
+            return False
+        # The digest leaves out what is secret within an option, such as the password in a URL.
+        return (self.fetched.documents, self.given) == (other.fetched.documents, other.given)
 
     @property
     def files(self) -> tuple[RuleFile, ...]:
@@ -202,7 +207,8 @@ def _assembled(
     named = (*loaded.settings.rules, *template_places(loaded.settings)) if loaded.settings else ()
     watched = (config, *named)
     digest = _digest(loaded, rules, templates, config.parent)
-    return Snapshot(loaded, rules, digest, watched, secrets=secrets or {}, templates=templates)
+    given = loaded.settings
+    return Snapshot(loaded, rules, digest, watched, secrets=secrets or {}, templates=templates, given=given)
 
 
 def _read_rules(loaded: configuration.Loaded) -> Read:
@@ -226,9 +232,8 @@ def _digest(loaded: configuration.Loaded, rules: Read, templates: Read, director
     if settings is not None:
         for place in settings.rules:
             add("place", str(place), b"")
-        settings = replace(settings, directory=Path(), rules=())
-    # The settings, not the text: a comment changes nothing, and their `repr` holds no secret.
-    add("settings", "", repr(settings).encode())
+        # The settings, not the text: a comment changes nothing.
+        add("settings", "", canonical(replace(settings, rules=())).encode())
     for diagnostic in (*loaded.diagnostics, *rules.diagnostics, *templates.diagnostics):
         add("diagnostic", diagnostic.place, diagnostic.message.encode())
     for file in rules.files:
