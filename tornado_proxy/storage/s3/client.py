@@ -290,7 +290,11 @@ def find_endpoint(client: S3Client, bucket: str) -> Endpoint | None:
 
 
 def make_interruptible(client: S3Client) -> None:
-    """Makes a client use interruptible connections, and retry only idempotent calls."""
+    """Makes a client use interruptible connections, and retry only idempotent calls.
+
+    With botocore's own, a call whose client has left would hold its thread until S3 answers or is silent for
+    `readTimeout`, and a thread of a few dozen is soon missed.
+    """
     session = client._endpoint.http_session  # type: ignore[attr-defined] # noqa: SLF001 - botocore has no option for it
     session._pool_classes_by_scheme.update(http=_Pool, https=_TLSPool)  # noqa: SLF001 - proxies use them too
     # boto3 sends `Expect: 100-continue` with files; an S3 that does not support it would delay each by a second.
