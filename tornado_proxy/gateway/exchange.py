@@ -210,7 +210,8 @@ class Exchange:
             except StopIteration as end:
                 decision: Decision = end.value
                 self._decision = decision
-                self._note_access(decision)
+                if decision.user is not None:
+                    self._note_access(decision)
                 return decision
             self._decision = question.so_far
             answer = await self._answer(question)
@@ -255,7 +256,7 @@ class Exchange:
 
     def _note_access(self, decision: Decision) -> None:
         """Emits the event of a request whose user has signed in."""
-        if decision.user is not None and isinstance(guard := decision.checks[-1].guard, SignedIn):
+        if isinstance(guard := decision.checks[-1].guard, SignedIn):
             failed = "failed" if decision.plan[0] is _NO_POLICY else "ok"
             self._emit(AccessDecided(guard.provider, "refused" if decision.plan is NOT_AUTHORIZED else failed))
 

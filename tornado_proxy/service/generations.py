@@ -220,7 +220,7 @@ def counted_names(parts: Parts) -> CountedNames:
     rewrites = [(site.target.name, each) for site in parts.mounts.sites for each in site.rules.rewrites]
     return CountedNames(
         frozenset(each.name for each in parts.settings.targets),
-        frozenset(each.name for each in parts.settings.providers),
+        frozenset(parts.authenticators),
         frozenset((target, each.label) for target, each in rewrites),
         frozenset(rewrite_id(target, each) for target, each in rewrites),
     )

@@ -44,7 +44,7 @@ class Snapshot:
     the configuration file, those of rules and templates, the files of secrets. `text` is the configuration file's
     text, which may hold secrets; None if it cannot be read. `settled` is false if the files changed from reading to
     reading. `remarks` are about secrets, so that the digest leaves them out. `given` are the settings as they were
-    read; some of them only a restart may put in force.
+    read; some of them only a restart may put in force. `options` is their canonical form.
     """
 
     configuration: configuration.Loaded
@@ -58,6 +58,7 @@ class Snapshot:
     templates: Read = field(default_factory=lambda: Read(()))
     remarks: tuple[Diagnostic, ...] = field(default=(), repr=False)
     given: Settings | None = field(default=None, repr=False)
+    options: str = field(default="", repr=False)
 
     def is_as(self, other: Snapshot | None) -> bool:
         """Whether another snapshot has the same files and secrets."""
@@ -89,7 +90,8 @@ def read_snapshot(config: Path, environment: Mapping[str, str], known: Snapshot 
     if known is not None and is_known and _answers_are(known.secrets, resolver(environment, config.parent)):
         loaded = known.configuration
         rules, templates = _read_rules(loaded), read_templates(loaded.settings)
-        return replace(known, rules=rules, templates=templates, digest=_digest(loaded, rules, templates, config.parent))
+        digest = _digest(loaded, known.options, rules, templates, config.parent)
+        return replace(known, rules=rules, templates=templates, digest=digest)
     return compile_text(text, environment, None, fetched=fetched)
 
 
@@ -204,11 +206,14 @@ def _answers_are(answers: Answers, resolve: Resolver) -> bool:
 def _assembled(
     loaded: configuration.Loaded, config: Path, rules: Read, templates: Read, secrets: Answers | None = None
 ) -> Snapshot:
-    named = (*loaded.settings.rules, *template_places(loaded.settings)) if loaded.settings else ()
-    watched = (config, *named)
-    digest = _digest(loaded, rules, templates, config.parent)
     given = loaded.settings
-    return Snapshot(loaded, rules, digest, watched, secrets=secrets or {}, templates=templates, given=given)
+    named = (*given.rules, *template_places(given)) if given else ()
+    options = canonical(replace(given, rules=())) if given else ""
+    digest = _digest(loaded, options, rules, templates, config.parent)
+    found: Answers = secrets or {}
+    return Snapshot(
+        loaded, rules, digest, (config, *named), secrets=found, templates=templates, given=given, options=options
+    )
 
 
 def _read_rules(loaded: configuration.Loaded) -> Read:
@@ -216,8 +221,8 @@ def _read_rules(loaded: configuration.Loaded) -> Read:
     return read_rule_files(roots, spans, again=True)
 
 
-def _digest(loaded: configuration.Loaded, rules: Read, templates: Read, directory: Path) -> str:
-    """Returns a SHA-256 of all files and diagnostics, each with its role, name and length.
+def _digest(loaded: configuration.Loaded, options: str, rules: Read, templates: Read, directory: Path) -> str:
+    """Returns a SHA-256 of the options, of all files and diagnostics, each with its role, name and length.
 
     Names are relative to the configuration's directory: the same files have the same digest wherever they stand.
     """
@@ -228,12 +233,10 @@ def _digest(loaded: configuration.Loaded, rules: Read, templates: Read, director
         digest.update(f"{role} {len(name)} {len(content)} {name}".encode(errors="surrogateescape"))
         digest.update(content)
 
-    settings = loaded.settings
-    if settings is not None:
-        for place in settings.rules:
-            add("place", str(place), b"")
-        # The settings, not the text: a comment changes nothing.
-        add("settings", "", canonical(replace(settings, rules=())).encode())
+    for place in loaded.settings.rules if loaded.settings else ():
+        add("place", str(place), b"")
+    # Not the text: a comment changes nothing.
+    add("settings", "", options.encode())
     for diagnostic in (*loaded.diagnostics, *rules.diagnostics, *templates.diagnostics):
         add("diagnostic", diagnostic.place, diagnostic.message.encode())
     for file in rules.files:
