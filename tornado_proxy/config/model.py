@@ -86,7 +86,7 @@ class CallHeaders:
     )
     put_headers: S3Headers = option(
         "Headers of all calls that an upload makes. Of those that describe the object, such as encryption, each call"
-        " has the ones that S3 takes for it.",
+        " has the ones that S3 takes for it. The form of a direct upload has those that begin with `x-amz-`.",
         default=(),
     )
     delete_headers: S3Headers = option("Headers of DELETE.", default=())

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+from base64 import b64decode
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -96,8 +98,11 @@ async def test_a_bucket_of_a_tenant_is_read_and_written():
         async with store_at(s3.url, name="tenant:bucket") as store:
             await read_object(store, "a")
             await store.put("a", async_chunks(b"x"), Write())
+            form = await store.presign_upload("a", Write(max_size=1), 60)
     assert [request.split()[:2] for request in s3.requests] == [
         ["GET", "/tenant%3Abucket/a"],
         ["PUT", "/tenant%3Abucket/a"],
     ]
+    assert form.url == f"{s3.url}/tenant%3Abucket"
+    assert {"bucket": "bucket"} in json.loads(b64decode(form.fields["policy"]))["conditions"]
     assert addressing_style(Bucket("tenant:bucket", s3_endpoint="https://s3.example.org")) == "path"

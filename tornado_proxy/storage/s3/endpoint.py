@@ -47,15 +47,18 @@ def endpoint_url(bucket: Bucket) -> str | None:
 def addressing_style(bucket: Bucket) -> Literal["path", "virtual"]:
     """Returns whether the name of the bucket is in the path or in front of the host.
 
-    A name with its tenant (Ceph, "Bucket multitenancy") is no part of a host.
     An endpoint whose host has no dot (`localhost`, `minio`) has no virtual hosts, so it needs the path, as boto3
     decides for addresses. The style `auto` of boto3 would mean the path for every endpoint, and a host without region
     in signed URLs.
     """
     host = urlsplit(endpoint_url(bucket) or "").hostname
     alone = host is not None and "." not in host
-    has_tenant = ":" in bucket.name and not bucket.name.startswith("arn:")
-    return "path" if bucket.force_path_style or alone or has_tenant else "virtual"
+    return "path" if bucket.force_path_style or alone or has_tenant(bucket.name) else "virtual"
+
+
+def has_tenant(name: str) -> bool:
+    """Whether the name of a bucket begins with that of its tenant, as in Ceph; a host cannot contain it."""
+    return ":" in name and not name.startswith("arn:")
 
 
 # Names with `--` belong to buckets that need other signatures.
