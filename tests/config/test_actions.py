@@ -56,6 +56,13 @@ actions:
     assert target(text).actions == Actions(get, HeadAction(enabled=False), put, DeleteAction(enabled=True))
 
 
+@pytest.mark.parametrize(("value", "messages"), [("2000ms", []), ("1500ms", ["has a fraction of a second"])])
+def test_a_signature_is_valid_for_whole_seconds(value, messages):
+    """S3 takes whole seconds, so a fraction is refused rather than rounded."""
+    found = codes_and_messages_in_target(f"actions: {{GET: {{config: {{signedUrlExpiration: {value}}}}}}}")
+    assert found == [("bad-value", f"`signedUrlExpiration` {each}") for each in messages]
+
+
 def test_properties_of_uploads_are_read():
     """A PUT has metadata by name, the headers of `systemMetadata`, a storage class and a canned ACL."""
     config = "{metadata: {Team: '{{ .Key }}'}, systemMetadata: {cacheControl: no-cache}, storageClass: GLACIER, cannedACL: private, rawUploads: true}"

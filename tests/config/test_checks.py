@@ -215,6 +215,21 @@ def test_other_servers_may_have_other_bucket_names():
     assert codes_and_messages("targets: {a: {bucket: {name: My_Bucket, s3Endpoint: http://h}}}") == []
 
 
+def test_a_cache_that_its_largest_objects_do_not_fit_into_has_a_warning():
+    """An object above `maxSize` would never be cached."""
+    message = "objects up to `maxObjectSize` do not fit into the cache, whose `maxSize` is less"
+    assert codes_and_messages_in_target("cache: {maxSize: 2MiB, maxObjectSize: 3MiB}") == [("no-effect", message)]
+    assert codes_and_messages_in_target("cache: {maxSize: 2MiB, maxObjectSize: 2MiB}") == []
+
+
+def test_suites_of_tls_1_3_only_need_tls_1_3():
+    """Without a suite of the newest version that is allowed, no handshake could succeed."""
+    ssl = "server: {ssl: {selfSignedHostnames: [a], cipherSuites: [TLS_AES_128_GCM_SHA256]%s}}\n"
+    message = "`cipherSuites` has no suite of TLSv1.2, so nobody can connect"
+    assert codes_and_messages(ssl % ", maxTLSVersion: '1.2'" + MINIMAL) == [("bad-value", message)]
+    assert codes_and_messages(ssl % "" + MINIMAL) == []
+
+
 def test_direct_uploads_need_allow_override():
     """A direct upload has no conditions, so the configuration must allow it to replace objects."""
     resources = "resources: [{path: /**, methods: [GET, PUT], whiteList: true}]"

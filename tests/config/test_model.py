@@ -121,6 +121,12 @@ def test_a_bucket_is_read():
     assert bucket.part_size == 16 * MIB
 
 
+def test_headers_of_calls_are_read():
+    """Headers are given for each kind of call, with names in any case."""
+    added = _bucket("requestConfig: {listHeaders: {X-A: b}, getHeaders: {x-c: d}}").request_config
+    assert (added.list_headers, added.get_headers, added.put_headers) == ((("x-a", "b"),), (("x-c", "d"),), ())
+
+
 def test_an_empty_list_of_resources_is_a_mistake():
     """An empty list of resources is refused, because it could mean open or closed."""
     assert codes_and_messages_in_target("resources: []") == [("empty-value", "`resources` is empty")]

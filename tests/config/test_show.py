@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.options import Option, all_options
-from tornado_proxy.config.show import DIALECT, json_schema, published, show
+from tornado_proxy.config.show import DIALECT, canonical, json_schema, published, show
 from tornado_proxy.lang.diagnostic import errors
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "configuration.schema.json"
@@ -201,3 +201,30 @@ def test_a_password_in_a_url_is_not_shown():
     output = show(settings(_target(f"actions: {{GET: {{config: {{webhooks: [{hook}]}}}}}}")))
     assert "hush" not in json.dumps(output)
     assert "https://…@example.org/hook" in json.dumps(output, ensure_ascii=False)
+
+
+def test_the_canonical_form_has_what_differs_from_the_defaults():
+    """Options are in the order of their names, targets and headers in that of the file; secrets are left out."""
+    text = """
+server: {port: 80, listenAddr: 127.0.0.1}
+targets:
+  b:
+    mount: {path: [/b/]}
+    bucket: {prefix: p, name: my-bucket, credentials: {accessKey: {value: a}, secretKey: {value: s3cret}}}
+  a:
+    actions: {GET: {config: {webhooks: [{url: "https://ann:word@h/", headers: {X-B: b, X-A: a}}]}}}
+    bucket: {name: other-bucket}
+"""
+    secret, first, second = {"secret": "the configuration file"}, {"X-B": "b", "X-A": "a"}, {"name": "other-bucket"}
+    credentials = {"accessKey": secret, "secretKey": secret}
+    expected = {
+        "server": {"port": 80},
+        "targets": {
+            "b": {
+                "bucket": {"credentials": credentials, "name": "my-bucket", "prefix": "p/"},
+                "mount": {"path": ["/b/"]},
+            },
+            "a": {"actions": {"GET": {"webhooks": [{"headers": first, "url": "https://\u2026@h/"}]}}, "bucket": second},
+        },
+    }
+    assert canonical(settings(text)) == json.dumps(expected)

@@ -227,6 +227,16 @@ async def test_a_directory_with_an_index_has_only_its_index():
         assert sorted(_zip_members(await site.get("/d/?format=zip"))) == ["d/a", "d/site/index.html"]
 
 
+async def test_an_index_below_its_directory_stands_for_the_directory():
+    """The archive has only the index document of a subdirectory whose index document lies in a directory of it."""
+    site_with_index = {"d/site/pages/index.html": b"page", "d/site/pages/draft": b"", "d/site/draft": b""}
+    files = {"d/a": b"", "d/plain/pages/x": b"", "d/bare/x": b"", **site_with_index}
+    async with serve(files, get=GetAction(index_document="pages/index.html"), listing=ARCHIVES_ENABLED) as site:
+        members = _zip_members(await site.get("/d/?format=zip"))
+    assert sorted(members) == ["d/a", "d/bare/x", "d/plain/pages/x", "d/site/pages/index.html"]
+    assert members["d/site/pages/index.html"] == b"page"
+
+
 async def test_names_are_safe_to_unpack():
     """Backslashes and colons are replaced, since Windows interprets them; names without a valid path are omitted."""
     files = {"d/..\\..\\evil.exe": b"", "d/c:x": b"", "d/a\nb": b"", "d//double": b"", "d/x/../y": b""}

@@ -18,7 +18,10 @@ from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.server import CacheHeaders, Compress, Cors, Server
 from tornado_proxy.gateway import filters
+from tornado_proxy.gateway.answer import Streamed
+from tornado_proxy.gateway.incoming import RequestHead
 from tornado_proxy.pages.custom import Recipe
+from tornado_proxy.semantics.conditions import UNCONDITIONAL
 from tornado_proxy.storage.errors import Unreachable
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.templates.template import User
@@ -296,6 +299,19 @@ async def test_the_number_of_concurrent_compressions_is_limited(monkeypatch):
         slow.abort()
         await site.last_event()
         assert "content-encoding" in (await site.request("GET", "/a", GZIP)).headers
+
+
+async def test_generations_share_the_limit_of_compressions(monkeypatch):
+    """Objects that an earlier generation compresses count, whatever its options were."""
+    monkeypatch.setattr(filters, "_MOST", 1)
+    shared, head_of_get = filters.Compressions(), RequestHead("GET", "/", "HTTP/1.1", {"Accept-Encoding": "gzip"}, ())
+    before, after = (filters.Compressor(Compress(level=level), shared) for level in (1, 9))
+    opened = await _store().open("a", UNCONDITIONAL)
+    answer = Streamed(200, (("Content-Type", "text/plain"), ("Content-Length", "5000")), opened)
+    compressed = before.applied(answer, head_of_get)
+    assert after.applied(answer, head_of_get).opened is opened
+    await compressed.opened.close()
+    assert after.applied(answer, head_of_get).opened is not opened
 
 
 async def test_compression_does_not_block_the_event_loop():

@@ -9,7 +9,7 @@ from tornado_proxy.auth.authenticator import SignIn
 from tornado_proxy.auth.fetching import Fetched
 from tornado_proxy.config.providers import OpaServer, Resource
 from tornado_proxy.routing.plan import Refuse
-from tornado_proxy.telemetry.events import SignInTried
+from tornado_proxy.telemetry.events import AccessDecided, SignInTried
 from tornado_proxy.templates.template import User
 
 ANN = User("ann")
@@ -69,9 +69,17 @@ async def test_each_sign_in_is_reported_with_its_outcome(answer, outcome):
     assert site.events[0] == SignInTried("id", "request", outcome)
 
 
-@pytest.mark.parametrize(("body", "status"), [(b'{"result": true}', 200), (b"{}", 403), (b"<html>", 500), (None, 500)])
-async def test_a_policy_server_decides_the_status(body, status):
-    """A denial is a 403, and a policy server that fails is a 500."""
+@pytest.mark.parametrize(
+    ("body", "status", "outcome"),
+    [
+        (b'{"result": true}', 200, "ok"),
+        (b"{}", 403, "refused"),
+        (b"<html>", 500, "failed"),
+        (None, 500, "failed"),
+    ],
+)
+async def test_a_policy_server_decides_the_status(body, status, outcome):
+    """A denial is a 403, and a policy server that fails is a 500; each is reported."""
 
     async def fetch(_wanted):
         if body is None:
@@ -81,3 +89,4 @@ async def test_a_policy_server_decides_the_status(body, status):
     async with _serve(SignIn(ANN), WITH_POLICY, fetch=fetch) as site:
         answer = await site.get("/a")
     assert answer.status == status
+    assert AccessDecided("id", outcome) in site.events

@@ -88,6 +88,7 @@ async def test_a_renewed_certificate_is_for_new_connections():
         ({"min_version": "TLSv1.3"}, "TLSv1_2"),
         ({"max_version": "TLSv1.2"}, "TLSv1_3"),
         ({"cipher_suites": ("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",)}, "TLSv1_2"),
+        ({"cipher_suites": ("TLS_AES_128_GCM_SHA256",)}, "TLSv1_2"),
     ],
 )
 async def test_versions_and_cipher_suites_are_enforced(options, version):

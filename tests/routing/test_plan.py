@@ -80,6 +80,12 @@ def test_the_index_document_is_added_after_the_rewrite(plan_request, make_site):
     )
 
 
+def test_an_index_document_may_lie_below_its_directory(plan_request, make_site):
+    """The path of the index document is joined to the directory."""
+    site = make_site(actions=Actions(get=GetAction(index_document="pages/index.html")))
+    assert plan_request(site, "GET /dir/")[0] == Serve("dir/pages/index.html", index=True)
+
+
 @pytest.mark.parametrize("name", ["a//b", "/a", "..a", "a."])
 def test_an_index_document_is_joined_to_an_uncleaned_directory(plan_request, make_site, name):
     """A directory's key is never cleaned: `//` stays, and the index document lies in exactly that directory."""

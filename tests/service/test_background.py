@@ -20,6 +20,16 @@ async def test_background_work_has_short_turns():
     assert (sys.getswitchinterval(), gc.isenabled()) == (default_interval, True)
 
 
+async def test_a_collector_that_is_off_stays_off():
+    """Background work leaves the collector as it found it."""
+    gc.disable()
+    try:
+        await in_background(int)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
 async def test_a_failure_restores_the_settings():
     """After an exception, the switch interval and the garbage collector are as before."""
     default_interval = sys.getswitchinterval()

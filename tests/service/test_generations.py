@@ -10,7 +10,13 @@ from memory_store import MemoryStore
 from serving import generation
 
 from tornado_proxy.gateway.generation import Parts, Shared
-from tornado_proxy.service.generations import GenerationBuilder, GenerationHolder, Unbuildable, bare_stores
+from tornado_proxy.service.generations import (
+    GenerationBuilder,
+    GenerationHolder,
+    Unbuildable,
+    bare_stores,
+    cache_counts,
+)
 from tornado_proxy.service.snapshot import compile_snapshot, read_snapshot
 from tornado_proxy.storage.cache import CachingStore
 from tornado_proxy.storage.errors import StorageError
@@ -147,6 +153,15 @@ def test_an_unchanged_provider_is_reused(builder):
     assert second.authenticators["people"] is first.authenticators["people"]
     assert third.authenticators["people"] is not first.authenticators["people"]
     assert builder.build(CONFIGURATION.replace("clientID: me", "clientID: you")).authenticators is third.authenticators
+
+
+def test_counts_of_compressions_and_caches_are_handed_over(builder):
+    """A generation goes on with the counts of the one before it, whatever its options are."""
+    text = CONFIGURATION.replace("  other:", "    cache: {maxAge: 10s}\n  other:")
+    first = builder.build(text)
+    second = builder.build(f"{text.replace('10s', '20s')}server: {{compress: {{level: 9}}}}\n")
+    assert second.compressions is first.compressions
+    assert cache_counts(second)["site"] is cache_counts(first)["site"]
 
 
 def test_the_access_of_an_unchanged_target_is_reused(builder):

@@ -99,11 +99,17 @@ def test_times_have_one_format(log_format):
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", time)
 
 
-@pytest.mark.parametrize(("level", "count"), [("debug", 3), ("warning", 1), ("error", 1)])
+@pytest.mark.parametrize(("level", "count"), [("debug", 2), ("warning", 1), ("error", 1)])
 def test_the_level_decides_what_is_reported(level, count):
     """With the level `debug`, all lines of the service are logged; with `warning`, only the defect."""
-    lines = [line for line in _lines(Log(level, "json")) if "chatter" not in line]
+    lines = [line for line in _lines(Log(level, "json")) if "chatter" not in line and "path" not in line]
     assert len(lines) == count
+
+
+@pytest.mark.parametrize("level", ["debug", "info", "warning", "error"])
+def test_the_level_does_not_switch_the_access_log(level):
+    """Requests are logged with every level: `log.access` alone switches them."""
+    assert "path=/a status=200" in _lines(Log(level, "json"))
 
 
 MANY_LINES = """

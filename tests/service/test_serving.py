@@ -9,13 +9,14 @@ import socket
 import sys
 
 import pytest
+from hostile_s3 import wait_until
 from serving import part, serve
 
 from tornado_proxy.service.generations import Unbuildable
 from tornado_proxy.service.runtime import run_event_loop
 from tornado_proxy.service.serving import SingleProcess
 from tornado_proxy.service.snapshot import SnapshotReader, compile_snapshot
-from tornado_proxy.service.sockets import Sockets, named
+from tornado_proxy.service.sockets import named
 
 
 @pytest.mark.parametrize("choice", ["uvloop", "asyncio"])
@@ -84,16 +85,19 @@ async def test_the_queue_of_an_inherited_socket_is_left(tmp_path, inherited):
                 listening.accept()
 
 
-async def test_serving_enables_the_garbage_collector(tmp_path):
-    """The collector, which is off while a command starts, is on while the process serves."""
-    serving = _single_process(tmp_path, "targets: {}\n")
+def test_a_service_runs_with_the_garbage_collector():
+    """The collector, which is off while a command starts, is on while the service runs."""
+    seen = []
+
+    async def look():
+        seen.append(gc.isenabled())
+
     gc.disable()
     try:
-        await serving.start(Sockets((), ""))
-        assert gc.isenabled()
+        run_event_loop(look(), "asyncio")
     finally:
         gc.enable()
-    await serving.wind_down(0.0)
+    assert seen == [True]
 
 
 async def test_workers_have_the_generation_in_force(tmp_path):
@@ -103,6 +107,42 @@ async def test_workers_have_the_generation_in_force(tmp_path):
     assert serving.workers() == [{"pid": os.getpid(), "generation": 7, "inFlight": 0, "retiring": 0}]
     await serving.activate(8, compile_snapshot(snapshot))
     assert serving.workers()[0]["generation"] == 8
+    await serving.wind_down(0.0)
+
+
+CLOSED = "targets: {%s: {bucket: {name: my-bucket}, actions: {GET: {enabled: false}, HEAD: {enabled: false}}}}\n"
+
+
+async def test_what_has_gone_is_not_counted_any_more(tmp_path):
+    """The series of a target end with it, and requests that began before do not bring them back."""
+    serving = _single_process(tmp_path, CLOSED % "old")
+    listening = socket.create_server(("127.0.0.1", 0))
+    listening.setblocking(False)
+    await serving.start(named([listening]))
+
+    async def targets():
+        report = await serving.report()
+        samples = [sample for metric in report.counts for sample in metric.samples]
+        return {each.labels["target"] for each in samples if "target" in each.labels} | {*report.activity.targets}
+
+    async def ask(during):
+        reader, writer = await asyncio.open_connection(*listening.getsockname())
+        writer.write(b"PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\n")
+        assert (await reader.readline()).startswith(b"HTTP/1.1 405 ")
+        await during()
+        writer.close()
+
+    async def reload():
+        (tmp_path / "config.yaml").write_text(CLOSED % "new")
+        await serving.activate(2, compile_snapshot(SnapshotReader(tmp_path / "config.yaml", {})()))
+
+    await ask(lambda: asyncio.sleep(0))
+    assert await targets() == {"old"}
+    await ask(reload)
+    await wait_until(lambda: not serving.workers()[0]["retiring"])
+    assert await targets() == set()
+    await ask(lambda: asyncio.sleep(0))
+    assert await targets() == {"new"}
     await serving.wind_down(0.0)
 
 

@@ -90,6 +90,23 @@ def test_a_changed_secret_keeps_the_digest(files):
     assert not files.read().is_as(before)
 
 
+def test_a_changed_password_in_a_url_is_noticed(files):
+    """What the digest leaves out of an option still makes another snapshot."""
+    hook = "  site:\n    actions: {GET: {config: {webhooks: [{url: 'https://ann:%s@hooks.test/'}]}}}"
+    files.configure(CONFIGURATION.replace("  site:", hook % "one"))
+    before = files.read()
+    files.configure(CONFIGURATION.replace("  site:", hook % "two"))
+    assert files.read().digest == before.digest
+    assert not files.read().is_as(before)
+
+
+def test_a_default_that_is_written_down_keeps_the_digest(files):
+    """The digest is of what the options say, so that a new option of a later version does not change it."""
+    before = files.read().digest
+    files.configure(CONFIGURATION + "limits: {idleTimeout: 75s}\n")
+    assert files.read().digest == before
+
+
 def test_the_digest_does_not_depend_on_the_directory(files, tmp_path):
     """Equal files in another directory have the same digest."""
     (tmp_path / "elsewhere").mkdir()

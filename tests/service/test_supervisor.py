@@ -132,6 +132,33 @@ print(sorted({metric.type for metric in supervisor._ended.counts}))
     assert printed == "['counter', 'histogram']\n"
 
 
+def test_what_has_gone_is_in_no_report(run):
+    """After a target has gone, its counts are neither in the sum nor kept from workers that have ended."""
+    printed = run("""
+async def ask():
+    port = int(supervisor._sockets.url.rpartition(":")[2].strip("/"))
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(b"BREW / HTTP/1.1\\r\\nHost: h\\r\\n\\r\\n")
+    await reader.readline()
+    writer.close()
+for _ in range(20):
+    await ask()
+def targets(report):
+    samples = [sample for metric in report.counts for sample in metric.samples]
+    return sorted({sample.labels.get("target", "-") for sample in samples} - {"-"}), sorted(report.activity.targets)
+print(targets(await supervisor.report()))
+await kill_one()
+await until(2)
+text = Path(sys.argv[1]).read_text()
+Path(sys.argv[1]).write_text(text.replace("site:", "other:"))
+for each in Path(sys.argv[1]).parent.rglob("*.rules"):
+    each.write_text("")
+await supervisor.activate(2, compile_snapshot(read_snapshot(Path(sys.argv[1]), {"ACCESS": "access"})))
+print(targets(await supervisor.report()), targets(supervisor._ended))
+""")
+    assert printed == "(['site'], ['site'])\n([], []) ([], [])\n"
+
+
 def test_a_hanging_worker_does_not_block_a_reload(run):
     """A worker that does not activate a generation in time is replaced, and both serve the new one."""
     printed = run("""

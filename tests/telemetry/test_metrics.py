@@ -13,6 +13,7 @@ from tornado_proxy.storage import errors
 from tornado_proxy.storage.cache import CacheCounts
 from tornado_proxy.telemetry import metrics
 from tornado_proxy.telemetry.events import (
+    AccessDecided,
     Bus,
     Failed,
     Refused,
@@ -20,9 +21,16 @@ from tornado_proxy.telemetry.events import (
     S3Called,
     Served,
     SignInTried,
+    WebhookCalled,
 )
 from tornado_proxy.telemetry.exposition import added
-from tornado_proxy.telemetry.metrics import MOST_RULES, RequestMetrics
+from tornado_proxy.telemetry.metrics import (
+    MOST_RULES,
+    ActivityHistory,
+    CountedNames,
+    RequestMetrics,
+    rewrite_id,
+)
 
 REWRITE = rule_set('rewrite press `^/a` -> "/x"').rewrites[0]
 
@@ -129,7 +137,7 @@ def test_caches_are_counted_by_target():
     """A target with a cache has its results, evictions and bytes; a target without a cache has no series."""
     registry = CollectorRegistry()
     caches = {"site": CacheCounts(hit=5, miss=2, revalidated=1, evictions=3, bytes=4096)}
-    registry.register(RequestMetrics(caches=caches))
+    registry.register(RequestMetrics(caches=lambda: caches))
     results = {
         result: registry.get_sample_value("tornado_proxy_cache_requests_total", {"target": "site", "result": result})
         for result in ("hit", "miss", "revalidated")
@@ -147,3 +155,103 @@ def test_the_requests_of_processes_are_added_up(registry, emit):
     sums = {(sample.name, sample.labels.get("le")): sample.value for sample in samples}
     assert sums["tornado_proxy_sent_bytes_total", None] == 14
     assert sums["tornado_proxy_request_duration_seconds_bucket", "0.5"] == 2
+
+
+def test_the_sizes_of_bodies_are_counted(registry, emit):
+    """The bodies of requests and of answers have a histogram each."""
+    emit(Served(_request("PUT"), 201, sent=7, received=5000, seconds=0.5))
+    labels = {"target": "site", "method": "PUT", "class": "2xx"}
+    value = registry.get_sample_value
+    assert value("tornado_proxy_request_size_bytes_sum", labels) == 5000
+    assert value("tornado_proxy_response_size_bytes_sum", labels) == 7
+    counts = [value("tornado_proxy_request_size_bytes_bucket", {**labels, "le": le}) for le in ("4096.0", "16384.0")]
+    assert counts == [0, 1]
+
+
+def test_decisions_about_access_are_counted(registry, emit):
+    """Each provider has its outcomes."""
+    emit(AccessDecided("staff", "refused"))
+    labels = {"provider": "staff", "outcome": "refused"}
+    assert registry.get_sample_value("tornado_proxy_authorizations_total", labels) == 1
+
+
+GONE = [
+    Served(_request(target="old", rule="press"), 200, sent=7, received=3, seconds=0.5),
+    Served(_request(target="site", rule="old"), 200, sent=1, received=1, seconds=0.5),
+    S3Called("old", "open", "ok", 0.1),
+    WebhookCalled("old", "GET", "ok"),
+    SignInTried("old", "request", "ok"),
+    AccessDecided("old", "ok"),
+]
+"""Events about names that have gone."""
+
+KEPT = [
+    Served(_request(target="site", rule="press"), 200, sent=1, received=1, seconds=0.5),
+    Served(_request(target=None), 404, sent=1, received=1, seconds=0.5),
+    S3Called("site", "open", "ok", 0.1),
+    SignInTried("staff", "request", "ok"),
+]
+NAMES = CountedNames(
+    frozenset({"site"}),
+    frozenset({"staff"}),
+    frozenset({("site", "press")}),
+    frozenset({rewrite_id("site", REWRITE)}),
+)
+
+
+def _labels(metrics):
+    samples = (sample for metric in metrics for sample in metric.samples)
+    return {value for sample in samples for name, value in sample.labels.items() if name != "le"}
+
+
+@pytest.fixture
+def counted():
+    """Metrics that have counted what is in force and what is not."""
+    bus, metrics = Bus(), RequestMetrics()
+    metrics.listen(bus)
+    for event in (*KEPT, *GONE):
+        bus.emit(event)
+    return metrics
+
+
+def test_what_has_gone_is_forgotten(counted):
+    """Series of targets, rewrites and providers that are no longer in force are dropped, and all others kept."""
+    assert "old" in _labels(counted.collect())
+    counted.keep_only(NAMES)
+    labels = _labels(counted.collect())
+    assert "old" not in labels
+    assert {"", "site", "press", "staff"} <= labels
+    activity = counted.activity()
+    assert ({*activity.targets}, {*activity.hits}) == ({"", "site"}, {rewrite_id("site", REWRITE)})
+
+
+def test_totals_count_on(counted):
+    """The charts of the status page show no negative numbers after a target has gone."""
+    history, before = ActivityHistory(), counted.activity()
+    history.add(0.0, before)
+    counted.keep_only(NAMES)
+    counted.keep_only(NAMES)
+    assert counted.activity().total == before.total
+    history.add(5.0, counted.activity() + counted.activity().only(NAMES))
+    (interval,) = history.intervals()
+    assert interval.tally == before.total
+
+
+def test_a_new_rewrite_has_its_own_series_after_others_have_gone(registry):
+    """The limit of series counts rewrites in force, not all names that ever were."""
+    bus, metrics = Bus(), RequestMetrics()
+    metrics.listen(bus)
+    registry.register(metrics)
+    for number in range(MOST_RULES + 1):
+        bus.emit(Served(_request(rule=f"r{number}"), 200, sent=0, received=0, seconds=0.1))
+    metrics.keep_only(NAMES)
+    bus.emit(KEPT[0])
+    value = registry.get_sample_value
+    assert value("tornado_proxy_rewrite_hits_total", {"target": "site", "rule": "press"}) == 1
+    assert value("tornado_proxy_rewrite_hits_total", {"target": "site", "rule": "other"}) == 1
+
+
+def test_what_has_gone_is_left_out_of_sums(counted):
+    """A process that was too busy to forget does not bring a name back."""
+    assert "old" not in _labels(added(counted.collect(), NAMES.cover))
+    assert {*counted.activity().only(NAMES).targets} == {"", "site"}

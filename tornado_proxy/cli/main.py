@@ -103,7 +103,7 @@ def _dispatched(words: Sequence[str]) -> int:
         gc.disable()  # nearly all objects of a start stay
         run, parser = load_command(words[0])
         if words[0] not in _DAEMONS:
-            gc.enable()  # a service turns it on when it is ready
+            gc.enable()  # a service turns it on when it serves
         try:
             return run(parser.parse_args(words[1:]))
         except CommandError as error:

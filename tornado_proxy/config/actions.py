@@ -63,7 +63,10 @@ class GetAction:
 
     enabled: bool = option("Whether files and directories can be read.", default=True)
     index_document: IndexDocument = option(
-        "The file that is served for a directory, if it exists, such as `index.html`.", default="", group=_GET_CONFIG
+        "The file that is served for a directory, if it exists, such as `index.html`. It may lie below the directory,"
+        " such as `pages/index.html`.",
+        default="",
+        group=_GET_CONFIG,
     )
     redirect_with_trailing_slash_for_not_found_file: bool = option(
         "Whether a missing file is redirected to the directory of that name, if there is one.",

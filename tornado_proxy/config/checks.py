@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 
 from tornado_proxy.config.actions import Webhook
 from tornado_proxy.config.document import Node, ScalarNode
-from tornado_proxy.config.model import Bucket, Mount, Target
+from tornado_proxy.config.model import Bucket, Mount, ObjectCache, Target
 from tornado_proxy.config.providers import Resource
 from tornado_proxy.config.reader import ValidationContext
-from tornado_proxy.config.server import Certificate, Cors, Ssl, Tracing, UrlConfig
+from tornado_proxy.config.server import SUITES_OF_TLS13, Certificate, Cors, Ssl, Tracing, UrlConfig
 from tornado_proxy.config.values import EVERY_INTERFACE, aws_objection, mount_path
 from tornado_proxy.lang.diagnostic import Diagnostic
 
@@ -55,6 +55,9 @@ def _tls(context: ValidationContext) -> Iterator[Diagnostic]:
             message = f"{ssl.min_version} is broken, and browsers no longer support it"
             advice = "leave it out, for TLS 1.2 and 1.3 (RFC 8996)"
             yield context.warning("old-tls", message, context.key(ssl, "minTLSVersion"), advice)
+        if ssl.max_version < "TLSv1.3" and ssl.cipher_suites and {*ssl.cipher_suites} <= {*SUITES_OF_TLS13}:
+            message = f"`cipherSuites` has no suite of {ssl.max_version}, so nobody can connect"
+            yield context.error("bad-value", message, context.key(ssl, "cipherSuites"), "add one, or leave it out")
         if ssl.client_auth != "none" and not ssl.client_cas:
             message = "client certificates cannot be verified: `clientCAs` is missing"
             advice = "such as `clientCAs: clients.pem`"
@@ -162,6 +165,14 @@ def _buckets(context: ValidationContext) -> Iterator[Diagnostic]:
             yield context.warning("no-effect", message, context.key(bucket, "credentials"))
 
 
+def _caches(context: ValidationContext) -> Iterator[Diagnostic]:
+    for cache in context.sections(ObjectCache):
+        if cache.max_object_size > cache.max_size:
+            name = "maxObjectSize" if context.given(cache, "maxObjectSize") else "maxSize"
+            message = "objects up to `maxObjectSize` do not fit into the cache, whose `maxSize` is less"
+            yield context.warning("no-effect", message, context.key(cache, name), "raise `maxSize`")
+
+
 def _uploads(context: ValidationContext) -> Iterator[Diagnostic]:
     for target in context.settings.targets:
         put = target.actions.put
@@ -186,6 +197,7 @@ CHECKS: tuple[Callable[[ValidationContext], Iterator[Diagnostic]], ...] = (
     _mounts,
     _percent_escapes,
     _buckets,
+    _caches,
     _uploads,
 )
 """The checks of this module."""

@@ -50,6 +50,9 @@ BucketName = Annotated[str, Constraint(values.bucket_name)]
 Prefix = Annotated[str, Constraint(values.prefix)]
 Region = Annotated[str, Constraint(values.region)]
 Endpoint = Annotated[str, Constraint(values.endpoint, (("minLength", 1),))]
+S3Headers = Annotated[
+    tuple[tuple[str, Annotated[str, Constraint(values.s3_header)]], ...], Mark.PAIRS, Constraint(values.s3_headers)
+]
 
 
 def _distinct(paths: tuple[str, ...]) -> tuple[str, ...]:
@@ -72,12 +75,30 @@ class Mount:
 
 
 @dataclass(frozen=True, slots=True)
+class CallHeaders:
+    """Headers that are added to calls to S3, by the kind of the call. They are not secret."""
+
+    shape: ClassVar[str] = "such as `{getHeaders: {x-amz-request-payer: requester}}`"
+
+    list_headers: S3Headers = option("Headers of listings.", default=())
+    get_headers: S3Headers = option(
+        "Headers of GET and HEAD. Those that begin with `x-amz-` are part of signed URLs.", default=()
+    )
+    put_headers: S3Headers = option(
+        "Headers of all calls that an upload makes. Of those that describe the object, such as encryption, each call"
+        " has the ones that S3 takes for it. The form of a direct upload has those that begin with `x-amz-`.",
+        default=(),
+    )
+    delete_headers: S3Headers = option("Headers of DELETE.", default=())
+
+
+@dataclass(frozen=True, slots=True)
 class Bucket:
     """A bucket with its address and credentials. Equal buckets share a client."""
 
     shape: ClassVar[str] = "such as `{name: my-bucket, region: eu-west-1}`"
 
-    name: BucketName = option("The bucket's name, or an access point's ARN.")
+    name: BucketName = option("The bucket's name, `tenant:name` on Ceph, or an access point's ARN.")
     prefix: Prefix = option(  # a directory: no leading slash, one closing slash; empty is the whole bucket
         "The directory of the bucket that is served: every object key begins with it. Rules do not see it.", default=""
     )
@@ -97,6 +118,7 @@ class Bucket:
         default=None,
     )
     anonymous: bool = option("Whether requests to S3 are sent without credentials, for a public bucket.", default=False)
+    request_config: CallHeaders = option("Headers that are added to calls to S3.", default=CallHeaders())
     list_max_keys: Annotated[int, Bounds(1, 1000)] = option(
         "The most entries on a page of a listing; S3 returns at most 1000 at once.", default=1000, name="s3ListMaxKeys"
     )

@@ -333,7 +333,11 @@ def _scalar(kind: OptionType, place: _NamedNode) -> Any:
     if kind.bounds is None:
         return data
     number = kind.bounds.read(data)
-    return round(number) if kind.base is int else float(number)
+    if kind.base is float:
+        return float(number)
+    if number != int(number):
+        raise InvalidValue("has a fraction of a second", "a whole number of seconds")
+    return int(number)
 
 
 def _wrong_type(expected: str, place: _NamedNode, shape: str | None = None) -> InvalidValue:

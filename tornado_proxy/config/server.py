@@ -127,8 +127,8 @@ class Ssl:
         "The newest version of TLS that is accepted.", default="TLSv1.3", name="maxTLSVersion"
     )
     cipher_suites: tuple[CipherSuite, ...] = option(
-        "The cipher suites of TLS 1.2 by their IANA names; those of TLS 1.3 are fixed. The default is "
-        "every suite with ECDHE and AEAD.",
+        "The cipher suites of TLS 1.2 by their IANA names; those of TLS 1.3 are fixed, and a list of no others allows "
+        "TLS 1.3 only. The default is every suite with ECDHE and AEAD.",
         default=(),
     )
     client_auth: Literal["none", "request", "require"] = option(
@@ -331,7 +331,7 @@ class Log:
 
     level: LogLevel = option("The least severe level that is logged.", default="info")
     format: Literal["text", "json"] = option("Whether lines are text or JSON.", default="text")
-    access: bool = option("Whether each request is logged.", default=True)
+    access: bool = option("Whether each request is logged, whatever the level.", default=True)
 
 
 @dataclass(frozen=True, slots=True)

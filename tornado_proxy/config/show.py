@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from itertools import groupby
 from pathlib import Path
@@ -108,6 +108,20 @@ def show(settings: Settings) -> dict[str, Any]:
     return _section(settings)
 
 
+def canonical(settings: Settings) -> str:
+    """Returns the options that differ from their defaults as JSON, each under its name and without secrets.
+
+    Versions that differ in options that the file does not use write the same text.
+    """
+    return json.dumps(_differing(settings))
+
+
+def _differing(section: Any) -> dict[str, Any]:
+    options = sorted(options_of(type(section)), key=lambda each: each.name)
+    given = ((each, getattr(section, each.attribute)) for each in options)
+    return {each.name: _value(value, each.type, _differing) for each, value in given if value != each.default}
+
+
 def _section(section: Any) -> dict[str, Any]:
     shown: dict[str, Any] = {}
     for option in options_of(type(section)):
@@ -116,15 +130,15 @@ def _section(section: Any) -> dict[str, Any]:
     return shown
 
 
-def _value(value: Any, kind: OptionType) -> Any:
+def _value(value: Any, kind: OptionType, described: Callable[[Any], dict[str, Any]] = _section) -> Any:
     if isinstance(value, Secret):
         return {"secret": value.origin}
     if isinstance(value, tuple):
         if Mark.PAIRS in kind.marks:
-            return {name: _value(each, kind.item) for name, each in value}
+            return {name: _value(each, kind.item, described) for name, each in value}
         if Mark.BY_NAME in kind.marks:
-            return {each.name: _value(each, kind.item) for each in value}
-        return [_value(each, kind.item) for each in value]
+            return {each.name: _value(each, kind.item, described) for each in value}
+        return [_value(each, kind.item, described) for each in value]
     if isinstance(value, Path | str):
         return _USER_INFORMATION.sub("…@", str(value))
-    return _section(value) if value is not None and kind.section and fields(value) else value
+    return described(value) if value is not None and kind.section and fields(value) else value

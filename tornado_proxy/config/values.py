@@ -42,6 +42,12 @@ _FOUR_NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+){3}")
 _SET_BY_THE_SERVER = frozenset(
     {"connection", "content-length", "content-range", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
 )
+# Headers that a call to S3 has of its own, or that would change what it does or answers.
+_OF_S3_CALLS = _SET_BY_THE_SERVER | frozenset(
+    {"accept-encoding", "authorization", "content-md5", "date", "expect", "host", "range", "user-agent"}
+    | {"if-match", "if-modified-since", "if-none-match", "if-unmodified-since"}
+    | {"x-amz-checksum-mode", "x-amz-content-sha256", "x-amz-date", "x-amz-security-token"}
+)
 _HOST_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?\.?")
 _STATUS = re.compile(r"[2-5][0-9]{2}")
 _SPACE = re.compile(r"[\s\x00-\x1f\x7f]")
@@ -72,11 +78,11 @@ class TextPattern:
 
 
 bucket_name = TextPattern(
-    r"^(?:[A-Za-z0-9._-]{1,255}|arn:[A-Za-z0-9:/._-]+)$",
+    r"^(?:(?:[A-Za-z0-9_]{0,255}:)?[A-Za-z0-9._-]{1,255}|arn:[A-Za-z0-9:/._-]+)$",
     "is not a bucket's name",
     "letters, digits, `.`, `-` and `_`; a folder belongs in `prefix`",
 )
-"""A bucket's name, or an access point's ARN, that an S3 client can send."""
+"""A bucket's name, after that of its tenant in Ceph, or an access point's ARN."""
 
 region = TextPattern(
     r"^(?!-)[A-Za-z0-9-]{1,63}(?<!-)$", "is not a region", "letters, digits and `-`, such as `eu-west-1`"
@@ -177,9 +183,10 @@ def glob(text: str) -> str:
 
 
 def index_document(text: str) -> str:
-    """A file's name within a directory; empty is none."""
-    if "/" in text:
-        raise InvalidValue("contains a `/`", "the name of a file that every directory may have, such as `index.html`")
+    """A file's path within a directory; empty is none."""
+    if text and "" in text.split("/"):
+        advice = "the path of a file within every directory, such as `index.html` or `pages/index.html`"
+        raise InvalidValue("has an empty segment", advice)
     _check_key(text)
     return text
 
@@ -248,6 +255,20 @@ def header_values(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], 
     if any(_CONTROL.search(value) for _, value in pairs):
         raise InvalidValue("contains a control character")
     return header_pairs(pairs)
+
+
+s3_header = TextPattern(
+    r"^[!-~](?:[ -~]*[!-~])?$", "is not the value of a header", "printable ASCII characters, as signatures need them"
+)
+"""The value of a header that a call to S3 is signed with."""
+
+
+def s3_headers(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """Headers of calls to S3, with names in lower case."""
+    for name, _ in pairs:
+        if name.lower() in _OF_S3_CALLS:
+            raise InvalidValue(f"cannot have `{name}`", "the service sets that header itself")
+    return tuple((name.lower(), value) for name, value in header_pairs(pairs))
 
 
 def status_template(text: str) -> str:

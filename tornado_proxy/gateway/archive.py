@@ -135,8 +135,19 @@ class _DirectoryWalk:
                 break
         site = context.match.site
         index = site.target.actions.get.index_document
-        shown = [each for each in entries if each.name == index] if path != context.request.path else []
+        shown = await self._index(found.prefix, index, entries) if index and path != context.request.path else []
         return found.prefix, shown or [each for each in entries if site.shows(each.name)]
+
+    async def _index(self, prefix: str, index: str, entries: Sequence[Entry]) -> list[Entry]:
+        """Returns the index document of a directory with some entries; nothing if it has none."""
+        directory, _, rest = index.partition("/")
+        found = [each for each in entries if each.name == (f"{directory}/" if rest else directory)]
+        if not (rest and found):
+            return found
+        with suppress(ObjectMissing):
+            info = await self._context.store.head(ObjectKey(prefix + index), UNCONDITIONAL)
+            return [Entry(index, info.size, info.last_modified, info.etag)]
+        return []
 
     async def _object(
         self, path: RequestPath, prefix: str, entry: Entry

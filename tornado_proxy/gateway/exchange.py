@@ -31,8 +31,8 @@ from tornado_proxy.gateway.perform import object_used, perform
 from tornado_proxy.gateway.upload import IncomingFile, raw_upload, read_form
 from tornado_proxy.pages.custom import ERROR_PAGES, ErrorData, PageError, TargetListData
 from tornado_proxy.pages.render import FAILURE_FORMS, LISTING_FORMS, Failure, TargetLinks, choose, target_links
-from tornado_proxy.routing.access import Nobody
-from tornado_proxy.routing.decide import Authenticate, Authorize, Decision, NameFile, Question, decide
+from tornado_proxy.routing.access import Nobody, SignedIn
+from tornado_proxy.routing.decide import NOT_AUTHORIZED, Authenticate, Authorize, Decision, NameFile, Question, decide
 from tornado_proxy.routing.plan import ListTargets, Receive, Refuse, VisitProvider
 from tornado_proxy.routing.request import (
     ASSETS_AT,
@@ -48,7 +48,16 @@ from tornado_proxy.routing.uploads import ReceivePart
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.semantics.cors import is_cross_origin
 from tornado_proxy.semantics.forwarded import origin_behind
-from tornado_proxy.telemetry.events import Event, Failed, ObjectUsed, Refused, RequestRecord, Served, SignInTried
+from tornado_proxy.telemetry.events import (
+    AccessDecided,
+    Event,
+    Failed,
+    ObjectUsed,
+    Refused,
+    RequestRecord,
+    Served,
+    SignInTried,
+)
 from tornado_proxy.templates.template import RequestData, User
 
 if TYPE_CHECKING:
@@ -60,6 +69,7 @@ _LOG = logging.getLogger("tornado_proxy")
 # client does not take the answer.
 _CHANGING = frozenset({"PUT", "DELETE"})
 
+_NO_POLICY = Refuse(500, "the policy server does not decide")
 _CLIENT_CLOSED = STATUSES["ClientDisconnected"]
 
 
@@ -200,6 +210,8 @@ class Exchange:
             except StopIteration as end:
                 decision: Decision = end.value
                 self._decision = decision
+                if decision.user is not None:
+                    self._note_access(decision)
                 return decision
             self._decision = question.so_far
             answer = await self._answer(question)
@@ -223,7 +235,7 @@ class Exchange:
                     return await is_permitted(server, user, so_far.request, self._parts.fetch)
                 except PolicyUnavailable as error:
                     _LOG.warning("the policy server gave no decision, so the request is refused: %s", error)
-                    return Refuse(500, "the policy server does not decide")
+                    return _NO_POLICY
             case NameFile():
                 headers, limit = self._incoming.head.headers, self._parts.settings.limits.max_form_field_size
                 self._upload = await read_form(headers, self._incoming.body, limit, question.max_size)
@@ -241,6 +253,12 @@ class Exchange:
             case Refuse(status):
                 self._note_sign_in(guard.provider, "request", max(status, 400))
                 return found
+
+    def _note_access(self, decision: Decision) -> None:
+        """Emits the event of a request whose user has signed in."""
+        if isinstance(guard := decision.checks[-1].guard, SignedIn):
+            failed = "failed" if decision.plan[0] is _NO_POLICY else "ok"
+            self._emit(AccessDecided(guard.provider, "refused" if decision.plan is NOT_AUTHORIZED else failed))
 
     async def _visit(self, attempt: VisitProvider, request: Request) -> Outcome:
         """Returns the answer of a page that belongs to a provider."""

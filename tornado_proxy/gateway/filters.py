@@ -10,7 +10,7 @@ import re
 import zlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from tornado_proxy.config.server import CacheHeaders, Compress, Cors, Server
@@ -110,18 +110,24 @@ _TYPES_KEPT = 256
 _OF_PLAIN = frozenset({"accept-ranges", "content-length", "content-digest", "repr-digest", "etag", "vary"})
 
 
+class Compressions:
+    """The number of objects that are being compressed, which one generation hands over to the next."""
+
+    def __init__(self) -> None:
+        self.running = 0
+
+
 class Compressor:
     """Compresses answers of the types that the configuration names.
 
     A compressed object is streamed, so that its size does not matter; a page is compressed whole.
     """
 
-    def __init__(self, options: Compress) -> None:
+    def __init__(self, options: Compress, all_running: Compressions) -> None:
         self._level = options.level
-        self._types = frozenset(options.types)
-        self._is_meant = lru_cache(_TYPES_KEPT)(self._is_of_types)
+        self._is_meant = lru_cache(_TYPES_KEPT)(partial(_is_of_types, frozenset(options.types)))
         self._min_size = max(1, options.min_size)
-        self._running = 0
+        self._all = all_running
 
     def applied(self, answer: Answer, head: RequestHead) -> Answer:
         """Returns the answer, compressed if its type is configured and the client accepts it."""
@@ -132,14 +138,18 @@ class Compressor:
             return answer
         accepted = head.headers.get("Accept-Encoding")
         coding = negotiate_coding(accepted, _CODINGS) if accepted else None
-        if coding is None or head.version == "HTTP/1.0" or (isinstance(answer, Streamed) and self._running >= _MOST):
+        if (
+            coding is None
+            or head.version == "HTTP/1.0"
+            or (isinstance(answer, Streamed) and self._all.running >= _MOST)
+        ):
             plain = without(answer.headers, {"vary"}) if "vary" in named else answer.headers
             return replace(answer, headers=(*plain, _vary(named)))
         # Other bytes have the strong ETag (RFC 9110 8.8.3.3).
         etag = (("ETag", _weak(named["etag"])),) if named.get("etag") else ()
         headers = (*without(answer.headers, _OF_PLAIN), ("Content-Encoding", coding), _vary(named), *etag)
         if isinstance(answer, Streamed):
-            self._running += 1
+            self._all.running += 1
             body = CompressedObject(answer.opened, self._coder(coding), self._close)
             return Streamed(answer.status, (*headers, ("Transfer-Encoding", "chunked")), body, is_chunked=True)
         if head.method == "HEAD":
@@ -147,11 +157,6 @@ class Compressor:
         coder = self._coder(coding)
         coded = coder.compress(answer.body) + coder.flush()
         return Whole(answer.status, (*headers, ("Content-Length", str(len(coded)))), coded)
-
-    def _is_of_types(self, content_type: str) -> bool:
-        """Whether a type is one of those that the configuration names."""
-        essence = content_type.partition(";")[0].strip().lower()
-        return essence in self._types or f"{essence.partition('/')[0]}/*" in self._types
 
     def _may_be(self, named: Mapping[str, str]) -> bool:
         """Whether an answer has a large enough body that is neither encoded nor marked `no-transform`."""
@@ -162,11 +167,12 @@ class Compressor:
         return zlib.compressobj(self._level, wbits=_WINDOWS[coding])
 
     def _close(self) -> None:
-        self._running -= 1
+        self._all.running -= 1
 
 
-compressor_of = lru_cache(maxsize=4)(Compressor)
-"""Returns the compressor of some options; successive generations share it, and with it the count of running ones."""
+def _is_of_types(types: frozenset[str], content_type: str) -> bool:
+    essence = content_type.partition(";")[0].strip().lower()
+    return essence in types or f"{essence.partition('/')[0]}/*" in types
 
 
 class CompressedObject:

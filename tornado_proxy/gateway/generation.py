@@ -12,7 +12,7 @@ from tornado_proxy.auth.authenticator import Authenticator
 from tornado_proxy.auth.fetching import Fetcher, HttpFetcher
 from tornado_proxy.config.model import Settings
 from tornado_proxy.gateway.custom_pages import PageRenderer
-from tornado_proxy.gateway.filters import Compressor, PolicyHeaders, compressor_of
+from tornado_proxy.gateway.filters import Compressions, Compressor, PolicyHeaders
 from tornado_proxy.gateway.upload import IncomingFile
 from tornado_proxy.pages.custom import CustomRendering, PageData
 from tornado_proxy.pages.render import Pages
@@ -69,6 +69,7 @@ class Parts:
     fetch: Fetcher = field(default_factory=HttpFetcher)
     renderer: PageRenderer = field(default_factory=PageRenderer)
     digest: str = ""  # of the files, without secrets
+    compressions: Compressions = field(default_factory=Compressions)  # of all generations
     trusted_proxies: TrustedProxies | None = field(init=False)  # None if none is trusted
     policy_headers: PolicyHeaders | None = field(init=False)  # None if the configuration asks for none
     compressor: Compressor | None = field(init=False)  # None if nothing is compressed
@@ -78,7 +79,8 @@ class Parts:
         trusted = TrustedProxies(server.trusted_proxies) if server.trusted_proxies else None
         object.__setattr__(self, "trusted_proxies", trusted)
         object.__setattr__(self, "policy_headers", PolicyHeaders(server) if server.cors or server.cache else None)
-        object.__setattr__(self, "compressor", compressor_of(server.compress) if server.compress.enabled else None)
+        compressor = Compressor(server.compress, self.compressions) if server.compress.enabled else None
+        object.__setattr__(self, "compressor", compressor)
 
 
 class Generation:

@@ -63,6 +63,8 @@ def _context(settings: Ssl, certificate: Certificate) -> ssl.SSLContext:
         context.minimum_version = _VERSIONS[settings.min_version]
         context.maximum_version = _VERSIONS[settings.max_version]
     chosen = tuple(CIPHER_SUITES[name] for name in settings.cipher_suites if name in CIPHER_SUITES)
+    if settings.cipher_suites and not chosen:
+        context.minimum_version = ssl.TLSVersion.TLSv1_3  # no suite of an older version is wanted
     if settings.min_version < "TLSv1.2":
         # No suite with AEAD is older than TLS 1.2.
         context.set_ciphers(":".join((*(chosen or CIPHER_SUITES.values()), _OLD_LEVEL)))

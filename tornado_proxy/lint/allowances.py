@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Span
 from tornado_proxy.lang.tree import Comment, Document
@@ -43,23 +43,28 @@ class Allowance:
         )
 
 
-@dataclass(frozen=True, slots=True)
 class Allowances:
     """All allowances of some files, with those that have silenced something so far.
 
-    `judged` names the checks that run, whose allowances can be unused; `known` names all checks.
+    `empty` are comments that name no check. `judged` names the checks that run, whose allowances can be unused; `known`
+    names all checks.
     """
 
-    all: tuple[Allowance, ...] = ()
-    empty: tuple[Comment, ...] = ()  # those that name no check
-    judged: frozenset[str] = frozenset()
-    known: tuple[str, ...] = ()
-    _by_name: dict[str, list[Allowance]] = field(default_factory=dict)
-    _used: set[int] = field(default_factory=set)  # by identity; the only state that changes
-
-    def __post_init__(self) -> None:
-        for each in self.all:
+    def __init__(
+        self,
+        found: tuple[Allowance, ...] = (),
+        empty: tuple[Comment, ...] = (),
+        judged: frozenset[str] = frozenset(),
+        known: tuple[str, ...] = (),
+    ) -> None:
+        self.all = found
+        self.empty = empty
+        self.known = known
+        self._judged = judged
+        self._by_name: dict[str, list[Allowance]] = {}
+        for each in found:
             self._by_name.setdefault(each.name, []).append(each)
+        self._used: set[int] = set()  # by identity
 
     def silence(self, diagnostic: Diagnostic) -> bool:
         """Returns whether a finding is allowed, and marks the allowances that allow it as used."""
@@ -69,7 +74,7 @@ class Allowances:
 
     def unused(self) -> Iterator[Allowance]:
         """Returns the allowances that silenced nothing although their check ran."""
-        return (each for each in self.all if each.name in self.judged and id(each) not in self._used)
+        return (each for each in self.all if each.name in self._judged and id(each) not in self._used)
 
     def unknown(self) -> Iterator[Allowance]:
         """Returns the allowances that name no check."""

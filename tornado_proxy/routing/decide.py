@@ -42,7 +42,7 @@ _NO_TARGET = (Refuse(404, "no target is mounted at this host and path"),)
 _LONGEST_KEY = LONGEST_OBJECT_KEY + len("/")
 _TOO_LONG = (Refuse(400, f"the key is longer than {LONGEST_OBJECT_KEY} bytes"),)
 _READING = ("GET", "HEAD")
-_NOT_AUTHORIZED = (Refuse(403, "the user is not authorized by the resource"),)
+NOT_AUTHORIZED = (Refuse(403, "the user is not authorized by the resource"),)
 _NO_HOME = (Refuse(403, "users are isolated, and nobody is signed in"),)
 _NOT_HOME = (Refuse(403, "users are isolated, and the rewritten key is outside of the user's directory"),)
 _NOT_COVERED = (Refuse(403, "no resource of the target covers this method and path"),)
@@ -173,7 +173,7 @@ def _check_access(so_far: Decision, access: Access, path: RequestPath) -> Steps:
     permitted = guard.permits(user) and (guard.opa is None or (yield Authorize(found, guard.opa, user)))
     if isinstance(permitted, Refuse):
         return found._replace(plan=(permitted,))
-    return found if permitted else found._replace(plan=_NOT_AUTHORIZED)
+    return found if permitted else found._replace(plan=NOT_AUTHORIZED)
 
 
 def _rewrite(found: Decision, match: RouteMatch, key: Key, path: RequestPath) -> Decision:

@@ -19,6 +19,7 @@ from tornado_proxy.auth.basic import Verifier, basic_authenticators
 from tornado_proxy.auth.fetching import HttpFetcher
 from tornado_proxy.config.model import Bucket, ObjectCache, Settings, Target
 from tornado_proxy.gateway.custom_pages import PageRenderer
+from tornado_proxy.gateway.filters import Compressions
 from tornado_proxy.gateway.generation import Generation, Parts, Shared
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.pages.custom import CustomPages
@@ -35,6 +36,7 @@ from tornado_proxy.storage.store import (
     Store,
 )
 from tornado_proxy.telemetry.events import Event, ObjectWritten, Retired, S3Called
+from tornado_proxy.telemetry.metrics import CountedNames, rewrite_id
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -64,13 +66,14 @@ async def in_background(work: Callable[Arguments, Result], *args: Arguments.args
 
     def quietly() -> Result:
         with _background:
-            usual = sys.getswitchinterval()
+            usual, collects = sys.getswitchinterval(), gc.isenabled()
             sys.setswitchinterval(_SWITCH_INTERVAL)
             gc.disable()
             try:
                 return work(*args, **kwargs)
             finally:
-                gc.enable()  # a service starts without it
+                if collects:
+                    gc.enable()
                 sys.setswitchinterval(usual)
 
     return await asyncio.to_thread(quietly)
@@ -112,7 +115,6 @@ class GenerationBuilder:
 
     def __init__(self, settings: Settings, emit: Callable[[Event], None]) -> None:
         self.pages = Pages()
-        self.caches: dict[str, CacheCounts] = {}  # by target; they last as long as the process
         self._s3 = settings.s3
         self._upload_memory = UploadMemory(settings.s3.upload_memory)
         self._verifier = Verifier()
@@ -141,7 +143,9 @@ class GenerationBuilder:
         pages = loaded.pages.pages if loaded.pages else CustomPages()
         renderer = before.renderer if before and before.renderer.pages is pages else PageRenderer(pages)
         own = pages.themed.get(None, self.pages)
-        return Parts(settings, mounts, own, stores, authenticators, self._fetch, renderer, loaded.snapshot.digest)
+        running = before.compressions if before else Compressions()
+        digest = loaded.snapshot.digest
+        return Parts(settings, mounts, own, stores, authenticators, self._fetch, renderer, digest, running)
 
     def _authenticators(self, settings: Settings, before: Parts | None) -> dict[str, Authenticator]:
         found: dict[str, Authenticator] = {**basic_authenticators(settings, self._verifier)}
@@ -172,11 +176,12 @@ class GenerationBuilder:
         old: dict[tuple[str, Bucket, ObjectCache | None], Shared] = {}
         if before is not None:
             old = {_stored_by(target): before.stores[target.name] for target in before.settings.targets}
+        counts = cache_counts(before) if before else {}
         stores: dict[str, Shared] = {}
         mistakes: list[Diagnostic] = []
         for target in settings.targets:
             try:
-                stores[target.name] = old.get(_stored_by(target)) or self._store(target)
+                stores[target.name] = old.get(_stored_by(target)) or self._store(target, counts.get(target.name))
             except StorageError as error:
                 mistakes.append(Diagnostic("unusable-bucket", f"target `{target.name}`: {error}"))
         if mistakes:
@@ -184,10 +189,10 @@ class GenerationBuilder:
             raise Unbuildable(tuple(mistakes))
         return stores
 
-    def _store(self, target: Target) -> Shared:
+    def _store(self, target: Target, counts: CacheCounts | None) -> Shared:
         store: Store = MeasuredStore(S3Store(target.bucket, self._s3, self._upload_memory), target.name, self._emit)
         if target.cache is not None:
-            store = CachingStore(store, target.cache, self.caches.setdefault(target.name, CacheCounts()))
+            store = CachingStore(store, target.cache, counts or CacheCounts())
         return Shared(store)
 
 
@@ -203,6 +208,22 @@ def bare_stores(parts: Parts) -> Iterator[tuple[Target, Store]]:
         while isinstance(store, ForwardingStore):
             store = store.behind
         yield target, store
+
+
+def cache_counts(parts: Parts) -> dict[str, CacheCounts]:
+    """Returns the counts of the caches by target; a cache takes over those of its target's earlier ones."""
+    return {name: cache.counts for name, cache in _caches(parts)}
+
+
+def counted_names(parts: Parts) -> CountedNames:
+    """Returns the names under which requests of a generation are counted."""
+    rewrites = [(site.target.name, each) for site in parts.mounts.sites for each in site.rules.rewrites]
+    return CountedNames(
+        frozenset(each.name for each in parts.settings.targets),
+        frozenset(parts.authenticators),
+        frozenset((target, each.label) for target, each in rewrites),
+        frozenset(rewrite_id(target, each) for target, each in rewrites),
+    )
 
 
 def purge(parts: Parts, target: str | None, prefix: str) -> int:

@@ -103,6 +103,7 @@ def configure_logging(log: Log) -> None:
     # Warnings of libraries, such as one about an old Python, are logged too.
     logging.captureWarnings(True)
     set_log_level(log.level)
+    logging.getLogger(ACCESS).setLevel(logging.INFO)  # `log.access` alone switches it
     # It warns about each connection that it closes because its pool is full.
     logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)
 
@@ -114,7 +115,7 @@ def set_log_level(level: str) -> None:
 
 
 def line_writer() -> Callable[[str], None] | None:
-    """Returns a function that writes a line of the access log, or None if the level `info` is not logged.
+    """Returns a function that writes a line of the access log, or None if it is switched off.
 
     A record of `logging` for each request would cost it more than making the line.
     """

@@ -42,7 +42,8 @@ _PATIENCE = 0.5  # seconds in which idle threads end
 
 
 def run_event_loop(main: Coroutine[Any, Any, None], choice: Literal["auto", "asyncio", "uvloop"]) -> None:
-    """Runs a coroutine on a new event loop; raises `CannotServe`."""
+    """Runs a coroutine on a new event loop, with the garbage collector on; raises `CannotServe`."""
+    gc.enable()  # a command starts without it
     factory: Callable[[], asyncio.AbstractEventLoop] | None = None
     if choice != "asyncio":
         try:

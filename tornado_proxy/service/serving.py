@@ -21,6 +21,8 @@ from tornado_proxy.service.generations import (
     GenerationHolder,
     Unbuildable,
     bare_stores,
+    cache_counts,
+    counted_names,
     forget_written,
     in_background,
     purge,
@@ -29,7 +31,7 @@ from tornado_proxy.service.logs import line_writer, set_log_level
 from tornado_proxy.service.snapshot import CompiledSnapshot
 from tornado_proxy.service.sockets import Sockets
 from tornado_proxy.storage.probe import ProbeResult, probe_all
-from tornado_proxy.telemetry.events import Bus, ObjectWritten, Refused, Served
+from tornado_proxy.telemetry.events import Bus, ObjectWritten, Refused, Retired, Served
 from tornado_proxy.telemetry.log import access_log, log_service_events
 from tornado_proxy.telemetry.metrics import ProcessReport, RequestMetrics
 from tornado_proxy.telemetry.tracing import RequestTracer
@@ -122,11 +124,17 @@ class SingleProcess:
         if self._tracer is not None:
             self._tracer.listen(bus)
         self._builder = GenerationBuilder(settings, bus.emit)
-        self._metrics = RequestMetrics(lambda: self._gateway.in_flight, self._builder.caches)
+        self._metrics = RequestMetrics(
+            lambda: self._gateway.in_flight, lambda: cache_counts(self._generations.current.parts)
+        )
         self._metrics.listen(bus)
+        # Its last requests were counted under names that may have gone.
+        bus.add(lambda _: self._metrics.keep_only(self._names), Retired)
         self._spread = spread
         bus.add(self._forget, ObjectWritten)
-        self._generations = GenerationHolder(self._builder.build(loaded), bus.emit, number)
+        parts = self._builder.build(loaded)
+        self._names = counted_names(parts)
+        self._generations = GenerationHolder(parts, bus.emit, number)
         self._gateway = Gateway(lambda: self._generations.current, bus.emit)
         self._server = HttpServer(self._gateway.begin, settings.limits, opening_of(settings))
 
@@ -151,7 +159,10 @@ class SingleProcess:
         # TLS contexts are slow to make, and most edits change rules only.
         changed = loaded.settings != before.settings
         opening = await asyncio.to_thread(opening_of, loaded.settings) if changed else self._server.opening
+        names = await asyncio.to_thread(counted_names, parts)
         self._generations.swap(parts, number)
+        self._names = names
+        self._metrics.keep_only(names)
         self._freezer.freeze(new_clients=len({*parts.stores.values()} - {*before.stores.values()}))
         self._server.limits = loaded.settings.limits
         self._server.opening = opening

@@ -17,6 +17,7 @@ from tornado_proxy.config import loading as configuration
 from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import Reference, Resolver, Secret, SecretMissing, file_of, resolver
+from tornado_proxy.config.show import canonical
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, SourceFile, errors
 from tornado_proxy.pages.loading import LoadedPages, compile_pages, read_templates, template_places
 from tornado_proxy.rules.compile import unknown_targets
@@ -42,7 +43,8 @@ class Snapshot:
     The digest may be shown: it covers no secret, so nobody can test guesses on it. `watched` are the paths to watch:
     the configuration file, those of rules and templates, the files of secrets. `text` is the configuration file's
     text, which may hold secrets; None if it cannot be read. `settled` is false if the files changed from reading to
-    reading. `remarks` are about secrets, so that the digest leaves them out.
+    reading. `remarks` are about secrets, so that the digest leaves them out. `given` are the settings as they were
+    read; some of them only a restart may put in force. `options` is their canonical form.
     """
 
     configuration: configuration.Loaded
@@ -55,11 +57,15 @@ class Snapshot:
     settled: bool = True
     templates: Read = field(default_factory=lambda: Read(()))
     remarks: tuple[Diagnostic, ...] = field(default=(), repr=False)
+    given: Settings | None = field(default=None, repr=False)
+    options: str = field(default="", repr=False)
 
     def is_as(self, other: Snapshot | None) -> bool:
         """Whether another snapshot has the same files and secrets."""
-        mine = self.digest, self.secrets, self.fetched.documents
-        return other is not None and mine == (other.digest, other.secrets, other.fetched.documents)
+        if other is None or (self.digest, self.secrets) != (other.digest, other.secrets):
+            return False
+        # The digest leaves out what is secret within an option, such as the password in a URL.
+        return (self.fetched.documents, self.given) == (other.fetched.documents, other.given)
 
     @property
     def files(self) -> tuple[RuleFile, ...]:
@@ -84,7 +90,8 @@ def read_snapshot(config: Path, environment: Mapping[str, str], known: Snapshot 
     if known is not None and is_known and _answers_are(known.secrets, resolver(environment, config.parent)):
         loaded = known.configuration
         rules, templates = _read_rules(loaded), read_templates(loaded.settings)
-        return replace(known, rules=rules, templates=templates, digest=_digest(loaded, rules, templates, config.parent))
+        digest = _digest(loaded, known.options, rules, templates, config.parent)
+        return replace(known, rules=rules, templates=templates, digest=digest)
     return compile_text(text, environment, None, fetched=fetched)
 
 
@@ -199,10 +206,14 @@ def _answers_are(answers: Answers, resolve: Resolver) -> bool:
 def _assembled(
     loaded: configuration.Loaded, config: Path, rules: Read, templates: Read, secrets: Answers | None = None
 ) -> Snapshot:
-    named = (*loaded.settings.rules, *template_places(loaded.settings)) if loaded.settings else ()
-    watched = (config, *named)
-    digest = _digest(loaded, rules, templates, config.parent)
-    return Snapshot(loaded, rules, digest, watched, secrets=secrets or {}, templates=templates)
+    given = loaded.settings
+    named = (*given.rules, *template_places(given)) if given else ()
+    options = canonical(replace(given, rules=())) if given else ""
+    digest = _digest(loaded, options, rules, templates, config.parent)
+    found: Answers = secrets or {}
+    return Snapshot(
+        loaded, rules, digest, (config, *named), secrets=found, templates=templates, given=given, options=options
+    )
 
 
 def _read_rules(loaded: configuration.Loaded) -> Read:
@@ -210,8 +221,8 @@ def _read_rules(loaded: configuration.Loaded) -> Read:
     return read_rule_files(roots, spans, again=True)
 
 
-def _digest(loaded: configuration.Loaded, rules: Read, templates: Read, directory: Path) -> str:
-    """Returns a SHA-256 of all files and diagnostics, each with its role, name and length.
+def _digest(loaded: configuration.Loaded, options: str, rules: Read, templates: Read, directory: Path) -> str:
+    """Returns a SHA-256 of the options, of all files and diagnostics, each with its role, name and length.
 
     Names are relative to the configuration's directory: the same files have the same digest wherever they stand.
     """
@@ -222,13 +233,10 @@ def _digest(loaded: configuration.Loaded, rules: Read, templates: Read, director
         digest.update(f"{role} {len(name)} {len(content)} {name}".encode(errors="surrogateescape"))
         digest.update(content)
 
-    settings = loaded.settings
-    if settings is not None:
-        for place in settings.rules:
-            add("place", str(place), b"")
-        settings = replace(settings, directory=Path(), rules=())
-    # The settings, not the text: a comment changes nothing, and their `repr` holds no secret.
-    add("settings", "", repr(settings).encode())
+    for place in loaded.settings.rules if loaded.settings else ():
+        add("place", str(place), b"")
+    # Not the text: a comment changes nothing.
+    add("settings", "", options.encode())
     for diagnostic in (*loaded.diagnostics, *rules.diagnostics, *templates.diagnostics):
         add("diagnostic", diagnostic.place, diagnostic.message.encode())
     for file in rules.files:

@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any
 
 from tornado_proxy.gateway.generation import Shared
-from tornado_proxy.service.generations import GenerationBuilder, bare_stores
+from tornado_proxy.service.generations import GenerationBuilder, bare_stores, counted_names
 from tornado_proxy.service.logs import set_log_level
 from tornado_proxy.service.runtime import CannotServe, ForkedProcess, ForkServer
 from tornado_proxy.service.snapshot import CompiledSnapshot, Snapshot
@@ -35,7 +35,7 @@ from tornado_proxy.service.worker import (
 from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.telemetry.events import ObjectWritten
 from tornado_proxy.telemetry.exposition import ProcessMetrics, added
-from tornado_proxy.telemetry.metrics import Activity, ProcessReport
+from tornado_proxy.telemetry.metrics import Activity, CountedNames, ProcessReport
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -177,6 +177,7 @@ class Supervisor:
         self._workers: dict[int, WorkerHandle] = {}
         self._keeping: dict[int, asyncio.Task[None]] = {}
         self._stopping = False
+        self._names = counted_names(self._parts)
         self._ended = ProcessReport()  # of the workers that have ended
 
     async def start(self, sockets: Sockets) -> None:
@@ -194,6 +195,8 @@ class Supervisor:
         before = self._parts
         self._parts = await asyncio.to_thread(self._builder.build, loaded, before)
         await _close_stores({*before.stores.values()} - {*self._parts.stores.values()})
+        self._names = await asyncio.to_thread(counted_names, self._parts)
+        self._ended = _added((self._ended,), self._names)
         # Workers that start from here on serve it.
         self._start = replace(self._start, number=number, snapshot=loaded.snapshot)
         await asyncio.gather(*(worker.activate(number, loaded.snapshot) for worker in self._workers.values()))
@@ -219,7 +222,7 @@ class Supervisor:
         workers = self._workers.values()
         await asyncio.gather(*(worker.refresh_report() for worker in workers))
         own = ProcessReport(tuple(ProcessMetrics().collect()))
-        return _added((self._ended, own, *(worker.report for worker in workers)))
+        return _added((self._ended, own, *(worker.report for worker in workers)), self._names)
 
     async def purge(self, target: str | None, prefix: str) -> int:
         """Purges the caches of all workers."""
@@ -297,14 +300,15 @@ class Supervisor:
                 ending = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
                 _LOG.error("worker %d ended (%s): replacing it", worker.pid, ending)
         finally:
-            self._ended = _added((self._ended, _of_ended(worker.report)))
+            self._ended = _added((self._ended, _of_ended(worker.report)), self._names)
             del self._workers[place]
             await worker.close()
 
 
-def _added(reports: Sequence[ProcessReport]) -> ProcessReport:
-    counts = added(metric for each in reports for metric in each.counts)
-    return ProcessReport(tuple(counts), sum((each.activity for each in reports), Activity()))
+def _added(reports: Sequence[ProcessReport], names: CountedNames) -> ProcessReport:
+    """Adds up reports, without what is no longer in force: a worker may have been too busy to answer since."""
+    counts = added((metric for each in reports for metric in each.counts), names.cover)
+    return ProcessReport(tuple(counts), sum((each.activity for each in reports), Activity()).only(names))
 
 
 def _of_ended(report: ProcessReport) -> ProcessReport:

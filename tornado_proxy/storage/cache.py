@@ -119,7 +119,7 @@ class CachingStore(ForwardingStore):
     ) -> None:
         super().__init__(store)
         self._limits = limits
-        self._counts = counts
+        self.counts = counts
         self._clock = clock
         self._entries: OrderedDict[str, _CachedObject] = OrderedDict()
         self._used = 0  # bytes of entries, and of bodies that are being read
@@ -150,7 +150,7 @@ class CachingStore(ForwardingStore):
         if entry is None:
             entry, result = await self._revalidate(key)
         if entry is None or entry.info is None:
-            self._counts.count(_MISS)
+            self.counts.count(_MISS)
             return replace(await self.behind.head(key, conditions), cache=_MISS)
         info = self._counted_info(entry, result)
         errors.check_conditions(key, info, conditions)
@@ -241,7 +241,7 @@ class CachingStore(ForwardingStore):
 
     def _uncached(self, opened: Opened) -> Opened:
         """Counts a miss, and passes an object on."""
-        self._counts.count(_MISS)
+        self.counts.count(_MISS)
         return _Uncached(opened)
 
     # Entries
@@ -273,7 +273,7 @@ class CachingStore(ForwardingStore):
     def _counted_info(self, entry: _CachedObject, result: CacheResult) -> ObjectInfo:
         """Counts the result; returns the info with it."""
         assert entry.info is not None
-        self._counts.count(result)
+        self.counts.count(result)
         age = int(self._clock() - entry.since)
         if entry.info.cache != result or entry.info.age != age:
             entry.info = replace(entry.info, cache=result, age=age)
@@ -287,7 +287,7 @@ class CachingStore(ForwardingStore):
         most = self._limits.max_size - size
         while self._used > most >= 0 and self._entries:
             self._drop(next(iter(self._entries)))
-            self._counts.evictions += 1
+            self.counts.evictions += 1
         return self._used <= most
 
     def _drop(self, key: str) -> None:
@@ -297,7 +297,7 @@ class CachingStore(ForwardingStore):
 
     def _use(self, size: int) -> None:
         self._used += size
-        self._counts.bytes += size
+        self.counts.bytes += size
 
 
 class _Uncached:

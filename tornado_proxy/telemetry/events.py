@@ -156,6 +156,17 @@ class SignInTried:
 
 
 @dataclass(frozen=True, slots=True)
+class AccessDecided:
+    """It was decided whether a signed-in user may make a request.
+
+    `outcome` is `ok`, `refused` or `failed` (the policy server did not decide).
+    """
+
+    provider: str
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True)
 class ObjectUsed:
     """A request of an action with webhooks succeeded; `body` is their body for JSON."""
 
@@ -186,6 +197,7 @@ Event = (
     | ObjectUsed
     | WebhookCalled
     | SignInTried
+    | AccessDecided
 )
 
 

@@ -62,12 +62,15 @@ def histogram(
     return family
 
 
-def added(metrics: Iterable[Metric]) -> Iterator[Metric]:
-    """Adds up the metrics of processes: yields one for each name, in order of first appearance."""
+def added(metrics: Iterable[Metric], covers: Callable[[Mapping[str, str]], bool] = lambda _: True) -> Iterator[Metric]:
+    """Adds up the metrics of processes: yields one for each name, in order of first appearance.
+
+    Series are left out unless `covers` is true for their labels.
+    """
     sums: dict[str, tuple[Metric, dict[_Sample, float]]] = {}
     for metric in metrics:
         _, values = sums.setdefault(metric.name, (metric, {}))
-        for sample in metric.samples:
+        for sample in filter(lambda each: covers(each.labels), metric.samples):
             series = sample.name, tuple(sample.labels.items())
             add = min if sample.name.endswith(_NOT_ADDED) else operator.add
             values[series] = add(values[series], sample.value) if series in values else sample.value

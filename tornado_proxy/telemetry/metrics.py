@@ -8,15 +8,24 @@ from __future__ import annotations
 import operator
 from bisect import bisect_left
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tornado_proxy.pages.status import RefusedRow
 from tornado_proxy.rules.model import METHODS, Rewrite
 from tornado_proxy.storage.cache import CacheCounts
-from tornado_proxy.telemetry.events import Bus, Failed, Refused, S3Called, Served, SignInTried, WebhookCalled
+from tornado_proxy.telemetry.events import (
+    AccessDecided,
+    Bus,
+    Failed,
+    Refused,
+    S3Called,
+    Served,
+    SignInTried,
+    WebhookCalled,
+)
 
 if TYPE_CHECKING:
     from prometheus_client import Metric
@@ -43,6 +52,9 @@ MOST_HIT = 100_000
 MOST_REFUSED = 20
 """Refused requests that are kept of each kind: those that the client caused, and those that it did not."""
 
+BYTES = tuple(4**power * 1024 for power in range(11))
+"""The upper bounds of the buckets of sizes, from 1 KiB to 1 GiB; there is one more for everything larger."""
+
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600)
 """The upper bounds of a histogram's buckets; there is one more for everything longer."""
 
@@ -58,6 +70,25 @@ RewriteId = tuple[str, str, str]
 def rewrite_id(target: str, rewrite: Rewrite) -> RewriteId:
     """Returns the identity under which the hits of a rewrite are counted."""
     return target, rewrite.pattern.text, rewrite.template.text
+
+
+@dataclass(frozen=True, slots=True)
+class CountedNames:
+    """The names in force under which requests are counted, each with its target."""
+
+    targets: frozenset[str] = frozenset()
+    providers: frozenset[str] = frozenset()
+    rules: frozenset[tuple[str, str]] = frozenset()
+    rewrites: frozenset[RewriteId] = frozenset()
+
+    def cover(self, labels: Mapping[str, str]) -> bool:
+        """Whether a series with these labels is about nothing that has gone."""
+        target, rule, provider = labels.get("target"), labels.get("rule", OTHER), labels.get("provider")
+        is_target = not target or target in self.targets
+        return is_target and (not provider or provider in self.providers) and self._covers_rule(target, rule)
+
+    def _covers_rule(self, target: str | None, rule: str) -> bool:
+        return rule == OTHER or (target, rule) in self.rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +135,19 @@ class Activity:
     hits: Counter[RewriteId] = field(default_factory=Counter)
     refused: tuple[RefusedRow, ...] = ()  # the oldest first
     in_flight: int = 0
+    gone: Tally = Tally()  # of targets that are no longer in force
 
     @property
     def total(self) -> Tally:
-        """The numbers of all targets."""
-        return sum(self.targets.values(), Tally())
+        """The numbers of all targets, also of those that are no longer in force."""
+        return sum(self.targets.values(), self.gone)
+
+    def only(self, names: CountedNames) -> Activity:
+        """Returns the activity of what is in force."""
+        kept = {name: tally for name, tally in self.targets.items() if names.cover({"target": name})}
+        gone = sum((tally for name, tally in self.targets.items() if name not in kept), self.gone)
+        hits = Counter({each: count for each, count in self.hits.items() if each in names.rewrites})
+        return replace(self, targets=kept, hits=hits, gone=gone)
 
     def __add__(self, other: Activity) -> Activity:
         targets = {
@@ -116,7 +155,8 @@ class Activity:
             for name in {**self.targets, **other.targets}
         }
         refused = _latest((*self.refused, *other.refused))
-        return Activity(targets, self.hits + other.hits, refused, self.in_flight + other.in_flight)
+        in_flight, gone = self.in_flight + other.in_flight, self.gone + other.gone
+        return Activity(targets, self.hits + other.hits, refused, in_flight, gone)
 
 
 def _latest(refused: Iterable[RefusedRow]) -> tuple[RefusedRow, ...]:
@@ -135,21 +175,37 @@ class ProcessReport(NamedTuple):
     activity: Activity = Activity()
 
 
-class _Sums:
-    """One histogram series, or one pair of byte counters: plain numbers, read at a scrape."""
+class _Observed:
+    """A series of a histogram: plain numbers, read at a scrape."""
 
-    __slots__ = ("buckets", "received", "sent", "sum")
+    __slots__ = ("bounds", "buckets", "sum")
+
+    def __init__(self, bounds: Sequence[float]) -> None:
+        self.bounds = bounds
+        self.buckets = [0] * (len(bounds) + 1)
+        self.sum = 0.0
+
+    def observe(self, value: float) -> None:
+        """Adds a value."""
+        self.buckets[bisect_left(self.bounds, value)] += 1
+        self.sum += value
+
+
+class _Requests:
+    """The series of requests of a target, a method and a class of statuses."""
+
+    __slots__ = ("received", "seconds", "sent")
 
     def __init__(self) -> None:
-        self.buckets = [0] * (len(SECONDS) + 1)
-        self.sum = 0.0
-        self.sent = 0
-        self.received = 0
+        self.seconds, self.sent, self.received = _Observed(SECONDS), _Observed(BYTES), _Observed(BYTES)
 
-    def observe(self, seconds: float) -> None:
-        """Adds a duration."""
-        self.buckets[bisect_left(SECONDS, seconds)] += 1
-        self.sum += seconds
+
+_HISTOGRAMS = (
+    ("request_duration_seconds", "From a request's head to the end of its answer", SECONDS, "seconds"),
+    ("request_size_bytes", "Bytes of the bodies of requests", BYTES, "received"),
+    ("response_size_bytes", "Bytes of the bodies of answers", BYTES, "sent"),
+)
+"""The histograms of requests: name, meaning, bounds, and the attribute of `_Requests`."""
 
 
 class RequestMetrics:
@@ -157,21 +213,24 @@ class RequestMetrics:
 
     A request only adds to numbers, which prometheus_client reads at a scrape. Its own counters look labels up under a
     lock each time, which costs a request ten times as much. `in_flight` returns the number of running requests,
-    `caches` has the counts of caches by target.
+    `caches` the counts of caches by target.
     """
 
-    def __init__(self, in_flight: Callable[[], int] = int, caches: Mapping[str, CacheCounts] | None = None) -> None:
-        self._caches = {} if caches is None else caches  # it fills up later
+    def __init__(
+        self, in_flight: Callable[[], int] = int, caches: Callable[[], Mapping[str, CacheCounts]] = dict
+    ) -> None:
+        self._caches = caches
         self._requests: dict[tuple[str, str, int], int] = defaultdict(int)
-        self._seconds: dict[tuple[str, str, int], _Sums] = defaultdict(_Sums)
-        self._bytes: dict[str, _Sums] = defaultdict(_Sums)
+        self._series: dict[tuple[str, str, int], _Requests] = defaultdict(_Requests)
+        self._gone = Tally()
         self._rules: dict[tuple[str, str], int] = {}
         self._hits: Counter[RewriteId] = Counter()
         self._refused = {is_fault: deque[Refused](maxlen=MOST_REFUSED) for is_fault in (False, True)}
         self._s3_calls: dict[tuple[str, str, str], int] = defaultdict(int)
-        self._s3_seconds: dict[tuple[str, str, str], _Sums] = defaultdict(_Sums)
+        self._s3_seconds: dict[tuple[str, str, str], _Observed] = defaultdict(lambda: _Observed(SECONDS))
         self._webhooks: Counter[tuple[str, str, str]] = Counter()
         self._sign_ins: Counter[tuple[str, str, str]] = Counter()
+        self._authorizations: Counter[tuple[str, str]] = Counter()
         self._defects = 0
         self._in_flight = in_flight
 
@@ -182,7 +241,21 @@ class RequestMetrics:
         bus.add(self._count_call, S3Called)
         bus.add(lambda event: self._webhooks.update([(event.target, event.method, event.outcome)]), WebhookCalled)
         bus.add(lambda event: self._sign_ins.update([(event.provider, event.step, event.outcome)]), SignInTried)
+        bus.add(lambda event: self._authorizations.update([(event.provider, event.outcome)]), AccessDecided)
         bus.add(self._count_defect, Failed)
+
+    def keep_only(self, names: CountedNames) -> None:
+        """Forgets what was counted under names that are no longer in force."""
+        self._gone = self.activity().only(names).gone
+        by_target: list[dict[Any, Any]] = [self._requests, self._series, self._s3_calls, self._s3_seconds]
+        for labels, series in (
+            *((("target",), each) for each in (*by_target, self._webhooks)),
+            (("target", "rule"), self._rules),
+            *((("provider",), each) for each in (self._sign_ins, self._authorizations)),
+        ):
+            for key in [key for key in series if not names.cover(dict(zip(labels, key, strict=False)))]:
+                del series[key]
+        self._hits = Counter({each: count for each, count in self._hits.items() if each in names.rewrites})
 
     def collect(self) -> Iterator[Metric]:
         """Yields the metrics."""
@@ -191,33 +264,28 @@ class RequestMetrics:
 
         for each in self._counters():
             yield counter(*each)
-        yield histogram(
-            "tornado_proxy_request_duration_seconds",
-            "From a request's head to the end of its answer",
-            ("target", "method", "class"),
-            SECONDS,
-            {
-                (target, method, f"{first}xx"): (series.buckets, series.sum)
-                for (target, method, first), series in self._seconds.items()
-            },
-        )
-        yield histogram(
-            "tornado_proxy_s3_call_duration_seconds",
-            "From a call to a bucket to its answer",
-            ("target", "call", "class"),
-            SECONDS,
-            {key: (series.buckets, series.sum) for key, series in self._s3_seconds.items()},
-        )
-        sizes = {(target,): each.bytes for target, each in [*self._caches.items()]}
+        labels = "target", "method", "class"
+        for name, text, bounds, attribute in _HISTOGRAMS:
+            observed = {
+                (target, method, f"{first}xx"): getattr(series, attribute)
+                for (target, method, first), series in self._series.items()
+            }
+            yield histogram(f"tornado_proxy_{name}", text, labels, bounds, _values(observed))
+        text = "From a call to a bucket to its answer"
+        labels = "target", "call", "class"
+        yield histogram("tornado_proxy_s3_call_duration_seconds", text, labels, SECONDS, _values(self._s3_seconds))
+        sizes = {(target,): each.bytes for target, each in self._caches().items()}
         yield gauge("tornado_proxy_cache_bytes", "Memory that cached objects take", ("target",), sizes)
         yield gauge("tornado_proxy_requests_in_flight", "Requests being answered", (), {(): self._in_flight()})
 
     def _counters(self) -> Iterator[tuple[str, str, tuple[str, ...], Mapping[Any, int]]]:
         """Yields the name, the meaning, the labels and the values of each counter."""
-        caches = [*self._caches.items()]
+        caches = [*self._caches().items()]
         requests = {(target, method, str(status)): count for (target, method, status), count in self._requests.items()}
-        sent = {(target,): series.sent for target, series in self._bytes.items()}
-        received = {(target,): series.received for target, series in self._bytes.items()}
+        sent, received = Counter[tuple[str]](), Counter[tuple[str]]()
+        for (target, _, _), series in self._series.items():
+            sent[target,] += int(series.sent.sum)
+            received[target,] += int(series.received.sum)
         results = {(target, name): getattr(each, name) for target, each in caches for name in CACHE_RESULTS}
         evictions = {(target,): each.evictions for target, each in caches}
         yield "tornado_proxy_requests", "Requests answered", ("target", "method", "status"), requests
@@ -233,21 +301,18 @@ class RequestMetrics:
         yield "tornado_proxy_cache_evictions", "Objects that made way for others", ("target",), evictions
         labels = "provider", "step", "outcome"
         yield "tornado_proxy_sign_ins", "Steps of sign-ins, by outcome", labels, self._sign_ins
+        labels_of_access = "provider", "outcome"
+        yield "tornado_proxy_authorizations", "Requests of users, by outcome", labels_of_access, self._authorizations
 
     def activity(self) -> Activity:
         """Returns the activity of the process."""
-        classes: dict[str, list[int]] = {target: [0] * 5 for target in self._bytes}
-        buckets = {target: [0] * (len(SECONDS) + 1) for target in self._bytes}
-        for (target, _, status), count in self._requests.items():
-            classes[target][status // 100 - 1] += count
-        for (target, _, _), series in self._seconds.items():
-            buckets[target] = [*map(operator.add, buckets[target], series.buckets)]
-        tallies = {
-            target: Tally(tuple(classes[target]), tuple(buckets[target]), volume.sent, volume.received)
-            for target, volume in self._bytes.items()
-        }
+        tallies: dict[str, Tally] = defaultdict(Tally)
+        for (target, _, first), series in self._series.items():
+            classes = tuple(sum(series.seconds.buckets) * (each == first) for each in range(1, 6))
+            volume = int(series.sent.sum), int(series.received.sum)
+            tallies[target] += Tally(classes, tuple(series.seconds.buckets), *volume)
         refused = _latest(_row(each) for kind in self._refused.values() for each in kind)
-        return Activity(tallies, self._hits.copy(), refused, self._in_flight())
+        return Activity(dict(tallies), self._hits.copy(), refused, self._in_flight(), self._gone)
 
     def _count(self, event: Served | Refused) -> None:
         request = event.request
@@ -255,10 +320,10 @@ class RequestMetrics:
         if method not in METHODS:
             method = OTHER
         self._requests[target, method, event.status] += 1
-        self._seconds[target, method, event.status // 100].observe(event.seconds)
-        volume = self._bytes[target]
-        volume.sent += event.sent
-        volume.received += event.received
+        series = self._series[target, method, event.status // 100]
+        series.seconds.observe(event.seconds)
+        series.sent.observe(event.sent)
+        series.received.observe(event.received)
         if request.rewrite is not None:
             self._count_hit(target, request.rewrite)
 
@@ -277,6 +342,10 @@ class RequestMetrics:
 
     def _count_defect(self, _event: Failed) -> None:
         self._defects += 1
+
+
+def _values(series: Mapping[Any, _Observed]) -> dict[Any, tuple[Sequence[int], float]]:
+    return {key: (each.buckets, each.sum) for key, each in series.items()}
 
 
 def _row(event: Refused) -> RefusedRow:

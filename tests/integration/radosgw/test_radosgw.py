@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from stores import async_chunks, post_form, read_object
 
-from tornado_proxy.config.model import Credentials
+from tornado_proxy.config.model import CallHeaders, Credentials
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.semantics.conditions import Conditions
@@ -150,3 +150,36 @@ def _fetch(url: str) -> bytes:
     except urllib.error.HTTPError as error:
         error.close()
         raise
+
+
+async def test_a_bucket_is_found_by_its_tenant(radosgw, bucket):
+    """A name may begin with that of the tenant, which is empty for users without one."""
+    store = S3Store(radosgw.bucket(f":{bucket.name}"), S3Pool(4))
+    for key, size in (("a", 10), ("b", 6 * MIB)):
+        await store.put(key, async_chunks(b"x" * size), Write())
+        assert await read_object(store, key) == b"x" * size
+    assert [each.name for each in (await store.list("")).entries] == ["a", "b"]
+    with await asyncio.to_thread(urllib.request.urlopen, await store.presign("a", 60)) as answer:
+        assert answer.status == 200
+    await store.remove("b")
+    form = await store.presign_upload("c", Write(max_size=10), 60)
+    await asyncio.to_thread(post_form, form, b"abc")
+    assert bucket.keys() == ["a", "c"]
+    await store.close()
+
+
+async def test_headers_of_calls_are_signed(radosgw, bucket):
+    """An added header is part of the signature, and so is one of S3 in a signed URL and a form."""
+    payer = (("x-amz-request-payer", "requester"), ("x-kind", "any"))
+    added = CallHeaders(payer, payer, payer, payer)
+    for reads in ("loop", "executor"):
+        store = S3Store(radosgw.bucket(bucket.name, request_config=added), S3Pool(4, reads=reads))
+        for size in (10, 6 * MIB):
+            await store.put("a", async_chunks(b"x" * size), Write())
+            assert await read_object(store, "a") == b"x" * size
+        assert len((await store.list("")).entries) == 1
+        with await asyncio.to_thread(urllib.request.urlopen, await store.presign("a", 60)) as answer:
+            assert answer.status == 200
+        await asyncio.to_thread(post_form, await store.presign_upload("c", Write(max_size=10), 60), b"abc")
+        await store.remove("c")
+        await store.close()

@@ -10,6 +10,7 @@ from tornado_proxy.config.secrets import Secret
 from tornado_proxy.storage.errors import UpstreamError
 from tornado_proxy.storage.s3.client import find_endpoint, make_client
 from tornado_proxy.storage.s3.endpoint import Endpoint
+from tornado_proxy.storage.s3.executor import PIECE, InterruptibleConnection
 from tornado_proxy.storage.s3.signature import Scope
 
 PAIR = Credentials(Secret("test", "access"), Secret("test", "secret"))
@@ -219,3 +220,18 @@ def test_an_endpoint_is_found_without_the_network_or_credentials(monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", refused)
     monkeypatch.setattr(socket, "socket", refused)
     assert endpoint_of(s3_endpoint="http://s3.example:9000") is not None
+
+
+@pytest.mark.parametrize("proxy", [None, "http://127.0.0.1:9"])
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_botocore_makes_our_connections(scheme, proxy):
+    """The pools that botocore uses are private: this says which of its versions still takes ours."""
+    client = make_client(Bucket("bucket", credentials=PAIR), 8)
+    session = client._endpoint.http_session
+    pool = session._get_connection_manager(f"{scheme}://s3.example", proxy).connection_from_url(
+        f"{scheme}://s3.example"
+    )
+    connection = pool._new_conn()
+    assert isinstance(connection, InterruptibleConnection)
+    assert (connection.silence, connection.blocksize) == (30.0, PIECE)
+    client.close()

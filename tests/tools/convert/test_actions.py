@@ -55,10 +55,18 @@ def test_an_option_with_another_answer_is_reported(option, message):
     assert conversion.document["targets"]["site"]["actions"]["GET"]["config"] == {option.partition(":")[0]: True}
 
 
+@pytest.mark.parametrize("text", ["pages/index.html", "/pages/index.html", "pages/index.html/"])
+def test_an_index_document_may_lie_below_its_directory(text):
+    """s3-proxy joins it to the directory as a path."""
+    conversion = converted_target(f"actions: {{GET: {{enabled: true, config: {{indexDocument: {text}}}}}}}")
+    config = conversion.document["targets"]["site"]["actions"]["GET"]["config"]
+    assert config == {"indexDocument": "pages/index.html"}
+
+
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("indexDocument: a/index.html", "`a/index.html` contains a `/`"),
+        ("indexDocument: ../index.html", "`../index.html` contains a `.` or `..` segment"),
         ("signedUrlExpiration: -1s", "`-1s` is not a whole number of seconds up to 7 days"),
         ("signedUrlExpiration: 169h", "`169h` is not a whole number of seconds up to 7 days"),
         ("signedUrlExpiration: 1.5s", "`1.5s` is not a whole number of seconds up to 7 days"),

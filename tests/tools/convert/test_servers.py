@@ -208,10 +208,17 @@ def test_timeouts_are_converted():
     assert conversion.subjects(OptionOutcome.CHANGED) == ["server.timeouts.readTimeout", "server.timeouts.writeTimeout"]
 
 
+def test_a_timeout_keeps_its_fraction():
+    """A time-out need not be a whole number of seconds."""
+    conversion = _convert("server: {timeouts: {readHeaderTimeout: 1500ms, idleTimeout: 0.25s}}")
+    assert conversion.document["limits"] == {"headerTimeout": "1500ms", "idleTimeout": "250ms"}
+    assert (conversion.settings.limits.header_timeout, conversion.settings.limits.idle_timeout) == (1.5, 0.25)
+
+
 def test_a_timeout_without_an_equivalent_is_left_out():
-    """A time-out is between a second and a day."""
+    """A time-out is between a tenth of a second and a day."""
     assert _convert("server: {timeouts: {idleTimeout: 20ms}}").messages(OptionOutcome.LEFT_OUT) == [
-        "`20ms` is not between a second and a day"
+        "`20ms` is not between a tenth of a second and a day"
     ]
     assert _convert("server: {timeouts: {idleTimeout: '0'}}").messages(OptionOutcome.LEFT_OUT) == []
 
@@ -222,7 +229,6 @@ def test_a_timeout_without_an_equivalent_is_left_out():
         "tracing.enabled",
         "internalServer.compress.level",
         "internalServer.timeouts.writeTimeout",
-        "targets.site.bucket.requestConfig.getHeaders",
         "targets.site.bucket.S3UploadConcurrency",
         "targets.site.resources.provider",
     ],

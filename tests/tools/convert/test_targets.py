@@ -272,3 +272,21 @@ def test_a_rewrite_to_a_directory_is_reported(text, message):
     target = f"{{mount: {{path: [/]}}, {text}, actions: {{GET: {{enabled: true}}}}, bucket: {{name: b}}}}"
     messages = converted(f"targets: {{site: {target}}}").messages(OptionOutcome.CHANGED)
     assert any(message in reported for reported in messages)
+
+
+def test_headers_of_calls_are_converted():
+    """Each kind of call keeps its headers; those that the service sets itself are left out with the reason."""
+    payer = "{X-Amz-Request-Payer: requester, Accept-Encoding: gzip}"
+    conversion = _convert_bucket(f"requestConfig: {{getHeaders: {payer}, listHeaders: {{x-a: 'ä'}}}}")
+    added = conversion.settings.targets[0].bucket.request_config
+    assert (added.get_headers, added.list_headers) == ((("x-amz-request-payer", "requester"),), ())
+    assert conversion.messages(OptionOutcome.LEFT_OUT) == [
+        "`x-a`: is not the value of a header",
+        "`accept-encoding`: cannot have `accept-encoding`",
+    ]
+
+
+def test_a_bucket_of_a_tenant_is_converted():
+    """A name on Ceph may begin with that of the tenant."""
+    (site,) = converted("targets: {site: {mount: {path: [/]}, bucket: {name: 'tenant:b'}}}").settings.targets
+    assert site.bucket.name == "tenant:b"

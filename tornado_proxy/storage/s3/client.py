@@ -9,7 +9,9 @@ botocore has a single time-out for connecting and sending: the socket keeps `con
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Mapping
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from urllib.parse import urlsplit
@@ -20,16 +22,17 @@ from botocore.awsrequest import (
     AWSHTTPConnectionPool,
     AWSHTTPSConnection,
     AWSHTTPSConnectionPool,
+    AWSRequest,
 )
 from botocore.config import Config
 from botocore.credentials import CredentialResolver, Credentials, ReadOnlyCredentials
 from botocore.exceptions import ConnectTimeoutError, EndpointConnectionError, NoCredentialsError
-from botocore.handlers import add_expect_header
+from botocore.handlers import add_expect_header, validate_bucket_name
 from botocore.loaders import Loader
 from botocore.session import Session, get_session
 from botocore.utils import get_environ_proxies
 
-from tornado_proxy.config.model import Bucket
+from tornado_proxy.config.model import Bucket, CallHeaders
 from tornado_proxy.storage.errors import UpstreamError
 from tornado_proxy.storage.s3.endpoint import PORTS, Endpoint, addressing_style, endpoint_url
 from tornado_proxy.storage.s3.executor import PIECE, InterruptibleConnection, current_call
@@ -122,6 +125,8 @@ def make_client(bucket: Bucket, threads: int, session: Session | None = None) ->
     make_interruptible(client)
     for operation in ("GetObject", "HeadObject"):
         client.meta.events.register(f"before-call.s3.{operation}", _ask_for_checksums)
+    client.meta.events.unregister("before-parameter-build.s3", validate_bucket_name)  # it knows no tenants
+    _add_headers(client, bucket.request_config)
     return client
 
 
@@ -164,6 +169,54 @@ def _ask_for_checksums(params: dict[str, Any], **_: object) -> None:
     The parameter `ChecksumMode` would do the same, but boto3 would hash every body; the client can do that itself.
     """
     params["headers"]["x-amz-checksum-mode"] = "ENABLED"
+
+
+_METADATA = re.compile(r"(x-amz-meta-).*")
+
+_UPLOADING = (
+    "PutObject",
+    "CreateMultipartUpload",
+    "UploadPart",
+    "ListParts",
+    "CompleteMultipartUpload",
+    "AbortMultipartUpload",
+)
+
+
+def _add_headers(client: S3Client, headers: CallHeaders) -> None:
+    """Adds the configured headers to the calls of a client, and to the URLs that it signs."""
+    for operations, given in (
+        (("ListObjectsV2",), headers.list_headers),
+        (("GetObject", "HeadObject"), headers.get_headers),
+        (_UPLOADING, headers.put_headers),
+        (("DeleteObject",), headers.delete_headers),
+    ):
+        for operation in operations if given else ():
+            # S3 refuses the encryption of an object with one of its parts.
+            of_objects = _headers_of(client, "CreateMultipartUpload") if operation in _UPLOADING else frozenset()
+            foreign = of_objects - _headers_of(client, operation)
+            added = {name: value for name, value in given if _METADATA.sub(r"\1", name) not in foreign}
+            client.meta.events.register(f"before-call.s3.{operation}", partial(_set_headers, added))
+    in_urls = {name: value for name, value in headers.get_headers if name.startswith("x-amz-")}
+    client.meta.events.register("before-sign.s3.GetObject", partial(_set_parameters, in_urls))
+
+
+def _headers_of(client: S3Client, operation: str) -> frozenset[str]:
+    """Returns the headers that S3 knows for an operation; `x-amz-meta-` stands for all metadata."""
+    shape: Any = client.meta.service_model.operation_model(operation).input_shape
+    described = [each.serialization for each in shape.members.values()]
+    return frozenset(each["name"].lower() for each in described if each.get("location") in ("header", "headers"))
+
+
+def _set_headers(added: Mapping[str, str], params: dict[str, Any], **_: object) -> None:
+    kept = {name: value for name, value in params["headers"].items() if name.lower() not in added}
+    params["headers"] = {**kept, **added}
+
+
+def _set_parameters(added: Mapping[str, str], request: AWSRequest, signature_version: object, **_: object) -> None:
+    """Adds headers to a URL that is signed, as the browser that follows it sends none of them."""
+    if str(signature_version).endswith("-query"):
+        request.params.update(added)
 
 
 class _LazyChain:
@@ -237,7 +290,11 @@ def find_endpoint(client: S3Client, bucket: str) -> Endpoint | None:
 
 
 def make_interruptible(client: S3Client) -> None:
-    """Makes a client use interruptible connections, and retry only idempotent calls."""
+    """Makes a client use interruptible connections, and retry only idempotent calls.
+
+    With botocore's own, a call whose client has left would hold its thread until S3 answers or is silent for
+    `readTimeout`, and a thread of a few dozen is soon missed.
+    """
     session = client._endpoint.http_session  # type: ignore[attr-defined] # noqa: SLF001 - botocore has no option for it
     session._pool_classes_by_scheme.update(http=_Pool, https=_TLSPool)  # noqa: SLF001 - proxies use them too
     # boto3 sends `Expect: 100-continue` with files; an S3 that does not support it would delay each by a second.

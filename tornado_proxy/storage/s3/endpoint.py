@@ -53,7 +53,12 @@ def addressing_style(bucket: Bucket) -> Literal["path", "virtual"]:
     """
     host = urlsplit(endpoint_url(bucket) or "").hostname
     alone = host is not None and "." not in host
-    return "path" if bucket.force_path_style or alone else "virtual"
+    return "path" if bucket.force_path_style or alone or has_tenant(bucket.name) else "virtual"
+
+
+def has_tenant(name: str) -> bool:
+    """Whether the name of a bucket begins with that of its tenant, as in Ceph; a host cannot contain it."""
+    return ":" in name and not name.startswith("arn:")
 
 
 # Names with `--` belong to buckets that need other signatures.

@@ -103,10 +103,12 @@ class LoopReads:
         self._limits = PoolLimits(pool.connections, pool.queue, bucket.connect_timeout, bucket.read_timeout)
         self._pool = _pool(endpoint, self._limits)
         self._skew = 0.0
+        added = bucket.request_config
+        self._of_objects, self._of_listings = (_CHECKSUMS, *added.get_headers), added.list_headers
 
     async def get(self, key: str, part: ByteRange | None, if_match: str | None) -> LoopObject:
         """Sends a GetObject, with `Range` and `If-Match` if given, and opens its answer."""
-        headers = [_CHECKSUMS]
+        headers = [*self._of_objects]
         if part is not None:
             headers.append(("range", part.to_header()))
         if if_match is not None:
@@ -124,7 +126,7 @@ class LoopReads:
 
     async def head(self, key: str) -> ObjectInfo:
         """Sends a HeadObject."""
-        request = _ReadRequest("HeadObject", "HEAD", key, headers=(_CHECKSUMS,))
+        request = _ReadRequest("HeadObject", "HEAD", key, headers=self._of_objects)
         answer = await self._send(request)
         if answer.status != 200:
             raise UpstreamError(f"{self._doing(request)}: S3 answers {answer.status}")
@@ -140,7 +142,7 @@ class LoopReads:
             wanted["start-after"] = after
         if continuation:
             wanted["continuation-token"] = continuation
-        request = _ReadRequest("ListObjectsV2", query=encode_query(wanted))
+        request = _ReadRequest("ListObjectsV2", query=encode_query(wanted), headers=self._of_listings)
         answer = await self._send(request)
         document = await answer.read_all(_LARGEST_LISTING)
         try:

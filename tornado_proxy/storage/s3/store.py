@@ -11,13 +11,14 @@ from email.utils import format_datetime
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import quote
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, Conditions
 from tornado_proxy.storage import errors
-from tornado_proxy.storage.s3.endpoint import plain_endpoint
+from tornado_proxy.storage.s3.endpoint import has_tenant, plain_endpoint
 from tornado_proxy.storage.s3.executor import Executor, Parameters, ask
 from tornado_proxy.storage.s3.failures import translated
 from tornado_proxy.storage.s3.loop_reads import LoopReads
@@ -190,14 +191,18 @@ class S3Store(Reader):
 
     async def presign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
         """Returns a form that stores an object for a number of seconds; needs no network."""
-        fields = fields_of(write)
+        added = self._bucket.request_config.put_headers
+        fields = {**fields_of(write), **{name: value for name, value in added if name.startswith("x-amz-")}}
         conditions: list[object] = [{name: value} for name, value in fields.items()]
         conditions.append(["content-length-range", 0, write.max_size])
-        client = await self._boto3()
-        sign = partial(client.generate_presigned_post, self._bucket.name, key, fields, conditions, expires)
-        with translated(f"signing a form for `{key}` in `{self._bucket.name}`"):
+        client, whole = await self._boto3(), self._bucket.name
+        # Ceph compares the policy with the bucket's name alone, and finds the tenant in the path.
+        bare = whole.rpartition(":")[2] if has_tenant(whole) else whole
+        sign = partial(client.generate_presigned_post, bare, key, fields, conditions, expires)
+        with translated(f"signing a form for `{key}` in `{whole}`"):
             made = await self._executor.run(sign)
-        return UploadForm(made["url"], made["fields"])
+        url = f"{made['url'].removesuffix(bare)}{quote(whole, safe='')}" if bare != whole else made["url"]
+        return UploadForm(url, made["fields"])
 
     async def begin_upload(self, key: ObjectKey, write: Write) -> str:
         """Begins a multipart upload and returns its ID; raises the errors of a write that would fail.

@@ -181,7 +181,9 @@ _DIFFERENCES = {
 
 def _get(config: Section) -> dict[str, Setting]:
     flags = (*_DIFFERENCES, "redirectToSignedUrl", "userIsolation")
-    settings = config.kept("indexDocument", values.index_document) | config.copied(flags=flags)
+    # s3-proxy joins it to the directory as a path, so slashes at its ends have no effect.
+    index = config.kept("indexDocument", lambda text: values.index_document(text.strip("/")))
+    settings = index | config.copied(flags=flags)
     for name, difference in _DIFFERENCES.items():
         if name in settings:
             config.remark(OptionOutcome.CHANGED, name, difference)

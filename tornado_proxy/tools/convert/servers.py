@@ -134,6 +134,8 @@ def _compression(server: Section) -> Mapping[str, Setting]:
     return found | ({"types": types} if types else {})
 
 
+_SHORTEST = 0.1  # seconds
+
 # s3-proxy's time-outs: our names, and the differences of ours.
 _TIMEOUTS = {
     "idleTimeout": ("idleTimeout", ""),
@@ -152,11 +154,11 @@ def limits(root: Section) -> dict[str, Setting]:
     found: dict[str, Setting] = {}
     for name, (here, difference) in _TIMEOUTS.items():
         duration = timeouts.seconds(name)
-        if duration and not 1 <= duration <= DAY:
-            message = f"`{timeouts.text(name)}` is not between a second and a day"
+        if duration and not _SHORTEST <= duration <= DAY:
+            message = f"`{timeouts.text(name)}` is not between a tenth of a second and a day"
             timeouts.remark(OptionOutcome.LEFT_OUT, name, message)
         elif duration:
-            found[here] = int(duration)
+            found[here] = int(duration) if duration == int(duration) else f"{duration * 1000:.0f}ms"
             if difference:
                 timeouts.remark(OptionOutcome.CHANGED, name, f"`limits.{here}` is {difference}")
     return found
@@ -184,8 +186,8 @@ def log(root: Section) -> dict[str, Setting]:
     return {"level": here, "format": "json" if section.text("format", "json") == "json" else "text"}
 
 
+_ADAPTED = {r"metrics(\..*)?": "no metric is labelled with a path"}
 _CHANGED = {
-    r"metrics(\..*)?": "no metric is labelled with a path",
     r"log\.filePath": "the log goes to standard error, where systemd or a container takes it",
     r"internalServer\.timeouts\..*": "the admin listener has time-outs of its own",
     r"targets\.[^.]+\.bucket\.s3UploadConcurrency": "the parts of an upload are sent one after another",
@@ -198,11 +200,14 @@ _LEFT_OUT = {
     r"internalServer\.(cors|cache|compress)(\..*)?": (
         "the admin listener is for programs: its answers are neither cached nor compressed"
     ),
-    r"targets\.[^.]+\.bucket\.requestConfig(\..*)?": "no headers of yours can be added to calls to S3",
 }
 _FATES = tuple(
     (re.compile(pattern, re.IGNORECASE), outcome, message)
-    for outcome, table in ((OptionOutcome.CHANGED, _CHANGED), (OptionOutcome.LEFT_OUT, _LEFT_OUT))
+    for outcome, table in (
+        (OptionOutcome.ADAPTED, _ADAPTED),
+        (OptionOutcome.CHANGED, _CHANGED),
+        (OptionOutcome.LEFT_OUT, _LEFT_OUT),
+    )
     for pattern, message in table.items()
 )
 UNKNOWN = "this is not a known option of s3-proxy"

@@ -144,6 +144,8 @@ def _bucket(section: Section) -> dict[str, Setting]:
         else:
             message = "one of the two keys is missing, so both are left out, and credentials are searched for elsewhere"
             section.remark(OptionOutcome.CHANGED, "credentials", message)
+    if (added := section.section("requestConfig")) and (headers := _call_headers(added)):
+        found["requestConfig"] = headers
     size = section.whole("s3ListMaxKeys", _MOST_KEYS)
     if size != _MOST_KEYS:
         found["s3ListMaxKeys"] = max(1, min(size, _MOST_KEYS))
@@ -151,6 +153,22 @@ def _bucket(section: Section) -> dict[str, Setting]:
         section.remark(OptionOutcome.CHANGED, "s3ListMaxKeys", message)
     if part := section.whole("s3UploadPartSize", 0):
         found["partSize"] = f"{part}MiB"
+    return found
+
+
+def _call_headers(section: Section) -> dict[str, Setting]:
+    """Converts the headers of calls to S3, without those that have an effect on what the service reads."""
+    found: dict[str, Setting] = {}
+    for option in ("listHeaders", "getHeaders", "putHeaders", "deleteHeaders"):
+        headers: dict[str, Setting] = {}
+        given = section.section(option)
+        for name, value in given.pairs().items() if given else ():
+            try:
+                headers.update(values.s3_headers(((name, values.s3_header(value)),)))
+            except InvalidValue as misfit:
+                section.remark(OptionOutcome.LEFT_OUT, option, f"`{name}`: {misfit.message}", misfit.help)
+        if headers:
+            found[option] = headers
     return found
 
 
