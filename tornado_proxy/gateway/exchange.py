@@ -47,7 +47,8 @@ from tornado_proxy.routing.request import (
 from tornado_proxy.routing.uploads import ReceivePart
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.semantics.cors import is_cross_origin
-from tornado_proxy.semantics.forwarded import origin_behind
+from tornado_proxy.semantics.forwarded import client_at, origin_behind
+from tornado_proxy.storage.shares import CLIENT
 from tornado_proxy.telemetry.events import Event, Failed, ObjectUsed, Refused, RequestRecord, Served, SignInTried
 from tornado_proxy.templates.template import RequestData, User
 
@@ -183,6 +184,7 @@ class Exchange:
         is_proxied = trusted is not None and peer.address in trusted
         if trusted is not None and is_proxied:
             self._origin = origin_behind(peer, head.fields, trusted)
+        CLIENT.set(client_at(self._origin.address))
         origin, host = self._origin, head.headers.get("Host", "")
         request = read_request(head.target, head.method, host, head.fields, origin.scheme, origin.address)
         if is_proxied:
