@@ -40,3 +40,41 @@ async def test_slow_readers_leave_connections_for_others(monkeypatch):
     assert sorted(status for status, _ in heads) == [200] * 6 + [503] * 2
     assert [headers["retry-after"] for status, headers in heads if status == 503] == ["2", "2"]
     assert (served.status, served.body) == (200, b"a.txt")
+
+
+async def begin_part(stack, site, number: int, **options):
+    """Announces a part of 64 MiB, and sends 70 kB of it."""
+    client = await stack.enter_async_context(site.connect(**options))
+    await client.send(head("PUT", f"/big?upload=part&id=1&number={number}", {}, 64 * MIB) + bytes(70_000))
+    return client
+
+
+async def test_announced_uploads_take_no_memory():
+    """Sixteen parts of 64 MiB of which little arrives hinder neither another upload of their client nor one of the next."""
+    async with AsyncExitStack() as stack:
+        url, traffic = stack.enter_context(endless_s3())
+        site = await stack.enter_async_context(site_at(url))
+        for number in range(1, 17):
+            await begin_part(stack, site, number)
+        await asyncio.sleep(0.5)
+        async with asyncio.timeout(20):
+            mine = await site.request("PUT", "/a", body=bytes(MIB))
+            other = await stack.enter_async_context(site.connect(local_addr=NEXT))
+            others = await other.request("PUT", "/b", body=bytes(MIB))
+    assert (mine.status, others.status, traffic.stored) == (201, 201, 2)
+
+
+async def test_a_client_does_not_fill_the_memory_of_uploads():
+    """A client whose unfinished files have more bytes than its share waits; the next client's upload is stored."""
+    async with AsyncExitStack() as stack:
+        url, traffic = stack.enter_context(endless_s3())
+        site = await stack.enter_async_context(site_at(url, upload_memory=8 * MIB, part_size=2 * MIB))
+        for number in range(8):
+            client = await stack.enter_async_context(site.connect())
+            await client.send(head("PUT", f"/{number}", {}, 2 * MIB))
+            client.writer.write(bytes(2 * MIB - 1))
+        await asyncio.sleep(0.5)
+        other = await stack.enter_async_context(site.connect(local_addr=NEXT))
+        async with asyncio.timeout(20):
+            others = await other.request("PUT", "/b", body=bytes(MIB))
+    assert (others.status, traffic.stored) == (201, 1)

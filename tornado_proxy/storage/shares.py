@@ -90,7 +90,7 @@ class Shares:
             self._room += 1
 
     def _leave(self, client: str, turn: asyncio.Future[None]) -> None:
-        """Ends the wait of a task that was cancelled, which may have been given a place in the same turn of the loop."""
+        """Ends the wait of a cancelled task, which may have been given a place in the same turn of the loop."""
         queue = self._queues.get(client)
         if queue is not None and turn in queue:
             queue.remove(turn)

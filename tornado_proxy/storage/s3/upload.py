@@ -14,12 +14,14 @@ from concurrent.futures import wait
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from mmap import mmap
 from typing import TYPE_CHECKING, Any
 
-from tornado_proxy.storage.errors import StorageError, TooLarge, UpstreamError
+from tornado_proxy.storage.errors import Busy, StorageError, TooLarge, UpstreamError
 from tornado_proxy.storage.s3.executor import BlockingCall, Executor, Parameters, ask
 from tornado_proxy.storage.s3.failures import translated
+from tornado_proxy.storage.shares import CLIENT
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
@@ -38,57 +40,98 @@ _FREE = 64 * 1024
 _READ = 64 * 1024
 
 
-class UploadMemory:
-    """The memory in bytes that the parts of all uploads share; uploads that need more wait in order.
+# Of the memory, how much the parts of one client may have.
+_SHARE = 3 / 4
 
-    Nothing is read from a waiting client. The memory belongs to one event loop.
+PATIENCE = 60.0
+"""Seconds that an upload waits for memory."""
+
+
+class _Share:
+    """The bytes that the parts of one client may have; the oldest part always finds what it still needs."""
+
+    def __init__(self, size: float) -> None:
+        self.free = size
+        self.parts: dict[PartBody, None] = {}  # oldest first
+
+    def has_room(self, part: PartBody, count: int) -> bool:
+        oldest = next(iter(self.parts), part)
+        return part is oldest or count + oldest.capacity - oldest.taken <= self.free
+
+
+class UploadMemory:
+    """The memory in bytes for the parts of all uploads, taken as their bytes arrive; an upload that finds none waits.
+
+    Nothing is read from a waiting client. The parts of one client have three quarters of the memory at most. The oldest
+    part of all may take more than there is: parts that wait for each other would never end. It belongs to one event loop.
     """
 
     def __init__(self, size: int) -> None:
         self.free = size
         self._size = size
-        self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._parts: dict[PartBody, None] = {}  # oldest first
+        self._shares: dict[str, _Share] = {}  # by client
+        self._waiting: dict[PartBody, tuple[int, asyncio.Future[None]]] = {}  # with the bytes that each needs
 
-    async def take(self, wanted: int) -> int:
-        """Waits for a number of bytes, or for all if there are fewer in total; returns the number taken."""
-        wanted = min(wanted, self._size)
-        if not self._waiting and wanted <= self.free:
-            self.free -= wanted
-            return wanted
+    async def take(self, part: PartBody, count: int) -> None:
+        """Takes a number of bytes for a part, which gives them back; raises `Busy` if none become free in time."""
+        if self._has_room(part, count):
+            self._give(part, count)
+            return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((wanted, turn))
+        self._waiting[part] = count, turn
         try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.cancelled():
-                self._waiting.remove((wanted, turn))
-                self.give_back(0)
-            else:
-                self.give_back(wanted)
-            raise
-        return wanted
+            async with asyncio.timeout(PATIENCE):
+                await turn
+        except TimeoutError:
+            raise Busy(f"no memory for an upload was free for {PATIENCE:g} seconds") from None
+        finally:
+            self._waiting.pop(part, None)
 
-    def give_back(self, count: int) -> None:
-        """Returns bytes to waiting uploads."""
-        self.free += count
-        while self._waiting and self._waiting[0][0] <= self.free:
-            wanted, turn = self._waiting.popleft()
-            if turn.cancelled():  # its task removes it from the queue
-                continue
-            self.free -= wanted
-            turn.set_result(None)
+    def give_back(self, part: PartBody) -> None:
+        """Gives the bytes of a part to waiting uploads."""
+        if part not in self._parts:
+            return
+        share = self._shares[part.client]
+        self.free += part.taken
+        share.free += part.taken
+        del self._parts[part], share.parts[part]
+        if not share.parts:
+            del self._shares[part.client]
+        for waiting, (count, turn) in tuple(self._waiting.items()):
+            if not turn.done() and self._has_room(waiting, count):
+                self._give(waiting, count)
+                turn.set_result(None)
+
+    def _share(self, client: str) -> _Share:
+        # What no client asked for has no share.
+        return self._shares.get(client) or _Share(self._size * _SHARE if client else inf)
+
+    def _has_room(self, part: PartBody, count: int) -> bool:
+        is_next = count <= self.free or part is next(iter(self._parts), part)
+        return is_next and self._share(part.client).has_room(part, count)
+
+    def _give(self, part: PartBody, count: int) -> None:
+        share = self._shares[part.client] = self._share(part.client)
+        self.free -= count
+        share.free -= count
+        self._parts[part] = share.parts[part] = None
+        part.taken += count
 
 
 class PartBody:
     """The bytes of a part as a file for boto3, which reads it once for the signature and once for each attempt.
 
-    They are in a memory mapping of their own. Closing it returns the memory to the system at once, even if something
-    still refers to the body, as the tracebacks of boto3's exceptions do.
+    They are in a memory mapping of their own, whose pages exist once they were written. Closing it returns the memory
+    to the system at once, even if something still refers to the body, as the tracebacks of boto3's exceptions do.
+    `capacity` is the most bytes that it may have, and `taken` what it has of the shared memory.
     """
 
     def __init__(self, memory: UploadMemory) -> None:
+        self.client = CLIENT.get()
+        self.capacity = 0
+        self.taken = 0
         self._memory = memory
-        self._taken = 0
         self._bytes: bytearray | mmap = bytearray()
         self._length = 0
         self._position = 0
@@ -97,17 +140,20 @@ class PartBody:
         return self._length
 
     async def append(self, data: memoryview, capacity: int) -> None:
-        """Appends bytes; beyond 64 KiB it waits for the shared memory of a whole part."""
+        """Appends bytes; with more than 64 KiB, all of them are of the shared memory, which it may wait for."""
         end = self._length + len(data)
         if isinstance(self._bytes, bytearray):
             if end <= min(_FREE, capacity):
                 self._bytes += data
                 self._length = end
                 return
-            self._taken = await self._memory.take(capacity)
+            self.capacity = capacity
+            await self._memory.take(self, end)
             mapped = mmap(-1, capacity)
             mapped[: self._length] = bytes(self._bytes)
             self._bytes = mapped
+        else:
+            await self._memory.take(self, len(data))
         self._bytes[self._length : end] = data
         self._length = end
 
@@ -131,12 +177,11 @@ class PartBody:
 
     def close(self) -> None:
         """Releases the memory; a thread that still reads gets an error. Closing again has no effect."""
-        taken, self._taken = self._taken, 0
         if isinstance(self._bytes, mmap):
             self._bytes.close()
         else:
             self._bytes = bytearray()
-        self._memory.give_back(taken)
+        self._memory.give_back(self)
 
 
 @dataclass(frozen=True, slots=True)
