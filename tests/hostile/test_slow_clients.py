@@ -6,10 +6,13 @@ import asyncio
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from endless_s3 import endless_s3
+from hostile_s3 import wait_until
+from memory_store import MemoryStore
 from serving import head, serve
 from stores import store_at
 
 from tornado_proxy.config.actions import Actions, PutAction
+from tornado_proxy.config.model import ArchiveOptions, ListingOptions
 from tornado_proxy.storage import shares
 
 MIB = 1024**2
@@ -78,3 +81,46 @@ async def test_a_client_does_not_fill_the_memory_of_uploads():
         async with asyncio.timeout(20):
             others = await other.request("PUT", "/b", body=bytes(MIB))
     assert (others.status, traffic.stored) == (201, 1)
+
+
+class _Tree(MemoryStore):
+    """A directory of 30 others, which are listed once the gate is open; `below` counts the attempts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate, self.below = asyncio.Event(), 0
+        for number in range(30):
+            self.add(f"d/{number}/a", b"x")
+
+    async def list(self, prefix, token=None, limit=1000):
+        if prefix != "d/":
+            self.below += 1
+            await self.gate.wait()
+        return await super().list(prefix, token, limit)
+
+
+ARCHIVES = ListingOptions(archive=ArchiveOptions(enabled=True))
+
+
+async def test_head_of_an_archive_walks_nothing():
+    """HEAD of an archive lists no directory below its own."""
+    store = _Tree()
+    async with serve(store, listing=ARCHIVES) as site:
+        answer = await site.request("HEAD", "/d/?format=zip")
+    assert (answer.status, store.below) == (200, 0)
+
+
+async def test_archives_are_limited(monkeypatch):
+    """A client that requests many archives has a share of the walks at once; the next client has one too."""
+    monkeypatch.setattr(shares, "PATIENCE", 0.1)
+    store = _Tree()
+    async with serve(store, listing=ARCHIVES) as site, AsyncExitStack() as stack:
+        crowd = [asyncio.ensure_future(site.get("/d/?format=zip")) for _ in range(10)]
+        await wait_until(lambda: sum(each.done() for each in crowd) == 7)
+        assert store.below == 3
+        other = await stack.enter_async_context(site.connect(local_addr=NEXT))
+        last = asyncio.ensure_future(other.request("GET", "/d/?format=tar"))
+        await wait_until(lambda: store.below == 4)
+        store.gate.set()
+        statuses = [(await each).status for each in (*crowd, last)]
+    assert sorted(statuses) == [200] * 4 + [503] * 7

@@ -63,7 +63,8 @@ class UploadMemory:
     """The memory in bytes for the parts of all uploads, taken as their bytes arrive; an upload that finds none waits.
 
     Nothing is read from a waiting client. The parts of one client have three quarters of the memory at most. The oldest
-    part of all may take more than there is: parts that wait for each other would never end. It belongs to one event loop.
+    part of all may take more than there is: parts that wait for each other would never end. The memory belongs to one
+    event loop.
     """
 
     def __init__(self, size: int) -> None:
