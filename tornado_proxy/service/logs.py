@@ -103,8 +103,10 @@ def configure_logging(log: Log) -> None:
     # Warnings of libraries, such as one about an old Python, are logged too.
     logging.captureWarnings(True)
     set_log_level(log.level)
-    # It warns about each connection that it closes because its pool is full.
-    logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)
+    # They warn about each connection that is closed because its pool is full, and about a broken head of S3, which is an
+    # error here, with a traceback.
+    for name in ("connectionpool", "connection"):
+        logging.getLogger(f"urllib3.{name}").setLevel(logging.ERROR)
 
 
 def set_log_level(level: str) -> None:
