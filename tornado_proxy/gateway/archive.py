@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import quote
 
-from tornado_proxy.gateway.answer import Answer, Streamed, Whole
+from tornado_proxy.gateway.answer import Answer, Headers, Streamed, Whole
 from tornado_proxy.gateway.generation import RequestContext
 from tornado_proxy.pages.listing import link_to
 from tornado_proxy.routing.plan import Browse, Serve, Sign
@@ -57,7 +57,7 @@ async def archive(context: RequestContext, name: str) -> Answer:
     HEAD does not say how long it is, which only a walk through the directory would show.
     """
     archive_format = FORMATS[name]
-    headers = (
+    headers: Headers = (
         ("Content-Type", archive_format.content_type),
         ("Content-Disposition", _disposition(f"{_directory_name(context)}.{name}")),
         ("Cache-Control", "no-cache"),
