@@ -103,8 +103,8 @@ def configure_logging(log: Log) -> None:
     # Warnings of libraries, such as one about an old Python, are logged too.
     logging.captureWarnings(True)
     set_log_level(log.level)
-    # They warn about each connection that is closed because its pool is full, and with a traceback about a broken head of
-    # S3, which is an error here.
+    # They warn of each connection that is closed because its pool is full, and of a broken head of S3 with a traceback:
+    # that is an error here.
     for name in ("connectionpool", "connection"):
         logging.getLogger(f"urllib3.{name}").setLevel(logging.ERROR)
 
