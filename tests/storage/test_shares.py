@@ -98,7 +98,7 @@ async def test_a_closed_place_is_refused():
     await take(places, "a")
     waiting = take(places, "b")
     await asyncio.sleep(0)
-    places.close(Unreachable("the end"))
+    places.close("the end")
     places.give_back("a")
     for each in (waiting, take(places, "b")):
         with pytest.raises(Unreachable, match="the end"):

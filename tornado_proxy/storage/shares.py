@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from contextvars import ContextVar
 
-from tornado_proxy.storage.errors import Busy
+from tornado_proxy.storage.errors import Busy, Unreachable
 
 CLIENT: ContextVar[str] = ContextVar("CLIENT", default="")
 """The client for whom the current task works; empty for what no client asked for, which has no limited share."""
@@ -35,12 +35,12 @@ class Shares:
         self._held: dict[str, int] = {}
         self._room = waiting  # for waiting tasks
         self._queues: dict[str, deque[asyncio.Future[None]]] = {}  # by client; the next one's turn first
-        self._closed: Exception | None = None
+        self._closed = ""  # the reason
 
     async def take(self) -> str:
-        """Waits for a place, and returns the client to give it back for; raises `Busy`, or why it is closed."""
-        if self._closed is not None:
-            raise self._closed
+        """Waits for a place, and returns the client to give it back for; raises `Busy`, or `Unreachable` if closed."""
+        if self._closed:
+            raise Unreachable(self._closed)
         client = CLIENT.get()
         if self._may_have(client):
             self._hold(client)
@@ -57,11 +57,11 @@ class Shares:
         while self._queues and self._serve_next():
             pass
 
-    def close(self, error: Exception) -> None:
+    def close(self, reason: str) -> None:
         """Refuses all waiting and later tasks; places can still be given back."""
-        self._closed = error
+        self._closed = reason
         for turn in [turn for queue in self._queues.values() for turn in queue if not turn.done()]:
-            turn.set_exception(error)
+            turn.set_exception(Unreachable(reason))
         self._queues.clear()
 
     def _may_have(self, client: str) -> bool:

@@ -73,7 +73,7 @@ class Pool:
         """Closes idle connections now, and the others after their answers."""
         self._is_closed = True
         self._close_idle()
-        self._places.close(Unreachable("the connections to S3 are closed"))
+        self._places.close("the connections to S3 are closed")
 
     # Called by the connections
 
