@@ -299,7 +299,7 @@ class S3Pool:
         default=1000,
     )
     upload_memory: Annotated[int, Size(5 * MIB, 1024 * GIB)] = option(
-        "The memory for uploads of all targets in a process, as it is filled; uploads without any wait for a minute.",
+        "The memory for uploads of all targets in a process, as it is filled; uploads without any wait.",
         default=128 * MIB,
     )
     reads: Literal["loop", "executor"] = option(

@@ -135,11 +135,11 @@ async def test_memory_is_taken_as_bytes_arrive():
 
 
 async def test_a_client_leaves_memory_for_others():
-    """The parts of a client get three quarters of the memory; the next client finds some."""
+    """The parts of a client get half of the memory; the next client finds some."""
     memory = UploadMemory(16 * MIB)
     crowd = [part_of("a", memory) for _ in range(20)]
     tasks = [await fill(body, MIB, MIB) for body in crowd]
-    assert [task.done() for task in tasks] == [True] * 12 + [False] * 8
+    assert [task.done() for task in tasks] == [True] * 8 + [False] * 12
     other = await fill(part_of("b", memory), MIB, MIB)
     assert other.done()
     for body in crowd:
@@ -164,6 +164,21 @@ async def test_the_oldest_part_finds_what_it_needs():
             body.close()
             await asyncio.sleep(0)
         assert all(task.done() for task in waiting.values())
+
+
+@pytest.mark.parametrize(("clients", "most"), [("a" * 64, 6), ("abcdefgh" * 8, 8)])
+async def test_older_parts_become_full_first(clients, most):
+    """Among many parts that fill at the same pace, enough become full at once to keep S3 busy."""
+    memory = UploadMemory(16 * MIB)
+    bodies = [part_of(client, memory) for client in clients]
+    waiting = {body: await fill(body, 70_000, MIB) for body in bodies}
+    for _ in range(20):
+        for body in bodies:
+            if waiting[body].done() and len(body) + 50_000 <= MIB:
+                waiting[body] = await fill(body, 50_000, MIB)
+    full = [body for body in bodies if len(body) + 50_000 > MIB]
+    assert len(full) == most
+    assert full == bodies[: len(full)]
 
 
 async def test_nobody_waits_for_memory_without_end(monkeypatch):

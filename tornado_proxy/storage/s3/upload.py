@@ -14,6 +14,7 @@ from concurrent.futures import wait
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice, takewhile
 from math import inf
 from mmap import mmap
 from typing import TYPE_CHECKING, Any
@@ -39,39 +40,53 @@ _FREE = 64 * 1024
 # The most bytes that are copied out of a part at once; the allocator reuses blocks of this size.
 _READ = 64 * 1024
 
+# Of the memory, what the parts of one client may have, and what of it is left to older ones. The oldest may exceed it.
+_SHARE = 1 / 2
+_LEFT_IN_SHARE = 3 / 8
 
-# Of the memory, how much the parts of one client may have.
-_SHARE = 3 / 4
+# Of the memory, what is left to the oldest parts of the clients before.
+_LEFT = 1 / 2
 
-PATIENCE = 60.0
+# A part is left this many times what has arrived of it, so that one that is announced only keeps nobody out.
+_TRUST = 16
+
+PATIENCE = 300.0
 """Seconds that an upload waits for memory."""
 
 
 class _Share:
-    """The bytes that the parts of one client may have; the oldest part always finds what it still needs."""
+    """The bytes that the parts of one client may have."""
 
     def __init__(self, size: float) -> None:
         self.free = size
         self.parts: dict[PartBody, None] = {}  # oldest first
 
-    def has_room(self, part: PartBody, count: int) -> bool:
-        oldest = next(iter(self.parts), part)
-        return part is oldest or count + oldest.capacity - oldest.taken <= self.free
+    @property
+    def first(self) -> PartBody:
+        """The oldest part."""
+        return next(iter(self.parts))
+
+    def has_room(self, part: PartBody, count: int, left: float) -> bool:
+        """Whether a part may have more; younger ones leave some to older ones, so that those become full first."""
+        if not self.parts or part is self.first:
+            return True
+        wanted = self.first.capacity - self.first.taken
+        wanted += sum(each.wanted for each in takewhile(lambda each: each is not part, islice(self.parts, 1, None)))
+        return count + min(wanted, left) <= self.free
 
 
 class UploadMemory:
     """The memory in bytes for the parts of all uploads, taken as their bytes arrive; an upload that finds none waits.
 
-    Nothing is read from a waiting client. The parts of one client have three quarters of the memory at most. The oldest
-    part of all may take more than there is: parts that wait for each other would never end. The memory belongs to one
-    event loop.
+    Nothing is read from a waiting client. The parts of one client have half of the memory, and the oldest of them may
+    exceed that. Only the oldest part of the first client may take more than there is. The memory belongs to one event
+    loop.
     """
 
     def __init__(self, size: int) -> None:
         self.free = size
         self._size = size
-        self._parts: dict[PartBody, None] = {}  # oldest first
-        self._shares: dict[str, _Share] = {}  # by client
+        self._shares: dict[str, _Share] = {}  # by client, whose turn comes first
         self._waiting: dict[PartBody, tuple[int, asyncio.Future[None]]] = {}  # with the bytes that each needs
 
     async def take(self, part: PartBody, count: int) -> None:
@@ -91,14 +106,17 @@ class UploadMemory:
 
     def give_back(self, part: PartBody) -> None:
         """Gives the bytes of a part to waiting uploads."""
-        if part not in self._parts:
+        share = self._shares.get(part.client)
+        if share is None or part not in share.parts:
             return
-        share = self._shares[part.client]
         self.free += part.taken
         share.free += part.taken
-        del self._parts[part], share.parts[part]
-        if not share.parts:
+        is_first = part is share.first
+        del share.parts[part]
+        if is_first:
             del self._shares[part.client]
+            if share.parts:
+                self._shares[part.client] = share  # the turn of the next client
         for waiting, (count, turn) in tuple(self._waiting.items()):
             if not turn.done() and self._has_room(waiting, count):
                 self._give(waiting, count)
@@ -109,14 +127,16 @@ class UploadMemory:
         return self._shares.get(client) or _Share(self._size * _SHARE if client else inf)
 
     def _has_room(self, part: PartBody, count: int) -> bool:
-        is_next = count <= self.free or part is next(iter(self._parts), part)
-        return is_next and self._share(part.client).has_room(part, count)
+        if not self._share(part.client).has_room(part, count, self._size * _LEFT_IN_SHARE):
+            return False
+        firsts = list(takewhile(lambda each: each is not part, [each.first for each in self._shares.values()]))
+        return not firsts or count + min(sum(each.wanted for each in firsts), self._size * _LEFT) <= self.free
 
     def _give(self, part: PartBody, count: int) -> None:
         share = self._shares[part.client] = self._share(part.client)
         self.free -= count
         share.free -= count
-        self._parts[part] = share.parts[part] = None
+        share.parts[part] = None
         part.taken += count
 
 
@@ -139,6 +159,11 @@ class PartBody:
 
     def __len__(self) -> int:
         return self._length
+
+    @property
+    def wanted(self) -> int:
+        """The bytes of the shared memory that other parts leave to it."""
+        return min(_TRUST * self.taken, self.capacity - self.taken)
 
     async def append(self, data: memoryview, capacity: int) -> None:
         """Appends bytes; with more than 64 KiB, all of them are of the shared memory, which it may wait for."""
