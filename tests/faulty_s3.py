@@ -90,6 +90,7 @@ FAULTS: dict[str, Fault] = {
     "many-headers": _ok(*[f"x-{number}: 1" for number in range(20_000)], "Content-Length: 2"),
     "negative-length": _ok("Content-Length: -5"),
     "no-length": _ok("Connection: close"),
+    "broken-head": _ok("Content-Length: 2", "a line without a colon", 'ETag: "1"'),
     "two-lengths": _ok("Content-Length: 1", "Content-Length: 2"),
     "word-length": _ok("Content-Length: two"),
     "word-date": _ok("Content-Length: 2", "Last-Modified: yesterday"),

@@ -153,9 +153,9 @@ class Serving:
         return old
 
     @asynccontextmanager
-    async def connect(self, **tls: Any) -> AsyncIterator[Client]:
-        """Opens a client's connection; `tls` are asyncio's options."""
-        client = Client(*await asyncio.open_connection("127.0.0.1", self.port, **tls))
+    async def connect(self, **options: Any) -> AsyncIterator[Client]:
+        """Opens a client's connection; `options` are asyncio's, such as those of TLS."""
+        client = Client(*await asyncio.open_connection("127.0.0.1", self.port, **options))
         try:
             yield client
         finally:

@@ -117,13 +117,14 @@ async def store_at(
     threads: int = 4,
     upload_memory: int = 128 * 1024**2,
     name: str = "bucket",
+    connections: int = 512,
     **settings: Any,
 ) -> AsyncIterator[S3Store]:
     """Opens a store of a bucket at an S3; its timeouts are long, because the machine may be busy."""
     timeouts = {"connect_timeout": 20.0, "read_timeout": 20.0}
     store = S3Store(
         Endpoint(url).bucket(name, **timeouts | settings),
-        S3Pool(threads, upload_memory=upload_memory, reads=reads),
+        S3Pool(threads, upload_memory=upload_memory, reads=reads, connections=connections),
     )
     try:
         yield store

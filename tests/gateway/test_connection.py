@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 from serving import Client, serve
 
 from tornado_proxy.config.server import Limits
+from tornado_proxy.gateway.connection import Connection
+from tornado_proxy.gateway.incoming import NO_BODY, Incoming
+from tornado_proxy.semantics.forwarded import Origin
 from tornado_proxy.telemetry.events import Failed, Refused
 
 HOST = "Host: files.test\r\n"
@@ -441,3 +444,36 @@ async def test_a_slow_head_closes_the_connection():
                 await client.send(b"G")
                 await asyncio.sleep(0.05)
         assert site.events == []
+
+
+class _Trickling(asyncio.Transport):
+    """A transport whose client takes a byte whenever somebody looks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.unsent = 100_000
+        self.aborted = asyncio.Event()
+
+    def get_write_buffer_size(self) -> int:
+        self.unsent -= 1
+        return self.unsent
+
+    def abort(self) -> None:
+        self.aborted.set()
+
+
+async def test_a_client_that_reads_a_trickle_is_disconnected():
+    """A client that reads some bytes at all times, but too few, keeps no connection."""
+    transport, head = _Trickling(), f"GET /a HTTP/1.1\r\n{HOST}\r\n".encode()
+
+    def begin(connection, request_head, mistake):
+        return Incoming("id", connection.peer, request_head, NO_BODY, mistake)
+
+    connection = Connection(begin, Origin("192.0.2.7"), Limits(send_timeout=0.1), lambda _: None)
+    connection.connection_made(transport)
+    connection.get_buffer(-1)[: len(head)] = head
+    connection.buffer_updated(len(head))
+    connection.pause_writing()
+    async with asyncio.timeout(20):
+        await transport.aborted.wait()
+    assert str(connection.mistake) == "the client read less than 1024 bytes a second"

@@ -239,8 +239,43 @@ def test_a_disconnect_after_the_body_is_no_error():
 
 async def test_a_stalled_body_times_out():
     """The reader gets an error if no byte arrives within the idle time."""
-    with pytest.raises(BodyTimeout, match=r"no byte of the body arrived for 0\.01 seconds"):
+    with pytest.raises(BodyTimeout, match=r"0 bytes of the body arrived in 0\.01 seconds"):
         await anext(Body(0.01))
+
+
+async def test_a_trickling_body_times_out():
+    """The reader gets an error if bytes arrive at all times, but too few within the time."""
+    body = Body(0.2)
+
+    async def trickle():
+        while not body.ended:
+            body.deliver(b"x")
+            await asyncio.sleep(0.01)
+
+    sending = asyncio.ensure_future(trickle())
+    with pytest.raises(BodyTimeout, match=r"\d+ bytes of the body arrived in 0\.2 seconds"):
+        assert [chunk async for chunk in body] == []
+    body.end()
+    await sending
+
+
+async def test_a_body_of_the_least_rate_may_take_long():
+    """The time begins again whenever enough bytes have arrived, and the time of its reader does not count."""
+    body, received = Body(1), 0
+
+    async def send():
+        for _ in range(4):
+            await asyncio.sleep(0.3)
+            await (body.deliver(bytes(1024)) or asyncio.sleep(0))
+        body.end()
+
+    sending = asyncio.ensure_future(send())
+    async for chunk in body:
+        received += len(chunk)
+        if received == 1024:
+            await asyncio.sleep(1.1)
+    await sending
+    assert received == 4096
 
 
 @pytest.mark.parametrize("wait", [Body.until_wanted, lambda body: body.deliver(b"b")], ids=["a reader", "room"])

@@ -26,6 +26,7 @@ from tornado_proxy.rules.model import Key
 from tornado_proxy.semantics.conditions import UNCONDITIONAL
 from tornado_proxy.semantics.fields import Checksum
 from tornado_proxy.storage.errors import Busy, ObjectMissing, Unreachable
+from tornado_proxy.storage.shares import Shares
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ObjectUsed
 
@@ -425,6 +426,7 @@ def _context(store) -> RequestContext:
         current.parts.pages,
         {},
         UNCONDITIONAL,
+        Shares("a walk", 1, 1),
     )
 
 

@@ -196,3 +196,24 @@ async def test_each_step_needs_access(step):
     async with serve(store, actions=_put_actions(), resources=refusing) as site:
         answer = await site.request("PUT", f"/a.bin?upload={step}", {}, b"x")
     assert (answer.status, list(store.uploads)) == (403, ["upload-1"])
+
+
+async def test_the_limit_of_a_file_holds_for_each_part():
+    """A part that is larger than the file may be is refused before it is sent."""
+    store = MemoryStore()
+    async with serve(store, actions=_put_actions(max_size=MIB)) as site, site.connect() as client:
+        upload = await _begin(site, size=MIB)
+        await client.send(head("PUT", f"/a.bin?upload=part&id={upload}&number=1", length=MIB + 1))
+        assert (await client.receive()).status == 413
+        assert (await _send(site, upload, 1, bytes(MIB))).status == 204
+
+
+async def test_the_limit_of_a_file_holds_for_all_its_parts():
+    """An upload whose parts are larger than the file may be is removed, with all that was stored of it."""
+    store = MemoryStore()
+    async with serve(store, actions=_put_actions(max_size=2 * MIB)) as site:
+        upload = await _begin(site, size=2 * MIB)
+        sent = [await _send(site, upload, 7, bytes(MIB)) for _ in range(3)]
+        sent += [await _send(site, upload, number, bytes(MIB)) for number in (8, 9, 10)]
+    assert [answer.status for answer in sent] == [204, 204, 204, 204, 413, 404]
+    assert store.uploads == {}

@@ -85,6 +85,23 @@ ATTACKS = {
         "telemetry/test_metrics.py::test_an_unknown_method_is_not_a_label",
         "telemetry/test_metrics.py::test_rewrites_beyond_a_limit_are_counted_together",
     ],
+    # S3 binds an ID to its key, and whoever may write a key by one path may replace the file anyway.
+    "an upload ID sent with another path of the same file": [
+        "hostile/test_attacks.py::test_an_upload_id_is_no_permission",
+    ],
+    "parts that are larger than a file may be": [
+        "gateway/test_storing.py::test_the_limit_of_a_file_holds_for_each_part",
+        "gateway/test_storing.py::test_the_limit_of_a_file_holds_for_all_its_parts",
+    ],
+    "clients that read, send or walk through directories so slowly, or so often, that others wait": [
+        "hostile/test_slow_clients.py::test_slow_readers_leave_connections_for_others",
+        "hostile/test_slow_clients.py::test_announced_uploads_take_no_memory",
+        "hostile/test_slow_clients.py::test_a_client_does_not_fill_the_memory_of_uploads",
+        "hostile/test_slow_clients.py::test_head_of_an_archive_walks_nothing",
+        "hostile/test_slow_clients.py::test_archives_are_limited",
+        "gateway/test_incoming.py::test_a_trickling_body_times_out",
+        "gateway/test_connection.py::test_a_client_that_reads_a_trickle_is_disconnected",
+    ],
     "the time that a wrong name or password takes": [
         "auth/test_basic.py::test_a_check_of_an_unlisted_name_takes_as_long",
     ],
@@ -226,3 +243,24 @@ async def test_no_upload_in_parts_of_another_user_is_touched():
         completed = await _request(site, "PUT", f"/new?upload=complete&id={upload}&size=5", ann)
     assert completed.status == 201
     assert await read_object(store, "ann/new") == b"ann's"
+
+
+async def test_an_upload_id_is_no_permission():
+    """An ID that was begun at one path of a file counts at another one only for those who may write there."""
+    store = MemoryStore()
+    rules = "rewrite `^/(?:in|also|closed)/(.+)$` -> `/$1`"
+    resources = [
+        Resource(f"/{name}/**", ("PUT",), white_list=name != "closed", provider=None if name != "closed" else "front")
+        for name in ("in", "also", "closed")
+    ]
+    async with serve(
+        store, actions=Actions(put=PutAction(enabled=True)), resources=resources, rules=rules, **FRONT
+    ) as site:
+        started = await _request(site, "PUT", "/in/a?upload=start&size=5")
+        upload = json.loads(started.body)["id"]
+        steps = ("part&number=1", "parts", "complete&size=5", "abort")
+        refused = [await _request(site, "PUT", f"/closed/a?upload={step}&id={upload}", body=b"12345") for step in steps]
+        sent = await _request(site, "PUT", f"/also/a?upload=part&number=1&id={upload}", body=b"12345")
+        completed = await _request(site, "PUT", f"/in/a?upload=complete&size=5&id={upload}")
+    assert {answer.status for answer in refused} == {401}
+    assert (sent.status, completed.status) == (204, 201)

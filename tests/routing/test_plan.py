@@ -329,7 +329,7 @@ ATTEMPTS = [
     Receive(ObjectKey("a"), "/a"),
     Presign(ObjectKey("a"), "/a", 10, 60),
     BeginUpload(ObjectKey("a"), "/a", 1, replace=False, max_size=None),
-    ReceivePart(ObjectKey("a"), "x", 1),
+    ReceivePart(ObjectKey("a"), "x", 1, max_total=None),
     ListParts(ObjectKey("a"), "x"),
     CompleteUpload(ObjectKey("a"), "/a", "x", 1, replace=False, max_size=None),
     AbortUpload(ObjectKey("a"), "x"),

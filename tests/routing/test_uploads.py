@@ -40,7 +40,7 @@ KEY, LOCATION = "folder1/archive/a b.txt", "/m/in/a%20b.txt"
     ("query", "step"),
     [
         ("upload=start&size=10", BeginUpload(KEY, LOCATION, 10, replace=False, max_size=10)),
-        ("upload=part&id=x%2By&number=10000", ReceivePart(KEY, "x+y", 10_000)),
+        ("upload=part&id=x%2By&number=10000", ReceivePart(KEY, "x+y", 10_000, max_total=10)),
         ("upload=parts&id=x", ListParts(KEY, "x")),
         ("upload=complete&id=x&size=0", CompleteUpload(KEY, LOCATION, "x", 0, replace=False, max_size=10)),
         ("upload=abort&id=" + "x" * 1024, AbortUpload(KEY, "x" * 1024)),
@@ -49,6 +49,25 @@ KEY, LOCATION = "folder1/archive/a b.txt", "/m/in/a%20b.txt"
 def test_each_step_has_the_rewritten_key(plan_step, query, step):
     """Each step has the key, the location and the limits of a plain upload to the same path."""
     assert plan_step(query) == (step,)
+
+
+MIB = 1024**2
+
+
+@pytest.mark.parametrize(
+    ("number", "max_total", "max_size", "may_exceed"),
+    [
+        (10_000, None, 64 * MIB, False),
+        (1, 10, 10, True),
+        (2, 128 * MIB, 64 * MIB, False),
+        (3, 128 * MIB, 64 * MIB, True),
+        (2, 128 * MIB - 1, 64 * MIB, True),
+    ],
+)
+def test_a_part_has_the_limit_of_its_file(number, max_total, max_size, may_exceed):
+    """A part is no larger than the file may be; whether it needs a look at the others depends on its number."""
+    part = ReceivePart(KEY, "x", number, max_total)
+    assert (part.max_size, part.may_exceed) == (max_size, may_exceed)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from tornado_proxy.semantics.forwarded import (
     NotProxied,
     Origin,
     TrustedProxies,
+    client_at,
     origin_behind,
     proxy_header_rest,
     read_proxy_header,
@@ -34,6 +35,22 @@ def test_without_networks_no_peer_is_trusted():
     """By default, no peer is trusted."""
     assert "127.0.0.1" not in TrustedProxies()
     assert "" not in TrustedProxies()
+
+
+@pytest.mark.parametrize(
+    ("address", "client"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("::1", "::/64"),
+        ("", ""),
+        ("unknown", "unknown"),
+    ],
+)
+def test_addresses_of_one_network_are_one_client(address, client):
+    """A client of IPv6, which has a /64, counts as one, whichever of its addresses it uses."""
+    assert client_at(address) == client
 
 
 PEER = Origin("10.0.0.1")

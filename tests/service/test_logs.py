@@ -27,6 +27,7 @@ configure_logging(Log({level!r}, {format!r}))
 logging.getLogger("tornado_proxy").info("serving %s", "well")
 (line_writer() or str)("path=/a status=200")
 logging.getLogger("some.library").info("chatter")
+logging.getLogger("urllib3.connection").warning("a broken head", stack_info=True)
 try:
     1 / 0
 except ZeroDivisionError:
@@ -44,7 +45,7 @@ def _lines(log: Log) -> list[str]:
 
 
 def test_text_lines_have_time_and_level():
-    """Lines of libraries below `warning` are left out, and lines of the access log are unchanged."""
+    """Lines of libraries below `warning`, and warnings of urllib3, are left out, and lines of the access log are unchanged."""
     first, second, *defect = _lines(Log("info", "text"))
     assert first.endswith("Z info serving well")
     assert second == "path=/a status=200"

@@ -277,8 +277,14 @@ class Limits:
     )
     idle_timeout: Timeout = option("How long a connection may be idle between requests.", default=75.0)
     header_timeout: Timeout = option("How long a client may take to send the request line and headers.", default=60.0)
-    body_timeout: Timeout = option("How long a client may pause while it sends a body.", default=60.0)
-    send_timeout: Timeout = option("How long a client may pause while it reads an answer.", default=60.0)
+    body_timeout: Timeout = option(
+        "How long a client may pause while it sends a body. On average over this time, it must send 1 KiB a second.",
+        default=60.0,
+    )
+    send_timeout: Timeout = option(
+        "How long a client may pause while it reads an answer. On average over this time, it must read 1 KiB a second.",
+        default=60.0,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,11 +295,11 @@ class S3Pool:
         "How many calls of boto3 run at once for a target; each has a thread and a connection.", default=32
     )
     queue: Annotated[int, Bounds(0, 1_000_000)] = option(
-        "How many calls of a target wait for a thread, or for a connection; further ones are answered with 503.",
+        "How many calls of a target wait for a thread, or five seconds for a connection; others are answered with 503.",
         default=1000,
     )
     upload_memory: Annotated[int, Size(5 * MIB, 1024 * GIB)] = option(
-        "The memory for uploads of all targets in a process; further uploads wait.",
+        "The memory for uploads of all targets in a process, as it is filled; uploads without any wait.",
         default=128 * MIB,
     )
     reads: Literal["loop", "executor"] = option(

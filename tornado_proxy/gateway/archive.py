@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import quote
 
-from tornado_proxy.gateway.answer import Answer, Streamed, Whole
+from tornado_proxy.gateway.answer import Answer, Headers, Streamed, Whole
 from tornado_proxy.gateway.generation import RequestContext
 from tornado_proxy.pages.listing import link_to
 from tornado_proxy.routing.plan import Browse, Serve, Sign
@@ -28,7 +28,7 @@ from tornado_proxy.storage.errors import ObjectMissing, StorageError
 from tornado_proxy.storage.store import Entry, ObjectInfo, Store
 
 _PIECE = 64 * 1024  # bytes that are sent at once, where files are small
-_TURN = 100  # entries after which others get a turn
+_TURN = 16  # entries after which others get a turn, some milliseconds
 
 EARLIEST = datetime(1980, 1, 1, tzinfo=UTC)
 """The first time that a ZIP file can express; it stands for an unknown one."""
@@ -52,19 +52,26 @@ class ArchiveMember:
 
 
 async def archive(context: RequestContext, name: str) -> Answer:
-    """Returns the archive of a directory; raises `ArchiveTooLarge` before anything is sent."""
+    """Returns the archive of a directory; raises `ArchiveTooLarge` before anything is sent.
+
+    HEAD does not say how long it is, which only a walk through the directory would show.
+    """
     archive_format = FORMATS[name]
-    members = await _DirectoryWalk(context).members()
-    length = await asyncio.to_thread(archive_format.length, members)
-    headers = (
+    headers: Headers = (
         ("Content-Type", archive_format.content_type),
-        ("Content-Length", str(length)),
         ("Content-Disposition", _disposition(f"{_directory_name(context)}.{name}")),
         ("Cache-Control", "no-cache"),
         ("X-Content-Type-Options", "nosniff"),
     )
     if context.request.method == "HEAD":
         return Whole(200, headers)
+    client = await context.walks.take()
+    try:
+        members = await _DirectoryWalk(context).members()
+        length = await asyncio.to_thread(archive_format.length, members)
+    finally:
+        context.walks.give_back(client)
+    headers = (("Content-Length", str(length)), *headers)
     return Streamed(200, headers, OpenedArchive(length, archive_format.write(members, context.store)))
 
 

@@ -19,7 +19,7 @@ from time import time
 from typing import cast
 
 from tornado_proxy.config.server import Limits
-from tornado_proxy.gateway.incoming import ClientDisconnected, Incoming, RequestHead, RequestParser
+from tornado_proxy.gateway.incoming import LEAST_RATE, ClientDisconnected, Incoming, RequestHead, RequestParser
 from tornado_proxy.gateway.tls import shown_certificate
 from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics.fields import REASONS
@@ -140,7 +140,7 @@ class Connection(asyncio.BufferedProtocol):
         return True
 
     def pause_writing(self) -> None:
-        """Makes writers wait, as long as the client reads something."""
+        """Makes writers wait, as long as the client reads fast enough."""
         self._writable = self._loop.create_future()
         self._unsent = self._unsent_bytes()
         self._set_deadline(self._limits.send_timeout)
@@ -367,12 +367,12 @@ class Connection(asyncio.BufferedProtocol):
             if self._deadline != _NEVER:
                 self._timer = self._loop.call_at(self._deadline, self._expire)
             return
-        if self._request is not None and self._unsent_bytes() < self._unsent:
+        if self._request is not None and self._unsent - self._unsent_bytes() >= LEAST_RATE * self._limits.send_timeout:
             self._unsent = self._unsent_bytes()
             self._set_deadline(self._limits.send_timeout)
             return
         if self._request is not None:
-            self.mistake = ClientDisconnected(f"the client read nothing for {self._limits.send_timeout:g} seconds")
+            self.mistake = ClientDisconnected(f"the client read less than {LEAST_RATE} bytes a second")
         self.close()
 
     def _unsent_bytes(self) -> int:

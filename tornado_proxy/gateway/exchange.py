@@ -47,7 +47,8 @@ from tornado_proxy.routing.request import (
 from tornado_proxy.routing.uploads import ReceivePart
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.semantics.cors import is_cross_origin
-from tornado_proxy.semantics.forwarded import origin_behind
+from tornado_proxy.semantics.forwarded import client_at, origin_behind
+from tornado_proxy.storage.shares import CLIENT, Shares
 from tornado_proxy.telemetry.events import (
     AccessDecided,
     Event,
@@ -80,12 +81,20 @@ class CrossOrigin(RequestError):
 class Exchange:
     """A request that is being answered."""
 
-    def __init__(self, incoming: Incoming, reply: Reply, generation: Generation, emit: Callable[[Event], None]) -> None:
+    def __init__(
+        self,
+        incoming: Incoming,
+        reply: Reply,
+        generation: Generation,
+        emit: Callable[[Event], None],
+        walks: Shares,
+    ) -> None:
         self._incoming = incoming
         self._reply = reply
         self._generation = generation
         self._parts = generation.parts
         self._emit = emit
+        self._walks = walks
         self._decision: Decision | None = None  # complete, or up to the question that is being answered
         self._upload: IncomingFile | None = None
         self._used: ObjectUsed | None = None  # what webhooks get once the answer was sent
@@ -147,6 +156,7 @@ class Exchange:
             self._parts.renderer.pages.themed.get(target, self._parts.pages),
             headers,
             Conditions.from_headers(headers),
+            self._walks,
             self._upload,
             decision.user,
             self._parts.renderer,
@@ -193,6 +203,7 @@ class Exchange:
         is_proxied = trusted is not None and peer.address in trusted
         if trusted is not None and is_proxied:
             self._origin = origin_behind(peer, head.fields, trusted)
+        CLIENT.set(client_at(self._origin.address))
         origin, host = self._origin, head.headers.get("Host", "")
         request = read_request(head.target, head.method, host, head.fields, origin.scheme, origin.address)
         if is_proxied:

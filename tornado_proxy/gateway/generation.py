@@ -23,6 +23,7 @@ from tornado_proxy.routing.plan import Plan
 from tornado_proxy.routing.request import Request, RequestPath
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.semantics.forwarded import TrustedProxies
+from tornado_proxy.storage.shares import Shares
 from tornado_proxy.storage.store import Store
 from tornado_proxy.templates.template import User
 
@@ -134,6 +135,7 @@ class RequestContext(NamedTuple):
     pages: Pages
     headers: Mapping[str, str]  # of the request, names in any case
     conditions: Conditions  # of the request
+    walks: Shares  # through directories
     upload: IncomingFile | None = None
     user: User | None = None
     renderer: PageRenderer = PageRenderer()

@@ -31,6 +31,8 @@ _LINE_OF_POST = b"POST / HTTP/1.1\r\n"
 _MOST_HEADERS = 500
 _MOST_FRAMING = 128 * 1024  # bytes of chunk extensions or trailers without a byte of the body
 
+LEAST_RATE = 1024
+"""Bytes a second that a client must send or read, on average over the time in which it may pause."""
 
 # The spelling of names is remembered, since clients send few and short ones.
 _NAMES_KEPT = 1024
@@ -46,7 +48,7 @@ class HeadTooLarge(RequestError):
 
 
 class BodyTimeout(RequestError):
-    """A client that stopped sending its body."""
+    """A client that stopped sending its body, or sends it too slowly."""
 
 
 class ClientDisconnected(RequestError):
@@ -205,13 +207,16 @@ class Body:
     """An asynchronous iterator over the chunks of a body, which holds one chunk at most; the slower side sets the pace.
 
     It is read only when it is wanted, so that a refusal can come first; a body that nobody will read is discarded.
+    Within each `timeout` seconds of waiting for the client, as many bytes must arrive as the least rate demands.
     """
 
-    def __init__(self, idle_timeout: float) -> None:
+    def __init__(self, timeout: float) -> None:
         self.is_wanted = False
         self.ended = False  # whether everything arrived, or nothing more will
         self.received = 0  # bytes
-        self._idle_timeout = idle_timeout
+        self._timeout = timeout
+        self._patience = timeout  # seconds of waiting that are left
+        self._arrived = 0  # bytes since then
         self._chunk: bytes | None = None
         self._error: RequestError | None = None
         self._discarding = False
@@ -253,16 +258,25 @@ class Body:
         if self._chunk is None and not self.ended:
             self.is_wanted = True
             self._wake()
-            try:
-                async with asyncio.timeout(self._idle_timeout):
-                    await self._until(lambda: self._chunk is not None or self.ended)
-            except TimeoutError:
-                raise BodyTimeout(f"no byte of the body arrived for {self._idle_timeout:g} seconds") from None
+            await self._next_chunk()
         chunk, self._chunk = self._chunk, None
         if chunk is None:
             raise self._error or StopAsyncIteration
+        self._arrived += len(chunk)
+        if self._arrived >= LEAST_RATE * self._timeout:
+            self._arrived, self._patience = 0, self._timeout
         self._wake()
         return chunk
+
+    async def _next_chunk(self) -> None:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        try:
+            async with asyncio.timeout(self._patience):
+                await self._until(lambda: self._chunk is not None or self.ended)
+        except TimeoutError:
+            raise BodyTimeout(f"{self._arrived} bytes of the body arrived in {self._timeout:g} seconds") from None
+        self._patience -= loop.time() - began
 
     async def _deliver_later(self, chunk: bytes) -> None:
         await self._until(lambda: self._chunk is None)

@@ -25,6 +25,7 @@ from tornado_proxy.gateway.incoming import NO_BODY, Body, Incoming, RequestHead
 from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics import forwarded
 from tornado_proxy.semantics.forwarded import NotProxied, Origin, TrustedProxies
+from tornado_proxy.storage.shares import Shares
 from tornado_proxy.telemetry.events import Event
 
 _LOG = logging.getLogger("tornado_proxy")
@@ -227,6 +228,10 @@ REQUEST_ID = "X-Request-Id"
 # The methods whose bodies are read: an upload needs its content, and a removal waits for the whole request.
 _TAKING_BODIES = frozenset({"PUT", "DELETE"})
 
+# Walks through directories for archives: each takes a share of the processor, and more at once end no earlier.
+_WALKS = 4
+_WAITING_WALKS = 100
+
 
 class Gateway:
     """Starts an exchange for each request.
@@ -238,6 +243,7 @@ class Gateway:
     def __init__(self, current: Callable[[], Generation], emit: Callable[[Event], None]) -> None:
         self._current = current
         self._emit = emit
+        self._walks = Shares("a walk through a directory", _WALKS, _WAITING_WALKS)
         self._running: set[Task[None]] = set()
 
     @property
@@ -265,7 +271,7 @@ class Gateway:
         with self._current() as generation:
             reply = Reply(connection, ((REQUEST_ID, incoming.id), *generation.headers))
             try:
-                await Exchange(incoming, reply, generation, self._emit).run()
+                await Exchange(incoming, reply, generation, self._emit, self._walks).run()
             finally:
                 if incoming.head.has_body:
                     incoming.body.discard()

@@ -66,7 +66,7 @@ async def begin(attempt: uploads.BeginUpload, context: RequestContext) -> Answer
 
 
 async def receive_part(attempt: uploads.ReceivePart, context: RequestContext) -> Answer:
-    """Stores the body as a part."""
+    """Stores the body as a part; removes the upload if its parts are larger than the file may be."""
     upload = context.upload
     assert upload is not None
     if upload.head.announced is None:
@@ -74,6 +74,14 @@ async def receive_part(attempt: uploads.ReceivePart, context: RequestContext) ->
     async with aclosing(upload.content()) as chunks:
         part = IncomingPart(attempt.number, upload.head.announced, chunks)
         await context.store.put_part(attempt.key, attempt.upload, part)
+    if attempt.may_exceed:
+        # After the part was stored, so that parts that arrive at the same time count too.
+        parts = await context.store.list_parts(attempt.key, attempt.upload)
+        try:
+            _check_total(sum(each.size for each in parts), attempt.max_total)
+        except TooLarge:
+            await context.store.abort_upload(attempt.key, attempt.upload)
+            raise
     return Whole(204)
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from email.header import Header
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from tornado_proxy.config.actions import PutAction
 from tornado_proxy.config.options import MIB
@@ -44,12 +44,22 @@ class BeginUpload:
 
 @dataclass(frozen=True, slots=True)
 class ReceivePart:
-    """Store a part, numbered from 1."""
+    """Store a part, numbered from 1, of a file of `max_total` bytes at most."""
 
     key: ObjectKey
     upload: str
     number: int
-    max_size: ClassVar[int] = LARGEST_PART
+    max_total: int | None
+
+    @property
+    def max_size(self) -> int:
+        """The most bytes of the part."""
+        return LARGEST_PART if self.max_total is None else min(self.max_total, LARGEST_PART)
+
+    @property
+    def may_exceed(self) -> bool:
+        """Whether the file may be too large with this part, even if no part of a higher number is sent."""
+        return self.max_total is not None and self.number * LARGEST_PART > self.max_total
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +116,7 @@ def upload_step(request: Request, key: ObjectKey, location: str, put: PutAction)
             number = _number(query, "number")
             if not 1 <= number <= MOST_PARTS:
                 raise BadStep(f"the number of a part is not one of 1 to {MOST_PARTS}")
-            return ReceivePart(key, upload, number)
+            return ReceivePart(key, upload, number, put.max_size)
         case "parts":
             return ListParts(key, upload)
         case "complete":

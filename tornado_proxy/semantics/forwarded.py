@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_address, ip_network
 
 _OLD_NAMES = ("x-forwarded-for", "x-forwarded-host", "x-forwarded-proto")
 
@@ -45,6 +45,18 @@ class TrustedProxies:
         if mapped := getattr(found, "ipv4_mapped", None):
             found = mapped
         return any(found in network for network in self._networks)
+
+
+@lru_cache(maxsize=1024)
+def client_at(address: str) -> str:
+    """Returns an address as the name of one client: a client of IPv6 has all addresses of a /64 (RFC 6177 2)."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(found, IPv4Address):
+        return address
+    return str(found.ipv4_mapped or IPv6Network((int(found), 64), strict=False))
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,8 +104,10 @@ def configure_logging(log: Log) -> None:
     logging.captureWarnings(True)
     set_log_level(log.level)
     logging.getLogger(ACCESS).setLevel(logging.INFO)  # `log.access` alone switches it
-    # It warns about each connection that it closes because its pool is full.
-    logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)
+    # They warn of each connection that is closed because its pool is full, and of a broken head of S3 with a traceback:
+    # that is an error here.
+    for name in ("connectionpool", "connection"):
+        logging.getLogger(f"urllib3.{name}").setLevel(logging.ERROR)
 
 
 def set_log_level(level: str) -> None:

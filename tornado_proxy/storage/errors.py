@@ -10,7 +10,7 @@ StorageError
 ├── UploadMissing        no such multipart upload                             → 404
 ├── ObjectExists         a write that must not replace found an object        → 409
 ├── TooLarge             more bytes than allowed                              → 413
-├── Busy                 S3 asks to slow down (SlowDown, 503)                 → 503
+├── Busy                 S3 asks to slow down, or nothing became free in time → 503
 ├── TimedOut             no answer in time                                    → 504
 ├── Unreachable          no connection, or a broken one                       → 502
 └── UpstreamError        any other answer, since the client is not to blame   → 502
@@ -77,7 +77,7 @@ class TooLarge(StorageError):
 
 
 class Busy(StorageError):
-    """S3 asks to slow down."""
+    """S3 asks to slow down, or no connection, memory or turn became free in time."""
 
 
 class TimedOut(StorageError):

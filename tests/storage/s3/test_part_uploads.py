@@ -107,3 +107,19 @@ async def test_an_upload_is_aborted_if_its_beginning_is_cancelled():
             gate.set()
             await s3.wait_for_requests()
     assert request_lines(s3) == ["POST /bucket/a?uploads", "DELETE /bucket/a?uploadId=u"]
+
+
+async def test_an_upload_is_completed_once_at_a_time():
+    """Completions of one upload are sent one after the other, since some S3s fail if they meet."""
+    gate = threading.Event()
+    with scripted_s3(type(COMPLETED)(COMPLETED.data, gate=gate), error_reply(404, "NoSuchUpload")) as s3:
+        async with store_at(s3.url) as store:
+            first, second = [asyncio.ensure_future(store.complete_upload("a", "u", PARTS, Write())) for _ in range(2)]
+            await s3.wait_for_requests(1)
+            await asyncio.sleep(0.1)
+            before = len(s3.requests)
+            gate.set()
+            assert (await first).etag == '"e"'
+            with pytest.raises(UploadMissing):
+                await second
+    assert (before, len(s3.requests)) == (1, 2)

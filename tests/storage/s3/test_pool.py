@@ -10,6 +10,7 @@ import pytest
 from hostile_s3 import hostile_s3, wait_until
 from scripted_s3 import Reply, Then, object_reply, reply, with_ending
 
+from tornado_proxy.storage import shares
 from tornado_proxy.storage.errors import Busy, StorageError, TimedOut, Unreachable
 from tornado_proxy.storage.s3.pool import Pool, PoolLimits
 
@@ -139,10 +140,11 @@ async def test_a_cancelled_request_leaves_the_queue():
         pool.close()
 
 
-async def test_a_request_that_waits_too_long_is_refused():
-    """A request that gets no connection within the read timeout is refused with `Busy`."""
+async def test_a_request_that_waits_too_long_is_refused(monkeypatch):
+    """A request that gets no connection in time is refused with `Busy`."""
+    monkeypatch.setattr(shares, "PATIENCE", 0.1)
     async with hostile_s3(with_ending(object_reply(bytes(64 * MIB)), Then.SILENCE, after=4 * MIB)) as s3:
-        pool = pool_at(s3.port, connections=1, read_timeout=0.5)
+        pool = pool_at(s3.port, connections=1)
         # The body is not read, so the pool expects nothing of S3 and keeps the connection.
         answer = await pool.request(REQUEST)
         with pytest.raises(Busy, match="free"):

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from scripted_s3 import error_reply, reply, scripted_s3
 from stores import async_chunks, store_at
 
-from tornado_proxy.storage.errors import TooLarge, UpstreamError
+from tornado_proxy.storage.errors import Busy, TooLarge, UpstreamError
 from tornado_proxy.storage.s3 import upload
 from tornado_proxy.storage.s3.upload import MOST_PARTS, Part, PartBody, Upload, UploadMemory, cut, part_size
+from tornado_proxy.storage.shares import CLIENT
 from tornado_proxy.storage.store import Write
 
 
@@ -105,67 +106,134 @@ def test_parts_can_hold_the_largest_object(smallest):
     assert max(sizes) <= 5 * 1024 * MIB
 
 
-async def test_memory_is_given_in_order():
-    """Tasks get memory in the order of their requests, and wait until enough was given back."""
-    memory, order = UploadMemory(10), []
+def part_of(client: str, memory: UploadMemory) -> PartBody:
+    """An empty part of a client."""
+    token = CLIENT.set(client)
+    try:
+        return PartBody(memory)
+    finally:
+        CLIENT.reset(token)
 
-    async def take(name, count):
-        await memory.take(count)
-        order.append(name)
 
-    await take("first", 8)
-    waiting = [asyncio.ensure_future(take(name, count)) for name, count in (("second", 6), ("third", 2))]
+async def fill(body: PartBody, size: int, capacity: int = 8 * MIB) -> asyncio.Task[None]:
+    """Appends to a part, and returns the task, which waits if there is no memory."""
+    task = asyncio.ensure_future(body.append(memoryview(bytes(size)), capacity))
     await asyncio.sleep(0)
-    assert order == ["first"]
-    memory.give_back(8)
-    await asyncio.gather(*waiting)
-    assert (order, memory.free) == (["first", "second", "third"], 2)
+    return task
 
 
-async def test_a_cancelled_task_takes_no_memory():
-    """A task that is cancelled while it waits takes no memory, and the next task gets its turn."""
-    memory = UploadMemory(10)
-    await memory.take(8)
-    cancelled = asyncio.ensure_future(memory.take(6))
-    following = asyncio.ensure_future(memory.take(2))
-    await asyncio.sleep(0)
-    cancelled.cancel()
-    await asyncio.wait([cancelled])
-    assert await following == 2
-    memory.give_back(10)
-    assert memory.free == 10
+async def test_memory_is_taken_as_bytes_arrive():
+    """A part takes no more memory than it has bytes, however large it may become."""
+    memory = UploadMemory(16 * MIB)
+    bodies = [PartBody(memory) for _ in range(100)]
+    for body in bodies:
+        assert (await fill(body, 70_000)).done()
+    assert memory.free == 16 * MIB - 100 * 70_000
+    for body in bodies:
+        body.close()
+    assert memory.free == 16 * MIB
 
 
-async def test_memory_for_a_cancelled_task_is_given_back():
-    """A task that is cancelled after it was given memory, and before it runs, gives the memory back."""
-    memory = UploadMemory(10)
-    await memory.take(10)
-    late = asyncio.ensure_future(memory.take(10))
-    await asyncio.sleep(0)
-    memory.give_back(10)
-    late.cancel()
-    await asyncio.wait([late])
-    assert memory.free == 10
+async def test_a_client_leaves_memory_for_others():
+    """The parts of a client get half of the memory; the next client finds some."""
+    memory = UploadMemory(16 * MIB)
+    crowd = [part_of("a", memory) for _ in range(20)]
+    tasks = [await fill(body, MIB, MIB) for body in crowd]
+    assert [task.done() for task in tasks] == [True] * 8 + [False] * 12
+    other = await fill(part_of("b", memory), MIB, MIB)
+    assert other.done()
+    for body in crowd:
+        body.close()
+        await asyncio.sleep(0)
+    assert all(task.done() for task in tasks)
+
+
+async def test_the_oldest_part_finds_what_it_needs():
+    """Parts of one client, and of several, never wait for each other only: the one begun first becomes full."""
+    for clients in ("aaaa", "abcd"):
+        memory = UploadMemory(16 * MIB)
+        bodies, waiting = [part_of(client, memory) for client in clients], {}
+        for _ in range(8):
+            for body in bodies:
+                if body not in waiting or waiting[body].done():
+                    waiting[body] = await fill(body, MIB)
+        assert len(bodies[0]) == 8 * MIB
+        assert memory.free >= -8 * MIB
+        assert not all(task.done() for task in waiting.values())
+        for body in bodies:
+            body.close()
+            await asyncio.sleep(0)
+        assert all(task.done() for task in waiting.values())
+
+
+@pytest.mark.parametrize(("clients", "most"), [("a" * 64, 6), ("abcdefgh" * 8, 8)])
+async def test_older_parts_become_full_first(clients, most):
+    """Among many parts that fill at the same pace, enough become full at once to keep S3 busy."""
+    memory = UploadMemory(16 * MIB)
+    bodies = [part_of(client, memory) for client in clients]
+    waiting = {body: await fill(body, 70_000, MIB) for body in bodies}
+    for _ in range(20):
+        for body in bodies:
+            if waiting[body].done() and len(body) + 50_000 <= MIB:
+                waiting[body] = await fill(body, 50_000, MIB)
+    full = [body for body in bodies if len(body) + 50_000 > MIB]
+    assert len(full) == most
+    assert full == bodies[: len(full)]
+
+
+async def test_nobody_waits_for_memory_without_end(monkeypatch):
+    """An upload that finds no memory for long is refused."""
+    monkeypatch.setattr(upload, "PATIENCE", 0.01)
+    memory = UploadMemory(8 * MIB)
+    await fill(PartBody(memory), 8 * MIB)
+    body = PartBody(memory)
+    with pytest.raises(Busy, match="no memory"):
+        await (await fill(body, MIB))
+    body.close()
+    assert memory.free == 0
+
+
+async def test_a_cancelled_upload_takes_no_memory():
+    """An upload that is cancelled while it waits, or in the moment in which it gets memory, keeps none."""
+    for is_late in (False, True):
+        memory = UploadMemory(8 * MIB)
+        holder, body = PartBody(memory), PartBody(memory)
+        await fill(holder, 8 * MIB)
+        waiting = await fill(body, MIB)
+        if is_late:
+            holder.close()
+        waiting.cancel()
+        await asyncio.wait([waiting])
+        body.close()
+        holder.close()
+        assert memory.free == 8 * MIB
 
 
 async def test_a_part_larger_than_the_memory_takes_all():
-    """A part that is larger than the shared memory takes all of it."""
-    assert await UploadMemory(10).take(50) == 10
+    """A part that is larger than the shared memory is taken alone."""
+    memory = UploadMemory(MIB)
+    large, other = PartBody(memory), PartBody(memory)
+    assert (await fill(large, 3 * MIB)).done()
+    waiting = await fill(other, MIB)
+    assert not waiting.done()
+    large.close()
+    await waiting
+    other.close()
 
 
 async def test_a_small_file_takes_no_shared_memory():
     """A file of 60 kB does not wait for shared memory."""
     memory = UploadMemory(MIB)
-    await memory.take(MIB)
+    await fill(PartBody(memory), MIB, MIB)
     contents = [content(part) async for part in cut(async_chunks(bytes(60_000)), MIB, None, memory)]
     assert (contents, memory.free) == ([bytes(60_000)], 0)
 
 
 async def test_a_large_part_takes_shared_memory_until_it_is_closed():
-    """A large part takes shared memory of the part size, and gives it back once when it is closed."""
+    """A large part takes shared memory, and gives it back once when it is closed."""
     memory = UploadMemory(4 * MIB)
     parts = [part async for part in cut(async_chunks(bytes(100_000), bytes(2 * MIB)), MIB, None, memory)]
-    assert (len(parts), memory.free) == (3, MIB)
+    assert (len(parts), memory.free) == (3, 2 * MIB - 100_000)
     assert sum(len(content(part)) for part in parts) == 100_000 + 2 * MIB
     for part in [*parts, *parts]:
         part.body.close()

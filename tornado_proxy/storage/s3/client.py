@@ -31,6 +31,8 @@ from botocore.handlers import add_expect_header, validate_bucket_name
 from botocore.loaders import Loader
 from botocore.session import Session, get_session
 from botocore.utils import get_environ_proxies
+from urllib3.exceptions import HeaderParsingError
+from urllib3.util.response import assert_header_parsing
 
 from tornado_proxy.config.model import Bucket, CallHeaders
 from tornado_proxy.storage.errors import UpstreamError
@@ -302,11 +304,24 @@ def make_interruptible(client: S3Client) -> None:
     client.meta.events.register_first("needs-retry.s3", _refuse_retry)  # type: ignore[arg-type]
 
 
-class _Connection(InterruptibleConnection, AWSHTTPConnection):  # type: ignore[misc]
+class _StrictConnection(InterruptibleConnection):
+    """A connection that refuses the head of an answer that urllib3 would only warn about."""
+
+    def getresponse(self) -> Any:
+        response = super().getresponse()
+        try:
+            assert_header_parsing(response._original_response.msg)  # noqa: SLF001 - a response has no other name for it
+        except HeaderParsingError:
+            self.abandon()
+            raise
+        return response
+
+
+class _Connection(_StrictConnection, AWSHTTPConnection):  # type: ignore[misc]
     pass
 
 
-class _TLSConnection(InterruptibleConnection, AWSHTTPSConnection):  # type: ignore[misc]
+class _TLSConnection(_StrictConnection, AWSHTTPSConnection):  # type: ignore[misc]
     pass
 
 

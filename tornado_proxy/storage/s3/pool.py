@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections import deque
 from dataclasses import dataclass
 from ssl import SSLContext
 from typing import cast
 
-from tornado_proxy.storage.errors import Busy, TimedOut, Unreachable
+from tornado_proxy.storage.errors import TimedOut, Unreachable
 from tornado_proxy.storage.s3.connection import S3Connection, S3Response, make_buffer
+from tornado_proxy.storage.shares import Shares
 
 # Seconds. S3s close connections after 5 to 60 idle seconds; one that a firewall has forgotten would only time out.
 _IDLE_LIMIT = 60.0
@@ -22,7 +22,7 @@ _SWEEPS = 8
 
 @dataclass(frozen=True, slots=True)
 class PoolLimits:
-    """The limits of a pool; times in seconds; `read_timeout` limits silence and the wait for a connection."""
+    """The limits of a pool; times in seconds; `read_timeout` limits silence."""
 
     connections: int = 512
     waiting: int = 1024
@@ -33,8 +33,8 @@ class PoolLimits:
 class Pool:
     """Connections to a host and port on one event loop; over TLS if there is a context.
 
-    Beyond the limit of connections requests wait in order; beyond the limit of waiting requests they are refused.
-    Requests have no timers of their own: one periodic sweep checks all deadlines.
+    Beyond the limit of connections, or beyond a client's share of them, requests wait. One periodic sweep checks the
+    deadlines of all requests that have a connection.
     """
 
     def __init__(self, host: str, port: int, tls: SSLContext | None, limits: PoolLimits) -> None:
@@ -43,9 +43,8 @@ class Pool:
         self._limits = limits
         self._buffer = make_buffer()
         self._idle: dict[S3Connection, float] = {}  # since when, longest first
-        self._busy: set[S3Connection] = set()
-        self._connecting = 0
-        self._waiting: deque[tuple[float, asyncio.Future[S3Connection | None]]] = deque()
+        self._busy: dict[S3Connection, str] = {}  # with the clients whose places they have
+        self._places = Shares("a connection to S3", limits.connections, limits.waiting)
         self._sweep: asyncio.TimerHandle | None = None
         self._is_closed = False
 
@@ -74,77 +73,41 @@ class Pool:
         """Closes idle connections now, and the others after their answers."""
         self._is_closed = True
         self._close_idle()
-        while self._waiting:
-            _, waiter = self._waiting.popleft()
-            if not waiter.done():
-                waiter.set_exception(Unreachable("the connections to S3 are closed"))
+        self._places.close("the connections to S3 are closed")
 
     # Called by the connections
 
     def give_back(self, connection: S3Connection) -> None:
-        """Passes a free connection to the next waiting request, or keeps it."""
-        waiter = self._next_waiter()
-        if waiter is not None:
-            waiter.set_result(connection)
-            return
-        self._busy.discard(connection)
+        """Keeps a free connection for the next request."""
+        client = self._busy.pop(connection)
         if self._is_closed:
             connection.abort()
         else:
             self._idle[connection] = asyncio.get_running_loop().time()
+        self._places.give_back(client)
 
     def lose(self, connection: S3Connection) -> None:
         """Forgets a closed connection; a waiting request may open another."""
-        if self._idle.pop(connection, None) is None and connection in self._busy:
-            self._busy.remove(connection)
-            self._free_place()
+        if self._idle.pop(connection, None) is None and (client := self._busy.pop(connection, None)) is not None:
+            self._places.give_back(client)
 
     # Acquiring
 
     async def _acquire(self) -> S3Connection:
         """Returns a connection for one request."""
-        if self._is_closed:
-            raise Unreachable("the connections to S3 are closed")
-        if self._idle:
-            connection, _ = self._idle.popitem()
-            self._busy.add(connection)
-            return connection
-        if len(self._busy) + self._connecting >= self._limits.connections:
-            waited = await self._wait()
-            if waited is not None:
-                return waited
-        else:
-            self._connecting += 1
-        return await self._connect()
-
-    async def _wait(self) -> S3Connection | None:
-        """Waits for a free connection, or for permission to open one (None, already counted)."""
-        if len(self._waiting) >= self._limits.waiting:
-            raise Busy(f"{len(self._waiting)} requests already wait for a connection to S3")
-        loop = asyncio.get_running_loop()
-        waiter: asyncio.Future[S3Connection | None] = loop.create_future()
-        entry = (loop.time() + self._limits.read_timeout, waiter)
-        self._waiting.append(entry)
+        client = await self._places.take()
         try:
-            return await waiter
+            connection = self._idle.popitem()[0] if self._idle else await self._connect()
         except BaseException:
-            if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
-                # It received something in the same turn of the loop in which it was cancelled.
-                connection = waiter.result()
-                if connection is None:
-                    self._connecting -= 1
-                    self._free_place()
-                else:
-                    self.give_back(connection)
-            elif entry in self._waiting:
-                self._waiting.remove(entry)
+            self._places.give_back(client)
             raise
+        self._busy[connection] = client
+        return connection
 
     async def _connect(self) -> S3Connection:
-        """Opens a connection, which is already counted."""
+        """Opens a connection."""
         loop = asyncio.get_running_loop()
         host, port = self._address
-        made = None
         try:
             async with asyncio.timeout(self._limits.connect_timeout):
                 transport, made = await loop.create_connection(
@@ -160,29 +123,10 @@ class Pool:
             # The message of asyncio would repeat the address.
             reason = os.strerror(error.errno) if isinstance(error, ConnectionError) and error.errno else error
             raise Unreachable(f"no connection to {host}:{port}: {reason}") from error
-        finally:
-            self._connecting -= 1
-            if made is None:
-                self._free_place()
         cast("socket.socket", transport.get_extra_info("socket")).setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        self._busy.add(made)
         if self._sweep is None:
             self._sweep_later(loop)
         return made
-
-    def _free_place(self) -> None:
-        """Lets the next waiting request open a connection."""
-        waiter = self._next_waiter()
-        if waiter is not None:
-            self._connecting += 1
-            waiter.set_result(None)
-
-    def _next_waiter(self) -> asyncio.Future[S3Connection | None] | None:
-        while self._waiting:
-            _, waiter = self._waiting.popleft()
-            if not waiter.done():
-                return waiter
-        return None
 
     # Time
 
@@ -195,14 +139,10 @@ class Pool:
         silence = self._limits.read_timeout
         for connection in [each for each in self._busy if each.deadline <= now]:
             connection.fail(TimedOut(f"S3 sent nothing for {silence:g} seconds"))
-        while self._waiting and self._waiting[0][0] <= now:
-            _, waiter = self._waiting.popleft()
-            if not waiter.done():
-                waiter.set_exception(Busy(f"no connection to S3 was free for {silence:g} seconds"))
         for connection in [each for each, since in self._idle.items() if since <= now - _IDLE_LIMIT]:
             connection.abort()
         self._sweep = None
-        if self._idle or self._busy or self._waiting:
+        if self._idle or self._busy:
             self._sweep_later(loop)
 
     def _close_idle(self) -> None:

@@ -12,6 +12,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
+from weakref import WeakValueDictionary
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.server import S3Pool
@@ -146,6 +147,7 @@ class S3Store(Reader):
         self._pool = pool
         self._client: S3Client | None = None
         self._making = asyncio.Lock()
+        self._completing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by upload
         self._executor = Executor(pool.threads, pool.queue, bucket.timeout)
         self._memory = memory or UploadMemory(pool.upload_memory)
         super().__init__(self._plain_reads() or self._reads_by_boto3(), bucket.timeout)
@@ -246,8 +248,10 @@ class S3Store(Reader):
         named = {"Parts": [{"PartNumber": each.number, "ETag": each.etag} for each in parts]}
         sent: Parameters = {"UploadId": upload, "MultipartUpload": named, **precondition.parameters}
         complete = partial((await self._boto3()).complete_multipart_upload, **sent)
-        with precondition.decided():
-            return _stored(await self._call("CompleteMultipartUpload", key, complete, COMPLETION, is_upload=True))
+        # Ceph answers 500 while another completion of the upload is under way.
+        async with self._completing.setdefault(upload, asyncio.Lock()):
+            with precondition.decided():
+                return _stored(await self._call("CompleteMultipartUpload", key, complete, COMPLETION, is_upload=True))
 
     async def abort_upload(self, key: ObjectKey, upload: str) -> None:
         """Removes an upload and its parts."""

@@ -14,12 +14,15 @@ from concurrent.futures import wait
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice, takewhile
+from math import inf
 from mmap import mmap
 from typing import TYPE_CHECKING, Any
 
-from tornado_proxy.storage.errors import StorageError, TooLarge, UpstreamError
+from tornado_proxy.storage.errors import Busy, StorageError, TooLarge, UpstreamError
 from tornado_proxy.storage.s3.executor import BlockingCall, Executor, Parameters, ask
 from tornado_proxy.storage.s3.failures import translated
+from tornado_proxy.storage.shares import CLIENT
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
@@ -37,58 +40,119 @@ _FREE = 64 * 1024
 # The most bytes that are copied out of a part at once; the allocator reuses blocks of this size.
 _READ = 64 * 1024
 
+# Of the memory, what the parts of one client may have, and what of it is left to older ones. The oldest may exceed it.
+_SHARE = 1 / 2
+_LEFT_IN_SHARE = 3 / 8
+
+# Of the memory, what is left to the oldest parts of the clients before.
+_LEFT = 1 / 2
+
+# A part is left this many times what has arrived of it, so that one that is announced only keeps nobody out.
+_TRUST = 16
+
+PATIENCE = 300.0
+"""Seconds that an upload waits for memory."""
+
+
+class _Share:
+    """The bytes that the parts of one client may have."""
+
+    def __init__(self, size: float) -> None:
+        self.free = size
+        self.parts: dict[PartBody, None] = {}  # oldest first
+
+    @property
+    def first(self) -> PartBody:
+        """The oldest part."""
+        return next(iter(self.parts))
+
+    def has_room(self, part: PartBody, count: int, left: float) -> bool:
+        """Whether a part may have more; younger ones leave some to older ones, so that those become full first."""
+        if not self.parts or part is self.first:
+            return True
+        wanted = self.first.capacity - self.first.taken
+        wanted += sum(each.wanted for each in takewhile(lambda each: each is not part, islice(self.parts, 1, None)))
+        return count + min(wanted, left) <= self.free
+
 
 class UploadMemory:
-    """The memory in bytes that the parts of all uploads share; uploads that need more wait in order.
+    """The memory in bytes for the parts of all uploads, taken as their bytes arrive; an upload that finds none waits.
 
-    Nothing is read from a waiting client. The memory belongs to one event loop.
+    Nothing is read from a waiting client. The parts of one client have half of the memory, and the oldest of them may
+    exceed that. Only the oldest part of the first client may take more than there is. The memory belongs to one event
+    loop.
     """
 
     def __init__(self, size: int) -> None:
         self.free = size
         self._size = size
-        self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._shares: dict[str, _Share] = {}  # by client, whose turn comes first
+        self._waiting: dict[PartBody, tuple[int, asyncio.Future[None]]] = {}  # with the bytes that each needs
 
-    async def take(self, wanted: int) -> int:
-        """Waits for a number of bytes, or for all if there are fewer in total; returns the number taken."""
-        wanted = min(wanted, self._size)
-        if not self._waiting and wanted <= self.free:
-            self.free -= wanted
-            return wanted
+    async def take(self, part: PartBody, count: int) -> None:
+        """Takes a number of bytes for a part, which gives them back; raises `Busy` if none become free in time."""
+        if self._has_room(part, count):
+            self._give(part, count)
+            return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((wanted, turn))
+        self._waiting[part] = count, turn
         try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.cancelled():
-                self._waiting.remove((wanted, turn))
-                self.give_back(0)
-            else:
-                self.give_back(wanted)
-            raise
-        return wanted
+            async with asyncio.timeout(PATIENCE):
+                await turn
+        except TimeoutError:
+            raise Busy(f"no memory for an upload was free for {PATIENCE:g} seconds") from None
+        finally:
+            self._waiting.pop(part, None)
 
-    def give_back(self, count: int) -> None:
-        """Returns bytes to waiting uploads."""
-        self.free += count
-        while self._waiting and self._waiting[0][0] <= self.free:
-            wanted, turn = self._waiting.popleft()
-            if turn.cancelled():  # its task removes it from the queue
-                continue
-            self.free -= wanted
-            turn.set_result(None)
+    def give_back(self, part: PartBody) -> None:
+        """Gives the bytes of a part to waiting uploads."""
+        share = self._shares.get(part.client)
+        if share is None or part not in share.parts:
+            return
+        self.free += part.taken
+        share.free += part.taken
+        is_first = part is share.first
+        del share.parts[part]
+        if is_first:
+            del self._shares[part.client]
+            if share.parts:
+                self._shares[part.client] = share  # the turn of the next client
+        for waiting, (count, turn) in tuple(self._waiting.items()):
+            if not turn.done() and self._has_room(waiting, count):
+                self._give(waiting, count)
+                turn.set_result(None)
+
+    def _share(self, client: str) -> _Share:
+        # What no client asked for has no share.
+        return self._shares.get(client) or _Share(self._size * _SHARE if client else inf)
+
+    def _has_room(self, part: PartBody, count: int) -> bool:
+        if not self._share(part.client).has_room(part, count, self._size * _LEFT_IN_SHARE):
+            return False
+        firsts = list(takewhile(lambda each: each is not part, [each.first for each in self._shares.values()]))
+        return not firsts or count + min(sum(each.wanted for each in firsts), self._size * _LEFT) <= self.free
+
+    def _give(self, part: PartBody, count: int) -> None:
+        share = self._shares[part.client] = self._share(part.client)
+        self.free -= count
+        share.free -= count
+        share.parts[part] = None
+        part.taken += count
 
 
 class PartBody:
     """The bytes of a part as a file for boto3, which reads it once for the signature and once for each attempt.
 
-    They are in a memory mapping of their own. Closing it returns the memory to the system at once, even if something
-    still refers to the body, as the tracebacks of boto3's exceptions do.
+    They are in a memory mapping of their own, whose pages exist once they were written. Closing it returns the memory
+    to the system at once, even if something still refers to the body, as the tracebacks of boto3's exceptions do.
+    `capacity` is the most bytes that it may have, and `taken` what it has of the shared memory.
     """
 
     def __init__(self, memory: UploadMemory) -> None:
+        self.client = CLIENT.get()
+        self.capacity = 0
+        self.taken = 0
         self._memory = memory
-        self._taken = 0
         self._bytes: bytearray | mmap = bytearray()
         self._length = 0
         self._position = 0
@@ -96,18 +160,26 @@ class PartBody:
     def __len__(self) -> int:
         return self._length
 
+    @property
+    def wanted(self) -> int:
+        """The bytes of the shared memory that other parts leave to it."""
+        return min(_TRUST * self.taken, self.capacity - self.taken)
+
     async def append(self, data: memoryview, capacity: int) -> None:
-        """Appends bytes; beyond 64 KiB it waits for the shared memory of a whole part."""
+        """Appends bytes; with more than 64 KiB, all of them are of the shared memory, which it may wait for."""
         end = self._length + len(data)
         if isinstance(self._bytes, bytearray):
             if end <= min(_FREE, capacity):
                 self._bytes += data
                 self._length = end
                 return
-            self._taken = await self._memory.take(capacity)
+            self.capacity = capacity
+            await self._memory.take(self, end)
             mapped = mmap(-1, capacity)
             mapped[: self._length] = bytes(self._bytes)
             self._bytes = mapped
+        else:
+            await self._memory.take(self, len(data))
         self._bytes[self._length : end] = data
         self._length = end
 
@@ -131,12 +203,11 @@ class PartBody:
 
     def close(self) -> None:
         """Releases the memory; a thread that still reads gets an error. Closing again has no effect."""
-        taken, self._taken = self._taken, 0
         if isinstance(self._bytes, mmap):
             self._bytes.close()
         else:
             self._bytes = bytearray()
-        self._memory.give_back(taken)
+        self._memory.give_back(self)
 
 
 @dataclass(frozen=True, slots=True)

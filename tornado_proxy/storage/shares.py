@@ -1,0 +1,114 @@
+"""Limited places, such as connections: the clients who wait for one get their turn, and none of them holds all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from contextvars import ContextVar
+
+from tornado_proxy.storage.errors import Busy, Unreachable
+
+CLIENT: ContextVar[str] = ContextVar("CLIENT", default="")
+"""The client for whom the current task works; empty for what no client asked for, which has no limited share."""
+
+PATIENCE = 5.0
+"""Seconds that a client waits for a place."""
+
+# A client may hold as many places as are left for others, times this: three quarters if it is alone.
+_SHARE = 3
+
+
+def is_fair(held: int, free: int) -> bool:
+    """Whether a client who holds some of the places may have one of the free ones."""
+    return free > 0 and (not held or held + 1 <= _SHARE * (free - 1))
+
+
+class Shares:
+    """A number of places, which the log calls by `name`; at most `waiting` tasks wait for one, client after client.
+
+    A share may be smaller when a place is held than it was when the place was given; nothing is taken away.
+    """
+
+    def __init__(self, name: str, size: int, waiting: int) -> None:
+        self._name = name
+        self._free = size
+        self._held: dict[str, int] = {}
+        self._room = waiting  # for waiting tasks
+        self._queues: dict[str, deque[asyncio.Future[None]]] = {}  # by client; the next one's turn first
+        self._closed = ""  # the reason
+
+    async def take(self) -> str:
+        """Waits for a place, and returns the client to give it back for; raises `Busy`, or `Unreachable` if closed."""
+        if self._closed:
+            raise Unreachable(self._closed)
+        client = CLIENT.get()
+        if self._may_have(client):
+            self._hold(client)
+        else:
+            await self._wait(client)
+        return client
+
+    def give_back(self, client: str) -> None:
+        """Gives a client's place to a waiting task, or keeps it for another."""
+        self._free += 1
+        self._held[client] -= 1
+        if not self._held[client]:
+            del self._held[client]
+        while self._queues and self._serve_next():
+            pass
+
+    def close(self, reason: str) -> None:
+        """Refuses all waiting and later tasks; places can still be given back."""
+        self._closed = reason
+        for turn in [turn for queue in self._queues.values() for turn in queue if not turn.done()]:
+            turn.set_exception(Unreachable(reason))
+        self._queues.clear()
+
+    def _may_have(self, client: str) -> bool:
+        return is_fair(self._held.get(client, 0) if client else 0, self._free)
+
+    def _hold(self, client: str) -> None:
+        self._free -= 1
+        self._held[client] = self._held.get(client, 0) + 1
+
+    async def _wait(self, client: str) -> None:
+        waiting = self._queues.get(client, ())
+        if not is_fair(len(waiting) if client else 0, self._room):
+            raise Busy(f"too many requests already wait for {self._name}")
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._queues.setdefault(client, deque()).append(turn)
+        self._room -= 1
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await turn
+        except BaseException as error:
+            self._leave(client, turn)
+            if isinstance(error, TimeoutError):
+                raise Busy(f"{self._name} was not free for {PATIENCE:g} seconds") from None
+            raise
+        finally:
+            self._room += 1
+
+    def _leave(self, client: str, turn: asyncio.Future[None]) -> None:
+        """Ends the wait of a cancelled task, which may have been given a place in the same turn of the loop."""
+        queue = self._queues.get(client)
+        if queue is not None and turn in queue:
+            queue.remove(turn)
+            if not queue:
+                del self._queues[client]
+        elif not turn.cancelled() and turn.exception() is None:
+            self.give_back(client)
+
+    def _serve_next(self) -> bool:
+        """Gives a place to the first client who may have one; returns whether there is one."""
+        client = next(filter(self._may_have, self._queues), None)
+        if client is None:
+            return False
+        queue = self._queues.pop(client)
+        turn = queue.popleft()
+        if queue:
+            self._queues[client] = queue
+        if not turn.done():
+            self._hold(client)
+            turn.set_result(None)
+        return True
