@@ -19,6 +19,7 @@ from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, HeadA
 from tornado_proxy.config.model import Bucket, Mount
 from tornado_proxy.gateway.generation import RequestContext
 from tornado_proxy.gateway.perform import perform
+from tornado_proxy.routing.decide import Decision, beside
 from tornado_proxy.routing.mounts import RouteMatch
 from tornado_proxy.routing.plan import Receive, Serve
 from tornado_proxy.routing.request import ObjectKey, Request, RequestPath
@@ -417,15 +418,14 @@ async def test_an_error_of_the_store_decides_the_status(operation, method, targe
 
 def _context(store) -> RequestContext:
     current = generation(store)
-    (entry,) = {current.parts.mounts.find("", "/").site}
-    return RequestContext(
-        Request(path=RequestPath("/a")),
-        RouteMatch(entry, "/", Key("/a")),
-        store,
-        current.parts.pages,
-        {},
-        UNCONDITIONAL,
-    )
+    mounts = current.parts.mounts
+    (entry,) = mounts.sites
+    decision = Decision(Request(path=RequestPath("/a")), (), RouteMatch(entry, "/", Key("/a")))
+
+    async def ask(path):
+        return beside(mounts, decision, path, permitted=True)
+
+    return RequestContext(decision, mounts, store, current.parts.pages, {}, UNCONDITIONAL, ask)
 
 
 async def test_a_plan_without_an_answer_is_a_missing_object():

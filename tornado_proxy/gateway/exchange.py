@@ -31,14 +31,14 @@ from tornado_proxy.gateway.perform import object_used, perform
 from tornado_proxy.gateway.upload import IncomingFile, raw_upload, read_form
 from tornado_proxy.pages.custom import ERROR_PAGES, ErrorData, PageError, TargetListData
 from tornado_proxy.pages.render import FAILURE_FORMS, LISTING_FORMS, Failure, TargetLinks, choose, target_links
-from tornado_proxy.routing.access import Nobody
-from tornado_proxy.routing.decide import Authenticate, Authorize, Decision, NameFile, Question, decide
+from tornado_proxy.routing.decide import Authenticate, Authorize, Decision, NameFile, Question, decide, decide_beside
 from tornado_proxy.routing.plan import ListTargets, Receive, Refuse, VisitProvider
 from tornado_proxy.routing.request import (
     ASSETS_AT,
     STATUSES,
     Request,
     RequestError,
+    RequestPath,
     host_name,
     read_address,
     read_request,
@@ -131,16 +131,15 @@ class Exchange:
             self._upload = raw_upload(headers, self._incoming.body, name, first.max_size)
         target = decision.match.site.target.name
         context = RequestContext(
-            decision.request,
-            decision.match,
+            decision,
+            self._parts.mounts,
             self._parts.stores[target].store,
             self._parts.renderer.pages.themed.get(target, self._parts.pages),
             headers,
             Conditions.from_headers(headers),
+            partial(self._decide_beside, decision),
             self._upload,
-            decision.user,
             self._parts.renderer,
-            decision.checks[-1].guard if decision.checks else Nobody(),
         )
         outcome, attempt = await perform(decision.plan, context)
         webhooks = decision.match.site.webhooks.get(decision.request.method)
@@ -202,6 +201,17 @@ class Exchange:
                 self._decision = decision
                 return decision
             self._decision = question.so_far
+            answer = await self._answer(question)
+
+    async def _decide_beside(self, decision: Decision, path: RequestPath) -> Decision:
+        """Decides what the user of a decision would be answered to a GET of another path."""
+        steps, answer = decide_beside(self._parts.mounts, decision, path), None
+        while True:
+            try:
+                question = steps.send(answer)
+            except StopIteration as end:
+                found: Decision = end.value
+                return found
             answer = await self._answer(question)
 
     def _check_origin(self, authority: str) -> None:

@@ -43,6 +43,9 @@ async def perform(plan: Plan, context: RequestContext) -> tuple[Outcome, Attempt
     for attempt in plan:
         if isinstance(attempt, Refuse):
             return refusal_of(attempt), attempt
+        path = getattr(attempt, "beside", None)
+        if path is not None and not context.is_ours(await context.ask(path)):
+            continue
         try:
             outcome = await _PERFORMERS[type(attempt)](attempt, context)
         except ObjectMissing:

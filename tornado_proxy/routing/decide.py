@@ -6,7 +6,7 @@ A driver may wait for a password check or a form; `simulate` answers from its ar
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from typing import NamedTuple, assert_never
 
@@ -70,6 +70,11 @@ class Decision(NamedTuple):
     data: TargetKeyRewriteData | None = None
     rewritten: Rewritten | None = None
     failure: RewriteError | None = None
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the answer is an error, whatever the store has."""
+        return isinstance(self.plan[0], Refuse)
 
     @property
     def rewrite(self) -> Rewrite | None:
@@ -204,25 +209,54 @@ def _rewrite(found: Decision, match: RouteMatch, key: Key, path: RequestPath) ->
     return Decision(request, plan, match, checks, user, data, rewritten)
 
 
-def plan_beside(match: RouteMatch, request: Request, path: RequestPath, user: User | None) -> Plan:
-    """Plans the GET of another path of the same mount, without a check of access."""
-    asked = replace(request, method="GET", path=path, raw_query="", query=())
-    return _rewrite(Decision(asked, (), match, (), user), match, Key(path[len(match.mount) - 1 :]), path).plan
-
-
 def _refused(error: RewriteError | RequestError) -> Plan:
     named = f"rewrite `{error.rewrite.label}`: {error}" if isinstance(error, RewriteError) else str(error)
     message = f"The query of an upload in parts is not valid: {error}" if isinstance(error, BadStep) else None
     return (Refuse(status_of(error) or 500, named, message=message),)
 
 
+def decide_beside(mounts: Mounts, decision: Decision, path: RequestPath, method: str = "GET") -> Steps:
+    """Decides what the user of a decision would be answered to a request for another path.
+
+    The only questions are those to policy servers: a user who would have to sign in once more is refused.
+    """
+    asked = replace(decision.request, method=method, path=path, raw_query="", query=())
+    steps, answer = decide(mounts, asked), None
+    while True:
+        try:
+            question = steps.send(answer)
+        except StopIteration as end:
+            found: Decision = end.value
+            return found
+        answer = (yield question) if isinstance(question, Authorize) else _remembered(question, decision)
+
+
+def _remembered(question: Authenticate | NameFile, decision: Decision) -> QuestionAnswer:
+    if isinstance(question, NameFile):
+        return None
+    guard, user, passed = question.guard, decision.user, decision.checks[-1].guard if decision.checks else None
+    refused = Refuse(401, f"nobody is signed in with `{guard.provider}`")
+    if user is None or not isinstance(passed, SignedIn) or passed.provider != guard.provider:
+        return refused
+    # Of one name, each resource may have another password.
+    return user if guard.users is None or guard.find(user.username) == passed.find(user.username) else refused
+
+
+def beside(mounts: Mounts, decision: Decision, path: RequestPath, method: str = "GET", *, permitted: bool) -> Decision:
+    """Decides as `decide_beside`, with `permitted` for the answer of every policy server."""
+    return _driven(decide_beside(mounts, decision, path, method), lambda _: permitted)
+
+
 def simulate(mounts: Mounts, request: Request, user: User | None, file_name: str | None = None) -> Decision:
     """Decides about a request of `user`, without checking a password, with the file name of an upload's form."""
-    steps, answer = decide(mounts, request), None
+    return _driven(decide(mounts, request), lambda question: _simulated(question, user, file_name))
+
+
+def _driven(steps: Steps, answer_to: Callable[[Question], QuestionAnswer]) -> Decision:
+    answer = None
     try:
         while True:
-            question = steps.send(answer)
-            answer = _simulated(question, user, file_name)
+            answer = answer_to(steps.send(answer))
     except StopIteration as end:
         decision: Decision = end.value
         return decision
