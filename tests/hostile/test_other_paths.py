@@ -11,11 +11,12 @@ import json
 import zipfile
 
 import pytest
-from serving import serve
+from memory_store import MemoryStore
+from serving import FORM_TYPE, form, part, serve
 
 from tornado_proxy.auth.authenticator import HeaderAuthenticator
 from tornado_proxy.auth.fetching import Fetched
-from tornado_proxy.config.actions import Actions, GetAction
+from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
 from tornado_proxy.config.model import ArchiveOptions, Bucket, ListingOptions, Mount, Target
 from tornado_proxy.config.providers import HeaderProvider, OidcProvider, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
@@ -253,3 +254,39 @@ async def test_a_listing_asks_a_policy_once():
         assert policy.asked == [("GET", "/d/")]
         # An archive holds content, so nothing is in it that a policy would have to permit.
         assert _members(await site.request("GET", "/d/?format=zip", ANN)) == []
+
+
+WRITABLE = Actions(
+    put=PutAction(enabled=True, allow_override=True, raw_uploads=True, direct_uploads=True),
+    delete=DeleteAction(enabled=True),
+)
+REFUSED = "/d/config.json"
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "headers", "body"),
+    [
+        ("PUT", "/d/", FORM_TYPE, form(part("file", b"x", filename="config.json"))),
+        ("PUT", "/d/", FORM_TYPE, form(part("file", b"x", filename="other/config.json"))),
+        ("PUT", "/d/?x=/d/fine", FORM_TYPE, form(part("file", b"x", filename="config.json"))),
+        ("PUT", REFUSED, {}, b"x"),
+        ("PUT", f"{REFUSED}?upload=start&size=1", {}, b""),
+        ("PUT", f"{REFUSED}?upload=part&id=1&number=1", {}, b"x"),
+        ("PUT", f"{REFUSED}?upload=parts&id=1", {}, b""),
+        ("PUT", f"{REFUSED}?upload=complete&id=1&size=1", {}, b""),
+        ("PUT", f"{REFUSED}?upload=abort&id=1", {}, b""),
+        ("PUT", f"{REFUSED}?upload=direct", {}, b""),
+        ("DELETE", REFUSED, {}, b""),
+    ],
+)
+async def test_a_policy_sees_the_path_of_the_file_that_is_written(method, target, headers, body):
+    """However a file is written, the policy is asked about its own path before anything happens to it."""
+    policy, store = _Policy(REFUSED), MemoryStore()
+    store.add("d/config.json", SECRET)
+    async with serve(store, actions=WRITABLE, resources=POLICED, fetch=policy, **FRONT) as site:
+        answer = await site.request(method, target, ANN | headers, body)
+        allowed = await site.request("PUT", "/d/", ANN | FORM_TYPE, form(part("file", b"x", filename="fine")))
+    assert answer.status == 403
+    assert (method, REFUSED) in policy.asked
+    assert allowed.status == 201
+    assert sorted(store.keys()) == ["d/config.json", "d/fine"]

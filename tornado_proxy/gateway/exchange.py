@@ -229,8 +229,10 @@ class Exchange:
             case Authenticate():
                 return await self._authenticate(question)
             case Authorize(so_far, server, user):
+                # The path that is checked: an upload's has the name of its file.
+                asked = replace(so_far.request, path=so_far.checks[-1].path)
                 try:
-                    return await is_permitted(server, user, so_far.request, self._parts.fetch)
+                    return await is_permitted(server, user, asked, self._parts.fetch)
                 except PolicyUnavailable as error:
                     _LOG.warning("the policy server gave no decision, so the request is refused: %s", error)
                     return Refuse(500, "the policy server does not decide")
