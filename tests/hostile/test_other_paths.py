@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from dataclasses import replace
 
 import pytest
 from memory_store import MemoryStore
@@ -16,7 +17,7 @@ from serving import FORM_TYPE, form, part, serve
 
 from tornado_proxy.auth.authenticator import HeaderAuthenticator
 from tornado_proxy.auth.fetching import Fetched
-from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
+from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, HeadAction, PutAction
 from tornado_proxy.config.model import ArchiveOptions, Bucket, ListingOptions, Mount, Target
 from tornado_proxy.config.providers import HeaderProvider, OidcProvider, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
@@ -186,6 +187,17 @@ async def test_an_index_document_may_be_for_users():
     """Who may read the index document gets it, with the sign-in of the directory."""
     async with serve({"d/index.html": SECRET}, get=INDEX, resources=[ANY_USER], **FRONT) as site:
         assert (await site.request("GET", "/d/", ANN)).body == SECRET
+
+
+async def test_head_is_decided_as_head():
+    """Where GET is disabled, a HEAD finds the index document and the entries that a HEAD would find."""
+    files = {"d/index.html": b"x" * 17, "e/a": b"x"}
+    head_only = Actions(replace(INDEX, enabled=False), HeadAction(enabled=True))
+    shown = []
+    for actions in (Actions(INDEX), head_only):
+        async with serve(files, actions=actions, resources=[Resource("/**", ("GET", "HEAD"), white_list=True)]) as site:
+            shown.append([(await site.request("HEAD", path)).headers["content-length"] for path in ("/d/", "/e/")])
+    assert shown[0] == shown[1]
 
 
 async def test_a_slash_redirect_does_not_show_a_closed_directory():

@@ -12,6 +12,7 @@ from tornado_proxy.routing.decide import (
     beside,
     decide,
     decide_beside,
+    opens_all_below,
     simulate,
     trace,
 )
@@ -415,7 +416,7 @@ def test_a_policy_server_decides_after_the_rules(make_site):
     assert simulate(mounts, read_request("/a", "GET"), User("ann")).plan[0] == Serve("a")
 
 
-def _beside(mounts, asked, path, method="GET", *, permitted=True):
+def _beside(mounts, asked, path, method="", *, permitted=True):
     return beside(mounts, asked, path, method, permitted=permitted)
 
 
@@ -427,10 +428,31 @@ def _beside(mounts, asked, path, method="GET", *, permitted=True):
     ],
 )
 def test_the_plan_of_a_path_beside_the_requested_path(make_site, path, plan):
-    """A path beside the requested one gets the plan of a GET, for any method and query of the request."""
+    """A path beside the requested one gets the plan of a request with the same method."""
     mounts = Mounts([make_site((r"^/d/(?P<rest>.*)$", "/new/$rest"), mount="/m/")])
     asked = simulate(mounts, read_request("/m/d/?format=zip", "HEAD"), None)
     assert _beside(mounts, asked, path).plan == plan
+
+
+def test_a_directory_without_access_rules_is_open_below(make_site):
+    """Nothing below a directory is refused if neither rules, nor resources, nor anything mounted there can do it."""
+    provider = OidcProvider("id", "https://id.test", "client", Secret("test", "x"))
+    plain, nested = make_site(), make_site(mount="/d/nested/")
+
+    def is_open(site, path="/d/", others=(), **parts):
+        mounts = Mounts([site, *others], **parts)
+        return opens_all_below(mounts, simulate(mounts, read_request(path), User("ann")))
+
+    assert is_open(plain)
+    assert is_open(plain, "/e/", [nested])
+    assert is_open(nested, "/d/nested/")
+    assert not is_open(plain, "/d/", [nested])
+    assert not is_open(plain, "/", [nested])
+    assert not is_open(plain, "/auth/", providers=[provider])
+    assert not is_open(plain, target_list=TargetList(True, Mount("", ("/d/all/",))))
+    assert not is_open(make_site(resources=[STAFF]))
+    assert not is_open(make_site(("^/x", "/y")))
+    assert not is_open(make_site(actions=ISOLATED))
 
 
 def test_a_path_beside_has_no_query(make_site, scripted_template):

@@ -17,6 +17,7 @@ from tornado_proxy.pages.custom import NEVER, FolderEntry, FolderListData
 from tornado_proxy.pages.listing import Line, Listing
 from tornado_proxy.pages.listing_view import LARGEST_README, Offers, find_readme, render_readme
 from tornado_proxy.pages.render import LISTING_FORMS, Form, choose
+from tornado_proxy.routing.decide import opens_all_below
 from tornado_proxy.routing.plan import Browse
 from tornado_proxy.routing.request import ASSETS_AT, ObjectKey, RequestPath
 from tornado_proxy.storage.errors import Busy, StorageError
@@ -66,7 +67,7 @@ async def _page(prefix: ObjectKey, limit: int, context: RequestContext, *, fill:
     seen: list[Entry] = []
     for _ in range(_MOST_PAGES):
         found = await context.store.list(prefix, token, limit - len(seen))
-        seen += await context.visible(context.request.path, found.entries)
+        seen += await context.visible(found.entries)
         token, exists = found.next_token, exists or found.exists
         if token is None or len(seen) == limit or (seen and not fill):
             return Page(tuple(seen), to_token(seen[-1].name) if token else None, exists=exists)
@@ -92,12 +93,14 @@ async def _offers(listing: Listing, context: RequestContext) -> Offers:
 
 async def _removable(listing: Listing, context: RequestContext) -> frozenset[str]:
     """Returns the names of the files that the viewer may remove, but for a policy server."""
+    files = [each.name for each in listing.lines if not each.is_directory and listing.href(each)]
     found: list[str] = []
-    files = (each.name for each in listing.lines if not each.is_directory and listing.href(each))
     for number, name in enumerate(files if "DELETE" in context.match.site.methods else ()):
         if number % TURN == 0:
             await asyncio.sleep(0)
         if not context.beside(listing.path + name, "DELETE", permitted=True).is_refused:
+            if opens_all_below(context.mounts, context.decision):
+                return frozenset(files)
             found.append(name)
     return frozenset(found)
 

@@ -16,7 +16,7 @@ from tornado_proxy.gateway.filters import Compressor, PolicyHeaders, compressor_
 from tornado_proxy.gateway.upload import IncomingFile
 from tornado_proxy.pages.custom import CustomRendering, PageData
 from tornado_proxy.pages.render import Pages
-from tornado_proxy.routing.decide import Decision, beside
+from tornado_proxy.routing.decide import Decision, beside, opens_all_below
 from tornado_proxy.routing.mounts import Mounts, RouteMatch
 from tornado_proxy.routing.plan import Serve, Sign
 from tornado_proxy.routing.request import Request, RequestPath
@@ -160,7 +160,7 @@ class RequestContext(NamedTuple):
         """The request path below the mount, without a leading slash, as s3-proxy shows it to templates and webhooks."""
         return self.request.path[len(self.match.mount) :]
 
-    def beside(self, path: str, method: str = "GET", *, permitted: bool = False) -> Decision:
+    def beside(self, path: str, method: str = "", *, permitted: bool = False) -> Decision:
         """Decides what a request for another path would be answered, with `permitted` for the answer of a policy."""
         return beside(self.mounts, self.decision, RequestPath(path), method, permitted=permitted)
 
@@ -173,16 +173,19 @@ class RequestContext(NamedTuple):
         first = decision.plan[0]
         return first if self.is_ours(decision) and isinstance(first, Serve | Sign) else None
 
-    async def visible(self, path: str, entries: Iterable[Entry]) -> list[Entry]:
-        """Returns the entries of a directory that listings show: those that the user may request, but for a policy.
+    async def visible(self, entries: Iterable[Entry]) -> list[Entry]:
+        """Returns the entries of the directory that the user sees: those that the user may request, but for a policy.
 
         The names are the content of the directory, about which a policy server was asked.
         """
+        shown = [each for each in entries if self.match.site.shows(each.name)]
+        if opens_all_below(self.mounts, self.decision):
+            return shown
         found = []
-        for number, each in enumerate(entries):
+        for number, each in enumerate(shown):
             if number % TURN == 0:
                 await asyncio.sleep(0)
-            if self.match.site.shows(each.name) and self._is_open(path + each.name):
+            if self._is_open(self.request.path + each.name):
                 found.append(each)
         return found
 

@@ -215,12 +215,13 @@ def _refused(error: RewriteError | RequestError) -> Plan:
     return (Refuse(status_of(error) or 500, named, message=message),)
 
 
-def decide_beside(mounts: Mounts, decision: Decision, path: RequestPath, method: str = "GET") -> Steps:
-    """Decides what the user of a decision would be answered to a request for another path.
+def decide_beside(mounts: Mounts, decision: Decision, path: RequestPath, method: str = "") -> Steps:
+    """Decides what the user of a decision would be answered to a request for another path, with its method or another.
 
     The only questions are those to policy servers: a user who would have to sign in once more is refused.
     """
-    asked = replace(decision.request, method=method, path=path, raw_query="", query=())
+    request = decision.request
+    asked = replace(request, method=method or request.method, path=path, raw_query="", query=())
     steps, answer = decide(mounts, asked), None
     while True:
         try:
@@ -242,9 +243,17 @@ def _remembered(question: Authenticate | NameFile, decision: Decision) -> Questi
     return user if guard.users is None or guard.find(user.username) == passed.find(user.username) else refused
 
 
-def beside(mounts: Mounts, decision: Decision, path: RequestPath, method: str = "GET", *, permitted: bool) -> Decision:
+def beside(mounts: Mounts, decision: Decision, path: RequestPath, method: str = "", *, permitted: bool) -> Decision:
     """Decides as `decide_beside`, with `permitted` for the answer of every policy server."""
     return _driven(decide_beside(mounts, decision, path, method), lambda _: permitted)
+
+
+def opens_all_below(mounts: Mounts, decision: Decision) -> bool:
+    """Whether `beside` refuses nothing below the path of a decision: a short cut for sites without access rules."""
+    assert decision.match is not None
+    site = decision.match.site
+    is_closed = site.target.resources or site.target.actions.get.user_isolation or site.rules.rewrites
+    return not is_closed and not mounts.has_below(decision.request.path)
 
 
 def simulate(mounts: Mounts, request: Request, user: User | None, file_name: str | None = None) -> Decision:
