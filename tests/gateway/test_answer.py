@@ -320,6 +320,17 @@ async def test_an_http_1_0_client_is_answered_and_closed():
     [
         ((), (), (("Cache-Control", "private, no-cache"),)),
         ((), (("Cache-Control", "public"), ("ETag", "x")), (("Cache-Control", "public"), ("ETag", "x"))),
+        (
+            (),
+            (("ETag", "x"), ("Cache-Control", "max-age=600")),
+            (("ETag", "x"), ("Cache-Control", "private, max-age=600")),
+        ),
+        (
+            (),
+            (("etag", "x"), ("cache-control", "max-age=600")),
+            (("etag", "x"), ("Cache-Control", "private, max-age=600")),
+        ),
+        ((), (("ETag", "x"), ("Cache-Control", "s-maxage=6")), (("ETag", "x"), ("Cache-Control", "s-maxage=6"))),
         ((), (("Cache-Control", "no-cache"),), (("Cache-Control", "private, no-cache"),)),
         (("a=b",), (("Cache-Control", "public"),), (("Cache-Control", "private, no-cache"), ("Set-Cookie", "a=b"))),
         (("a=b",), (("Cache-Control", "no-store"),), (("Cache-Control", "no-store"), ("Set-Cookie", "a=b"))),

@@ -16,7 +16,7 @@ from tornado_proxy.gateway.incoming import ClientDisconnected
 from tornado_proxy.pages.render import Rendering
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import UnknownFormat, status_of
-from tornado_proxy.semantics.conditions import ContentRange, format_date
+from tornado_proxy.semantics.conditions import ContentRange, for_one_user, format_date
 from tornado_proxy.semantics.fields import content_digest
 from tornado_proxy.storage.errors import RangeUnsatisfiable, StorageError
 from tornado_proxy.storage.store import ObjectInfo, Opened
@@ -168,17 +168,17 @@ def without(headers: Headers, names: frozenset[str] | set[str]) -> Headers:
 
 
 def private_headers(headers: Headers, cookies: Headers, *, is_isolated: bool = False) -> Headers:
-    """Returns the headers of a private answer: no shared cache keeps it, unless the object says otherwise.
+    """Returns the headers of an answer to one user: no shared cache keeps it, unless the object says otherwise.
 
     What an object says does not count where users are isolated: its URL is another object for another user.
     """
-    is_object = any(name == "ETag" for name, _ in headers)
-    if (cookies or is_isolated or not is_object) and ("Cache-Control", "no-store") not in headers:
-        # A page of ours is for one user, and a cache that keeps a session gives it to others, whatever the object says.
-        headers = without(headers, {"cache-control"})
-    if not any(name == "Cache-Control" for name, _ in headers):
-        headers = (*headers, ("Cache-Control", "private, no-cache"))
-    return (*headers, *cookies)
+    named = {name.lower(): value for name, value in headers}
+    own = named.get("cache-control", "")
+    # A page of ours is for one user, and a cache that keeps a session gives it to others, whatever the object says.
+    is_ours = bool(cookies) or is_isolated or "etag" not in named
+    value = "private, no-cache" if not own or (is_ours and own != "no-store") else for_one_user(own)
+    kept = headers if value == own else (*without(headers, {"cache-control"}), ("Cache-Control", value))
+    return (*kept, *cookies)
 
 
 # Seconds; S3 asks for no more than a slower rate.
