@@ -19,6 +19,7 @@ from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, HeadA
 from tornado_proxy.config.model import Bucket, Mount
 from tornado_proxy.gateway.generation import RequestContext
 from tornado_proxy.gateway.perform import perform
+from tornado_proxy.pages.custom import FILE_HEADERS, Recipe
 from tornado_proxy.routing.decide import Decision, beside
 from tornado_proxy.routing.mounts import RouteMatch
 from tornado_proxy.routing.plan import Receive, Serve
@@ -597,3 +598,14 @@ async def test_the_default_endpoint_is_not_reported():
     """Without a configured endpoint, the body has no `s3Endpoint`, as in s3-proxy."""
     (event,) = await _reported_events("GET", "/m/dir/a.txt", bucket=Bucket("files", prefix="p/"))
     assert event.body["outputMetadata"] == {"bucket": "files", "region": "us-east-1", "key": "p/dir/a.txt"}
+
+
+async def test_headers_of_files_do_not_undo_an_attachment():
+    """`.StreamFile.ContentDisposition` is the disposition that protects readers of uploaded files."""
+    headers = (("Content-Disposition", "{{ .StreamFile.ContentDisposition }}"),)
+    actions = Actions(get=GetAction(streamed_file_headers=headers), put=PutAction(enabled=True))
+    custom = {FILE_HEADERS: Recipe(FILE_HEADERS, None, headers)}
+    store = MemoryStore()
+    store.add("a", b"x", ObjectInfo(1, content_type="text/html", content_disposition="inline"))
+    async with serve(store, actions=actions, custom=custom) as site:
+        assert (await site.get("/a")).headers["content-disposition"] == "attachment"

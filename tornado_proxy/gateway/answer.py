@@ -17,7 +17,7 @@ from tornado_proxy.pages.render import Rendering
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import UnknownFormat, status_of
 from tornado_proxy.semantics.conditions import ContentRange, for_one_user, format_date
-from tornado_proxy.semantics.fields import content_digest
+from tornado_proxy.semantics.fields import Disposition, content_digest
 from tornado_proxy.storage.errors import RangeUnsatisfiable, StorageError
 from tornado_proxy.storage.store import ObjectInfo, Opened
 from tornado_proxy.telemetry.log import shortage
@@ -131,9 +131,18 @@ def _disposition(info: ObjectInfo, actions: Actions) -> str | None:
     """Returns the object's own disposition, or `attachment` if a browser could run the file."""
     own, choice = info.content_disposition, actions.get.active_content
     saved = choice == "attachment" or (choice == "auto" and actions.put.enabled)
-    if not saved or not is_active(info.content_type or DEFAULT_TYPE) or (own or "").lower().startswith("attachment"):
+    if not saved or not is_active(info.content_type or DEFAULT_TYPE) or _is_attachment(own or ""):
         return own
     return "attachment"
+
+
+def _is_attachment(disposition: str) -> bool:
+    """Whether every browser saves a file of this disposition; they may ignore one that is malformed (RFC 6266 4.1)."""
+    try:
+        Disposition.from_header(disposition)
+    except ValueError:
+        return False
+    return disposition.partition(";")[0].strip().lower() == "attachment"
 
 
 @lru_cache(_TYPES_KEPT)

@@ -84,7 +84,7 @@ async def _headers(context: RequestContext, info: ObjectInfo, part: ContentRange
         int(own["Content-Length"]),
         info.content_type or "",
         own.get("Content-Range", ""),
-        info.content_disposition or "",
+        own.get("Content-Disposition", ""),
         info.content_encoding or "",
         info.content_language or "",
         own.get("Content-Digest", ""),
