@@ -34,7 +34,8 @@ LONGEST_PAGE = 1000
 async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
     """Returns a listing or an archive of a directory; None if it is empty and not the mount's root."""
     site, query = context.match.site, context.request.parameters
-    is_custom = context.renderer.pages.find(site.target.name, "folder_list") is not None
+    custom_page = context.renderer.pages.find(site.target.name, "folder_list")
+    is_custom = custom_page is not None and custom_page.body is not None
     most = site.target.bucket.list_max_keys
     limit = _limit(query.get("limit", ""), most if is_custom else min(most, LONGEST_PAGE))
     found = await _page(attempt.prefix, limit, context, fill=is_custom)
@@ -145,7 +146,9 @@ def _limit(text: str, most: int) -> int:
 
 def _folder_data(prefix: str, listing: Listing, context: RequestContext) -> FolderListData:
     target = context.match.site.target
-    entries = tuple(_folder_entry(prefix, line, listing) for line in listing.lines)
+    # As in s3-proxy: directories first, both in S3's order.
+    lines = sorted(listing.lines, key=lambda line: listing.directories_first and not line.is_directory)
+    entries = tuple(_folder_entry(prefix, line, listing) for line in lines)
     following = listing.next_href or ""
     return FolderListData(context.request, context.user, entries, target.bucket.name, target.name, following)
 
