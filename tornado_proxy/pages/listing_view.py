@@ -142,7 +142,7 @@ LARGEST_HTML = 256 * 1024
 
 _KEPT = 16  # READMEs as HTML
 _MOST_STEPS = 50_000  # of the parser
-_MOST_COLUMNS = 100  # of a table: a row without cells gets all of them
+_MOST_CELLS = 20_000  # of a table as wide as the widest line and as high as the text: empty rows get all cells
 
 # A browser opens these elements again in each block until they are closed (HTML, "reconstruct the active formatting
 # elements"): a few of them would be copied everywhere. Markdown has its own signs for them; others replace their tags.
@@ -190,7 +190,8 @@ def _markdown(text: str) -> Markup:
     # These take megabytes, and few configurations need them.
     import nh3  # noqa: PLC0415
 
-    if any(line.count("|") > _MOST_COLUMNS for line in text.split("\n")):
+    lines = text.split("\n")
+    if max(line.count("|") for line in lines) * len(lines) > _MOST_CELLS:
         raise _TooMuch
     parser = _parser()
     tokens = parser.parse(text, {"references": _References(), "steps": repeat(None, _MOST_STEPS)})
