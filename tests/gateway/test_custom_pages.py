@@ -15,10 +15,11 @@ from tornado_proxy.config.actions import GetAction
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.gateway.answer import Whole
 from tornado_proxy.gateway.custom_pages import FAILED, FRESH, LARGEST, BucketPages, PageFailed, customized, read_text
-from tornado_proxy.pages.custom import FILE_HEADERS, BucketKey, CustomRendering, Recipe
+from tornado_proxy.pages.custom import FILE_HEADERS, BucketKey, CustomRendering, FolderEntry, FolderListData, Recipe
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.store import ObjectInfo
+from tornado_proxy.templates.template import RequestData
 from tornado_proxy.tools.convert.actions import default_page
 
 
@@ -81,6 +82,14 @@ async def test_a_custom_listing_has_as_many_entries_as_configured(most, expected
     assert len(entries) == len({each["name"] for each in entries}) == expected
     assert entries[0]["name"] == "0500x/"
     assert ("link" in answer.headers) == (expected < 2601)
+
+
+def test_a_page_of_all_entries_is_rendered():
+    """The default page of s3-proxy can show as many entries as the configuration allows."""
+    page = Recipe("folder_list", default_page("templates/folder-list.tpl")).compiled()
+    entries = tuple(FolderEntry(f"name{number}", "/d/name", "d/name", "FILE", 3) for number in range(10_000))
+    body = page.render(FolderListData(RequestData(), None, entries, "bucket", "site", "")).body
+    assert body.count(b"<a href=") == 10_001
 
 
 async def test_a_page_of_the_service_has_a_thousand_entries():
