@@ -534,6 +534,19 @@ def test_a_path_beside_asks_a_policy_server_only(make_site):
     assert [_beside(mounts, asked, "/b", permitted=each).is_refused for each in (True, False)] == [False, True]
 
 
+@pytest.mark.parametrize(("name", "is_stored"), [("nested", False), ("login", False), ("nested.txt", True)])
+def test_a_form_stores_nothing_that_another_answer_would_hide(make_site, name, is_stored):
+    """A file with the path of a mount or of a page of a provider could never be requested, so its form is refused."""
+    provider = OidcProvider("id", "https://id.test", "client", Secret("test", "x"), login="/d/login")
+    mounts = Mounts([make_site(), make_site(mount="/d/nested/")], [provider])
+    (first,) = simulate(mounts, read_request("/d/", "PUT"), None, name).plan
+    assert first == (
+        Receive(f"d/{name}", f"/d/{name}")
+        if is_stored
+        else Refuse(400, "something else is mounted at the path of the file")
+    )
+
+
 OPEN_TO_ALL = Resource("/open/**", white_list=True)
 REST = Resource("/**", provider="staff")
 FOLDER = Bucket("bucket", prefix="folder1/")

@@ -45,6 +45,7 @@ _READING = ("GET", "HEAD")
 _NOT_AUTHORIZED = (Refuse(403, "the user is not authorized by the resource"),)
 _NO_HOME = (Refuse(403, "users are isolated, and nobody is signed in"),)
 _NOT_HOME = (Refuse(403, "users are isolated, and the rewritten key is outside of the user's directory"),)
+_MOUNTED_THERE = (Refuse(400, "something else is mounted at the path of the file"),)
 _NOT_COVERED = (Refuse(403, "no resource of the target covers this method and path"),)
 
 
@@ -142,12 +143,12 @@ def decide(mounts: Mounts, request: Request) -> Steps:  # noqa: PLR0911 - one fo
         return _rewrite(found, match, match.key, request.path)
     found = found._replace(plan=early)
     first = early[0]
-    return (yield from _decide_upload(found, match, first.max_size)) if isinstance(first, ReadForm) else found
+    return (yield from _decide_upload(mounts, found, match, first)) if isinstance(first, ReadForm) else found
 
 
-def _decide_upload(found: Decision, match: RouteMatch, max_size: int | None) -> Steps:
+def _decide_upload(mounts: Mounts, found: Decision, match: RouteMatch, form: ReadForm) -> Steps:
     """Decides about an upload again once its file has a name, since its path needs a check of access too."""
-    name = yield NameFile(found, max_size)
+    name = yield NameFile(found, form.max_size)
     if name is None:
         return found
     assert isinstance(name, str)
@@ -156,6 +157,9 @@ def _decide_upload(found: Decision, match: RouteMatch, max_size: int | None) -> 
         path = upload_path(directory, name)
     except RequestError as error:
         return found._replace(plan=_refused(error))
+    owner = mounts.find(found.request.host, path)
+    if path in mounts.provider_pages or owner is None or owner.mount != match.mount:
+        return found._replace(plan=_MOUNTED_THERE)
     # The user who signed in for the directory of an upload stays signed in for the file.
     found = yield from _check_access(found, match.site.access, path)
     return found if found.plan else _rewrite(found, match, Key(match.key + path[len(directory) :]), path)
