@@ -170,7 +170,7 @@ def find_readme(names: Iterable[str]) -> str | None:
     return next((found[name] for name in _NAMES if name in found), None)
 
 
-class _TooMuch(Exception):
+class _ReadmeTooLarge(Exception):
     """A README that takes too much work, or whose HTML is too large."""
 
 
@@ -181,7 +181,7 @@ def render_readme(name: str, text: str) -> Markup:
     One that takes more work, or becomes more than `LARGEST_HTML`, is shown as it is written.
     """
     if name.lower().endswith((".md", ".markdown")):
-        with suppress(_TooMuch):
+        with suppress(_ReadmeTooLarge):
             return _markdown(text)
     return Markup("<pre>{}</pre>\n").format(text)
 
@@ -192,7 +192,7 @@ def _markdown(text: str) -> Markup:
 
     lines = text.split("\n")
     if max(line.count("|") for line in lines) * len(lines) > _MOST_CELLS:
-        raise _TooMuch
+        raise _ReadmeTooLarge
     parser = _parser()
     tokens = parser.parse(text, {"references": _References(), "steps": repeat(None, _MOST_STEPS)})
     for token in tokens:
@@ -217,7 +217,7 @@ def _markdown(text: str) -> Markup:
 
 def _check_size(html: str) -> None:
     if len(html.encode()) > LARGEST_HTML:
-        raise _TooMuch
+        raise _ReadmeTooLarge
 
 
 class _References(dict[str, Any]):
@@ -231,14 +231,14 @@ class _References(dict[str, Any]):
         found = super().__getitem__(label)
         self._left -= len(found["href"]) + len(found["title"])
         if self._left < 0:
-            raise _TooMuch
+            raise _ReadmeTooLarge
         return found
 
 
 def _count_step(state: StateBlock | StateInline, *_place: object) -> bool:
     """Is tried before each rule of Markdown, and matches nothing."""
-    if next(state.env["steps"], _TooMuch) is _TooMuch:
-        raise _TooMuch
+    if next(state.env["steps"], _ReadmeTooLarge) is _ReadmeTooLarge:
+        raise _ReadmeTooLarge
     return False
 
 
