@@ -15,7 +15,7 @@ from tornado.netutil import bind_sockets
 from tornado_proxy.auth.fetching import Fetched, Fetcher
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
 from tornado_proxy.config.model import Bucket, ListingOptions, Mount, Settings, Target
-from tornado_proxy.config.providers import Resource
+from tornado_proxy.config.providers import OidcProvider, Resource
 from tornado_proxy.config.server import Limits
 from tornado_proxy.config.server import Server as ServerSettings
 from tornado_proxy.gateway.custom_pages import PageRenderer
@@ -213,18 +213,20 @@ def generation(
     digest: str = "",
     themed: Pages | None = None,
     fetch: Fetcher = fetch_nothing,
+    others: Sequence[Target] = (),
+    providers: Sequence[OidcProvider] = (),
 ) -> Generation:
-    """A generation of one target, `site`."""
+    """A generation of one target, `site`, and of others with the same store."""
     target_actions = Actions(get, actions.head, actions.put, actions.delete) if get else actions
     target = Target("site", mount or Mount(), bucket or Bucket("bucket"), target_actions, tuple(resources))
     target = replace(target, listing=listing or ListingOptions())
-    mounts = Mounts([Site(target, rule_set(rules))])
-    settings = Settings(server=server or ServerSettings(), targets=(target,), limits=limits or Limits())
+    mounts = Mounts([Site(target, rule_set(rules)), *(Site(each, RuleSet(each.name)) for each in others)], providers)
+    settings = Settings(server=server or ServerSettings(), targets=(target, *others), limits=limits or Limits())
     custom_pages = {
         ("site", kind): recipe if recipe.keys else recipe.compiled() for kind, recipe in (custom or {}).items()
     }
     renderer = PageRenderer(CustomPages(custom_pages, {"site": themed} if themed else {}))
-    shared = {"site": Shared(store)}
+    shared = dict.fromkeys(("site", *(each.name for each in others)), Shared(store))
     return Generation(number, Parts(settings, mounts, PAGES, shared, authenticators or {}, fetch, renderer, digest))
 
 

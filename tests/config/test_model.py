@@ -156,7 +156,14 @@ def test_a_reference_to_a_secret_names_one_place(reference, message):
 
 @pytest.mark.parametrize(
     "options",
-    ["partSize: 1MiB", "partSize: 6GiB", "s3ListMaxKeys: 0", "s3ListMaxKeys: 1001", "maxAttempts: 0", "readTimeout: 0"],
+    [
+        "partSize: 1MiB",
+        "partSize: 6GiB",
+        "s3ListMaxKeys: 0",
+        "s3ListMaxKeys: 10001",
+        "maxAttempts: 0",
+        "readTimeout: 0",
+    ],
 )
 def test_numbers_of_a_bucket_have_bounds(options):
     """A number that S3 doesn't accept is refused."""

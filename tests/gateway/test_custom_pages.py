@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from contextlib import suppress
 
 import pytest
@@ -11,12 +12,15 @@ from memory_store import MemoryStore
 from serving import part, serve
 
 from tornado_proxy.config.actions import GetAction
+from tornado_proxy.config.model import Bucket
 from tornado_proxy.gateway.answer import Whole
 from tornado_proxy.gateway.custom_pages import FAILED, FRESH, LARGEST, BucketPages, PageFailed, customized, read_text
-from tornado_proxy.pages.custom import FILE_HEADERS, BucketKey, CustomRendering, Recipe
+from tornado_proxy.pages.custom import FILE_HEADERS, BucketKey, CustomRendering, FolderEntry, FolderListData, Recipe
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.store import ObjectInfo
+from tornado_proxy.templates.template import RequestData
+from tornado_proxy.tools.convert.actions import default_page
 
 
 def _recipe(kind, body, headers=(), status=""):
@@ -56,7 +60,7 @@ async def test_a_listing_can_be_custom():
     )
     async with serve({"d/<a>": b"x", "d/e/f": b"x", "d/g": b"x"}, custom=_recipe("folder_list", body)) as site:
         answer = await site.get("/d/?limit=2")
-    assert answer.text.startswith("FILE <a> /d/%3Ca%3E d/<a> 1;FOLDER e/ /d/e/ d/e/ 0;site/d/?after=")
+    assert answer.text.startswith("FOLDER e/ /d/e/ d/e/ 0;FILE <a> /d/%3Ca%3E d/<a> 1;site/d/?after=")
     assert 'rel="next"' in answer.headers["link"]
 
 
@@ -65,6 +69,36 @@ async def test_a_large_custom_listing_is_rendered():
     store = {f"{number:03}": b"" for number in range(150)}
     async with serve(store, custom=_recipe("folder_list", "{{ len .Entries }}")) as site:
         assert (await site.get("/")).text == "150"
+
+
+@pytest.mark.parametrize(("most", "expected"), [(1000, 1000), (2500, 2500), (10_000, 2601)])
+async def test_a_custom_listing_has_as_many_entries_as_configured(most, expected):
+    """The page gets the entries of several answers of S3, directories first; the rest is on the next page."""
+    files = {f"{number:04}": b"" for number in range(2600)} | {"0500x/a": b""}
+    custom = _recipe("folder_list", default_page("templates/folder-list.tpl"))
+    async with serve(files, custom=custom, bucket=Bucket("b", list_max_keys=most)) as site:
+        answer = await site.get("/", Accept="application/json")
+    entries = json.loads(answer.text)
+    assert len(entries) == len({each["name"] for each in entries}) == expected
+    assert entries[0]["name"] == "0500x/"
+    assert ("link" in answer.headers) == (expected < 2601)
+
+
+def test_a_page_of_all_entries_is_rendered():
+    """The default page of s3-proxy can show as many entries as the configuration allows."""
+    page = Recipe("folder_list", default_page("templates/folder-list.tpl")).compiled()
+    entries = tuple(FolderEntry(f"name{number}", "/d/name", "d/name", "FILE", 3) for number in range(10_000))
+    body = page.render(FolderListData(RequestData(), None, entries, "bucket", "site", "")).body
+    assert body.count(b"<a href=") == 10_001
+
+
+async def test_a_page_of_the_service_has_a_thousand_entries():
+    """Without a body of one's own, a listing has at most 1,000 entries, whatever is configured."""
+    files = {f"{number:04}": b"" for number in range(1100)}
+    async with serve(
+        files, custom=_recipe("folder_list", None, [("X-A", "b")]), bucket=Bucket("b", list_max_keys=5000)
+    ) as site:
+        assert len(json.loads((await site.get("/?format=json")).text)["entries"]) == 1000
 
 
 async def test_a_page_can_change_only_headers_and_status():

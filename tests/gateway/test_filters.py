@@ -20,7 +20,7 @@ from tornado_proxy.config.server import CacheHeaders, Compress, Cors, Server
 from tornado_proxy.gateway import filters
 from tornado_proxy.gateway.answer import Streamed
 from tornado_proxy.gateway.incoming import RequestHead
-from tornado_proxy.pages.custom import Recipe
+from tornado_proxy.pages.custom import FILE_HEADERS, Recipe
 from tornado_proxy.semantics.conditions import UNCONDITIONAL
 from tornado_proxy.storage.errors import Unreachable
 from tornado_proxy.storage.store import ObjectInfo
@@ -97,6 +97,34 @@ async def test_caching_can_be_disabled():
         headers = (await site.get("/a")).headers
     assert headers["cache-control"] == "no-cache, no-store, no-transform, must-revalidate, private, max-age=0"
     assert (headers["pragma"], headers["x-accel-expires"]) == ("no-cache", "0")
+
+
+async def test_disabled_caching_overrides_what_an_object_says():
+    """With `noCacheEnabled`, neither an object's own headers nor the answer to a user can be cached, by browsers either."""
+    store, server = MemoryStore(), Server(cache=CacheHeaders(no_cache_enabled=True))
+    store.add(
+        "a",
+        b"x",
+        ObjectInfo(1, etag='"e"', cache_control="public, max-age=600", expires="Thu, 01 Jan 2099 00:00:00 GMT"),
+    )
+    resources = (Resource("/signed/**", provider="staff"), Resource("/**", white_list=True))
+    rules = 'rewrite `^/signed/a` -> "/a"'
+    async with serve(store, server=server, resources=resources, authenticators={"staff": _Ann()}, rules=rules) as site:
+        answers = [await site.get("/a"), await site.get("/signed/a"), await site.get("/a", If_None_Match='"e"')]
+    assert [answer.status for answer in answers] == [200, 200, 304]
+    for answer in answers:
+        assert (
+            answer.headers["cache-control"] == "no-cache, no-store, no-transform, must-revalidate, private, max-age=0"
+        )
+        assert answer.headers["expires"] == "Thu, 01 Jan 1970 00:00:00 GMT"
+
+
+async def test_headers_of_files_count_in_any_case():
+    """A Cache-Control that `streamedFileHeaders` writes in lower case stands alone."""
+    headers = (("cache-control", "max-age=5"),)
+    custom, get = {FILE_HEADERS: Recipe(FILE_HEADERS, None, headers)}, GetAction(streamed_file_headers=headers)
+    async with serve({"a": b"x"}, server=Server(cache=CACHE_HEADERS), custom=custom, get=get) as site:
+        assert (await site.get("/a")).headers["cache-control"] == "max-age=5"
 
 
 async def test_an_error_keeps_its_own_cache_control():

@@ -19,6 +19,8 @@ from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, HeadA
 from tornado_proxy.config.model import Bucket, Mount
 from tornado_proxy.gateway.generation import RequestContext
 from tornado_proxy.gateway.perform import perform
+from tornado_proxy.pages.custom import FILE_HEADERS, Recipe
+from tornado_proxy.routing.decide import Decision, beside
 from tornado_proxy.routing.mounts import RouteMatch
 from tornado_proxy.routing.plan import Receive, Serve
 from tornado_proxy.routing.request import ObjectKey, Request, RequestPath
@@ -418,16 +420,15 @@ async def test_an_error_of_the_store_decides_the_status(operation, method, targe
 
 def _context(store) -> RequestContext:
     current = generation(store)
-    (entry,) = {current.parts.mounts.find("", "/").site}
-    return RequestContext(
-        Request(path=RequestPath("/a")),
-        RouteMatch(entry, "/", Key("/a")),
-        store,
-        current.parts.pages,
-        {},
-        UNCONDITIONAL,
-        Shares("a walk", 1, 1),
-    )
+    mounts = current.parts.mounts
+    (entry,) = mounts.sites
+    decision = Decision(Request(path=RequestPath("/a")), (), RouteMatch(entry, "/", Key("/a")))
+
+    async def ask(path):
+        return beside(mounts, decision, path, permitted=True)
+
+    walks = Shares("a walk", 1, 1)
+    return RequestContext(decision, mounts, store, current.parts.pages, {}, UNCONDITIONAL, walks, ask)
 
 
 async def test_a_plan_without_an_answer_is_a_missing_object():
@@ -599,3 +600,14 @@ async def test_the_default_endpoint_is_not_reported():
     """Without a configured endpoint, the body has no `s3Endpoint`, as in s3-proxy."""
     (event,) = await _reported_events("GET", "/m/dir/a.txt", bucket=Bucket("files", prefix="p/"))
     assert event.body["outputMetadata"] == {"bucket": "files", "region": "us-east-1", "key": "p/dir/a.txt"}
+
+
+async def test_headers_of_files_do_not_undo_an_attachment():
+    """`.StreamFile.ContentDisposition` is the disposition that protects readers of uploaded files."""
+    headers = (("Content-Disposition", "{{ .StreamFile.ContentDisposition }}"),)
+    actions = Actions(get=GetAction(streamed_file_headers=headers), put=PutAction(enabled=True))
+    custom = {FILE_HEADERS: Recipe(FILE_HEADERS, None, headers)}
+    store = MemoryStore()
+    store.add("a", b"x", ObjectInfo(1, content_type="text/html", content_disposition="inline"))
+    async with serve(store, actions=actions, custom=custom) as site:
+        assert (await site.get("/a")).headers["content-disposition"] == "attachment"

@@ -28,6 +28,7 @@ from tornado_proxy.gateway.upload import (
     NotAForm,
     boundary,
 )
+from tornado_proxy.pages.custom import Recipe
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.uploads import Properties
 from tornado_proxy.storage.errors import Busy
@@ -151,7 +152,7 @@ def test_a_long_header_is_refused():
         (FILE, "a.txt"),
         ('content-disposition: form-data; filename="größe 日本.txt"; name=file', "größe 日本.txt"),
         ('Content-Disposition: form-data; name="file"; filename="%22a%22.txt"', '"a".txt'),
-        ('Content-Disposition: form-data; name="file"; filename="../../etc/passwd"', "../../etc/passwd"),
+        ('Content-Disposition: form-data; name="file"; filename="../../etc/passwd"', "passwd"),
         ("Content-Disposition: form-data; name=\"file\"; filename*=utf-8''%e2%82%ac.txt", "€.txt"),
         ('Content-Disposition: form-data; name="file"', ""),
     ],
@@ -624,6 +625,16 @@ async def test_an_upload_has_properties_from_templates():
         stored = await site.get("/m/docs/a.txt")
     assert (answer.status, stored.headers["cache-control"]) == (201, "max-age=5")
     assert store.writes[0].properties == Properties({"by": "a.txt 5 p/docs/a.txt"}, cache_control="max-age=5")
+
+
+async def test_a_template_gets_no_directory_of_the_client():
+    """The name of a file is what follows its last slash, in templates and in the answer as in the key."""
+    store, custom = _RecordingStore(), {"put": Recipe("put", "{{ .PutData.Filename }}")}
+    actions = _put_actions(metadata=(("by", "{{ .Input.Filename }}"),))
+    async with serve(store, actions=actions, custom=custom) as site:
+        answer = await site.upload("/d/", part("file", b"x", filename="../../etc/a.txt"))
+    assert (answer.text, list(store.keys())) == ("a.txt", ["d/a.txt"])
+    assert store.writes[0].properties.metadata == {"by": "a.txt"}
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,17 @@ import re
 from datetime import UTC, datetime
 
 import pytest
+from markupsafe import Markup
 
 from tornado_proxy.pages.listing import Line, Listing
-from tornado_proxy.pages.listing_view import LARGEST_README, Offers, find_readme, listing_view, render_readme
+from tornado_proxy.pages.listing_view import (
+    LARGEST_HTML,
+    LARGEST_README,
+    Offers,
+    find_readme,
+    listing_view,
+    render_readme,
+)
 from tornado_proxy.pages.render import Form, Pages
 
 CHANGED = datetime(2026, 5, 1, 12, 34, 56, tzinfo=UTC)
@@ -175,3 +183,46 @@ def test_markdown_is_sanitised(text):
 def test_a_hostile_readme_is_rendered_in_time(unit):
     """A README of the largest size that repeats one construct is rendered."""
     assert render_readme("README.md", (unit * LARGEST_README)[:LARGEST_README]) is not None
+
+
+_HALF = LARGEST_README // 2
+_COPYING = {
+    "an address": f"[a]: http://x/{'y' * _HALF}\n\n" + "[a]" * (_HALF // 3 - 8),
+    "a title": f"[a]: x '{'y' * _HALF}'\n\n" + "![a]" * (_HALF // 4 - 8),
+    "a link that stays open": f"<p><a title='{'y' * _HALF}'></p>" + "<p>x</p>" * (_HALF // 8 - 5),
+    "bold text that stays open": f"<p>{'<B>' * 3}{'<i/>' * 3}</p>" + "<p>x</p>" * (LARGEST_README // 8 - 5),
+    "cells": f"|{'a|' * 5000}\n|{'-|' * 5000}\n{'|' + chr(10)}" * 1,
+    "rows": f"|{'a|' * 99}\n|{'-|' * 99}\n" + "|\n" * (LARGEST_README // 2 - 250),
+}
+
+
+@pytest.mark.parametrize("kind", _COPYING)
+def test_the_html_of_a_readme_has_a_limit(kind):
+    """What Markdown or HTML would copy many times does not make a page large, and readers still see the text."""
+    html = render_readme("README.md", _COPYING[kind])
+    assert 0 < len(html) <= LARGEST_HTML
+    assert html.count("y" * 1000) <= 2 * _HALF // 1000
+
+
+def test_a_readme_that_takes_too_much_work_is_shown_as_it_is():
+    """Quotes in quotes with thousands of lines are not rendered: the parser stops after a number of steps."""
+    text = ">" * 1000 + "a\n" + "b\n" * 15_000
+    assert render_readme("README.md", text) == Markup("<pre>{}</pre>\n").format(text)
+
+
+def test_the_memory_of_rendered_readmes_has_a_limit():
+    """All READMEs that are kept have a few megabytes together."""
+    assert render_readme.cache_info().maxsize * (LARGEST_HTML + LARGEST_README) < 5 << 20
+
+
+def test_links_and_emphasis_are_markdown():
+    """Of HTML, the elements that a browser would open again in each block are left out, and their content stays."""
+    html = render_readme(
+        "README.md", "<p align=center><a href=x><img src=a.png></a> <kbd>x</kbd> <b >bold</b></p>\n\n[a](b) *c*"
+    )
+    assert "<img" in html
+    assert "<kbd>x</kbd>" in html
+    assert "bold" in html
+    assert [tag for tag in ("<b>", "</b>", 'href="x"') if tag in html] == []
+    assert "<em>c</em>" in html
+    assert 'href="b"' in html

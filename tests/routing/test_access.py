@@ -3,7 +3,7 @@ import pytest
 from tornado_proxy.config.providers import AccessRule, BasicUser, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.goregex.matching import compile_pattern
-from tornado_proxy.routing.access import Access, Anyone, Nobody, SignedIn, lets_pass, path_expression
+from tornado_proxy.routing.access import Access, Anyone, Nobody, SignedIn, path_expression
 from tornado_proxy.routing.request import parse_request_path
 from tornado_proxy.templates.template import User
 
@@ -189,37 +189,3 @@ def test_a_character_other_than_a_star_matches_itself(glob):
 def test_a_glob_of_many_stars_matches_in_linear_time():
     """A glob that would take a backtracking matcher years is matched at once."""
     assert not _covers("/**a" * 30 + "!", "/" + "a" * 5000)
-
-
-EDITORS = (AccessRule(group="editors"),)
-ONLY_ANN, ANY_USER = SignedIn("staff", (ANN,)), SignedIn("staff", None)
-
-
-@pytest.mark.parametrize(
-    ("guard", "passed", "user", "expected"),
-    [
-        (Anyone(), Anyone(), None, True),
-        (Nobody(), Anyone(), None, False),
-        (ONLY_ANN, ONLY_ANN, User("ann"), True),
-        (SignedIn("staff", (BEN, ANN)), ONLY_ANN, User("ann"), True),
-        (ANY_USER, ONLY_ANN, User("ann"), True),
-        (SignedIn("staff", (BEN,)), ONLY_ANN, User("ann"), False),
-        (SignedIn("staff", (BasicUser("ann", Secret("value", "other")),)), ONLY_ANN, User("ann"), False),
-        (SignedIn("id", None), ONLY_ANN, User("ann"), False),
-        (ONLY_ANN, Anyone(), None, False),
-        (ONLY_ANN, Anyone(), User("ann"), False),
-        (ANY_USER, ANY_USER, None, False),
-        (SignedIn("id", None, EDITORS), SignedIn("id", None), User("ann", groups=("editors",)), True),
-        (SignedIn("id", None, EDITORS), SignedIn("id", None), User("ann"), False),
-    ],
-)
-def test_a_user_who_passed_one_guard_may_pass_another(guard, passed, user, expected):
-    """A user who signed in with the same provider and password passes, if the other guard permits the user; an unknown user never does."""
-    assert lets_pass(guard, passed, user) is expected
-
-
-def test_a_guard_with_a_policy_server_lets_nobody_pass():
-    """A guard with a policy server lets nobody pass, unless its permission is assumed."""
-    guard = SignedIn("staff", (ANN,), (), OpaServer("http://127.0.0.1:8181/v1/data/allow"))
-    assert not lets_pass(guard, ONLY_ANN, User("ann"))
-    assert lets_pass(guard, ONLY_ANN, User("ann"), assume_policy=True)

@@ -9,8 +9,10 @@ from tornado_proxy.routing.decide import (
     Authenticate,
     Authorize,
     NameFile,
+    beside,
     decide,
-    plan_beside,
+    decide_beside,
+    opens_all_below,
     simulate,
     trace,
 )
@@ -414,6 +416,10 @@ def test_a_policy_server_decides_after_the_rules(make_site):
     assert simulate(mounts, read_request("/a", "GET"), User("ann")).plan[0] == Serve("a")
 
 
+def _beside(mounts, asked, path, method="", *, permitted=True):
+    return beside(mounts, asked, path, method, permitted=permitted)
+
+
 @pytest.mark.parametrize(
     ("path", "plan"),
     [
@@ -422,24 +428,123 @@ def test_a_policy_server_decides_after_the_rules(make_site):
     ],
 )
 def test_the_plan_of_a_path_beside_the_requested_path(make_site, path, plan):
-    """A path beside the requested one gets the plan of a GET, for any method and query of the request."""
-    site = make_site((r"^/d/(?P<rest>.*)$", "/new/$rest"), mount="/m/")
-    request = read_request("/m/d/?format=zip", "HEAD")
-    match = Mounts([site]).find("", request.path)
-    assert plan_beside(match, request, path, None) == plan
+    """A path beside the requested one gets the plan of a request with the same method."""
+    mounts = Mounts([make_site((r"^/d/(?P<rest>.*)$", "/new/$rest"), mount="/m/")])
+    asked = simulate(mounts, read_request("/m/d/?format=zip", "HEAD"), None)
+    assert _beside(mounts, asked, path).plan == plan
+
+
+def test_a_directory_without_access_rules_is_open_below(make_site):
+    """Nothing below a directory is refused if neither rules, nor resources, nor anything mounted there can do it."""
+    provider = OidcProvider("id", "https://id.test", "client", Secret("test", "x"))
+    plain, nested = make_site(), make_site(mount="/d/nested/")
+
+    def is_open(site, path="/d/", others=(), **parts):
+        mounts = Mounts([site, *others], **parts)
+        return opens_all_below(mounts, simulate(mounts, read_request(path), User("ann")))
+
+    assert is_open(plain)
+    assert is_open(plain, "/e/", [nested])
+    assert is_open(nested, "/d/nested/")
+    assert not is_open(plain, "/d/", [nested])
+    assert not is_open(plain, "/", [nested])
+    assert not is_open(plain, "/auth/", providers=[provider])
+    assert not is_open(plain, target_list=TargetList(True, Mount("", ("/d/all/",))))
+    assert not is_open(make_site(resources=[STAFF]))
+    assert not is_open(make_site(("^/x", "/y")))
+    assert not is_open(make_site(actions=ISOLATED))
 
 
 def test_a_path_beside_has_no_query(make_site, scripted_template):
     """A template reads an empty query for a path beside the requested one."""
     site = make_site((".*", scripted_template(lambda data: f"/{data.request.raw_query}{len(data.request.query)}")))
-    match = Mounts([site]).find("", "/d/")
-    assert plan_beside(match, read_request("/d/?format=zip"), "/d/a", None)[0] == Serve("0")
+    mounts = Mounts([site])
+    asked = simulate(mounts, read_request("/d/?format=zip"), None)
+    assert _beside(mounts, asked, "/d/a").plan[0] == Serve("0")
 
 
 def test_a_path_beside_is_planned_for_the_same_user(make_site):
     """A path beside the requested one is planned in the directory of the isolated user."""
-    match = Mounts([make_site(actions=ISOLATED)]).find("", "/d/")
-    assert plan_beside(match, read_request("/d/"), "/d/a", User("ann"))[0] == Serve("ann/d/a")
+    mounts = Mounts([make_site(actions=ISOLATED, resources=[STAFF])])
+    asked = simulate(mounts, read_request("/d/"), User("ann"))
+    assert _beside(mounts, asked, "/d/a").plan[0] == Serve("ann/d/a")
+
+
+def test_a_path_beside_may_belong_to_another_target(make_site):
+    """The mounts decide which target answers a path beside the requested one, as for a request."""
+    outer, inner = make_site(), make_site(mount="/nested/", resources=[STAFF])
+    mounts = Mounts([outer, inner])
+    asked = simulate(mounts, read_request("/"), None)
+    assert _beside(mounts, asked, "/nested").match.site is inner
+    assert _beside(mounts, asked, "/nested/a").plan[0].status == 401
+    assert _beside(mounts, asked, "/nested.txt").match.site is outer
+
+
+@pytest.mark.parametrize(
+    ("method", "first"), [("PUT", ReadForm()), ("DELETE", Refuse(403, "a directory cannot be deleted"))]
+)
+def test_a_path_beside_may_have_another_method(make_site, method, first):
+    """An upload to a path beside the requested one needs a form, whose file has no name yet."""
+    mounts = Mounts([make_site()])
+    asked = simulate(mounts, read_request("/d/"), None)
+    assert _beside(mounts, asked, "/d/", method).plan == (first,)
+
+
+def _guarded(path="/b", **guard):
+    return Resource(path, provider="staff", **guard)
+
+
+BY_ANN, BY_ALL, BY_BEN = {"users": (ANN,)}, {}, {"users": (BasicUser("ben", Secret("value", "x")),)}
+EDITORS_ONLY = {"provider": "id", "oidc": Authorization((AccessRule(group="editors"),))}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "user", "is_open"),
+    [
+        (Resource("/a", white_list=True), Resource("/b", white_list=True), None, True),
+        (Resource("/a", white_list=True), Resource("/c"), None, False),
+        (_guarded("/a", **BY_ANN), _guarded(**BY_ANN), User("ann"), True),
+        (_guarded("/a", **BY_ANN), _guarded(users=(*BY_BEN["users"], ANN)), User("ann"), True),
+        (_guarded("/a", **BY_ANN), _guarded(**BY_ALL), User("ann"), True),
+        (_guarded("/a", **BY_ANN), _guarded(**BY_BEN), User("ann"), False),
+        (_guarded("/a", **BY_ANN), _guarded(users=(BasicUser("ann", Secret("value", "other")),)), User("ann"), False),
+        (_guarded("/a", **BY_ANN), Resource("/b", provider="id"), User("ann"), False),
+        (Resource("/a", white_list=True), _guarded(**BY_ANN), None, False),
+        (Resource("/a", white_list=True), _guarded(**BY_ANN), User("ann"), False),
+        (Resource("/a", provider="id"), Resource("/b", **EDITORS_ONLY), User("ann", groups=("editors",)), True),
+        (Resource("/a", provider="id"), Resource("/b", **EDITORS_ONLY), User("ann"), False),
+    ],
+)
+def test_a_user_who_passed_one_guard_may_pass_another(make_site, first, second, user, is_open):
+    """A user who signed in with the same provider and password is not asked again; nobody else signs in a second time."""
+    mounts = Mounts([make_site(resources=[first, second])])
+    asked = simulate(mounts, read_request("/a"), user)
+    assert not asked.is_refused
+    assert _beside(mounts, asked, "/b").is_refused == (not is_open)
+
+
+def test_a_path_beside_asks_a_policy_server_only(make_site):
+    """The one question about another path is the one to its policy server; its answer decides."""
+    guarded = _guarded(users=(ANN,), opa=OpaServer("http://opa/"))
+    mounts = Mounts([make_site(resources=[_guarded("/a", **BY_ANN), guarded])])
+    asked = simulate(mounts, read_request("/a"), User("ann"))
+    question = next(decide_beside(mounts, asked, "/b"))
+    assert isinstance(question, Authorize)
+    assert question.so_far.request.path == "/b"
+    assert [_beside(mounts, asked, "/b", permitted=each).is_refused for each in (True, False)] == [False, True]
+
+
+@pytest.mark.parametrize(("name", "is_stored"), [("nested", False), ("login", False), ("nested.txt", True)])
+def test_a_form_stores_nothing_that_another_answer_would_hide(make_site, name, is_stored):
+    """A file with the path of a mount or of a page of a provider could never be requested, so its form is refused."""
+    provider = OidcProvider("id", "https://id.test", "client", Secret("test", "x"), login="/d/login")
+    mounts = Mounts([make_site(), make_site(mount="/d/nested/")], [provider])
+    (first,) = simulate(mounts, read_request("/d/", "PUT"), None, name).plan
+    assert first == (
+        Receive(f"d/{name}", f"/d/{name}")
+        if is_stored
+        else Refuse(400, "something else is mounted at the path of the file")
+    )
 
 
 OPEN_TO_ALL = Resource("/open/**", white_list=True)

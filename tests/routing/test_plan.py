@@ -66,7 +66,7 @@ def test_a_rewritten_root_stays_the_root(plan_request, make_site):
 
 def test_an_index_document_is_tried_before_the_listing(plan_request, make_site):
     """A directory is answered with its index document if there is one, and otherwise with a listing."""
-    plan = (Serve("dir/index.html", index=True), Browse("dir/"), NO_DIRECTORY)
+    plan = (Serve("dir/index.html", "/dir/index.html"), Browse("dir/"), NO_DIRECTORY)
     assert plan_request(make_site(actions=INDEX), "GET /dir/") == plan
     assert plan_request(make_site(actions=INDEX), "HEAD /dir/") == plan
 
@@ -75,7 +75,7 @@ def test_the_index_document_is_added_after_the_rewrite(plan_request, make_site):
     """A source never matches the index document's name, which is joined to the rewritten directory."""
     pairs = (("index", "/wrong"), ("^/dir/$", "/other"))
     assert plan_request(make_site(*pairs, actions=INDEX), "GET /dir/")[:2] == (
-        Serve("other/index.html", index=True),
+        Serve("other/index.html", "/dir/index.html"),
         Browse("other/"),
     )
 
@@ -89,7 +89,8 @@ def test_an_index_document_may_lie_below_its_directory(plan_request, make_site):
 @pytest.mark.parametrize("name", ["a//b", "/a", "..a", "a."])
 def test_an_index_document_is_joined_to_an_uncleaned_directory(plan_request, make_site, name):
     """A directory's key is never cleaned: `//` stays, and the index document lies in exactly that directory."""
-    assert plan_request(make_site(actions=INDEX), f"GET /{name}/")[0] == Serve(f"{name}/index.html", index=True)
+    serve = Serve(f"{name}/index.html", f"/{name}/index.html")
+    assert plan_request(make_site(actions=INDEX), f"GET /{name}/")[0] == serve
 
 
 def test_a_rewritten_key_has_no_leading_slash_in_s3(plan_request, make_site):
@@ -107,7 +108,7 @@ def test_a_disabled_listing_is_forbidden(plan_request, make_site):
     get = GetAction(index_document="index.html", disable_listing=True)
     forbidden = Refuse(403, "listing is disabled")
     assert plan_request(make_site(actions=Actions(get=get)), "GET /d/") == (
-        Serve("d/index.html", index=True),
+        Serve("d/index.html", "/d/index.html"),
         forbidden,
     )
     assert plan_request(make_site(actions=Actions(get=GetAction(disable_listing=True))), "GET /d/") == (forbidden,)
@@ -121,14 +122,14 @@ def test_an_index_document_with_a_key_that_is_too_long_is_not_tried(plan_request
 
 def test_a_missing_file_may_be_a_directory(plan_request, make_site):
     """With `redirectWithTrailingSlashForNotFoundFile` a missing file is redirected to the directory, if there is one."""
-    redirect = Redirect("/dir/?a=1&b=%20+", below="dir/")
+    redirect = Redirect("/dir/?a=1&b=%20+", below="dir/", beside="/dir/")
     assert plan_request(make_site(actions=SLASHES), "GET /dir?a=1&b=%20+") == (Serve("dir"), redirect, NO_OBJECT)
 
 
 def test_the_slash_redirect_comes_after_the_rewrite(plan_request, make_site):
     """The objects below the rewritten key decide; the location is the requested path with a slash."""
     site = make_site(("^/old(.*)$", "/new$1"), bucket=FOLDER, actions=SLASHES, mount="/m/")
-    redirect = Redirect("/m/old/dir/", below="folder1/new/dir/")
+    redirect = Redirect("/m/old/dir/", below="folder1/new/dir/", beside="/m/old/dir/")
     assert plan_request(site, "GET /m/old/dir") == (Serve("folder1/new/dir"), redirect, NO_OBJECT)
 
 
@@ -359,5 +360,5 @@ def test_an_index_document_may_be_redirected_to_a_signed_url(decide_request, mak
     """`redirectToSignedUrl` applies to index documents too; HEAD is served from the store."""
     get = GetAction(index_document="index.html", redirect_to_signed_url=True, signed_url_expiration=60)
     site = make_site(actions=Actions(get=get))
-    assert decide_request(site, "GET /a/").plan[0] == Sign("a/index.html", 60)
-    assert decide_request(site, "HEAD /a/").plan[0] == Serve("a/index.html", index=True)
+    assert decide_request(site, "GET /a/").plan[0] == Sign("a/index.html", 60, "/a/index.html")
+    assert decide_request(site, "HEAD /a/").plan[0] == Serve("a/index.html", "/a/index.html")

@@ -12,6 +12,7 @@ from tornado_proxy.semantics.conditions import (
     ConditionResult,
     Conditions,
     ContentRange,
+    for_one_user,
     format_date,
     freshness,
     is_etag,
@@ -314,6 +315,28 @@ NOW = 1_700_000_000.0  # Tue, 14 Nov 2023 22:13:20 GMT
 def test_freshness_is_read_from_the_headers(cache_control, expires, seconds):
     """s-maxage comes before max-age, and max-age before Expires; None means that the response must not be stored."""
     assert freshness(cache_control, expires, NOW) == seconds
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        ("max-age=600", "private, max-age=600"),
+        ("", "private"),
+        ("no-cache", "private, no-cache"),
+        ("must-revalidate, max-age=5", "private, must-revalidate, max-age=5"),
+        ("max-age=600, Public", None),
+        ("S-MaxAge=5", None),
+        ("Private", None),
+        ("private, max-age=5", None),
+        ("no-store", None),
+        ('private="set-cookie", max-age=5', 'private, private="set-cookie", max-age=5'),
+        ('x="public, s-maxage=5"', 'private, x="public, s-maxage=5"'),
+        ("publicly, max-age=5", "private, publicly, max-age=5"),
+    ],
+)
+def test_an_answer_to_one_user_is_private(sent, expected):
+    """Shared caches may keep an answer to one user only if it is `public` or has an `s-maxage`."""
+    assert for_one_user(sent) == (sent if expected is None else expected)
 
 
 def test_freshness_is_read_in_linear_time():

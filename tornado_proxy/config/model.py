@@ -119,8 +119,11 @@ class Bucket:
     )
     anonymous: bool = option("Whether requests to S3 are sent without credentials, for a public bucket.", default=False)
     request_config: CallHeaders = option("Headers that are added to calls to S3.", default=CallHeaders())
-    list_max_keys: Annotated[int, Bounds(1, 1000)] = option(
-        "The most entries on a page of a listing; S3 returns at most 1000 at once.", default=1000, name="s3ListMaxKeys"
+    list_max_keys: Annotated[int, Bounds(1, 10_000)] = option(
+        "The most entries on a page of a listing. The service's own pages have 1000 at most; a page of your own"
+        " (`folderList`) gets all of them, which S3 returns in several answers.",
+        default=1000,
+        name="s3ListMaxKeys",
     )
     connect_timeout: Timeout = option("How long connecting to S3 may take.", default=5.0)
     read_timeout: Timeout = option("How long S3 may neither send nor receive anything.", default=30.0)

@@ -16,8 +16,8 @@ from tornado_proxy.gateway.incoming import ClientDisconnected
 from tornado_proxy.pages.render import Rendering
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import UnknownFormat, status_of
-from tornado_proxy.semantics.conditions import ContentRange, format_date
-from tornado_proxy.semantics.fields import content_digest
+from tornado_proxy.semantics.conditions import ContentRange, for_one_user, format_date
+from tornado_proxy.semantics.fields import Disposition, content_digest
 from tornado_proxy.storage.errors import RangeUnsatisfiable, StorageError
 from tornado_proxy.storage.store import ObjectInfo, Opened
 from tornado_proxy.telemetry.log import shortage
@@ -131,9 +131,18 @@ def _disposition(info: ObjectInfo, actions: Actions) -> str | None:
     """Returns the object's own disposition, or `attachment` if a browser could run the file."""
     own, choice = info.content_disposition, actions.get.active_content
     saved = choice == "attachment" or (choice == "auto" and actions.put.enabled)
-    if not saved or not is_active(info.content_type or DEFAULT_TYPE) or (own or "").lower().startswith("attachment"):
+    if not saved or not is_active(info.content_type or DEFAULT_TYPE) or _is_attachment(own or ""):
         return own
     return "attachment"
+
+
+def _is_attachment(disposition: str) -> bool:
+    """Whether every browser saves a file of this disposition; they may ignore one that is malformed (RFC 6266 4.1)."""
+    try:
+        Disposition.from_header(disposition)
+    except ValueError:
+        return False
+    return disposition.partition(";")[0].strip().lower() == "attachment"
 
 
 @lru_cache(_TYPES_KEPT)
@@ -168,17 +177,17 @@ def without(headers: Headers, names: frozenset[str] | set[str]) -> Headers:
 
 
 def private_headers(headers: Headers, cookies: Headers, *, is_isolated: bool = False) -> Headers:
-    """Returns the headers of a private answer: no shared cache keeps it, unless the object says otherwise.
+    """Returns the headers of an answer to one user: no shared cache keeps it, unless the object says otherwise.
 
     What an object says does not count where users are isolated: its URL is another object for another user.
     """
-    is_object = any(name == "ETag" for name, _ in headers)
-    if (cookies or is_isolated or not is_object) and ("Cache-Control", "no-store") not in headers:
-        # A page of ours is for one user, and a cache that keeps a session gives it to others, whatever the object says.
-        headers = without(headers, {"cache-control"})
-    if not any(name == "Cache-Control" for name, _ in headers):
-        headers = (*headers, ("Cache-Control", "private, no-cache"))
-    return (*headers, *cookies)
+    named = {name.lower(): value for name, value in headers}
+    own = named.get("cache-control", "")
+    # A page of ours is for one user, and a cache that keeps a session gives it to others, whatever the object says.
+    is_ours = bool(cookies) or is_isolated or "etag" not in named
+    value = "private, no-cache" if not own or (is_ours and own != "no-store") else for_one_user(own)
+    kept = headers if value == own else (*without(headers, {"cache-control"}), ("Cache-Control", value))
+    return (*kept, *cookies)
 
 
 # Seconds; S3 asks for no more than a slower rate.

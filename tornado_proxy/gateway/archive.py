@@ -19,16 +19,15 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from tornado_proxy.gateway.answer import Answer, Headers, Streamed, Whole
-from tornado_proxy.gateway.generation import RequestContext
+from tornado_proxy.gateway.generation import TURN, RequestContext
 from tornado_proxy.pages.listing import link_to
-from tornado_proxy.routing.plan import Browse, Serve, Sign
+from tornado_proxy.routing.plan import Browse
 from tornado_proxy.routing.request import ObjectKey, RequestError, RequestPath
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions, ContentRange
 from tornado_proxy.storage.errors import ObjectMissing, StorageError
 from tornado_proxy.storage.store import Entry, ObjectInfo, Store
 
 _PIECE = 64 * 1024  # bytes that are sent at once, where files are small
-_TURN = 16  # entries after which others get a turn, some milliseconds
 
 EARLIEST = datetime(1980, 1, 1, tzinfo=UTC)
 """The first time that a ZIP file can express; it stands for an unknown one."""
@@ -110,10 +109,10 @@ class _DirectoryWalk:
             path = waiting.pop()
             prefix, entries = await self._entries(path)
             for number, entry in enumerate(entries):
-                if number % _TURN == 0:
+                if number % TURN == 0:
                     await asyncio.sleep(0)
                 below = RequestPath(path + entry.name)
-                if link_to(path, entry.name) is None or not self._context.may("GET", below):
+                if link_to(path, entry.name) is None:
                     continue
                 if entry.is_directory:
                     waiting.append(below)
@@ -127,8 +126,10 @@ class _DirectoryWalk:
         A subdirectory with an index document shows that document only.
         """
         context, token = self._context, None
-        found = next((each for each in context.plan_beside(path) if isinstance(each, Browse)), None)
-        if found is None:
+        is_top = path == context.request.path
+        decision = context.decision if is_top else context.beside(path)
+        found = next((each for each in decision.plan if isinstance(each, Browse)), None)
+        if found is None or not context.is_ours(decision):
             return "", []
         entries: list[Entry] = []
         while True:
@@ -141,8 +142,9 @@ class _DirectoryWalk:
             if token is None:
                 break
         site = context.match.site
-        index = site.target.actions.get.index_document
-        shown = await self._index(found.prefix, index, entries) if index and path != context.request.path else []
+        index, shown = site.target.actions.get.index_document, list[Entry]()
+        if index and not is_top and context.file(context.beside(RequestPath(f"{path}{index}"))):
+            shown = await self._index(found.prefix, index, entries)
         return found.prefix, shown or [each for each in entries if site.shows(each.name)]
 
     async def _index(self, prefix: str, index: str, entries: Sequence[Entry]) -> list[Entry]:
@@ -160,8 +162,8 @@ class _DirectoryWalk:
         self, path: RequestPath, prefix: str, entry: Entry
     ) -> tuple[ObjectKey, Entry | ObjectInfo] | None:
         """Returns the object that a GET of a path would find, with its entry or info; None without one."""
-        first = self._context.plan_beside(path)[0]
-        if not isinstance(first, Serve | Sign):
+        first = self._context.file(self._context.beside(path))
+        if first is None:
             return None
         if first.key == prefix + entry.name:
             return first.key, entry

@@ -12,34 +12,40 @@ from markupsafe import Markup
 from tornado_proxy.gateway.answer import Answer, page
 from tornado_proxy.gateway.archive import FORMATS, archive
 from tornado_proxy.gateway.custom_pages import PageFailed, customized, read_text
-from tornado_proxy.gateway.generation import RequestContext
+from tornado_proxy.gateway.generation import TURN, RequestContext
 from tornado_proxy.pages.custom import NEVER, FolderEntry, FolderListData
 from tornado_proxy.pages.listing import Line, Listing
 from tornado_proxy.pages.listing_view import LARGEST_README, Offers, find_readme, render_readme
 from tornado_proxy.pages.render import LISTING_FORMS, Form, choose
-from tornado_proxy.routing.plan import Browse, Serve, Sign
+from tornado_proxy.routing.decide import opens_all_below
+from tornado_proxy.routing.plan import Browse
 from tornado_proxy.routing.request import ASSETS_AT, ObjectKey, RequestPath
-from tornado_proxy.storage.errors import StorageError
-from tornado_proxy.storage.store import Write
+from tornado_proxy.storage.errors import Busy, StorageError
+from tornado_proxy.storage.store import Entry, Page, Write, to_token
 
 _ANY_KEY = ObjectKey("any")  # every key of a bucket has the same origin
 _PATIENCE = 5.0  # seconds that a listing waits for its README
+_MOST_PAGES = 100  # of the store, for one page of a listing
+
+LONGEST_PAGE = 1000
+"""The most entries of a page of the service's own."""
 
 
 async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
     """Returns a listing or an archive of a directory; None if it is empty and not the mount's root."""
     site, query = context.match.site, context.request.parameters
-    limit = _limit(query.get("limit", ""), site.target.bucket.list_max_keys)
-    found = await context.store.list(attempt.prefix, query.get("after") or None, limit)
+    custom_page = context.renderer.pages.find(site.target.name, "folder_list")
+    is_custom = custom_page is not None and custom_page.body is not None
+    most = site.target.bucket.list_max_keys
+    limit = _limit(query.get("limit", ""), most if is_custom else min(most, LONGEST_PAGE))
+    found = await _page(attempt.prefix, limit, context, fill=is_custom)
     if not found.entries and not found.exists and not attempt.root:
         return None
     archives = tuple(FORMATS) if site.target.listing.archive.enabled else ()
     named = query.get("format")
     if named in archives:
         return await archive(context, named)
-    lines = tuple(
-        Line(each.name, each.size, each.last_modified, each.etag) for each in found.entries if site.shows(each.name)
-    )
+    lines = tuple(Line(each.name, each.size, each.last_modified, each.etag) for each in found.entries)
     first = site.target.listing.directories_first
     listing = Listing(context.request.path, context.match.mount, lines, query, found.next_token, first)
     custom = await context.written("folder_list", partial(_folder_data, attempt.prefix, listing, context))
@@ -53,12 +59,25 @@ async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
     return customized(page(200, context.pages.listing(listing, form, offers)), custom)
 
 
+async def _page(prefix: ObjectKey, limit: int, context: RequestContext, *, fill: bool) -> Page:
+    """Returns at most `limit` entries that the viewer sees: those of one page of the store, or of several to `fill` it.
+
+    The token names the last entry that is seen: the viewer can read a name in it.
+    """
+    token, exists = context.request.parameters.get("after") or None, False
+    seen: list[Entry] = []
+    for _ in range(_MOST_PAGES):
+        found = await context.store.list(prefix, token, limit - len(seen))
+        seen += await context.visible(found.entries)
+        token, exists = found.next_token, exists or found.exists
+        if token is None or len(seen) == limit or (seen and not fill):
+            return Page(tuple(seen), to_token(seen[-1].name) if token else None, exists=exists)
+    raise Busy(f"the first {_MOST_PAGES} pages of `{prefix}` have nothing that the viewer may see")
+
+
 async def _offers(listing: Listing, context: RequestContext) -> Offers:
     put, path = context.match.site.target.actions.put, listing.path
-    named = (line for line in listing.lines if not line.is_directory and listing.href(line))
-    may = partial(context.may, assume_policy=True)
-    reserved = f"/{ASSETS_AT}" in path
-    uploads = not reserved and may("PUT", path)
+    uploads = not context.beside(path, "PUT", permitted=True).is_refused
     files_from, uploads_to = await _origins(context, uploads=uploads)
     return Offers(
         upload=uploads,
@@ -66,11 +85,25 @@ async def _offers(listing: Listing, context: RequestContext) -> Offers:
         max_size=put.max_size,
         archives=tuple(FORMATS) if context.match.site.target.listing.archive.enabled and listing.lines else (),
         readme=await _readme(listing, context),
-        removable=frozenset(each.name for each in named if not reserved and may("DELETE", path + each.name)),
-        reserved=reserved,
+        removable=await _removable(listing, context),
+        reserved=f"/{ASSETS_AT}" in path,
         files_from=files_from,
         uploads_to=uploads_to,
     )
+
+
+async def _removable(listing: Listing, context: RequestContext) -> frozenset[str]:
+    """Returns the names of the files that the viewer may remove, but for a policy server."""
+    files = [each.name for each in listing.lines if not each.is_directory and listing.href(each)]
+    found: list[str] = []
+    for number, name in enumerate(files if "DELETE" in context.match.site.methods else ()):
+        if number % TURN == 0:
+            await asyncio.sleep(0)
+        if not context.beside(listing.path + name, "DELETE", permitted=True).is_refused:
+            if opens_all_below(context.mounts, context.decision):
+                return frozenset(files)
+            found.append(name)
+    return frozenset(found)
 
 
 async def _origins(context: RequestContext, *, uploads: bool) -> tuple[str, str]:
@@ -93,11 +126,10 @@ def _origin(url: str) -> str:
 async def _readme(listing: Listing, context: RequestContext) -> Markup | None:
     """Returns the directory's README if the viewer may read it, else None."""
     name = find_readme(line.name for line in listing.lines if (line.size or 0) <= LARGEST_README)
-    path = RequestPath(f"{listing.path}{name}")
-    if not context.match.site.target.listing.readme or not listing.first or not name or not context.may("GET", path):
+    if not context.match.site.target.listing.readme or not listing.first or not name:
         return None
-    first = context.plan_beside(path)[0]
-    if isinstance(first, Serve | Sign):
+    first = context.file(await context.ask(RequestPath(f"{listing.path}{name}")))
+    if first is not None:
         with suppress(StorageError, PageFailed, TimeoutError):
             async with asyncio.timeout(_PATIENCE):
                 return await asyncio.to_thread(
@@ -114,7 +146,9 @@ def _limit(text: str, most: int) -> int:
 
 def _folder_data(prefix: str, listing: Listing, context: RequestContext) -> FolderListData:
     target = context.match.site.target
-    entries = tuple(_folder_entry(prefix, line, listing) for line in listing.lines)
+    # As in s3-proxy: directories first, both in S3's order.
+    lines = sorted(listing.lines, key=lambda line: listing.directories_first and not line.is_directory)
+    entries = tuple(_folder_entry(prefix, line, listing) for line in lines)
     following = listing.next_href or ""
     return FolderListData(context.request, context.user, entries, target.bucket.name, target.name, following)
 

@@ -31,14 +31,24 @@ from tornado_proxy.gateway.perform import object_used, perform
 from tornado_proxy.gateway.upload import IncomingFile, raw_upload, read_form
 from tornado_proxy.pages.custom import ERROR_PAGES, ErrorData, PageError, TargetListData
 from tornado_proxy.pages.render import FAILURE_FORMS, LISTING_FORMS, Failure, TargetLinks, choose, target_links
-from tornado_proxy.routing.access import Nobody, SignedIn
-from tornado_proxy.routing.decide import NOT_AUTHORIZED, Authenticate, Authorize, Decision, NameFile, Question, decide
+from tornado_proxy.routing.access import SignedIn
+from tornado_proxy.routing.decide import (
+    NOT_AUTHORIZED,
+    Authenticate,
+    Authorize,
+    Decision,
+    NameFile,
+    Question,
+    decide,
+    decide_beside,
+)
 from tornado_proxy.routing.plan import ListTargets, Receive, Refuse, VisitProvider
 from tornado_proxy.routing.request import (
     ASSETS_AT,
     STATUSES,
     Request,
     RequestError,
+    RequestPath,
     host_name,
     read_address,
     read_request,
@@ -150,17 +160,16 @@ class Exchange:
             self._upload = raw_upload(headers, self._incoming.body, name, first.max_size)
         target = decision.match.site.target.name
         context = RequestContext(
-            decision.request,
-            decision.match,
+            decision,
+            self._parts.mounts,
             self._parts.stores[target].store,
             self._parts.renderer.pages.themed.get(target, self._parts.pages),
             headers,
             Conditions.from_headers(headers),
             self._walks,
+            partial(self._decide_beside, decision),
             self._upload,
-            decision.user,
             self._parts.renderer,
-            decision.checks[-1].guard if decision.checks else Nobody(),
         )
         outcome, attempt = await perform(decision.plan, context)
         webhooks = decision.match.site.webhooks.get(decision.request.method)
@@ -227,6 +236,17 @@ class Exchange:
             self._decision = question.so_far
             answer = await self._answer(question)
 
+    async def _decide_beside(self, decision: Decision, path: RequestPath) -> Decision:
+        """Decides what the user of a decision would be answered to a GET of another path."""
+        steps, answer = decide_beside(self._parts.mounts, decision, path), None
+        while True:
+            try:
+                question = steps.send(answer)
+            except StopIteration as end:
+                found: Decision = end.value
+                return found
+            answer = await self._answer(question)
+
     def _check_origin(self, authority: str) -> None:
         """Raises `CrossOrigin` if a page of another origin would change something without permission.
 
@@ -242,8 +262,10 @@ class Exchange:
             case Authenticate():
                 return await self._authenticate(question)
             case Authorize(so_far, server, user):
+                # The path that is checked: an upload's has the name of its file.
+                asked = replace(so_far.request, path=so_far.checks[-1].path)
                 try:
-                    return await is_permitted(server, user, so_far.request, self._parts.fetch)
+                    return await is_permitted(server, user, asked, self._parts.fetch)
                 except PolicyUnavailable as error:
                     _LOG.warning("the policy server gave no decision, so the request is refused: %s", error)
                     return _NO_POLICY

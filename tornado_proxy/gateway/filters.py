@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from tornado_proxy.config.server import CacheHeaders, Compress, Cors, Server
-from tornado_proxy.gateway.answer import Answer, Headers, Streamed, Whole, without
+from tornado_proxy.gateway.answer import Answer, Headers, Streamed, Whole, with_headers, without
 from tornado_proxy.gateway.incoming import RequestHead
 from tornado_proxy.semantics.conditions import is_weak
 from tornado_proxy.semantics.cors import CorsPolicy, is_preflight
@@ -29,7 +29,7 @@ _NO_CACHE = (
 )
 
 
-_IS_CLOSED = re.compile(r"no-store|private")
+_IS_CLOSED = re.compile(r"no-store|private", re.IGNORECASE)
 
 
 class PolicyHeaders:
@@ -63,14 +63,15 @@ class PolicyHeaders:
         return replace(answer, headers=headers)
 
     def _with_cache(self, answer: Answer) -> Headers:
-        if any(name == "Cache-Control" and _IS_CLOSED.search(value) for name, value in answer.headers):
+        if self._cache is _NO_CACHE:
+            return with_headers(answer.headers, _NO_CACHE)
+        named = {name.lower(): value for name, value in answer.headers}
+        if _IS_CLOSED.search(named.get("cache-control", "")):
             # A sign-in, a signed URL or an answer to one user must not reach another user through a cache.
             return answer.headers
-        own = {name for name, _ in answer.headers}
-        if "ETag" in own or not self._cache:
-            return (*answer.headers, *(each for each in self._cache if each[0] not in own))
-        given = {name for name, _ in self._cache}
-        return (*(each for each in answer.headers if each[0] not in given), *self._cache)
+        if "etag" in named:
+            return (*answer.headers, *(each for each in self._cache if each[0].lower() not in named))
+        return with_headers(answer.headers, self._cache)
 
 
 def _cors_policy(cors: Cors) -> CorsPolicy:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import NamedTuple, Self
@@ -16,18 +16,21 @@ from tornado_proxy.gateway.filters import Compressions, Compressor, PolicyHeader
 from tornado_proxy.gateway.upload import IncomingFile
 from tornado_proxy.pages.custom import CustomRendering, PageData
 from tornado_proxy.pages.render import Pages
-from tornado_proxy.routing.access import Guard, Nobody, lets_pass
-from tornado_proxy.routing.decide import plan_beside
+from tornado_proxy.routing.decide import Decision, beside, opens_all_below
 from tornado_proxy.routing.mounts import Mounts, RouteMatch
-from tornado_proxy.routing.plan import Plan
+from tornado_proxy.routing.plan import Serve, Sign
 from tornado_proxy.routing.request import Request, RequestPath
+from tornado_proxy.rules.model import path_objection
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.semantics.forwarded import TrustedProxies
 from tornado_proxy.storage.shares import Shares
-from tornado_proxy.storage.store import Store
+from tornado_proxy.storage.store import Entry, Store
 from tornado_proxy.templates.template import User
 
 GENERATION = "X-Tornado-Proxy-Generation"
+TURN = 16
+"""The decisions about paths after which other requests get a turn."""
+
 _SHOWN_DIGITS = 12  # of a digest; enough to tell the configurations of a fleet apart
 
 
@@ -127,39 +130,76 @@ class Generation:
 
 
 class RequestContext(NamedTuple):
-    """The values that a plan is performed with: the request, its target's store and pages, the file of an upload."""
+    """The values that a plan is performed with: the decision, the store and pages of its target, an upload's file."""
 
-    request: Request
-    match: RouteMatch
+    decision: Decision
+    mounts: Mounts
     store: Store
     pages: Pages
     headers: Mapping[str, str]  # of the request, names in any case
     conditions: Conditions  # of the request
     walks: Shares  # through directories
+    ask: Callable[[RequestPath], Awaitable[Decision]]  # what a GET of another path would be answered
     upload: IncomingFile | None = None
-    user: User | None = None
     renderer: PageRenderer = PageRenderer()
-    guard: Guard = Nobody()  # that the user has passed
+
+    @property
+    def request(self) -> Request:
+        """The request."""
+        return self.decision.request
+
+    @property
+    def match(self) -> RouteMatch:
+        """The target of the request."""
+        assert self.decision.match is not None
+        return self.decision.match
+
+    @property
+    def user(self) -> User | None:
+        """The user who had to sign in."""
+        return self.decision.user
 
     @property
     def path_below_mount(self) -> str:
         """The request path below the mount, without a leading slash, as s3-proxy shows it to templates and webhooks."""
         return self.request.path[len(self.match.mount) :]
 
-    def may(self, method: str, path: str, *, assume_policy: bool = False) -> bool:
-        """Whether the user may request another path of the target; False if only a question could answer that.
+    def beside(self, path: str, method: str = "", *, permitted: bool = False) -> Decision:
+        """Decides what a request for another path would be answered, with `permitted` for the answer of a policy."""
+        return beside(self.mounts, self.decision, RequestPath(path), method, permitted=permitted)
 
-        `assume_policy` takes the permission of a policy server for granted.
+    def is_ours(self, decision: Decision) -> bool:
+        """Whether the target of the request would answer another one, and not with an error."""
+        return not decision.is_refused and decision.match is not None and decision.match.site is self.match.site
+
+    def file(self, decision: Decision) -> Serve | Sign | None:
+        """Returns the attempt to serve a file with which the plan of another request to the target begins, if any."""
+        first = decision.plan[0]
+        return first if self.is_ours(decision) and isinstance(first, Serve | Sign) else None
+
+    async def visible(self, entries: Iterable[Entry]) -> list[Entry]:
+        """Returns the entries of the directory that the user sees: those that the user may request, but for a policy.
+
+        The names are the content of the directory, about which a policy server was asked.
         """
-        site = self.match.site
-        if method not in site.methods:
-            return False
-        guard = site.access.guard(RequestPath(path), method)
-        return lets_pass(guard, self.guard, self.user, assume_policy=assume_policy)
+        shown = [each for each in entries if self.match.site.shows(each.name)]
+        if opens_all_below(self.mounts, self.decision):
+            return shown
+        found = []
+        for number, each in enumerate(shown):
+            if number % TURN == 0:
+                await asyncio.sleep(0)
+            if self._is_open(self.request.path + each.name):
+                found.append(each)
+        return found
 
-    def plan_beside(self, path: RequestPath) -> Plan:
-        """Plans the GET of another path of the same mount, whether or not the user may see it."""
-        return plan_beside(self.match, self.request, path, self.user)
+    def _is_open(self, path: str) -> bool:
+        # A path that no request can name is not decided about; a listing shows it without a link.
+        if path_objection(path):
+            return True
+        decision = self.beside(path, permitted=True)
+        # Of a mount below, only the directory itself is shown: what this target has there, nobody can request.
+        return not decision.is_refused if path.endswith("/") else self.file(decision) is not None
 
     async def written(self, kind: str, data: Callable[[], PageData]) -> CustomRendering | None:
         """Returns the rendering of a custom page, or None without one; raises `PageFailed`."""

@@ -43,6 +43,9 @@ async def perform(plan: Plan, context: RequestContext) -> tuple[Outcome, Attempt
     for attempt in plan:
         if isinstance(attempt, Refuse):
             return refusal_of(attempt), attempt
+        path = getattr(attempt, "beside", None)
+        if path is not None and not context.is_ours(await context.ask(path)):
+            continue
         try:
             outcome = await _PERFORMERS[type(attempt)](attempt, context)
         except ObjectMissing:
@@ -81,7 +84,7 @@ async def _headers(context: RequestContext, info: ObjectInfo, part: ContentRange
         int(own["Content-Length"]),
         info.content_type or "",
         own.get("Content-Range", ""),
-        info.content_disposition or "",
+        own.get("Content-Disposition", ""),
         info.content_encoding or "",
         info.content_language or "",
         own.get("Content-Digest", ""),

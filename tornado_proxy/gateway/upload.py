@@ -70,7 +70,7 @@ class FormTooLarge(RequestError):
 
 @dataclass(frozen=True, slots=True)
 class FileHead:
-    """A file before its content: its name and its type as sent, and its size in bytes, if known."""
+    """A file before its content: its name without directories, its type as sent, and its size in bytes, if known."""
 
     file_name: str
     sent_type: str | None
@@ -256,7 +256,7 @@ class MultipartForm:
         """Notes the head of the file, whose content begins after `start` bytes of the form."""
         sent_type = self._headers.get(b"content-type")
         size = None if self._length is None else self._length - start - self._closing
-        name = self._disposition().filename or ""
+        name = (self._disposition().filename or "").rpartition("/")[2]
         self._file = FileHead(name, None if sent_type is None else sent_type.decode("latin-1"), size)
 
     # The callbacks of the parser.

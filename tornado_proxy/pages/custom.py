@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from tornado_proxy.templates.template import (
+    PAGE_LIMITS,
     ObjectMetadata,
     RenderError,
     RenderLimits,
@@ -86,7 +87,10 @@ class CustomPage:
     def render(self, data: PageData) -> CustomRendering:
         """Renders the page; raises `RenderError`."""
         headers = [(name, _header(name, template.render(data, _SMALL))) for name, template in self.headers]
-        body = None if self.body is None else self.body.render(data).lstrip("\n").encode("utf-8", "replace")
+        # A page of more than a thousand entries, which the operator asked for, may take more steps.
+        thousands = 1 + len(data.entries) // 1000 if isinstance(data, FolderListData) else 1
+        limits = replace(PAGE_LIMITS, steps=thousands * PAGE_LIMITS.steps)
+        body = None if self.body is None else self.body.render(data, limits).lstrip("\n").encode("utf-8", "replace")
         status = None if self.status is None else _status(self.status.render(data, _SMALL))
         return CustomRendering(body, tuple(headers), status)
 

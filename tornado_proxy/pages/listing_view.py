@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC
 from functools import cache, lru_cache
+from itertools import repeat
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
@@ -15,6 +18,8 @@ from tornado_proxy.pages.listing import Line, Listing, Order, SortKey, human_siz
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.rules_inline import StateInline
 
 _DEAD = '<span class="dead" title="No request can name this entry">'
 
@@ -132,6 +137,17 @@ def _count(number: int, one: str, many: str) -> str:
 LARGEST_README = 32 * 1024
 """The most bytes of a README that is shown."""
 
+LARGEST_HTML = 256 * 1024
+"""The most bytes of a README as HTML."""
+
+_KEPT = 16  # READMEs as HTML
+_MOST_STEPS = 50_000  # of the parser
+_MOST_CELLS = 20_000  # of a table as wide as the widest line and as high as the text: empty rows get all cells
+
+# A browser opens these elements again in each block until they are closed (HTML, "reconstruct the active formatting
+# elements"): a few of them would be copied everywhere. Markdown has its own signs for them; others replace their tags.
+_REOPENED = re.compile(r"</?(?=(?:a|b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)(?:[\s/>]|\Z))", re.IGNORECASE)
+
 _NAMES = ("readme.md", "readme.markdown", "readme.txt", "readme")
 
 _ELEMENTS = {
@@ -154,21 +170,40 @@ def find_readme(names: Iterable[str]) -> str | None:
     return next((found[name] for name in _NAMES if name in found), None)
 
 
-@lru_cache(64)
+class _ReadmeTooLarge(Exception):
+    """A README that takes too much work, or whose HTML is too large."""
+
+
+@lru_cache(_KEPT)
 def render_readme(name: str, text: str) -> Markup:
-    """Returns a README as HTML; at worst half a second of work, so callers use a thread."""
-    if not name.lower().endswith((".md", ".markdown")):
-        return Markup("<pre>{}</pre>\n").format(text)
+    """Returns a README as HTML; at worst some tenths of a second of work, so callers use a thread.
+
+    One that takes more work, or becomes more than `LARGEST_HTML`, is shown as it is written.
+    """
+    if name.lower().endswith((".md", ".markdown")):
+        with suppress(_ReadmeTooLarge):
+            return _markdown(text)
+    return Markup("<pre>{}</pre>\n").format(text)
+
+
+def _markdown(text: str) -> Markup:
     # These take megabytes, and few configurations need them.
     import nh3  # noqa: PLC0415
 
+    lines = text.split("\n")
+    if max(line.count("|") for line in lines) * len(lines) > _MOST_CELLS:
+        raise _ReadmeTooLarge
     parser = _parser()
-    tokens = parser.parse(text)
+    tokens = parser.parse(text, {"references": _References(), "steps": repeat(None, _MOST_STEPS)})
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
             # The page has its own heading of the first level.
             token.tag = f"h{min(int(token.tag[1]) + 1, 6)}"
+        for each in (token, *(token.children or ())):
+            if each.type in ("html_block", "html_inline"):
+                each.content = _REOPENED.sub(r"\g<0>x-", each.content)
     html = parser.renderer.render(tokens, parser.options, {})
+    _check_size(html)
     clean = nh3.clean(
         html,
         tags=_ELEMENTS,
@@ -176,11 +211,42 @@ def render_readme(name: str, text: str) -> Markup:
         url_schemes={"http", "https", "mailto"},
         link_rel="noopener noreferrer nofollow",
     )
+    _check_size(clean)
     return Markup(clean)  # noqa: S704 - sanitised
+
+
+def _check_size(html: str) -> None:
+    if len(html.encode()) > LARGEST_HTML:
+        raise _ReadmeTooLarge
+
+
+class _References(dict[str, Any]):
+    """The link references of a README: each use copies the address, so all uses together have a limit."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._left = LARGEST_HTML
+
+    def __getitem__(self, label: str) -> Any:
+        found = super().__getitem__(label)
+        self._left -= len(found["href"]) + len(found["title"])
+        if self._left < 0:
+            raise _ReadmeTooLarge
+        return found
+
+
+def _count_step(state: StateBlock | StateInline, *_place: object) -> bool:
+    """Is tried before each rule of Markdown, and matches nothing."""
+    if next(state.env["steps"], _ReadmeTooLarge) is _ReadmeTooLarge:
+        raise _ReadmeTooLarge
+    return False
 
 
 @cache
 def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt  # noqa: PLC0415 - as above
 
-    return MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    parser.block.ruler.before("table", "steps", _count_step, {"alt": ["paragraph", "reference", "blockquote", "list"]})
+    parser.inline.ruler.before("text", "steps", _count_step)
+    return parser

@@ -77,20 +77,6 @@ class Nobody:
 Guard = Anyone | SignedIn | Nobody
 
 
-def lets_pass(guard: Guard, passed: Guard, user: User | None, *, assume_policy: bool = False) -> bool:
-    """Whether a guard lets a user pass who has passed another one; False where only a question could answer that.
-
-    `assume_policy` takes the permission of a policy server for granted.
-    """
-    if not isinstance(guard, SignedIn):
-        return isinstance(guard, Anyone)
-    if user is None or not isinstance(passed, SignedIn) or passed.provider != guard.provider:
-        return False
-    # Of one name, each resource may have another password.
-    is_known = guard.users is None or guard.find(user.username) == passed.find(user.username)
-    return is_known and guard.permits(user) and (guard.opa is None or assume_policy)
-
-
 class Access:
     """A target's resources, compiled; a target without resources is open to everyone."""
 

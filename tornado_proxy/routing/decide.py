@@ -6,7 +6,7 @@ A driver may wait for a password check or a form; `simulate` answers from its ar
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from typing import NamedTuple, assert_never
 
@@ -45,6 +45,7 @@ _READING = ("GET", "HEAD")
 NOT_AUTHORIZED = (Refuse(403, "the user is not authorized by the resource"),)
 _NO_HOME = (Refuse(403, "users are isolated, and nobody is signed in"),)
 _NOT_HOME = (Refuse(403, "users are isolated, and the rewritten key is outside of the user's directory"),)
+_MOUNTED_THERE = (Refuse(400, "something else is mounted at the path of the file"),)
 _NOT_COVERED = (Refuse(403, "no resource of the target covers this method and path"),)
 
 
@@ -70,6 +71,11 @@ class Decision(NamedTuple):
     data: TargetKeyRewriteData | None = None
     rewritten: Rewritten | None = None
     failure: RewriteError | None = None
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the answer is an error, whatever the store has."""
+        return isinstance(self.plan[0], Refuse)
 
     @property
     def rewrite(self) -> Rewrite | None:
@@ -137,12 +143,12 @@ def decide(mounts: Mounts, request: Request) -> Steps:  # noqa: PLR0911 - one fo
         return _rewrite(found, match, match.key, request.path)
     found = found._replace(plan=early)
     first = early[0]
-    return (yield from _decide_upload(found, match, first.max_size)) if isinstance(first, ReadForm) else found
+    return (yield from _decide_upload(mounts, found, match, first)) if isinstance(first, ReadForm) else found
 
 
-def _decide_upload(found: Decision, match: RouteMatch, max_size: int | None) -> Steps:
+def _decide_upload(mounts: Mounts, found: Decision, match: RouteMatch, form: ReadForm) -> Steps:
     """Decides about an upload again once its file has a name, since its path needs a check of access too."""
-    name = yield NameFile(found, max_size)
+    name = yield NameFile(found, form.max_size)
     if name is None:
         return found
     assert isinstance(name, str)
@@ -151,6 +157,9 @@ def _decide_upload(found: Decision, match: RouteMatch, max_size: int | None) -> 
         path = upload_path(directory, name)
     except RequestError as error:
         return found._replace(plan=_refused(error))
+    owner = mounts.find(found.request.host, path)
+    if path in mounts.provider_pages or owner is None or owner.mount != match.mount:
+        return found._replace(plan=_MOUNTED_THERE)
     # The user who signed in for the directory of an upload stays signed in for the file.
     found = yield from _check_access(found, match.site.access, path)
     return found if found.plan else _rewrite(found, match, Key(match.key + path[len(directory) :]), path)
@@ -204,25 +213,63 @@ def _rewrite(found: Decision, match: RouteMatch, key: Key, path: RequestPath) ->
     return Decision(request, plan, match, checks, user, data, rewritten)
 
 
-def plan_beside(match: RouteMatch, request: Request, path: RequestPath, user: User | None) -> Plan:
-    """Plans the GET of another path of the same mount, without a check of access."""
-    asked = replace(request, method="GET", path=path, raw_query="", query=())
-    return _rewrite(Decision(asked, (), match, (), user), match, Key(path[len(match.mount) - 1 :]), path).plan
-
-
 def _refused(error: RewriteError | RequestError) -> Plan:
     named = f"rewrite `{error.rewrite.label}`: {error}" if isinstance(error, RewriteError) else str(error)
     message = f"The query of an upload in parts is not valid: {error}" if isinstance(error, BadStep) else None
     return (Refuse(status_of(error) or 500, named, message=message),)
 
 
+def decide_beside(mounts: Mounts, decision: Decision, path: RequestPath, method: str = "") -> Steps:
+    """Decides what the user of a decision would be answered to a request for another path, with its method or another.
+
+    The only questions are those to policy servers: a user who would have to sign in once more is refused.
+    """
+    request = decision.request
+    asked = replace(request, method=method or request.method, path=path, raw_query="", query=())
+    steps, answer = decide(mounts, asked), None
+    while True:
+        try:
+            question = steps.send(answer)
+        except StopIteration as end:
+            found: Decision = end.value
+            return found
+        answer = (yield question) if isinstance(question, Authorize) else _remembered(question, decision)
+
+
+def _remembered(question: Authenticate | NameFile, decision: Decision) -> QuestionAnswer:
+    if isinstance(question, NameFile):
+        return None
+    guard, user, passed = question.guard, decision.user, decision.checks[-1].guard if decision.checks else None
+    refused = Refuse(401, f"nobody is signed in with `{guard.provider}`")
+    if user is None or not isinstance(passed, SignedIn) or passed.provider != guard.provider:
+        return refused
+    # Of one name, each resource may have another password.
+    return user if guard.users is None or guard.find(user.username) == passed.find(user.username) else refused
+
+
+def beside(mounts: Mounts, decision: Decision, path: RequestPath, method: str = "", *, permitted: bool) -> Decision:
+    """Decides as `decide_beside`, with `permitted` for the answer of every policy server."""
+    return _driven(decide_beside(mounts, decision, path, method), lambda _: permitted)
+
+
+def opens_all_below(mounts: Mounts, decision: Decision) -> bool:
+    """Whether `beside` refuses nothing below the path of a decision: a short cut for sites without access rules."""
+    assert decision.match is not None
+    site = decision.match.site
+    is_closed = site.target.resources or site.target.actions.get.user_isolation or site.rules.rewrites
+    return not is_closed and not mounts.has_below(decision.request.path)
+
+
 def simulate(mounts: Mounts, request: Request, user: User | None, file_name: str | None = None) -> Decision:
     """Decides about a request of `user`, without checking a password, with the file name of an upload's form."""
-    steps, answer = decide(mounts, request), None
+    return _driven(decide(mounts, request), lambda question: _simulated(question, user, file_name))
+
+
+def _driven(steps: Steps, answer_to: Callable[[Question], QuestionAnswer]) -> Decision:
+    answer = None
     try:
         while True:
-            question = steps.send(answer)
-            answer = _simulated(question, user, file_name)
+            answer = answer_to(steps.send(answer))
     except StopIteration as end:
         decision: Decision = end.value
         return decision

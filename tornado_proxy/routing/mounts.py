@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from typing import Literal, NamedTuple
@@ -93,6 +94,9 @@ class Mounts:
         self.sites = tuple(sites)
         self.target_list = TargetListPage(target_list) if target_list and target_list.enabled else None
         self.provider_pages = dict(_provider_pages(providers))
+        listed = self.target_list.paths if self.target_list else ()
+        mounted = (path for site in sites for path in site.target.mount.paths)
+        self._all_paths = sorted({*mounted, *self.provider_pages, *listed})
         patterned: list[_Entry] = []
         by_host: dict[str, list[_Entry]] = {}
         for each in [_Entry(path, site) for site in sites for path in site.target.mount.paths]:
@@ -110,6 +114,11 @@ class Mounts:
         entry = exact.find(slashed) if exact else None
         entry = entry or (self._patterns and self._patterns.find(host, slashed)) or self._any_host.find(slashed)
         return RouteMatch(entry.site, entry.path, Key(path[len(entry.path) - 1 :] or "/")) if entry else None
+
+    def has_below(self, path: str) -> bool:
+        """Whether anything is mounted below a directory, at whatever host."""
+        after = bisect_right(self._all_paths, path)
+        return after < len(self._all_paths) and self._all_paths[after].startswith(path)
 
 
 def _provider_pages(providers: Iterable[OidcProvider]) -> Iterator[tuple[str, tuple[str, Step]]]:

@@ -17,10 +17,13 @@ from tornado_proxy.semantics.fields import path_reference
 
 @dataclass(frozen=True, slots=True)
 class Serve:
-    """Answer with the object; pass on if there is none. `index` marks an index document."""
+    """Answer with the object; pass on if there is none.
+
+    `beside` is the path of an index document: pass on, too, unless a request for it would be answered.
+    """
 
     key: ObjectKey
-    index: bool = False
+    beside: RequestPath | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +70,23 @@ class Remove:
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """Redirect to a signed URL of the object, valid for `expires` seconds; pass on if there is none."""
+    """Redirect to a signed URL of the object, valid for `expires` seconds; pass on as `Serve` does."""
 
     key: ObjectKey
     expires: int
+    beside: RequestPath | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """Redirect to `location`, a path with its query; pass on if there is no key below `below`, unless that is None."""
+    """Redirect to `location`, a path with its query.
+
+    Unless they are None, pass on if there is no key below `below`, and unless a request for `beside` would be answered.
+    """
 
     location: str
     below: ObjectKey | None = None
+    beside: RequestPath | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +205,9 @@ def plan_object(match: RouteMatch, request: Request, path: RequestPath, key: Key
     opening = _fetch(get, request, object_key(target.bucket, key))
     redirects = get.redirect_with_trailing_slash_for_not_found_file
     below = _key_if_any(target.bucket, f"{key}/") if redirects else None
-    return (opening, Redirect(_slashed(request), below), _NO_OBJECT) if below else (opening, _NO_OBJECT)
+    if below is None:
+        return (opening, _NO_OBJECT)
+    return (opening, Redirect(_slashed(request), below, RequestPath(f"{request.path}/")), _NO_OBJECT)
 
 
 def _plan_change(target: Target, request: Request, path: RequestPath, key: Key) -> Plan:
@@ -222,7 +232,8 @@ def _browse(match: RouteMatch, request: Request, key: Key) -> Plan:
     target = match.site.target
     get, prefix = target.actions.get, object_key(target.bucket, key)
     index = _key_if_any(target.bucket, key + get.index_document) if get.index_document else None
-    opening = (_fetch(get, request, index, index=True),) if index else ()
+    beside = RequestPath(f"{request.path}{get.index_document}")
+    opening = (_fetch(get, request, index, beside),) if index else ()
     if get.disable_listing:
         return (*opening, _LISTING_DISABLED)
     if match.key == "/":
@@ -230,11 +241,11 @@ def _browse(match: RouteMatch, request: Request, key: Key) -> Plan:
     return (*opening, Browse(prefix), _NO_DIRECTORY)
 
 
-def _fetch(get: GetAction, request: Request, key: ObjectKey, *, index: bool = False) -> Serve | Sign:
+def _fetch(get: GetAction, request: Request, key: ObjectKey, beside: RequestPath | None = None) -> Serve | Sign:
     """Returns the attempt to serve an object: itself, or a signed URL."""
     if get.redirect_to_signed_url and request.method == "GET":
-        return Sign(key, get.signed_url_expiration)
-    return Serve(key, index)
+        return Sign(key, get.signed_url_expiration, beside)
+    return Serve(key, beside)
 
 
 def _key_if_any(bucket: Bucket, key: str) -> ObjectKey | None:

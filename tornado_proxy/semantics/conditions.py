@@ -204,12 +204,27 @@ _DIRECTIVE = re.compile(r'([!#$%&\'*+.^_`|~0-9A-Za-z-]+)(?:=(?:"([^"]*)"|([^\s,"
 _FORBIDDING = frozenset({"no-store", "private"})
 
 
+_ALLOWING = frozenset({"public", "s-maxage"})
+
+
+def _directives(cache_control: str) -> dict[str, str]:
+    return {name.lower(): quoted or bare for name, quoted, bare in _DIRECTIVE.findall(cache_control)}
+
+
+def for_one_user(cache_control: str) -> str:
+    """Returns the Cache-Control of an answer to one user: shared caches keep it only if it says so (RFC 9111 3.5)."""
+    directives = _directives(cache_control)
+    # `private="a-header"` is about this header only (RFC 9111 5.2.2.7).
+    is_settled = not _ALLOWING.isdisjoint(directives) or "no-store" in directives or directives.get("private") == ""
+    return cache_control if is_settled else f"private, {cache_control}" if cache_control else "private"
+
+
 def freshness(cache_control: str | None, expires: str | None, now: float) -> float | None:
     """Returns for how many seconds an answer may be reused; None if a shared cache must not keep it.
 
     Infinite if the headers set no limit. `now` is Unix time. An invalid time counts as past (RFC 9111 4.2.1, 5.3).
     """
-    directives = {name.lower(): quoted or bare for name, quoted, bare in _DIRECTIVE.findall(cache_control or "")}
+    directives = _directives(cache_control or "")
     if not _FORBIDDING.isdisjoint(directives):
         return None
     if "no-cache" in directives:

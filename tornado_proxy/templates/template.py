@@ -159,6 +159,10 @@ class RenderLimits:
     unit: str = "bytes"  # of texts
 
 
+PAGE_LIMITS = RenderLimits(steps=200_000, text=4 << 20, items=10_000)
+"""The default limits of one rendering of a page; a listing has up to a thousand entries."""
+
+
 class RenderBudget:
     """The steps that one rendering has left, and its limits; each method raises `LimitError` beyond them."""
 

@@ -184,6 +184,14 @@ def test_templates_of_a_target_are_converted():
     assert conversion.messages(*LOST) == []
 
 
+def test_a_page_of_a_target_keeps_the_status_of_the_general_one():
+    """A page of a target without a status has that of the page for all targets, or else s3-proxy's default."""
+    general = "templates: {put: {status: '200'}}\n"
+    target = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}, templates: {put: {path: p}, delete: {path: d}}}}"
+    pages = converted(f"{general}{target}").document["targets"]["site"]["templates"]
+    assert pages == {"put": {"path": "p"}, "delete": {"path": "d", "status": "204"}}
+
+
 def test_template_files_are_copied():
     """Relative files are copied below the output directory, and absolute paths are kept."""
     text = "templates: {helpers: [../h.tpl], put: {path: ./a/p.tpl}, delete: {path: /etc/d.tpl}}\n"

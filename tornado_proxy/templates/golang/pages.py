@@ -37,6 +37,7 @@ from tornado_proxy.templates.golang.text import go_string, runes
 from tornado_proxy.templates.golang.urls import canonical, header
 from tornado_proxy.templates.golang.view import REQUEST, TARGET, request_facts, user_value
 from tornado_proxy.templates.template import (
+    PAGE_LIMITS,
     HeaderFields,
     ObjectMetadata,
     RenderBudget,
@@ -47,9 +48,6 @@ from tornado_proxy.templates.template import (
     User,
     refuse,
 )
-
-PAGE_LIMITS = RenderLimits(steps=200_000, text=4 << 20, items=10_000)
-"""The default limits of one rendering of a page; a listing has up to a thousand entries."""
 
 _SIZES = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 _CAPITALS = {"etag": "ETag", "id": "ID", "s3": "S3", "ssl": "SSL", "uri": "URI", "url": "URL"}

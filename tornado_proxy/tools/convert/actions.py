@@ -56,6 +56,7 @@ class PageConversion:
     read: ReadFile = no_file
     files: dict[str, str] = field(default_factory=dict)
     helpers: tuple[str, ...] = ()  # texts of those for all targets
+    pages: frozenset[str] = frozenset()  # the kinds of those for all targets
 
     def general(self, section: Section | None) -> dict[str, Setting]:
         """Converts the option `templates`."""
@@ -64,6 +65,7 @@ class PageConversion:
         self.helpers = self._texts(places)
         settings: dict[str, Setting] = {"helpers": places} if places else {}
         settings.update(self._pages(section))
+        self.pages = frozenset(settings)
         if section and settings:
             section.remark(OptionOutcome.CARRIED, "", "as `templates`")
         return settings
@@ -111,8 +113,10 @@ class PageConversion:
         settings = section.copied(texts=("path",), flags=("inBucket",)) | self.headers(section, "headers")
         if "path" in settings and "inBucket" not in settings:
             settings["path"] = self._file(section.text("path"), section)
-        # An upload that succeeds is 201 here unless a page says otherwise.
-        if status := section.text("status").strip() or ("204" if kind in ("put", "delete") else ""):
+        # An upload that succeeds is 201 here unless a page says otherwise; a target's page has the status of the one
+        # for all targets.
+        usual = "204" if kind in ("put", "delete") and kind not in self.pages else ""
+        if status := section.text("status").strip() or usual:
             settings["status"] = status
         return settings
 

@@ -16,7 +16,7 @@ from tornado_proxy.tools.convert.resources import Providers, closed, resources
 from tornado_proxy.tools.convert.rewrites import ConvertedRewrite, KeysAs, LeftOut, rewrites
 
 _PORT = re.compile(r":[0-9]+\Z")
-_MOST_KEYS = 1000
+_MOST_KEYS = 10_000
 
 
 class Unservable(Exception):
@@ -146,10 +146,10 @@ def _bucket(section: Section) -> dict[str, Setting]:
             section.remark(OptionOutcome.CHANGED, "credentials", message)
     if (added := section.section("requestConfig")) and (headers := _call_headers(added)):
         found["requestConfig"] = headers
-    size = section.whole("s3ListMaxKeys", _MOST_KEYS)
-    if size != _MOST_KEYS:
+    size = section.whole("s3ListMaxKeys", 1000)
+    if size != 1000:
         found["s3ListMaxKeys"] = max(1, min(size, _MOST_KEYS))
-        message = f"listings have pages of at most {_MOST_KEYS} entries, with links to the next; s3-proxy cuts them off"
+        message = "a listing has links to the following pages, of at most 1000 entries; s3-proxy cuts it off"
         section.remark(OptionOutcome.CHANGED, "s3ListMaxKeys", message)
     if part := section.whole("s3UploadPartSize", 0):
         found["partSize"] = f"{part}MiB"

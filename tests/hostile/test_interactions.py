@@ -1,0 +1,487 @@
+"""Features against each other: what holds where two of them meet, and the tests that show it.
+
+Each pair of features is listed once, or declared unable to meet. Pairs that no other test covers are tested here.
+"""
+
+from __future__ import annotations
+
+import ast
+import gzip
+import io
+import json
+import tarfile
+import zipfile
+from collections import Counter
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from memory_store import MemoryStore
+from serving import FORM_TYPE, form, part, serve
+
+from tornado_proxy.auth.authenticator import HeaderAuthenticator
+from tornado_proxy.auth.fetching import Fetched
+from tornado_proxy.config.actions import Actions, GetAction, PutAction, Webhook
+from tornado_proxy.config.model import ArchiveOptions, Bucket, ListingOptions, Mount, ObjectCache, Target
+from tornado_proxy.config.providers import HeaderProvider, OpaServer, Resource
+from tornado_proxy.config.server import CacheHeaders, Compress, Cors, Server
+from tornado_proxy.pages.custom import Recipe
+from tornado_proxy.routing.plan import Refuse
+from tornado_proxy.storage.cache import CacheCounts, CachingStore
+from tornado_proxy.storage.store import ObjectInfo
+from tornado_proxy.telemetry.events import ObjectUsed
+
+TESTS = Path(__file__).parents[1]
+
+FEATURES = (
+    "nested mounts", "isolation", "resources", "policies", "rewrites by user", "index", "slash redirect", "listings", "README",
+    "previews", "archives", "parts", "direct uploads", "forms", "cache", "compression", "CORS", "custom pages", "webhooks",
+    "sign-in away",
+)  # fmt: skip
+
+_HERE, _OTHER, _ATTACKS = "hostile/test_interactions.py", "hostile/test_other_paths.py", "hostile/test_attacks.py"
+_VIEWS = ("index", "slash redirect", "listings", "README", "archives")
+_WRITES = ("parts", "direct uploads", "forms")
+
+# A feature, those that it meets, what holds, and the tests that show it.
+HELD = (
+    ("nested mounts", ("isolation", "rewrites by user"), "the target that answers a path isolates and rewrites; the outer one does not",
+     [f"{_HERE}::test_the_target_that_answers_decides_about_isolation_and_rules"]),
+    ("nested mounts", ("resources", "policies"), "the resources of the target that answers a path decide, for each path shown elsewhere too",
+     [f"{_OTHER}::test_an_archive_has_nothing_of_a_target_mounted_inside", "routing/test_decide.py::test_a_path_beside_may_belong_to_another_target"]),
+    ("nested mounts", ("index",), "an index document that a mount hides is not shown",
+     [f"{_OTHER}::test_a_closed_index_document_is_not_shown"]),
+    ("nested mounts", ("slash redirect",), "the path of a mount without its slash belongs to the mount",
+     ["routing/test_decide.py::test_a_path_beside_may_belong_to_another_target", "gateway/test_perform.py::test_a_bare_mount_redirects_to_its_slash"]),
+    ("nested mounts", ("listings",), "the directory of a mount is listed if a request for it would not be an error, a file in its place never",
+     [f"{_OTHER}::test_a_listing_shows_a_mount_that_would_answer", f"{_OTHER}::test_a_listing_shows_no_file_in_place_of_a_mount"]),
+    ("nested mounts", ("README",), "a README that a mount hides is not shown", [f"{_OTHER}::test_a_readme_of_another_answer_is_not_shown"]),
+    ("nested mounts", ("archives",), "an archive has nothing that another target answers",
+     [f"{_OTHER}::test_an_archive_has_nothing_of_a_target_mounted_inside", f"{_OTHER}::test_a_mount_at_another_host_closes_nothing_here"]),
+    ("nested mounts", ("forms",), "a form stores no file at the path of a mount",
+     ["routing/test_decide.py::test_a_form_stores_nothing_that_another_answer_would_hide"]),
+    ("nested mounts", ("parts", "direct uploads", "cache", "CORS", "compression", "webhooks", "custom pages", "sign-in away"),
+     "the path alone leads to one target, whose options count", ["routing/test_mounts.py::test_the_longest_mount_path_wins"]),
+
+    ("isolation", ("resources",), "without a user who signed in for the path, an isolated target answers 403",
+     ["routing/test_decide.py::test_isolation_requires_a_user"]),
+    ("isolation", ("policies",), "a policy sees the requested path, not the user's key",
+     [f"{_HERE}::test_a_policy_sees_the_path_and_never_the_key"]),
+    ("isolation", ("rewrites by user",), "a rewrite that leads out of the user's directory is a 403",
+     ["routing/test_decide.py::test_rules_cannot_leave_the_directory_of_an_isolated_user"]),
+    ("isolation", ("archives",), "an archive has the user's own files", ["gateway/test_archive.py::test_isolated_users_get_their_own_files"]),
+    ("isolation", ("index", "slash redirect", "listings", "README"), "they show what the user's own directory has, and nothing of others",
+     [f"{_HERE}::test_every_view_of_an_isolated_user_is_the_users_own"]),
+    ("isolation", ("forms",), "no name leads to another user's directory",
+     [f"{_ATTACKS}::test_no_name_of_an_upload_leads_to_the_files_of_another_user"]),
+    ("isolation", ("parts",), "no step touches another user's upload", [f"{_ATTACKS}::test_no_upload_in_parts_of_another_user_is_touched"]),
+    ("isolation", ("direct uploads",), "the form for S3 is for the user's key", [f"{_HERE}::test_a_form_for_s3_is_for_the_users_own_key"]),
+    ("isolation", ("cache",), "no shared cache keeps an isolated file, whatever the object says",
+     ["gateway/test_exchange.py::test_the_file_of_an_isolated_user_is_not_cached_publicly"]),
+    ("isolation", ("compression", "CORS", "webhooks", "custom pages", "sign-in away"),
+     "they work on the user's answer; a webhook names the user's key", [f"{_HERE}::test_every_view_of_an_isolated_user_is_the_users_own"]),
+
+    ("resources", ("policies",), "the policy is asked after the resource permits, about the same path",
+     ["routing/test_decide.py::test_a_policy_server_decides_after_the_rules"]),
+    ("resources", ("rewrites by user", "cache"), "access is decided by the requested path, before rewrites and before the cache",
+     ["gateway/test_exchange.py::test_access_depends_on_the_decoded_path", f"{_HERE}::test_a_cached_object_needs_access_each_time"]),
+    ("resources", ("index",), "a closed index document is not shown; the listing, without it, is",
+     [f"{_OTHER}::test_a_closed_index_document_is_not_shown"]),
+    ("resources", ("slash redirect",), "a closed directory is a 404, as one that is not there",
+     [f"{_OTHER}::test_a_slash_redirect_does_not_show_a_closed_directory"]),
+    ("resources", ("listings", "previews"), "entries that need another sign-in are not listed, so none is previewed; no token names one",
+     [f"{_OTHER}::test_a_listing_hides_what_needs_a_sign_in", f"{_OTHER}::test_the_pages_of_a_listing_name_nothing_hidden"]),
+    ("resources", ("README",), "a README is shown to those who may read it", ["gateway/test_browse.py::test_a_readme_follows_rules_and_access"]),
+    ("resources", ("archives",), "an archive has the files that its viewer may request",
+     ["gateway/test_archive.py::test_an_archive_has_only_accessible_files"]),
+    ("resources", ("forms",), "access is checked for the directory and again for the file",
+     ["gateway/test_upload.py::test_an_upload_needs_access_to_its_file"]),
+    ("resources", ("parts",), "each step needs access to the file", ["gateway/test_storing.py::test_each_step_needs_access"]),
+    ("resources", ("direct uploads",), "a form for S3 is refused as the upload would be",
+     ["gateway/test_upload.py::test_a_form_for_s3_is_refused_as_the_upload_would_be"]),
+    ("resources", ("compression", "custom pages"), "a refusal is an answer like others: its page may be custom, and it is `no-store`",
+     ["gateway/test_custom_pages.py::test_an_error_page_can_be_custom"]),
+    ("resources", ("CORS",), "a preflight needs no sign-in, the request does", ["gateway/test_filters.py::test_a_preflight_is_answered_without_a_sign_in"]),
+    ("resources", ("webhooks",), "a refused request is not reported", ["gateway/test_perform.py::test_a_request_that_does_not_succeed_is_not_reported"]),
+    ("resources", ("sign-in away",), "open paths are answered without the provider", [f"{_HERE}::test_an_open_page_does_not_ask_a_provider_that_is_away"]),
+
+    ("policies", ("rewrites by user",), "a policy sees the requested path, not the rewritten key",
+     [f"{_HERE}::test_a_policy_sees_the_path_and_never_the_key"]),
+    ("policies", ("index", "slash redirect", "README"), "the policy is asked about the path of what is shown beside",
+     [f"{_OTHER}::test_a_policy_is_asked_about_what_is_shown_beside"]),
+    ("policies", ("listings", "previews", "archives"), "a policy is asked about the directory, not about each entry; an archive leaves out policed files",
+     [f"{_OTHER}::test_a_listing_asks_a_policy_once", "gateway/test_archive.py::test_files_that_need_a_policy_server_are_left_out"]),
+    ("policies", _WRITES, "however a file is written, the policy is asked about its path",
+     [f"{_OTHER}::test_a_policy_sees_the_path_of_the_file_that_is_written"]),
+    ("policies", ("cache",), "a policy is asked for each request, also for a cached object", [f"{_HERE}::test_a_cached_object_needs_access_each_time"]),
+    ("policies", ("compression", "CORS", "custom pages", "webhooks"), "a denial is a 403 like any other",
+     ["gateway/test_sign_in.py::test_a_policy_server_decides_the_status"]),
+    ("policies", ("sign-in away",), "nobody signs in, so no policy is asked; a policy server that is away is a 500",
+     ["gateway/test_sign_in.py::test_a_policy_server_decides_the_status"]),
+
+    ("rewrites by user", _VIEWS, "what is shown beside is rewritten for the same user",
+     [f"{_HERE}::test_what_is_shown_beside_is_rewritten_for_the_user", "routing/test_plan.py::test_the_slash_redirect_comes_after_the_rewrite"]),
+    ("rewrites by user", ("forms", "parts", "direct uploads"), "the key of each way to write is the rewritten one",
+     ["gateway/test_upload.py::test_the_path_of_an_upload_is_rewritten", f"{_HERE}::test_each_way_to_write_has_the_rewritten_key"]),
+    ("rewrites by user", ("cache",), "the cache knows object keys, so two users' rewrites never share an object; shared caches keep none of it",
+     ["gateway/test_filters.py::test_the_answer_to_a_user_is_not_cached_publicly"]),
+    ("rewrites by user", ("compression", "CORS", "custom pages", "webhooks", "previews", "sign-in away"),
+     "a template that reads a user where nobody is signed in is a 403; pages name the requested path",
+     ["routing/test_decide.py::test_a_failing_rewrite_is_refused", "gateway/test_perform.py::test_a_listing_can_be_crawled_behind_a_rewrite_and_a_prefix"]),
+
+    ("index", ("listings",), "the listing follows where there is no index document", ["gateway/test_perform.py::test_a_directory_without_an_index_is_listed"]),
+    ("index", ("slash redirect",), "a directory is redirected to its slash, where its index document is",
+     ["routing/test_plan.py::test_the_slash_redirect_comes_after_the_rewrite"]),
+    ("index", ("archives",), "a subdirectory with an index document has only that one", ["gateway/test_archive.py::test_a_directory_with_an_index_has_only_its_index"]),
+    ("index", ("cache", "compression", "CORS", "custom pages", "webhooks", "sign-in away"), "an index document is served as a file",
+     [f"{_HERE}::test_an_index_document_is_a_file_for_every_filter"]),
+
+    ("slash redirect", ("cache", "compression", "CORS", "sign-in away"), "the redirect is `no-cache`, and private for a user",
+     ["gateway/test_filters.py::test_the_answer_to_a_user_is_not_cached_publicly"]),
+    ("slash redirect", ("webhooks", "custom pages"), "a redirect is no success: no webhook; a 404 may have its page",
+     ["gateway/test_perform.py::test_a_request_that_does_not_succeed_is_not_reported"]),
+
+    ("listings", ("README",), "the first page shows the README, unless hidden", ["gateway/test_browse.py::test_a_readme_is_shown_below_the_list"]),
+    ("listings", ("previews",), "a preview is a request of its own; the page's policy allows S3 only with signed URLs",
+     ["gateway/test_browse.py::test_the_policy_of_a_page_allows_s3_if_necessary"]),
+    ("listings", ("archives",), "a listing links to its archives; hidden names are in neither", ["gateway/test_archive.py::test_a_listing_links_to_its_archives", "gateway/test_archive.py::test_hidden_files_are_left_out"]),
+    ("listings", ("parts", "forms"), "an upload is offered to those who may", ["gateway/test_browse.py::test_only_permitted_actions_are_offered"]),
+    ("listings", ("direct uploads",), "the page's policy allows S3 only where the viewer may upload straight",
+     ["gateway/test_browse.py::test_the_policy_of_a_page_allows_s3_if_necessary"]),
+    ("listings", ("cache",), "listings are not kept, and private for a user", ["gateway/test_filters.py::test_the_answer_to_a_user_is_not_cached_publicly"]),
+    ("listings", ("compression",), "a page is compressed whole", ["gateway/test_filters.py::test_listings_are_compressed_in_one_piece"]),
+    ("listings", ("CORS",), "a listing has the headers of CORS", ["gateway/test_filters.py::test_every_answer_has_the_cors_headers"]),
+    ("listings", ("custom pages",), "a page of one's own gets the entries that the viewer may see, and no others",
+     [f"{_HERE}::test_a_custom_listing_has_no_closed_entry"]),
+    ("listings", ("webhooks",), "a listing is reported once, with its prefix", [f"{_HERE}::test_a_listing_with_a_readme_is_reported_once"]),
+    ("listings", ("sign-in away",), "an open listing asks no provider about its entries", [f"{_HERE}::test_an_open_page_does_not_ask_a_provider_that_is_away"]),
+
+    ("README", ("webhooks",), "reading a README for a page is not reported", [f"{_HERE}::test_a_listing_with_a_readme_is_reported_once"]),
+    ("README", ("cache", "compression", "CORS", "custom pages", "sign-in away"), "a README is a part of its page, and bounded",
+     ["gateway/test_browse.py::test_a_listing_does_not_wait_for_a_slow_readme", "pages/test_listing_view.py::test_the_html_of_a_readme_has_a_limit"]),
+    ("README", ("previews",), "a README has no scripts, so it starts no preview", ["pages/test_listing_view.py::test_markdown_is_sanitised"]),
+
+    ("previews", ("cache", "compression", "CORS", "sign-in away"), "a preview is a request like others, with the viewer's rights",
+     ["integration/browser/test_listing.py::test_a_preview_is_used_by_keyboard"]),
+    ("previews", ("forms", "parts"), "an uploaded file that may run scripts is an attachment, also where a page shows it",
+     ["gateway/test_answer.py::test_uploaded_html_is_an_attachment"]),
+
+    ("archives", ("cache",), "an archive is `no-cache` and private for a user; a file that changes ends it",
+     ["gateway/test_archive.py::test_a_changed_file_ends_the_archive"]),
+    ("archives", ("compression",), "an archive may be compressed as any type that is configured", [f"{_HERE}::test_an_archive_can_be_compressed"]),
+    ("archives", ("CORS", "custom pages"), "an archive is sent as it is, where a page of one's own lists its directory",
+     [f"{_HERE}::test_an_archive_can_be_compressed"]),
+    ("archives", ("webhooks",), "an archive is reported as the GET of its directory", [f"{_HERE}::test_an_archive_is_reported_once"]),
+    ("archives", ("sign-in away",), "files that need a sign-in are left out without asking for it",
+     [f"{_HERE}::test_an_open_page_does_not_ask_a_provider_that_is_away"]),
+
+    ("parts", ("cache", "webhooks", "custom pages"), "the end of an upload forgets the object, is reported once, and has the page of an upload",
+     ["storage/test_cache.py::test_a_write_is_visible_at_once", "gateway/test_perform.py::test_an_upload_in_parts_is_reported_once"]),
+    ("forms", ("cache", "webhooks", "custom pages"), "an upload forgets the object, is reported, and may have its page",
+     ["storage/test_cache.py::test_a_write_is_visible_at_once", "gateway/test_perform.py::test_an_upload_is_reported_with_its_file",
+      "gateway/test_custom_pages.py::test_answers_to_uploads_and_removals_can_be_custom"]),
+    ("direct uploads", ("cache", "webhooks", "custom pages"), "S3 answers: the answer with the form is `no-store`, nothing is reported, no page is used",
+     ["gateway/test_upload.py::test_a_client_can_get_a_form_for_s3"]),
+    ("CORS", _WRITES, "a page of another origin writes only where CORS allows it", ["gateway/test_exchange.py::test_a_change_from_another_origin_is_refused"]),
+    ("sign-in away", _WRITES, "a write without a sign-in is refused before its body is read",
+     ["gateway/test_upload.py::test_a_raw_upload_is_authorized_before_its_body"]),
+
+    ("cache", ("compression",), "the memory holds plain objects; a compressed answer has a weak ETag",
+     ["gateway/test_filters.py::test_a_compressed_file_has_its_own_etag_and_headers"]),
+    ("cache", ("CORS", "custom pages", "webhooks"), "an answer from memory passes the same filters, and pages add to its headers",
+     ["gateway/test_custom_pages.py::test_headers_of_files_can_be_custom"]),
+    ("cache", ("sign-in away",), "an answer to a user is private unless the object says `public` or `s-maxage`; a refusal is `no-store`",
+     ["semantics/test_conditions.py::test_an_answer_to_one_user_is_private", "gateway/test_sign_in.py::test_the_cookies_of_a_sign_in_are_sent"]),
+    ("compression", ("CORS", "custom pages", "webhooks"), "compression changes the body and its headers only",
+     ["gateway/test_filters.py::test_configured_cache_headers_do_not_prevent_compression"]),
+    ("CORS", ("custom pages", "webhooks", "sign-in away"), "errors and challenges have the headers of CORS too",
+     ["gateway/test_filters.py::test_every_answer_has_the_cors_headers"]),
+    ("custom pages", ("webhooks",), "a page that fails is a 500, and nothing is reported", ["gateway/test_custom_pages.py::test_a_failing_page_is_a_default_500"]),
+    ("sign-in away", ("compression", "custom pages", "webhooks"), "a provider that is away is an error, with the page of one, and is reported as failed",
+     ["gateway/test_sign_in.py::test_each_sign_in_is_reported_with_its_outcome"]),
+)  # fmt: skip
+
+# Pairs that cannot meet, each with the reason.
+APART = (
+    ("nested mounts", ("previews",), "a preview is the request of an entry, which one target answers"),
+    ("isolation", ("previews",), "a preview is the request of an entry of the user's own listing"),
+    ("index", ("README", "previews", *_WRITES), "a directory with an index document has no page; a file of that name is written as any other"),
+    ("slash redirect", ("listings", "README", "previews", "archives", *_WRITES), "a path without its slash has no page and no form"),
+    ("README", ("archives", *_WRITES), "a README is read for a page only; in an archive it is a file"),
+    ("previews", ("archives", "direct uploads", "custom pages", "webhooks"), "previews are the script's of our own page, and ask for files"),
+    ("archives", _WRITES, "an archive is read only"),
+    ("parts", ("direct uploads", "forms"), "one request is one way to write"),
+    ("direct uploads", ("forms",), "one request is one way to write"),
+    ("compression", _WRITES, "the answers to uploads are small; request bodies are never decoded"),
+)  # fmt: skip
+
+
+def _pairs():
+    for first, others, *_ in (*HELD, *APART):
+        yield from (frozenset((first, other)) for other in others)
+
+
+def test_each_pair_of_features_is_listed_once():
+    """Each pair of features has a clause and its tests, or the reason why the two cannot meet."""
+    listed = Counter(_pairs())
+    assert {tuple(pair) for pair, count in listed.items() if count > 1} == set()
+    assert set(listed) ^ {frozenset(pair) for pair in combinations(FEATURES, 2)} == set()
+
+
+@cache
+def _functions(file):
+    tree = ast.parse((TESTS / file).read_text(encoding="utf-8"))
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
+def test_each_test_of_the_table_exists():
+    """Each row has a clause and at least one test, and each test exists."""
+    named = [name for *_, clause, names in HELD for name in names if clause]
+    assert all(clause and names for *_, clause, names in HELD)
+    assert [name for name in named if name.partition("::")[2] not in _functions(name.partition("::")[0])] == []
+
+
+FRONT = {
+    "authenticators": {"front": HeaderAuthenticator(HeaderProvider("front", "X-User", "X-Email"))},
+    "server": Server(trusted_proxies=("127.0.0.0/8",)),
+}
+ANN, BOB = ({"X-User": name, "X-Email": f"{name}@example.org"} for name in ("ann", "bob"))
+SECRET = b"what only ann may read"
+USERS = Resource("/**", ("GET", "HEAD", "PUT", "DELETE"), provider="front")
+LISTING = ListingOptions(readme=True, archive=ArchiveOptions(enabled=True))
+HOOKS = (Webhook("http://127.0.0.1:1/"),)
+VIEWS = GetAction(
+    user_isolation=True,
+    index_document="index.html",
+    redirect_with_trailing_slash_for_not_found_file=True,
+    webhooks=HOOKS,
+)
+WRITABLE = PutAction(enabled=True, allow_override=True, raw_uploads=True, direct_uploads=True)
+HOME = 'rewrite `^/home/(?P<rest>.*)$` -> jinja "/users/{{ user.username }}/{{ groups.rest }}"'
+
+
+def _members(answer):
+    assert answer.status == 200
+    with zipfile.ZipFile(io.BytesIO(answer.body)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def _names(answer):
+    assert answer.status == 200
+    return [each["name"] for each in json.loads(answer.body)["entries"]]
+
+
+async def test_the_target_that_answers_decides_about_isolation_and_rules():
+    """A target mounted inside isolates its users and knows no rule of the outer one, in what is shown beside too."""
+    nested = Target("nested", Mount("", ("/home/in/",)), Bucket("b"), Actions(GetAction(user_isolation=True)), (USERS,))
+    files = {"ann/a": SECRET, "bob/b": b"his", "users/bob/c": b"rule", "users/bob/in/d": SECRET}
+    async with serve(files, rules=HOME, resources=[USERS], others=[nested], listing=LISTING, **FRONT) as site:
+        inside = _names(await site.request("GET", "/home/in/?format=json", BOB))
+        outside = await site.request("GET", "/home/?format=json", BOB)
+        archived = _members(await site.request("GET", "/home/?format=zip", BOB))
+    assert inside == ["b"]
+    assert _names(outside) == ["c", "in/"]
+    assert archived == {"home/c": b"rule"}
+
+
+async def test_every_view_of_an_isolated_user_is_the_users_own():
+    """Listing, archive, README, index document, slash redirect, custom page and webhook know the user's directory only."""
+    files = {
+        "ann/index.html": SECRET, "ann/d/x": SECRET, "ann/README.md": SECRET, "ann/only/x": SECRET, "ann/i/index.html": SECRET,
+        "bob/README.md": b"his text", "bob/f": b"his", "bob/i/index.html": b"his index",
+    }  # fmt: skip
+    server = Server(trusted_proxies=("127.0.0.0/8",), compress=Compress(min_size=1, types=("application/*", "text/*")))
+    settings = {**FRONT, "server": server, "resources": [USERS], "listing": LISTING, "actions": Actions(VIEWS)}
+    async with serve(files, **settings) as site:
+        page = await site.request("GET", "/", BOB | {"Accept": "text/html"})
+        assert _names(await site.request("GET", "/?format=json", BOB)) == ["README.md", "f", "i/"]
+        archived = _members(await site.request("GET", "/?format=zip", BOB))
+        index = await site.request("GET", "/i/", BOB)
+        redirects = [(await site.request("GET", path, BOB)).status for path in ("/i", "/only", "/d")]
+        await site.last_event()
+        used = [event.body["outputMetadata"]["key"] for event in site.events if isinstance(event, ObjectUsed)]
+    assert "his text" in page.text
+    assert SECRET not in page.body
+    assert archived == {"site/README.md": b"his text", "site/f": b"his", "site/i/index.html": b"his index"}
+    assert index.body == b"his index"
+    assert redirects == [302, 404, 404]
+    assert used
+    assert all(key.startswith("bob/") for key in used)
+
+
+async def test_a_form_for_s3_is_for_the_users_own_key():
+    """An isolated user gets a form for S3 that stores below the user's own directory, whatever the path says."""
+    actions = Actions(GetAction(user_isolation=True), put=WRITABLE)
+    async with serve({}, actions=actions, resources=[USERS], **FRONT) as site:
+        answers = [await site.request("PUT", f"{path}?upload=direct", BOB) for path in ("/x", "/ann/x", "//ann/x")]
+    assert [json.loads(answer.body)["fields"]["key"] for answer in answers] == ["bob/x", "bob/ann/x", "bob//ann/x"]
+
+
+class _Policy:
+    """A policy server that permits everything but one path, and notes the paths."""
+
+    def __init__(self, refused=""):
+        self.refused = refused
+        self.asked = []
+
+    async def __call__(self, wanted):
+        self.asked.append(json.loads(wanted.body)["input"]["request"]["path"])
+        return Fetched(200, json.dumps({"result": self.asked[-1] != self.refused}).encode())
+
+
+POLICED = [
+    Resource("/**", ("GET", "PUT", "DELETE"), provider="front", opa=OpaServer("http://127.0.0.1:8181/v1/data/x"))
+]
+
+
+@pytest.mark.parametrize("get", [GetAction(), GetAction(user_isolation=True)])
+async def test_a_policy_sees_the_path_and_never_the_key(get):
+    """Neither a rewrite nor the user's directory changes the path that a policy decides about."""
+    policy, rules = _Policy("/home/closed"), HOME if not get.user_isolation else ""
+    files = {"users/bob/closed": SECRET, "users/bob/a": b"x", "bob/home/closed": SECRET, "bob/home/a": b"x"}
+    async with serve(files, get=get, rules=rules, resources=POLICED, fetch=policy, **FRONT) as site:
+        statuses = [(await site.request("GET", path, BOB)).status for path in ("/home/closed", "/home/a")]
+    assert statuses == [403, 200]
+    assert policy.asked == ["/home/closed", "/home/a"]
+
+
+async def test_a_cached_object_needs_access_each_time():
+    """Each request is decided before an object is taken from memory: a policy is asked again, and others get a 401."""
+    policy = _Policy()
+    behind = MemoryStore()
+    behind.add("a", SECRET)
+    async with serve(
+        CachingStore(behind, ObjectCache(), CacheCounts()), resources=POLICED, fetch=policy, **FRONT
+    ) as site:
+        answers = [await site.request("GET", "/a", BOB), await site.request("GET", "/a", BOB)]
+        policy.refused = "/a"
+        refused, nobody = await site.request("GET", "/a", BOB), await site.get("/a")
+    assert [answer.headers["x-cache"] for answer in answers] == ["miss", "hit"]
+    assert (refused.status, nobody.status) == (403, 401)
+    assert policy.asked == ["/a"] * 3
+
+
+async def test_what_is_shown_beside_is_rewritten_for_the_user():
+    """A listing, an archive, a README, an index document and a slash redirect of a rewritten path are each user's own."""
+    files = {
+        "users/ann/x": SECRET, "users/ann/README.md": SECRET, "users/ann/d/x": SECRET, "users/ann/i/index.html": SECRET,
+        "users/bob/README.md": b"his text", "users/bob/i/index.html": b"his index",
+    }  # fmt: skip
+    get = GetAction(index_document="index.html", redirect_with_trailing_slash_for_not_found_file=True)
+    async with serve(files, rules=HOME, get=get, resources=[USERS], listing=LISTING, **FRONT) as site:
+        page = await site.request("GET", "/home/", BOB | {"Accept": "text/html"})
+        archived = _members(await site.request("GET", "/home/?format=zip", BOB))
+        redirects = [(await site.request("GET", path, BOB)).status for path in ("/home/i", "/home/d")]
+        assert (await site.request("GET", "/home/i/", BOB)).body == b"his index"
+    assert "his text" in page.text
+    assert archived == {"home/README.md": b"his text", "home/i/index.html": b"his index"}
+    assert redirects == [302, 404]
+
+
+async def test_each_way_to_write_has_the_rewritten_key():
+    """A form, a body, an upload in parts and a form for S3 store under the key of the user's rewrite."""
+    store = MemoryStore()
+    async with serve(store, rules=HOME, actions=Actions(put=WRITABLE), resources=[USERS], **FRONT) as site:
+        await site.request("PUT", "/home/", BOB | FORM_TYPE, form(part("file", b"x", filename="form")))
+        await site.request("PUT", "/home/body", BOB, b"x")
+        direct = json.loads((await site.request("PUT", "/home/direct?upload=direct", BOB)).body)
+        upload = json.loads((await site.request("PUT", "/home/parts?upload=start&size=1", BOB)).body)["id"]
+        await site.request("PUT", f"/home/parts?upload=part&id={upload}&number=1", BOB, b"x")
+        await site.request("PUT", f"/home/parts?upload=complete&id={upload}&size=1", BOB)
+    assert sorted(store.keys()) == ["users/bob/body", "users/bob/form", "users/bob/parts"]
+    assert (direct["fields"]["key"], direct["location"]) == ("users/bob/direct", "/home/direct")
+
+
+class _Away:
+    """A provider that cannot be reached."""
+
+    def __init__(self):
+        self.asked = 0
+
+    async def authenticate(self, request, guard):
+        self.asked += 1
+        return Refuse(503, "the provider cannot be reached")
+
+
+async def test_an_open_page_does_not_ask_a_provider_that_is_away():
+    """While a provider is away, open listings, archives and index documents are answered, without what it guards."""
+    away, files = _Away(), {"a": b"x", "closed/x": SECRET, "README.md": SECRET, "d/index.html": b"index"}
+    resources = [
+        Resource("/closed/**", provider="id"),
+        Resource("/README.md", provider="id"),
+        Resource("/**", white_list=True),
+    ]
+    settings = {"resources": resources, "authenticators": {"id": away}, "listing": LISTING}
+    async with serve(files, get=GetAction(index_document="index.html"), **settings) as site:
+        assert _names(await site.get("/?format=json")) == ["a", "d/"]
+        assert sorted(_members(await site.get("/?format=zip"))) == ["site/a", "site/d/index.html"]
+        assert SECRET not in (await site.get("/", Accept="text/html")).body
+        assert (await site.get("/d/")).body == b"index"
+        assert away.asked == 0
+        assert (await site.get("/closed/x")).status == 503
+
+
+async def test_an_index_document_is_a_file_for_every_filter():
+    """An index document has its own headers of caches, is compressed, has those of CORS, and is reported with its key."""
+    store = MemoryStore()
+    store.add(
+        "d/index.html", b"x" * 2000, ObjectInfo(2000, content_type="text/html", etag='"e"', cache_control="max-age=5")
+    )
+    server = Server(
+        trusted_proxies=("127.0.0.0/8",),
+        cors=Cors(enabled=True, allow_origins=("https://a.test",)),
+        cache=CacheHeaders(cache_control="max-age=9"),
+        compress=Compress(),
+    )
+    get = GetAction(index_document="index.html", webhooks=HOOKS)
+    async with serve(store, get=get, resources=[USERS], **{**FRONT, "server": server}) as site:
+        answer = await site.request("GET", "/d/", BOB | {"Origin": "https://a.test", "Accept-Encoding": "gzip"})
+        await site.last_event()
+        (used,) = [event for event in site.events if isinstance(event, ObjectUsed)]
+    assert answer.headers["cache-control"] == "private, max-age=5"
+    assert answer.headers["content-encoding"] == "gzip"
+    assert answer.headers["access-control-allow-origin"] == "https://a.test"
+    assert used.body["outputMetadata"]["key"] == "d/index.html"
+
+
+async def test_a_custom_listing_has_no_closed_entry():
+    """The entries of a page of one's own are those of the listing: what its viewer may request."""
+    custom = {"folder_list": Recipe("folder_list", "{{ range .Entries }}{{ .Name }} {{ end }}{{ .Next }}")}
+    resources = [Resource("/closed*", provider="front"), Resource("/**", white_list=True)]
+    async with serve({"a": b"", "closed": b"", "z": b""}, custom=custom, resources=resources, **FRONT) as site:
+        assert (await site.get("/")).text == "a z "
+
+
+@pytest.mark.parametrize("target", ["/d/?format=html", "/d/?format=json"])
+async def test_a_listing_with_a_readme_is_reported_once(target):
+    """The webhook of a listing names the directory; the README that the page reads is not reported."""
+    get = GetAction(webhooks=HOOKS)
+    async with serve({"d/README.md": b"x", "d/a": b"x"}, get=get, listing=LISTING) as site:
+        await site.get(target)
+        await site.last_event()
+        (used,) = [event for event in site.events if isinstance(event, ObjectUsed)]
+    assert used.body["outputMetadata"]["key"] == "d/"
+
+
+async def test_an_archive_is_reported_once():
+    """The webhook of an archive names the directory, not each of its files."""
+    async with serve({"d/a": b"x", "d/b": b"x"}, get=GetAction(webhooks=HOOKS), listing=LISTING) as site:
+        assert len(_members(await site.get("/d/?format=zip"))) == 2
+        await site.last_event()
+        (used,) = [event for event in site.events if isinstance(event, ObjectUsed)]
+    assert used.body["outputMetadata"]["key"] == "d/"
+
+
+async def test_an_archive_can_be_compressed():
+    """An archive of a type that is configured is compressed whole, has the headers of CORS, and no page replaces it."""
+    server = Server(
+        cors=Cors(enabled=True, allow_origins=("https://a.test",)), compress=Compress(types=("application/*",))
+    )
+    custom = {"folder_list": Recipe("folder_list", "a page")}
+    async with serve({"d/a": b"x" * 5000}, listing=LISTING, server=server, custom=custom) as site:
+        answer = await site.get("/d/?format=tar", Accept_Encoding="gzip", Origin="https://a.test")
+    assert answer.headers["content-encoding"] == "gzip"
+    assert answer.headers["access-control-allow-origin"] == "https://a.test"
+    with tarfile.open(fileobj=io.BytesIO(gzip.decompress(answer.body))) as archive:
+        assert archive.getnames() == ["d/a"]
