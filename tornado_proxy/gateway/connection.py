@@ -229,8 +229,6 @@ class Connection(asyncio.BufferedProtocol):
         assert self._request is not None
         if parser.complete:
             self._parser = None
-            # Bytes after a chunked body went into its parser. They get no answer, so the client may send them again.
-            self._keep_alive = self._keep_alive and not parser.surplus
             self._request.body.end()
             return True
         if self._expects_continue:
@@ -248,7 +246,7 @@ class Connection(asyncio.BufferedProtocol):
             return False
         if piece:
             self._await(self._request.body.deliver(piece))
-        return True
+        return bool(piece) or parser.complete
 
     def _await(self, taken: Awaitable[object] | None) -> None:
         """Pauses reading until the chunk was consumed."""
@@ -319,7 +317,7 @@ class Connection(asyncio.BufferedProtocol):
         if 0 < self._remaining < _NEVER:
             raise ValueError(f"the body is {self._remaining} bytes shorter than its Content-Length")
         self._request = None
-        if self._keep_alive and (self._parser is None or not self._parser.surplus):
+        if self._keep_alive:
             self._parser = None
             self._set_deadline(self._limits.idle_timeout)
             if self._received:
