@@ -55,11 +55,3 @@ def test_bytes_behind_connect_are_not_read(runner, service):
 def test_h11_reads_the_same_requests(runner, service, data):
     """Whatever this service accepts, h11 reads with the same body and the same next request."""
     assert disagreement(runner.run(service.read(data)), read_by_h11(data)) == ""
-
-
-@pytest.mark.integration
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20_000, database=None)
-@given(data=conversations())
-def test_h11_reads_the_same_of_many_requests(runner, service, data):
-    """h11 reads the same of 20,000 conversations."""
-    assert disagreement(runner.run(service.read(data)), read_by_h11(data)) == ""

@@ -1,7 +1,8 @@
 """The server: accepts connections, opens each (PROXY protocol, TLS), begins its exchanges, and shuts down gracefully.
 
 A connection is open once its client may send requests. The time until then is bounded. If too many are opening, the
-oldest gives way to the newest, so that clients that never finish a handshake cannot keep others out.
+oldest gives way to the newest, so that clients that never finish a handshake cannot keep others out. If too many are
+open, the one that has waited longest for a request gives way.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+import resource
 import socket
 import ssl
+import sys
 from asyncio import Task
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -34,6 +37,7 @@ _AT_ONCE = 128  # connections accepted before anything else gets its turn
 _OPEN_WITHIN = 10.0  # seconds for a PROXY header, and for a handshake
 _CLOSE_WITHIN = 5.0  # seconds for a client to take the end of TLS
 _MOST_OPENING = 1000
+_SHARE_OF_DESCRIPTORS = 0.75  # for clients; the others are for S3, files and the admin listener
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,12 @@ class Acceptor:
         loop.call_later(self.pause, self._resume, listening)
 
 
+def most_connections() -> int:
+    """Returns how many clients may be connected to this process, from the number of its file descriptors."""
+    descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return sys.maxsize if descriptors == resource.RLIM_INFINITY else int(descriptors * _SHARE_OF_DESCRIPTORS)
+
+
 class HttpServer:
     """Serves HTTP/1 on the sockets given to `add_sockets`; gives each request to `begin`.
 
@@ -114,8 +124,10 @@ class HttpServer:
         self.opening = opening or Opening()
         self.acceptor = Acceptor("connections", self._serve)
         self._begin = begin
+        self._most = most_connections()
         self._connections: set[Connection] = set()
         self._opening: dict[Connection, asyncio.Task[None]] = {}  # the oldest first
+        self._idle: dict[Connection, None] = {}  # without a request, the longest waiting first
         self._gone = asyncio.Event()
         self._gone.set()
 
@@ -147,11 +159,15 @@ class HttpServer:
         # A Unix socket has no address of its peer.
         host = str(address[0]) if isinstance(address, tuple) and address else ""
         peer = Origin(host, "https" if self.opening.tls else "http")
-        connection = Connection(self._begin, peer, self.limits, self._end)
+        if len(self._connections) >= self._most and not self._make_room():
+            _LOG.debug("a connection of %s was not opened: too many are answered", host)
+            accepted.close()
+            return
+        connection = Connection(self._start, peer, self.limits, self._end, self._note_idle)
         # Counted before anything is awaited, so that a shutdown in the same turn of the loop waits for it.
         self._connections.add(connection)
         self._gone.clear()
-        if len(self._opening) >= _MOST_OPENING:
+        if len(self._opening) >= min(_MOST_OPENING, self._most // 2):
             next(iter(self._opening.values())).cancel()
         task = asyncio.get_running_loop().create_task(self._open(connection, peer, accepted, self.opening))
         self._opening[connection] = task
@@ -163,7 +179,7 @@ class HttpServer:
             if peer.address in opening.proxied:
                 async with asyncio.timeout(_OPEN_WITHIN):
                     client = await _client_behind(accepted)
-                connection.peer = replace(peer, address=client or peer.address)
+                connection.peer = replace(peer, address=client or peer.address, is_stand_in=client is None)
             if opening.tls is None:
                 await loop.connect_accepted_socket(lambda: connection, accepted)
             else:
@@ -181,12 +197,28 @@ class HttpServer:
             self._give_up(connection, accepted)
             raise
 
+    def _start(self, connection: Connection, head: RequestHead, mistake: RequestError | None) -> Incoming:
+        self._idle.pop(connection, None)
+        return self._begin(connection, head, mistake)
+
+    def _note_idle(self, connection: Connection) -> None:
+        self._idle[connection] = None
+
+    def _make_room(self) -> bool:
+        """Closes the connection that has been idle for the longest time, if any is."""
+        for each in self._idle:
+            self._end(each)
+            each.close()
+            return True
+        return False
+
     def _give_up(self, connection: Connection, accepted: socket.socket) -> None:
         accepted.close()
         self._end(connection)
 
     def _end(self, connection: Connection) -> None:
         self._connections.discard(connection)
+        self._idle.pop(connection, None)
         if not self._connections:
             self._gone.set()
 
