@@ -49,7 +49,7 @@ _OTHERS = (
     "Connection: upgrade", "Connection: Upgrade, HTTP2-Settings", "Connection: keep-alive, upgrade", "Connection: close, upgrade", "Proxy-Connection: upgrade",
     "Upgrade: websocket", "Upgrade: h2c", "Upgrade: TLS/1.0, HTTP/1.1", "Upgrade:", "HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA", "Sec-WebSocket-Key: AAAA",
     "Connection: close", "Connection: keep-alive", "Proxy-Connection: keep-alive", "Connection: content-length", "Connection: transfer-encoding, te",
-    "Connection:", 'Connection: "close"', "Expect: 100-continue", "Expect: 100-Continue, x", "Expect: 200-ok", "TE: trailers", "Trailer: Content-Length",
+    "Connection:", 'Connection: "close"', "Expect: 100-continue", "Expect: 100-Continue, x", "Expect: 200-ok", "TE: trailers", "Trailer: Expires",
     "X:", "Max-Forwards: 0", "Content-Encoding: gzip", "Content-Type: multipart/byteranges; boundary=b", "X-HTTP-Method-Override: GET", "X: \xff",
 ), ("X: y\r\n z", "X: \x00", "X: \x7f", "X: \x1f", "X: y\rz", "X y: z", "X", ": x", "Host: h", "\xff: x", "X: y\r\n\tz", "X: \x80\x85")  # fmt: skip
 _ENDS = ("\r\n",), ("\n", "\r", "\r\r\n", "\n\r", " \r\n", "\x0b\r\n", "\x85\r\n", "\r\n\r\n")
@@ -143,9 +143,11 @@ def _read_one(connection: h11.Connection, reads: list[Read]) -> bool:
 class Reader:
     """This service, as a client meets it: bytes go in, and it says which requests it has answered."""
 
-    def __init__(self, site: Serving, store: MemoryStore) -> None:
+    def __init__(self, site: Serving, store: _Writes) -> None:
         self._site = site
         self._store = store
+        self.url = f"http://127.0.0.1:{site.port}"
+        self.stored = store.written
 
     async def read(self, data: bytes) -> list[Read]:
         """The requests that were answered and not refused as malformed, in their order."""

@@ -221,7 +221,7 @@ class Connection(asyncio.BufferedProtocol):
         try:
             request_head = parser.read_head(head, self._limits.max_header_size)
         except RequestError as error:
-            self.mistake = error
+            self.mistake = error.with_traceback(None)  # whose frames hold what was received
             self._keep_alive = False
             request_head = _STAND_IN
         else:
@@ -250,7 +250,7 @@ class Connection(asyncio.BufferedProtocol):
         try:
             piece = parser.read_body(self._received)
         except RequestError as error:
-            self.mistake = error
+            self.mistake = error.with_traceback(None)  # whose frames hold what was received
             self._keep_alive = False
             self._parser = None
             self._request.break_off(error)
