@@ -8,6 +8,7 @@ open, the one that has waited longest for a request gives way.
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import logging
 import random
 import resource
@@ -37,7 +38,13 @@ _AT_ONCE = 128  # connections accepted before anything else gets its turn
 _OPEN_WITHIN = 10.0  # seconds for a PROXY header, and for a handshake
 _CLOSE_WITHIN = 5.0  # seconds for a client to take the end of TLS
 _MOST_OPENING = 1000
+_TRIM_AFTER = 10.0  # seconds
 _SHARE_OF_DESCRIPTORS = 0.75  # for clients; the others are for S3, files and the admin listener
+
+
+# The buffers of many connections, TLS ones above all, leave free memory between what is in use. glibc gives it back to
+# the system only when asked; other C libraries have no such function.
+_give_memory_back: Callable[[int], int] = getattr(ctypes.CDLL(None), "malloc_trim", int)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +135,7 @@ class HttpServer:
         self._connections: set[Connection] = set()
         self._opening: dict[Connection, asyncio.Task[None]] = {}  # the oldest first
         self._idle: dict[Connection, None] = {}  # without a request, the longest waiting first
+        self._trims = False  # whether memory will be given back soon
         self._gone = asyncio.Event()
         self._gone.set()
 
@@ -221,6 +229,14 @@ class HttpServer:
         self._idle.pop(connection, None)
         if not self._connections:
             self._gone.set()
+        if not self._trims:
+            self._trims = True
+            asyncio.get_running_loop().call_later(_TRIM_AFTER, self._trim)
+
+    def _trim(self) -> None:
+        """Gives free memory back, in a thread, since that can take longer than a request should wait."""
+        self._trims = False
+        asyncio.get_running_loop().run_in_executor(None, _give_memory_back, 0)
 
     async def _until_gone(self, limit: float) -> None:
         with suppress(TimeoutError):
