@@ -49,6 +49,7 @@ _DEPARTURE_CHECK = 0.25  # seconds
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
+Notify = Callable[["Connection"], None]
 Begin = Callable[["Connection", RequestHead, RequestError | None], Incoming]
 """Begins to answer a request with this head, or a request whose only known fact is an error."""
 
@@ -60,14 +61,7 @@ class Connection(asyncio.BufferedProtocol):
     any more, `on_close` once, when it is closed.
     """
 
-    def __init__(
-        self,
-        begin: Begin,
-        peer: Origin,
-        limits: Limits,
-        on_close: Callable[[Connection], None],
-        on_idle: Callable[[Connection], None],
-    ) -> None:
+    def __init__(self, begin: Begin, peer: Origin, limits: Limits, on_close: Notify, on_idle: Notify) -> None:
         self.peer = peer
         self.mistake: RequestError | None = None  # in the request under way
         self._begin = begin

@@ -180,7 +180,7 @@ class Exchange:
     async def _decide(self) -> Decision:
         """Drives the decision, and answers its questions."""
         head, peer, trusted = self._incoming.head, self._incoming.peer, self._parts.trusted_proxies
-        is_proxied = is_proxy(peer, trusted)
+        is_proxied = trusted is not None and is_proxy(peer, trusted)
         if trusted is not None and is_proxied:
             self._origin = origin_behind(peer, head.fields, trusted)
         origin, host = self._origin, head.headers.get("Host", "")

@@ -171,7 +171,7 @@ class HttpServer:
             _LOG.debug("a connection of %s was not opened: too many are answered", host)
             accepted.close()
             return
-        connection = Connection(self._start, peer, self.limits, self._end, self._note_idle)
+        connection = Connection(self._start, peer, self.limits, self._end, self._idle.setdefault)
         # Counted before anything is awaited, so that a shutdown in the same turn of the loop waits for it.
         self._connections.add(connection)
         self._gone.clear()
@@ -208,9 +208,6 @@ class HttpServer:
     def _start(self, connection: Connection, head: RequestHead, mistake: RequestError | None) -> Incoming:
         self._idle.pop(connection, None)
         return self._begin(connection, head, mistake)
-
-    def _note_idle(self, connection: Connection) -> None:
-        self._idle[connection] = None
 
     def _make_room(self) -> bool:
         """Closes the connection that has been idle for the longest time, if any is."""

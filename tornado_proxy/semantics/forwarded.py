@@ -72,9 +72,9 @@ class Origin:
     is_stand_in: bool = False
 
 
-def is_proxy(peer: Origin, trusted: TrustedProxies | None) -> bool:
+def is_proxy(peer: Origin, trusted: TrustedProxies) -> bool:
     """Returns whether a peer is a proxy that is trusted to report who the client is."""
-    return trusted is not None and not peer.is_stand_in and peer.address in trusted
+    return not peer.is_stand_in and peer.address in trusted
 
 
 def origin_behind(peer: Origin, headers: Iterable[tuple[str, str]], trusted: TrustedProxies) -> Origin:
