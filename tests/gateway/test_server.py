@@ -7,6 +7,7 @@ import errno
 import os
 import resource
 import socket
+import threading
 from contextlib import AsyncExitStack, closing, suppress
 
 import pytest
@@ -334,6 +335,22 @@ async def test_no_running_request_gives_way(few_descriptors):
                 assert await refused.is_closed()
         body.gate.set()
         assert {await client.reader.readexactly(10) for client in clients} == {b"helloworld"}
+
+
+async def test_memory_is_given_back_after_connections_have_ended(monkeypatch):
+    """Some time after connections have ended, the C library is asked once to return what they leave free."""
+    asked, amounts = threading.Event(), []
+    monkeypatch.setattr("tornado_proxy.gateway.server._TRIM_AFTER", 0.2)
+    monkeypatch.setattr(
+        "tornado_proxy.gateway.server._give_memory_back", lambda kept: amounts.append(kept) or asked.set()
+    )
+    async with serve({"a": b"x"}) as site:
+        for _ in range(3):
+            async with site.connect() as client:
+                await client.request("GET", "/a")
+        assert amounts == []
+        assert await asyncio.to_thread(asked.wait, 10)
+        assert amounts == [0]
 
 
 async def test_every_answer_has_its_own_id():

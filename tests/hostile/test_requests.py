@@ -7,18 +7,16 @@ import gc
 import logging
 import resource
 import socket
-import ssl
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 from administering import eventually
-from certificates import pair
 from fakes import EndlessBody, OneObjectStore
 from fuzzed_requests import fuzzed
 from memory_store import MemoryStore
@@ -27,9 +25,6 @@ from serving import Serving, serve
 from tornado_proxy.auth.basic import BasicAuthenticator, Verifier
 from tornado_proxy.config.providers import BasicProvider, BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.config.server import Ssl
-from tornado_proxy.gateway.server import Opening
-from tornado_proxy.gateway.tls import make_context
 from tornado_proxy.telemetry.events import Failed
 
 RULES = r"""
@@ -237,55 +232,9 @@ def test_aborted_connections_leak_no_memory():
             _disturb(server, 200)
             server.site.events.clear()
             gc.collect()
-            sizes.append(_resident())
-    print("MiB after each round:", *sizes)
+            sizes.append(int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize())
+    print("MiB after each round:", *(size >> 20 for size in sizes))
     assert sizes[-1] < 1.2 * sizes[1]
-
-
-def _client_hello() -> bytes:
-    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-    with suppress(ssl.SSLWantReadError):
-        ssl.create_default_context().wrap_bio(incoming, outgoing, server_hostname="h").do_handshake()
-    return outgoing.read()
-
-
-@pytest.mark.integration
-def test_aborted_handshakes_leave_no_memory(monkeypatch):
-    """After waves of 2,000 handshakes that never end, and of long heads, the process is about as large as before."""
-    monkeypatch.setattr("tornado_proxy.gateway.server._TRIM_AFTER", 0.5)
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
-    try:
-        with running_server(_store()) as server:
-            plain = server.site.server.opening
-            encrypted = Opening(make_context(Ssl(certificates=(pair("h").certificate,))))
-            head = b"GET /a HTTP/1.1\r\nX: " + b"x" * 60_000
-            _wave(server, b"G")
-            before = _resident()
-            for opening, data in ((encrypted, _client_hello()), (plain, head)):
-                server.site.server.opening = opening
-                _wave(server, data)
-                server.site.server.opening = plain
-                time.sleep(1)
-                gc.collect()  # asyncio's TLS leaves cycles behind, unlike uvloop's
-                assert b"200 OK" in server.send(b"GET /get/x HTTP/1.1\r\nHost: h\r\n\r\n")
-                eventually(lambda: _resident() < before + 60, 30)
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-
-
-def _wave(server: RunningServer, data: bytes) -> None:
-    with ExitStack() as stack:
-        for _ in range(2000):
-            client = stack.enter_context(server.connect())
-            with suppress(OSError):
-                client.sendall(data)
-        time.sleep(0.5)
-
-
-def _resident() -> int:
-    """The memory of this process, in MiB."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() >> 20
 
 
 def test_connections_wait_for_free_descriptors(caplog):
