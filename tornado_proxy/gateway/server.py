@@ -135,7 +135,7 @@ class HttpServer:
         self._connections: set[Connection] = set()
         self._opening: dict[Connection, asyncio.Task[None]] = {}  # the oldest first
         self._idle: dict[Connection, None] = {}  # without a request, the longest waiting first
-        self._trims = False  # whether memory will be given back soon
+        self._trimming: asyncio.TimerHandle | None = None
         self._gone = asyncio.Event()
         self._gone.set()
 
@@ -161,6 +161,8 @@ class HttpServer:
             if opening := self._opening.get(each):
                 opening.cancel()
         await self._gone.wait()
+        if self._trimming is not None:
+            self._trimming.cancel()
 
     def _serve(self, accepted: socket.socket, address: object) -> None:
         accepted.setblocking(False)
@@ -226,13 +228,12 @@ class HttpServer:
         self._idle.pop(connection, None)
         if not self._connections:
             self._gone.set()
-        if not self._trims:
-            self._trims = True
-            asyncio.get_running_loop().call_later(_TRIM_AFTER, self._trim)
+        if self._trimming is None:
+            self._trimming = asyncio.get_running_loop().call_later(_TRIM_AFTER, self._trim)
 
     def _trim(self) -> None:
         """Gives free memory back, in a thread, since that can take longer than a request should wait."""
-        self._trims = False
+        self._trimming = None
         asyncio.get_running_loop().run_in_executor(None, _give_memory_back, 0)
 
     async def _until_gone(self, limit: float) -> None:
