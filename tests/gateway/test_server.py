@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import resource
 import socket
-from contextlib import closing, suppress
+import threading
+from contextlib import AsyncExitStack, closing, suppress
 
 import pytest
 from fakes import OneObjectStore, ScriptedBody
@@ -14,7 +16,9 @@ from memory_store import MemoryStore
 from serving import Client, generation, serve
 from tornado.netutil import bind_sockets
 
+from tornado_proxy.auth.authenticator import HeaderAuthenticator
 from tornado_proxy.config.actions import Actions
+from tornado_proxy.config.providers import HeaderProvider, Resource
 from tornado_proxy.config.server import Limits, Server
 from tornado_proxy.gateway.server import HttpServer, Opening
 from tornado_proxy.semantics.forwarded import PROXY_SIGNATURE, TrustedProxies
@@ -229,6 +233,22 @@ async def test_the_proxy_protocol_names_the_client(header, address):
         assert (await site.last_event()).request.client == address
 
 
+@pytest.mark.parametrize("header", [b"PROXY UNKNOWN\r\n", PROXY_SIGNATURE + b"\x20\x00\x00\x00", PROXY_V2])
+async def test_a_client_without_an_address_names_no_user(header):
+    """A client that reaches a trusted proxy in a way that the proxy cannot name is not believed, as no client is."""
+    front = HeaderAuthenticator(HeaderProvider("front", "X-User", "X-Email"))
+    settings = Server(trusted_proxies=("127.0.0.0/8",))
+    resources = [Resource("/**", provider="front")]
+    async with serve({"a": b"x"}, server=settings, authenticators={"front": front}, resources=resources) as site:
+        forged = {"X-User": "root", "X-Email": "r@h", "X-Forwarded-For": "192.0.2.9"}
+        assert (await site.request("GET", "/a", forged)).status == 200  # without the PROXY protocol
+        site.server.opening = PROXIED
+        async with site.connect() as client:
+            await client.send(header)
+            assert (await client.request("GET", "/a", forged)).status == 401
+        assert (await site.last_event()).request.client != "192.0.2.9"
+
+
 @pytest.mark.parametrize(
     "data", [b"GET /a HTTP/1.1\r\nHost: a\r\n\r\n", b"PROXY " + b"x" * 200, b"\r\n\r\n\0\r\nQUIT\n\x31\x11\0\0"]
 )
@@ -272,6 +292,64 @@ async def test_the_proxy_protocol_is_for_trusted_proxies():
         async with site.connect() as client:
             await client.send(b"PROXY TCP4 192.0.2.1 10.0.0.1 4711 80\r\n")
             assert (await client.request("GET", "/a")).status == 400
+
+
+@pytest.fixture
+def few_descriptors():
+    """A soft limit of descriptors by which a server that is made now serves 300 connections."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (400, before[1]))
+    yield lambda: resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+async def test_the_longest_idle_connection_gives_way(few_descriptors):
+    """With all connections taken, a new client is served, and the one that has waited longest is disconnected."""
+    async with asyncio.timeout(30), serve({"a": b"x"}) as site, AsyncExitStack() as stack:
+        few_descriptors()
+        clients = [await stack.enter_async_context(site.connect()) for _ in range(300)]
+        for oldest in clients[:2]:
+            assert (await oldest.request("GET", "/a")).status == 200  # so they are the newest now
+        await clients[3].send(b"GET /a HTTP/1.1\r\n")  # a head that does not end counts as idle
+        assert (await site.get("/a")).status == 200
+        assert await clients[2].is_closed()
+        assert (await site.get("/a")).status == 200  # in place of the last one, which has ended
+        newest = [await stack.enter_async_context(site.connect()) for _ in range(2)]
+        assert await clients[3].is_closed()
+        for kept in (*clients[:2], *newest):
+            assert (await kept.request("GET", "/a")).status == 200
+
+
+async def test_no_running_request_gives_way(few_descriptors):
+    """With a request on each connection, a new one is closed, and the requests are completed."""
+    body = _Gated()
+    async with asyncio.timeout(30), serve(OneObjectStore(body)) as site, AsyncExitStack() as stack:
+        few_descriptors()
+        clients = [await stack.enter_async_context(site.connect()) for _ in range(300)]
+        for client in clients:
+            await client.send(b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n")
+        for client in clients:
+            await client.receive_head()
+        async with site.connect() as refused:
+            with suppress(ConnectionResetError):
+                assert await refused.is_closed()
+        body.gate.set()
+        assert {await client.reader.readexactly(10) for client in clients} == {b"helloworld"}
+
+
+async def test_memory_is_given_back_after_connections_have_ended(monkeypatch):
+    """Some time after connections have ended, the C library is asked once to return what they leave free."""
+    asked, amounts = threading.Event(), []
+    monkeypatch.setattr("tornado_proxy.gateway.server._TRIM_AFTER", 0.05)
+    monkeypatch.setattr(
+        "tornado_proxy.gateway.server._give_memory_back", lambda kept: amounts.append(kept) or asked.set()
+    )
+    async with serve({"a": b"x"}) as site:
+        async with site.connect() as client:
+            await client.request("GET", "/a")
+            assert amounts == []
+        assert await asyncio.to_thread(asked.wait, 10)
+        assert amounts == [0]
 
 
 async def test_every_answer_has_its_own_id():

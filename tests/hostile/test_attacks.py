@@ -37,6 +37,23 @@ ATTACKS = {
         "gateway/test_tls.py::test_a_certificate_of_an_unknown_authority_is_refused",
         "gateway/test_tls.py::test_the_certificate_of_a_trusted_proxy_does_not_sign_in",
     ],
+    "a request in the body of another one, or a body that another parser ends elsewhere": [
+        "hostile/test_framing.py::test_an_upgrade_smuggles_nothing",
+        "hostile/test_framing.py::test_bytes_behind_connect_are_not_read",
+        "hostile/test_framing.py::test_h11_reads_the_same_requests",
+        "integration/test_other_parsers.py::test_go_reads_the_same_requests",
+        "storage/s3/test_connection.py::test_invalid_http_is_an_error",
+    ],
+    "heads that do not end, and more connections than there are descriptors": [
+        "gateway/test_connection.py::test_an_endless_head_is_a_431",
+        "gateway/test_server.py::test_the_longest_idle_connection_gives_way",
+        "gateway/test_server.py::test_no_running_request_gives_way",
+        "gateway/test_server.py::test_memory_is_given_back_after_connections_have_ended",
+    ],
+    "a client of a proxy that does not know it, with the headers of a trusted proxy": [
+        "gateway/test_server.py::test_a_client_without_an_address_names_no_user",
+        "semantics/test_forwarded.py::test_nobody_is_believed_behind_a_proxy_that_does_not_know_its_client",
+    ],
     "an open redirect": [
         "end_to_end/test_sign_in.py::test_a_login_leads_back_to_this_site_only",
         "end_to_end/test_sign_in.py::test_a_path_that_looks_like_another_site_leads_back_to_this_one",

@@ -83,7 +83,7 @@ def test_the_index_document_is_added_after_the_rewrite(plan_request, make_site):
 def test_an_index_document_may_lie_below_its_directory(plan_request, make_site):
     """The path of the index document is joined to the directory."""
     site = make_site(actions=Actions(get=GetAction(index_document="pages/index.html")))
-    assert plan_request(site, "GET /dir/")[0] == Serve("dir/pages/index.html", index=True)
+    assert plan_request(site, "GET /dir/")[0] == Serve("dir/pages/index.html", "/dir/pages/index.html")
 
 
 @pytest.mark.parametrize("name", ["a//b", "/a", "..a", "a."])

@@ -1,4 +1,5 @@
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -161,6 +162,13 @@ def test_no_client_chooses_its_address(headers):
     assert origin_behind(PEER, [*forwarded, ("Forwarded", "for=198.51.100.9")], PROXIES).address == "198.51.100.9"
 
 
+def test_nobody_is_believed_behind_a_proxy_that_does_not_know_its_client():
+    """A connection for which the PROXY protocol names no client may be anybody's, although its peer is trusted."""
+    headers = [("X-Forwarded-For", "198.51.100.9")]
+    unknown = replace(PEER, is_stand_in=True)
+    assert origin_behind(unknown, headers, PROXIES) == unknown
+
+
 IPV4_ADDRESSES = bytes([192, 0, 2, 1, 10, 0, 0, 1, 0x12, 0x34, 0, 80])
 IPV6_ADDRESSES = bytes.fromhex("20010db8000000000000000000000001" * 2) + b"\x12\x34\x00\x50"
 
@@ -184,6 +192,12 @@ def test_a_line_of_version_1_names_the_client(line, address):
     [
         b"PROXY TCP4 192.0.2.1 10.0.0.1 4711\r\n",
         b"PROXY TCP4 192.0.2.300 10.0.0.1 1 2\r\n",
+        b"PROXY TCP4 192.0.2.1 10.0.0.1 99999 80\r\n",
+        b"PROXY TCP4 192.0.2.1 10.0.0.1 80 65536\r\n",
+        b"PROXY TCP4 192.0.2.1 x 1 2\r\n",
+        b"PROXY TCP4 ::1 ::1 1 2\r\n",
+        b"PROXY TCP6 192.0.2.1 ::1 1 2\r\n",
+        b"PROXY TCP6 fe80::1%eth0 ::1 1 2\r\n",
         b"GET / HTTP/1.1\r\n",
         b"PROXY TCP4 192.0.2.1 10.0.0.1 1 2\n",
         b"PROXY\r\n",

@@ -32,7 +32,6 @@ _READ_BUFFER = memoryview(bytearray(64 * 1024))
 
 _HEAD_END = re.compile(rb"\n\r?\n")
 _NO_HEAD = re.compile(rb"[^!#$%&'*+.^_`|~0-9A-Za-z\r\n-]")  # such as a TLS handshake, which has no such end
-_LONGEST_HEAD = 1024 * 1024  # bytes; up to here a head that is too long gets an answer
 _MOST_AHEAD = 64 * 1024  # bytes of further requests that are taken while one is answered
 
 # Stands in for a head that cannot be read; the connection ends with its answer.
@@ -50,6 +49,7 @@ _DEPARTURE_CHECK = 0.25  # seconds
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
+Notify = Callable[["Connection"], None]
 Begin = Callable[["Connection", RequestHead, RequestError | None], Incoming]
 """Begins to answer a request with this head, or a request whose only known fact is an error."""
 
@@ -57,15 +57,17 @@ Begin = Callable[["Connection", RequestHead, RequestError | None], Incoming]
 class Connection(asyncio.BufferedProtocol):
     """Serves requests one after the other, until one side closes; `begin` begins to answer each.
 
-    `peer` is the origin of the requests before any trusted proxy. `on_close` is called once, when it is closed.
+    `peer` is the origin of the requests before any trusted proxy. `on_idle` is called whenever no request is under way
+    any more, `on_close` once, when it is closed.
     """
 
-    def __init__(self, begin: Begin, peer: Origin, limits: Limits, on_close: Callable[[Connection], None]) -> None:
+    def __init__(self, begin: Begin, peer: Origin, limits: Limits, on_close: Notify, on_idle: Notify) -> None:
         self.peer = peer
         self.mistake: RequestError | None = None  # in the request under way
         self._begin = begin
         self._limits = limits
         self._on_close = on_close
+        self._on_idle = on_idle
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._received = bytearray()
@@ -115,6 +117,7 @@ class Connection(asyncio.BufferedProtocol):
         if certificate := shown_certificate(transport):
             self.peer = replace(self.peer, certificate=certificate)
         self._set_deadline(self._limits.idle_timeout)
+        self._on_idle(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - asyncio's signature
         """Returns the buffer that the transport reads into."""
@@ -132,12 +135,11 @@ class Connection(asyncio.BufferedProtocol):
         """Keeps a connection open if its client waits for an answer; closes any other."""
         if self._transport is None or not self._transport.can_write_eof():
             return False  # the end of TLS is the end of both directions
-        if self._request is None or self._parser is not None or self._half_closed:
-            return self._half_closed and self._request is not None
-        self._half_closed = True
-        self._keep_alive = False
-        self._loop.call_later(_DEPARTURE_CHECK, self._look_for_departure)
-        return True
+        if not self._half_closed:
+            self._half_closed = True
+            self._loop.call_later(_DEPARTURE_CHECK, self._look_for_departure)
+            self._advance()
+        return not self._transport.is_closing()
 
     def pause_writing(self) -> None:
         """Makes writers wait, as long as the client reads fast enough."""
@@ -179,6 +181,8 @@ class Connection(asyncio.BufferedProtocol):
                     if len(self._received) > _MOST_AHEAD:
                         self._pause_reading()
                 if not goes_on:
+                    if self._half_closed and (self._request is None or self._parser is not None):
+                        self._end()  # the rest will not arrive
                     break
         except Exception:  # noqa: BLE001 - one connection's defect must not end the others
             _LOG.exception("unexpected exception in a connection")
@@ -193,11 +197,12 @@ class Connection(asyncio.BufferedProtocol):
             if self._received and not self._searched:
                 self._set_deadline(min(self._limits.header_timeout, self._deadline - self._loop.time()))
             self._searched = len(self._received)
-            if self._searched > _LONGEST_HEAD:
-                self.close()
-            return False
-        head = bytes(self._received[: found.end()])
-        del self._received[: found.end()]
+            if self._searched <= self._limits.max_header_size:
+                return False
+        # What is over the limit is refused at once, so nothing of it is kept.
+        end = found.end() if found else self._searched
+        head = bytes(self._received[:end])
+        del self._received[:end]
         self._searched = 0
         self._start_request(head)
         return True
@@ -210,7 +215,7 @@ class Connection(asyncio.BufferedProtocol):
         try:
             request_head = parser.read_head(head, self._limits.max_header_size)
         except RequestError as error:
-            self.mistake = error
+            self.mistake = error.with_traceback(None)  # whose frames hold what was received
             self._keep_alive = False
             request_head = _STAND_IN
         else:
@@ -229,8 +234,6 @@ class Connection(asyncio.BufferedProtocol):
         assert self._request is not None
         if parser.complete:
             self._parser = None
-            # Bytes after a chunked body went into its parser. They get no answer, so the client may send them again.
-            self._keep_alive = self._keep_alive and not parser.surplus
             self._request.body.end()
             return True
         if self._expects_continue:
@@ -241,14 +244,14 @@ class Connection(asyncio.BufferedProtocol):
         try:
             piece = parser.read_body(self._received)
         except RequestError as error:
-            self.mistake = error
+            self.mistake = error.with_traceback(None)  # whose frames hold what was received
             self._keep_alive = False
             self._parser = None
             self._request.break_off(error)
             return False
         if piece:
             self._await(self._request.body.deliver(piece))
-        return True
+        return bool(piece) or parser.complete
 
     def _await(self, taken: Awaitable[object] | None) -> None:
         """Pauses reading until the chunk was consumed."""
@@ -265,7 +268,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _look_for_departure(self) -> None:
         """Closes the connection of a half-closed client that is gone; TCP shows that once something was sent."""
-        if self._transport is None or self._request is None:
+        if self._transport is None or self._transport.is_closing():
             return
         poll = select.poll()
         poll.register(self._transport.get_extra_info("socket").fileno(), 0)
@@ -284,7 +287,8 @@ class Connection(asyncio.BufferedProtocol):
         has_body, named = not self.is_head and status not in (204, 304), dict(headers)
         self._remaining = (_NEVER if "Transfer-Encoding" in named else int(named["Content-Length"])) if has_body else 0
         incomplete = self._parser is not None and not self._parser.complete
-        self._keep_alive = self._keep_alive and not self._last and not incomplete
+        nothing_follows = self._half_closed and not self._received
+        self._keep_alive = not (self._last or incomplete or nothing_follows) and self._keep_alive
         lines = [f"HTTP/1.1 {status} {REASONS.get(status, 'Unknown')}\r\nDate: {_date(int(time()))}"]
         lines += map(": ".join, headers)
         if not self._keep_alive:
@@ -319,10 +323,11 @@ class Connection(asyncio.BufferedProtocol):
         if 0 < self._remaining < _NEVER:
             raise ValueError(f"the body is {self._remaining} bytes shorter than its Content-Length")
         self._request = None
-        if self._keep_alive and (self._parser is None or not self._parser.surplus):
+        self._on_idle(self)
+        if self._keep_alive:
             self._parser = None
             self._set_deadline(self._limits.idle_timeout)
-            if self._received:
+            if self._received or self._half_closed:
                 self._resume_reading()
                 # A client that pipelines must not keep the others waiting.
                 self._loop.call_soon(self._advance)

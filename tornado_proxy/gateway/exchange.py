@@ -57,7 +57,7 @@ from tornado_proxy.routing.request import (
 from tornado_proxy.routing.uploads import ReceivePart
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.semantics.cors import is_cross_origin
-from tornado_proxy.semantics.forwarded import client_at, origin_behind
+from tornado_proxy.semantics.forwarded import client_at, is_proxy, origin_behind
 from tornado_proxy.storage.shares import CLIENT, Shares
 from tornado_proxy.telemetry.events import (
     AccessDecided,
@@ -209,7 +209,7 @@ class Exchange:
     async def _decide(self) -> Decision:
         """Drives the decision, and answers its questions."""
         head, peer, trusted = self._incoming.head, self._incoming.peer, self._parts.trusted_proxies
-        is_proxied = trusted is not None and peer.address in trusted
+        is_proxied = trusted is not None and is_proxy(peer, trusted)
         if trusted is not None and is_proxied:
             self._origin = origin_behind(peer, head.fields, trusted)
         CLIENT.set(client_at(self._origin.address))

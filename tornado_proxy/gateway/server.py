@@ -1,16 +1,20 @@
 """The server: accepts connections, opens each (PROXY protocol, TLS), begins its exchanges, and shuts down gracefully.
 
 A connection is open once its client may send requests. The time until then is bounded. If too many are opening, the
-oldest gives way to the newest, so that clients that never finish a handshake cannot keep others out.
+oldest gives way to the newest, so that clients that never finish a handshake cannot keep others out. If too many are
+open, the one that has waited longest for a request gives way.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import logging
 import random
+import resource
 import socket
 import ssl
+import sys
 from asyncio import Task
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -35,6 +39,13 @@ _AT_ONCE = 128  # connections accepted before anything else gets its turn
 _OPEN_WITHIN = 10.0  # seconds for a PROXY header, and for a handshake
 _CLOSE_WITHIN = 5.0  # seconds for a client to take the end of TLS
 _MOST_OPENING = 1000
+_TRIM_AFTER = 10.0  # seconds
+_SHARE_OF_DESCRIPTORS = 0.75  # for clients; the others are for S3, files and the admin listener
+
+
+# The buffers of many connections, TLS ones above all, leave free memory between what is in use. glibc gives it back to
+# the system only when asked; other C libraries have no such function.
+_give_memory_back: Callable[[int], int] = getattr(ctypes.CDLL(None), "malloc_trim", int)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +115,12 @@ class Acceptor:
         loop.call_later(self.pause, self._resume, listening)
 
 
+def most_connections() -> int:
+    """Returns how many clients may be connected to this process, from the number of its file descriptors."""
+    descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return sys.maxsize if descriptors == resource.RLIM_INFINITY else int(descriptors * _SHARE_OF_DESCRIPTORS)
+
+
 class HttpServer:
     """Serves HTTP/1 on the sockets given to `add_sockets`; gives each request to `begin`.
 
@@ -115,8 +132,11 @@ class HttpServer:
         self.opening = opening or Opening()
         self.acceptor = Acceptor("connections", self._serve)
         self._begin = begin
+        self._most = most_connections()
         self._connections: set[Connection] = set()
         self._opening: dict[Connection, asyncio.Task[None]] = {}  # the oldest first
+        self._idle: dict[Connection, None] = {}  # without a request, the longest waiting first
+        self._trimming: asyncio.TimerHandle | None = None
         self._gone = asyncio.Event()
         self._gone.set()
 
@@ -142,17 +162,23 @@ class HttpServer:
             if opening := self._opening.get(each):
                 opening.cancel()
         await self._gone.wait()
+        if self._trimming is not None:
+            self._trimming.cancel()
 
     def _serve(self, accepted: socket.socket, address: object) -> None:
         accepted.setblocking(False)
         # A Unix socket has no address of its peer.
         host = str(address[0]) if isinstance(address, tuple) and address else ""
         peer = Origin(host, "https" if self.opening.tls else "http")
-        connection = Connection(self._begin, peer, self.limits, self._end)
+        if len(self._connections) >= self._most and not self._make_room():
+            _LOG.debug("a connection of %s was not opened: too many are answered", host)
+            accepted.close()
+            return
+        connection = Connection(self._start, peer, self.limits, self._end, self._idle.setdefault)
         # Counted before anything is awaited, so that a shutdown in the same turn of the loop waits for it.
         self._connections.add(connection)
         self._gone.clear()
-        if len(self._opening) >= _MOST_OPENING:
+        if len(self._opening) >= min(_MOST_OPENING, self._most // 2):
             next(iter(self._opening.values())).cancel()
         task = asyncio.get_running_loop().create_task(self._open(connection, peer, accepted, self.opening))
         self._opening[connection] = task
@@ -164,7 +190,7 @@ class HttpServer:
             if peer.address in opening.proxied:
                 async with asyncio.timeout(_OPEN_WITHIN):
                     client = await _client_behind(accepted)
-                connection.peer = replace(peer, address=client or peer.address)
+                connection.peer = replace(peer, address=client or peer.address, is_stand_in=client is None)
             if opening.tls is None:
                 await loop.connect_accepted_socket(lambda: connection, accepted)
             else:
@@ -182,14 +208,34 @@ class HttpServer:
             self._give_up(connection, accepted)
             raise
 
+    def _start(self, connection: Connection, head: RequestHead, mistake: RequestError | None) -> Incoming:
+        self._idle.pop(connection, None)
+        return self._begin(connection, head, mistake)
+
+    def _make_room(self) -> bool:
+        """Closes the connection that has been idle for the longest time, if any is."""
+        for each in self._idle:
+            self._end(each)
+            each.close()
+            return True
+        return False
+
     def _give_up(self, connection: Connection, accepted: socket.socket) -> None:
         accepted.close()
         self._end(connection)
 
     def _end(self, connection: Connection) -> None:
         self._connections.discard(connection)
+        self._idle.pop(connection, None)
         if not self._connections:
             self._gone.set()
+        if self._trimming is None:
+            self._trimming = asyncio.get_running_loop().call_later(_TRIM_AFTER, self._trim)
+
+    def _trim(self) -> None:
+        """Gives free memory back, in a thread, since that can take longer than a request should wait."""
+        self._trimming = None
+        asyncio.get_running_loop().run_in_executor(None, _give_memory_back, 0)
 
     async def _until_gone(self, limit: float) -> None:
         with suppress(TimeoutError):

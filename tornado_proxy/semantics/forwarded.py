@@ -71,12 +71,22 @@ class ClientCertificate:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a request comes from: the client's address, the scheme and authority that it used, its certificate."""
+    """Where a request comes from: the client's address, the scheme and authority that it used, its certificate.
+
+    `is_stand_in` says that the address is that of a proxy which does not know its client: nothing that such a client
+    reports is believed.
+    """
 
     address: str
     scheme: str = "http"
     authority: str = ""
     certificate: ClientCertificate | None = None
+    is_stand_in: bool = False
+
+
+def is_proxy(peer: Origin, trusted: TrustedProxies) -> bool:
+    """Returns whether a peer is a proxy that is trusted to report who the client is."""
+    return not peer.is_stand_in and peer.address in trusted
 
 
 def origin_behind(peer: Origin, headers: Iterable[tuple[str, str]], trusted: TrustedProxies) -> Origin:
@@ -85,7 +95,7 @@ def origin_behind(peer: Origin, headers: Iterable[tuple[str, str]], trusted: Tru
     From the nearest proxy outwards, each trusted one is believed about its own peer. `Forwarded` counts only if there
     is no X-Forwarded header: a proxy that writes one kind passes on what a client wrote in the other.
     """
-    if peer.address not in trusted:
+    if not is_proxy(peer, trusted):
         return peer
     wanted: dict[str, list[str]] = {}
     for name, value in headers:
@@ -154,7 +164,10 @@ LONGEST_PROXY_LINE = 107
 PROXY_HEAD = 16
 """The number of bytes before the addresses in version 2."""
 
-_PROXY_LINE = re.compile(rb"PROXY (?:UNKNOWN(?: [^\r\n]*)?|TCP[46] (\S+) \S+ [0-9]{1,5} [0-9]{1,5})\r\n")
+_PROXY_LINE = re.compile(
+    rb"PROXY (?:UNKNOWN(?: [^\r\n]*)?|TCP([46]) ([0-9A-Fa-f:.]+) ([0-9A-Fa-f:.]+) ([0-9]{1,5}) ([0-9]{1,5}))\r\n"
+)
+_LAST_PORT = 65535
 _ADDRESS_LENGTHS = {0x1: 4, 0x2: 16}  # of an address, by family: IPv4, IPv6
 
 
@@ -165,12 +178,17 @@ class NotProxied(ValueError):
 def read_proxy_line(line: bytes) -> str | None:
     """Returns the client's address in a line of version 1; None if the proxy does not know it. Raises `NotProxied`."""
     found = _PROXY_LINE.fullmatch(line)
-    if found is None:
+    if found is None or any(int(port or 0) > _LAST_PORT for port in found.groups()[3:]):
         raise NotProxied("the line is malformed")
+    if found[1] is None:
+        return None
     try:
-        return str(ip_address(found[1].decode("latin-1"))) if found[1] else None
+        client, server = (ip_address(address.decode()) for address in found.group(2, 3))
     except ValueError:
-        raise NotProxied("the address is malformed") from None
+        raise NotProxied("an address is malformed") from None
+    if {client.version, server.version} != {int(found[1])}:
+        raise NotProxied("an address is of another family")
+    return str(client)
 
 
 def proxy_header_rest(head: bytes) -> int:

@@ -169,6 +169,9 @@ async def test_a_body_in_the_answer_to_a_head_closes_the_connection():
         http("HTTP/1.1 200 OK\nContent-Length: -3", b"abc"),
         http("HTTP/1.1 200 OK\nContent-Length: 99999999999999999999999", b"abc"),
         http("HTTP/1.1 200 OK\nTransfer-Encoding: chunked", b"zz\r\nabc"),
+        http("HTTP/1.1 200 OK\nTransfer-Encoding: chunked\nTransfer-Encoding: chunked", b"3\r\nabc\r\n0\r\n\r\n"),
+        http("HTTP/1.1 200 OK\nTransfer-Encoding: gzip, chunked", b"3\r\nabc\r\n0\r\n\r\n"),
+        http("HTTP/1.1 103 Hints\nContent-Length: 3", b"abcHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
         http("HTTP/1.1 200 OK\nX y: z\nContent-Length: 0"),
         http(f"HTTP/1.1 200 OK\nX: {'y' * (LARGEST_HEAD + 1)}\nContent-Length: 0"),
         http("HTTP/1.1 200 OK" + f"\nX: {'y' * 1000}" * 70 + "\nContent-Length: 0"),
@@ -176,7 +179,8 @@ async def test_a_body_in_the_answer_to_a_head_closes_the_connection():
         Reply(b"HTTP/1.1 103 Hints\r\nLink: a\r\n\r\n" * 20_000),
     ],
     ids=[
-        "garbage", "zeros", "2", "status", "upgrade", "two lengths", "two framings", "negative", "huge", "chunk", "name",
+        "garbage", "zeros", "2", "status", "upgrade", "two lengths", "two framings", "negative", "huge", "chunk", "chunked twice", "gzip",
+        "hints with a body", "name",
         "one header", "many headers", "endless header", "endless hints",
     ],
 )  # fmt: skip

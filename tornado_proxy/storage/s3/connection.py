@@ -283,6 +283,8 @@ class S3Connection(asyncio.BufferedProtocol):
         if status < 200:
             answer.headers.clear()
             return
+        if answer.headers.get(b"transfer-encoding", b"chunked").strip().lower() != b"chunked":
+            raise ValueError("an unsupported Transfer-Encoding")  # llhttp takes chunks in chunks for chunks
         answer.status = status
         self._is_complete = answer.is_head_only
         self._is_reusable = self._parser.should_keep_alive()
