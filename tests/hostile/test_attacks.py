@@ -81,6 +81,11 @@ ATTACKS = {
         "storage/test_store_contract.py::test_an_upload_belongs_to_its_key",
         "hostile/test_attacks.py::test_no_upload_in_parts_of_another_user_is_touched",
     ],
+    "wrong passwords that keep others from signing in": [
+        "auth/test_basic.py::test_wrong_passwords_from_elsewhere_never_turn_a_right_one_away",
+        "auth/test_basic.py::test_a_password_whose_client_has_left_is_not_checked",
+        "hostile/test_sign_in.py::test_wrong_passwords_from_elsewhere_keep_nobody_out",
+    ],
     "the time that a wrong name or password takes": [
         "auth/test_basic.py::test_a_check_of_an_unlisted_name_takes_as_long",
     ],

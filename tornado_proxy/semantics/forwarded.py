@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_address, ip_network
 
 _OLD_NAMES = ("x-forwarded-for", "x-forwarded-host", "x-forwarded-proto")
 
@@ -45,6 +45,20 @@ class TrustedProxies:
         if mapped := getattr(found, "ipv4_mapped", None):
             found = mapped
         return any(found in network for network in self._networks)
+
+
+def client_network(address: str) -> str:
+    """Returns the network that one client has: an IPv4 address, or the first 64 bits of an IPv6 address (RFC 6177).
+
+    Any other text stays as it is.
+    """
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(found, IPv4Address):
+        return address
+    return str(found.ipv4_mapped or ip_network((int(found), 64), strict=False))
 
 
 @dataclass(frozen=True, slots=True)
