@@ -1,6 +1,7 @@
 import asyncio
 import json
 import re
+import secrets
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from joserfc import jwk, jwt
 
+from tornado_proxy.auth import oidc_provider
 from tornado_proxy.auth.authenticator import SignIn
 from tornado_proxy.auth.fetching import Fetched
 from tornado_proxy.auth.oidc import OidcAuthenticator
@@ -36,6 +38,9 @@ class _Scenario:
             "email_verified": True,
         }
         self.nonce, self.refresh_token = "", ""
+        self.renewed: dict[str, object] = {}  # replaces members of the answer with tokens
+        self.renewals: list[str] = []  # the refresh tokens that were brought
+        self.status, self.wait = 200, lambda: asyncio.sleep(0)
         self.cookies: dict[str, str] = {}
         options = {"client_secret": SECRET} | settings
         self.settings = OidcProvider("id", "https://id.example", "me", **options)
@@ -46,8 +51,10 @@ class _Scenario:
             raise OSError("timed out")
         path = urlsplit(request.url).path
         if path == "/token":
-            document = {"id_token": self.token(), "refresh_token": self.refresh_token}
-            return Fetched(400 if self.refuses else 200, json.dumps(document).encode())
+            self.renewals += parse_qs(request.body).get("refresh_token", [])
+            await self.wait()
+            document = {"id_token": self.token(), "refresh_token": self.refresh_token} | self.renewed
+            return Fetched(400 if self.refuses else self.status, json.dumps(document).encode())
         paths = {
             "authorization_endpoint": "authorize",
             "token_endpoint": "token",
@@ -335,6 +342,124 @@ def test_a_session_survives_while_the_issuer_is_down():
         await scenario.sign_in()
         scenario.down, scenario.now = True, scenario.now + 301
         assert (await scenario.authenticate()).user == ANN
+
+    _run(steps())
+
+
+async def _expired_session(refresh_token="first"):
+    """A scenario with a session whose ID token has expired."""
+    scenario = _Scenario()
+    scenario.refresh_token = refresh_token
+    await scenario.sign_in()
+    scenario.now, scenario.refresh_token = scenario.now + 301, "second"
+    return scenario
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"renewed": {"id_token": None}},
+        {"renewed": {"id_token": ""}},
+        {"renewed": {"id_token": "a.b.c"}},
+        {"status": 302},
+        {"status": 204},
+        {"status": 404},
+    ],
+)
+def test_an_answer_that_names_no_user_renews_nothing(change):
+    """A session ends if the issuer answers its renewal without a valid ID token: only silence and faults are forgiven."""
+
+    async def steps():
+        scenario = await _expired_session()
+        for name, value in change.items():
+            setattr(scenario, name, value)
+        assert (await scenario.authenticate()).status == 307
+
+    _run(steps())
+
+
+@pytest.mark.parametrize("change", [{"down": True}, {"status": 500}, {"status": 503}, {"status": 429}])
+def test_a_session_goes_on_for_a_day_without_its_issuer(change):
+    """While the issuer is away, a session goes on for a day after its ID token has expired, and no longer."""
+
+    async def steps():
+        scenario = await _expired_session()
+        for name, value in change.items():
+            setattr(scenario, name, value)
+        scenario.now += 24 * 3600 - 2
+        assert await scenario.authenticate() == SignIn(ANN)
+        scenario.now += 1
+        assert (await scenario.authenticate()).status == 503
+
+    _run(steps())
+
+
+def test_a_refresh_token_is_redeemed_once():
+    """Parallel requests with one cookie, and late ones, share one renewal: many issuers end a session whose token comes twice."""
+
+    async def steps():
+        scenario = await _expired_session()
+        answers = await asyncio.gather(*(scenario.authenticate() for _ in range(20)))
+        scenario.now += 59
+        answers.append(await scenario.authenticate())
+        assert scenario.renewals == ["first"]
+        assert all(each.cookies for each in answers)
+        scenario.store_cookies(answers[-1].cookies)
+        scenario.now += 301
+        await scenario.authenticate()
+        assert scenario.renewals == ["first", "second"]
+
+    _run(steps())
+
+
+def test_a_rotated_token_is_not_lost_with_its_request():
+    """A renewal goes on if the client leaves, and the next request with the same cookie gets the new tokens."""
+
+    async def steps():
+        scenario = await _expired_session()
+        answered = asyncio.Event()
+        scenario.wait = answered.wait
+        request = asyncio.ensure_future(scenario.authenticate())
+        while not scenario.renewals:
+            await asyncio.sleep(0)
+        request.cancel()
+        await asyncio.gather(request, return_exceptions=True)
+        answered.set()
+        scenario.store_cookies((await scenario.authenticate()).cookies)
+        scenario.now += 301
+        await scenario.authenticate()
+        assert scenario.renewals == ["first", "second"]
+
+    _run(steps())
+
+
+def test_an_issuer_that_hangs_delays_few_requests(monkeypatch):
+    """A request waits for a renewal for a moment only, and the next ones do not ask an issuer that hangs."""
+    monkeypatch.setattr(oidc_provider, "_PATIENCE", 0.01)
+
+    async def steps():
+        scenario = await _expired_session()
+        answered = asyncio.Event()
+        scenario.wait = answered.wait
+        assert await scenario.authenticate() == SignIn(ANN)
+        other = await _expired_session("another")
+        other.authenticator = scenario.authenticator
+        assert await other.authenticate() == SignIn(ANN)
+        assert scenario.renewals == ["first"]
+        answered.set()
+        await asyncio.sleep(0.01)
+        assert (await scenario.authenticate()).cookies
+
+    _run(steps())
+
+
+def test_a_renewed_session_that_is_too_large_ends():
+    """A session that no longer fits into cookies leads to the login, not to an error."""
+
+    async def steps():
+        scenario = await _expired_session()
+        scenario.refresh_token = secrets.token_urlsafe(20_000)
+        assert (await scenario.authenticate()).status == 307
 
     _run(steps())
 

@@ -60,6 +60,12 @@ ATTACKS = {
     "a token of another algorithm, key, issuer or audience": [
         "end_to_end/test_sign_in.py::test_a_forged_token_opens_nothing",
     ],
+    "a session that goes on although its issuer does not renew it": [
+        "auth/test_oidc.py::test_an_answer_that_names_no_user_renews_nothing",
+        "auth/test_oidc.py::test_a_session_goes_on_for_a_day_without_its_issuer",
+        "auth/test_oidc.py::test_a_refresh_token_is_redeemed_once",
+        "auth/test_oidc.py::test_an_issuer_that_hangs_delays_few_requests",
+    ],
     "a host that was made up": [
         "end_to_end/test_sign_in.py::test_a_forged_host_changes_no_redirect",
         "routing/test_mounts.py::test_an_invalid_host_matches_no_pattern",

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tornado_proxy.semantics.forwarded import (
+    PROXY_SIGNATURE,
     NotProxied,
     Origin,
-    PROXY_SIGNATURE,
     TrustedProxies,
     client_network,
     origin_behind,

@@ -30,7 +30,16 @@ from tornado_proxy.auth.authenticator import (
 )
 from tornado_proxy.auth.cookies import CookieJar, CookieTooLarge, Sealer, read_cookies
 from tornado_proxy.auth.fetching import Fetcher
-from tornado_proxy.auth.oidc_provider import Claims, GrantRefused, Provider, ProviderError, TokenError, Tokens, user_of
+from tornado_proxy.auth.oidc_provider import (
+    Claims,
+    GrantRefused,
+    Provider,
+    ProviderAway,
+    ProviderError,
+    TokenError,
+    Tokens,
+    user_of,
+)
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.plan import Refuse
@@ -39,7 +48,10 @@ from tornado_proxy.templates.template import User
 
 _LOGIN_SECONDS = 600
 _RENEWABLE_SECONDS = 30 * 24 * 3600
-"""How long a session with a refresh token may go on after its last ID token has expired."""
+"""How long a session with a refresh token may rest before it is renewed."""
+
+_AWAY_SECONDS = 24 * 3600
+"""How long a session goes on after its ID token has expired, while the provider cannot be asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +123,16 @@ class OidcAuthenticator:
             tokens = await self._provider.renew(session.refresh_token)
             claims = await self._provider.verify(tokens.id_token)
             user = self._user(claims)
-        except (GrantRefused, TokenError):
+            if (user.username, user.email) != (session.user.username, session.user.email):
+                return self._challenge(request)
+            return SignIn(user, tuple(self._begin(user, float(claims["exp"]), tokens, request)))
+        except ProviderAway as error:
+            if session.expires + _AWAY_SECONDS > self._clock():
+                return SignIn(session.user)
+            return Refuse(503, f"the session cannot be renewed: {error}")
+        except (ProviderError, TokenError):
+            # An answer that does not name the user, such as one without an ID token, renews nothing.
             return self._challenge(request)
-        except ProviderError:
-            # Users stay signed in while the provider is down: the cookie itself ends soon enough.
-            return SignIn(session.user)
-        if (user.username, user.email) != (session.user.username, session.user.email):
-            return self._challenge(request)
-        return SignIn(user, tuple(self._begin(user, float(claims["exp"]), tokens, request)))
 
     async def login(self, request: Request) -> ProviderAnswer:
         """Sends the browser to the provider (Core 3.1.2.1)."""
