@@ -143,8 +143,45 @@ def test_the_page_to_return_to_is_escaped_as_a_path():
 
 
 @pytest.mark.parametrize(
+    ("page", "location"),
+    [
+        ("/€?ü=ä", "/%E2%82%AC?%C3%BC=%C3%A4"),
+        ("https://files.example/a%20b?c=%2F&d=€#e", "https://files.example/a%20b?c=%2F&d=%E2%82%AC#e"),
+    ],
+)
+def test_a_page_to_return_to_beyond_latin_1_is_escaped(page, location):
+    """The address of the page to return to is a header, which has no other characters than those of ASCII."""
+
+    async def steps():
+        scenario = _Scenario()
+        return await scenario.call_back((await scenario.begin(page))["state"])
+
+    assert _run(steps()).location == location
+
+
+def test_the_bytes_of_a_query_are_returned_to():
+    """The bytes of a query that are not ASCII are the same after the login, whatever they mean."""
+
+    async def steps():
+        scenario = _Scenario()
+        query = "ä=%C3%A4&x=\xff"
+        refused = await scenario.authenticate("/a", query, Accept="text/html")
+        rd = parse_qs(urlsplit(refused.location).query)["rd"][0]
+        return (await scenario.call_back((await scenario.begin(rd))["state"])).location
+
+    assert _run(steps()) == "https://files.example/a?%E4=%C3%A4&x=%FF"
+
+
+@pytest.mark.parametrize(
     "headers",
-    [{"Accept": "application/json"}, {"X_Requested_With": "XMLHttpRequest"}, {"Sec_Fetch_Mode": "cors"}],
+    [
+        {"Accept": "application/json"},
+        {"X_Requested_With": "XMLHttpRequest"},
+        {"Sec_Fetch_Mode": "cors"},
+        {"Authorization": "Basic YTpi"},
+        {"Authorization": "Digest a", "Accept": "text/html"},
+        {"Authorization": "token"},
+    ],
 )
 def test_a_program_gets_a_401(headers):
     """A program gets 401 instead of a redirect to the login page."""
@@ -417,11 +454,15 @@ def test_a_rotated_token_is_not_lost_with_its_request():
 
     async def steps():
         scenario = await _expired_session()
-        answered = asyncio.Event()
-        scenario.wait = answered.wait
+        began, answered = asyncio.Event(), asyncio.Event()
+
+        async def wait():
+            began.set()
+            await answered.wait()
+
+        scenario.wait = wait
         request = asyncio.ensure_future(scenario.authenticate())
-        while not scenario.renewals:
-            await asyncio.sleep(0)
+        await began.wait()
         request.cancel()
         await asyncio.gather(request, return_exceptions=True)
         answered.set()
@@ -551,9 +592,9 @@ def _accepts(address):
     return _run(steps())
 
 
-@pytest.mark.parametrize("address", ["/", "/a?b=//c", "https://files.example/", "http://FILES.example/x"])
+@pytest.mark.parametrize("address", ["/", "/a?b=//c", "https://files.example/", "https://FILES.example/x"])
 def test_an_address_of_this_site_can_be_returned_to(address):
-    """A path, or a URL of the same host and port, is accepted."""
+    """A path, or a URL of the same scheme, host and port, is accepted."""
     assert _accepts(address)
 
 
@@ -571,6 +612,7 @@ def test_an_address_of_this_site_can_be_returned_to(address):
         "https://files.example@evil.example/",
         "https://files.example.evil.example/",
         "https://files.example:8443/",
+        "http://files.example/",
         "javascript:alert(1)",
         "data:text/html,x",
         "a",
@@ -588,4 +630,4 @@ def test_no_address_leads_to_another_host(address):
     """No accepted address leads to another host, even if white space is dropped and backslashes are slashes."""
     resolved = re.sub(r"[\t\n\r]", "", address).replace("\\", "/")
     if _accepts(address) and address:
-        assert re.match(r"/(?!/)", resolved) or re.match(r"https?://files\.example(?:[/?#]|$)", resolved, re.IGNORECASE)
+        assert re.match(r"/(?!/)", resolved) or re.match(r"https://files\.example(?:[/?#]|$)", resolved, re.IGNORECASE)

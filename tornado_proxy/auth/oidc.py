@@ -47,6 +47,9 @@ from tornado_proxy.routing.request import Request
 from tornado_proxy.templates.template import User
 
 _LOGIN_SECONDS = 600
+_PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
+"""What a header may contain as it is; all else in an address is percent-encoded."""
+
 _RENEWABLE_SECONDS = 30 * 24 * 3600
 """How long a session with a refresh token may rest before it is renewed."""
 
@@ -111,7 +114,7 @@ class OidcAuthenticator:
         reason = f"nobody is signed in with `{self.settings.name}`"
         if not opens_page(request):
             return Refuse(401, reason, challenge="Bearer")
-        query = f"?{request.raw_query}" if request.raw_query else ""
+        query = f"?{quote(request.raw_query, safe=_PRINTABLE, encoding='latin-1')}" if request.raw_query else ""
         here = origin(request) + quote(request.path, safe="/") + query
         return Refuse(307, reason, location=f"{self.settings.login_path}?rd={quote_plus(here)}")
 
@@ -144,7 +147,7 @@ class OidcAuthenticator:
         except ProviderError as error:
             return ProviderAnswer(502, reason=f"the provider cannot be reached: {error}")
         login = {"state": secrets.token_urlsafe(24), "nonce": secrets.token_urlsafe(24)}
-        login |= {"verifier": secrets.token_urlsafe(48), "return_to": return_to}
+        login |= {"verifier": secrets.token_urlsafe(48), "return_to": quote(return_to, safe=_PRINTABLE)}
         parameters = {
             "response_type": "code",
             "client_id": self.settings.client_id,
@@ -190,7 +193,7 @@ class OidcAuthenticator:
         return self._begin(self._user(claims), float(claims["exp"]), tokens, request)
 
     async def logout(self, request: Request) -> ProviderAnswer:
-        """Ends the session here and at the provider (RP-Initiated Logout 2)."""
+        """Ends the session here and at the provider (RP-Initiated Logout 2), for a POST of a page of this origin."""
         if not is_same_origin(request):
             return ProviderAnswer(403, reason="a page of another origin made the request")
         cookies = read_cookies(request.headers)
