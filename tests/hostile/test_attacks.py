@@ -93,6 +93,14 @@ ATTACKS = {
         "auth/test_basic.py::test_a_password_whose_client_has_left_is_not_checked",
         "hostile/test_sign_in.py::test_wrong_passwords_from_elsewhere_keep_nobody_out",
     ],
+    "a secret in a URL of the configuration": [
+        "config/test_values.py::test_a_url_is_never_printed_whole",
+        "config/test_redaction.py::test_secrets_of_a_bucket_are_hidden",
+        "config/test_show.py::test_a_secret_in_a_url_is_not_shown",
+        "service/test_snapshot.py::test_a_changed_secret_in_a_url_keeps_the_digest",
+        "storage/test_documents.py::test_no_failure_shows_the_query_of_a_url",
+        "telemetry/test_webhooks.py::test_no_failure_shows_the_secrets_of_a_url",
+    ],
     "the time that a wrong name or password takes": [
         "auth/test_basic.py::test_a_check_of_an_unlisted_name_takes_as_long",
     ],

@@ -90,6 +90,18 @@ def test_a_changed_secret_keeps_the_digest(files):
     assert not files.read().is_as(before)
 
 
+def test_a_changed_secret_in_a_url_keeps_the_digest(files):
+    """A query of a URL, which may be a secret, is noticed too, and is not part of the digest."""
+    text = files.configuration.read_text()
+    hook = "    actions: {{GET: {{config: {{webhooks: [{{method: POST, url: 'https://hooks.example/?t={}'}}]}}}}}}\n"
+    files.configure(text + hook.format("one"))
+    before = files.read()
+    assert before.configuration.settings is not None
+    files.configure(text + hook.format("two"))
+    assert files.read().digest == before.digest
+    assert not files.read().is_as(before)
+
+
 def test_the_digest_does_not_depend_on_the_directory(files, tmp_path):
     """Equal files in another directory have the same digest."""
     (tmp_path / "elsewhere").mkdir()

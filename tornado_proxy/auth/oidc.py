@@ -80,7 +80,7 @@ class OidcAuthenticator:
         self._provider = Provider(settings, fetch, clock)
         self._clock = clock
         key = settings.session_secret()
-        purpose = f"{settings.issuer_url} {settings.client_id} {settings.name}"
+        purpose = f"{settings.issuer_url.reveal()} {settings.client_id} {settings.name}"
         self._sessions = Sealer(key, f"session {purpose}")
         self._logins = Sealer(key, f"login {purpose}")
 
@@ -259,7 +259,8 @@ class OidcAuthenticator:
         return self.settings.cookie_secure or request.scheme == "https"
 
     def _site(self, request: Request) -> str:
-        return (self.settings.redirect_url or origin(request)).rstrip("/")
+        url = self.settings.redirect_url
+        return (url.reveal() if url else origin(request)).rstrip("/")
 
     def _redirect_uri(self, request: Request) -> str:
         return self._site(request) + self.settings.callback_path

@@ -6,6 +6,7 @@ The snapshot is the unit: an edit may touch several files, and what is compiled 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -17,6 +18,7 @@ from tornado_proxy.config import loading as configuration
 from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import Reference, Resolver, Secret, SecretMissing, file_of, resolver
+from tornado_proxy.config.show import show
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, SourceFile, errors
 from tornado_proxy.pages.loading import LoadedPages, compile_pages, read_templates, template_places
 from tornado_proxy.rules.compile import unknown_targets
@@ -42,7 +44,8 @@ class Snapshot:
     The digest may be shown: it covers no secret, so nobody can test guesses on it. `watched` are the paths to watch:
     the configuration file, those of rules and templates, the files of secrets. `text` is the configuration file's
     text, which may hold secrets; None if it cannot be read. `settled` is false if the files changed from reading to
-    reading. `remarks` are about secrets, so that the digest leaves them out.
+    reading. `as_read` are the settings of the files, where others are in force. `remarks` are about secrets, so that
+    the digest leaves them out.
     """
 
     configuration: configuration.Loaded
@@ -53,13 +56,17 @@ class Snapshot:
     secrets: Answers = field(default_factory=dict, repr=False)
     fetched: FetchedDocuments = field(default_factory=FetchedDocuments, repr=False)
     settled: bool = True
+    as_read: Settings | None = field(default=None, repr=False)
     templates: Read = field(default_factory=lambda: Read(()))
     remarks: tuple[Diagnostic, ...] = field(default=(), repr=False)
 
     def is_as(self, other: Snapshot | None) -> bool:
         """Whether another snapshot has the same files and secrets."""
-        mine = self.digest, self.secrets, self.fetched.documents
-        return other is not None and mine == (other.digest, other.secrets, other.fetched.documents)
+        if other is None or self.digest != other.digest:
+            return False
+        # The digest leaves out what may be a secret in a URL.
+        mine = self.as_read, self.secrets, self.fetched.documents
+        return mine == (other.as_read, other.secrets, other.fetched.documents)
 
     @property
     def files(self) -> tuple[RuleFile, ...]:
@@ -202,7 +209,7 @@ def _assembled(
     named = (*loaded.settings.rules, *template_places(loaded.settings)) if loaded.settings else ()
     watched = (config, *named)
     digest = _digest(loaded, rules, templates, config.parent)
-    return Snapshot(loaded, rules, digest, watched, secrets=secrets or {}, templates=templates)
+    return Snapshot(loaded, rules, digest, watched, secrets=secrets or {}, templates=templates, as_read=loaded.settings)
 
 
 def _read_rules(loaded: configuration.Loaded) -> Read:
@@ -227,8 +234,8 @@ def _digest(loaded: configuration.Loaded, rules: Read, templates: Read, director
         for place in settings.rules:
             add("place", str(place), b"")
         settings = replace(settings, directory=Path(), rules=())
-    # The settings, not the text: a comment changes nothing, and their `repr` holds no secret.
-    add("settings", "", repr(settings).encode())
+        # As they are shown, not the text: a comment changes nothing, and no secret is shown.
+        add("settings", "", json.dumps(show(settings)).encode(errors="surrogateescape"))
     for diagnostic in (*loaded.diagnostics, *rules.diagnostics, *templates.diagnostics):
         add("diagnostic", diagnostic.place, diagnostic.message.encode())
     for file in rules.files:

@@ -4,6 +4,7 @@ import pytest
 from conversions import converted, converted_target
 
 from tornado_proxy.config.actions import SystemMetadata, Webhook
+from tornado_proxy.config.values import Url
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.tools.convert.conversion import convert
 from tornado_proxy.tools.convert.options import OptionOutcome, together
@@ -144,7 +145,7 @@ def test_waits_of_webhooks_have_the_defaults_of_s3_proxy():
     conversion = converted_target(
         "actions: {GET: {enabled: true, config: {webhooks: [{method: POST, url: 'http://x/'}]}}}"
     )
-    assert conversion.settings.targets[0].actions.get.webhooks == (Webhook("http://x/"),)
+    assert conversion.settings.targets[0].actions.get.webhooks == (Webhook(Url("http://x/")),)
 
 
 TARGETS = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
