@@ -15,7 +15,7 @@ from tornado_proxy.auth.fetching import Fetched
 from tornado_proxy.auth.oidc import OidcAuthenticator
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.config.values import Url
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import Request, RequestPath
@@ -44,7 +44,7 @@ class _Scenario:
         self.status, self.wait = 200, lambda: asyncio.sleep(0)
         self.cookies: dict[str, str] = {}
         options = {"client_secret": SECRET} | settings
-        self.settings = OidcProvider("id", Url("https://id.example"), "me", **options)
+        self.settings = OidcProvider("id", GuardedUrl("https://id.example"), "me", **options)
         self.authenticator = OidcAuthenticator(self.settings, self.fetch, lambda: self.now)
 
     async def fetch(self, request):

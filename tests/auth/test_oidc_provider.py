@@ -26,7 +26,7 @@ from tornado_proxy.auth.oidc_provider import (
 )
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.config.values import Url
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.templates.template import User
 
 ISSUER = "https://id.example"
@@ -49,7 +49,7 @@ KEYS = {"keys": [OLD_KEY.as_dict(private=False)]}
 
 
 DISCOVERY_ANSWERS = _json(DOCUMENT), _json(KEYS)
-PUBLIC = OidcProvider("id", Url(f"{ISSUER}/"), "me")
+PUBLIC = OidcProvider("id", GuardedUrl(f"{ISSUER}/"), "me")
 CONFIDENTIAL = replace(PUBLIC, client_secret=Secret("", "s:e c"))
 
 
@@ -68,7 +68,10 @@ def test_discovery_reads_the_metadata_below_the_issuer():
     """A provider reads the metadata and the keys of its issuer, and omits unsafe algorithms."""
     provider, requests = _provider()
     assert asyncio.run(provider.metadata()) == METADATA
-    assert requests == [Fetch(Url(f"{ISSUER}/.well-known/openid-configuration")), Fetch(Url(METADATA.jwks_uri))]
+    assert requests == [
+        Fetch(GuardedUrl(f"{ISSUER}/.well-known/openid-configuration")),
+        Fetch(GuardedUrl(METADATA.jwks_uri)),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -148,7 +151,9 @@ def test_an_answer_without_tokens_is_an_error(answer, error_class):
 
 def test_secrets_are_never_shown():
     """The `repr` of tokens and requests contains no secret."""
-    printed = repr((Tokens("t0ken", "r3fresh"), Fetch(Url("http://s3cret@u/?s3cret"), {"A": "s3cret"}, "s3cret")))
+    printed = repr(
+        (Tokens("t0ken", "r3fresh"), Fetch(GuardedUrl("http://s3cret@u/?s3cret"), {"A": "s3cret"}, "s3cret"))
+    )
     assert not any(secret in printed for secret in ("s3cret", "t0ken", "r3fresh"))
 
 

@@ -165,12 +165,16 @@ def test_a_prefix_is_a_directory(text):
 )
 def test_a_url_is_never_printed_whole(whole, shown):
     """However it is printed, a URL has no user information, query or fragment; only `reveal` gives the whole."""
-    url = values.Url(whole)
+    url = values.GuardedUrl(whole)
     assert (str(url), f"{url}", "%s" % url, url.reveal()) == (shown, shown, shown, whole)  # noqa: UP031 - as in logs
-    assert repr((url,)) == f"(Url({shown!r}),)"
+    assert repr((url,)) == f"(GuardedUrl({shown!r}),)"
     with pytest.raises(TypeError):
         json.dumps(url)
-    assert (url == values.Url(whole), url == whole, hash(url) == hash(values.Url(whole))) == (True, False, True)
+    assert (url == values.GuardedUrl(whole), url == whole, hash(url) == hash(values.GuardedUrl(whole))) == (
+        True,
+        False,
+        True,
+    )
 
 
 @pytest.mark.parametrize("text", ["http://u@127.0.0.1/", "http://127.0.0.1/?t=hush", "http://127.0.0.1/#a"])

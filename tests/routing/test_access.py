@@ -2,7 +2,7 @@ import pytest
 
 from tornado_proxy.config.providers import AccessRule, BasicUser, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.config.values import Url
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.routing.access import Access, Anyone, Nobody, SignedIn, lets_pass, path_expression
 from tornado_proxy.routing.request import parse_request_path
@@ -113,7 +113,7 @@ def test_the_first_rule_that_matches_decides_about_a_user(rules, groups, email, 
 
 def test_a_guard_for_passwords_may_have_a_policy_server():
     """A guard for users with passwords may name a policy server."""
-    opa = OpaServer(Url("http://127.0.0.1:8181/v1/data/allow"))
+    opa = OpaServer(GuardedUrl("http://127.0.0.1:8181/v1/data/allow"))
     resource = Resource("/**", provider="staff", users=(ANN,), opa=opa)
     assert Access([resource]).guard(parse_request_path("/a"), "GET") == SignedIn("staff", (ANN,), (), opa)
 
@@ -221,6 +221,6 @@ def test_a_user_who_passed_one_guard_may_pass_another(guard, passed, user, expec
 
 def test_a_guard_with_a_policy_server_lets_nobody_pass():
     """A guard with a policy server lets nobody pass, unless its permission is assumed."""
-    guard = SignedIn("staff", (ANN,), (), OpaServer(Url("http://127.0.0.1:8181/v1/data/allow")))
+    guard = SignedIn("staff", (ANN,), (), OpaServer(GuardedUrl("http://127.0.0.1:8181/v1/data/allow")))
     assert not lets_pass(guard, ONLY_ANN, User("ann"))
     assert lets_pass(guard, ONLY_ANN, User("ann"), assume_policy=True)

@@ -13,7 +13,7 @@ from files import CONFIGURATION, Files
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import Secret, resolver
 from tornado_proxy.config.server import Certificate, InternalServer, Server, Ssl
-from tornado_proxy.config.values import Url
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.gateway.tls import names_of
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.service import certificates
@@ -57,8 +57,8 @@ def test_certificates_are_inline_or_in_files(tmp_path):
     """Paths of files are relative to the configuration, and no private key is in a `repr`."""
     (tmp_path / "a.crt").write_text(A.chain)
     (tmp_path / "b#.key").write_text(B.key)
-    inline = Certificate(certificate=B.chain, private_key_url=Url(f"file://{tmp_path}/b%23.key"))
-    in_file = Certificate(certificate_url=Url("a.crt"), private_key=Secret("test", A.key))
+    inline = Certificate(certificate=B.chain, private_key_url=GuardedUrl(f"file://{tmp_path}/b%23.key"))
+    in_file = Certificate(certificate_url=GuardedUrl("a.crt"), private_key=Secret("test", A.key))
     result = _find(_settings(inline, in_file), tmp_path)
     assert result.diagnostics == ()
     first, second = result.settings.server.ssl.certificates
@@ -70,7 +70,7 @@ def test_certificates_are_inline_or_in_files(tmp_path):
 def test_authorities_of_clients_are_in_files_or_at_urls(tmp_path):
     """All authorities are read, and a missing one is an error."""
     (tmp_path / "a.pem").write_text(A.chain)
-    options = {"client_auth": "require", "client_cas": (Url("a.pem"), Url("https://x.test/b.pem"))}
+    options = {"client_auth": "require", "client_cas": (GuardedUrl("a.pem"), GuardedUrl("https://x.test/b.pem"))}
     result = _find(_settings(A.certificate, **options), tmp_path, {"https://x.test/b.pem": B.chain})
     assert [root.reveal().strip() for root in result.settings.server.ssl.client_roots] == [
         A.chain.strip(),
@@ -84,7 +84,7 @@ def test_authorities_of_clients_are_in_files_or_at_urls(tmp_path):
 def test_invalid_authorities_are_an_error(tmp_path):
     """The message names the option."""
     (tmp_path / "a.pem").write_text(A.key)
-    result = _find(_settings(client_auth="require", client_cas=(Url("a.pem"),)), tmp_path)
+    result = _find(_settings(client_auth="require", client_cas=(GuardedUrl("a.pem"),)), tmp_path)
     assert [str(diagnostic.message) for diagnostic in unusable_certificates(result.settings)] == [
         "`clientCAs` has no certificate in PEM"
     ]
@@ -92,7 +92,7 @@ def test_invalid_authorities_are_an_error(tmp_path):
 
 def test_a_missing_file_is_an_error(tmp_path):
     """The message has the path of the configuration and the reason."""
-    result = _find(_settings(Certificate(certificate_url=Url("a.crt"), private_key=Secret("", "x"))), tmp_path)
+    result = _find(_settings(Certificate(certificate_url=GuardedUrl("a.crt"), private_key=Secret("", "x"))), tmp_path)
     (diagnostic,) = result.diagnostics
     assert (diagnostic.code, diagnostic.message) == (
         "missing-certificate",
@@ -100,7 +100,7 @@ def test_a_missing_file_is_an_error(tmp_path):
     )
 
 
-REMOTE = Certificate(certificate_url=Url("https://far.test/a"), private_key_url=Url("s3://bucket/key"))
+REMOTE = Certificate(certificate_url=GuardedUrl("https://far.test/a"), private_key_url=GuardedUrl("s3://bucket/key"))
 DOCUMENTS = {"https://far.test/a": A.chain, "s3://bucket/key": A.key}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tornado_proxy.config.values import Url
+from tornado_proxy.config.values import GuardedUrl
 
 if TYPE_CHECKING:
     from tornado.httpclient import AsyncHTTPClient
@@ -20,7 +20,7 @@ _LARGEST_ANSWER = 1024 * 1024  # bytes
 class Fetch:
     """A request; without a method it is a POST if it has a body, else a GET. `timeout` is in seconds."""
 
-    url: Url
+    url: GuardedUrl
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     body: str | None = field(default=None, repr=False)
     method: str | None = None

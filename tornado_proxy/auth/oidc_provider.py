@@ -20,7 +20,7 @@ from joserfc.jwk import KeySet
 
 from tornado_proxy.auth.fetching import Fetch, Fetched, Fetcher
 from tornado_proxy.config.providers import OidcProvider
-from tornado_proxy.config.values import Url
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.rules.model import segment_objection
 from tornado_proxy.templates.template import User
 
@@ -149,9 +149,9 @@ class Provider:
         """Fetches metadata and keys; keeps the cached ones if that fails."""
         issuer = self._settings.issuer_url.reveal().rstrip("/")
         try:
-            answer = await self._answer(Fetch(Url(issuer + _DISCOVERY)))
+            answer = await self._answer(Fetch(GuardedUrl(issuer + _DISCOVERY)))
             metadata = _read_metadata(_document(answer, "the provider's metadata"), issuer)
-            answer = await self._answer(Fetch(Url(metadata.jwks_uri)))
+            answer = await self._answer(Fetch(GuardedUrl(metadata.jwks_uri)))
             self._known = replace(metadata, keys=read_keys(_document(answer, "the provider's key set")))
             self._known_at = self._clock()
         except (ProviderError, TokenError) as error:
@@ -210,7 +210,7 @@ class Provider:
             headers["Authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
         else:
             grant = {**grant, "client_id": client_id}
-        answer = await self._answer(Fetch(Url(metadata.token_endpoint), headers, urlencode(grant)))
+        answer = await self._answer(Fetch(GuardedUrl(metadata.token_endpoint), headers, urlencode(grant)))
         if answer.status >= 500 or answer.status in _TRY_LATER:
             raise ProviderAway(f"the provider answers with status {answer.status}")
         if answer.status >= 400:

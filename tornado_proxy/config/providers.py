@@ -8,13 +8,13 @@ from typing import Annotated, ClassVar, Literal, get_args
 from tornado_proxy.config import values
 from tornado_proxy.config.options import Constraint, Mark, OptionGroup, option, place_of
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.config.values import Url
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.lang.diagnostic import Span
 
 Line = Annotated[str, Constraint(values.line, (("minLength", 1),))]
 HeaderName = Annotated[str, Constraint(values.header_name)]
 CookieName = Annotated[str, Constraint(values.header_name)]
-HttpUrl = Annotated[Url, Constraint(values.http_url, (("pattern", values.HTTP_URL),))]
+HttpUrl = Annotated[GuardedUrl, Constraint(values.http_url, (("pattern", values.HTTP_URL),))]
 PagePath = Annotated[str, Constraint(values.page_path)]
 UserName = Annotated[str, Constraint(values.user_name)]
 Glob = Annotated[str, Constraint(values.glob, (("pattern", values.ROOTED),))]

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from tornado_proxy.config import values
 from tornado_proxy.config.options import Constraint, option, options_of
-from tornado_proxy.config.values import Url
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.lang.diagnostic import read_file
 
 LARGEST = 64 * 1024
@@ -229,18 +229,18 @@ class Location:
         return cls(service, path=text, region=region)
 
 
-def document_url(text: str) -> Url:
+def document_url(text: str) -> GuardedUrl:
     """The place of a certificate or key: a file's path, or a URL or ARN that can be fetched."""
     try:
         Location.of(values.line(text))
     except ValueError as error:
         if isinstance(error, values.InvalidValue):
             raise
-        raise values.InvalidValue(f"cannot be `{Url(text)}`", _LOCATIONS) from None
-    return Url(text)
+        raise values.InvalidValue(f"cannot be `{GuardedUrl(text)}`", _LOCATIONS) from None
+    return GuardedUrl(text)
 
 
-def file_reference(url: Url | None) -> Reference | None:
+def file_reference(url: GuardedUrl | None) -> Reference | None:
     """The reference to a document in a file of this machine; None for any other place."""
     if url is None:
         return None

@@ -11,7 +11,7 @@ from tornado_proxy.config.actions import MediaType
 from tornado_proxy.config.options import DAY, GIB, KIB, MIB, Bounds, Constraint, Duration, Mark, Size, option, place_of
 from tornado_proxy.config.providers import HeaderName, Line
 from tornado_proxy.config.secrets import Credentials, Secret, document_url
-from tornado_proxy.config.values import InvalidValue, Url
+from tornado_proxy.config.values import GuardedUrl, InvalidValue
 from tornado_proxy.lang.diagnostic import Span
 
 VERSIONS = ("TLSv1.0", "TLSv1.1", "TLSv1.2", "TLSv1.3")
@@ -60,8 +60,8 @@ LOG_LEVELS = get_args(LogLevel)
 
 
 Origin = Annotated[str, Constraint(values.origin)]
-DocumentUrl = Annotated[Url, Constraint(document_url)]
-BareUrl = Annotated[Url, Constraint(values.bare_url, (("pattern", values.HTTP_URL),))]
+DocumentUrl = Annotated[GuardedUrl, Constraint(document_url)]
+BareUrl = Annotated[GuardedUrl, Constraint(values.bare_url, (("pattern", values.HTTP_URL),))]
 TlsVersion = Annotated[str, Constraint(tls_version)]
 CipherSuite = Annotated[str, Constraint(cipher_suite)]
 

@@ -25,11 +25,11 @@ from tornado_proxy.config.options import (
     options_of,
 )
 from tornado_proxy.config.secrets import Reference, Secret
-from tornado_proxy.config.values import Url
+from tornado_proxy.config.values import GuardedUrl
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
-_TYPES = {bool: "boolean", int: "integer", str: "string", Path: "string", Url: "string"}
+_TYPES = {bool: "boolean", int: "integer", str: "string", Path: "string", GuardedUrl: "string"}
 
 
 def json_schema() -> dict[str, Any]:
@@ -123,6 +123,6 @@ def _value(value: Any, kind: OptionType) -> Any:
         if Mark.BY_NAME in kind.marks:
             return {each.name: _value(each, kind.item) for each in value}
         return [_value(each, kind.item) for each in value]
-    if isinstance(value, Path | Url):
+    if isinstance(value, Path | GuardedUrl):
         return str(value)
     return _section(value) if value is not None and kind.section and fields(value) else value

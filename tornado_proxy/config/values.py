@@ -213,7 +213,7 @@ def _split_url(text: str) -> SplitResult | None:
     return url if is_valid else None
 
 
-class Url:
+class GuardedUrl:
     """A URL, or another place of a document, that may hold secrets.
 
     What is printed of it has neither user information nor a query: only `reveal` returns the whole text.
@@ -232,23 +232,23 @@ class Url:
         return _QUERY.sub(r"\1…", _USER_INFORMATION.sub("…@", self._whole))
 
     def __repr__(self) -> str:
-        return f"Url({str(self)!r})"
+        return f"GuardedUrl({str(self)!r})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Url) and self._whole == other._whole
+        return isinstance(other, GuardedUrl) and self._whole == other._whole
 
     def __hash__(self) -> int:
         return hash(self._whole)
 
 
-def http_url(text: str) -> Url:
+def http_url(text: str) -> GuardedUrl:
     """An absolute URL of HTTP or HTTPS."""
     if _split_url(text) is None:
         raise InvalidValue("is not a URL", "such as `https://example.org/path`")
-    return Url(text)
+    return GuardedUrl(text)
 
 
-def bare_url(text: str) -> Url:
+def bare_url(text: str) -> GuardedUrl:
     """An absolute URL of HTTP or HTTPS that holds no secret, as a library prints it."""
     url = http_url(text)
     if str(url) != text:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import Resolver, Secret, SecretMissing, file_reference
 from tornado_proxy.config.server import Certificate, Ssl, UrlConfig
-from tornado_proxy.config.values import Url
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.gateway.tls import CertificateUnusable, ask_clients, make_context
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, Span
 from tornado_proxy.storage.documents import DocumentUnavailable, fetch_document
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 RENEW_AFTER = 3600.0  # seconds after which documents are fetched again
 _VALID = timedelta(days=825)  # the longest that all browsers accept of a certificate
 
-Wanted = tuple[Url, UrlConfig]
-Fetch = Callable[[Url, UrlConfig], bytes]
+Wanted = tuple[GuardedUrl, UrlConfig]
+Fetch = Callable[[GuardedUrl, UrlConfig], bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class _Search:
         key = given.private_key or self._document(given.private_key_url, given.private_key_url_config, given.span)
         return replace(given, chain=chain, key=key)
 
-    def _document(self, url: Url | None, config: UrlConfig, span: Span | None) -> Secret | None:
+    def _document(self, url: GuardedUrl | None, config: UrlConfig, span: Span | None) -> Secret | None:
         if url is None:
             return None
         if (reference := file_reference(url)) is not None:

@@ -6,7 +6,6 @@ The snapshot is the unit: an edit may touch several files, and what is compiled 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +17,6 @@ from tornado_proxy.config import loading as configuration
 from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import Reference, Resolver, Secret, SecretMissing, file_of, resolver
-from tornado_proxy.config.show import show
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, SourceFile, errors
 from tornado_proxy.pages.loading import LoadedPages, compile_pages, read_templates, template_places
 from tornado_proxy.rules.compile import unknown_targets
@@ -234,8 +232,8 @@ def _digest(loaded: configuration.Loaded, rules: Read, templates: Read, director
         for place in settings.rules:
             add("place", str(place), b"")
         settings = replace(settings, directory=Path(), rules=())
-        # As they are shown, not the text: a comment changes nothing, and no secret is shown.
-        add("settings", "", json.dumps(show(settings)).encode(errors="surrogateescape"))
+    # The settings, not the text: a comment changes nothing, and their `repr` holds no secret.
+    add("settings", "", repr(settings).encode())
     for diagnostic in (*loaded.diagnostics, *rules.diagnostics, *templates.diagnostics):
         add("diagnostic", diagnostic.place, diagnostic.message.encode())
     for file in rules.files:

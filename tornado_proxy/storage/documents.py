@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from tornado_proxy.config.secrets import Location
 from tornado_proxy.config.server import UrlConfig
-from tornado_proxy.config.values import Url
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.storage.s3.endpoint import is_address
 
 _LARGEST = 1024 * 1024  # bytes
@@ -20,7 +20,7 @@ class DocumentUnavailable(Exception):
     """A document could not be fetched; the text gives the reason."""
 
 
-def fetch_document(url: Url, config: UrlConfig) -> bytes:
+def fetch_document(url: GuardedUrl, config: UrlConfig) -> bytes:
     """Fetches a URL or ARN within the `http_timeout` of `config`; blocks. Raises `DocumentUnavailable`."""
     # Imported here, because few configurations name such documents.
     from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
@@ -43,7 +43,7 @@ def fetch_document(url: Url, config: UrlConfig) -> bytes:
         raise DocumentUnavailable(str(error)) from None
 
 
-def _of_http(url: Url, config: UrlConfig) -> bytes:
+def _of_http(url: GuardedUrl, config: UrlConfig) -> bytes:
     import urllib3  # noqa: PLC0415 - as above
 
     deadline, timeout = time.monotonic() + config.http_timeout, urllib3.Timeout(total=config.http_timeout)
