@@ -93,6 +93,13 @@ ATTACKS = {
         "auth/test_basic.py::test_a_password_whose_client_has_left_is_not_checked",
         "hostile/test_sign_in.py::test_wrong_passwords_from_elsewhere_keep_nobody_out",
     ],
+    "an address in another case that evades a rule": [
+        "routing/test_access.py::test_no_spelling_of_an_address_evades_a_rule",
+    ],
+    "a planted copy in the directory of the last good snapshot": [
+        "service/test_last_good.py::test_a_directory_of_others_is_refused",
+        "service/test_last_good.py::test_no_link_is_followed",
+    ],
     "a secret in a URL of the configuration": [
         "config/test_values.py::test_a_url_is_never_printed_whole",
         "config/test_redaction.py::test_secrets_of_a_bucket_are_hidden",

@@ -224,3 +224,22 @@ def test_a_guard_with_a_policy_server_lets_nobody_pass():
     guard = SignedIn("staff", (ANN,), (), OpaServer(GuardedUrl("http://127.0.0.1:8181/v1/data/allow")))
     assert not lets_pass(guard, ONLY_ANN, User("ann"))
     assert lets_pass(guard, ONLY_ANN, User("ann"), assume_policy=True)
+
+
+@pytest.mark.parametrize(
+    ("rule", "email", "permits"),
+    [
+        (AccessRule(email="eve@example.org", forbidden=True), "EVE@Example.org", False),
+        (AccessRule(email="EVE@Example.org", forbidden=True), "eve@example.org", False),
+        (AccessRule(email="^eve@example[.]org$", regexp=True, forbidden=True), "Eve@EXAMPLE.org", False),
+        (AccessRule(email="^EVE@|^Bob@", regexp=True, forbidden=True), "bob@example.org", False),
+        (AccessRule(email="eve@example.org", forbidden=True), "ann@example.org", True),
+        (AccessRule(group="Guests", forbidden=True), "ann@example.org", True),
+        (AccessRule(email="ann@example.org"), "ann@example.org", True),
+        (AccessRule(email="ann@example.org"), "ANN@example.org", False),
+    ],
+)
+def test_no_spelling_of_an_address_evades_a_rule(rule, email, permits):
+    """A rule that forbids an address compares it in any case; one that allows it, as it is written."""
+    rules = (rule, AccessRule(group="guests")) if rule.forbidden else (rule,)
+    assert SignedIn("id", None, rules).permits(User("x", "OIDC", email, ("guests",))) is permits

@@ -17,7 +17,7 @@ from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.gateway.tls import names_of
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.service import certificates
-from tornado_proxy.service.certificates import FetchedDocuments, find_certificates, self_signed, unusable_certificates
+from tornado_proxy.service.certificates import FetchedDocuments, find_certificates, unusable_certificates
 from tornado_proxy.storage.documents import DocumentUnavailable
 
 A, B = pair("a.test"), pair("b.test")
@@ -151,7 +151,19 @@ def test_a_self_signed_certificate_has_its_names(tmp_path):
     (certificate,) = result.settings.server.ssl.all_certificates
     names_of(certificate)
     assert names_of(certificate) == ("files.test",)
-    assert certificate is self_signed(names)
+    again = _find(_settings(self_signed_hostnames=names), tmp_path, before=result.fetched)
+    assert again.settings.server.ssl.all_certificates == (certificate,)
+    assert again.settings.server.ssl.all_certificates[0].key is certificate.key
+    other = _find(_settings(self_signed_hostnames=names), tmp_path)
+    assert other.settings.server.ssl.all_certificates != (certificate,)
+
+
+def test_a_removed_self_signed_certificate_is_forgotten(tmp_path):
+    """The private key of a self-signed certificate is kept no longer than the generation that has it."""
+    first = _find(_settings(self_signed_hostnames=("a.test",)), tmp_path)
+    second = _find(_settings(self_signed_hostnames=("b.test",)), tmp_path, before=first.fetched)
+    assert list(second.fetched.self_signed) == [("b.test",)]
+    assert "PRIVATE" not in repr(second)
 
 
 def test_disabled_tls_reads_nothing(tmp_path):
