@@ -12,6 +12,7 @@ from tornado_proxy.auth.opa import policy_input
 from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.config.secrets import unresolved
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.routing.request import Request, RequestPath
 from tornado_proxy.templates.template import User
@@ -41,7 +42,7 @@ def test_the_input_of_a_policy_is_the_documented_one():
 
 def test_the_pages_of_a_provider_are_the_documented_ones():
     """The page documents the default paths of a provider's pages."""
-    provider = OidcProvider("NAME", "https://id.example", "me")
+    provider = OidcProvider("NAME", GuardedUrl("https://id.example"), "me")
     pages = re.findall(r"^\| `(/auth\S*)` \(`(\w+)`\)", TEXT, re.MULTILINE)
     assert pages == [
         (provider.login_path, "loginPath"),

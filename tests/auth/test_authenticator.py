@@ -170,6 +170,8 @@ def test_only_get_and_head_read(method, reads):
         (_request(Accept="application/json"), False),
         (_request(Sec_Fetch_Mode="navigate"), True),
         (_request(Sec_Fetch_Mode="cors"), False),
+        (_request(Authorization="Basic YTpi"), False),
+        (_request(Authorization="Basic YTpi", Sec_Fetch_Mode="navigate"), True),
         (_request(X_Requested_With="XMLHttpRequest"), False),
         (_request("PUT"), False),
     ],
@@ -184,7 +186,8 @@ def test_a_browser_that_opens_a_page_is_distinguished_from_a_program(incoming, o
     [
         ("/a?b=c", True),
         ("https://files.test:8443/a", True),
-        ("http://FILES.test:8443/a", True),
+        ("https://FILES.test:8443/a", True),
+        ("http://files.test:8443/a", False),
         ("//evil.test/", False),
         ("https://evil.test/", False),
         ("https://files.test:8443@evil.test/", False),
@@ -197,5 +200,5 @@ def test_a_browser_that_opens_a_page_is_distinguished_from_a_program(incoming, o
     ],
 )
 def test_only_addresses_of_this_site_lead_back(address, leads):
-    """An address leads back if every browser reads it as an address of this site."""
+    """An address leads back if every browser reads it as an address of this origin."""
     assert leads_back(address, _request()) is leads

@@ -309,7 +309,7 @@ def test_concurrent_requests_with_one_password_share_its_check():
         slow.go.set()
         return await asyncio.gather(*checks)
 
-    assert _run(body, VerifierLimits(threads=1, waiting=0)) == [True] * 20
+    assert _run(body, VerifierLimits(threads=1)) == [True] * 20
     assert slow.checks == 1
 
 
@@ -329,37 +329,75 @@ def test_a_cancelled_request_leaves_the_shared_check_running():
     assert second is True
 
 
-@pytest.mark.parametrize(
-    ("limits", "right"),
-    [
-        ({"waiting": 3}, Claim("staff", "ann", "::2")),
-        ({"waiting_per_name": 3}, Claim("staff", "mallory", "::2")),
-        ({"waiting_per_address": 3}, Claim("staff", "ann", "::1")),
-    ],
-)
-def test_many_wrong_passwords_do_not_delay_the_right_one(limits, right):
-    """If too many checks wait, for one name, one address or in all, the oldest are refused and the newest runs next."""
+def _order(claims, limits=None):
+    """Verifies each claim with its password in turn while one thread is busy; returns the order, and the results."""
     slow, order = SlowHash(waiting=True), []
 
     def verify(text, offered):
         order.append(offered)
         return slow.password.matches(offered)
 
-    password = FakeHash("hash", verify)
+    async def body(verifier):
+        password = FakeHash("hash", verify)
+        checks = [asyncio.ensure_future(verifier.verify(CLAIM, password, "busy"))]
+        await asyncio.to_thread(slow.started.acquire)
+        for claim, offered in claims:
+            checks.append(asyncio.ensure_future(verifier.verify(claim, password, offered)))
+            await asyncio.sleep(0)
+        slow.go.set()
+        return await asyncio.gather(*checks, return_exceptions=True)
+
+    results = _run(body, limits or VerifierLimits(threads=1))
+    return order[1:], results[1:]
+
+
+def test_clients_take_turns():
+    """Clients take turns in the order in which they came, and each one's passwords are checked in order."""
+    order, _ = _order(
+        [(Claim("staff", "ann", f"::{text[0]}:0:0:0:1"), text) for text in ("a1", "a2", "a3", "b1", "b2", "c1")]
+    )
+    assert order == ["a1", "b1", "c1", "a2", "b2", "a3"]
+
+
+@pytest.mark.parametrize("name", ["ann", "mallory"])
+@pytest.mark.parametrize(
+    "addresses", [["192.0.2.1"], [f"192.0.2.{n}" for n in range(16)], ["2001:db8::1", "2001:db8::2"]]
+)
+def test_wrong_passwords_from_elsewhere_never_turn_a_right_one_away(name, addresses):
+    """However many wrong passwords wait, of the same name too, a right one from another address is not refused.
+
+    Of each other client at most one is checked before it.
+    """
+    wrong = [(Claim("staff", name, addresses[n % len(addresses)]), f"wrong {n}") for n in range(1000)]
+    order, results = _order([*wrong, (Claim("staff", "ann", "198.51.100.1"), "right"), *wrong])
+    assert results[1000] is True
+    assert order.index("right") <= len(addresses)
+
+
+def test_the_checks_of_one_client_that_wait_are_limited():
+    """A client that offers too many passwords at once is refused until some are checked."""
+    wrong = [(Claim("staff", "ann", f"2001:db8::{n}"), f"wrong {n}") for n in range(6)]
+    _, results = _order(wrong, VerifierLimits(threads=1, waiting_per_client=4))
+    assert [type(each) for each in results] == [bool] * 4 + [AuthBusy] * 2
+
+
+def test_a_password_whose_client_has_left_is_not_checked():
+    """A check that nobody waits for any more is dropped: clients that come and go leave nothing behind."""
+    slow = SlowHash(waiting=True)
 
     async def body(verifier):
-        mallory = Claim("staff", "mallory", "::1")
-        wrong = [asyncio.ensure_future(verifier.verify(mallory, password, f"wrong {n}")) for n in range(300)]
+        running = asyncio.ensure_future(verifier.verify(CLAIM, slow.password, "right"))
         await asyncio.to_thread(slow.started.acquire)
-        check = asyncio.ensure_future(verifier.verify(right, password, "right"))
-        await asyncio.sleep(0)
+        for number in range(100):
+            check = asyncio.ensure_future(verifier.verify(CLAIM, slow.password, f"wrong {number}"))
+            await asyncio.sleep(0)
+            check.cancel()
+            await asyncio.gather(check, return_exceptions=True)
         slow.go.set()
-        assert await check
-        return await asyncio.gather(*wrong, return_exceptions=True)
+        return await running
 
-    results = _run(body, VerifierLimits(threads=1, **limits))
-    assert order == ["wrong 0", "right", "wrong 299", "wrong 298"]
-    assert [type(result) for result in results] == [bool, *[AuthBusy] * 297, bool, bool]
+    assert _run(body, VerifierLimits(threads=1))
+    assert slow.checks == 1
 
 
 def test_a_check_of_an_unlisted_name_takes_as_long():

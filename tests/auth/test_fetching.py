@@ -6,6 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from tornado_proxy.auth.fetching import Fetch, Fetched, HttpFetcher
+from tornado_proxy.config.values import GuardedUrl
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -39,24 +40,24 @@ def _fetch(request, timeout=5.0):
 
 def test_an_answer_of_any_status_is_returned(url):
     """An answer with an error or a redirect is returned as it is."""
-    assert _fetch(Fetch(f"{url}/a")) == Fetched(200, b"/a")
-    assert _fetch(Fetch(f"{url}/moved")).status == 302
-    assert _fetch(Fetch(f"{url}/", {"X-A": "!"}, "form")) == Fetched(400, b"form!")
+    assert _fetch(Fetch(GuardedUrl(f"{url}/a"))) == Fetched(200, b"/a")
+    assert _fetch(Fetch(GuardedUrl(f"{url}/moved"))).status == 302
+    assert _fetch(Fetch(GuardedUrl(f"{url}/"), {"X-A": "!"}, "form")) == Fetched(400, b"form!")
 
 
 def test_an_answer_that_is_too_large_is_an_error(url):
     """An answer that is too large raises OSError, so a provider can't fill the memory."""
     with pytest.raises(OSError, match="closed"):
-        _fetch(Fetch(f"{url}/large"))
+        _fetch(Fetch(GuardedUrl(f"{url}/large")))
 
 
 def test_no_answer_in_time_is_an_error():
     """A server that doesn't answer in time raises OSError."""
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(OSError, match="imeout"):
-        _fetch(Fetch(f"http://127.0.0.1:{silent.getsockname()[1]}/"), timeout=0.2)
+        _fetch(Fetch(GuardedUrl(f"http://127.0.0.1:{silent.getsockname()[1]}/")), timeout=0.2)
 
 
 def test_a_port_that_nobody_listens_on_is_an_error(closed_port):
     """A refused connection raises OSError."""
     with pytest.raises(OSError, match="refused"):
-        _fetch(Fetch(f"http://127.0.0.1:{closed_port}/"))
+        _fetch(Fetch(GuardedUrl(f"http://127.0.0.1:{closed_port}/")))

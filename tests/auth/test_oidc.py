@@ -1,6 +1,7 @@
 import asyncio
 import json
 import re
+import secrets
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
@@ -8,11 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from joserfc import jwk, jwt
 
+from tornado_proxy.auth import oidc_provider
 from tornado_proxy.auth.authenticator import SignIn
 from tornado_proxy.auth.fetching import Fetched
 from tornado_proxy.auth.oidc import OidcAuthenticator
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.config.secrets import Secret
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import Request, RequestPath
@@ -36,18 +39,23 @@ class _Scenario:
             "email_verified": True,
         }
         self.nonce, self.refresh_token = "", ""
+        self.renewed: dict[str, object] = {}  # replaces members of the answer with tokens
+        self.renewals: list[str] = []  # the refresh tokens that were brought
+        self.status, self.wait = 200, lambda: asyncio.sleep(0)
         self.cookies: dict[str, str] = {}
         options = {"client_secret": SECRET} | settings
-        self.settings = OidcProvider("id", "https://id.example", "me", **options)
+        self.settings = OidcProvider("id", GuardedUrl("https://id.example"), "me", **options)
         self.authenticator = OidcAuthenticator(self.settings, self.fetch, lambda: self.now)
 
     async def fetch(self, request):
         if self.down:
             raise OSError("timed out")
-        path = urlsplit(request.url).path
+        path = urlsplit(request.url.reveal()).path
         if path == "/token":
-            document = {"id_token": self.token(), "refresh_token": self.refresh_token}
-            return Fetched(400 if self.refuses else 200, json.dumps(document).encode())
+            self.renewals += parse_qs(request.body).get("refresh_token", [])
+            await self.wait()
+            document = {"id_token": self.token(), "refresh_token": self.refresh_token} | self.renewed
+            return Fetched(400 if self.refuses else self.status, json.dumps(document).encode())
         paths = {
             "authorization_endpoint": "authorize",
             "token_endpoint": "token",
@@ -136,8 +144,45 @@ def test_the_page_to_return_to_is_escaped_as_a_path():
 
 
 @pytest.mark.parametrize(
+    ("page", "location"),
+    [
+        ("/€?ü=ä", "/%E2%82%AC?%C3%BC=%C3%A4"),
+        ("https://files.example/a%20b?c=%2F&d=€#e", "https://files.example/a%20b?c=%2F&d=%E2%82%AC#e"),
+    ],
+)
+def test_a_page_to_return_to_beyond_latin_1_is_escaped(page, location):
+    """The address of the page to return to is a header, which has no other characters than those of ASCII."""
+
+    async def steps():
+        scenario = _Scenario()
+        return await scenario.call_back((await scenario.begin(page))["state"])
+
+    assert _run(steps()).location == location
+
+
+def test_the_bytes_of_a_query_are_returned_to():
+    """The bytes of a query that are not ASCII are the same after the login, whatever they mean."""
+
+    async def steps():
+        scenario = _Scenario()
+        query = "ä=%C3%A4&x=\xff"
+        refused = await scenario.authenticate("/a", query, Accept="text/html")
+        rd = parse_qs(urlsplit(refused.location).query)["rd"][0]
+        return (await scenario.call_back((await scenario.begin(rd))["state"])).location
+
+    assert _run(steps()) == "https://files.example/a?%E4=%C3%A4&x=%FF"
+
+
+@pytest.mark.parametrize(
     "headers",
-    [{"Accept": "application/json"}, {"X_Requested_With": "XMLHttpRequest"}, {"Sec_Fetch_Mode": "cors"}],
+    [
+        {"Accept": "application/json"},
+        {"X_Requested_With": "XMLHttpRequest"},
+        {"Sec_Fetch_Mode": "cors"},
+        {"Authorization": "Basic YTpi"},
+        {"Authorization": "Digest a", "Accept": "text/html"},
+        {"Authorization": "token"},
+    ],
 )
 def test_a_program_gets_a_401(headers):
     """A program gets 401 instead of a redirect to the login page."""
@@ -339,6 +384,128 @@ def test_a_session_survives_while_the_issuer_is_down():
     _run(steps())
 
 
+async def _expired_session(refresh_token="first"):
+    """A scenario with a session whose ID token has expired."""
+    scenario = _Scenario()
+    scenario.refresh_token = refresh_token
+    await scenario.sign_in()
+    scenario.now, scenario.refresh_token = scenario.now + 301, "second"
+    return scenario
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"renewed": {"id_token": None}},
+        {"renewed": {"id_token": ""}},
+        {"renewed": {"id_token": "a.b.c"}},
+        {"status": 302},
+        {"status": 204},
+        {"status": 404},
+    ],
+)
+def test_an_answer_that_names_no_user_renews_nothing(change):
+    """A session ends if the issuer answers its renewal without a valid ID token: only silence and faults are forgiven."""
+
+    async def steps():
+        scenario = await _expired_session()
+        for name, value in change.items():
+            setattr(scenario, name, value)
+        assert (await scenario.authenticate()).status == 307
+
+    _run(steps())
+
+
+@pytest.mark.parametrize("change", [{"down": True}, {"status": 500}, {"status": 503}, {"status": 429}])
+def test_a_session_goes_on_for_a_day_without_its_issuer(change):
+    """While the issuer is away, a session goes on for a day after its ID token has expired, and no longer."""
+
+    async def steps():
+        scenario = await _expired_session()
+        for name, value in change.items():
+            setattr(scenario, name, value)
+        scenario.now += 24 * 3600 - 2
+        assert await scenario.authenticate() == SignIn(ANN)
+        scenario.now += 1
+        assert (await scenario.authenticate()).status == 503
+
+    _run(steps())
+
+
+def test_a_refresh_token_is_redeemed_once():
+    """Parallel requests with one cookie, and late ones, share one renewal: many issuers end a session whose token comes twice."""
+
+    async def steps():
+        scenario = await _expired_session()
+        answers = await asyncio.gather(*(scenario.authenticate() for _ in range(20)))
+        scenario.now += 59
+        answers.append(await scenario.authenticate())
+        assert scenario.renewals == ["first"]
+        assert all(each.cookies for each in answers)
+        scenario.store_cookies(answers[-1].cookies)
+        scenario.now += 301
+        await scenario.authenticate()
+        assert scenario.renewals == ["first", "second"]
+
+    _run(steps())
+
+
+def test_a_rotated_token_is_not_lost_with_its_request():
+    """A renewal goes on if the client leaves, and the next request with the same cookie gets the new tokens."""
+
+    async def steps():
+        scenario = await _expired_session()
+        began, answered = asyncio.Event(), asyncio.Event()
+
+        async def wait():
+            began.set()
+            await answered.wait()
+
+        scenario.wait = wait
+        request = asyncio.ensure_future(scenario.authenticate())
+        await began.wait()
+        request.cancel()
+        await asyncio.gather(request, return_exceptions=True)
+        answered.set()
+        scenario.store_cookies((await scenario.authenticate()).cookies)
+        scenario.now += 301
+        await scenario.authenticate()
+        assert scenario.renewals == ["first", "second"]
+
+    _run(steps())
+
+
+def test_an_issuer_that_hangs_delays_few_requests(monkeypatch):
+    """A request waits for a renewal for a moment only, and the next ones do not ask an issuer that hangs."""
+    monkeypatch.setattr(oidc_provider, "_PATIENCE", 0.01)
+
+    async def steps():
+        scenario = await _expired_session()
+        answered = asyncio.Event()
+        scenario.wait = answered.wait
+        assert await scenario.authenticate() == SignIn(ANN)
+        other = await _expired_session("another")
+        other.authenticator = scenario.authenticator
+        assert await other.authenticate() == SignIn(ANN)
+        assert scenario.renewals == ["first"]
+        answered.set()
+        await asyncio.sleep(0.01)
+        assert (await scenario.authenticate()).cookies
+
+    _run(steps())
+
+
+def test_a_renewed_session_that_is_too_large_ends():
+    """A session that no longer fits into cookies leads to the login, not to an error."""
+
+    async def steps():
+        scenario = await _expired_session()
+        scenario.refresh_token = secrets.token_urlsafe(20_000)
+        assert (await scenario.authenticate()).status == 307
+
+    _run(steps())
+
+
 def test_a_changed_cookie_is_not_a_session():
     """A cookie with one changed character is not a session."""
 
@@ -426,9 +593,9 @@ def _accepts(address):
     return _run(steps())
 
 
-@pytest.mark.parametrize("address", ["/", "/a?b=//c", "https://files.example/", "http://FILES.example/x"])
+@pytest.mark.parametrize("address", ["/", "/a?b=//c", "https://files.example/", "https://FILES.example/x"])
 def test_an_address_of_this_site_can_be_returned_to(address):
-    """A path, or a URL of the same host and port, is accepted."""
+    """A path, or a URL of the same scheme, host and port, is accepted."""
     assert _accepts(address)
 
 
@@ -446,6 +613,7 @@ def test_an_address_of_this_site_can_be_returned_to(address):
         "https://files.example@evil.example/",
         "https://files.example.evil.example/",
         "https://files.example:8443/",
+        "http://files.example/",
         "javascript:alert(1)",
         "data:text/html,x",
         "a",
@@ -463,4 +631,4 @@ def test_no_address_leads_to_another_host(address):
     """No accepted address leads to another host, even if white space is dropped and backslashes are slashes."""
     resolved = re.sub(r"[\t\n\r]", "", address).replace("\\", "/")
     if _accepts(address) and address:
-        assert re.match(r"/(?!/)", resolved) or re.match(r"https?://files\.example(?:[/?#]|$)", resolved, re.IGNORECASE)
+        assert re.match(r"/(?!/)", resolved) or re.match(r"https://files\.example(?:[/?#]|$)", resolved, re.IGNORECASE)

@@ -9,11 +9,13 @@ from urllib.parse import parse_qs
 import pytest
 from joserfc import jwk, jws, jwt
 
+from tornado_proxy.auth import oidc_provider
 from tornado_proxy.auth.fetching import Fetch, Fetched
 from tornado_proxy.auth.oidc_provider import (
     GrantRefused,
     Metadata,
     Provider,
+    ProviderAway,
     ProviderError,
     TokenError,
     Tokens,
@@ -24,6 +26,7 @@ from tornado_proxy.auth.oidc_provider import (
 )
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.config.secrets import Secret
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.templates.template import User
 
 ISSUER = "https://id.example"
@@ -46,7 +49,7 @@ KEYS = {"keys": [OLD_KEY.as_dict(private=False)]}
 
 
 DISCOVERY_ANSWERS = _json(DOCUMENT), _json(KEYS)
-PUBLIC = OidcProvider("id", f"{ISSUER}/", "me")
+PUBLIC = OidcProvider("id", GuardedUrl(f"{ISSUER}/"), "me")
 CONFIDENTIAL = replace(PUBLIC, client_secret=Secret("", "s:e c"))
 
 
@@ -65,7 +68,10 @@ def test_discovery_reads_the_metadata_below_the_issuer():
     """A provider reads the metadata and the keys of its issuer, and omits unsafe algorithms."""
     provider, requests = _provider()
     assert asyncio.run(provider.metadata()) == METADATA
-    assert requests == [Fetch(f"{ISSUER}/.well-known/openid-configuration"), Fetch(METADATA.jwks_uri)]
+    assert requests == [
+        Fetch(GuardedUrl(f"{ISSUER}/.well-known/openid-configuration")),
+        Fetch(GuardedUrl(METADATA.jwks_uri)),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -75,6 +81,8 @@ def test_discovery_reads_the_metadata_below_the_issuer():
         (Fetched(200, b"<html>"), "is not JSON"),
         (_json([]), "is not an object"),
         (_json({**DOCUMENT, "issuer": "https://evil.example"}), "names another issuer"),
+        (_json({**DOCUMENT, "id_token_signing_alg_values_supported": ["HS256"]}), "signs with none of RS256"),
+        (_json({**DOCUMENT, "id_token_signing_alg_values_supported": []}), "signs with none of RS256"),
         (_json({**DOCUMENT, "token_endpoint": "file:///etc/passwd"}), "has no URL `token_endpoint`"),
         (_json({**DOCUMENT, "jwks_uri": None}), "has no URL `jwks_uri`"),
         (_json({**DOCUMENT, "end_session_endpoint": "javascript:alert(1)"}), "has no URL `end_session_endpoint`"),
@@ -128,7 +136,9 @@ def test_a_refresh_token_is_kept_unless_it_is_replaced(fields, refresh_token):
     ("answer", "error_class"),
     [
         (_json({"error": "invalid_grant"}, 400), GrantRefused),
-        (_json({}, 500), ProviderError),
+        (_json({}, 500), ProviderAway),
+        (_json({}, 429), ProviderAway),
+        (_json({}, 302), ProviderError),
         (_json({"access_token": "x"}), ProviderError),
     ],
 )
@@ -141,7 +151,9 @@ def test_an_answer_without_tokens_is_an_error(answer, error_class):
 
 def test_secrets_are_never_shown():
     """The `repr` of tokens and requests contains no secret."""
-    printed = repr((Tokens("t0ken", "r3fresh"), Fetch("u", {"A": "s3cret"}, "s3cret")))
+    printed = repr(
+        (Tokens("t0ken", "r3fresh"), Fetch(GuardedUrl("http://s3cret@u/?s3cret"), {"A": "s3cret"}, "s3cret"))
+    )
     assert not any(secret in printed for secret in ("s3cret", "t0ken", "r3fresh"))
 
 
@@ -150,14 +162,17 @@ class _Issuer:
 
     def __init__(self):
         self.now, self.down, self.key, self.urls = 1_800_000_000.0, False, OLD_KEY, []
+        self.wait = lambda: asyncio.sleep(0)
         self.provider = Provider(PUBLIC, self.fetch, lambda: self.now)
 
     async def fetch(self, request):
         self.urls.append(request.url)
-        await asyncio.sleep(0)
+        await self.wait()
         if self.down:
             raise OSError("timed out")
-        return _json({"keys": [self.key.as_dict(private=False)]} if request.url == METADATA.jwks_uri else DOCUMENT)
+        return _json(
+            {"keys": [self.key.as_dict(private=False)]} if request.url.reveal() == METADATA.jwks_uri else DOCUMENT
+        )
 
     def token(self, key):
         claims = {"iss": ISSUER, "aud": "me", "exp": self.now + 300}
@@ -202,6 +217,37 @@ def test_known_keys_stay_in_use_while_the_issuer_is_down():
         await issuer.provider.verify(issuer.token(OLD_KEY))
         await issuer.provider.verify(issuer.token(OLD_KEY))
         assert len(issuer.urls) == 3
+
+    asyncio.run(scenario())
+
+
+def test_known_keys_stay_in_use_while_the_issuer_hangs(monkeypatch):
+    """Tokens of known keys do not wait for old keys to be fetched anew: twenty take no longer than one."""
+    monkeypatch.setattr(oidc_provider, "_PATIENCE", 0.01)
+
+    async def scenario():
+        issuer = _Issuer()
+        await issuer.provider.metadata()
+        issuer.now, issuer.wait = issuer.now + 4000, asyncio.Event().wait
+        for _ in range(20):
+            await issuer.provider.verify(issuer.token(OLD_KEY))
+        assert len(issuer.urls) == 3
+
+    asyncio.run(scenario())
+
+
+def test_those_who_wait_for_an_issuer_wait_once():
+    """Callers who wait for an issuer that does not answer share one failure; none of them asks again."""
+
+    async def scenario():
+        issuer, answered = _Issuer(), asyncio.Event()
+        issuer.down, issuer.wait = True, answered.wait
+        asking = [asyncio.ensure_future(issuer.provider.metadata()) for _ in range(20)]
+        await asyncio.sleep(0.01)
+        issuer.now += 11
+        answered.set()
+        assert all(isinstance(each, ProviderError) for each in await asyncio.gather(*asking, return_exceptions=True))
+        assert len(issuer.urls) == 1
 
     asyncio.run(scenario())
 

@@ -14,6 +14,7 @@ from tornado_proxy.config.actions import (
 )
 from tornado_proxy.config.options import GIB
 from tornado_proxy.config.server import Tracing
+from tornado_proxy.config.values import GuardedUrl
 
 
 @pytest.mark.parametrize(
@@ -104,7 +105,7 @@ def _get_action(hook):
 
 def test_a_webhook_has_defaults():
     """By default a webhook is called with POST, without repetition."""
-    assert target(_get_action(HOOK)).actions.get.webhooks == (Webhook("https://hooks.example/x"),)
+    assert target(_get_action(HOOK)).actions.get.webhooks == (Webhook(GuardedUrl("https://hooks.example/x")),)
 
 
 def test_a_webhook_is_read():
@@ -153,7 +154,7 @@ def test_tracing_is_off_unless_it_is_configured():
     """Tracing needs only its endpoint."""
     assert settings(MINIMAL).tracing is None
     assert settings("tracing: {endpoint: 'http://127.0.0.1:4318/v1/traces'}\n" + MINIMAL).tracing == Tracing(
-        "http://127.0.0.1:4318/v1/traces"
+        GuardedUrl("http://127.0.0.1:4318/v1/traces")
     )
 
 

@@ -25,6 +25,7 @@ from tornado_proxy.config.options import (
 )
 from tornado_proxy.config.secrets import Reference, unresolved
 from tornado_proxy.config.show import published
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.lang.diagnostic import SourceFile
 
 DOCS = Path(__file__).parents[2] / "docs" / "configuration.md"
@@ -41,7 +42,7 @@ INVALID_EXAMPLES = [
 
 _SECRET_OPTIONS = options_of(Reference)
 _SECRET = "A secret"
-_NAMES = {bool: "boolean", int: "number", str: "string"}
+_NAMES = {bool: "boolean", int: "number", str: "string", GuardedUrl: "string"}
 _PLURALS = {"string": "strings", "secret": "secrets"}
 _SIZES = {"MiB": 1024 * 1024, "KiB": 1024, "": 1}
 _PERIODS = {"m": 60, "s": 1, "ms": 0.001}

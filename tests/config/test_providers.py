@@ -6,6 +6,7 @@ from configurations import MINIMAL, compiled, report
 from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.config.secrets import Secret, unresolved
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.lang.diagnostic import SourceFile
 
 OIDC = "authProviders: {oidc: {id: {issuerUrl: https://id.example, clientID: me, clientSecret: {env: SECRET}}}}\n"
@@ -14,22 +15,24 @@ HEADER = "authProviders: {header: {proxy: {usernameHeader: X-User, emailHeader: 
 
 def test_the_paths_of_a_provider_have_its_name():
     """The paths of login, callback and logout contain the provider's name, unless they are configured."""
-    default = OidcProvider("id", "https://id.example", "me")
+    default = OidcProvider("id", GuardedUrl("https://id.example"), "me")
     assert (default.login_path, default.callback_path, default.logout_path) == (
         "/auth/id",
         "/auth/id/callback",
         "/auth/id/logout",
     )
-    configured = OidcProvider("id", "https://id.example", "me", login="/in", callback="/back", logout="/out")
+    configured = OidcProvider(
+        "id", GuardedUrl("https://id.example"), "me", login="/in", callback="/back", logout="/out"
+    )
     assert (configured.login_path, configured.callback_path, configured.logout_path) == ("/in", "/back", "/out")
 
 
 def test_the_key_of_sessions_is_the_session_key_or_the_client_secret():
     """Sessions are sealed with `sessionKey`, or else with the client's secret."""
     key, secret = Secret("x", "a key of its own"), Secret("y", "the client's secret")
-    assert OidcProvider("id", "u", "me", secret, key).session_secret() == b"a key of its own"
-    assert OidcProvider("id", "u", "me", secret).session_secret() == b"the client's secret"
-    assert OidcProvider("id", "u", "me").session_secret() == b""
+    assert OidcProvider("id", GuardedUrl("u"), "me", secret, key).session_secret() == b"a key of its own"
+    assert OidcProvider("id", GuardedUrl("u"), "me", secret).session_secret() == b"the client's secret"
+    assert OidcProvider("id", GuardedUrl("u"), "me").session_secret() == b""
 
 
 CERTIFICATE = "authProviders: {clientCertificate: {devices: {username: email}}}\n"
@@ -103,7 +106,7 @@ def test_a_policy_server_for_users_with_passwords_is_read():
     loaded = compile_configuration(SourceFile("config.yaml", text), Path(), unresolved)
     assert loaded.diagnostics == ()
     server = loaded.settings.targets[0].resources[0].opa
-    assert (server.url, server.tags) == ("http://127.0.0.1:8181/v1/data/allow", (("a", "b"),))
+    assert (server.url, server.tags) == (GuardedUrl("http://127.0.0.1:8181/v1/data/allow"), (("a", "b"),))
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,9 @@ def test_secrets_of_a_user_are_hidden(text, expected):
         ("credentials: {accessKey: word}", "credentials: {accessKey: ••••}"),
         ("credentials: {secretKey: {path: a/b}}", "credentials: {secretKey: {path: a/b}}"),
         ("s3Endpoint: https://ann:word@host", "s3Endpoint: •••••••••••••••••••••"),
+        ("s3Endpoint: https://host/a?word", "s3Endpoint: •••••••••••••••••••"),
+        ("s3Endpoint: https://host/a#word", "s3Endpoint: •••••••••••••••••••"),
+        ("s3Endpoint: https://host/a", "s3Endpoint: https://host/a"),
         ("name: password=word", "name: •••••••••••••"),
         (
             "region: &r word, credentials: {accessKey: {value: *r}}",

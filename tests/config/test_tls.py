@@ -3,7 +3,7 @@ from configurations import MINIMAL, codes_and_messages, settings
 
 from tornado_proxy.config.secrets import Location, Reference, document_url, file_reference
 from tornado_proxy.config.server import CIPHER_SUITES, cipher_suite, tls_version
-from tornado_proxy.config.values import InvalidValue
+from tornado_proxy.config.values import GuardedUrl, InvalidValue
 
 
 @pytest.mark.parametrize("text", ["1.2", "TLSv1.2", "TLS 1.2", "tls-1_2", "TLS_1-2", "tls1.2", "TLs 1-2"])
@@ -57,7 +57,7 @@ def test_cipher_suites_have_the_names_of_go():
 )
 def test_the_location_of_a_document_is_read(text, location):
     """A location is split into its kind and its parts."""
-    assert (Location.of(text), document_url(text)) == (location, text)
+    assert (Location.of(text), document_url(text)) == (location, GuardedUrl(text))
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,12 @@ def test_a_location_is_one_line(text, message):
 def test_only_a_file_is_a_reference():
     """A location on another host is not a reference to a file."""
     assert file_reference(None) is None
-    assert file_reference("s3://bucket/key") is None
-    assert file_reference("file:///tmp/a.pem") == file_reference("/tmp/a.pem") == Reference(path="/tmp/a.pem")
+    assert file_reference(GuardedUrl("s3://bucket/key")) is None
+    assert (
+        file_reference(GuardedUrl("file:///tmp/a.pem"))
+        == file_reference(GuardedUrl("/tmp/a.pem"))
+        == Reference(path="/tmp/a.pem")
+    )
 
 
 def test_tls_of_a_listener_is_read():
@@ -120,7 +124,7 @@ def test_tls_of_a_listener_is_read():
     assert ssl.enabled
     assert (ssl.min_version, ssl.max_version) == ("TLSv1.3", "TLSv1.3")
     (parsed,) = ssl.all_certificates
-    assert (parsed.certificate_url, parsed.certificate_url_config.http_timeout) == ("a.crt", 1)
+    assert (parsed.certificate_url, parsed.certificate_url_config.http_timeout) == (GuardedUrl("a.crt"), 1)
     assert parsed.private_key.reveal() == "secret"
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -164,3 +165,38 @@ def test_a_prefix_is_a_directory(text):
         return
     assert prefix == "" or re.fullmatch(r"(?s)[^/].*[^/]/|[^/]/", prefix)
     assert len(prefix.encode()) < LONGEST_OBJECT_KEY
+
+
+@pytest.mark.parametrize(
+    ("whole", "shown"),
+    [
+        ("https://example.org/a/b", "https://example.org/a/b"),
+        ("https://ann:hush@example.org:8443/a", "https://…@example.org:8443/a"),
+        ("https://hush@example.org", "https://…@example.org"),
+        ("https://a@hush:hush@example.org/@b", "https://…@example.org/@b"),
+        ("https://example.org?hush", "https://example.org?…"),
+        ("https://example.org/a?t=hush#hush", "https://example.org/a?…"),
+        ("https://example.org/a#hush?", "https://example.org/a#…"),
+        ("https://ann:hush@example.org/a\n?hush\nhush", "https://…@example.org/a\n?…"),
+        ("folder/a#?.pem", "folder/a#?.pem"),
+    ],
+)
+def test_a_url_is_never_printed_whole(whole, shown):
+    """However it is printed, a URL has no user information, query or fragment; only `reveal` gives the whole."""
+    url = values.GuardedUrl(whole)
+    assert (str(url), f"{url}", "%s" % url, url.reveal()) == (shown, shown, shown, whole)  # noqa: UP031 - as in logs
+    assert repr((url,)) == f"(GuardedUrl({shown!r}),)"
+    with pytest.raises(TypeError):
+        json.dumps(url)
+    assert (url == values.GuardedUrl(whole), url == whole, hash(url) == hash(values.GuardedUrl(whole))) == (
+        True,
+        False,
+        True,
+    )
+
+
+@pytest.mark.parametrize("text", ["http://u@127.0.0.1/", "http://127.0.0.1/?t=hush", "http://127.0.0.1/#a"])
+def test_a_url_that_a_library_logs_has_no_secret(text):
+    """A URL that a library may log has neither user information nor a query."""
+    with pytest.raises(InvalidValue, match="has user information or a query"):
+        values.bare_url(text)

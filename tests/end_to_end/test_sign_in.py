@@ -117,7 +117,7 @@ def test_a_deep_link_is_kept_through_the_login(proxy):
 
 def test_a_logout_ends_the_session_here_and_at_the_issuer(ann, issuer):
     """A logout deletes the cookie and redirects to the issuer's logout, and the next page needs a login."""
-    answer = ann.request("/auth/id/logout")
+    answer = ann.request("/auth/id/logout", "POST", {"Origin": "http://files.example", "Sec-Fetch-Site": "same-origin"})
     assert (answer.status, urlsplit(answer.headers["location"]).path) == (303, "/end")
     query = parse_qs(urlsplit(answer.headers["location"]).query)
     assert (query["client_id"], query["post_logout_redirect_uri"]) == ([CLIENT], ["http://files.example/"])
@@ -263,6 +263,25 @@ def test_a_page_of_this_origin_writes(ann, bucket):
     headers, body = form("new.txt", b"new")
     assert ann.request("/", "PUT", {**headers, "Origin": "http://files.example"}, body).status == 201
     assert bucket.get("new.txt") == b"new"
+
+
+def test_a_picture_logs_nobody_out(ann):
+    """A GET of the logout, which a page can make with a picture, asks by a form that posts."""
+    for headers in ({}, {"Sec-Fetch-Dest": "image"}, {"Sec-Fetch-Site": "cross-site"}):
+        answer = ann.request("/auth/id/logout?x", "GET", headers)
+        assert (answer.status, answer.headers["cache-control"]) == (200, "no-store")
+        assert '<form class="ways" method="post" action="/auth/id/logout">' in answer.text
+        assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+        assert "form-action" not in answer.headers["content-security-policy"]
+    assert ann.request("/a.txt").status == 200
+
+
+@pytest.mark.parametrize("address", ["/%E2%82%AC", "/€", "/%C3%BC?%FF"])
+def test_an_address_beyond_latin_1_is_returned_to(proxy, address):
+    """A login for an address with any character leads to the address."""
+    browser = Browser(proxy)
+    assert browser.open(f"/auth/id?rd={quote(address, safe='')}").status == 404
+    assert browser.url.isascii()
 
 
 def test_nobody_is_logged_out_by_another_site(ann):

@@ -18,6 +18,7 @@ from tornado_proxy.config.actions import GetAction
 from tornado_proxy.config.model import ArchiveOptions, Bucket, ListingOptions, Mount
 from tornado_proxy.config.providers import BasicUser, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.gateway.archive import FORMATS, ArchiveMember
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.storage.errors import StorageError
@@ -326,7 +327,7 @@ async def test_isolated_users_get_their_own_files():
 async def test_files_that_need_a_policy_server_are_left_out():
     """The policy server is not asked about each file of an archive."""
     guarded = Resource(
-        "/d/secret", provider="staff", users=(BasicUser("ann", Secret("test", "x")),), opa=OpaServer("x")
+        "/d/secret", provider="staff", users=(BasicUser("ann", Secret("test", "x")),), opa=OpaServer(GuardedUrl("x"))
     )
     unguarded = Resource("/**", provider="staff", users=(BasicUser("ann", Secret("test", "x")),))
     parts = {"resources": [guarded, unguarded], "authenticators": {"staff": _Staff()}}

@@ -15,6 +15,7 @@ from tornado_proxy.config.actions import Actions, GetAction, PutAction
 from tornado_proxy.config.model import ListingOptions
 from tornado_proxy.config.providers import BasicUser, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.gateway import browse
 from tornado_proxy.pages.listing_view import LARGEST_README
 from tornado_proxy.routing.plan import Refuse
@@ -116,7 +117,7 @@ PUBLIC = Resource("/**", ("GET",), white_list=True)
                     ("GET", "PUT", "DELETE"),
                     provider="staff",
                     users=(ANN,),
-                    opa=OpaServer("http://127.0.0.1:1/x"),
+                    opa=OpaServer(GuardedUrl("http://127.0.0.1:1/x")),
                 )
             ],
             "ann",

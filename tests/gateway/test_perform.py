@@ -17,6 +17,7 @@ from serving import EVERYTHING, generation, head, serve
 
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, HeadAction, PutAction, Webhook
 from tornado_proxy.config.model import Bucket, Mount
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.gateway.generation import RequestContext
 from tornado_proxy.gateway.perform import perform
 from tornado_proxy.pages.custom import FILE_HEADERS, Recipe
@@ -467,7 +468,7 @@ async def test_the_next_page_keeps_limit_and_format():
     assert json.loads(last.body)["next"] is None
 
 
-HOOKS = (Webhook("http://hooks.example/"),)
+HOOKS = (Webhook(GuardedUrl("http://hooks.example/")),)
 ACTIONS = Actions(
     GetAction(webhooks=HOOKS),
     HeadAction(webhooks=HOOKS),

@@ -8,13 +8,14 @@ from serving import serve
 from tornado_proxy.auth.authenticator import SignIn
 from tornado_proxy.auth.fetching import Fetched
 from tornado_proxy.config.providers import OpaServer, Resource
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.telemetry.events import AccessDecided, SignInTried
 from tornado_proxy.templates.template import User
 
 ANN = User("ann")
 GUARDED = Resource("/**", ("GET",), provider="id")
-WITH_POLICY = Resource("/**", ("GET",), provider="id", opa=OpaServer("http://127.0.0.1:8181/v1/data/allow"))
+WITH_POLICY = Resource("/**", ("GET",), provider="id", opa=OpaServer(GuardedUrl("http://127.0.0.1:8181/v1/data/allow")))
 
 
 class _Provider:

@@ -62,6 +62,7 @@ ATTACKS = {
     "a PUT or DELETE that a page of another origin makes": [
         "end_to_end/test_sign_in.py::test_a_page_of_another_origin_writes_nothing",
         "end_to_end/test_sign_in.py::test_nobody_is_logged_out_by_another_site",
+        "end_to_end/test_sign_in.py::test_a_picture_logs_nobody_out",
         "auth/test_authenticator.py::test_a_page_of_another_origin_cannot_write_with_a_certificate",
         "integration/browser/test_listing.py::test_a_page_of_another_site_can_neither_upload_nor_delete",
     ],
@@ -76,6 +77,12 @@ ATTACKS = {
     ],
     "a token of another algorithm, key, issuer or audience": [
         "end_to_end/test_sign_in.py::test_a_forged_token_opens_nothing",
+    ],
+    "a session that goes on although its issuer does not renew it": [
+        "auth/test_oidc.py::test_an_answer_that_names_no_user_renews_nothing",
+        "auth/test_oidc.py::test_a_session_goes_on_for_a_day_without_its_issuer",
+        "auth/test_oidc.py::test_a_refresh_token_is_redeemed_once",
+        "auth/test_oidc.py::test_an_issuer_that_hangs_delays_few_requests",
     ],
     "a host that was made up": [
         "end_to_end/test_sign_in.py::test_a_forged_host_changes_no_redirect",
@@ -118,6 +125,26 @@ ATTACKS = {
         "hostile/test_slow_clients.py::test_archives_are_limited",
         "gateway/test_incoming.py::test_a_trickling_body_times_out",
         "gateway/test_connection.py::test_a_client_that_reads_a_trickle_is_disconnected",
+    ],
+    "wrong passwords that keep others from signing in": [
+        "auth/test_basic.py::test_wrong_passwords_from_elsewhere_never_turn_a_right_one_away",
+        "auth/test_basic.py::test_a_password_whose_client_has_left_is_not_checked",
+        "hostile/test_sign_in.py::test_wrong_passwords_from_elsewhere_keep_nobody_out",
+    ],
+    "an address in another case that evades a rule": [
+        "routing/test_access.py::test_no_spelling_of_an_address_evades_a_rule",
+    ],
+    "a planted copy in the directory of the last good snapshot": [
+        "service/test_last_good.py::test_a_directory_of_others_is_refused",
+        "service/test_last_good.py::test_no_link_is_followed",
+    ],
+    "a secret in a URL of the configuration": [
+        "config/test_values.py::test_a_url_is_never_printed_whole",
+        "config/test_redaction.py::test_secrets_of_a_bucket_are_hidden",
+        "config/test_show.py::test_a_secret_in_a_url_is_not_shown",
+        "service/test_snapshot.py::test_a_changed_secret_in_a_url_keeps_the_digest",
+        "storage/test_documents.py::test_no_failure_shows_the_query_of_a_url",
+        "telemetry/test_webhooks.py::test_no_failure_shows_the_secrets_of_a_url",
     ],
     "the time that a wrong name or password takes": [
         "auth/test_basic.py::test_a_check_of_an_unlisted_name_takes_as_long",

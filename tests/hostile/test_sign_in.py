@@ -1,15 +1,22 @@
-"""Fuzzed requests for sign-in by OpenID Connect and by headers, behind a trusted proxy."""
+"""Attacks on the sign-in: fuzzed requests behind a trusted proxy, and floods of wrong passwords."""
 
 from __future__ import annotations
 
+import contextlib
+import http.client
+import itertools
 import re
 import socket
+import threading
 import time
-from base64 import urlsafe_b64encode
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
+import bcrypt
 import pytest
+from administering import eventually
 from endless_s3 import endless_s3
 from fuzzed_requests import HEADERS, TARGETS, fuzzed
 from issuer import CLIENT, running_issuer
@@ -99,3 +106,44 @@ def test_sign_in_survives_malformed_requests(tmp_path):
 def test_sign_in_survives_many_malformed_requests(tmp_path):
     """20,000 connections with malformed requests are answered too; the longest duration is printed."""
     print(f"longest connection: {_fuzz(tmp_path, range(20_000)) * 1e3:.0f} ms")
+
+
+def test_wrong_passwords_from_elsewhere_keep_nobody_out(tmp_path):
+    """While forty connections send wrong passwords for a name without a pause, its right one signs in from elsewhere."""
+    configuration = PASSWORDS.format(hash=bcrypt.hashpw(b"right", bcrypt.gensalt(9)).decode())
+    stop = threading.Event()
+    with start_proxy(tmp_path, configuration) as proxy, ThreadPoolExecutor(40) as pool:
+
+        def attack(number: int) -> None:
+            for guess in itertools.count():
+                if stop.is_set():
+                    return
+                _sign_in(proxy.address, "127.0.0.1", f"ann:{number}-{guess}")
+
+        attacks = [pool.submit(attack, number) for number in range(40)]
+        eventually(lambda: _sign_in(proxy.address, "127.0.0.1", "ann:wrong") == 503)
+        try:
+            assert _sign_in(proxy.address, "127.0.0.2", "ann:right") == 502  # the user is in, and there is no bucket
+        finally:
+            stop.set()
+        for each in attacks:
+            each.result()
+
+
+PASSWORDS = """
+server: {{port: 0}}
+internalServer: {{port: 0}}
+authProviders: {{basic: {{staff: {{realm: Files}}}}}}
+targets:
+  site:
+    bucket: {{name: bucket, s3Endpoint: "http://127.0.0.1:9", credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}}}
+    resources: [{{path: /**, provider: staff, basic: {{credentials: [{{user: ann, password: {{value: "{hash}"}}}}]}}}}]
+"""
+
+
+def _sign_in(address: tuple[str, int], source: str, user: str) -> int:
+    """Asks for a file from an address of this machine, with a name and a password; returns the status."""
+    client = http.client.HTTPConnection(*address, timeout=60, source_address=(source, 0))
+    with contextlib.closing(client):
+        client.request("GET", "/x", headers={"Authorization": f"Basic {b64encode(user.encode()).decode()}"})
+        return client.getresponse().status

@@ -16,6 +16,7 @@ from running import free_port
 from tornado_proxy.auth.fetching import HttpFetcher
 from tornado_proxy.auth.opa import PolicyUnavailable, is_permitted
 from tornado_proxy.config.providers import OpaServer
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.routing.request import Request, RequestPath
 from tornado_proxy.templates.template import User
 
@@ -60,15 +61,17 @@ def _is_ready(url):
 def test_the_documented_policy_decides(opa, user, method, path, permitted):
     """The policy decides by groups, method and path."""
     request = Request(method, "files.example", RequestPath(path))
-    assert run(is_permitted(OpaServer(f"{opa}/allow"), user, request, HttpFetcher())) is permitted
+    assert run(is_permitted(OpaServer(GuardedUrl(f"{opa}/allow")), user, request, HttpFetcher())) is permitted
 
 
 def test_a_missing_policy_permits_nothing(opa):
     """OPA answers without a result for a missing policy, which permits nothing."""
-    assert run(is_permitted(OpaServer(f"{opa}/nothing"), ANN, Request(), HttpFetcher())) is False
+    assert run(is_permitted(OpaServer(GuardedUrl(f"{opa}/nothing")), ANN, Request(), HttpFetcher())) is False
 
 
 def test_an_unreachable_policy_server_is_an_error():
     """An unreachable policy server is an error instead of a refusal."""
     with pytest.raises(PolicyUnavailable):
-        run(is_permitted(OpaServer("http://127.0.0.1:1/v1/data/files/allow"), ANN, Request(), HttpFetcher()))
+        run(
+            is_permitted(OpaServer(GuardedUrl("http://127.0.0.1:1/v1/data/files/allow")), ANN, Request(), HttpFetcher())
+        )

@@ -2,6 +2,7 @@ import pytest
 
 from tornado_proxy.config.providers import AccessRule, BasicUser, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.routing.access import Access, Anyone, Nobody, SignedIn, path_expression
 from tornado_proxy.routing.request import parse_request_path
@@ -112,7 +113,7 @@ def test_the_first_rule_that_matches_decides_about_a_user(rules, groups, email, 
 
 def test_a_guard_for_passwords_may_have_a_policy_server():
     """A guard for users with passwords may name a policy server."""
-    opa = OpaServer("http://127.0.0.1:8181/v1/data/allow")
+    opa = OpaServer(GuardedUrl("http://127.0.0.1:8181/v1/data/allow"))
     resource = Resource("/**", provider="staff", users=(ANN,), opa=opa)
     assert Access([resource]).guard(parse_request_path("/a"), "GET") == SignedIn("staff", (ANN,), (), opa)
 
@@ -189,3 +190,22 @@ def test_a_character_other_than_a_star_matches_itself(glob):
 def test_a_glob_of_many_stars_matches_in_linear_time():
     """A glob that would take a backtracking matcher years is matched at once."""
     assert not _covers("/**a" * 30 + "!", "/" + "a" * 5000)
+
+
+@pytest.mark.parametrize(
+    ("rule", "email", "permits"),
+    [
+        (AccessRule(email="eve@example.org", forbidden=True), "EVE@Example.org", False),
+        (AccessRule(email="EVE@Example.org", forbidden=True), "eve@example.org", False),
+        (AccessRule(email="^eve@example[.]org$", regexp=True, forbidden=True), "Eve@EXAMPLE.org", False),
+        (AccessRule(email="^EVE@|^Bob@", regexp=True, forbidden=True), "bob@example.org", False),
+        (AccessRule(email="eve@example.org", forbidden=True), "ann@example.org", True),
+        (AccessRule(group="Guests", forbidden=True), "ann@example.org", True),
+        (AccessRule(email="ann@example.org"), "ann@example.org", True),
+        (AccessRule(email="ann@example.org"), "ANN@example.org", False),
+    ],
+)
+def test_no_spelling_of_an_address_evades_a_rule(rule, email, permits):
+    """A rule that forbids an address compares it in any case; one that allows it, as it is written."""
+    rules = (rule, AccessRule(group="guests")) if rule.forbidden else (rule,)
+    assert SignedIn("id", None, rules).permits(User("x", "OIDC", email, ("guests",))) is permits

@@ -4,6 +4,7 @@ from tornado_proxy.config.actions import Actions, GetAction, HeadAction, PutActi
 from tornado_proxy.config.model import Bucket, Mount, TargetList
 from tornado_proxy.config.providers import AccessRule, Authorization, BasicUser, OidcProvider, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.routing.access import Anyone, Nobody, SignedIn
 from tornado_proxy.routing.decide import (
     Authenticate,
@@ -60,7 +61,7 @@ def test_a_driver_may_refuse_with_a_challenge(make_site):
     assert (end.value.value.plan, end.value.value.data) == ((challenge,), None)
 
 
-OPA = OpaServer("http://127.0.0.1:8181/v1/data/allow")
+OPA = OpaServer(GuardedUrl("http://127.0.0.1:8181/v1/data/allow"))
 EDITORS = Resource("/**", provider="id", oidc=Authorization((AccessRule(group="editors"),)))
 
 
@@ -367,7 +368,7 @@ def test_the_target_list_hides_a_target_at_its_path(make_site):
 
 def test_a_page_of_a_provider_hides_a_target_at_its_path(make_site):
     """The pages of a provider answer at their paths, with or without a closing slash, even if a target is mounted there."""
-    mounts = Mounts([make_site()], [OidcProvider("id", "https://id.example", "me")])
+    mounts = Mounts([make_site()], [OidcProvider("id", GuardedUrl("https://id.example"), "me")])
     for path, step in (("/auth/id", "login"), ("/auth/id/callback/", "callback"), ("/auth/id/logout", "logout")):
         assert simulate(mounts, read_request(path, "GET"), None).plan == (VisitProvider("id", step),)
     assert simulate(mounts, read_request("/auth/id/logout", "POST"), None).plan == (VisitProvider("id", "logout"),)
@@ -376,7 +377,7 @@ def test_a_page_of_a_provider_hides_a_target_at_its_path(make_site):
 @pytest.mark.parametrize(("method", "path", "allowed"), [("POST", "", ("GET",)), ("PUT", "/logout", ("GET", "POST"))])
 def test_only_the_logout_page_allows_post(make_site, method, path, allowed):
     """The other pages of a provider allow GET only."""
-    mounts = Mounts([make_site()], [OidcProvider("id", "https://id.example", "me")])
+    mounts = Mounts([make_site()], [OidcProvider("id", GuardedUrl("https://id.example"), "me")])
     (refused,) = simulate(mounts, read_request(f"/auth/id{path}", method), None).plan
     assert (refused.status, refused.allow) == (405, allowed)
 
@@ -403,7 +404,7 @@ def test_the_first_rule_that_matches_decides_about_a_signed_in_user(rules, permi
 
 def test_a_policy_server_decides_after_the_rules(make_site):
     """A user whom the rules permit is permitted or refused by the policy server."""
-    resource = Resource("/**", METHODS, provider="id", oidc=Authorization(opa=OpaServer("http://opa/")))
+    resource = Resource("/**", METHODS, provider="id", oidc=Authorization(opa=OpaServer(GuardedUrl("http://opa/"))))
     mounts = Mounts([make_site(resources=[resource])])
     for answer, status in ((True, None), (False, 403)):
         steps = decide(mounts, read_request("/a", "GET"))

@@ -253,3 +253,19 @@ def test_any_bytes_are_read_or_refused(data):
     for read in (lambda: read_proxy_line(data), lambda: read_proxy_header(_head(0x21, 0x11, len(data)), data)):
         with suppress(NotProxied):
             assert read() is None or isinstance(read(), str)
+
+
+@pytest.mark.parametrize(
+    ("address", "network"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("2001:db8::1", "2001:db8::/64"),
+        ("2001:db8:0:0:ffff::1", "2001:db8::/64"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("", ""),
+    ],
+)
+def test_a_client_has_an_address_or_a_prefix(address, network):
+    """An IPv6 address counts with the 64 bits that one client is given; IPv4 in IPv6 is IPv4."""
+    assert client_at(address) == network

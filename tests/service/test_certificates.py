@@ -13,10 +13,11 @@ from files import CONFIGURATION, Files
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import Secret, resolver
 from tornado_proxy.config.server import Certificate, InternalServer, Server, Ssl
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.gateway.tls import names_of
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.service import certificates
-from tornado_proxy.service.certificates import FetchedDocuments, find_certificates, self_signed, unusable_certificates
+from tornado_proxy.service.certificates import FetchedDocuments, find_certificates, unusable_certificates
 from tornado_proxy.storage.documents import DocumentUnavailable
 
 A, B = pair("a.test"), pair("b.test")
@@ -31,10 +32,10 @@ def _fetcher(documents, requested=None):
 
     def fetch(url, _config):
         if requested is not None:
-            requested.append(url)
-        if url not in documents:
+            requested.append(url.reveal())
+        if url.reveal() not in documents:
             raise DocumentUnavailable("the answer is 404")
-        return documents[url].encode()
+        return documents[url.reveal()].encode()
 
     return fetch
 
@@ -56,8 +57,8 @@ def test_certificates_are_inline_or_in_files(tmp_path):
     """Paths of files are relative to the configuration, and no private key is in a `repr`."""
     (tmp_path / "a.crt").write_text(A.chain)
     (tmp_path / "b#.key").write_text(B.key)
-    inline = Certificate(certificate=B.chain, private_key_url=f"file://{tmp_path}/b%23.key")
-    in_file = Certificate(certificate_url="a.crt", private_key=Secret("test", A.key))
+    inline = Certificate(certificate=B.chain, private_key_url=GuardedUrl(f"file://{tmp_path}/b%23.key"))
+    in_file = Certificate(certificate_url=GuardedUrl("a.crt"), private_key=Secret("test", A.key))
     result = _find(_settings(inline, in_file), tmp_path)
     assert result.diagnostics == ()
     first, second = result.settings.server.ssl.certificates
@@ -69,7 +70,7 @@ def test_certificates_are_inline_or_in_files(tmp_path):
 def test_authorities_of_clients_are_in_files_or_at_urls(tmp_path):
     """All authorities are read, and a missing one is an error."""
     (tmp_path / "a.pem").write_text(A.chain)
-    options = {"client_auth": "require", "client_cas": ("a.pem", "https://x.test/b.pem")}
+    options = {"client_auth": "require", "client_cas": (GuardedUrl("a.pem"), GuardedUrl("https://x.test/b.pem"))}
     result = _find(_settings(A.certificate, **options), tmp_path, {"https://x.test/b.pem": B.chain})
     assert [root.reveal().strip() for root in result.settings.server.ssl.client_roots] == [
         A.chain.strip(),
@@ -83,7 +84,7 @@ def test_authorities_of_clients_are_in_files_or_at_urls(tmp_path):
 def test_invalid_authorities_are_an_error(tmp_path):
     """The message names the option."""
     (tmp_path / "a.pem").write_text(A.key)
-    result = _find(_settings(client_auth="require", client_cas=("a.pem",)), tmp_path)
+    result = _find(_settings(client_auth="require", client_cas=(GuardedUrl("a.pem"),)), tmp_path)
     assert [str(diagnostic.message) for diagnostic in unusable_certificates(result.settings)] == [
         "`clientCAs` has no certificate in PEM"
     ]
@@ -91,7 +92,7 @@ def test_invalid_authorities_are_an_error(tmp_path):
 
 def test_a_missing_file_is_an_error(tmp_path):
     """The message has the path of the configuration and the reason."""
-    result = _find(_settings(Certificate(certificate_url="a.crt", private_key=Secret("", "x"))), tmp_path)
+    result = _find(_settings(Certificate(certificate_url=GuardedUrl("a.crt"), private_key=Secret("", "x"))), tmp_path)
     (diagnostic,) = result.diagnostics
     assert (diagnostic.code, diagnostic.message) == (
         "missing-certificate",
@@ -99,7 +100,7 @@ def test_a_missing_file_is_an_error(tmp_path):
     )
 
 
-REMOTE = Certificate(certificate_url="https://far.test/a", private_key_url="s3://bucket/key")
+REMOTE = Certificate(certificate_url=GuardedUrl("https://far.test/a"), private_key_url=GuardedUrl("s3://bucket/key"))
 DOCUMENTS = {"https://far.test/a": A.chain, "s3://bucket/key": A.key}
 
 
@@ -150,7 +151,19 @@ def test_a_self_signed_certificate_has_its_names(tmp_path):
     (certificate,) = result.settings.server.ssl.all_certificates
     names_of(certificate)
     assert names_of(certificate) == ("files.test",)
-    assert certificate is self_signed(names)
+    again = _find(_settings(self_signed_hostnames=names), tmp_path, before=result.fetched)
+    assert again.settings.server.ssl.all_certificates == (certificate,)
+    assert again.settings.server.ssl.all_certificates[0].key is certificate.key
+    other = _find(_settings(self_signed_hostnames=names), tmp_path)
+    assert other.settings.server.ssl.all_certificates != (certificate,)
+
+
+def test_a_removed_self_signed_certificate_is_forgotten(tmp_path):
+    """The private key of a self-signed certificate is kept no longer than the generation that has it."""
+    first = _find(_settings(self_signed_hostnames=("a.test",)), tmp_path)
+    second = _find(_settings(self_signed_hostnames=("b.test",)), tmp_path, before=first.fetched)
+    assert list(second.fetched.self_signed) == [("b.test",)]
+    assert "PRIVATE" not in repr(second)
 
 
 def test_disabled_tls_reads_nothing(tmp_path):

@@ -180,3 +180,39 @@ def test_templates_are_kept(files, tmp_path):
     (files.folder / "p.tpl").unlink()
     copy = last_good.read(files.configuration, ENVIRONMENT)
     assert (copy.templates, copy.rules, copy.digest) == (snapshot.templates, snapshot.rules, snapshot.digest)
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o770, 0o702])
+def test_a_directory_of_others_is_refused(files, snapshot, tmp_path, mode):
+    """A directory that other users can write to is neither read nor written: whoever plants a copy decides who may pass."""
+    last_good = LastGood(tmp_path / "kept")
+    last_good.keep(snapshot)
+    last_good.directory.chmod(mode)
+    with pytest.raises(NoLastGood, match="other users can write to it"):
+        last_good.read(files.configuration, ENVIRONMENT)
+    last_good = LastGood(tmp_path / "kept")
+    last_good.keep(snapshot)
+    assert last_good.trouble == f"`{tmp_path / 'kept'}` cannot be written: other users can write to it"
+
+
+def test_no_link_is_followed(files, snapshot, tmp_path):
+    """A link in place of the copy is not read, and one in place of the new copy is not written through."""
+    last_good, other = LastGood(tmp_path / "kept"), tmp_path / "other"
+    other.write_text("kept")
+    last_good.directory.mkdir(mode=0o700)
+    (last_good.directory / f"{COPY}.new").symlink_to(other)
+    last_good.keep(snapshot)
+    assert (last_good.trouble, other.read_text()) == ("", "kept")
+    (last_good.directory / COPY).rename(tmp_path / "copy")
+    (last_good.directory / COPY).symlink_to(tmp_path / "copy")
+    with pytest.raises(NoLastGood, match="symbolic links"):
+        last_good.read(files.configuration, ENVIRONMENT)
+
+
+def test_the_directory_may_be_a_link(files, snapshot, tmp_path):
+    """A link to a directory is followed: systemd makes its state directories so."""
+    (tmp_path / "private").mkdir(mode=0o755)
+    (tmp_path / "kept").symlink_to(tmp_path / "private")
+    last_good = LastGood(tmp_path / "kept")
+    last_good.keep(snapshot)
+    assert last_good.read(files.configuration, ENVIRONMENT).digest == snapshot.digest

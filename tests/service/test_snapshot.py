@@ -90,12 +90,14 @@ def test_a_changed_secret_keeps_the_digest(files):
     assert not files.read().is_as(before)
 
 
-def test_a_changed_password_in_a_url_is_noticed(files):
-    """What the digest leaves out of an option still makes another snapshot."""
-    hook = "  site:\n    actions: {GET: {config: {webhooks: [{url: 'https://ann:%s@hooks.test/'}]}}}"
-    files.configure(CONFIGURATION.replace("  site:", hook % "one"))
+def test_a_changed_secret_in_a_url_keeps_the_digest(files):
+    """A query of a URL, which may be a secret, is noticed too, and is not part of the digest."""
+    text = files.configuration.read_text()
+    hook = "    actions: {{GET: {{config: {{webhooks: [{{method: POST, url: 'https://hooks.example/?t={}'}}]}}}}}}\n"
+    files.configure(text + hook.format("one"))
     before = files.read()
-    files.configure(CONFIGURATION.replace("  site:", hook % "two"))
+    assert before.configuration.settings is not None
+    files.configure(text + hook.format("two"))
     assert files.read().digest == before.digest
     assert not files.read().is_as(before)
 

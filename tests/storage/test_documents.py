@@ -12,6 +12,7 @@ import pytest
 
 from tornado_proxy.config.secrets import Credentials, Secret
 from tornado_proxy.config.server import UrlConfig
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.storage.documents import DocumentUnavailable, fetch_document
 
 KEYS = Credentials(Secret("test", "a"), Secret("test", "b"))
@@ -31,6 +32,8 @@ class _Handler(BaseHTTPRequestHandler):
                 time.sleep(0.05)
         elif self.path == "/redirected":
             self._answer(302, b"", Location="/plain")
+        elif self.path == "/broken":
+            self._answer(302, b"", Location="http://127.0.0.1:1/hush?hush")
         elif self.path == "/large":
             self._answer(200, b"x" * 2_000_000)
         elif self.path in ("/plain", "/bucket/folder/key.pem"):
@@ -81,14 +84,14 @@ def _aws(endpoint):
 def test_a_document_is_fetched_by_http(path):
     """A document is fetched by HTTP, also after a redirect."""
     with _server() as (_, url):
-        assert fetch_document(url + path, UrlConfig()) == b"content"
+        assert fetch_document(GuardedUrl(url + path), UrlConfig()) == b"content"
 
 
 @pytest.mark.parametrize("url", ["s3://bucket/folder/key.pem", "arn:aws:s3:::bucket/folder/key.pem"])
 def test_a_document_is_fetched_from_s3(url):
     """A document is fetched from S3 by its URL or its ARN, from an endpoint with or without a scheme."""
     with _server() as (server, endpoint):
-        assert fetch_document(url, _aws(endpoint)) == b"content"
+        assert fetch_document(GuardedUrl(url), _aws(endpoint)) == b"content"
         without_scheme = UrlConfig(
             aws_region="eu-west-1",
             aws_endpoint=endpoint.removeprefix("http://"),
@@ -96,7 +99,7 @@ def test_a_document_is_fetched_from_s3(url):
             aws_credentials=KEYS,
         )
         # The host is still an IP address, so the bucket stays in the path.
-        assert fetch_document(url, without_scheme) == b"content"
+        assert fetch_document(GuardedUrl(url), without_scheme) == b"content"
         assert server.requested == ["/bucket/folder/key.pem"] * 2
 
 
@@ -104,7 +107,7 @@ def test_a_document_is_fetched_from_ssm():
     """A parameter of SSM is requested decrypted and by its ARN, which also names the account."""
     arn = "arn:aws:ssm:eu-west-1:123456789012:parameter/a/b"
     with _server() as (server, endpoint):
-        assert fetch_document(arn, _aws(endpoint)) == b"content"
+        assert fetch_document(GuardedUrl(arn), _aws(endpoint)) == b"content"
         assert server.requested == [("AmazonSSM.GetParameter", {"Name": arn, "WithDecryption": True})]
 
 
@@ -113,7 +116,7 @@ def test_a_document_is_fetched_from_secrets_manager(name):
     """A secret is fetched from Secrets Manager, as text or as bytes."""
     arn = f"arn:aws:secretsmanager:eu-west-1:123456789012:secret:{name}"
     with _server() as (server, endpoint):
-        assert fetch_document(arn, _aws(endpoint)) == b"content"
+        assert fetch_document(GuardedUrl(arn), _aws(endpoint)) == b"content"
         assert server.requested == [("secretsmanager.GetSecretValue", {"SecretId": arn})]
 
 
@@ -128,18 +131,33 @@ def test_a_document_is_fetched_from_secrets_manager(name):
 def test_a_failure_to_fetch_by_http_is_reported(path, timeout, message):
     """A missing document, a document that is too large, and an answer that takes too long are reported."""
     with _server() as (_, url), pytest.raises(DocumentUnavailable) as error:
-        fetch_document(url + path, UrlConfig(http_timeout=timeout))
+        fetch_document(GuardedUrl(url + path), UrlConfig(http_timeout=timeout))
     assert str(error.value) == message
 
 
 def test_a_failure_to_fetch_from_s3_is_reported():
     """The message has the code of S3's error."""
     with _server() as (_, endpoint), pytest.raises(DocumentUnavailable, match="`NoSuchKey`"):
-        fetch_document("s3://bucket/missing", _aws(endpoint))
+        fetch_document(GuardedUrl("s3://bucket/missing"), _aws(endpoint))
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/a", "s3://bucket/key"])
 def test_a_dead_server_is_reported(url):
     """A refused connection is reported."""
     with pytest.raises(DocumentUnavailable):
-        fetch_document(url, _aws("http://127.0.0.1:1"))
+        fetch_document(GuardedUrl(url), _aws("http://127.0.0.1:1"))
+
+
+@pytest.mark.parametrize("url", ["http://ann:hush@127.0.0.1:1/a?t=hush", "http://127.0.0.1:1/hush?hush"])
+def test_no_failure_shows_the_query_of_a_url(url):
+    """The reason of a failed fetch has no path and no query, which a library would add."""
+    with pytest.raises(DocumentUnavailable) as error:
+        fetch_document(GuardedUrl(url), UrlConfig())
+    assert "hush" not in str(error.value)
+
+
+def test_no_failure_shows_the_address_of_a_redirect():
+    """The reason of a failed fetch has no address that a redirect leads to."""
+    with _server() as (_, url), pytest.raises(DocumentUnavailable) as error:
+        fetch_document(GuardedUrl(f"{url}/broken"), UrlConfig())
+    assert "hush" not in str(error.value)

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from tornado_proxy.config.server import Tracing
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.telemetry.events import Bus, Refused, RequestRecord, S3Called, Served
 from tornado_proxy.telemetry.tracing import RequestTracer
 
@@ -21,7 +22,7 @@ def _record(**fields):
 def _spans(*events, **settings):
     """Returns the spans of events that are emitted in one task, by name."""
     exporter, bus = export.InMemorySpanExporter(), Bus()
-    tracer = RequestTracer(Tracing("http://x/", **settings), exporter)
+    tracer = RequestTracer(Tracing(GuardedUrl("http://x/"), **settings), exporter)
     tracer.listen(bus)
 
     async def emit_events():

@@ -8,11 +8,14 @@ import pytest
 from tornado_proxy.auth.fetching import Fetched
 from tornado_proxy.config.actions import Webhook
 from tornado_proxy.config.secrets import Secret
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.telemetry.events import Bus, ObjectUsed, WebhookCalled
 from tornado_proxy.telemetry.webhooks import WORKERS, WebhookCaller
 
 BODY = {"action": "GET", "target": {"name": "site"}}
-HOOK = Webhook("http://hooks.example/", headers=(("h1", "v1"),), secret_headers=(("Authorization", Secret("x", "s3")),))
+HOOK = Webhook(
+    GuardedUrl("http://hooks.example/"), headers=(("h1", "v1"),), secret_headers=(("Authorization", Secret("x", "s3")),)
+)
 
 
 class _Receiver:
@@ -48,7 +51,12 @@ async def test_a_webhook_gets_the_body_and_its_headers():
     receiver = _Receiver()
     await receiver.call(HOOK)
     (call,) = receiver.calls
-    assert (call.method, call.url, call.timeout, json.loads(call.body)) == ("POST", "http://hooks.example/", 10.0, BODY)
+    assert (call.method, call.url.reveal(), call.timeout, json.loads(call.body)) == (
+        "POST",
+        "http://hooks.example/",
+        10.0,
+        BODY,
+    )
     assert call.headers == {"h1": "v1", "Authorization": "s3", "Content-Type": "application/json"}
     assert receiver.events == [WebhookCalled("site", "GET", "ok")]
 
@@ -56,8 +64,8 @@ async def test_a_webhook_gets_the_body_and_its_headers():
 async def test_webhooks_of_an_event_are_called_in_order():
     """The webhooks of an event are called in order, even if the first one fails."""
     receiver = _Receiver(400)
-    await receiver.call(Webhook("http://a/"), Webhook("http://b/"))
-    assert [call.url for call in receiver.calls] == ["http://a/", "http://b/"]
+    await receiver.call(Webhook(GuardedUrl("http://a/")), Webhook(GuardedUrl("http://b/")))
+    assert [call.url.reveal() for call in receiver.calls] == ["http://a/", "http://b/"]
     assert [event.outcome for event in receiver.events] == ["failed", "ok"]
 
 
@@ -74,14 +82,14 @@ async def test_webhooks_of_an_event_are_called_in_order():
 async def test_a_call_that_may_succeed_later_is_repeated(answers, calls, outcome):
     """A call is repeated after a network error, 429 and 5xx; a refused call is not, and redirects are not followed."""
     receiver = _Receiver(*answers)
-    await receiver.call(Webhook("http://a/", retry_count=3))
+    await receiver.call(Webhook(GuardedUrl("http://a/"), retry_count=3))
     assert (len(receiver.calls), receiver.events) == (calls, [WebhookCalled("site", "GET", outcome)])
 
 
 async def test_waits_double_up_to_a_limit():
     """Each wait doubles up to the longest, and lasts between half of its time and all of it."""
     receiver = _Receiver(*[500] * 6)
-    await receiver.call(Webhook("http://a/", retry_count=5, default_wait_time=1, max_wait_time=5))
+    await receiver.call(Webhook(GuardedUrl("http://a/"), retry_count=5, default_wait_time=1, max_wait_time=5))
     assert all(longest / 2 <= wait <= longest for wait, longest in zip(receiver.waits, [1, 2, 4, 5, 5], strict=True))
 
 
@@ -127,3 +135,11 @@ async def test_a_caller_listens_to_a_bus():
     bus.emit(ObjectUsed((HOOK,), "site", "GET", BODY))
     await receiver.caller.close(5)
     assert len(receiver.calls) == 1
+
+
+async def test_no_failure_shows_the_secrets_of_a_url(caplog):
+    """The log of a failed call names the webhook without user information and query."""
+    receiver = _Receiver(500)
+    await receiver.call(Webhook(GuardedUrl("http://ann:hush@hooks.example/a?t=hush")))
+    assert "http://…@hooks.example/a?…" in caplog.text
+    assert "hush" not in caplog.text

@@ -148,14 +148,16 @@ def opens_page(request: Request) -> bool:
     """Whether the client is a browser that opens a page, and not a program or a script."""
     if not only_reads(request) or header(request, "x-requested-with"):
         return False
-    if header(request, "sec-fetch-mode") not in ("", "navigate"):
+    mode = header(request, "sec-fetch-mode")
+    if mode != "navigate" and (mode or header(request, "authorization")):
+        # A browser that adds a password of another page still says that it opens a page.
         return False
     accept = header(request, "accept")
     return not accept or "text/html" in accept or "*/*" in accept
 
 
 def leads_back(address: str, request: Request) -> bool:
-    """Whether every browser reads an address as one of this site; prevents open redirects."""
+    """Whether every browser reads an address as one of this origin; prevents open redirects."""
     if len(address) > _LONGEST_RETURN or any(each <= " " or each in "\\\x7f" for each in address):
         # Browsers drop tabs and line ends, and read `\` as `/`.
         return False
@@ -166,4 +168,4 @@ def leads_back(address: str, request: Request) -> bool:
         return False
     if not authority:
         return address.startswith("/") and not address.startswith("//") and not parts.scheme
-    return parts.scheme in ("http", "https") and authority.lower() == request.authority.lower()
+    return parts.scheme == request.scheme and authority.lower() == request.authority.lower()

@@ -26,6 +26,7 @@ from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import Request
 from tornado_proxy.rules.model import segment_objection
 from tornado_proxy.semantics.fields import BasicCredentials, challenge
+from tornado_proxy.semantics.forwarded import client_at
 from tornado_proxy.templates.template import User
 
 # The last character of the salt has four unused bits, which the library requires to be zero.
@@ -180,9 +181,7 @@ class VerifierLimits:
     """The limits of hashing: an argon2 hash of the usual cost needs 64 MiB and 50 ms of a processor."""
 
     threads: int = 2
-    waiting: int = 64  # checks beyond those that run
-    waiting_per_name: int = 8
-    waiting_per_address: int = 32  # which may be that of a proxy
+    waiting_per_client: int = 32  # checks beyond those that run; in all, a connection waits for at most one
     remembered: int = 4096  # successes
     remembered_for: float = 60.0  # seconds from the check
 
@@ -196,15 +195,16 @@ class Claim:
     address: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Check:
-    """A check that waits or runs."""
+    """A check that waits or runs, for as many requests as `wanted` says."""
 
-    claim: Claim
+    client: str
     password: HashedPassword | None
     beside: tuple[HashedPassword, ...]
-    offered: str
+    offered: str = field(repr=False)
     result: asyncio.Future[bool]
+    wanted: int = 0
 
     def compute(self) -> bool:
         """Whether the password is right; a wrong one is compared with the other hashes too, to take their time."""
@@ -218,8 +218,8 @@ class _Check:
 class Verifier:
     """Checks passwords; one for a process, to be closed with it. All but the hashing happens on the event loop.
 
-    The newest of the waiting checks runs next. The oldest is turned away if too many wait for a name, an address or the
-    process. So wrong passwords, however many, do not delay a right one that comes later.
+    Clients take turns, by their addresses, and each one's checks run in order. Of one client, only so many wait. So
+    wrong passwords, however many, neither turn away nor long delay a right one that comes from elsewhere.
 
     Successes are remembered as digests under a random key that ends with the process. They do not help to guess
     passwords.
@@ -230,8 +230,9 @@ class Verifier:
         self._clock = clock
         self._key = secrets.token_bytes(32)
         self._executor = ThreadPoolExecutor(self._limits.threads, thread_name_prefix="password")
-        self._waiting: dict[bytes, _Check] = {}  # the newest last
-        self._running: dict[bytes, _Check] = {}
+        self._checks: dict[bytes, _Check] = {}  # those that wait and those that run
+        self._running = 0
+        self._waiting: dict[str, dict[bytes, _Check]] = {}  # by client: first the one whose turn it is
         self._right_until: OrderedDict[bytes, float] = OrderedDict()
 
     async def verify(
@@ -253,41 +254,59 @@ class Verifier:
         digest = self._digest(claim.provider, claim.name, password.text if password else "", offered)
         if self._is_remembered(digest):
             return True
-        check = self._running.get(digest) or self._waiting.get(digest)
+        check = self._checks.get(digest)
         if check is None:
             result = asyncio.get_running_loop().create_future()
-            check = self._waiting[digest] = _Check(claim, password, hashes, offered, result)
-            self._start()
-            self._make_room(claim)
-        # Several requests may wait for one check: if one of them is cancelled, the others still need the result.
-        return await asyncio.shield(check.result)
+            check = _Check(client_at(claim.address), password, hashes, offered, result)
+            self._queue(digest, check)
+        check.wanted += 1
+        try:
+            # Several requests may wait for one check: if one of them is cancelled, the others still need the result.
+            return await asyncio.shield(check.result)
+        finally:
+            check.wanted -= 1
+            if not check.wanted:
+                self._unqueue(digest, check.client)
 
     async def close(self) -> None:
         """Waits for running checks and drops waiting ones."""
-        self._turn_away(list(self._waiting))
+        for checks in self._waiting.values():
+            for check in checks.values():
+                check.result.set_exception(AuthBusy("the service stops"))
+        self._waiting.clear()
         await asyncio.to_thread(self._executor.shutdown)
 
+    def _queue(self, digest: bytes, check: _Check) -> None:
+        near = self._waiting.setdefault(check.client, {})
+        if len(near) >= self._limits.waiting_per_client:
+            raise AuthBusy("too many passwords of this client wait to be checked")
+        near[digest] = self._checks[digest] = check
+        self._start()
+
+    def _unqueue(self, digest: bytes, client: str) -> None:
+        """Drops a check that nobody waits for any more, unless it runs."""
+        near = self._waiting.get(client, {})
+        if near.pop(digest, None) is not None:
+            del self._checks[digest]
+            if not near:
+                del self._waiting[client]
+
     def _start(self) -> None:
-        while self._waiting and len(self._running) < self._limits.threads:
-            digest, check = self._waiting.popitem()
-            self._running[digest] = check
+        """Starts checks while there are threads: the first of the next client, who is the last of the round then."""
+        while self._waiting and self._running < self._limits.threads:
+            client = next(iter(self._waiting))
+            near = self._waiting.pop(client)
+            digest = next(iter(near))
+            check = near.pop(digest)
+            if near:
+                self._waiting[client] = near
+            self._running += 1
             computed = asyncio.get_running_loop().run_in_executor(self._executor, check.compute)
             computed.add_done_callback(partial(self._ended, digest))
 
-    def _make_room(self, claim: Claim) -> None:
-        limits = self._limits
-        named = [digest for digest, each in self._waiting.items() if each.claim.name == claim.name]
-        self._turn_away(named[: max(0, len(named) - limits.waiting_per_name)])
-        near = [digest for digest, each in self._waiting.items() if each.claim.address == claim.address]
-        self._turn_away(near[: max(0, len(near) - limits.waiting_per_address)])
-        self._turn_away([*self._waiting][: max(0, len(self._waiting) - limits.waiting)])
-
-    def _turn_away(self, digests: Iterable[bytes]) -> None:
-        for digest in digests:
-            self._waiting.pop(digest).result.set_exception(AuthBusy("too many passwords wait to be checked"))
-
     def _ended(self, digest: bytes, computed: asyncio.Future[bool]) -> None:
-        check = self._running.pop(digest)
+        self._running -= 1
+        check = self._checks.pop(digest)
         error = computed.exception()
         if error is not None:
             check.result.set_exception(error)

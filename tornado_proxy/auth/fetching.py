@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tornado_proxy.config.values import GuardedUrl
+
 if TYPE_CHECKING:
     from tornado.httpclient import AsyncHTTPClient
 
@@ -18,7 +20,7 @@ _LARGEST_ANSWER = 1024 * 1024  # bytes
 class Fetch:
     """A request; without a method it is a POST if it has a body, else a GET. `timeout` is in seconds."""
 
-    url: str
+    url: GuardedUrl
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     body: str | None = field(default=None, repr=False)
     method: str | None = None
@@ -67,7 +69,7 @@ class HttpFetcher:
                 force_instance=True, max_clients=100, max_buffer_size=_LARGEST_ANSWER, max_body_size=_LARGEST_ANSWER
             )
         request = HTTPRequest(
-            wanted.url,
+            wanted.url.reveal(),
             method=wanted.method or ("GET" if wanted.body is None else "POST"),
             headers=dict(wanted.headers),
             body=wanted.body,

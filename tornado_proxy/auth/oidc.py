@@ -30,7 +30,16 @@ from tornado_proxy.auth.authenticator import (
 )
 from tornado_proxy.auth.cookies import CookieJar, CookieTooLarge, Sealer, read_cookies
 from tornado_proxy.auth.fetching import Fetcher
-from tornado_proxy.auth.oidc_provider import Claims, GrantRefused, Provider, ProviderError, TokenError, Tokens, user_of
+from tornado_proxy.auth.oidc_provider import (
+    Claims,
+    GrantRefused,
+    Provider,
+    ProviderAway,
+    ProviderError,
+    TokenError,
+    Tokens,
+    user_of,
+)
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.plan import Refuse
@@ -38,8 +47,14 @@ from tornado_proxy.routing.request import Request
 from tornado_proxy.templates.template import User
 
 _LOGIN_SECONDS = 600
+_PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
+"""What a header may contain as it is; all else in an address is percent-encoded."""
+
 _RENEWABLE_SECONDS = 30 * 24 * 3600
-"""How long a session with a refresh token may go on after its last ID token has expired."""
+"""How long a session with a refresh token may rest before it is renewed."""
+
+_AWAY_SECONDS = 24 * 3600
+"""How long a session goes on after its ID token has expired, while the provider cannot be asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +80,7 @@ class OidcAuthenticator:
         self._provider = Provider(settings, fetch, clock)
         self._clock = clock
         key = settings.session_secret()
-        purpose = f"{settings.issuer_url} {settings.client_id} {settings.name}"
+        purpose = f"{settings.issuer_url.reveal()} {settings.client_id} {settings.name}"
         self._sessions = Sealer(key, f"session {purpose}")
         self._logins = Sealer(key, f"login {purpose}")
 
@@ -99,7 +114,7 @@ class OidcAuthenticator:
         reason = f"nobody is signed in with `{self.settings.name}`"
         if not opens_page(request):
             return Refuse(401, reason, challenge="Bearer")
-        query = f"?{request.raw_query}" if request.raw_query else ""
+        query = f"?{quote(request.raw_query, safe=_PRINTABLE, encoding='latin-1')}" if request.raw_query else ""
         here = origin(request) + quote(request.path, safe="/") + query
         return Refuse(307, reason, location=f"{self.settings.login_path}?rd={quote_plus(here)}")
 
@@ -111,14 +126,16 @@ class OidcAuthenticator:
             tokens = await self._provider.renew(session.refresh_token)
             claims = await self._provider.verify(tokens.id_token)
             user = self._user(claims)
-        except (GrantRefused, TokenError):
+            if (user.username, user.email) != (session.user.username, session.user.email):
+                return self._challenge(request)
+            return SignIn(user, tuple(self._begin(user, float(claims["exp"]), tokens, request)))
+        except ProviderAway as error:
+            if session.expires + _AWAY_SECONDS > self._clock():
+                return SignIn(session.user)
+            return Refuse(503, f"the session cannot be renewed: {error}")
+        except (ProviderError, TokenError):
+            # An answer that does not name the user, such as one without an ID token, renews nothing.
             return self._challenge(request)
-        except ProviderError:
-            # Users stay signed in while the provider is down: the cookie itself ends soon enough.
-            return SignIn(session.user)
-        if (user.username, user.email) != (session.user.username, session.user.email):
-            return self._challenge(request)
-        return SignIn(user, tuple(self._begin(user, float(claims["exp"]), tokens, request)))
 
     async def login(self, request: Request) -> ProviderAnswer:
         """Sends the browser to the provider (Core 3.1.2.1)."""
@@ -130,7 +147,7 @@ class OidcAuthenticator:
         except ProviderError as error:
             return ProviderAnswer(502, reason=f"the provider cannot be reached: {error}")
         login = {"state": secrets.token_urlsafe(24), "nonce": secrets.token_urlsafe(24)}
-        login |= {"verifier": secrets.token_urlsafe(48), "return_to": return_to}
+        login |= {"verifier": secrets.token_urlsafe(48), "return_to": quote(return_to, safe=_PRINTABLE)}
         parameters = {
             "response_type": "code",
             "client_id": self.settings.client_id,
@@ -176,7 +193,7 @@ class OidcAuthenticator:
         return self._begin(self._user(claims), float(claims["exp"]), tokens, request)
 
     async def logout(self, request: Request) -> ProviderAnswer:
-        """Ends the session here and at the provider (RP-Initiated Logout 2)."""
+        """Ends the session here and at the provider (RP-Initiated Logout 2), for a POST of a page of this origin."""
         if not is_same_origin(request):
             return ProviderAnswer(403, reason="a page of another origin made the request")
         cookies = read_cookies(request.headers)
@@ -242,7 +259,8 @@ class OidcAuthenticator:
         return self.settings.cookie_secure or request.scheme == "https"
 
     def _site(self, request: Request) -> str:
-        return (self.settings.redirect_url or origin(request)).rstrip("/")
+        url = self.settings.redirect_url
+        return (url.reveal() if url else origin(request)).rstrip("/")
 
     def _redirect_uri(self, request: Request) -> str:
         return self._site(request) + self.settings.callback_path

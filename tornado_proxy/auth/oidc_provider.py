@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,6 +20,7 @@ from joserfc.jwk import KeySet
 
 from tornado_proxy.auth.fetching import Fetch, Fetched, Fetcher
 from tornado_proxy.config.providers import OidcProvider
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.rules.model import segment_objection
 from tornado_proxy.templates.template import User
 
@@ -29,6 +30,12 @@ _FRESH = 3600.0
 
 _PAUSE = 10.0
 """Seconds between two attempts to ask a provider: a client that sends unknown keys must not make us flood it."""
+
+_PATIENCE = 2.0
+"""Seconds that a request waits for an answer of the provider without which it can go on."""
+
+_REMEMBERED = 60.0
+"""Seconds for which a renewal answers the other requests that a browser has sent with the same cookie."""
 
 _LONG_AGO = float("-inf")
 
@@ -42,11 +49,17 @@ _LEEWAY = 60
 _END_OF_TIME = 2**53
 """Seconds since 1970; beyond it, a float is not exact."""
 
+_TRY_LATER = frozenset({408, 425, 429})
+
 Claims = Mapping[str, Any]
 
 
 class ProviderError(Exception):
     """A provider that cannot be reached or gives no usable answer; the text is for the log."""
+
+
+class ProviderAway(ProviderError):
+    """A provider that gives no answer in time, or says that it has a fault of its own."""
 
 
 class GrantRefused(ProviderError):
@@ -82,6 +95,25 @@ class Tokens:
     refresh_token: str = field(default="", repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """A question to a provider that several callers wait for, and that goes on if they leave; `begun` is monotonic."""
+
+    task: asyncio.Task[Any]
+    begun: float
+
+    @classmethod
+    def of(cls, question: Coroutine[Any, Any, Any]) -> _Asking:
+        loop = asyncio.get_running_loop()
+        return cls(loop.create_task(question), loop.time())
+
+    async def is_answered(self) -> bool:
+        """Waits until the question is answered or some seconds old; returns whether it is answered."""
+        left = self.begun + _PATIENCE - asyncio.get_running_loop().time()
+        await asyncio.wait([self.task], timeout=max(0.0, left))
+        return self.task.done()
+
+
 class Provider:
     """A provider with cached metadata and keys: callers share one fetch, and an unknown key causes another."""
 
@@ -89,40 +121,43 @@ class Provider:
         self._settings = settings
         self._fetch = fetch
         self._clock = clock
-        self._asking = asyncio.Lock()
+        self._asking: _Asking | None = None
         self._asked_at = _LONG_AGO
         self._known_at = _LONG_AGO
         self._known: Metadata | None = None
         self._failure = ""
+        self._renewals: dict[str, tuple[float, _Asking]] = {}  # by refresh token, with the time of the clock
+        self._away_until = _LONG_AGO
 
     async def metadata(self, newer_than: float = _LONG_AGO) -> Metadata:
         """Returns metadata and keys, fetched again if they are older than an hour or than a time of the clock.
 
-        Raises `ProviderError`.
+        Those that are only old are returned if new ones do not come soon. Raises `ProviderAway` without any.
         """
-        if self._known is None or self._is_stale(newer_than):
-            async with self._asking:
-                if (self._known is None or self._is_stale(newer_than)) and self._clock() - self._asked_at >= _PAUSE:
-                    await self._ask()
+        if self._known is None or self._known_at <= max(newer_than, self._clock() - _FRESH):
+            if self._asking is None and self._clock() - self._asked_at >= _PAUSE:
+                self._asking = _Asking.of(self._ask())
+            if self._asking is not None and (self._known is None or newer_than > _LONG_AGO):
+                await asyncio.shield(self._asking.task)
+            elif self._asking is not None:
+                await self._asking.is_answered()
         if self._known is None:
-            raise ProviderError(self._failure)
+            raise ProviderAway(self._failure)
         return self._known
-
-    def _is_stale(self, newer_than: float) -> bool:
-        return self._known_at <= max(newer_than, self._clock() - _FRESH)
 
     async def _ask(self) -> None:
         """Fetches metadata and keys; keeps the cached ones if that fails."""
-        self._asked_at = self._clock()
-        issuer = self._settings.issuer_url.rstrip("/")
+        issuer = self._settings.issuer_url.reveal().rstrip("/")
         try:
-            answer = await self._answer(Fetch(issuer + _DISCOVERY))
+            answer = await self._answer(Fetch(GuardedUrl(issuer + _DISCOVERY)))
             metadata = _read_metadata(_document(answer, "the provider's metadata"), issuer)
-            answer = await self._answer(Fetch(metadata.jwks_uri))
+            answer = await self._answer(Fetch(GuardedUrl(metadata.jwks_uri)))
             self._known = replace(metadata, keys=read_keys(_document(answer, "the provider's key set")))
             self._known_at = self._clock()
         except (ProviderError, TokenError) as error:
             self._failure = str(error)
+        finally:
+            self._asking, self._asked_at = None, self._clock()
 
     async def redeem(self, code: str, verifier: str, redirect_uri: str) -> Tokens:
         """Exchanges a code for tokens (RFC 6749 4.1.3, RFC 7636 4.5); raises `ProviderError`."""
@@ -130,8 +165,40 @@ class Provider:
         return await self._request_tokens({**grant, "code_verifier": verifier})
 
     async def renew(self, refresh_token: str) -> Tokens:
-        """Exchanges a refresh token for new tokens (RFC 6749 6); raises `ProviderError`."""
-        tokens = await self._request_tokens({"grant_type": "refresh_token", "refresh_token": refresh_token})
+        """Exchanges a refresh token for new tokens (RFC 6749 6); raises `ProviderError`.
+
+        All who bring the same token within a minute share one exchange, as many providers take a token only once. It
+        goes on when they leave, since the new tokens would be lost otherwise. After `ProviderAway`, which comes soon,
+        the provider is left alone for a while.
+        """
+        now = self._clock()
+        for known, (at, _) in list(self._renewals.items()):
+            if at + _REMEMBERED > now:
+                break
+            del self._renewals[known]
+        if refresh_token not in self._renewals:
+            if now < self._away_until:
+                raise ProviderAway("the provider gave no answer a moment ago")
+            self._renewals[refresh_token] = now, _Asking.of(self._renew(refresh_token))
+        asking = self._renewals[refresh_token][1]
+        if not await asking.is_answered():
+            self._away_until = self._clock() + _PAUSE
+            raise ProviderAway(f"the provider gives no answer within {_PATIENCE:g} seconds")
+        found: Tokens | ProviderError = asking.task.result()
+        if isinstance(found, ProviderError):
+            raise found
+        return found
+
+    async def _renew(self, refresh_token: str) -> Tokens | ProviderError:
+        """The new tokens, or why there are none: an exception that nobody waits for would be logged."""
+        try:
+            tokens = await self._request_tokens({"grant_type": "refresh_token", "refresh_token": refresh_token})
+        except ProviderAway as error:
+            self._away_until = self._clock() + _PAUSE
+            self._renewals.pop(refresh_token, None)
+            return error
+        except ProviderError as error:
+            return error
         return Tokens(tokens.id_token, tokens.refresh_token or refresh_token)
 
     async def _request_tokens(self, grant: Mapping[str, str]) -> Tokens:
@@ -143,8 +210,10 @@ class Provider:
             headers["Authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
         else:
             grant = {**grant, "client_id": client_id}
-        answer = await self._answer(Fetch(metadata.token_endpoint, headers, urlencode(grant)))
-        if 400 <= answer.status < 500:
+        answer = await self._answer(Fetch(GuardedUrl(metadata.token_endpoint), headers, urlencode(grant)))
+        if answer.status >= 500 or answer.status in _TRY_LATER:
+            raise ProviderAway(f"the provider answers with status {answer.status}")
+        if answer.status >= 400:
             raise GrantRefused(f"the provider refused the grant with status {answer.status}")
         document = _document(answer, "the provider's answer with tokens")
         id_token, refresh_token = document.get("id_token"), document.get("refresh_token")
@@ -156,7 +225,7 @@ class Provider:
         try:
             return await self._fetch(wanted)
         except OSError as error:
-            raise ProviderError(f"`{wanted.url}` gives no answer: {error}") from None
+            raise ProviderAway(f"`{wanted.url}` gives no answer: {error}") from None
 
     async def verify(self, token: str) -> Claims:
         """Returns the claims of a token that was issued to this client; raises `TokenError` and `ProviderError`."""
@@ -181,13 +250,17 @@ def _read_metadata(document: Mapping[str, Any], issuer: str) -> Metadata:
         raise ProviderError("the provider's metadata names another issuer")
     algorithms = document.get("id_token_signing_alg_values_supported")
     offered = algorithms if isinstance(algorithms, list) else _DEFAULT_ALGORITHMS
+    accepted = tuple(each for each in offered if each in _ASYMMETRIC)
+    if not accepted:
+        # Of an empty list, the library makes one of its own.
+        raise ProviderError(f"the provider signs with none of {', '.join(_ASYMMETRIC)}")
     return Metadata(
         published,
         _endpoint(document, "authorization_endpoint"),
         _endpoint(document, "token_endpoint"),
         _endpoint(document, "jwks_uri"),
         _endpoint(document, "end_session_endpoint") if document.get("end_session_endpoint") else "",
-        tuple(each for each in offered if each in _ASYMMETRIC),
+        accepted,
     )
 
 

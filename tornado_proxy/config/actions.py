@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from tornado_proxy.config import values
 from tornado_proxy.config.options import DAY, Bounds, Constraint, Duration, Mark, OptionGroup, Size, option, place_of
-from tornado_proxy.config.providers import Line, Url, UserName
+from tornado_proxy.config.providers import HttpUrl, Line, UserName
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.lang.diagnostic import Span
 
@@ -39,7 +39,7 @@ class Webhook:
 
     shape: ClassVar[str] = "such as `{url: https://hooks.example.org/files}`"
 
-    url: Url = option("The URL that is called.")
+    url: HttpUrl = option("The URL that is called.")
     method: Literal["POST", "PUT", "PATCH", "DELETE"] = option("The method.", default="POST")
     headers: Annotated[tuple[tuple[str, str], ...], Mark.PAIRS, Constraint(values.header_values)] = option(
         "Headers by name.", default=()

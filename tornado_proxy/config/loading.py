@@ -29,7 +29,7 @@ _Range = tuple[int, int]
 
 _COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*", re.MULTILINE)
 _PARTS_OF_LINES = re.compile(r"\S(?:[^\n\r]*\S)?")
-_TELLS = re.compile(r"//[^/\s]*@|(?:pass|pwd|secret|token|key)[\w.-]*[\"']?\s*[:=]", re.IGNORECASE)
+_TELLS = re.compile(r"//[^/\s]*@|://\S*[?#]|(?:pass|pwd|secret|token|key)[\w.-]*[\"']?\s*[:=]", re.IGNORECASE)
 _NAMES = {  # the forms of names; a secret that was put there by mistake rarely has one
     "env": re.compile(r"\w+"),
     "path": re.compile(r"\S.*"),

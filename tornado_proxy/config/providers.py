@@ -8,12 +8,13 @@ from typing import Annotated, ClassVar, Literal, get_args
 from tornado_proxy.config import values
 from tornado_proxy.config.options import Constraint, Mark, OptionGroup, option, place_of
 from tornado_proxy.config.secrets import Secret
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.lang.diagnostic import Span
 
 Line = Annotated[str, Constraint(values.line, (("minLength", 1),))]
 HeaderName = Annotated[str, Constraint(values.header_name)]
 CookieName = Annotated[str, Constraint(values.header_name)]
-Url = Annotated[str, Constraint(values.http_url, (("pattern", values.HTTP_URL),))]
+HttpUrl = Annotated[GuardedUrl, Constraint(values.http_url, (("pattern", values.HTTP_URL),))]
 PagePath = Annotated[str, Constraint(values.page_path)]
 UserName = Annotated[str, Constraint(values.user_name)]
 Glob = Annotated[str, Constraint(values.glob, (("pattern", values.ROOTED),))]
@@ -40,14 +41,14 @@ class OidcProvider:
     shape: ClassVar[str] = "such as `{issuerUrl: https://id.example.org, clientID: me, clientSecret: {env: NAME}}`"
 
     name: str
-    issuer_url: Url = option("The URL of the issuer, as in its metadata.")
+    issuer_url: HttpUrl = option("The URL of the issuer, as in its metadata.")
     client_id: Line = option("The client's identifier at the issuer.", name="clientID")
     client_secret: Secret | None = option("The client's secret; a public client has none.", default=None)
     session_key: Secret | None = option(
         "The key of session cookies, at least 16 characters. Without it, `clientSecret` is the key.",
         default=None,
     )
-    redirect_url: Url | None = option(
+    redirect_url: HttpUrl | None = option(
         "The public URL of this service. Without it, the request's scheme and host are used.", default=None
     )
     scopes: Annotated[tuple[Line, ...], Mark.NOT_EMPTY] = option(
@@ -138,7 +139,7 @@ class OpaServer:
 
     shape: ClassVar[str] = "such as `{url: http://127.0.0.1:8181/v1/data/files/allow}`"
 
-    url: Url = option("The URL of the decision, below `/v1/data`.")
+    url: HttpUrl = option("The URL of the decision, below `/v1/data`.")
     tags: Annotated[tuple[tuple[str, str], ...], Mark.PAIRS] = option(
         "Names and values that the policy gets as `input.tags`.", default=()
     )

@@ -378,6 +378,7 @@ _WHOLE_NUMBER, _TRUTH = "a whole number", "`true` or `false`"
 _SCALARS: dict[Any, tuple[str, ScalarKind]] = {
     str: ("a string", ScalarKind.STRING),
     Path: ("a string", ScalarKind.STRING),
+    values.GuardedUrl: ("a string", ScalarKind.STRING),
     int: (_WHOLE_NUMBER, ScalarKind.INTEGER),
     bool: (_TRUTH, ScalarKind.BOOLEAN),
 }

@@ -16,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from tornado_proxy.config import values
 from tornado_proxy.config.options import Constraint, option, options_of
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.lang.diagnostic import read_file
 
 LARGEST = 64 * 1024
@@ -228,20 +229,20 @@ class Location:
         return cls(service, path=text, region=region)
 
 
-def document_url(text: str) -> str:
+def document_url(text: str) -> GuardedUrl:
     """The place of a certificate or key: a file's path, or a URL or ARN that can be fetched."""
     try:
         Location.of(values.line(text))
     except ValueError as error:
         if isinstance(error, values.InvalidValue):
             raise
-        raise values.InvalidValue(f"cannot be `{text}`", _LOCATIONS) from None
-    return text
+        raise values.InvalidValue(f"cannot be `{GuardedUrl(text)}`", _LOCATIONS) from None
+    return GuardedUrl(text)
 
 
-def file_reference(url: str | None) -> Reference | None:
+def file_reference(url: GuardedUrl | None) -> Reference | None:
     """The reference to a document in a file of this machine; None for any other place."""
     if url is None:
         return None
-    location = Location.of(url)
+    location = Location.of(url.reveal())
     return Reference(path=location.path) if location.scheme == "file" else None

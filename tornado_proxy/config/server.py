@@ -9,9 +9,9 @@ from typing import Annotated, ClassVar, Literal, get_args
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import MediaType
 from tornado_proxy.config.options import DAY, GIB, KIB, MIB, Bounds, Constraint, Duration, Mark, Size, option, place_of
-from tornado_proxy.config.providers import HeaderName, Line, Url
+from tornado_proxy.config.providers import HeaderName, Line
 from tornado_proxy.config.secrets import Credentials, Secret, document_url
-from tornado_proxy.config.values import InvalidValue
+from tornado_proxy.config.values import GuardedUrl, InvalidValue
 from tornado_proxy.lang.diagnostic import Span
 
 VERSIONS = ("TLSv1.0", "TLSv1.1", "TLSv1.2", "TLSv1.3")
@@ -60,7 +60,8 @@ LOG_LEVELS = get_args(LogLevel)
 
 
 Origin = Annotated[str, Constraint(values.origin)]
-DocumentUrl = Annotated[str, Constraint(document_url)]
+DocumentUrl = Annotated[GuardedUrl, Constraint(document_url)]
+BareUrl = Annotated[GuardedUrl, Constraint(values.bare_url, (("pattern", values.HTTP_URL),))]
 TlsVersion = Annotated[str, Constraint(tls_version)]
 CipherSuite = Annotated[str, Constraint(cipher_suite)]
 
@@ -346,7 +347,7 @@ class Tracing:
 
     shape: ClassVar[str] = "such as `{endpoint: http://127.0.0.1:4318/v1/traces}`"
 
-    endpoint: Url = option("The URL that traces are sent to.")
+    endpoint: BareUrl = option("The URL that traces are sent to.")
     secret_headers: Annotated[tuple[tuple[str, Secret], ...], Mark.PAIRS, Constraint(values.header_pairs)] = option(
         "Headers of the calls, by name.", default=()
     )

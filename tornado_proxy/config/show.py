@@ -25,13 +25,11 @@ from tornado_proxy.config.options import (
     options_of,
 )
 from tornado_proxy.config.secrets import Reference, Secret
+from tornado_proxy.config.values import GuardedUrl
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
-_TYPES = {bool: "boolean", int: "integer", str: "string", Path: "string"}
-
-# User name and password in a URL.
-_USER_INFORMATION = re.compile(r"(?<=//)[^/\s]*@")
+_TYPES = {bool: "boolean", int: "integer", str: "string", Path: "string", GuardedUrl: "string"}
 
 
 def json_schema() -> dict[str, Any]:
@@ -139,6 +137,6 @@ def _value(value: Any, kind: OptionType, described: Callable[[Any], dict[str, An
         if Mark.BY_NAME in kind.marks:
             return {each.name: _value(each, kind.item, described) for each in value}
         return [_value(each, kind.item, described) for each in value]
-    if isinstance(value, Path | str):
-        return _USER_INFORMATION.sub("…@", str(value))
+    if isinstance(value, Path | GuardedUrl):
+        return str(value)
     return described(value) if value is not None and kind.section and fields(value) else value

@@ -52,6 +52,10 @@ _HOST_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?\.?")
 _STATUS = re.compile(r"[2-5][0-9]{2}")
 _SPACE = re.compile(r"[\s\x00-\x1f\x7f]")
 
+# The last `@` counts (RFC 3986 3.2.1 would have the others escaped).
+_USER_INFORMATION = re.compile(r"(?<=//)[^/?#]*@")
+_QUERY = re.compile(r"(://[^?#]*[?#]).+", re.DOTALL)
+
 
 def line(text: str) -> str:
     """Text that fits on a line and is not empty."""
@@ -216,11 +220,47 @@ def _split_url(text: str) -> SplitResult | None:
     return url if is_valid else None
 
 
-def http_url(text: str) -> str:
+class GuardedUrl:
+    """A URL, or another place of a document, that may hold secrets.
+
+    What is printed of it has neither user information nor a query: only `reveal` returns the whole text.
+    """
+
+    __slots__ = ("_whole",)
+
+    def __init__(self, whole: str) -> None:
+        self._whole = whole
+
+    def reveal(self) -> str:
+        """The whole text, for requests."""
+        return self._whole
+
+    def __str__(self) -> str:
+        return _QUERY.sub(r"\1…", _USER_INFORMATION.sub("…@", self._whole))
+
+    def __repr__(self) -> str:
+        return f"GuardedUrl({str(self)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GuardedUrl) and self._whole == other._whole
+
+    def __hash__(self) -> int:
+        return hash(self._whole)
+
+
+def http_url(text: str) -> GuardedUrl:
     """An absolute URL of HTTP or HTTPS."""
     if _split_url(text) is None:
         raise InvalidValue("is not a URL", "such as `https://example.org/path`")
-    return text
+    return GuardedUrl(text)
+
+
+def bare_url(text: str) -> GuardedUrl:
+    """An absolute URL of HTTP or HTTPS that holds no secret, as a library prints it."""
+    url = http_url(text)
+    if str(url) != text:
+        raise InvalidValue("has user information or a query", "secrets belong in `secretHeaders`")
+    return url
 
 
 def endpoint(text: str) -> str:
@@ -319,7 +359,7 @@ def sheet_place(text: str) -> str:
 def _asset_place(text: str, endings: tuple[str, ...]) -> str:
     if "://" in line(text):
         # Its origin becomes part of a policy, in which these characters are delimiters.
-        if re.search(r"[;,'\s]", http_url(text).partition("?")[0]):
+        if re.search(r"[;,'\s]", http_url(text).reveal().partition("?")[0]):
             raise InvalidValue("has a character that no policy can contain", "percent-encode `;`, `,` and `'`")
     elif not text.lower().endswith(endings):
         raise InvalidValue(

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, assert_never, cast
 
-from tornado_proxy.auth.authenticator import SignIn
+from tornado_proxy.auth.authenticator import SignIn, only_reads
 from tornado_proxy.auth.opa import PolicyUnavailable, is_permitted
 from tornado_proxy.gateway.answer import (
     Answer,
@@ -295,6 +295,9 @@ class Exchange:
 
     async def _visit(self, attempt: VisitProvider, request: Request) -> Outcome:
         """Returns the answer of a page that belongs to a provider."""
+        if attempt.step == "logout" and only_reads(request):
+            # A picture can make a reader's browser send a GET, which must not sign anyone out.
+            return page(200, self._parts.pages.sign_out(request.path))
         # Only providers of this kind have pages.
         provider = cast("OidcAuthenticator", self._parts.authenticators[attempt.provider])
         steps = {"login": provider.login, "callback": provider.callback, "logout": provider.logout}

@@ -233,7 +233,8 @@ _LOG = logging.getLogger("tornado_proxy")
 
 # `img-src data:` is for the icons in the sheet, and for the empty icon that stops browsers from requesting one.
 _POLICY = "default-src 'none'; style-src 'self'{}; img-src 'self' data:{}{}"
-_NO_MORE = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+_NO_EMBEDDING = "base-uri 'none'; frame-ancestors 'none'"
+_NO_MORE = f"form-action 'none'; {_NO_EMBEDDING}"
 _SCRIPT = "script-src 'self'; connect-src 'self'{}; media-src 'self'{}; require-trusted-types-for 'script'"
 
 
@@ -288,6 +289,12 @@ class Pages:
         }
         return self._rendering(form, writers[form](), (("Cache-Control", "no-store"),))
 
+    def sign_out(self, path: str) -> Rendering:
+        """Returns the page that asks whether to sign out; its form posts to its own path."""
+        text = self._html("sign_out", "/", {"here": link(path)})
+        # Browsers apply `form-action` to redirects too, and the provider may lead through others.
+        return self._rendering(Form.HTML, text, (("Cache-Control", "no-store"),), no_more=_NO_EMBEDDING)
+
     def upload(self, location: str, size: int, etag: str | None, form: Form) -> Rendering:
         """Returns the answer to an upload; `location` is the file's link."""
         fields = {"location": location, "size": size, "etag": etag}
@@ -302,6 +309,7 @@ class Pages:
         for root, each in values:
             self._theme.render("listing", root, each)
         self._theme.render("targets", "/", {"targets": (TargetLinks("a", ("http://localhost/",)),)})
+        self._theme.render("sign_out", "/", {"here": "/"})
         for status in (401, 404):
             self._theme.render("failure", "/", Failure(status, "a sentence", "id", "/", "/a/b").values)
 
@@ -315,7 +323,9 @@ class Pages:
             _LOG.exception("the template `%s.html` of a theme failed; the service's own template replaces it", name)
             return own_theme().render(name, root, values)
 
-    def _rendering(self, form: Form, text: str, more: Headers, offers: Offers | None = None) -> Rendering:
+    def _rendering(
+        self, form: Form, text: str, more: Headers, offers: Offers | None = None, no_more: str = _NO_MORE
+    ) -> Rendering:
         """Returns a page with its policy; the script is for listings, which have `offers`."""
         if form is not Form.HTML:
             return _rendering(form, text, more)
@@ -323,7 +333,7 @@ class Pages:
         files_from, both = _sources(files), _sources(files, uploads)
         policy = _POLICY.format(self._theme.style_source, self._theme.image_source, files_from)
         script = _SCRIPT.format(both, files_from) if offers else ""
-        whole = "; ".join(filter(None, (policy, script, _NO_MORE)))
+        whole = "; ".join(filter(None, (policy, script, no_more)))
         return _rendering(form, text, (*more, ("Content-Security-Policy", whole)))
 
 

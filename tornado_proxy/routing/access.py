@@ -45,7 +45,7 @@ class SignedIn:
     def __post_init__(self) -> None:
         # Of two users of one name the first stands, as everywhere else in a configuration.
         object.__setattr__(self, "_by_name", {each.user: each for each in reversed(self.users or ())})
-        patterns = [compile_pattern(each.group or each.email or "") if each.regexp else None for each in self.accesses]
+        patterns = [compile_pattern(_expression(each)) if each.regexp else None for each in self.accesses]
         object.__setattr__(self, "_rules", tuple(zip(self.accesses, patterns, strict=True)))
 
     def permits(self, user: User) -> bool:
@@ -64,8 +64,20 @@ class SignedIn:
         return self._by_name.get(name)
 
 
+def _is_of_any_case(rule: AccessRule) -> bool:
+    """Whether a rule compares in any case: providers take an address so, and nobody may evade a rule by another one."""
+    return bool(rule.email and rule.forbidden)
+
+
+def _expression(rule: AccessRule) -> str:
+    text = rule.group or rule.email or ""
+    return f"(?i:{text})" if _is_of_any_case(rule) else text
+
+
 def _matches(rule: AccessRule, pattern: Pattern | None, user: User) -> bool:
-    values, wanted = (user.groups, rule.group) if rule.group else ((user.email,), rule.email)
+    values, wanted = (user.groups, rule.group) if rule.group else ((user.email,), rule.email or "")
+    if _is_of_any_case(rule):
+        values, wanted = (user.email.lower(),), wanted.lower()
     return any(pattern.search(each) is not None if pattern else each == wanted for each in values)
 
 

@@ -49,7 +49,10 @@ class TrustedProxies:
 
 @lru_cache(maxsize=1024)
 def client_at(address: str) -> str:
-    """Returns an address as the name of one client: a client of IPv6 has all addresses of a /64 (RFC 6177 2)."""
+    """Returns an address as the name of one client: a client of IPv6 has all addresses of a /64 (RFC 6177 2).
+
+    Any other text stays as it is.
+    """
     try:
         found = ip_address(address)
     except ValueError:

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 from ipaddress import ip_address
 from ssl import PROTOCOL_TLS_SERVER, SSLContext
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import Resolver, Secret, SecretMissing, file_reference
 from tornado_proxy.config.server import Certificate, Ssl, UrlConfig
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.gateway.tls import CertificateUnusable, ask_clients, make_context
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, Span
 from tornado_proxy.storage.documents import DocumentUnavailable, fetch_document
@@ -25,16 +25,20 @@ if TYPE_CHECKING:
 RENEW_AFTER = 3600.0  # seconds after which documents are fetched again
 _VALID = timedelta(days=825)  # the longest that all browsers accept of a certificate
 
-Wanted = tuple[str, UrlConfig]
-Fetch = Callable[[str, UrlConfig], bytes]
+Wanted = tuple[GuardedUrl, UrlConfig]
+Fetch = Callable[[GuardedUrl, UrlConfig], bytes]
 
 
 @dataclass(frozen=True, slots=True)
 class FetchedDocuments:
-    """Documents that were fetched, and when they are due to be fetched again (monotonic seconds)."""
+    """Documents that were fetched, and when they are due to be fetched again (monotonic seconds).
+
+    `self_signed` are the certificates that were made, by their names: a client accepts one only once.
+    """
 
     documents: Mapping[Wanted, Secret] = field(default_factory=dict, repr=False)
     due: float = field(default=math.inf, compare=False)
+    self_signed: Mapping[tuple[str, ...], Certificate] = field(default_factory=dict, repr=False)
 
 
 def find_certificates(
@@ -42,7 +46,7 @@ def find_certificates(
 ) -> tuple[Settings, tuple[Diagnostic, ...], FetchedDocuments]:
     """Looks for the certificates of both listeners; returns the settings with them, diagnostics, and fetched documents.
 
-    A document that cannot be fetched again is the one that was fetched before.
+    A document that cannot be fetched again is the one that was fetched before, and so is a self-signed certificate.
     """
     search = _Search(resolve, before, fetch)
     server, internal = settings.server, settings.internal_server
@@ -52,7 +56,7 @@ def find_certificates(
         internal_server=replace(internal, ssl=search.filled(internal.ssl)),
     )
     due = time.monotonic() + RENEW_AFTER if search.fetched else math.inf
-    return settings, tuple(search.diagnostics), FetchedDocuments(search.fetched, due)
+    return settings, tuple(search.diagnostics), FetchedDocuments(search.fetched, due, search.self_signed)
 
 
 class _Search:
@@ -64,6 +68,7 @@ class _Search:
         self._fetch = fetch
         self._failures: dict[Wanted, str] = {}  # empty for what was fetched
         self.fetched: dict[Wanted, Secret] = {}
+        self.self_signed: dict[tuple[str, ...], Certificate] = {}
         self.diagnostics: list[Diagnostic] = []
 
     def filled(self, ssl: Ssl | None) -> Ssl | None:
@@ -71,7 +76,10 @@ class _Search:
         if ssl is None or not ssl.enabled:
             return ssl
         certificates = tuple(map(self._filled, ssl.certificates))
-        made = self_signed(ssl.self_signed_hostnames) if ssl.self_signed_hostnames else None
+        names, made = ssl.self_signed_hostnames, None
+        if names:
+            made = self.self_signed.get(names) or self._before.self_signed.get(names) or self_signed(names)
+            self.self_signed[names] = made
         roots = tuple(filter(None, (self._document(each, UrlConfig(), ssl.span) for each in ssl.client_cas)))
         return replace(ssl, certificates=certificates, self_signed=made, client_roots=roots)
 
@@ -81,7 +89,7 @@ class _Search:
         key = given.private_key or self._document(given.private_key_url, given.private_key_url_config, given.span)
         return replace(given, chain=chain, key=key)
 
-    def _document(self, url: str | None, config: UrlConfig, span: Span | None) -> Secret | None:
+    def _document(self, url: GuardedUrl | None, config: UrlConfig, span: Span | None) -> Secret | None:
         if url is None:
             return None
         if (reference := file_reference(url)) is not None:
@@ -132,7 +140,6 @@ def unusable_certificates(settings: Settings) -> Iterator[Diagnostic]:
                     yield Diagnostic("unusable-certificate", str(error), each.span, "give both in PEM, the leaf first")
 
 
-@lru_cache(maxsize=8)  # kept over reloads, so that a client accepts it only once
 def self_signed(names: tuple[str, ...]) -> Certificate:
     """Makes a self-signed certificate for host names."""
     from cryptography import x509  # noqa: PLC0415 - loaded where there is TLS

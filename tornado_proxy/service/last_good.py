@@ -9,7 +9,9 @@ import asyncio
 import json
 import logging
 import os
+import stat
 from collections.abc import Callable, Mapping
+from errno import EPERM
 from pathlib import Path
 
 from tornado_proxy.lang.diagnostic import SourceFile
@@ -19,6 +21,7 @@ from tornado_proxy.service.snapshot import Snapshot, compile_text
 _LOG = logging.getLogger("tornado_proxy")
 
 COPY = "snapshot.json"
+_OF_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 RETRY = 60.0  # seconds after which a failed copy is tried again
 
 
@@ -92,7 +95,9 @@ class LastGood:
     def _read(self) -> tuple[str, str, tuple[Read, Read]]:
         """Reads the name of the configuration, its text, and its rule files and templates; raises `NoLastGood`."""
         try:
-            copy = json.loads((self.directory / COPY).read_bytes())
+            self._check()
+            with open(self.directory / COPY, "rb", opener=_own) as file:
+                copy = json.loads(file.read())
             files = [Read(tuple(_unpacked(*each) for each in copy[kind])) for kind in ("rules", "templates")]
             return str(copy["configuration"]), str(copy["text"]), (files[0], files[1])
         # The file may have been edited.
@@ -102,13 +107,28 @@ class LastGood:
     def _write(self, copy: bytes) -> None:
         """Writes the copy aside and renames it, so that a full disk or a power failure leaves the one before it."""
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._check()
         aside = self.directory / f"{COPY}.new"
+        aside.unlink(missing_ok=True)
         # Only the owner may read it: a configuration may contain secrets.
-        with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        with open(aside, "xb", opener=_own) as file:
             file.write(copy)
             file.flush()
             os.fsync(file.fileno())
         aside.replace(self.directory / COPY)
+
+    def _check(self) -> None:
+        """Raises `OSError` if other users can put files into the directory, since a copy decides who may pass.
+
+        The directory itself may be a link, as systemd makes it one.
+        """
+        found = self.directory.stat()
+        if found.st_mode & _OF_OTHERS or found.st_uid not in (0, os.geteuid()):
+            raise PermissionError(EPERM, "other users can write to it")
+
+
+def _own(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
 
 
 def _name_of(config: Path) -> str:

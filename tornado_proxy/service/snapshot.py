@@ -83,9 +83,9 @@ def read_snapshot(config: Path, environment: Mapping[str, str], known: Snapshot 
     `known` is an earlier snapshot: its compiled configuration is reused if text and secrets are unchanged.
     """
     text = configuration.read(config, again=True)
-    if isinstance(text, configuration.Loaded):
-        return _assembled(text, config, Read(()), Read(()))
     fetched = known.fetched if known else FetchedDocuments()
+    if isinstance(text, configuration.Loaded):
+        return replace(_assembled(text, config, Read(()), Read(())), fetched=fetched)
     is_known = known is not None and text == known.text and time.monotonic() < fetched.due
     if known is not None and is_known and _answers_are(known.secrets, resolver(environment, config.parent)):
         loaded = known.configuration

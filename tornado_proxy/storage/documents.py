@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from tornado_proxy.config.secrets import Location
 from tornado_proxy.config.server import UrlConfig
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.storage.s3.endpoint import is_address
 
 _LARGEST = 1024 * 1024  # bytes
@@ -19,13 +20,13 @@ class DocumentUnavailable(Exception):
     """A document could not be fetched; the text gives the reason."""
 
 
-def fetch_document(url: str, config: UrlConfig) -> bytes:
+def fetch_document(url: GuardedUrl, config: UrlConfig) -> bytes:
     """Fetches a URL or ARN within the `http_timeout` of `config`; blocks. Raises `DocumentUnavailable`."""
     # Imported here, because few configurations name such documents.
     from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
-    from urllib3.exceptions import HTTPError  # noqa: PLC0415
+    from urllib3.exceptions import HTTPError, LocationValueError, MaxRetryError  # noqa: PLC0415
 
-    location = Location.of(url)
+    location = Location.of(url.reveal())
     try:
         if location.scheme in ("http", "https"):
             return _of_http(url, config)
@@ -33,18 +34,23 @@ def fetch_document(url: str, config: UrlConfig) -> bytes:
             return _of_aws(client, location, config)
     except ClientError as error:
         raise DocumentUnavailable(f"AWS answers `{error.response['Error'].get('Code')}`") from None
+    except MaxRetryError as error:
+        # Its own text has the path and the query.
+        raise DocumentUnavailable(str(error.reason)) from None
+    except LocationValueError:
+        raise DocumentUnavailable("it is led to an invalid address") from None
     except (BotoCoreError, HTTPError, OSError, ValueError, KeyError) as error:
         raise DocumentUnavailable(str(error)) from None
 
 
-def _of_http(url: str, config: UrlConfig) -> bytes:
+def _of_http(url: GuardedUrl, config: UrlConfig) -> bytes:
     import urllib3  # noqa: PLC0415 - as above
 
     deadline, timeout = time.monotonic() + config.http_timeout, urllib3.Timeout(total=config.http_timeout)
     with urllib3.PoolManager(
         timeout=timeout, retries=urllib3.Retry(None, connect=0, read=0, status=0, other=0, redirect=3)
     ) as pool:
-        answer = pool.request("GET", url, preload_content=False)
+        answer = pool.request("GET", url.reveal(), preload_content=False)
         with closing(answer):
             if answer.status != 200:
                 raise DocumentUnavailable(f"the answer is {answer.status}")

@@ -38,7 +38,7 @@ class RequestTracer:
             from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
 
             headers = {name: value.reveal() for name, value in settings.secret_headers}
-            exporter = OTLPSpanExporter(endpoint=settings.endpoint, headers=headers, timeout=10)
+            exporter = OTLPSpanExporter(endpoint=settings.endpoint.reveal(), headers=headers, timeout=10)
         resource = Resource.create({"service.name": settings.service_name})
         sampler = ParentBasedTraceIdRatio(settings.sampled_percent / 100)
         self._provider: TracerProvider = TracerProvider(resource=resource, sampler=sampler, shutdown_on_exit=False)

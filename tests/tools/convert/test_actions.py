@@ -4,6 +4,7 @@ import pytest
 from conversions import converted, converted_target
 
 from tornado_proxy.config.actions import SystemMetadata, Webhook
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.tools.convert.conversion import convert
 from tornado_proxy.tools.convert.options import OptionOutcome, together
@@ -141,7 +142,11 @@ def test_webhooks_are_converted(action):
     config = f"{{allowOverride: true, webhooks: [{hook}]}}" if action == "PUT" else f"{{webhooks: [{hook}]}}"
     conversion = converted_target(f"actions: {{{action}: {{enabled: true, config: {config}}}}}")
     (webhook,) = getattr(conversion.settings.targets[0].actions, action.lower()).webhooks
-    assert (webhook.method, webhook.url, webhook.headers) == ("PUT", "http://hooks.example/x", (("h1", "v1"),))
+    assert (webhook.method, webhook.url, webhook.headers) == (
+        "PUT",
+        GuardedUrl("http://hooks.example/x"),
+        (("h1", "v1"),),
+    )
     assert [name for name, _ in webhook.secret_headers] == ["authorization"]
     assert (webhook.retry_count, webhook.default_wait_time, webhook.max_wait_time) == (2, 1.0, 90.0)
     assert conversion.messages(OptionOutcome.LEFT_OUT) == []
@@ -152,7 +157,7 @@ def test_waits_of_webhooks_have_the_defaults_of_s3_proxy():
     conversion = converted_target(
         "actions: {GET: {enabled: true, config: {webhooks: [{method: POST, url: 'http://x/'}]}}}"
     )
-    assert conversion.settings.targets[0].actions.get.webhooks == (Webhook("http://x/"),)
+    assert conversion.settings.targets[0].actions.get.webhooks == (Webhook(GuardedUrl("http://x/")),)
 
 
 TARGETS = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"

@@ -4,6 +4,7 @@ import pytest
 from certificates import pair
 from conversions import converted
 
+from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.tools.convert.options import OptionOutcome
 from tornado_proxy.tools.convert.servers import UNKNOWN, fate
 
@@ -48,7 +49,10 @@ def test_urls_of_certificates_are_converted():
         "certificates: [{certificateUrl: 's3://a/b', certificateUrlConfig: " + config + ", privateKeyUrl: /etc/a.key}]"
     )
     (certificate,) = conversion.settings.server.ssl.certificates
-    assert (certificate.certificate_url, certificate.private_key_url) == ("s3://a/b", "/etc/a.key")
+    assert (certificate.certificate_url, certificate.private_key_url) == (
+        GuardedUrl("s3://a/b"),
+        GuardedUrl("/etc/a.key"),
+    )
     fetch_options = certificate.certificate_url_config
     assert (
         fetch_options.http_timeout,

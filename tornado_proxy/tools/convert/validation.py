@@ -107,7 +107,7 @@ def _provider(kind: str, name: str, section: Section) -> Iterator[_Mistake]:
             yield from _required(section, "groupsHeader", values.header_name)
 
 
-def _required(section: Section, option: str, check: Callable[[str], str]) -> Iterator[_Mistake]:
+def _required(section: Section, option: str, check: Callable[[str], object]) -> Iterator[_Mistake]:
     text = section.text(option)
     if not text:
         yield _Mistake(section, option, f"`{section.path}.{option}` is missing")
