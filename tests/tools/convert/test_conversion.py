@@ -148,6 +148,14 @@ def test_the_page_of_all_targets_is_converted():
     assert converted("listTargets: {enabled: false, mount: {path: [/]}}").settings.list_targets is None
 
 
+def test_a_page_of_all_targets_without_a_path_is_left_out():
+    """s3-proxy shows it nowhere, and `/` would be the default here."""
+    conversion = converted("listTargets: {enabled: true, mount: {path: []}}")
+    assert conversion.settings.list_targets is None
+    (message,) = conversion.messages(OptionOutcome.LEFT_OUT)
+    assert message.endswith("its `mount` has no `path`, so no request reaches it in s3-proxy")
+
+
 def test_a_page_of_all_targets_with_a_mount_pattern_is_left_out():
     """The report has the reason."""
     conversion = converted("listTargets: {enabled: true, mount: {path: ['/{user}/']}}")

@@ -201,6 +201,9 @@ def test_a_conversion_never_grants_additional_access(resources, path, method):
 LEFT_OUT = {
     "provider: staff, basic: {credentials: []}": "it has no user that tornado-proxy accepts",
     "whiteList: true, header: {}": "its `provider` is not one of `authProviders.header`",
+    "provider: front, header: {authorizationAccesses: [{group: a, regexp: true}]}": (
+        "s3-proxy answers 500 for a `regexp` in the rules of `header`, and it is the first"
+    ),
     "provider: company, oidc: {authorizationAccesses: [{group: '(', regexp: true}]}": (
         "a rule's expression cannot be converted: unclosed group"
     ),
@@ -219,11 +222,11 @@ def test_a_resource_that_cannot_be_converted_is_closed(options, reason):
 
 
 RULES = {
-    "authorizationAccesses: [{group: a, email: a@example.org, forbidden: true}, {email: '.*@b$', regexp: true}]": {
+    "authorizationAccesses: [{group: a, email: a@example.org, forbidden: true}, {group: b}]": {
         "authorizationAccesses": [
             {"group": "a", "forbidden": True},
             {"email": "a@example.org", "forbidden": True},
-            {"email": ".*@b$", "regexp": True},
+            {"group": "b"},
         ]
     },
     "authorizationOPAServer: {url: 'http://opa.example/v1/data/allow', tags: {Site: press}}": {
@@ -242,6 +245,55 @@ def test_access_rules_are_converted(rules, expected, kind, provider):
     (resource,) = conversion.document["targets"]["site"]["resources"]
     assert (resource["provider"], resource[kind]) == (provider, expected)
     assert not conversion.messages(OptionOutcome.CLOSED, OptionOutcome.LEFT_OUT)
+
+
+RULES_WITH_EXPRESSIONS = "authorizationAccesses: [{group: a}, {email: '.*@b$', regexp: true}, {group: c}]"
+
+
+def test_expressions_in_the_rules_of_oidc_are_converted():
+    """s3-proxy compiles the expressions of these rules."""
+    conversion = converted_target(
+        f"resources: [{{path: /a, provider: company, oidc: {{{RULES_WITH_EXPRESSIONS}}}}}]", providers=PROVIDERS
+    )
+    (resource,) = conversion.document["targets"]["site"]["resources"]
+    rules = [{"group": "a"}, {"email": ".*@b$", "regexp": True}, {"group": "c"}]
+    assert resource["oidc"] == {"authorizationAccesses": rules}
+
+
+def test_rules_of_header_end_at_the_first_expression():
+    """s3-proxy answers 500 where it comes to one, so nobody passes by it or by a later rule."""
+    conversion = converted_target(
+        f"resources: [{{path: /a, provider: front, header: {{{RULES_WITH_EXPRESSIONS}}}}}]", providers=PROVIDERS
+    )
+    (resource,) = conversion.document["targets"]["site"]["resources"]
+    assert resource["header"] == {"authorizationAccesses": [{"group": "a"}]}
+    (message,) = conversion.messages(OptionOutcome.CLOSED)
+    assert message.startswith("s3-proxy answers 500 where it comes to a `regexp` of `header`")
+    assert not conversion.messages(OptionOutcome.LEFT_OUT)
+
+
+@pytest.mark.parametrize("methods", ["[]", "''"])
+def test_a_resource_without_a_method_covers_nothing(methods):
+    """An empty list is not the default, which is GET."""
+    conversion = converted_target(
+        f"resources: [{{path: /a/**, methods: {methods}, whiteList: true}}, {{path: /b, methods: null, whiteList: true}}]"
+    )
+    (resource,) = conversion.settings.targets[0].resources
+    assert (resource.path, resource.methods) == ("/b", ("GET", "HEAD"))
+    assert conversion.messages(OptionOutcome.CLOSED) == [
+        "`/a/**` is closed to everyone: it names no method that is enabled"
+    ]
+
+
+def test_a_resource_for_get_does_not_open_head_alone():
+    """Where HEAD is enabled and GET is not, s3-proxy needs HEAD to be named."""
+    conversion = converted_target(
+        "actions: {HEAD: {enabled: true}, PUT: {enabled: true}}\n"
+        "resources: [{path: /a, whiteList: true}, {path: /b, methods: [HEAD, GET], whiteList: true}]"
+    )
+    assert [(each["path"], each["methods"]) for each in conversion.document["targets"]["site"]["resources"]] == [
+        ("/b", ["HEAD"])
+    ]
 
 
 @pytest.mark.parametrize("glob", ["/a%20b", "/[ab]", "/{a,b}", "/a?", "/é", "/a***", r"/\*"])
@@ -297,8 +349,19 @@ def test_a_user_that_cannot_sign_in_is_left_out(user, reason):
 
 def test_basic_authentication_has_priority_over_white_list():
     """In s3-proxy, too, `whiteList` has no effect beside `basic`."""
-    (site,) = converted_target(f"resources: [{{path: /a, whiteList: true, {ANN}}}]").settings.targets
+    conversion = converted_target(f"resources: [{{path: /a, whiteList: true, {ANN}}}]")
+    (site,) = conversion.settings.targets
     assert (site.resources[0].white_list, site.resources[0].provider) == (False, "staff")
+    assert conversion.messages(OptionOutcome.ADAPTED) == ["it has no effect beside `basic`, as in s3-proxy"]
+    assert conversion.report.complete
+
+
+def test_rules_hold_beside_a_white_list():
+    """s3-proxy ignores the rules of who signed in, and the report says so."""
+    options = "whiteList: true, provider: company, oidc: {authorizationAccesses: [{group: a}]}"
+    conversion = converted_target(f"resources: [{{path: /a, {options}}}]", providers=PROVIDERS)
+    message = "the rules of `oidc` hold beside it; s3-proxy lets everyone pass who signs in"
+    assert message in conversion.messages(OptionOutcome.CHANGED)
 
 
 def test_an_upload_to_a_covered_directory_is_remarked_on():

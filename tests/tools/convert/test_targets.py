@@ -21,7 +21,7 @@ def _convert_mount(text):
     [
         ("path: [/a/, /b/]", "", ("/a/", "/b/")),
         ("path: '/a/,/b/'", "", ("/a/", "/b/")),
-        ("host: '*'", "", ("/",)),
+        ("host: '*', path: [/]", "", ("/",)),
         ("host: Files.example.org, path: /", "files.example.org", ("/",)),
         ("host: '*.example.org', path: /", "*.example.org", ("/",)),
     ],
@@ -118,6 +118,18 @@ targets:
     [
         ("{bucket: {name: b}}", "it has no `mount`"),
         ("{mount: {path: [/b/]}}", "it has no `bucket`"),
+        (
+            "{mount: {host: b.test}, bucket: {name: b}}",
+            "its `mount` has no `path`, so no request reaches it in s3-proxy",
+        ),
+        (
+            "{mount: {host: b.test, path: []}, bucket: {name: b}, actions: {DELETE: {enabled: true}}}",
+            "its `mount` has no `path`, so no request reaches it in s3-proxy",
+        ),
+        (
+            "{mount: {host: b.test, path: ''}, bucket: {name: b}}",
+            "its `mount` has no `path`, so no request reaches it in s3-proxy",
+        ),
         (
             "{mount: {path: ['/{user}/']}, bucket: {name: b}}",
             "the mount path `/{user}/` is a pattern of s3-proxy's router",

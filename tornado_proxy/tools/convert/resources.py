@@ -9,6 +9,7 @@ import posixpath
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from urllib.parse import urlsplit
 
 from tornado_proxy.config import values
@@ -132,24 +133,27 @@ class _Inexpressible(Exception):
     """A resource that cannot be converted; the text is the reason."""
 
 
-def resources(target: Section, providers: Providers, *, head: bool) -> tuple[bool, list[Resource]]:
-    """Returns whether a target has resources at all, and those that are converted; `head` if it answers HEAD."""
+def resources(target: Section, providers: Providers, enabled: Sequence[str]) -> tuple[bool, list[Resource]]:
+    """Returns whether a target has resources at all, and those that are converted; `enabled` are its methods."""
     done: list[Resource] = []
     missing: list[tuple[str, frozenset[str]]] = []  # the globs and methods of those that are left out
     sections = target.sections("resources")
     for section in sections:
-        glob, methods = section.text("path"), section.texts("methods") or ["GET"]
-        covered = f"{' and '.join(methods)} of `{glob}`"
+        glob, methods = section.text("path"), _methods(section)
+        covered = f"{' and '.join(methods)} of `{glob}`" if methods else f"`{glob}`"
+        if "HEAD" in enabled and "GET" not in enabled:
+            # A resource for GET covers HEAD here.
+            methods = [each for each in methods if each != "GET"]
         try:
             _check_apart(glob, methods, missing)
-            done.append(_resource(section, providers))
+            done.append(_resource(section, providers, methods))
         except _Inexpressible as reason:
             section.settle()
             missing.append((glob, frozenset(methods)))
             section.remark(OptionOutcome.CLOSED, "", f"{covered} is closed to everyone: {reason}")
             continue
         section.remark(OptionOutcome.CARRIED, "", f"{covered} as `{done[-1]['path']}`")
-        if head and "GET" in methods and "HEAD" not in methods:
+        if "HEAD" in enabled and "GET" in methods and "HEAD" not in methods:
             section.remark(OptionOutcome.CHANGED, "methods", "HEAD is allowed with GET; s3-proxy needs it to be named")
         if "PUT" in methods and not glob.endswith("*"):
             message = f"access is checked with the path of an uploaded file too, which `{glob}` may not cover"
@@ -166,7 +170,7 @@ def _check_apart(glob: str, methods: Sequence[str], missing: Sequence[tuple[str,
 def single_resource(section: Section, providers: Providers) -> Resource | None:
     """Converts the resource of the page of all targets; returns None if it has no equivalent."""
     try:
-        return _resource(section, providers)
+        return _resource(section, providers, _methods(section))
     except _Inexpressible as reason:
         section.settle()
         section.remark(OptionOutcome.CLOSED, "", f"the page of all targets is closed to everyone: {reason}")
@@ -178,12 +182,19 @@ def closed(mount: str, enabled: Sequence[str]) -> tuple[Resource, str]:
 
     A path that no resource covers is closed. This one covers a method that is disabled, at a path without a meaning.
     """
-    off = next((each for each in ("DELETE", "PUT", "HEAD", "GET") if each not in enabled), "HEAD")
+    off = next((each for each in ("DELETE", "PUT", "HEAD") if each not in enabled), "HEAD")
     return {"path": f"{mount}{CLOSED}", "methods": [off], "whiteList": True}, off
 
 
-def _resource(section: Section, providers: Providers) -> Resource:
+def _methods(section: Section) -> list[str]:
+    """Returns the methods that a resource covers: GET by default, and none if the list is empty."""
+    return list(dict.fromkeys(section.texts("methods", ["GET"])))
+
+
+def _resource(section: Section, providers: Providers, methods: Sequence[str]) -> Resource:
     """Converts a resource; raises `_Inexpressible`."""
+    if not methods:
+        raise _Inexpressible("it names no method that is enabled")
     glob = section.text("path")
     here = glob_here(glob)
     who = _who(section, providers)
@@ -192,7 +203,7 @@ def _resource(section: Section, providers: Providers) -> Resource:
     if _LONE_STAR.search(glob):
         message = f"`*` in `{glob}` stops at `/`, as in s3-proxy since April 2026; before, it matched slashes too"
         section.remark(OptionOutcome.CHANGED, "path", message, "if yours is older, write `**`, and review the rest")
-    return {"path": here, "methods": list(dict.fromkeys(section.texts("methods") or ["GET"])), **who}
+    return {"path": here, "methods": list(methods), **who}
 
 
 def _who(section: Section, providers: Providers) -> Resource:
@@ -204,19 +215,37 @@ def _who(section: Section, providers: Providers) -> Resource:
     if demands is None:
         return {"whiteList": section.flag("whiteList")}
     kind, demanded = demands
+    anyone = section.flag("whiteList")
     name = providers.names.get((kind, section.text("provider")))
     if name is None:  # with `whiteList: true` beside it, s3-proxy starts
         raise _Inexpressible(f"its `provider` is not one of `authProviders.{kind}`")
     if kind == "basic":
+        if anyone:
+            section.remark(OptionOutcome.ADAPTED, "whiteList", "it has no effect beside `basic`, as in s3-proxy")
         return {"provider": name, "basic": {"credentials": _users(demanded)}}
-    settings = _authorization(demanded)
+    if anyone:
+        message = f"the rules of `{kind}` hold beside it; s3-proxy lets everyone pass who signs in"
+        section.remark(OptionOutcome.CHANGED, "whiteList", message)
+    settings = _authorization(kind, demanded)
     return {"provider": name, kind: settings} if settings else {"provider": name}
 
 
-def _authorization(section: Section) -> dict[str, Setting]:
+def _authorization(kind: str, section: Section) -> dict[str, Setting]:
     """Converts the rules for users who signed in; the result is empty if everyone may pass."""
     settings: dict[str, Setting] = {}
-    if rules := [rule for each in section.sections("authorizationAccesses") for rule in _rules(each)]:
+    given = section.sections("authorizationAccesses")
+    # s3-proxy compiles the expressions for `oidc` only; with `header` it fails at the first one.
+    served = given if kind == "oidc" else list(takewhile(lambda rule: not rule.flag("regexp"), given))
+    for rule in given[len(served) :][:1]:
+        if not served:
+            raise _Inexpressible("s3-proxy answers 500 for a `regexp` in the rules of `header`, and it is the first")
+        message = (
+            "s3-proxy answers 500 where it comes to a `regexp` of `header`: nobody passes by this rule or a later one"
+        )
+        rule.remark(OptionOutcome.CLOSED, "", message)
+    for rule in given[len(served) :]:
+        rule.settle()
+    if rules := [rule for each in served for rule in _rules(each)]:
         settings["authorizationAccesses"] = rules
     if server := section.section("authorizationOPAServer"):
         tags = server.section("tags")

@@ -65,7 +65,7 @@ def target(name: str, section: Section, conversion: Conversion) -> ConvertedTarg
         message = "a rewrite that leads out of the user's own directory is refused (403); s3-proxy follows it"
         section.remark(OptionOutcome.CHANGED, "keyRewriteList", message)
     enabled = [method for method in METHODS if done[method]["enabled"]]
-    given, kept = resources(section, conversion.providers, head="HEAD" in enabled)
+    given, kept = resources(section, conversion.providers, enabled)
     reason = _why_closed(entries, emptied=given and not kept)
     if reason:
         resource, off = closed(where["path"][0], enabled)
@@ -88,12 +88,13 @@ def _missing(name: str) -> Section:
 def mount(section: Section) -> dict[str, list[str] | str]:
     """Converts a mount; raises `Unservable`."""
     paths = section.texts("path")
+    if not paths:
+        # Here `/` is the default; in s3-proxy such a target has no path at all.
+        raise Unservable("its `mount` has no `path`, so no request reaches it in s3-proxy")
     for each in paths:
         if set(each) & set("{}*"):
             raise Unservable(f"the mount path `{each}` is a pattern of s3-proxy's router")
-    found: dict[str, list[str] | str] = {
-        "path": [_checked("mount path", each, values.mount_path) for each in paths] or ["/"]
-    }
+    found: dict[str, list[str] | str] = {"path": [_checked("mount path", each, values.mount_path) for each in paths]}
     host = section.text("host")
     return {"host": _host(host, section), **found} if host not in ("", "*") else found
 
