@@ -50,6 +50,12 @@ def test_a_provider_is_converted_unchanged():
     assert conversion.report.complete
 
 
+def test_a_cookie_name_that_browsers_refuse_is_left_out():
+    """s3-proxy sends no cookie of such a name."""
+    conversion = _oidc(f"{SECRET}, cookieName: 'a b'")
+    assert conversion.subjects(OptionOutcome.LEFT_OUT) == ["authProviders.oidc.id.cookieName"]
+
+
 def test_the_path_of_the_redirect_url_is_joined_with_the_callback_path():
     """s3-proxy joins the two paths, too."""
     provider = _provider(f"{SECRET}, redirectUrl: 'https://a.example/files/'")

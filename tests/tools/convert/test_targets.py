@@ -106,6 +106,15 @@ def test_the_size_of_a_part_is_in_mebibytes():
     assert _converted_bucket("s3UploadPartSize: 16").part_size == 16 * 1024 * 1024
 
 
+@pytest.mark.parametrize(("size", "expected"), [(1, 5), (9000, 5120)])
+def test_the_size_of_a_part_is_one_that_s3_takes(size, expected):
+    """With another, each upload of s3-proxy fails."""
+    conversion = _convert_bucket(f"s3UploadPartSize: {size}")
+    assert conversion.settings.targets[0].bucket.part_size == expected * 1024 * 1024
+    (message,) = conversion.messages(OptionOutcome.CHANGED)
+    assert message.startswith(f"`{size}` is `{expected}` here")
+
+
 TWO_TARGETS = """
 targets:
   good: {mount: {path: [/good/]}, bucket: {name: good}}

@@ -47,7 +47,7 @@ class ConversionReport:
     @property
     def notes(self) -> tuple[str, ...]:
         """The notes that begin the report."""
-        return (READINGS[self.keys_as], *((OPEN_ADMIN,) if self.admin_is_open else ()))
+        return (FOR_EVERYONE, READINGS[self.keys_as], *((OPEN_ADMIN,) if self.admin_is_open else ()))
 
     def of(self, *outcomes: OptionOutcome) -> tuple[Remark, ...]:
         """Returns the remarks with one of these outcomes."""
@@ -209,6 +209,12 @@ READINGS: Mapping[KeysAs, str] = {
 }
 """The ways to read keys, with their reasons."""
 
+FOR_EVERYONE = (
+    "Below is what this configuration loses or changes. What differs for everyone (sign-in, statuses, listings, caches,"
+    ' logs, metrics) is in docs/migrating-from-s3-proxy.md, from "The servers" to "What differs for everyone".'
+)
+"""What the report leaves to the manual."""
+
 OPEN_ADMIN = (
     "The admin listener (`internalServer`) is open on every interface, as in s3-proxy, and asks nobody to sign in."
     " Here it also reloads the configuration and purges caches. Set its `listenAddr` to `127.0.0.1`, or let a firewall"
@@ -239,13 +245,18 @@ def to_markdown(report: ConversionReport) -> str:
     return "\n".join(lines)
 
 
-def to_text(report: ConversionReport, files: Sequence[str]) -> str:
-    """Returns the report for a terminal: the points that need a review, and a count of the others."""
+def to_text(report: ConversionReport, files: Sequence[str], *, usable: bool = True) -> str:
+    """Returns the report for a terminal: the points that need a review, and a count of the others.
+
+    `usable` is whether the service would load the files.
+    """
     lines = ["\n\n".join(report.notes), ""]
     for outcome in _TO_REVIEW:
         lines += _paragraphs(report, outcome)
     same, adapted = len(report.of(OptionOutcome.CARRIED)), len(report.of(OptionOutcome.ADAPTED))
     lines.append(f"{same} carried over, {adapted} adapted; the report has them all.")
+    if not usable:
+        lines.append("`serve --check` refuses these files: mend them first.")
     return "\n".join([*lines, *(f"wrote {name}" for name in files), ""])
 
 
@@ -260,11 +271,15 @@ def _bullet(remark: Remark) -> str:
     return f"- {where(remark.place)}, `{remark.subject}`: {' '.join(text.split())}"
 
 
-def to_json(report: ConversionReport, files: Sequence[str]) -> dict[str, Any]:
-    """Returns the report for programs; `version` changes when a field changes its meaning."""
+def to_json(report: ConversionReport, files: Sequence[str], *, usable: bool = True) -> dict[str, Any]:
+    """Returns the report for programs; `version` changes when a field changes its meaning.
+
+    `usable` is whether the service would load the files.
+    """
     return {
         "version": 1,
         "complete": report.complete,
+        "usable": usable,
         "keysAs": report.keys_as.value,
         "notes": list(report.notes),
         "closedTargets": list(report.closed_targets),

@@ -62,10 +62,11 @@ def _provider(kind: str, name: str, section: Section, new_key: Callable[[], str]
         return section.copied(texts=("usernameHeader", "emailHeader", "groupsHeader"))
     section.text("state")  # not needed: each login here has a state of its own
     settings = section.copied(
-        texts=("issuerUrl", "clientID", "groupClaim", "cookieName"),
+        texts=("issuerUrl", "clientID", "groupClaim"),
         flags=("emailVerified", "cookieSecure"),
         lists=("scopes", "cookieDomains"),
     )
+    settings |= section.kept("cookieName", values.header_name)
     secret = reference(section.section("clientSecret"))
     if secret is not None:
         settings["clientSecret"] = secret

@@ -17,6 +17,7 @@ from tornado_proxy.tools.convert.rewrites import ConvertedRewrite, KeysAs, LeftO
 
 _PORT = re.compile(r":[0-9]+\Z")
 _MOST_KEYS = 1000
+_LEAST_PART, _MOST_PART = 5, 5120  # MiB
 
 
 class Unservable(Exception):
@@ -151,7 +152,11 @@ def _bucket(section: Section) -> dict[str, Setting]:
         message = f"listings have pages of at most {_MOST_KEYS} entries, with links to the next; s3-proxy cuts them off"
         section.remark(OptionOutcome.CHANGED, "s3ListMaxKeys", message)
     if part := section.whole("s3UploadPartSize", 0):
-        found["partSize"] = f"{part}MiB"
+        here = min(max(part, _LEAST_PART), _MOST_PART)
+        found["partSize"] = f"{here}MiB"
+        if here != part:
+            message = f"`{part}` is `{here}` here: S3 takes no other parts, and s3-proxy's uploads fail"
+            section.remark(OptionOutcome.CHANGED, "s3UploadPartSize", message)
     return found
 
 
