@@ -11,7 +11,7 @@ from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.routing.access import Access, Anyone, Nobody, SignedIn, path_expression
 from tornado_proxy.routing.request import RequestPath
 from tornado_proxy.tools.convert.options import OptionOutcome
-from tornado_proxy.tools.convert.resources import PRIVATE_NETWORKS, apart, glob_here
+from tornado_proxy.tools.convert.resources import PRIVATE_NETWORKS, apart, globs_here
 
 TARGETS = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
 SECRET = "clientSecret: {env: SECRET}"
@@ -102,21 +102,30 @@ SHORT_PATHS = st.text("/ab", max_size=6).map(lambda text: f"/{text}")
 
 
 def _covers_in_s3_proxy(glob, path):
-    parts = re.findall(r"\*\*|.", glob)
-    return (
-        re.fullmatch("".join({"**": ".*", "*": "[^/]*"}.get(part, re.escape(part)) for part in parts), path) is not None
+    """Whether a glob covers a path in s3-proxy, where `/` is the separator (github.com/gobwas/glob 0.2.3)."""
+    if ends := re.fullmatch(r"([^*?[{]*)\*\*([^*?[{]+)", glob):
+        return path.startswith(ends[1]) and path.endswith(ends[2])  # the two may overlap
+    parts = re.findall(r"\*\*|\*|\?|\[[^]]*\]|\{[^}]*\}|.", glob)
+    meanings = {"**": ".*", "*": "[^/]*", "?": "[^/]"}
+    expression = "".join(
+        meanings.get(part)
+        or (part if part.startswith("[") and len(part) > 1 else None)
+        or (f"(?:{part[1:-1].replace(',', '|')})" if part.startswith("{") and len(part) > 1 else re.escape(part))
+        for part in parts
     )
+    return re.fullmatch(expression, path, re.DOTALL) is not None
 
 
 @given(PLAIN_GLOBS, SHORT_PATHS)
-def test_a_converted_glob_covers_the_same_paths(glob, path):
-    """The converted glob covers exactly the paths of s3-proxy's."""
-    converted_glob = glob_here(glob)
-    assert (converted_glob is None) == ("***" in glob)
-    if converted_glob is not None:
-        assert (compile_pattern(path_expression(converted_glob)).search(path) is not None) == _covers_in_s3_proxy(
-            glob, path
-        )
+@example("/b/**/a", "/b/a")
+@example("/a/a/**/a/a/", "/a/a/a/")
+def test_converted_globs_cover_the_same_paths(glob, path):
+    """The converted globs together cover exactly the paths of s3-proxy's."""
+    converted_globs = globs_here(glob)
+    assert (not converted_globs) == ("***" in glob)
+    if converted_globs:
+        covers = any(compile_pattern(path_expression(each)).search(path) for each in converted_globs)
+        assert covers == _covers_in_s3_proxy(glob, path)
 
 
 @given(PLAIN_GLOBS, PLAIN_GLOBS, SHORT_PATHS)
@@ -147,22 +156,10 @@ PROVIDERS = (
 )
 
 
-def _glob_expression(glob):
-    """Returns an expression for a glob of s3-proxy with `/` as separator (github.com/gobwas/glob)."""
-    parts = re.findall(r"\*\*|\*|\?|\[[^]]*\]|\{[^}]*\}|.", glob)
-    meanings = {"**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return "".join(
-        meanings.get(part)
-        or (part if part.startswith("[") and len(part) > 1 else None)
-        or (f"(?:{part[1:-1].replace(',', '|')})" if part.startswith("{") and len(part) > 1 else re.escape(part))
-        for part in parts
-    )
-
-
 def _allowed_in_s3_proxy(resources, path, method):
     """Returns the users or the provider that s3-proxy lets pass; None means everyone."""
     for glob, methods, guard in resources:
-        if method in methods and re.fullmatch(_glob_expression(glob), path, re.DOTALL):
+        if method in methods and _covers_in_s3_proxy(glob, path):
             return PASSED_BY_GUARD[guard]
     return set()
 
@@ -190,6 +187,7 @@ PATHS = st.builds(
 
 @given(RESOURCES, PATHS, st.sampled_from(["GET", "PUT"]))
 @example([("/a/**", ["GET"], "whiteList: true")], "/a", "GET")
+@example([("/a/**/b", ["GET"], ANN), ("/a/**", ["GET"], "whiteList: true")], "/a/b", "GET")
 @example([("/a/**", ["GET"], "provider: front, header: {}"), ("/**", ["GET"], "whiteList: true")], "/a/b", "GET")
 def test_a_conversion_never_grants_additional_access(resources, path, method):
     """Every user who may use a path here may use it in s3-proxy."""
@@ -307,6 +305,29 @@ def test_a_glob_with_another_meaning_here_is_left_out(glob):
     """Globs with characters that clients escape, or with syntax that is unknown here, are not converted."""
     conversion = converted_target(f"resources: [{{path: /kept, whiteList: true}}, {{path: '{glob}', whiteList: true}}]")
     assert len(conversion.messages(OptionOutcome.CLOSED)) == 1
+
+
+def test_a_glob_whose_ends_overlap_becomes_two_resources():
+    """In s3-proxy `/a/**/b` covers `/a/b` too, so a later resource does not decide for it."""
+    conversion = converted_target(
+        f"resources: [{{path: /a/**/b, {ANN}}}, {{path: /a/**, whiteList: true}}]", providers=PROVIDERS
+    )
+    resources = conversion.settings.targets[0].resources
+    assert [(each.path, each.provider) for each in resources] == [
+        ("/a/*/**/b", "staff"),
+        ("/a/b", "staff"),
+        ("/a/*/**", None),
+    ]
+    assert "GET of `/a/**/b` as `/a/*/**/b` and `/a/b`" in conversion.messages(OptionOutcome.CARRIED)
+
+
+def test_the_page_of_all_targets_has_one_resource():
+    """A glob that needs two closes the page."""
+    conversion = converted(
+        "listTargets: {enabled: true, mount: {path: [/l/]}, resource: {path: /l/**/, whiteList: true}}"
+    )
+    (message,) = conversion.messages(OptionOutcome.CLOSED)
+    assert message.endswith("is closed to everyone: only several resources here would cover its paths")
 
 
 def test_a_later_resource_is_kept_if_it_covers_other_requests():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from urllib.parse import urlsplit
@@ -106,15 +106,29 @@ def trusted_proxies(given: Providers, root: Section) -> dict[str, Setting]:
 
 _AS_SENT = re.compile(r"/[A-Za-z0-9._~!$&'()+,;=:@/*-]*")
 _DEEP = re.compile(r"/\*\*(?=/|$)")
+_TWO_ENDS = re.compile(r"([^*]*)\*\*([^*]+)")
 _LONE_STAR = re.compile(r"(?<!\*)\*(?!\*)")
 
 
-def glob_here(glob: str) -> str | None:
-    """Returns the glob that covers the same paths here; None if there is none."""
+def globs_here(glob: str) -> tuple[str, ...]:
+    """Returns the globs that cover the same paths here together; none if no globs do."""
     if not _AS_SENT.fullmatch(glob) or "***" in glob:
-        return None
+        return ()
     # Here `/a/**` covers `/a` too, as a mount does; there it covers only what is below.
-    return glob if glob == "/**" else _DEEP.sub("/*/**", glob)
+    here = glob if glob == "/**" else _DEEP.sub("/*/**", glob)
+    return here, *_overlapping(glob)
+
+
+def _overlapping(glob: str) -> Iterator[str]:
+    """Yields the paths whose beginning and end overlap, such as `/a/b` for `/a/**/b`, if the glob is of that form.
+
+    s3-proxy's matcher (github.com/gobwas/glob) compares the two parts without their lengths.
+    """
+    if parts := _TWO_ENDS.fullmatch(glob):
+        start, end = parts.groups()
+        for shared in range(1, min(len(start), len(end)) + 1):
+            if start.endswith(end[:shared]):
+                yield start + end[shared:]
 
 
 def apart(one: str, other: str) -> bool:
@@ -147,13 +161,15 @@ def resources(target: Section, providers: Providers, enabled: Sequence[str]) -> 
             methods = [each for each in methods if each != "GET"]
         try:
             _check_apart(glob, methods, missing)
-            done.append(_resource(section, providers, methods))
+            found = _resource(section, providers, methods)
         except _Inexpressible as reason:
             section.settle()
             missing.append((glob, frozenset(methods)))
             section.remark(OptionOutcome.CLOSED, "", f"{covered} is closed to everyone: {reason}")
             continue
-        section.remark(OptionOutcome.CARRIED, "", f"{covered} as `{done[-1]['path']}`")
+        done += found
+        here = " and ".join(f"`{each['path']}`" for each in found)
+        section.remark(OptionOutcome.CARRIED, "", f"{covered} as {here}")
         if "HEAD" in enabled and "GET" in methods and "HEAD" not in methods:
             section.remark(OptionOutcome.CHANGED, "methods", "HEAD is allowed with GET; s3-proxy needs it to be named")
         if "PUT" in methods and not glob.endswith("*"):
@@ -170,12 +186,16 @@ def _check_apart(glob: str, methods: Sequence[str], missing: Sequence[tuple[str,
 
 def single_resource(section: Section, providers: Providers) -> Resource | None:
     """Converts the resource of the page of all targets; returns None if it has no equivalent."""
+    found, reason = list[Resource](), "only several resources here would cover its paths"
     try:
-        return _resource(section, providers, _methods(section))
-    except _Inexpressible as reason:
-        section.settle()
-        section.remark(OptionOutcome.CLOSED, "", f"the page of all targets is closed to everyone: {reason}")
-        return None
+        found = _resource(section, providers, _methods(section))
+    except _Inexpressible as error:
+        reason = str(error)
+    if len(found) == 1:
+        return found[0]
+    section.settle()
+    section.remark(OptionOutcome.CLOSED, "", f"the page of all targets is closed to everyone: {reason}")
+    return None
 
 
 def closed(mount: str, enabled: Sequence[str]) -> tuple[Resource, str]:
@@ -192,19 +212,19 @@ def _methods(section: Section) -> list[str]:
     return list(dict.fromkeys(section.texts("methods", ["GET"])))
 
 
-def _resource(section: Section, providers: Providers, methods: Sequence[str]) -> Resource:
-    """Converts a resource; raises `_Inexpressible`."""
+def _resource(section: Section, providers: Providers, methods: Sequence[str]) -> list[Resource]:
+    """Converts a resource, to one for each glob that it needs here; raises `_Inexpressible`."""
     if not methods:
         raise _Inexpressible("it names no method that is enabled")
     glob = section.text("path")
-    here = glob_here(glob)
+    here = globs_here(glob)
     who = _who(section, providers)
-    if here is None:
+    if not here:
         raise _Inexpressible(f"no glob here covers the paths of `{glob}`, or it is written as clients encode paths")
     if _LONE_STAR.search(glob):
         message = f"`*` in `{glob}` stops at `/`, as in s3-proxy since April 2026; before, it matched slashes too"
         section.remark(OptionOutcome.CHANGED, "path", message, "if yours is older, write `**`, and review the rest")
-    return {"path": here, "methods": list(methods), **who}
+    return [{"path": each, "methods": list(methods), **who} for each in here]
 
 
 def _who(section: Section, providers: Providers) -> Resource:
