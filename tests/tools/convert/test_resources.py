@@ -56,6 +56,12 @@ def test_a_cookie_name_that_browsers_refuse_is_left_out():
     assert conversion.subjects(OptionOutcome.LEFT_OUT) == ["authProviders.oidc.id.cookieName"]
 
 
+def test_a_claim_of_groups_with_dots_is_reported():
+    """Rules that never applied may let users pass here."""
+    conversion = _oidc(f"{SECRET}, groupClaim: realm.roles")
+    assert conversion.subjects(OptionOutcome.CHANGED) == ["authProviders.oidc.id.groupClaim"]
+
+
 def test_the_path_of_the_redirect_url_is_joined_with_the_callback_path():
     """s3-proxy joins the two paths, too."""
     provider = _provider(f"{SECRET}, redirectUrl: 'https://a.example/files/'")

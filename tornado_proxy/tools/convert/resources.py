@@ -67,6 +67,9 @@ def _provider(kind: str, name: str, section: Section, new_key: Callable[[], str]
         lists=("scopes", "cookieDomains"),
     )
     settings |= section.kept("cookieName", values.header_name)
+    if "." in (claim := section.text("groupClaim")):
+        message = f"groups are also found in members of claims, by the dots of `{claim}`; s3-proxy asks for one claim"
+        section.remark(OptionOutcome.CHANGED, "groupClaim", message)
     secret = reference(section.section("clientSecret"))
     if secret is not None:
         settings["clientSecret"] = secret
