@@ -152,6 +152,15 @@ def test_the_page_of_all_targets_is_converted():
     assert converted("listTargets: {enabled: false, mount: {path: [/]}}").settings.list_targets is None
 
 
+def test_a_target_around_the_page_of_all_targets_is_reported():
+    """Here it answers what the page does not; in s3-proxy nothing does."""
+    page = "listTargets: {enabled: true, mount: {path: [/list/]}}\n"
+    (message,) = converted(f"{page}{MINIMAL}").messages(OptionOutcome.CHANGED)
+    assert message == "other methods, and paths below `/list/`, are those of a target; s3-proxy answers 405 and 404"
+    apart = MINIMAL.replace("[/]", "[/a/]")
+    assert converted(f"{page}{apart}").report.complete
+
+
 def test_a_page_of_all_targets_without_a_path_is_left_out():
     """s3-proxy shows it nowhere, and `/` would be the default here."""
     conversion = converted("listTargets: {enabled: true, mount: {path: []}}")

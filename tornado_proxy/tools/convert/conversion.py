@@ -88,7 +88,7 @@ def convert(
     ]
     files: dict[str, str] = {}
     listeners = {name: listener(name, root, files) for name in _LISTENERS}
-    settings = _settings(root, conversion.providers, listeners)
+    settings = _settings(root, conversion.providers, listeners, [path for each in targets for path in each.paths])
     if templates:
         settings["templates"] = templates
     files |= _rule_files(targets)
@@ -105,13 +105,15 @@ def convert(
     return Converted({CONFIGURATION: text, **files, **pages.files}, report)
 
 
-def _settings(root: Section, given: Providers, listeners: Mapping[str, Mapping[str, Setting]]) -> dict[str, Setting]:
+def _settings(
+    root: Section, given: Providers, listeners: Mapping[str, Mapping[str, Setting]], mounts: Sequence[str]
+) -> dict[str, Setting]:
     settings: dict[str, Setting] = {
         "server": {**listeners["server"], **trusted_proxies(given, root)},
         "internalServer": listeners["internalServer"],
         "log": log(root),
     }
-    if (page := root.enabled("listTargets")) and (found := _target_list(page, given)):
+    if (page := root.enabled("listTargets")) and (found := _target_list(page, given, mounts)):
         settings["listTargets"] = found
     if bounds := limits(root):
         settings["limits"] = bounds
@@ -123,8 +125,11 @@ def _settings(root: Section, given: Providers, listeners: Mapping[str, Mapping[s
     return settings
 
 
-def _target_list(section: Section, given: Providers) -> dict[str, Setting]:
-    """Converts the page of all targets; it is closed to everyone if its resource has no equivalent."""
+def _target_list(section: Section, given: Providers, mounts: Sequence[str]) -> dict[str, Setting]:
+    """Converts the page of all targets; it is closed to everyone if its resource has no equivalent.
+
+    `mounts` are the mount paths of targets.
+    """
     settings: dict[str, Setting] = {"enabled": True}
     if mounted := section.section("mount"):
         try:
@@ -133,6 +138,12 @@ def _target_list(section: Section, given: Providers) -> dict[str, Setting]:
             section.settle()
             section.remark(OptionOutcome.LEFT_OUT, "", f"the page of all targets is left out: {error}")
             return {}
+        for path in mounted.texts("path"):
+            if path.startswith(tuple(mounts)):
+                message = (
+                    f"other methods, and paths below `{path}`, are those of a target; s3-proxy answers 405 and 404"
+                )
+                section.remark(OptionOutcome.CHANGED, "mount", message)
     if resource := section.section("resource"):
         settings["resource"] = single_resource(resource, given) or closed("/", ())[0]
     section.remark(OptionOutcome.CARRIED, "", "as `listTargets`")

@@ -32,6 +32,7 @@ class ConvertedTarget:
     settings: Mapping[str, Setting]
     entries: tuple[ConvertedRewrite, ...] = ()
     closed: str | None = None
+    paths: tuple[str, ...] = ()  # of the mount
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def target(name: str, section: Section, conversion: Conversion) -> ConvertedTarg
         settings["resources"] = kept
     if templates:
         settings["templates"] = templates
-    return ConvertedTarget(name, settings, tuple(entries), reason)
+    return ConvertedTarget(name, settings, tuple(entries), reason, tuple(where["path"]))
 
 
 def _missing(name: str) -> Section:
