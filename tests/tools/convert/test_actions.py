@@ -210,13 +210,14 @@ def test_headers_of_streamed_files_are_converted():
         ("{method: GET, url: 'http://hook.test/'}", "it has the method `GET`"),
         ("{method: post, url: 'http://hook.test/'}", "it has the method `post`"),
         ("{method: POST, url: hook}", "it is not a URL"),
+        ("{method: POST, url: 'http://hook.test/', retryCount: -1}", "it has a negative `retryCount`"),
         ("{method: POST, url: 'http://hook.test/', headers: {'a b': c}}", "it cannot"),
         ("{method: POST, url: 'http://hook.test/', secretHeaders: {'a b': {env: C}}}", "it cannot"),
     ],
 )
 def test_a_webhook_that_the_service_refuses_is_left_out(hook, reason):
     """The others are kept."""
-    kept = "{method: PUT, url: 'http://kept.test/', retryCount: -1, maxWaitTime: -1s}"
+    kept = "{method: PUT, url: 'http://kept.test/', maxWaitTime: -1s}"
     conversion = converted_target(f"actions: {{GET: {{enabled: true, config: {{webhooks: [{hook}, {kept}]}}}}}}")
     (message,) = conversion.messages(OptionOutcome.LEFT_OUT)
     assert message.startswith(f"the webhook is left out: {reason}")

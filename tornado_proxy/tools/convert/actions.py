@@ -256,9 +256,11 @@ def _canned_acl(text: str) -> str:
     return text
 
 
-def _webhook_method(text: str) -> None:
-    if text not in _METHODS_OF_WEBHOOKS:
-        raise InvalidValue(f"has the method `{text}`", f"{', '.join(_METHODS_OF_WEBHOOKS)} work")
+def _check_call(method: str, retries: int) -> None:
+    if method not in _METHODS_OF_WEBHOOKS:
+        raise InvalidValue(f"has the method `{method}`", f"{', '.join(_METHODS_OF_WEBHOOKS)} work")
+    if retries < 0:
+        raise InvalidValue("has a negative `retryCount`, with which s3-proxy never calls it")
 
 
 def _webhook(section: Section) -> Mapping[str, Setting]:
@@ -266,7 +268,7 @@ def _webhook(section: Section) -> Mapping[str, Setting]:
     headers, secrets = section.section("headers"), section.section("secretHeaders")
     pairs = headers.pairs() if headers else {}
     try:
-        _webhook_method(section.text("method"))
+        _check_call(section.text("method"), section.whole("retryCount", 0))
         values.http_url(section.text("url"))
         values.header_values(tuple(pairs.items()))
         values.header_pairs(tuple((name, "") for name, _ in (secrets.named() if secrets else ())))
@@ -279,7 +281,7 @@ def _webhook(section: Section) -> Mapping[str, Setting]:
         settings["headers"] = pairs
     if secrets and (named := {name: found for name, each in secrets.named() if (found := reference(each))}):
         settings["secretHeaders"] = named
-    if (count := section.whole("retryCount", 0)) > 0:
+    if count := section.whole("retryCount", 0):
         settings["retryCount"] = min(count, 100)
     for name in ("defaultWaitTime", "maxWaitTime"):
         if (duration := section.seconds(name)) > 0:
