@@ -30,6 +30,13 @@ REFUSED = {
     "targets: {one: {mount: {path: [/]}, bucket: {name: b}, actions: {GET: {enabled: true, config: {userIsolation: true}}}}}": (
         "`targets.one` isolates users, and no resource signs them in"
     ),
+    f"{TARGET}\nlistTargets: {{mount: {{host: a.test}}}}": "`listTargets.mount` has no `path`",
+    f"{TARGET}\ntemplates: {{helpers: []}}": "`templates.helpers` is empty",
+    f"{TARGET}\ntemplates: {{targetList: {{path: ''}}}}": "`templates.targetList.path` is empty",
+    f"{TARGET}\nserver: {{ssl: {{minTLSVersion: '9'}}}}": "`server.ssl.minTLSVersion` is not a version of TLS",
+    f"{TARGET}\nserver: {{ssl: {{certificates: [{{certificate: x}}]}}}}": (
+        "`privateKey` and `privateKeyUrl` are both missing"
+    ),
     f"{TARGET}\nserver: {{ssl: {{enabled: true}}}}": "`server.ssl` has neither `certificates` nor `selfSignedHostnames`",
     f"{TARGET}\nserver: {{port: 0}}": "`server.port` is 0",
     f"{TARGET}\nserver: {{compress: {{enabled: false, level: 0}}}}": "`server.compress.level` is less than 1",

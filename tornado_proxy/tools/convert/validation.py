@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from tornado_proxy.config import values
+from tornado_proxy.config.server import tls_version
 from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.tools.convert.actions import METHODS, PAGES
@@ -45,6 +46,7 @@ def validate(options: Options) -> None:
 
 def _mistakes(root: Section) -> Iterator[_Mistake]:
     yield from _servers(root)
+    yield from _templates(root)
     providers = root.section("authProviders")
     declared = set[tuple[str, str]]()
     for kind in KINDS:
@@ -54,8 +56,11 @@ def _mistakes(root: Section) -> Iterator[_Mistake]:
     for _, target in _named(root, "targets"):
         yield from _target(target, declared)
     page = root.section("listTargets")
+    mount = page.section("mount") if page else None
+    if mount and "path" not in mount:
+        yield _Mistake(mount, "", "`listTargets.mount` has no `path`")
     if page and page.flag("enabled"):
-        if page.section("mount") is None:
+        if mount is None:
             yield _Mistake(page, "", "`listTargets` has no `mount`")
         yield from _mounted(page, page.section("resource"), declared)
     yield from _twice(root)
@@ -94,20 +99,41 @@ def _servers(root: Section) -> Iterator[_Mistake]:
                 yield _Mistake(compress, "level", f"`{compress.path}.level` is less than 1")
             if "types" in compress and not compress.texts("types"):
                 yield _Mistake(compress, "types", f"`{compress.path}.types` is empty")
-        ssl = server.section("ssl")
-        if ssl and ssl.flag("enabled") and not (ssl.sections("certificates") or ssl.texts("selfSignedHostnames")):
-            yield _Mistake(ssl, "", f"`{ssl.path}` has neither `certificates` nor `selfSignedHostnames`")
-        for certificate in ssl.sections("certificates") if ssl else ():
-            yield from _certificate(certificate)
+        if ssl := server.section("ssl"):
+            yield from _ssl(ssl)
     log = root.section("log")
     if log and (level := log.text("level", "info")).lower() not in LEVELS:
         yield _Mistake(log, "level", f"`{level}` is not a level")
 
 
+def _templates(root: Section) -> Iterator[_Mistake]:
+    section = root.section("templates")
+    if section is None:
+        return
+    if "helpers" in section and not section.texts("helpers"):
+        yield _Mistake(section, "helpers", "`templates.helpers` is empty")
+    for page in filter(None, map(section.section, PAGES)):
+        if "path" in page and not page.text("path"):
+            yield _Mistake(page, "path", f"`{page.path}.path` is empty")
+
+
+def _ssl(section: Section) -> Iterator[_Mistake]:
+    """Checks the options of TLS, even if it is not enabled."""
+    certificates = section.sections("certificates")
+    if section.flag("enabled") and not (certificates or section.texts("selfSignedHostnames")):
+        yield _Mistake(section, "", f"`{section.path}` has neither `certificates` nor `selfSignedHostnames`")
+    for option in ("minTLSVersion", "maxTLSVersion"):
+        if section.text(option):
+            yield from _required(section, option, tls_version)
+    for certificate in certificates:
+        yield from _certificate(certificate)
+
+
 def _certificate(section: Section) -> Iterator[_Mistake]:
     for name in ("certificate", "privateKey"):
-        if section.text(name) and section.text(f"{name}Url"):
-            yield _Mistake(section, f"{name}Url", f"`{name}` and `{name}Url` are both given")
+        if bool(section.text(name)) == bool(section.text(f"{name}Url")):
+            which = "both given" if section.text(name) else "both missing"
+            yield _Mistake(section, f"{name}Url", f"`{name}` and `{name}Url` are {which}")
         config = section.section(f"{name}UrlConfig")
         if config and config.seconds("httpTimeout") < 0:
             yield _Mistake(config, "httpTimeout", f"`{config.text('httpTimeout')}` is negative")
