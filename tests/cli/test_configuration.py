@@ -94,6 +94,38 @@ def test_the_report_can_be_printed_as_json(s3_proxy_folder, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["complete"] is True
 
 
+def test_files_that_the_service_would_refuse_are_a_finding(s3_proxy_folder, tmp_path, capsys):
+    """The last step loads what was written; each mistake is shown with its place in the new file."""
+    (s3_proxy_folder / "b.yaml").write_text(
+        "server: {ssl: {enabled: true, selfSignedHostnames: [a.test], cipherSuites: [FOO]}}\n"
+    )
+    assert _convert(s3_proxy_folder, "--out", tmp_path / "out", "--format", "json") == ExitStatus.FINDINGS
+    printed = capsys.readouterr()
+    report = json.loads(printed.out)
+    assert (report["complete"], report["usable"]) == (True, False)
+    assert "error[bad-value]: an item of `cipherSuites` cannot be `FOO`" in printed.err
+    assert "tornado-proxy.yaml:4:" in printed.err
+
+
+def test_a_page_that_the_service_would_refuse_is_a_finding(s3_proxy_folder, tmp_path, capsys):
+    """Templates are compiled, too."""
+    (s3_proxy_folder / "b.yaml").write_text("templates: {folderList: {path: list.tpl}}\n")
+    (tmp_path / "list.tpl").write_text("{{ env `HOME` }}")
+    assert _convert(s3_proxy_folder, "--out", tmp_path / "out") == ExitStatus.FINDINGS
+    printed = capsys.readouterr()
+    assert "`serve --check` refuses these files: mend them first.\nwrote " in printed.out
+    assert "the function `env` is refused" in printed.err
+
+
+def test_secrets_and_certificates_may_be_elsewhere(s3_proxy_folder, tmp_path):
+    """The machine that converts needs neither the environment nor the certificates of the one that serves."""
+    (s3_proxy_folder / "b.yaml").write_text(
+        "server: {ssl: {enabled: true, certificates: [{certificateUrl: /nowhere/a.crt, privateKeyUrl: /nowhere/a.key}]}}\n"
+        "targets: {site: {bucket: {credentials: {accessKey: {env: NOT_SET}, secretKey: {path: /nowhere/key}}}}}\n"
+    )
+    assert _convert(s3_proxy_folder, "--out", tmp_path / "out") == ExitStatus.CLEAN
+
+
 def test_keys_are_read_as_documented_on_request(s3_proxy_folder, tmp_path):
     """With `--keys-as documented` a rule converts without a difference."""
     (s3_proxy_folder / "b.yaml").write_text("targets: {site: {keyRewriteList: [{source: ^/a$, target: /b}]}}\n")

@@ -66,6 +66,15 @@ ATTACKS = {
         "auth/test_authenticator.py::test_a_page_of_another_origin_cannot_write_with_a_certificate",
         "integration/browser/test_listing.py::test_a_page_of_another_site_can_neither_upload_nor_delete",
     ],
+    "a way in that only the conversion of another proxy's configuration opens": [
+        "tools/convert/test_targets.py::test_a_target_that_cannot_be_converted_is_left_out",
+        "tools/convert/test_resources.py::test_a_conversion_never_grants_additional_access",
+        "tools/convert/test_resources.py::test_a_resource_without_a_method_covers_nothing",
+        "tools/convert/test_resources.py::test_a_resource_for_get_does_not_open_head_alone",
+        "tools/convert/test_resources.py::test_rules_of_header_end_at_the_first_expression",
+        "tools/convert/test_resources.py::test_a_glob_whose_ends_overlap_becomes_two_resources",
+        "integration/test_convert_differential.py::test_nothing_is_let_through_that_s3_proxy_refuses",
+    ],
     "a cookie of another host, provider or kind": [
         "end_to_end/test_sign_in.py::test_a_session_counts_for_its_host_and_its_provider_only",
         "end_to_end/test_sign_in.py::test_a_login_cookie_is_not_a_session",

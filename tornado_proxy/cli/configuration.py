@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
@@ -13,7 +14,14 @@ import yaml
 
 from tornado_proxy.cli.inputs import add_format, load_settings
 from tornado_proxy.cli.output import CommandError, ExitStatus
+from tornado_proxy.cli.output import show as show_diagnostics
+from tornado_proxy.config.loading import load
+from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.config.show import show
+from tornado_proxy.lang.diagnostic import Diagnostic, errors
+from tornado_proxy.pages.loading import read_templates
+from tornado_proxy.rules.loading import read_rule_files
+from tornado_proxy.service.snapshot import Snapshot, compile_snapshot
 from tornado_proxy.tools.convert import conversion
 from tornado_proxy.tools.convert.options import Unreadable, read
 from tornado_proxy.tools.convert.rewrites import KeysAs
@@ -70,7 +78,7 @@ def _template(places: Sequence[Path], path: str) -> str | None:
 
 
 def run_convert(arguments: argparse.Namespace) -> int:
-    """Converts; returns 1 if something needs a look, 2 if nothing was written."""
+    """Converts; returns 1 if something needs a look or cannot be loaded, 2 if nothing was written."""
     try:
         done = conversion.convert(
             read(arguments.places), KeysAs(arguments.keys_as), read_file=partial(_template, arguments.places)
@@ -82,8 +90,20 @@ def run_convert(arguments: argparse.Namespace) -> int:
     except conversion.Unsaved as error:
         raise CommandError(str(error)) from error
     written = [str(arguments.out / name) for name in files]
+    refused = _objections(arguments.out / conversion.CONFIGURATION)
     if arguments.format == "json":
-        print(json.dumps(conversion.to_json(done.report, written), indent=2, ensure_ascii=False))
+        print(json.dumps(conversion.to_json(done.report, written, usable=not refused), indent=2, ensure_ascii=False))
     else:
-        print(conversion.to_text(done.report, written), end="")
-    return ExitStatus.CLEAN if done.report.complete else ExitStatus.FINDINGS
+        print(conversion.to_text(done.report, written, usable=not refused), end="")
+    show_diagnostics(refused)
+    return ExitStatus.CLEAN if done.report.complete and not refused else ExitStatus.FINDINGS
+
+
+def _objections(config: Path) -> Sequence[Diagnostic]:
+    """Returns why `serve --check` refuses what was written; secrets and certificates may be elsewhere."""
+    loaded = load(config, os.environ, unresolved)
+    if loaded.settings is None:
+        return errors(loaded.diagnostics)
+    rules = read_rule_files(loaded.settings.rules, loaded.settings.rule_spans)
+    snapshot = Snapshot(loaded, rules, "", (), templates=read_templates(loaded.settings))
+    return errors(compile_snapshot(snapshot).diagnostics)

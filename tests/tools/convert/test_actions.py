@@ -222,3 +222,69 @@ def test_headers_of_streamed_files_are_converted():
     )
     assert conversion.document["targets"]["site"]["actions"]["GET"]["config"] == {"streamedFileHeaders": {"a": "b"}}
     assert conversion.subjects(OptionOutcome.LEFT_OUT) == ["targets.site.actions.GET.config.streamedFileHeaders"]
+
+
+@pytest.mark.parametrize(
+    ("hook", "reason"),
+    [
+        ("{url: 'http://hook.test/'}", "it has the method ``"),
+        ("{method: GET, url: 'http://hook.test/'}", "it has the method `GET`"),
+        ("{method: post, url: 'http://hook.test/'}", "it has the method `post`"),
+        ("{method: POST, url: hook}", "it is not a URL"),
+        ("{method: POST, url: 'http://hook.test/', retryCount: -1}", "it has a negative `retryCount`"),
+        ("{method: POST, url: 'http://hook.test/', headers: {'a b': c}}", "it cannot"),
+        ("{method: POST, url: 'http://hook.test/', secretHeaders: {'a b': {env: C}}}", "it cannot"),
+    ],
+)
+def test_a_webhook_that_the_service_refuses_is_left_out(hook, reason):
+    """The others are kept."""
+    kept = "{method: PUT, url: 'http://kept.test/', maxWaitTime: -1s}"
+    conversion = converted_target(f"actions: {{GET: {{enabled: true, config: {{webhooks: [{hook}, {kept}]}}}}}}")
+    (message,) = conversion.messages(OptionOutcome.LEFT_OUT)
+    assert message.startswith(f"the webhook is left out: {reason}")
+    assert [each.url for each in conversion.settings.targets[0].actions.get.webhooks] == ["http://kept.test/"]
+
+
+RANDOM = "{{ uuidv4 }} {{ randInt 1 6 }} {{ randAlphaNum 8 }}"
+
+
+def test_random_headers_and_pages_are_converted():
+    """A header is not a key, so it may be random."""
+    conversion = converted_target(
+        f"actions: {{GET: {{enabled: true, config: {{streamedFileHeaders: {{X-Id: '{RANDOM}'}}}}}}}}\n"
+        f"templates: {{notFoundError: {{path: a.tpl, inBucket: true, headers: {{X-Id: '{RANDOM}'}}, status: '{{{{ randInt 404 405 }}}}'}}}}"
+    )
+    assert conversion.report.complete
+    target = conversion.document["targets"]["site"]
+    assert target["actions"]["GET"]["config"]["streamedFileHeaders"] == {"x-id": RANDOM}
+    assert target["templates"]["notFoundError"]["status"] == "{{ randInt 404 405 }}"
+
+
+def test_headers_and_statuses_that_cannot_be_compiled_are_left_out():
+    """The environment may hold secrets."""
+    page = "{path: a.tpl, inBucket: true, headers: {X-A: '{{ env `A` }}', X-B: b}, status: '{{ env `A` }}'}"
+    conversion = converted_target(f"templates: {{notFoundError: {page}}}")
+    assert conversion.document["targets"]["site"]["templates"] == {
+        "notFoundError": {"path": "a.tpl", "inBucket": True, "headers": {"x-b": "b"}}
+    }
+    messages = conversion.messages(OptionOutcome.LEFT_OUT)
+    assert len(messages) == 2
+    assert all("it reads the environment of the service" in message for message in messages)
+
+
+def test_an_unknown_canned_acl_is_left_out():
+    """S3 refuses it at each upload."""
+    conversion = converted_target("actions: {PUT: {enabled: true, config: {cannedACL: open}}}")
+    assert conversion.messages(OptionOutcome.LEFT_OUT) == ["`open` is not a canned ACL of objects"]
+
+
+def test_targets_share_a_file_of_helpers_with_all():
+    """The helpers of a target replace the general ones, so nothing is defined twice."""
+    texts = {"own.tpl": '{{ define "own" }}x{{ end }}', "list.tpl": '{{ template "own" . }}'}
+    text = (
+        "templates: {helpers: [own.tpl], folderList: {path: list.tpl}}\n"
+        "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket},"
+        " templates: {helpers: [{path: own.tpl}], folderList: {path: list.tpl}}}}"
+    )
+    report = convert(together([SourceFile("0.yaml", text)]), read_file=texts.get).report
+    assert report.complete

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.tools.convert.conversion import (
     CONFIGURATION,
+    FOR_EVERYONE,
     OPEN_ADMIN,
     READINGS,
     ConversionReport,
@@ -101,7 +102,10 @@ def test_an_option_without_an_equivalent_is_reported_with_the_reason(option, rea
 @pytest.mark.parametrize(
     ("option", "reason"),
     [
-        ("log: {filePath: /var/log/s3}", "the log goes to standard error, where systemd or a container takes it"),
+        (
+            "log: {filePath: /var/log/s3}",
+            "the log goes to standard error, where systemd or a container takes it, and to no file",
+        ),
     ],
 )
 def test_an_option_with_another_effect_is_reported_as_a_change(option, reason):
@@ -151,6 +155,23 @@ def test_the_page_of_all_targets_is_converted():
     assert closed.report.of(OptionOutcome.CLOSED)
     assert closed.settings.list_targets.resource.path == "/closed-until-reviewed"
     assert converted("listTargets: {enabled: false, mount: {path: [/]}}").settings.list_targets is None
+
+
+def test_a_target_around_the_page_of_all_targets_is_reported():
+    """Here it answers what the page does not; in s3-proxy nothing does."""
+    page = "listTargets: {enabled: true, mount: {path: [/list/]}}\n"
+    (message,) = converted(f"{page}{MINIMAL}").messages(OptionOutcome.CHANGED)
+    assert message == "other methods, and paths below `/list/`, are those of a target; s3-proxy answers 405 and 404"
+    apart = MINIMAL.replace("[/]", "[/a/]")
+    assert converted(f"{page}{apart}").report.complete
+
+
+def test_a_page_of_all_targets_without_a_path_is_left_out():
+    """s3-proxy shows it nowhere, and `/` would be the default here."""
+    conversion = converted("listTargets: {enabled: true, mount: {path: []}}")
+    assert conversion.settings.list_targets is None
+    (message,) = conversion.messages(OptionOutcome.LEFT_OUT)
+    assert message.endswith("its `mount` has no `path`, so no request reaches it in s3-proxy")
 
 
 def test_a_page_of_all_targets_with_a_mount_pattern_is_left_out():
@@ -279,7 +300,7 @@ CLOSED = (
 def test_the_markdown_report_begins_with_outcomes_to_review():
     """The outcomes that need no review are at the end."""
     assert to_markdown(REPORT) == (
-        f"# From s3-proxy to tornado-proxy\n\n{READINGS[KeysAs.ACTUAL]}\n\n"
+        f"# From s3-proxy to tornado-proxy\n\n{FOR_EVERYONE}\n\n{READINGS[KeysAs.ACTUAL]}\n\n"
         "**Closed to everyone: `site`.** The access rules of s3-proxy could not be converted.\n\n"
         f"{CLOSED}"
         "## Adapted\n\nThese are written differently and have the same effect.\n\n- conf.yaml:2, `c`: otherwise\n\n"
@@ -290,9 +311,17 @@ def test_the_markdown_report_begins_with_outcomes_to_review():
 def test_the_text_report_has_only_outcomes_to_review():
     """The terminal shows only a count of the other outcomes."""
     assert to_text(REPORT, ["out/report.md"]) == (
-        f"{READINGS[KeysAs.ACTUAL]}\n\n"
+        f"{FOR_EVERYONE}\n\n{READINGS[KeysAs.ACTUAL]}\n\n"
         f"{CLOSED}1 carried over, 1 adapted; the report has them all.\nwrote out/report.md\n"
     )
+
+
+def test_the_report_says_that_the_service_refuses_the_files():
+    """A user reads it before the list of files."""
+    assert "`serve --check` refuses these files: mend them first.\nwrote out/a" in to_text(
+        REPORT, ["out/a"], usable=False
+    )
+    assert (to_json(REPORT, [], usable=False)["usable"], to_json(REPORT, [])["usable"]) == (False, True)
 
 
 def test_the_json_report_has_every_remark():

@@ -11,7 +11,7 @@ from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.routing.access import Access, Anyone, Nobody, SignedIn, path_expression
 from tornado_proxy.routing.request import RequestPath
 from tornado_proxy.tools.convert.options import OptionOutcome
-from tornado_proxy.tools.convert.resources import PRIVATE_NETWORKS, apart, glob_here
+from tornado_proxy.tools.convert.resources import PRIVATE_NETWORKS, apart, globs_here
 
 TARGETS = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
 SECRET = "clientSecret: {env: SECRET}"
@@ -48,6 +48,18 @@ def test_a_provider_is_converted_unchanged():
         "callbackPath": "/back",
     }
     assert conversion.report.complete
+
+
+def test_a_cookie_name_that_browsers_refuse_is_left_out():
+    """s3-proxy sends no cookie of such a name."""
+    conversion = _oidc(f"{SECRET}, cookieName: 'a b'")
+    assert conversion.subjects(OptionOutcome.LEFT_OUT) == ["authProviders.oidc.id.cookieName"]
+
+
+def test_a_claim_of_groups_with_dots_is_reported():
+    """Rules that never applied may let users pass here."""
+    conversion = _oidc(f"{SECRET}, groupClaim: realm.roles")
+    assert conversion.subjects(OptionOutcome.CHANGED) == ["authProviders.oidc.id.groupClaim"]
 
 
 def test_the_path_of_the_redirect_url_is_joined_with_the_callback_path():
@@ -96,21 +108,30 @@ SHORT_PATHS = st.text("/ab", max_size=6).map(lambda text: f"/{text}")
 
 
 def _covers_in_s3_proxy(glob, path):
-    parts = re.findall(r"\*\*|.", glob)
-    return (
-        re.fullmatch("".join({"**": ".*", "*": "[^/]*"}.get(part, re.escape(part)) for part in parts), path) is not None
+    """Whether a glob covers a path in s3-proxy, where `/` is the separator (github.com/gobwas/glob 0.2.3)."""
+    if ends := re.fullmatch(r"([^*?[{]*)\*\*([^*?[{]+)", glob):
+        return path.startswith(ends[1]) and path.endswith(ends[2])  # the two may overlap
+    parts = re.findall(r"\*\*|\*|\?|\[[^]]*\]|\{[^}]*\}|.", glob)
+    meanings = {"**": ".*", "*": "[^/]*", "?": "[^/]"}
+    expression = "".join(
+        meanings.get(part)
+        or (part if part.startswith("[") and len(part) > 1 else None)
+        or (f"(?:{part[1:-1].replace(',', '|')})" if part.startswith("{") and len(part) > 1 else re.escape(part))
+        for part in parts
     )
+    return re.fullmatch(expression, path, re.DOTALL) is not None
 
 
 @given(PLAIN_GLOBS, SHORT_PATHS)
-def test_a_converted_glob_covers_the_same_paths(glob, path):
-    """The converted glob covers exactly the paths of s3-proxy's."""
-    converted_glob = glob_here(glob)
-    assert (converted_glob is None) == ("***" in glob)
-    if converted_glob is not None:
-        assert (compile_pattern(path_expression(converted_glob)).search(path) is not None) == _covers_in_s3_proxy(
-            glob, path
-        )
+@example("/b/**/a", "/b/a")
+@example("/a/a/**/a/a/", "/a/a/a/")
+def test_converted_globs_cover_the_same_paths(glob, path):
+    """The converted globs together cover exactly the paths of s3-proxy's."""
+    converted_globs = globs_here(glob)
+    assert (not converted_globs) == ("***" in glob)
+    if converted_globs:
+        covers = any(compile_pattern(path_expression(each)).search(path) for each in converted_globs)
+        assert covers == _covers_in_s3_proxy(glob, path)
 
 
 @given(PLAIN_GLOBS, PLAIN_GLOBS, SHORT_PATHS)
@@ -141,22 +162,10 @@ PROVIDERS = (
 )
 
 
-def _glob_expression(glob):
-    """Returns an expression for a glob of s3-proxy with `/` as separator (github.com/gobwas/glob)."""
-    parts = re.findall(r"\*\*|\*|\?|\[[^]]*\]|\{[^}]*\}|.", glob)
-    meanings = {"**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return "".join(
-        meanings.get(part)
-        or (part if part.startswith("[") and len(part) > 1 else None)
-        or (f"(?:{part[1:-1].replace(',', '|')})" if part.startswith("{") and len(part) > 1 else re.escape(part))
-        for part in parts
-    )
-
-
 def _allowed_in_s3_proxy(resources, path, method):
     """Returns the users or the provider that s3-proxy lets pass; None means everyone."""
     for glob, methods, guard in resources:
-        if method in methods and re.fullmatch(_glob_expression(glob), path, re.DOTALL):
+        if method in methods and _covers_in_s3_proxy(glob, path):
             return PASSED_BY_GUARD[guard]
     return set()
 
@@ -184,6 +193,7 @@ PATHS = st.builds(
 
 @given(RESOURCES, PATHS, st.sampled_from(["GET", "PUT"]))
 @example([("/a/**", ["GET"], "whiteList: true")], "/a", "GET")
+@example([("/a/**/b", ["GET"], ANN), ("/a/**", ["GET"], "whiteList: true")], "/a/b", "GET")
 @example([("/a/**", ["GET"], "provider: front, header: {}"), ("/**", ["GET"], "whiteList: true")], "/a/b", "GET")
 def test_a_conversion_never_grants_additional_access(resources, path, method):
     """Every user who may use a path here may use it in s3-proxy."""
@@ -201,6 +211,9 @@ def test_a_conversion_never_grants_additional_access(resources, path, method):
 LEFT_OUT = {
     "provider: staff, basic: {credentials: []}": "it has no user that tornado-proxy accepts",
     "whiteList: true, header: {}": "its `provider` is not one of `authProviders.header`",
+    "provider: front, header: {authorizationAccesses: [{group: a, regexp: true}]}": (
+        "s3-proxy answers 500 for a `regexp` in the rules of `header`, and it is the first"
+    ),
     "provider: company, oidc: {authorizationAccesses: [{group: '(', regexp: true}]}": (
         "a rule's expression cannot be converted: unclosed group"
     ),
@@ -219,11 +232,11 @@ def test_a_resource_that_cannot_be_converted_is_closed(options, reason):
 
 
 RULES = {
-    "authorizationAccesses: [{group: a, email: a@example.org, forbidden: true}, {email: '.*@b$', regexp: true}]": {
+    "authorizationAccesses: [{group: a, email: a@example.org, forbidden: true}, {group: b}]": {
         "authorizationAccesses": [
             {"group": "a", "forbidden": True},
             {"email": "a@example.org", "forbidden": True},
-            {"email": ".*@b$", "regexp": True},
+            {"group": "b"},
         ]
     },
     "authorizationOPAServer: {url: 'http://opa.example/v1/data/allow', tags: {Site: press}}": {
@@ -244,11 +257,83 @@ def test_access_rules_are_converted(rules, expected, kind, provider):
     assert not conversion.messages(OptionOutcome.CLOSED, OptionOutcome.LEFT_OUT)
 
 
+RULES_WITH_EXPRESSIONS = "authorizationAccesses: [{group: a}, {email: '.*@b$', regexp: true}, {group: c}]"
+
+
+def test_expressions_in_the_rules_of_oidc_are_converted():
+    """s3-proxy compiles the expressions of these rules."""
+    conversion = converted_target(
+        f"resources: [{{path: /a, provider: company, oidc: {{{RULES_WITH_EXPRESSIONS}}}}}]", providers=PROVIDERS
+    )
+    (resource,) = conversion.document["targets"]["site"]["resources"]
+    rules = [{"group": "a"}, {"email": ".*@b$", "regexp": True}, {"group": "c"}]
+    assert resource["oidc"] == {"authorizationAccesses": rules}
+
+
+def test_rules_of_header_end_at_the_first_expression():
+    """s3-proxy answers 500 where it comes to one, so nobody passes by it or by a later rule."""
+    conversion = converted_target(
+        f"resources: [{{path: /a, provider: front, header: {{{RULES_WITH_EXPRESSIONS}}}}}]", providers=PROVIDERS
+    )
+    (resource,) = conversion.document["targets"]["site"]["resources"]
+    assert resource["header"] == {"authorizationAccesses": [{"group": "a"}]}
+    (message,) = conversion.messages(OptionOutcome.CLOSED)
+    assert message.startswith("s3-proxy answers 500 where it comes to a `regexp` of `header`")
+    assert not conversion.messages(OptionOutcome.LEFT_OUT)
+
+
+@pytest.mark.parametrize("methods", ["[]", "''"])
+def test_a_resource_without_a_method_covers_nothing(methods):
+    """An empty list is not the default, which is GET."""
+    conversion = converted_target(
+        f"resources: [{{path: /a/**, methods: {methods}, whiteList: true}}, {{path: /b, methods: null, whiteList: true}}]"
+    )
+    (resource,) = conversion.settings.targets[0].resources
+    assert (resource.path, resource.methods) == ("/b", ("GET", "HEAD"))
+    assert conversion.messages(OptionOutcome.CLOSED) == [
+        "`/a/**` is closed to everyone: it names no method that is enabled"
+    ]
+
+
+def test_a_resource_for_get_does_not_open_head_alone():
+    """Where HEAD is enabled and GET is not, s3-proxy needs HEAD to be named."""
+    conversion = converted_target(
+        "actions: {HEAD: {enabled: true}, PUT: {enabled: true}}\n"
+        "resources: [{path: /a, whiteList: true}, {path: /b, methods: [HEAD, GET], whiteList: true}]"
+    )
+    assert [(each["path"], each["methods"]) for each in conversion.document["targets"]["site"]["resources"]] == [
+        ("/b", ["HEAD"])
+    ]
+
+
 @pytest.mark.parametrize("glob", ["/a%20b", "/[ab]", "/{a,b}", "/a?", "/é", "/a***", r"/\*"])
 def test_a_glob_with_another_meaning_here_is_left_out(glob):
     """Globs with characters that clients escape, or with syntax that is unknown here, are not converted."""
     conversion = converted_target(f"resources: [{{path: /kept, whiteList: true}}, {{path: '{glob}', whiteList: true}}]")
     assert len(conversion.messages(OptionOutcome.CLOSED)) == 1
+
+
+def test_a_glob_whose_ends_overlap_becomes_two_resources():
+    """In s3-proxy `/a/**/b` covers `/a/b` too, so a later resource does not decide for it."""
+    conversion = converted_target(
+        f"resources: [{{path: /a/**/b, {ANN}}}, {{path: /a/**, whiteList: true}}]", providers=PROVIDERS
+    )
+    resources = conversion.settings.targets[0].resources
+    assert [(each.path, each.provider) for each in resources] == [
+        ("/a/*/**/b", "staff"),
+        ("/a/b", "staff"),
+        ("/a/*/**", None),
+    ]
+    assert "GET of `/a/**/b` as `/a/*/**/b` and `/a/b`" in conversion.messages(OptionOutcome.CARRIED)
+
+
+def test_the_page_of_all_targets_has_one_resource():
+    """A glob that needs two closes the page."""
+    conversion = converted(
+        "listTargets: {enabled: true, mount: {path: [/l/]}, resource: {path: /l/**/, whiteList: true}}"
+    )
+    (message,) = conversion.messages(OptionOutcome.CLOSED)
+    assert message.endswith("is closed to everyone: only several resources here would cover its paths")
 
 
 def test_a_later_resource_is_kept_if_it_covers_other_requests():
@@ -297,8 +382,19 @@ def test_a_user_that_cannot_sign_in_is_left_out(user, reason):
 
 def test_basic_authentication_has_priority_over_white_list():
     """In s3-proxy, too, `whiteList` has no effect beside `basic`."""
-    (site,) = converted_target(f"resources: [{{path: /a, whiteList: true, {ANN}}}]").settings.targets
+    conversion = converted_target(f"resources: [{{path: /a, whiteList: true, {ANN}}}]")
+    (site,) = conversion.settings.targets
     assert (site.resources[0].white_list, site.resources[0].provider) == (False, "staff")
+    assert conversion.messages(OptionOutcome.ADAPTED) == ["it has no effect beside `basic`, as in s3-proxy"]
+    assert conversion.report.complete
+
+
+def test_rules_hold_beside_a_white_list():
+    """s3-proxy ignores the rules of who signed in, and the report says so."""
+    options = "whiteList: true, provider: company, oidc: {authorizationAccesses: [{group: a}]}"
+    conversion = converted_target(f"resources: [{{path: /a, {options}}}]", providers=PROVIDERS)
+    message = "the rules of `oidc` hold beside it; s3-proxy lets everyone pass who signs in"
+    assert message in conversion.messages(OptionOutcome.CHANGED)
 
 
 def test_an_upload_to_a_covered_directory_is_remarked_on():

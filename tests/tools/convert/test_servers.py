@@ -246,3 +246,15 @@ def test_an_option_of_s3_proxy_has_a_reason(path):
 def test_an_option_that_s3_proxy_lacks_is_unknown(path):
     """A misspelt option is not reported as a missing feature."""
     assert fate(path) == (OptionOutcome.LEFT_OUT, UNKNOWN)
+
+
+def test_time_outs_of_the_admin_listener_are_a_known_option():
+    """The report says what holds instead."""
+    conversion = converted(
+        f"{MINIMAL}internalServer: {{timeouts: {{readTimeout: 10s}}}}\nlog: {{filePath: /var/log/a}}"
+    )
+    assert conversion.messages(OptionOutcome.CHANGED) == [
+        "the admin listener closes idle connections after an hour, no others",
+        "the log goes to standard error, where systemd or a container takes it, and to no file",
+    ]
+    assert not conversion.messages(OptionOutcome.LEFT_OUT)

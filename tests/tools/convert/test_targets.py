@@ -21,7 +21,7 @@ def _convert_mount(text):
     [
         ("path: [/a/, /b/]", "", ("/a/", "/b/")),
         ("path: '/a/,/b/'", "", ("/a/", "/b/")),
-        ("host: '*'", "", ("/",)),
+        ("host: '*', path: [/]", "", ("/",)),
         ("host: Files.example.org, path: /", "files.example.org", ("/",)),
         ("host: '*.example.org', path: /", "*.example.org", ("/",)),
     ],
@@ -106,6 +106,15 @@ def test_the_size_of_a_part_is_in_mebibytes():
     assert _converted_bucket("s3UploadPartSize: 16").part_size == 16 * 1024 * 1024
 
 
+@pytest.mark.parametrize(("size", "expected"), [(1, 5), (9000, 5120)])
+def test_the_size_of_a_part_is_one_that_s3_takes(size, expected):
+    """With another, each upload of s3-proxy fails."""
+    conversion = _convert_bucket(f"s3UploadPartSize: {size}")
+    assert conversion.settings.targets[0].bucket.part_size == expected * 1024 * 1024
+    (message,) = conversion.messages(OptionOutcome.CHANGED)
+    assert message.startswith(f"`{size}` is `{expected}` here")
+
+
 TWO_TARGETS = """
 targets:
   good: {mount: {path: [/good/]}, bucket: {name: good}}
@@ -118,6 +127,18 @@ targets:
     [
         ("{bucket: {name: b}}", "it has no `mount`"),
         ("{mount: {path: [/b/]}}", "it has no `bucket`"),
+        (
+            "{mount: {host: b.test}, bucket: {name: b}}",
+            "its `mount` has no `path`, so no request reaches it in s3-proxy",
+        ),
+        (
+            "{mount: {host: b.test, path: []}, bucket: {name: b}, actions: {DELETE: {enabled: true}}}",
+            "its `mount` has no `path`, so no request reaches it in s3-proxy",
+        ),
+        (
+            "{mount: {host: b.test, path: ''}, bucket: {name: b}}",
+            "its `mount` has no `path`, so no request reaches it in s3-proxy",
+        ),
         (
             "{mount: {path: ['/{user}/']}, bucket: {name: b}}",
             "the mount path `/{user}/` is a pattern of s3-proxy's router",

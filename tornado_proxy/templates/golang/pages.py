@@ -1,7 +1,7 @@
 """Pages, headers and status codes as Go templates: rendered with Python data, with definitions that they share.
 
-The functions are those of rules, and those that s3-proxy adds for its pages. `value_of` converts Python values to Go
-values:
+The functions are those of rules, those that s3-proxy adds for its pages, and random ones. `value_of` converts Python
+values to Go values:
 
 - None, bool, int, float, str and bytes; datetime is time.Time, without a zone in UTC;
 - a mapping is a map[string]interface {}, a list or a tuple a []interface {};
@@ -29,7 +29,7 @@ from tornado_proxy.templates.golang.moments import Moment
 from tornado_proxy.templates.golang.operands import Evaluate, Run
 from tornado_proxy.templates.golang.parser import OUTERMOST
 from tornado_proxy.templates.golang.program import Program
-from tornado_proxy.templates.golang.sprig import REFUSED, functions
+from tornado_proxy.templates.golang.sprig import REFUSED, functions, randomness
 from tornado_proxy.templates.golang.sprig.dates import TIME
 from tornado_proxy.templates.golang.sprig.encoding import write_yaml
 from tornado_proxy.templates.golang.standard import STANDARD
@@ -198,6 +198,7 @@ def _template_of_text(run: Run, dot: go.Value, arguments: Sequence[Evaluate]) ->
 
 
 PAGE_FUNCTIONS: Mapping[str, calling.Function] = {
+    **randomness.FUNCTIONS,
     "humanSize": calling.function(_human_size, _SIZE),
     "now": calling.function(lambda: go.Struct(TIME, Moment(0).plus(time.time_ns()))),
     "requestHost": calling.function(lambda request: request.source.host, _REQUEST),
@@ -214,4 +215,5 @@ PAGE_FUNCTIONS: Mapping[str, calling.Function] = {
 @cache
 def vocabulary() -> calling.Vocabulary:
     """Returns the functions that pages may call."""
-    return calling.Vocabulary({**STANDARD, **functions(), **PAGE_FUNCTIONS}, REFUSED)
+    known = {**STANDARD, **functions(), **PAGE_FUNCTIONS}
+    return calling.Vocabulary(known, {name: reason for name, reason in REFUSED.items() if name not in known})

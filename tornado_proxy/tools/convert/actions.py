@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import PurePosixPath
+from typing import get_args
 
 from tornado_proxy.config import values
+from tornado_proxy.config.actions import CannedAcl
 from tornado_proxy.config.options import DAY
 from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.templates.golang.pages import compile_page
@@ -95,10 +97,20 @@ class PageConversion:
         for header, text in headers.pairs().items() if headers else ():
             try:
                 values.header_templates(((header, text),))
+                self._compiled(text)
                 found[header] = text
             except InvalidValue as misfit:
                 section.remark(OptionOutcome.LEFT_OUT, name, f"an answer {misfit.message}", misfit.help)
+            except TemplateMistake as mistake:
+                section.remark(OptionOutcome.LEFT_OUT, name, f"`{header}` is left out: {mistake}", mistake.help)
         return {name: found} if found else {}
+
+    def _status(self, text: str) -> str:
+        try:
+            self._compiled(text)
+        except TemplateMistake as mistake:
+            raise InvalidValue(f"is left out: {mistake}", mistake.help) from None
+        return values.status_template(text)
 
     def _texts(self, places: list[str]) -> tuple[str, ...]:
         return tuple(self.files[place] for place in places if place in self.files)
@@ -115,17 +127,19 @@ class PageConversion:
             settings["path"] = self._file(section.text("path"), section)
         # An upload that succeeds is 201 here unless a page says otherwise; a target's page has the status of the one
         # for all targets.
-        usual = "204" if kind in ("put", "delete") and kind not in self.pages else ""
-        if status := section.text("status").strip() or usual:
-            settings["status"] = status
-        return settings
+        is_first = kind in ("put", "delete") and kind not in self.pages
+        default: dict[str, Setting] = {"status": "204"} if is_first else {}
+        return settings | (section.kept("status", self._status) or default)
 
     def _helper(self, path: str, section: Section | None) -> str | None:
         """Returns the place of a file of helpers; None for s3-proxy's own, which are built in."""
-        return None if path == _HELPERS and self.read(path) is None else self._file(path, section)
+        return None if path == _HELPERS and self.read(path) is None else self._file(path, section, ())
 
-    def _file(self, path: str, section: Section | None) -> str:
-        """Returns the new place of a template; its text is written there if it was found."""
+    def _file(self, path: str, section: Section | None, helpers: Sequence[str] | None = None) -> str:
+        """Returns the new place of a template; its text is written there if it was found.
+
+        `helpers` are the texts that come before it; those for all targets by default.
+        """
         text, parts = self.read(path), PurePosixPath(path)
         if text is None:
             text = default_page(path)
@@ -135,18 +149,23 @@ class PageConversion:
             objection = f"was not found: put it at `{place}` beside the new configuration"
         elif not parts.is_absolute():
             self.files[place] = text
-            objection = self._objection(text)
+            try:
+                self._compiled(text, helpers)
+            except TemplateMistake as mistake:
+                objection = f"has to be changed: {mistake}"
         if objection and section:
             section.remark(OptionOutcome.CHANGED, "path", f"the template `{path}` {objection}")
         return place
 
-    def _objection(self, text: str) -> str | None:
+    def _compiled(self, text: str, helpers: Sequence[str] | None = None) -> None:
+        """Compiles a template; raises `TemplateMistake`."""
+        texts = self.helpers if helpers is None else helpers
         try:
-            compile_page(text, (built_in([*self.helpers, text]), *self.helpers))
+            compile_page(text, (built_in([*texts, text]), *texts))
         except TemplateMistake as mistake:
             # The helpers of a target are not known here.
-            return None if "unknown template" in str(mistake) else f"has to be changed: {mistake}"
-        return None
+            if "unknown template" not in str(mistake):
+                raise
 
 
 def actions(target: Section, pages: PageConversion) -> Actions:
@@ -167,7 +186,7 @@ def _action(name: str, section: Section | None, pages: PageConversion) -> dict[s
         settings = _get(config) | pages.headers(config, "streamedFileHeaders")
     if name == "PUT" and enabled:
         settings = _put(section, config)
-    if config and (hooks := [_webhook(each) for each in config.sections("webhooks")]):
+    if config and (hooks := [hook for each in config.sections("webhooks") if (hook := _webhook(each))]):
         settings["webhooks"] = hooks
     if not enabled:
         section.settle()
@@ -213,6 +232,7 @@ _OF_UPLOADS = (
         "if you trust those who upload, set `activeContent: inline` in GET's `config`",
     ),
 )
+_METHODS_OF_WEBHOOKS = ("POST", "PATCH", "PUT", "DELETE")
 _SYSTEM = ("cacheControl", "contentDisposition", "contentEncoding", "contentLanguage", "expires")
 
 
@@ -229,23 +249,47 @@ def _put(action: Section, config: Section | None) -> dict[str, Setting]:
         settings["metadata"] = made
     if system and (made := _templates(system, _SYSTEM)):
         settings["systemMetadata"] = made
-    return settings | _templates(config, ("storageClass",)) | config.copied(texts=("cannedACL",))
+    return settings | _templates(config, ("storageClass",)) | config.kept("cannedACL", _canned_acl)
 
 
 def _templates(section: Section, names: tuple[str, ...]) -> dict[str, Setting]:
     return {name: text for each in names for name, text in section.kept(each, values.go_template).items()}
 
 
+def _canned_acl(text: str) -> str:
+    if text not in get_args(CannedAcl):
+        raise InvalidValue("is not a canned ACL of objects")
+    return text
+
+
+def _check_call(method: str, retries: int) -> None:
+    if method not in _METHODS_OF_WEBHOOKS:
+        raise InvalidValue(f"has the method `{method}`", f"{', '.join(_METHODS_OF_WEBHOOKS)} work")
+    if retries < 0:
+        raise InvalidValue("has a negative `retryCount`, with which s3-proxy never calls it")
+
+
 def _webhook(section: Section) -> Mapping[str, Setting]:
-    settings = section.copied(texts=("method", "url"))
+    """Converts a webhook; the result is empty if the call has no equivalent."""
     headers, secrets = section.section("headers"), section.section("secretHeaders")
-    if headers and (pairs := headers.pairs()):
+    pairs = headers.pairs() if headers else {}
+    try:
+        _check_call(section.text("method"), section.whole("retryCount", 0))
+        values.http_url(section.text("url"))
+        values.header_values(tuple(pairs.items()))
+        values.header_pairs(tuple((name, "") for name, _ in (secrets.named() if secrets else ())))
+    except InvalidValue as misfit:
+        section.settle()
+        section.remark(OptionOutcome.LEFT_OUT, "", f"the webhook is left out: it {misfit.message}", misfit.help)
+        return {}
+    settings = section.copied(texts=("method", "url"))
+    if pairs:
         settings["headers"] = pairs
     if secrets and (named := {name: found for name, each in secrets.named() if (found := reference(each))}):
         settings["secretHeaders"] = named
     if count := section.whole("retryCount", 0):
         settings["retryCount"] = min(count, 100)
     for name in ("defaultWaitTime", "maxWaitTime"):
-        if duration := section.seconds(name):
+        if (duration := section.seconds(name)) > 0:
             settings[name] = f"{min(duration, DAY) * 1000:.0f}ms"
     return settings

@@ -47,7 +47,7 @@ class ConversionReport:
     @property
     def notes(self) -> tuple[str, ...]:
         """The notes that begin the report."""
-        return (READINGS[self.keys_as], *((OPEN_ADMIN,) if self.admin_is_open else ()))
+        return (FOR_EVERYONE, READINGS[self.keys_as], *((OPEN_ADMIN,) if self.admin_is_open else ()))
 
     def of(self, *outcomes: OptionOutcome) -> tuple[Remark, ...]:
         """Returns the remarks with one of these outcomes."""
@@ -88,7 +88,7 @@ def convert(
     ]
     files: dict[str, str] = {}
     listeners = {name: listener(name, root, files) for name in _LISTENERS}
-    settings = _settings(root, conversion.providers, listeners)
+    settings = _settings(root, conversion.providers, listeners, [path for each in targets for path in each.paths])
     if templates:
         settings["templates"] = templates
     files |= _rule_files(targets)
@@ -105,13 +105,15 @@ def convert(
     return Converted({CONFIGURATION: text, **files, **pages.files}, report)
 
 
-def _settings(root: Section, given: Providers, listeners: Mapping[str, Mapping[str, Setting]]) -> dict[str, Setting]:
+def _settings(
+    root: Section, given: Providers, listeners: Mapping[str, Mapping[str, Setting]], mounts: Sequence[str]
+) -> dict[str, Setting]:
     settings: dict[str, Setting] = {
         "server": {**listeners["server"], **trusted_proxies(given, root)},
         "internalServer": listeners["internalServer"],
         "log": log(root),
     }
-    if (page := root.enabled("listTargets")) and (found := _target_list(page, given)):
+    if (page := root.enabled("listTargets")) and (found := _target_list(page, given, mounts)):
         settings["listTargets"] = found
     if bounds := limits(root):
         settings["limits"] = bounds
@@ -123,8 +125,11 @@ def _settings(root: Section, given: Providers, listeners: Mapping[str, Mapping[s
     return settings
 
 
-def _target_list(section: Section, given: Providers) -> dict[str, Setting]:
-    """Converts the page of all targets; it is closed to everyone if its resource has no equivalent."""
+def _target_list(section: Section, given: Providers, mounts: Sequence[str]) -> dict[str, Setting]:
+    """Converts the page of all targets; it is closed to everyone if its resource has no equivalent.
+
+    `mounts` are the mount paths of targets.
+    """
     settings: dict[str, Setting] = {"enabled": True}
     if mounted := section.section("mount"):
         try:
@@ -133,6 +138,12 @@ def _target_list(section: Section, given: Providers) -> dict[str, Setting]:
             section.settle()
             section.remark(OptionOutcome.LEFT_OUT, "", f"the page of all targets is left out: {error}")
             return {}
+        for path in mounted.texts("path"):
+            if path.startswith(tuple(mounts)):
+                message = (
+                    f"other methods, and paths below `{path}`, are those of a target; s3-proxy answers 405 and 404"
+                )
+                section.remark(OptionOutcome.CHANGED, "mount", message)
     if resource := section.section("resource"):
         settings["resource"] = single_resource(resource, given) or closed("/", ())[0]
     section.remark(OptionOutcome.CARRIED, "", "as `listTargets`")
@@ -209,6 +220,12 @@ READINGS: Mapping[KeysAs, str] = {
 }
 """The ways to read keys, with their reasons."""
 
+FOR_EVERYONE = (
+    "Below is what this configuration loses or changes. What differs for everyone (sign-in, statuses, listings, caches,"
+    ' logs, metrics) is in docs/migrating-from-s3-proxy.md, from "The servers" to "What differs for everyone".'
+)
+"""What the report leaves to the manual."""
+
 OPEN_ADMIN = (
     "The admin listener (`internalServer`) is open on every interface, as in s3-proxy, and asks nobody to sign in."
     " Here it also reloads the configuration and purges caches. Set its `listenAddr` to `127.0.0.1`, or let a firewall"
@@ -239,13 +256,18 @@ def to_markdown(report: ConversionReport) -> str:
     return "\n".join(lines)
 
 
-def to_text(report: ConversionReport, files: Sequence[str]) -> str:
-    """Returns the report for a terminal: the points that need a review, and a count of the others."""
+def to_text(report: ConversionReport, files: Sequence[str], *, usable: bool = True) -> str:
+    """Returns the report for a terminal: the points that need a review, and a count of the others.
+
+    `usable` is whether the service would load the files.
+    """
     lines = ["\n\n".join(report.notes), ""]
     for outcome in _TO_REVIEW:
         lines += _paragraphs(report, outcome)
     same, adapted = len(report.of(OptionOutcome.CARRIED)), len(report.of(OptionOutcome.ADAPTED))
     lines.append(f"{same} carried over, {adapted} adapted; the report has them all.")
+    if not usable:
+        lines.append("`serve --check` refuses these files: mend them first.")
     return "\n".join([*lines, *(f"wrote {name}" for name in files), ""])
 
 
@@ -260,11 +282,15 @@ def _bullet(remark: Remark) -> str:
     return f"- {where(remark.place)}, `{remark.subject}`: {' '.join(text.split())}"
 
 
-def to_json(report: ConversionReport, files: Sequence[str]) -> dict[str, Any]:
-    """Returns the report for programs; `version` changes when a field changes its meaning."""
+def to_json(report: ConversionReport, files: Sequence[str], *, usable: bool = True) -> dict[str, Any]:
+    """Returns the report for programs; `version` changes when a field changes its meaning.
+
+    `usable` is whether the service would load the files.
+    """
     return {
         "version": 1,
         "complete": report.complete,
+        "usable": usable,
         "keysAs": report.keys_as.value,
         "notes": list(report.notes),
         "closedTargets": list(report.closed_targets),

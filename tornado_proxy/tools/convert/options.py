@@ -251,14 +251,16 @@ class Section:
         except ExecutionError:
             raise self._unfit(name, "a duration", "such as `90s` or `1h30m`") from None
 
-    def texts(self, name: str) -> list[str]:
-        """Returns a list of texts."""
+    def texts(self, name: str, default: Sequence[str] = ()) -> list[str]:
+        """Returns a list of texts; `default` if it is not given, which differs from an empty one."""
         value = self._value(name)
+        if value is None:
+            return list(default)
         if isinstance(value, str):
             return value.split(",") if value else []
-        if isinstance(value, Options) or any(not isinstance(each, str) for each in value or ()):
+        if isinstance(value, Options) or any(not isinstance(each, str) for each in value):
             raise self._unfit(name, "a list of texts")
-        return [str(each) for each in value or ()]
+        return [str(each) for each in value]
 
     def section(self, name: str) -> Section | None:
         """Returns a mapping; None if it is not given."""

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from urllib.parse import urlsplit
 
 from tornado_proxy.config import values
@@ -61,10 +62,14 @@ def _provider(kind: str, name: str, section: Section, new_key: Callable[[], str]
         return section.copied(texts=("usernameHeader", "emailHeader", "groupsHeader"))
     section.text("state")  # not needed: each login here has a state of its own
     settings = section.copied(
-        texts=("issuerUrl", "clientID", "groupClaim", "cookieName"),
+        texts=("issuerUrl", "clientID", "groupClaim"),
         flags=("emailVerified", "cookieSecure"),
         lists=("scopes", "cookieDomains"),
     )
+    settings |= section.kept("cookieName", values.header_name)
+    if "." in (claim := section.text("groupClaim")):
+        message = f"groups are also found in members of claims, by the dots of `{claim}`; s3-proxy asks for one claim"
+        section.remark(OptionOutcome.CHANGED, "groupClaim", message)
     secret = reference(section.section("clientSecret"))
     if secret is not None:
         settings["clientSecret"] = secret
@@ -104,15 +109,29 @@ def trusted_proxies(given: Providers, root: Section) -> dict[str, Setting]:
 
 _AS_SENT = re.compile(r"/[A-Za-z0-9._~!$&'()+,;=:@/*-]*")
 _DEEP = re.compile(r"/\*\*(?=/|$)")
+_TWO_ENDS = re.compile(r"([^*]*)\*\*([^*]+)")
 _LONE_STAR = re.compile(r"(?<!\*)\*(?!\*)")
 
 
-def glob_here(glob: str) -> str | None:
-    """Returns the glob that covers the same paths here; None if there is none."""
+def globs_here(glob: str) -> tuple[str, ...]:
+    """Returns the globs that cover the same paths here together; none if no globs do."""
     if not _AS_SENT.fullmatch(glob) or "***" in glob:
-        return None
+        return ()
     # Here `/a/**` covers `/a` too, as a mount does; there it covers only what is below.
-    return glob if glob == "/**" else _DEEP.sub("/*/**", glob)
+    here = glob if glob == "/**" else _DEEP.sub("/*/**", glob)
+    return here, *_overlapping(glob)
+
+
+def _overlapping(glob: str) -> Iterator[str]:
+    """Yields the paths whose beginning and end overlap, such as `/a/b` for `/a/**/b`, if the glob is of that form.
+
+    s3-proxy's matcher (github.com/gobwas/glob) compares the two parts without their lengths.
+    """
+    if parts := _TWO_ENDS.fullmatch(glob):
+        start, end = parts.groups()
+        for shared in range(1, min(len(start), len(end)) + 1):
+            if start.endswith(end[:shared]):
+                yield start + end[shared:]
 
 
 def apart(one: str, other: str) -> bool:
@@ -132,24 +151,29 @@ class _Inexpressible(Exception):
     """A resource that cannot be converted; the text is the reason."""
 
 
-def resources(target: Section, providers: Providers, *, head: bool) -> tuple[bool, list[Resource]]:
-    """Returns whether a target has resources at all, and those that are converted; `head` if it answers HEAD."""
+def resources(target: Section, providers: Providers, enabled: Sequence[str]) -> tuple[bool, list[Resource]]:
+    """Returns whether a target has resources at all, and those that are converted; `enabled` are its methods."""
     done: list[Resource] = []
     missing: list[tuple[str, frozenset[str]]] = []  # the globs and methods of those that are left out
     sections = target.sections("resources")
     for section in sections:
-        glob, methods = section.text("path"), section.texts("methods") or ["GET"]
-        covered = f"{' and '.join(methods)} of `{glob}`"
+        glob, methods = section.text("path"), _methods(section)
+        covered = f"{' and '.join(methods)} of `{glob}`" if methods else f"`{glob}`"
+        if "HEAD" in enabled and "GET" not in enabled:
+            # A resource for GET covers HEAD here.
+            methods = [each for each in methods if each != "GET"]
         try:
             _check_apart(glob, methods, missing)
-            done.append(_resource(section, providers))
+            found = _resource(section, providers, methods)
         except _Inexpressible as reason:
             section.settle()
             missing.append((glob, frozenset(methods)))
             section.remark(OptionOutcome.CLOSED, "", f"{covered} is closed to everyone: {reason}")
             continue
-        section.remark(OptionOutcome.CARRIED, "", f"{covered} as `{done[-1]['path']}`")
-        if head and "GET" in methods and "HEAD" not in methods:
+        done += found
+        here = " and ".join(f"`{each['path']}`" for each in found)
+        section.remark(OptionOutcome.CARRIED, "", f"{covered} as {here}")
+        if "HEAD" in enabled and "GET" in methods and "HEAD" not in methods:
             section.remark(OptionOutcome.CHANGED, "methods", "HEAD is allowed with GET; s3-proxy needs it to be named")
         if "PUT" in methods and not glob.endswith("*"):
             message = f"access is checked with the path of an uploaded file too, which `{glob}` may not cover"
@@ -165,12 +189,16 @@ def _check_apart(glob: str, methods: Sequence[str], missing: Sequence[tuple[str,
 
 def single_resource(section: Section, providers: Providers) -> Resource | None:
     """Converts the resource of the page of all targets; returns None if it has no equivalent."""
+    found, reason = list[Resource](), "only several resources here would cover its paths"
     try:
-        return _resource(section, providers)
-    except _Inexpressible as reason:
-        section.settle()
-        section.remark(OptionOutcome.CLOSED, "", f"the page of all targets is closed to everyone: {reason}")
-        return None
+        found = _resource(section, providers, _methods(section))
+    except _Inexpressible as error:
+        reason = str(error)
+    if len(found) == 1:
+        return found[0]
+    section.settle()
+    section.remark(OptionOutcome.CLOSED, "", f"the page of all targets is closed to everyone: {reason}")
+    return None
 
 
 def closed(mount: str, enabled: Sequence[str]) -> tuple[Resource, str]:
@@ -178,21 +206,28 @@ def closed(mount: str, enabled: Sequence[str]) -> tuple[Resource, str]:
 
     A path that no resource covers is closed. This one covers a method that is disabled, at a path without a meaning.
     """
-    off = next((each for each in ("DELETE", "PUT", "HEAD", "GET") if each not in enabled), "HEAD")
+    off = next((each for each in ("DELETE", "PUT", "HEAD") if each not in enabled), "HEAD")
     return {"path": f"{mount}{CLOSED}", "methods": [off], "whiteList": True}, off
 
 
-def _resource(section: Section, providers: Providers) -> Resource:
-    """Converts a resource; raises `_Inexpressible`."""
+def _methods(section: Section) -> list[str]:
+    """Returns the methods that a resource covers: GET by default, and none if the list is empty."""
+    return list(dict.fromkeys(section.texts("methods", ["GET"])))
+
+
+def _resource(section: Section, providers: Providers, methods: Sequence[str]) -> list[Resource]:
+    """Converts a resource, to one for each glob that it needs here; raises `_Inexpressible`."""
+    if not methods:
+        raise _Inexpressible("it names no method that is enabled")
     glob = section.text("path")
-    here = glob_here(glob)
+    here = globs_here(glob)
     who = _who(section, providers)
-    if here is None:
+    if not here:
         raise _Inexpressible(f"no glob here covers the paths of `{glob}`, or it is written as clients encode paths")
     if _LONE_STAR.search(glob):
         message = f"`*` in `{glob}` stops at `/`, as in s3-proxy since April 2026; before, it matched slashes too"
         section.remark(OptionOutcome.CHANGED, "path", message, "if yours is older, write `**`, and review the rest")
-    return {"path": here, "methods": list(dict.fromkeys(section.texts("methods") or ["GET"])), **who}
+    return [{"path": each, "methods": list(methods), **who} for each in here]
 
 
 def _who(section: Section, providers: Providers) -> Resource:
@@ -204,19 +239,37 @@ def _who(section: Section, providers: Providers) -> Resource:
     if demands is None:
         return {"whiteList": section.flag("whiteList")}
     kind, demanded = demands
+    anyone = section.flag("whiteList")
     name = providers.names.get((kind, section.text("provider")))
     if name is None:  # with `whiteList: true` beside it, s3-proxy starts
         raise _Inexpressible(f"its `provider` is not one of `authProviders.{kind}`")
     if kind == "basic":
+        if anyone:
+            section.remark(OptionOutcome.ADAPTED, "whiteList", "it has no effect beside `basic`, as in s3-proxy")
         return {"provider": name, "basic": {"credentials": _users(demanded)}}
-    settings = _authorization(demanded)
+    if anyone:
+        message = f"the rules of `{kind}` hold beside it; s3-proxy lets everyone pass who signs in"
+        section.remark(OptionOutcome.CHANGED, "whiteList", message)
+    settings = _authorization(kind, demanded)
     return {"provider": name, kind: settings} if settings else {"provider": name}
 
 
-def _authorization(section: Section) -> dict[str, Setting]:
+def _authorization(kind: str, section: Section) -> dict[str, Setting]:
     """Converts the rules for users who signed in; the result is empty if everyone may pass."""
     settings: dict[str, Setting] = {}
-    if rules := [rule for each in section.sections("authorizationAccesses") for rule in _rules(each)]:
+    given = section.sections("authorizationAccesses")
+    # s3-proxy compiles the expressions for `oidc` only; with `header` it fails at the first one.
+    served = given if kind == "oidc" else list(takewhile(lambda rule: not rule.flag("regexp"), given))
+    for rule in given[len(served) :][:1]:
+        if not served:
+            raise _Inexpressible("s3-proxy answers 500 for a `regexp` in the rules of `header`, and it is the first")
+        message = (
+            "s3-proxy answers 500 where it comes to a `regexp` of `header`: nobody passes by this rule or a later one"
+        )
+        rule.remark(OptionOutcome.CLOSED, "", message)
+    for rule in given[len(served) :]:
+        rule.settle()
+    if rules := [rule for each in served for rule in _rules(each)]:
         settings["authorizationAccesses"] = rules
     if server := section.section("authorizationOPAServer"):
         tags = server.section("tags")

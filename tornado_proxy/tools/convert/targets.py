@@ -17,6 +17,7 @@ from tornado_proxy.tools.convert.rewrites import ConvertedRewrite, KeysAs, LeftO
 
 _PORT = re.compile(r":[0-9]+\Z")
 _MOST_KEYS = 10_000
+_LEAST_PART, _MOST_PART = 5, 5120  # MiB
 
 
 class Unservable(Exception):
@@ -31,6 +32,7 @@ class ConvertedTarget:
     settings: Mapping[str, Setting]
     entries: tuple[ConvertedRewrite, ...] = ()
     closed: str | None = None
+    paths: tuple[str, ...] = ()  # of the mount
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ def target(name: str, section: Section, conversion: Conversion) -> ConvertedTarg
         message = "a rewrite that leads out of the user's own directory is refused (403); s3-proxy follows it"
         section.remark(OptionOutcome.CHANGED, "keyRewriteList", message)
     enabled = [method for method in METHODS if done[method]["enabled"]]
-    given, kept = resources(section, conversion.providers, head="HEAD" in enabled)
+    given, kept = resources(section, conversion.providers, enabled)
     reason = _why_closed(entries, emptied=given and not kept)
     if reason:
         resource, off = closed(where["path"][0], enabled)
@@ -78,7 +80,7 @@ def target(name: str, section: Section, conversion: Conversion) -> ConvertedTarg
         settings["resources"] = kept
     if templates:
         settings["templates"] = templates
-    return ConvertedTarget(name, settings, tuple(entries), reason)
+    return ConvertedTarget(name, settings, tuple(entries), reason, tuple(where["path"]))
 
 
 def _missing(name: str) -> Section:
@@ -88,12 +90,13 @@ def _missing(name: str) -> Section:
 def mount(section: Section) -> dict[str, list[str] | str]:
     """Converts a mount; raises `Unservable`."""
     paths = section.texts("path")
+    if not paths:
+        # Here `/` is the default; in s3-proxy such a target has no path at all.
+        raise Unservable("its `mount` has no `path`, so no request reaches it in s3-proxy")
     for each in paths:
         if set(each) & set("{}*"):
             raise Unservable(f"the mount path `{each}` is a pattern of s3-proxy's router")
-    found: dict[str, list[str] | str] = {
-        "path": [_checked("mount path", each, values.mount_path) for each in paths] or ["/"]
-    }
+    found: dict[str, list[str] | str] = {"path": [_checked("mount path", each, values.mount_path) for each in paths]}
     host = section.text("host")
     return {"host": _host(host, section), **found} if host not in ("", "*") else found
 
@@ -152,7 +155,11 @@ def _bucket(section: Section) -> dict[str, Setting]:
         message = "a listing has links to the following pages, of at most 1000 entries; s3-proxy cuts it off"
         section.remark(OptionOutcome.CHANGED, "s3ListMaxKeys", message)
     if part := section.whole("s3UploadPartSize", 0):
-        found["partSize"] = f"{part}MiB"
+        here = min(max(part, _LEAST_PART), _MOST_PART)
+        found["partSize"] = f"{here}MiB"
+        if here != part:
+            message = f"`{part}` is `{here}` here: S3 takes no other parts, and s3-proxy's uploads fail"
+            section.remark(OptionOutcome.CHANGED, "s3UploadPartSize", message)
     return found
 
 

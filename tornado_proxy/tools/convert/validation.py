@@ -1,4 +1,8 @@
-"""Refuses configurations with which s3-proxy does not start (its pkg/s3-proxy/config): nothing would run as before."""
+"""Refuses configurations with which s3-proxy does not start, or fails: nothing would run as before.
+
+The sources are its packages pkg/s3-proxy/config and pkg/s3-proxy/server. Its validator does not look into `targets` and
+`authProviders`, so a mistake there often fails only when a request needs it.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,17 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from tornado_proxy.config import values
+from tornado_proxy.config.server import tls_version
 from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.tools.convert.actions import METHODS, PAGES
 from tornado_proxy.tools.convert.options import Options, Section, Unreadable, where
 from tornado_proxy.tools.convert.resources import KINDS
 from tornado_proxy.tools.convert.servers import LEVELS
+
+_NO_START = "s3-proxy does not start"
+_NO_SIGN_IN = "nobody can sign in with it"
+_NO_DECISION = "s3-proxy answers 500 where it should ask"
 
 
 class _Mistake(NamedTuple):
@@ -20,14 +29,15 @@ class _Mistake(NamedTuple):
     section: Section
     option: str
     message: str
+    consequence: str = _NO_START
 
     def diagnostic(self) -> Diagnostic:
         place = where(self.section.place(self.option))
-        return Diagnostic("refused-by-s3-proxy", f"{place}: {self.message}, so s3-proxy does not start")
+        return Diagnostic("refused-by-s3-proxy", f"{place}: {self.message}, so {self.consequence}")
 
 
 def validate(options: Options) -> None:
-    """Raises `Unreadable` with every mistake that s3-proxy refuses."""
+    """Raises `Unreadable` with every mistake with which s3-proxy serves nothing."""
     # A root of its own, so that options that only this function reads still count as unread.
     mistakes = [each.diagnostic() for each in _mistakes(Section(options))]
     if mistakes:
@@ -36,6 +46,7 @@ def validate(options: Options) -> None:
 
 def _mistakes(root: Section) -> Iterator[_Mistake]:
     yield from _servers(root)
+    yield from _templates(root)
     providers = root.section("authProviders")
     declared = set[tuple[str, str]]()
     for kind in KINDS:
@@ -45,10 +56,30 @@ def _mistakes(root: Section) -> Iterator[_Mistake]:
     for _, target in _named(root, "targets"):
         yield from _target(target, declared)
     page = root.section("listTargets")
+    mount = page.section("mount") if page else None
+    if mount and "path" not in mount:
+        yield _Mistake(mount, "", "`listTargets.mount` has no `path`")
     if page and page.flag("enabled"):
-        if page.section("mount") is None:
+        if mount is None:
             yield _Mistake(page, "", "`listTargets` has no `mount`")
         yield from _mounted(page, page.section("resource"), declared)
+    yield from _twice(root)
+
+
+def _twice(root: Section) -> Iterator[_Mistake]:
+    """Finds mounts with the host and path of another, with which s3-proxy's router ends the process."""
+    page = root.section("listTargets")
+    mounted = [page] if page and page.flag("enabled") else []
+    mounts = [
+        mount for each in (*mounted, *(each for _, each in _named(root, "targets"))) if (mount := each.section("mount"))
+    ]
+    seen = set[tuple[str, str]]()
+    for mount in mounts:
+        for path in mount.texts("path"):
+            place = mount.text("host").lower() or "*", path
+            if place in seen:
+                yield _Mistake(mount, "path", f"the mount path `{path}` is given twice for one host")
+            seen.add(place)
 
 
 def _named(section: Section | None, name: str) -> Iterator[tuple[str, Section]]:
@@ -68,18 +99,41 @@ def _servers(root: Section) -> Iterator[_Mistake]:
                 yield _Mistake(compress, "level", f"`{compress.path}.level` is less than 1")
             if "types" in compress and not compress.texts("types"):
                 yield _Mistake(compress, "types", f"`{compress.path}.types` is empty")
-        ssl = server.section("ssl")
-        for certificate in ssl.sections("certificates") if ssl else ():
-            yield from _certificate(certificate)
+        if ssl := server.section("ssl"):
+            yield from _ssl(ssl)
     log = root.section("log")
     if log and (level := log.text("level", "info")).lower() not in LEVELS:
         yield _Mistake(log, "level", f"`{level}` is not a level")
 
 
+def _templates(root: Section) -> Iterator[_Mistake]:
+    section = root.section("templates")
+    if section is None:
+        return
+    if "helpers" in section and not section.texts("helpers"):
+        yield _Mistake(section, "helpers", "`templates.helpers` is empty")
+    for page in filter(None, map(section.section, PAGES)):
+        if "path" in page and not page.text("path"):
+            yield _Mistake(page, "path", f"`{page.path}.path` is empty")
+
+
+def _ssl(section: Section) -> Iterator[_Mistake]:
+    """Checks the options of TLS, even if it is not enabled."""
+    certificates = section.sections("certificates")
+    if section.flag("enabled") and not (certificates or section.texts("selfSignedHostnames")):
+        yield _Mistake(section, "", f"`{section.path}` has neither `certificates` nor `selfSignedHostnames`")
+    for option in ("minTLSVersion", "maxTLSVersion"):
+        if section.text(option):
+            yield from _required(section, option, tls_version)
+    for certificate in certificates:
+        yield from _certificate(certificate)
+
+
 def _certificate(section: Section) -> Iterator[_Mistake]:
     for name in ("certificate", "privateKey"):
-        if section.text(name) and section.text(f"{name}Url"):
-            yield _Mistake(section, f"{name}Url", f"`{name}` and `{name}Url` are both given")
+        if bool(section.text(name)) == bool(section.text(f"{name}Url")):
+            which = "both given" if section.text(name) else "both missing"
+            yield _Mistake(section, f"{name}Url", f"`{name}` and `{name}Url` are {which}")
         config = section.section(f"{name}UrlConfig")
         if config and config.seconds("httpTimeout") < 0:
             yield _Mistake(config, "httpTimeout", f"`{config.text('httpTimeout')}` is negative")
@@ -88,7 +142,7 @@ def _certificate(section: Section) -> Iterator[_Mistake]:
 def _provider(kind: str, name: str, section: Section) -> Iterator[_Mistake]:
     if kind == "oidc":
         yield from _required(section, "issuerUrl", values.http_url)
-        yield from _required(section, "clientID", values.line)
+        yield from _required(section, "clientID", values.line, _NO_SIGN_IN)
         if section.text("redirectUrl"):
             yield from _required(section, "redirectUrl", values.http_url)
         if ":" in section.text("state"):
@@ -98,24 +152,27 @@ def _provider(kind: str, name: str, section: Section) -> Iterator[_Mistake]:
         if "/" in (login, callback) or login == callback:
             yield _Mistake(section, "", f"`{login}` and `{callback}` cannot be the pages of a sign-in")
         for option in ("loginPath", "callbackPath"):
-            if section.text(option) not in ("", "/"):
-                yield from _required(section, option, values.page_path)
+            if (text := section.text(option)) not in ("", "/"):
+                consequence = "it cannot be converted" if text.startswith("/") else _NO_START
+                yield from _required(section, option, values.page_path, consequence)
     if kind == "header":
         for option in ("usernameHeader", "emailHeader"):
-            yield from _required(section, option, values.header_name)
+            yield from _required(section, option, values.header_name, _NO_SIGN_IN)
         if section.text("groupsHeader"):
-            yield from _required(section, "groupsHeader", values.header_name)
+            yield from _required(section, "groupsHeader", values.header_name, "nobody has a group")
 
 
-def _required(section: Section, option: str, check: Callable[[str], object]) -> Iterator[_Mistake]:
+def _required(
+    section: Section, option: str, check: Callable[[str], object], consequence: str = _NO_START
+) -> Iterator[_Mistake]:
     text = section.text(option)
     if not text:
-        yield _Mistake(section, option, f"`{section.path}.{option}` is missing")
+        yield _Mistake(section, option, f"`{section.path}.{option}` is missing", consequence)
         return
     try:
         check(text)
     except InvalidValue as misfit:
-        yield _Mistake(section, option, f"`{section.path}.{option}` {misfit.message}")
+        yield _Mistake(section, option, f"`{section.path}.{option}` {misfit.message}", consequence)
 
 
 def _target(section: Section, declared: set[tuple[str, str]]) -> Iterator[_Mistake]:
@@ -129,7 +186,11 @@ def _target(section: Section, declared: set[tuple[str, str]]) -> Iterator[_Mista
     for name in PAGES:
         page = templates.section(name) if templates else None
         if page and not page.text("path"):
-            yield _Mistake(page, "", f"`{page.path}` has no `path`")  # it starts, but each such page is a 500
+            yield _Mistake(page, "", f"`{page.path}` has no `path`", "s3-proxy answers 500 where it needs the page")
+    get = actions.section("GET") if actions else None
+    config = get.section("config") if get else None
+    if config and config.flag("userIsolation") and not any(map(_kinds, section.sections("resources"))):
+        yield _Mistake(config, "userIsolation", f"`{section.path}` isolates users, and no resource signs them in")
 
 
 def _mounted(section: Section, single: Section | None, declared: set[tuple[str, str]]) -> Iterator[_Mistake]:
@@ -143,8 +204,13 @@ def _mounted(section: Section, single: Section | None, declared: set[tuple[str, 
         yield from _resource(resource, paths, declared)
 
 
+def _kinds(section: Section) -> list[str]:
+    """Returns the ways to sign in that a resource names."""
+    return [kind for kind in KINDS if section.section(kind)]
+
+
 def _resource(section: Section, mounts: Sequence[str], declared: set[tuple[str, str]]) -> Iterator[_Mistake]:
-    kinds = [kind for kind in KINDS if kind in section]
+    kinds = _kinds(section)
     name, anyone = section.text("provider"), section.flag("whiteList")
     unknown = sorted({*section.texts("methods")} - {*METHODS})
     undeclared = [kind for kind in kinds if name and (kind, name) not in declared]
@@ -173,6 +239,6 @@ def _authorization(section: Section) -> Iterator[_Mistake]:
         yield _Mistake(section, "", f"`{section.path}` has both rules and a policy server")
     for rule in rules:
         if not (rule.text("group") or rule.text("email")):
-            yield _Mistake(rule, "", f"`{rule.path}` has neither `group` nor `email`")
+            yield _Mistake(rule, "", f"`{rule.path}` has neither `group` nor `email`", "it is about nobody")
     if server:
-        yield from _required(server, "url", values.http_url)
+        yield from _required(server, "url", values.http_url, _NO_DECISION)

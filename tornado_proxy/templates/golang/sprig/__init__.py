@@ -1,7 +1,7 @@
 """The functions of Masterminds/sprig 3.3 whose result depends only on their arguments, by topic.
 
 Each module has a table `FUNCTIONS`. Functions that read the clock, random numbers, the environment, the network or
-files, or that are slow on purpose, are in `REFUSED` with the reason.
+files, or that are slow on purpose, are in `REFUSED` with the reason. `randomness` has those that pages may call.
 """
 
 from __future__ import annotations
