@@ -188,8 +188,8 @@ def log(root: Section) -> dict[str, Setting]:
 
 _ADAPTED = {r"metrics(\..*)?": "no metric is labelled with a path"}
 _CHANGED = {
-    r"log\\.filePath": "the log goes to standard error, where systemd or a container takes it, and to no file",
-    r"internalServer\\.timeouts(\\..*)?": "the admin listener closes idle connections after an hour, no others",
+    r"log\.filePath": "the log goes to standard error, where systemd or a container takes it, and to no file",
+    r"internalServer\.timeouts(\..*)?": "the admin listener closes idle connections after an hour, no others",
     r"targets\.[^.]+\.bucket\.s3UploadConcurrency": "the parts of an upload are sent one after another",
     r"targets\.[^.]+\.bucket\.s3MaxUploadParts": "S3's own limit applies: 10 000 parts",
     r"targets\.[^.]+\.bucket\.s3UploadLeavePartsOnError": "an upload that fails leaves no parts behind",
