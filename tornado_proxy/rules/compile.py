@@ -34,6 +34,11 @@ from tornado_proxy.rules.model import (
 )
 from tornado_proxy.templates.template import Template, TemplateMistake, User, compile_plain, groups_of
 
+MOST_MEMORY = 64 << 20
+"""The most bytes that the compiled sources of all rules take: twenty times what 10,000 ordinary ones need."""
+_TOO_LARGE = f"the sources up to this one take more than {MOST_MEMORY >> 20} MiB in compiled form"
+_SMALLER = r"lower their counts, use fewer classes such as `\pL`, or split the rules over several services"
+
 _MOST_MISTAKES = 10  # of one template
 
 # An action that prints a value, in Jinja and in Go: no other action refers to it.
@@ -62,14 +67,27 @@ def compile_documents(
     """
     targets: dict[str, _Target] = {}
     diagnostics: list[Diagnostic] = []
+    room = _Room()
     for document in documents:
         for block in document.blocks:
             name = block.name.value
             if name not in targets:
-                targets[name] = _Target(name, (known or {}).get(name, RuleSet(name)), helpers(name))
+                targets[name] = _Target(name, (known or {}).get(name, RuleSet(name)), room, helpers(name))
             diagnostics.extend(targets[name].add(block))
     rule_sets = {name: target.rule_set() for name, target in targets.items()}
     return LoadedRules(tuple(documents), rule_sets, tuple(diagnostics))
+
+
+@dataclass(slots=True)
+class _Room:
+    """The memory that is left for compiled sources; a source of a few characters may take a thousand times its length."""
+
+    left: int = MOST_MEMORY
+
+    def take(self, pattern: Pattern) -> bool:
+        """Counts a pattern; returns whether it does not fit."""
+        self.left -= pattern.memory
+        return self.left < 0
 
 
 @dataclass(slots=True)
@@ -78,6 +96,7 @@ class _Target:
 
     name: str
     known: RuleSet
+    room: _Room
     helpers: tuple[str, ...] = ()
     number: int = 0
     rewrites: list[Rewrite] = field(default_factory=list)
@@ -119,12 +138,16 @@ class _Target:
         source, template, dialect = statement.source, statement.template, statement.dialect
         helpers = self.helpers if dialect is Dialect.GO else ()
         made = self.made.get((source.value, dialect, template.value, helpers))
-        if made is not None:
-            return made.pattern, made.template
+        if self.room.left < 0:
+            return []  # the rules are refused for the source that did not fit
         try:
-            pattern = compile_source(source.value)
+            pattern = made.pattern if made else compile_source(source.value)
         except PatternError as error:
             return [Diagnostic("bad-source", str(error), source.at(error.offset, error.end), help=error.help)]
+        if self.room.take(pattern):
+            return [Diagnostic("rules-too-large", _TOO_LARGE, source.span, _SMALLER)]
+        if made:
+            return pattern, made.template
         compile_text = partial(_compile_template, dialect=dialect, pattern=pattern, helpers=helpers)
         try:
             return pattern, compile_text(template.value)
