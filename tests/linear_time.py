@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import product
@@ -13,11 +14,11 @@ import pytest
 MakeText = Callable[[int], str]
 """Returns a text of about this length in characters."""
 
-SHORT, LONGER = 96, 768  # characters of the texts among which the worst are looked for
+SHORT, LONGER = 64, 512  # characters of the texts among which the worst are looked for
 SMALLEST = 2e-5  # seconds; below that, a time says nothing about growth
 KEPT = 3
 LARGEST_RATIO = 3.0  # of the times for the full and half the length; quadratic time gives 4
-ATTEMPTS = 100
+ATTEMPTS = 30
 NOISE = 0.004  # seconds; a shorter time is too inaccurate for a ratio
 
 
@@ -25,15 +26,18 @@ def text_makers(units: Sequence[str], prefixes: Sequence[str], suffixes: Sequenc
     """Yields the makers of all texts: a prefix, one or two units again and again, a suffix."""
     repeated = [*units, *("".join(pair) for pair in product(units, repeat=2) if pair[0] != pair[1])]
     for prefix, unit, suffix in product(prefixes, repeated, suffixes):
-        yield lambda size, p=prefix, u=unit, s=suffix: (p + u * (size // len(u) + 1))[: max(len(p), size - len(s))] + s
+        yield lambda size, p=prefix, u=unit, s=suffix: p + u * (size // len(u)) + s
 
 
 def _cpu_time(read: Callable[[str], object], text: str) -> float:
+    gc.disable()  # its time depends on what other tests keep
     start = thread_time()
     # A refused text counts too.
     with suppress(ValueError, Exception):
         read(text)
-    return thread_time() - start
+    seconds = thread_time() - start
+    gc.enable()
+    return seconds
 
 
 def check_linear(read: Callable[[str], object], texts: Iterable[MakeText], longest: int) -> None:

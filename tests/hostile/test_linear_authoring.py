@@ -26,7 +26,18 @@ EXPRESSION = ("a", "(", ")", "[", "]", "(?i)", "*", "{2}", "|", "\\", "^", ":", 
 GO = ("{{ end }}", "{{ define }}", "{{", "}}", "{{.Key}}", '"', "`", "(", " ", "-", "|", "$a", ":=", "1", ".", "/*", "é")
 GO_STATEMENTS = ('{{ define "a" }}', "{{ if .Key }}", "{{ else }}", "{{ range 1 }}", '{{ include "a" . }}', "{{ end }}")
 JINJA = ("{{", "}}", "{%", "%}", "{#", " if a ", " endif ", '"', "a", " ", "(", "|", ".", "1", "-", "\n", "é")
-RULES = ("target a {", "}", "rewrite ", "test ", '"a"', "`", '"', "->", "#", "\n", ";", "a", "\\", "//", "<<<<<<<", "“")
+RULES = ("target a {", "}", "rewrite ", '"a"', "`", '"', "->", "#", "\n", ";", "a", "//", "<<<<<<<", "“")
+PAGE = ("{{", "}}", "{% if a %}", "{#", "a", " ", "\n")
+# Without `^`: how anchored sources overlap is asked for each pair of them, within a budget of steps.
+STATEMENTS = (
+    "rewrite `/a` -> `/b`\n",
+    "rewrite b `[^/]+` -> jinja `{{ key }}`\n",
+    "rewrite `é` -> go `{{ .Key }}`\n",
+    'test "/a" -> "/b"\n',
+    'test "/b" as "a" -> error\n',
+    "# allow unescaped-dot\n",
+    "\n",
+)
 YAML = ("a: ", "- ", "\n", "\n ", '"', "'", "{", "[", "]", ",", ":", "#", "&a ", "*a ", "|\n", "? ", "\\", "!", "é")
 
 
@@ -59,18 +70,19 @@ def _configuration(text: str) -> None:
 
 # Each reader with the units of its texts, and the beginnings and ends of its texts.
 READERS = {
-    "rule files": (_rules, RULES, ("", "target a {\nrewrite `a` -> ", 'target a {\ntest "/a" '), ("",)),
+    "rule files": (_rules, RULES, ("", 'target a {\ntest "/a" '), ("",)),
     "formatted rules": (_formatted, RULES, ("target a {\n",), ("",)),
     "unfinished rules": (lambda text: unfinished(SourceFile("a.rules", text), len(text)), RULES, ("target a {\n",), ("",)),
     "sources": (compile_source, EXPRESSION, ("", "a"), ("", ")")),
     "other expressions": (compile_pattern, EXPRESSION, ("",), ("",)),
     "linted sources": (_linted, EXPRESSION, ("", "^/"), ("",)),
+    "linted rules": (lambda text: report(a=text), STATEMENTS, ("target a {\n",), ("}\n",)),
     "plain templates": (compile_plain, ("$", "{", "}", "a", "1", "$a", "${a}", "é", "²"), ("",), ("", "}")),
     "Go templates": (lambda text: golang.compile_template(text, {}, 0), GO, ("", "{{ "), ("", " }}")),
     "Go statements": (lambda text: golang.compile_template(text, {}, 0), GO_STATEMENTS, ("",), ("", "{{ end }}")),
     "Jinja templates": (lambda text: jinja.compile_template(text, {}, 0), JINJA, ("", "{{ ", "{% "), ("", " }}", " %}")),
     "custom pages": (_page, (*GO, *GO_STATEMENTS), ("",), ("",)),
-    "page templates": (lambda text: Pages(Theme("", "", "", {"page.html": text})), JINJA, ("",), ("",)),
+    "page templates": (lambda text: Pages(Theme("", "", "", {"page.html": text})), PAGE, ("",), ("",)),
     "configurations": (_configuration, YAML, ("", "targets:\n  a:\n    bucket: {name: a}\n    b: "), ("",)),
 }
 

@@ -21,7 +21,7 @@ from tornado_proxy.goregex.classes import OTHER_CASE, bracketed, cases, characte
 MEMORY = (8 << 20, 64 << 20)
 """Limits of memory in bytes for one program; the next one is tried if a limit is too low."""
 LONGEST = 1 << 20
-r"""The most bytes of a program; a class such as `\pL` has 20,000, because RE2's Unicode is older than Go's."""
+r"""The most bytes of a program; a class such as `\pL` has 11,000, because RE2's Unicode is older than Go's."""
 
 
 class ProgramRefused(Exception):

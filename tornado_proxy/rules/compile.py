@@ -36,7 +36,6 @@ from tornado_proxy.templates.template import Template, TemplateMistake, User, co
 
 MOST_MEMORY = 64 << 20
 """The most bytes that the compiled sources of all rules take: twenty times what 10,000 ordinary ones need."""
-_TOO_LARGE = f"the sources up to this one take more than {MOST_MEMORY >> 20} MiB in compiled form"
 _SMALLER = r"lower their counts, use fewer classes such as `\pL`, or split the rules over several services"
 
 _MOST_MISTAKES = 10  # of one template
@@ -59,7 +58,10 @@ def no_helpers(_target: str) -> tuple[str, ...]:
 
 
 def compile_documents(
-    documents: Sequence[Document], known: Mapping[str, RuleSet] | None = None, helpers: HelperTexts = no_helpers
+    documents: Sequence[Document],
+    known: Mapping[str, RuleSet] | None = None,
+    helpers: HelperTexts = no_helpers,
+    most_memory: int = MOST_MEMORY,
 ) -> LoadedRules:
     """Compiles parsed files in their order; a statement with a mistake is left out of its rule set.
 
@@ -67,7 +69,7 @@ def compile_documents(
     """
     targets: dict[str, _Target] = {}
     diagnostics: list[Diagnostic] = []
-    room = _Room()
+    room = _Room(most_memory)
     for document in documents:
         for block in document.blocks:
             name = block.name.value
@@ -80,14 +82,15 @@ def compile_documents(
 
 @dataclass(slots=True)
 class _Room:
-    """The memory that is left for compiled sources; a source of a few characters may take a thousand times its length."""
+    """The bytes for all compiled sources; one of a few characters may take ten thousand times its length."""
 
-    left: int = MOST_MEMORY
+    most: int
+    used: int = 0
 
-    def take(self, pattern: Pattern) -> bool:
-        """Counts a pattern; returns whether it does not fit."""
-        self.left -= pattern.memory
-        return self.left < 0
+    @property
+    def is_full(self) -> bool:
+        """Whether more was taken than there is."""
+        return self.used > self.most
 
 
 @dataclass(slots=True)
@@ -138,14 +141,16 @@ class _Target:
         source, template, dialect = statement.source, statement.template, statement.dialect
         helpers = self.helpers if dialect is Dialect.GO else ()
         made = self.made.get((source.value, dialect, template.value, helpers))
-        if self.room.left < 0:
+        if self.room.is_full:
             return []  # the rules are refused for the source that did not fit
         try:
             pattern = made.pattern if made else compile_source(source.value)
         except PatternError as error:
             return [Diagnostic("bad-source", str(error), source.at(error.offset, error.end), help=error.help)]
-        if self.room.take(pattern):
-            return [Diagnostic("rules-too-large", _TOO_LARGE, source.span, _SMALLER)]
+        self.room.used += pattern.memory
+        if self.room.is_full:
+            message = f"the sources up to this one take more than {self.room.most >> 20} MiB in compiled form"
+            return [Diagnostic("rules-too-large", message, source.span, _SMALLER)]
         if made:
             return pattern, made.template
         compile_text = partial(_compile_template, dialect=dialect, pattern=pattern, helpers=helpers)
