@@ -411,12 +411,20 @@ TIME_DURATIONS = [
 TIME_METHODS = """Add D;AddDate I I I;After T;Before T;Compare T;Day;Equal T;Format Y;Hour;IsDST;IsZero;Local;Minute;Month
 Nanosecond;Round D;Second;String;Sub T;Truncate D;UTC;Unix;UnixMicro;UnixMilli;UnixNano;Weekday;Year;YearDay;Nope;Month.String
 Weekday.String;Month.Nope;UTC.Unix"""
-DURATION_METHODS = "Abs;Hours;Microseconds;Milliseconds;Minutes;Nanoseconds;Round D;Seconds;String;Truncate D;Nope;Abs.Hours"
+DURATION_METHODS = (
+    "Abs;Hours;Microseconds;Milliseconds;Minutes;Nanoseconds;Round D;Seconds;String;Truncate D;Nope;Abs.Hours"
+)
 VERSION_METHODS = """Compare V;Equal V;GreaterThan V;GreaterThanEqual V;IncMajor;IncMinor;IncPatch;LessThan V;LessThanEqual V;Major
 Metadata;Minor;Original;Patch;Prerelease;SetMetadata N;SetPrerelease N;String;IncPatch.IncMajor;IncMinor.Original;Nope"""
 AROUND_METHOD = [
     *("{{ %s }}", "{{ %s | toJson }}", '{{ printf "%%T" (%s) }}', '{{ printf "%%v|%%d" (%s) 1 }}', "{{ kindOf (%s) }}"),
-    *("{{ quote (%s) }}", "{{ empty (%s) }}", "{{ $x := %s }}{{ eq $x $x }}", "{{ default 1 (%s) }}", "{{ toString (%s) }}"),
+    *(
+        "{{ quote (%s) }}",
+        "{{ empty (%s) }}",
+        "{{ $x := %s }}{{ eq $x $x }}",
+        "{{ default 1 (%s) }}",
+        "{{ toString (%s) }}",
+    ),
 ]
 AROUND_TWO_SPRIG = [
     *('merge (dict "q" %s) (dict "q" %s)', 'mergeOverwrite (dict "q" %s) (dict "q" %s)', "deepEqual %s %s"),

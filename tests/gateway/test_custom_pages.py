@@ -138,7 +138,9 @@ async def test_a_failing_page_is_a_default_500(body, caplog):
 
 async def test_a_failing_error_page_is_a_default_500(caplog):
     """The default page is sent even if the custom page of a 500 fails too."""
-    custom = _recipe("not_found_error", "{{ index .Request.Header.Nothing 1 }}") | _recipe("internal_server_error", "{{ index .Request.Header.Nothing 1 }}")
+    custom = _recipe("not_found_error", "{{ index .Request.Header.Nothing 1 }}") | _recipe(
+        "internal_server_error", "{{ index .Request.Header.Nothing 1 }}"
+    )
     async with serve({}, custom=custom) as site:
         answer = await site.get("/a")
     assert (answer.status, b"Something went wrong" in answer.body) == (500, True)

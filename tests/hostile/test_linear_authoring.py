@@ -23,7 +23,25 @@ from tornado_proxy.templates.template import compile_plain
 
 LONGEST = 16 * 1024  # characters
 EXPRESSION = ("a", "(", ")", "[", "]", "(?i)", "*", "{2}", "|", "\\", "^", ":", "\\Q", "\\pL", "(?P<a>", "-", "é")
-GO = ("{{ end }}", "{{ define }}", "{{", "}}", "{{.Key}}", '"', "`", "(", " ", "-", "|", "$a", ":=", "1", ".", "/*", "é")
+GO = (
+    "{{ end }}",
+    "{{ define }}",
+    "{{",
+    "}}",
+    "{{.Key}}",
+    '"',
+    "`",
+    "(",
+    " ",
+    "-",
+    "|",
+    "$a",
+    ":=",
+    "1",
+    ".",
+    "/*",
+    "é",
+)
 GO_STATEMENTS = ('{{ define "a" }}', "{{ if .Key }}", "{{ else }}", "{{ range 1 }}", '{{ include "a" . }}', "{{ end }}")
 JINJA = ("{{", "}}", "{%", "%}", "{#", " if a ", " endif ", '"', "a", " ", "(", "|", ".", "1", "-", "\n", "é")
 RULES = ("target a {", "}", "rewrite ", '"a"', "`", '"', "->", "#", "\n", ";", "a", "//", "<<<<<<<", "“")
@@ -72,7 +90,12 @@ def _configuration(text: str) -> None:
 READERS = {
     "rule files": (_rules, RULES, ("", 'target a {\ntest "/a" '), ("",)),
     "formatted rules": (_formatted, RULES, ("target a {\n",), ("",)),
-    "unfinished rules": (lambda text: unfinished(SourceFile("a.rules", text), len(text)), RULES, ("target a {\n",), ("",)),
+    "unfinished rules": (
+        lambda text: unfinished(SourceFile("a.rules", text), len(text)),
+        RULES,
+        ("target a {\n",),
+        ("",),
+    ),
     "sources": (compile_source, EXPRESSION, ("", "a"), ("", ")")),
     "other expressions": (compile_pattern, EXPRESSION, ("",), ("",)),
     "linted sources": (_linted, EXPRESSION, ("", "^/"), ("",)),
@@ -80,7 +103,12 @@ READERS = {
     "plain templates": (compile_plain, ("$", "{", "}", "a", "1", "$a", "${a}", "é", "²"), ("",), ("", "}")),
     "Go templates": (lambda text: golang.compile_template(text, {}, 0), GO, ("", "{{ "), ("", " }}")),
     "Go statements": (lambda text: golang.compile_template(text, {}, 0), GO_STATEMENTS, ("",), ("", "{{ end }}")),
-    "Jinja templates": (lambda text: jinja.compile_template(text, {}, 0), JINJA, ("", "{{ ", "{% "), ("", " }}", " %}")),
+    "Jinja templates": (
+        lambda text: jinja.compile_template(text, {}, 0),
+        JINJA,
+        ("", "{{ ", "{% "),
+        ("", " }}", " %}"),
+    ),
     "custom pages": (_page, (*GO, *GO_STATEMENTS), ("",), ("",)),
     "page templates": (lambda text: Pages(Theme("", "", "", {"page.html": text})), PAGE, ("",), ("",)),
     "configurations": (_configuration, YAML, ("", "targets:\n  a:\n    bucket: {name: a}\n    b: "), ("",)),

@@ -178,4 +178,6 @@ def test_the_list_of_targets_shows_actions_and_resources():
     resources = (ResourceData("/**", ("GET",), "corp"),)
     targets = {"site": TargetData("site", actions=("GET",), resources=resources)}
     page = Recipe("target_list", text).compiled()
-    assert page.render(TargetListData(RequestData(), None, targets)).body == b"site:on true,off false,/** [GET] false corp"
+    assert (
+        page.render(TargetListData(RequestData(), None, targets)).body == b"site:on true,off false,/** [GET] false corp"
+    )

@@ -87,7 +87,6 @@ class _Room:
     most: int
     used: int = 0
 
-    @property
     def is_full(self) -> bool:
         """Whether more was taken than there is."""
         return self.used > self.most
@@ -141,14 +140,14 @@ class _Target:
         source, template, dialect = statement.source, statement.template, statement.dialect
         helpers = self.helpers if dialect is Dialect.GO else ()
         made = self.made.get((source.value, dialect, template.value, helpers))
-        if self.room.is_full:
+        if self.room.is_full():
             return []  # the rules are refused for the source that did not fit
         try:
             pattern = made.pattern if made else compile_source(source.value)
         except PatternError as error:
             return [Diagnostic("bad-source", str(error), source.at(error.offset, error.end), help=error.help)]
         self.room.used += pattern.memory
-        if self.room.is_full:
+        if self.room.is_full():
             message = f"the sources up to this one take more than {self.room.most >> 20} MiB in compiled form"
             return [Diagnostic("rules-too-large", message, source.span, _SMALLER)]
         if made:

@@ -90,7 +90,7 @@ class ResourceData:
 
 @dataclass(frozen=True, slots=True)
 class TargetData:
-    """The target's settings that templates can read; none of them is secret. Rules see neither actions nor resources."""
+    """The target's settings that templates can read; none of them is secret. Rules see no actions and no resources."""
 
     name: str = ""
     bucket_name: str = ""

@@ -1,8 +1,8 @@
 """Finds the fields and methods that a template reads although its data does not have them.
 
-Templates have no types, so this walks one with a sample of its data: a field of the sample has the type of the real one,
-and a list of the sample has an element. What the sample cannot tell, such as the results of most functions, is `UNKNOWN`
-and may have any field.
+Templates have no types, so this walks one with a sample of its data: a field of the sample has the type of the real
+one, and a list of the sample has an element. What the sample cannot tell, such as the results of most functions, is
+`UNKNOWN` and may have any field.
 """
 
 from __future__ import annotations

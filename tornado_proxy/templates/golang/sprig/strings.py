@@ -9,7 +9,16 @@ from tornado_proxy.templates.golang import urls
 from tornado_proxy.templates.golang.calling import ANY, INT, MAP, STRING, Function, budgeted, function
 from tornado_proxy.templates.golang.formatting import shown
 from tornado_proxy.templates.golang.text import quote, rune_starts, runes, to_lower, to_upper, trim_space
-from tornado_proxy.templates.golang.values import STRING_SLICE, STRING_MAP, ExecutionError, Map, Slice, Value, string_slice, type_name
+from tornado_proxy.templates.golang.values import (
+    STRING_MAP,
+    STRING_SLICE,
+    ExecutionError,
+    Map,
+    Slice,
+    Value,
+    string_slice,
+    type_name,
+)
 from tornado_proxy.templates.template import RenderBudget
 
 
