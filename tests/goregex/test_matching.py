@@ -281,3 +281,9 @@ def test_an_expression_whose_program_is_too_long_is_refused():
     """An expression of a kilobyte is not written out to megabytes for RE2."""
     with pytest.raises(PatternError, match="RE2 cannot compile the expression: its program takes more than 1 MiB"):
         compile_pattern(r"\pL" * 400)
+
+
+def test_a_pattern_knows_about_how_much_memory_it_takes():
+    """Twelve bytes for an instruction, and the text of the program."""
+    pattern = compile_pattern("ab")
+    assert pattern.memory == 12 * pattern.program_size + 2

@@ -64,7 +64,7 @@ def test_a_missing_field_is_found(text, message, place):
         "{{ range $x := .Key }}{{ $x.Nope }}{{ end }}{{ (dict).Nope }}{{ (print 1).Nope }}{{ (first).Nope }}",
         '{{ template "a" }}{{ template "b" . }}{{ include .Key . }}{{ define "a" }}{{ .Nope }}{{ end }}',
         '{{ define "unused" }}{{ .Nope }}{{ end }}{{ range 1 }}{{ break }}{{ end }}text',
-        '{{ .Request.Header.Get "A" }}{{ "A" | .Request.Header.Get }}{{ (index).Nope }}{{ now }}{{ nil | print }}',
+        '{{ .Request.Header.Get "A" }}{{ "A" | .Request.Header.Get }}{{ (index).Nope }}{{ now }}{{ print now }}{{ nil | print }}',
         '{{ template "a" . }}{{ template "a" . }}{{ define "a" }}{{ .Key }}{{ template "a" . }}{{ end }}',
         "{{ with $x := .Request }}{{ $x.Method }}{{ end }}{{ $x.Nope }}{{ 1 }}{{ .User.GetGroups }}",
     ],
