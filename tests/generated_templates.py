@@ -107,6 +107,7 @@ class Generator:
             self._recorded,
             self._rooted,
         ]
+        kinds += [self._method] if self.sprig else []
         for number in range(count):
             if number % 20 == 0:
                 self._data = {**parts.DATA, "R": self._document(3), "Q": [self._document(1) for _ in range(3)]}
@@ -419,6 +420,33 @@ class Generator:
             start = self.random.randrange(len(text) + 1)
             text = text[:start] + self._one(["", self._one(parts.PIECES)]) + text[start + self.random.randint(0, 3) :]
         return Case(text, self._data)
+
+    def _method(self) -> Case:
+        """A method of a time, a duration or a version, or a loop over a month or a day of the week."""
+        arguments = {"I": parts.SMALL, "D": parts.TIME_DURATIONS, "T": parts.TIME_VALUES, "Y": parts.LAYOUTS}
+        arguments |= {"N": ['""', '"rc.1"', '"x+y"', '"01"'], "V": [f"(semver {each})" for each in parts.VERSIONS]}
+        time, other = (self._one(parts.TIME_VALUES) for _ in range(2))
+        duration = f"({self._one([f'{time}.Sub {other}', f'({time}.Add 5000000000).Sub {time}'])})"
+        version = f"(semver {self._one(parts.VERSIONS)})"
+        changed = f"({version}.{self._one(['IncPatch', 'IncMajor', 'SetMetadata `x`'])})"
+        if self._often(0.1):
+            number = self._one(["Month", "Weekday"])
+            text = f'{{{{ range {time}.{number} }}}}{{{{ printf "%T %v %d," . . . }}}}{{{{ end }}}}'
+            return Case(text, self._data)
+        receiver, methods = self._one(
+            [
+                (time, parts.TIME_METHODS),
+                (time, parts.TIME_METHODS),
+                (duration, parts.DURATION_METHODS),
+                (version, parts.VERSION_METHODS),
+                (changed, parts.VERSION_METHODS),
+            ]
+        )
+        name, *kinds = self._one(_signatures(methods))
+        arguments["V"].append(changed)
+        arguments["D"].append(duration)
+        call = " ".join([f"{receiver}.{name}", *(self._one(arguments[kind]) for kind in kinds)])
+        return Case(self._one(parts.AROUND_METHOD).replace("%s", call).replace("%%", "%"), self._data)
 
     def _requested(self) -> Case:
         one, two = self._one(parts.REQUEST_VALUES), self._one(parts.REQUEST_VALUES)

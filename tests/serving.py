@@ -223,7 +223,10 @@ def generation(
     mounts = Mounts([Site(target, rule_set(rules)), *(Site(each, RuleSet(each.name)) for each in others)], providers)
     settings = Settings(server=server or ServerSettings(), targets=(target, *others), limits=limits or Limits())
     custom_pages = {
-        ("site", kind): recipe if recipe.keys else recipe.compiled() for kind, recipe in (custom or {}).items()
+        (target, kind): recipe if recipe.keys else recipe.compiled()
+        for kind, recipe in (custom or {}).items()
+        for target in ("site", None)
+        if target or not recipe.keys
     }
     renderer = PageRenderer(CustomPages(custom_pages, {"site": themed} if themed else {}))
     shared = dict.fromkeys(("site", *(each.name for each in others)), Shared(store))

@@ -380,6 +380,7 @@ AROUND_ONE = [
     *('{{ printf "%%+v" %s }}', '{{ template "t" %s }}{{ define "t" }}{{ . }}{{ end }}'),
 ]
 AROUND_ONE_SPRIG = [
+    *("{{ toStrings %s | toJson }}", "{{ concat %s | toJson }}", "{{ range %s }}{{ . }},{{ else }}none{{ end }}"),
     *(
         "{{ %s | quote }}",
         "{{ toJson %s }}",
@@ -403,7 +404,32 @@ AROUND_ONE_SPRIG = [
     ),
 ]
 AROUND_TWO = ["and %s %s", "or %s %s", "eq %s %s", "ne %s %s", 'printf "%%s-%%s" %s %s', "print %s %s", "lt %s %s"]
-AROUND_TWO_SPRIG = ["list %s %s", "coalesce %s %s", "dict %s %s", "append %s %s", "default %s %s", "contains %s %s"]
+TIME_DURATIONS = [
+    *("0", "1", "-5", "1000000000", "3600000000000", "90061000000001", "-7199999999999", "1.0", "1e9", "1.5", '"1h"'),
+    "(int64 5)",
+]
+TIME_METHODS = """Add D;AddDate I I I;After T;Before T;Compare T;Day;Equal T;Format Y;Hour;IsDST;IsZero;Local;Minute;Month
+Nanosecond;Round D;Second;String;Sub T;Truncate D;UTC;Unix;UnixMicro;UnixMilli;UnixNano;Weekday;Year;YearDay;Nope;Month.String
+Weekday.String;Month.Nope;UTC.Unix"""
+DURATION_METHODS = (
+    "Abs;Hours;Microseconds;Milliseconds;Minutes;Nanoseconds;Round D;Seconds;String;Truncate D;Nope;Abs.Hours"
+)
+VERSION_METHODS = """Compare V;Equal V;GreaterThan V;GreaterThanEqual V;IncMajor;IncMinor;IncPatch;LessThan V;LessThanEqual V;Major
+Metadata;Minor;Original;Patch;Prerelease;SetMetadata N;SetPrerelease N;String;IncPatch.IncMajor;IncMinor.Original;Nope"""
+AROUND_METHOD = [
+    *("{{ %s }}", "{{ %s | toJson }}", '{{ printf "%%T" (%s) }}', '{{ printf "%%v|%%d" (%s) 1 }}', "{{ kindOf (%s) }}"),
+    *(
+        "{{ quote (%s) }}",
+        "{{ empty (%s) }}",
+        "{{ $x := %s }}{{ eq $x $x }}",
+        "{{ default 1 (%s) }}",
+        "{{ toString (%s) }}",
+    ),
+]
+AROUND_TWO_SPRIG = [
+    *('merge (dict "q" %s) (dict "q" %s)', 'mergeOverwrite (dict "q" %s) (dict "q" %s)', "deepEqual %s %s"),
+    *("list %s %s", "coalesce %s %s", "dict %s %s", "append %s %s", "default %s %s", "contains %s %s"),
+]
 PIECES = [
     *("{{", "}}", "{{-", "-}}", " ", "  ", "\n", "if", "else", "end", "range", "with", "define", "template", "block"),
     *(

@@ -159,7 +159,7 @@ async def test_headers_of_files_can_use_metadata():
     assert "x-none" not in answer.headers
 
 
-@pytest.mark.parametrize("body", ["{{ .Nothing }}", "{{ range 100000000 }}{{ end }}"])
+@pytest.mark.parametrize("body", ["{{ index .Request.Header.Nothing 1 }}", "{{ range 100000000 }}{{ end }}"])
 async def test_a_failing_page_is_a_default_500(body, caplog):
     """The client sees nothing of the template; the log has the reason."""
     async with serve({"a": b""}, custom=_recipe("folder_list", body)) as site:
@@ -172,7 +172,9 @@ async def test_a_failing_page_is_a_default_500(body, caplog):
 
 async def test_a_failing_error_page_is_a_default_500(caplog):
     """The default page is sent even if the custom page of a 500 fails too."""
-    custom = _recipe("not_found_error", "{{ .Nothing }}") | _recipe("internal_server_error", "{{ .Nothing }}")
+    custom = _recipe("not_found_error", "{{ index .Request.Header.Nothing 1 }}") | _recipe(
+        "internal_server_error", "{{ index .Request.Header.Nothing 1 }}"
+    )
     async with serve({}, custom=custom) as site:
         answer = await site.get("/a")
     assert (answer.status, b"Something went wrong" in answer.body) == (500, True)
@@ -181,7 +183,7 @@ async def test_a_failing_error_page_is_a_default_500(caplog):
 
 async def test_a_failing_header_of_a_file_is_a_500():
     """If the template of a header fails, the object is closed."""
-    custom = {FILE_HEADERS: Recipe(FILE_HEADERS, None, (("A", "{{ .Nothing }}"),))}
+    custom = {FILE_HEADERS: Recipe(FILE_HEADERS, None, (("A", "{{ index .Request.Header.Nothing 1 }}"),))}
     body = ScriptedBody([b"x"], 1)
     async with serve(OneObjectStore(body), custom=custom, get=GetAction(streamed_file_headers=(("A", "x"),))) as site:
         assert (await site.get("/a")).status == 500
@@ -331,3 +333,11 @@ def test_a_custom_rendering_replaces_headers_and_body():
     assert customized(answer, CustomRendering(b"yy", (("a", "c"),), None)) == Whole(
         200, (("a", "c"), ("Content-Length", "2")), b"yy"
     )
+
+
+async def test_a_bad_request_page_sees_the_request():
+    """The page of a request whose path cannot be read has its method, path as sent, query, headers and address."""
+    body = '{{ with .Request }}{{ .Method }} {{ .URL.Path }} {{ .URL.RawQuery }} {{ .Header.Get "X-A" }}{{ end }}'
+    async with serve({}, custom=_recipe("bad_request_error", body)) as site:
+        answer = await site.get("/a/%2e%2e/b?c=d", **{"X-A": "1"})
+    assert (answer.status, answer.text) == (400, "GET /a/%2e%2e/b c=d 1")

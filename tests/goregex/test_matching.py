@@ -153,7 +153,7 @@ def test_every_text_can_be_encoded(text):
 def test_an_expression_that_re2_cannot_compile_is_refused():
     """The error has the message of RE2, which may lack memory for a program that Go accepts."""
     with pytest.raises(PatternError, match="RE2 cannot compile the expression: pattern too large"):
-        compile_pattern(".{1000}" * 9, memory=(1 << 20,))
+        compile_pattern(r"(?:\pL{1000})" * 9)
 
 
 def test_the_size_of_a_program_is_reported():
@@ -262,7 +262,9 @@ def test_ordinary_large_sources_are_accepted(source):
     ("source", "reason"),
     [
         (r"\pL{100}", "123,704 RE2 instructions, the limit is 16,000"),
-        ("(a?)" * 1000, "4,004,000 RE2 instructions times groups, the limit is 100,000"),
+        (r"\pL" * 1100, "more than 16,000 RE2 instructions"),
+        (r"\pL" * 5000, "5,000 parts with its counts written out, the limit is 1,200"),
+        ("(a)" * 200, "120,800 RE2 instructions times groups, the limit is 100,000"),
         ("(?:a?){1000}", "2,000 parts with its counts written out, the limit is 1,200"),
         ("a?b" * 401, "1,203 parts with its counts written out, the limit is 1,200"),
     ],
@@ -273,3 +275,15 @@ def test_a_source_that_would_match_slowly_is_refused(source, reason):
         compile_source(source)
     assert str(caught.value) == f"expression too slow to match: {reason}"
     assert caught.value.help == "lower its counts, or split it into several rewrites"
+
+
+def test_an_expression_whose_program_is_too_long_is_refused():
+    """An expression of a kilobyte is not written out to megabytes for RE2."""
+    with pytest.raises(PatternError, match="RE2 cannot compile the expression: its program takes more than 1 MiB"):
+        compile_pattern(r"\pL" * 400)
+
+
+def test_a_pattern_knows_about_how_much_memory_it_takes():
+    """Twelve bytes for an instruction, and the text of the program."""
+    pattern = compile_pattern("ab")
+    assert pattern.memory == 12 * pattern.program_size + 2

@@ -6,13 +6,10 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import suppress
-from itertools import product
-from math import inf
-from time import thread_time
 
 import pytest
 from joserfc.jwk import KeySet, RSAKey
+from linear_time import check_linear, text_makers
 
 import tornado_proxy.auth
 import tornado_proxy.gateway
@@ -31,10 +28,6 @@ from tornado_proxy.storage.s3 import answers
 from tornado_proxy.storage.s3.answers import read_listing
 
 LONGEST = 64 * 1024
-SAMPLES = ((128, 200), (512, 3))  # length in characters, and how many of the slowest texts are kept
-LARGEST_RATIO = 3.0  # of the times for the full and half the length; quadratic time gives 4
-ATTEMPTS = 100
-NOISE = 0.004  # seconds; a shorter time is too inaccurate for a ratio
 
 # The characters of HTTP's grammars; a text repeats one or two of them.
 CHARACTERS = (
@@ -258,20 +251,6 @@ READERS = {
 }
 
 
-def _text_makers() -> Iterator[Callable[[int], str]]:
-    units = [*CHARACTERS, *("".join(pair) for pair in product(CHARACTERS, repeat=2) if pair[0] != pair[1])]
-    for prefix, unit, suffix in product(PREFIXES, units, ("", "\x00")):
-        yield lambda size, p=prefix, u=unit, s=suffix: (p + u * (size // len(u) + 1))[: size - 1] + s
-
-
-def _cpu_time(read: Callable[[str], object], text: str) -> float:
-    start = thread_time()
-    # A refused text counts too.
-    with suppress(ValueError, Exception):
-        read(text)
-    return thread_time() - start
-
-
 def test_every_reader_of_headers_is_listed():
     """The table lists every function with a parameter `headers`, since its signature doesn't name the fields."""
     takes_headers = {
@@ -288,15 +267,4 @@ def test_every_reader_of_headers_is_listed():
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
 def test_a_reader_takes_linear_time(read):
     """A reader takes at most three times as long for twice the length of the three slowest of all repetitions."""
-    slowest = list(_text_makers())
-    for size, count in SAMPLES:
-        slowest = sorted(slowest, key=lambda make_text, size=size: -_cpu_time(read, make_text(size)))[:count]
-    for make_text in slowest:
-        half = full = inf
-        for _ in range(ATTEMPTS):
-            half = min(half, _cpu_time(read, make_text(LONGEST // 2)))
-            full = min(full, _cpu_time(read, make_text(LONGEST)))
-            if full <= max(NOISE, LARGEST_RATIO * half):
-                break
-        else:
-            pytest.fail(f"{make_text(40)!r}: {half * 1e3:.1f} ms, double the length {full * 1e3:.1f} ms")
+    check_linear(read, text_makers(CHARACTERS, PREFIXES, ("", "\x00")), LONGEST)

@@ -108,3 +108,28 @@ def test_parser_is_built_once():
     first, second = _reading("# a"), _reading("")
     assert rules_parser() is rules_parser()
     assert (len(first.comments), len(second.comments)) == (1, 0)
+
+
+def test_two_files_can_be_read_at_once():
+    """Each of two readings keeps its own comments, although they share a parser."""
+    texts = [f"target a {{ # one {name}\n}} # two {name}\n" for name in "xy"]
+    readings = [Reading(SourceFile(f"{name}.rules", text), text) for name, text in zip("xy", texts, strict=True)]
+    for tokens in zip(*(reading.tokens() for reading in readings), strict=True):
+        for reading, token in zip(readings, tokens, strict=True):
+            reading.feed(token)
+    for reading in readings:
+        assert list(reading.tokens()) == []
+    assert [[*map(str, reading.comments)] for reading in readings] == [["# one x", "# two x"], ["# one y", "# two y"]]
+
+
+def test_lark_has_the_internals_that_recovery_changes():
+    """Recovery changes stacks and the lexer's place, which Lark does not document: pyproject.toml bounds its version."""
+    parser = rules_parser().parse_interactive("target a {")
+    for token in parser.lexer_thread.lex(parser.parser_state):
+        parser.parser_state.feed_token(token)
+    assert [str(value) for value in parser.parser_state.value_stack][-3:] == ["target", "a", "{"]
+    assert len(parser.parser_state.state_stack) == len(parser.parser_state.value_stack) + 1
+    assert parser.lexer_thread.state.line_ctr.char_pos == len("target a {")
+    assert "RBRACE" in parser.accepts()
+    lines = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+    assert '"lark>=1.2,<1.4"' in lines

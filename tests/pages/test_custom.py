@@ -3,6 +3,7 @@
 import pytest
 
 from tornado_proxy.pages.custom import (
+    FILE_HEADERS,
     BucketKey,
     CustomPage,
     CustomPageMistake,
@@ -12,9 +13,10 @@ from tornado_proxy.pages.custom import (
     PageData,
     PageError,
     Recipe,
+    TargetListData,
 )
 from tornado_proxy.routing.request import Request
-from tornado_proxy.templates.template import LimitError, RenderError, RequestData, User
+from tornado_proxy.templates.template import LimitError, RenderError, RequestData, ResourceData, TargetData, User
 
 JSON = RequestData(headers=(("Accept", "application/json"),))
 HTML_TYPE = ("Content-Type", "text/html; charset=utf-8")
@@ -44,7 +46,7 @@ def test_helpers_can_be_called_in_bodies_and_headers():
     """Helpers of a file and built-in helpers work in bodies and headers."""
     helpers = ('{{ define "one" }}1{{ end }}',)
     body = '{{ template "one" . }}{{ template "main.body.errorJsonBody" . }}'
-    rendering = _render(Recipe("put", body, (("A", '{{ template "one" . }}'),), "", helpers))
+    rendering = _render(Recipe("not_found_error", body, (("A", '{{ template "one" . }}'),), "", helpers))
     assert (rendering.body, rendering.headers[-1]) == (b'1{"error": "no"}', ("A", "1"))
 
 
@@ -59,11 +61,11 @@ def test_links_have_the_port_of_the_request():
     [
         (Recipe("put", "x", (("A", "a\x01"),)), "the template of the header `A` writes a control character"),
         (Recipe("put", "x", (), "{{ 99 }}"), "writes `99` instead of a status from 200 to 599"),
-        (Recipe("put", "{{ .Entries }}"), "Entries"),
+        (Recipe("put", "{{ index .Request.Header.Accept 1 }}"), "index"),
     ],
 )
 def test_an_invalid_rendering_fails(recipe, message):
-    """A control character, an invalid status, and a missing field are a `RenderError`."""
+    """A control character, an invalid status, and a missing element are a `RenderError`."""
     with pytest.raises(RenderError, match=message):
         _render(recipe)
 
@@ -110,3 +112,72 @@ def test_the_page_of_a_target_replaces_the_general_one():
     pages = CustomPages({(None, "put"): general, ("site", "put"): own})
     assert [pages.find(name, "put") for name in ("site", "other", None)] == [own, general, general]
     assert pages.find("site", "delete") is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "message"),
+    [
+        ("put", "{{ .Request.Body }}", "`Request` has no field `Body`"),
+        ("put", "{{ .Error }}", "the data has no field `Error`"),
+        ("delete", "{{ .DeleteData.Name }}", "`DeleteData` has no field `Name`"),
+        ("not_found_error", "{{ .Error.Code }}", "`Error` has no field `Code`"),
+        ("folder_list", "{{ range .Entries }}{{ .Sise }}{{ end }}", "`FolderEntry` has no field `Sise`"),
+        ("folder_list", "{{ range $i, $e := .Entries }}{{ $e.Sise }}{{ end }}", "`FolderEntry` has no field `Sise`"),
+        ("folder_list", "{{ (first .Entries).Sise }}", "`FolderEntry` has no field `Sise`"),
+        ("target_list", "{{ .Targets.site.Key }}", "`site` has no field `Key`"),
+        ("target_list", "{{ range .Targets }}{{ .Actions.GET.Config }}{{ end }}", "`GET` has no field `Config`"),
+        (FILE_HEADERS, "{{ .StreamFile.Nope }}", "`StreamFile` has no field `Nope`"),
+        (FILE_HEADERS, "{{ .StreamFile.LastModified.Zone }}", "`LastModified` has no field `Zone`"),
+        (FILE_HEADERS, "{{ with .StreamFile }}{{ .Metadata.x.y }}{{ end }}", "`x` has no fields"),
+    ],
+)
+def test_a_field_that_the_data_does_not_have_is_refused(kind, text, message):
+    """The data have types, so a page that would fail for every request is refused, with the place of the field."""
+    for recipe in (Recipe(kind, text), Recipe(kind, None, (("X-A", text),)), Recipe(kind, None, (), text)):
+        with pytest.raises(CustomPageMistake) as caught:
+            recipe.compiled()
+        mistake = caught.value.mistake
+        assert str(caught.value) == message
+        assert text[mistake.offset : mistake.end] == message.split("`")[-2] or message.endswith("no fields")
+
+
+def test_a_field_in_a_helper_is_refused_where_the_helper_reads_it():
+    """A helper is checked with the data of each call, and a mistake in it has its number and place."""
+    helpers = ('{{ define "a" }}{{ .Error }}{{ end }}',)
+    Recipe("not_found_error", '{{ template "a" . }}', (), "", helpers).compiled()
+    Recipe("put", "{{ .Request.Method }}", (), "", helpers).compiled()
+    with pytest.raises(CustomPageMistake) as caught:
+        Recipe("put", '{{ include "a" . }}', (), "", helpers).compiled()
+    assert (caught.value.part, caught.value.mistake.offset) == (0, helpers[0].index("Error"))
+
+
+@pytest.mark.parametrize(
+    ("headers", "text", "expected"),
+    [
+        ((("Content-Length", "12"),), "{{ .Request.ContentLength }}", "12"),
+        ((("Content-Length", "x"),), "{{ .Request.ContentLength }}", "0"),
+        ((), '{{ printf "%d %T" .Request.ContentLength .Request.ContentLength }}', "0 int64"),
+        ((("Transfer-Encoding", "chunked"),), "{{ .Request.ContentLength }}", "-1"),
+        ((("Transfer-Encoding", "chunked"),), "{{ .Request.TransferEncoding }}", "[chunked]"),
+        ((), "{{ .Request.TransferEncoding }}{{ .Request.Trailer }}{{ .Request.Pattern }}", "[]map[]"),
+        ((), '{{ .Request.Trailer.Get "A" }}{{ len .Request.TransferEncoding }}', "0"),
+    ],
+)
+def test_pages_see_how_a_request_is_sent(headers, text, expected):
+    """The length and the coding are those that the client announced; trailers are not kept, and there is no pattern."""
+    assert _render(Recipe("put", text), RequestData("PUT", headers=headers)).body == expected.encode()
+
+
+def test_the_list_of_targets_shows_actions_and_resources():
+    """An action that is not enabled is false, and can be asked all the same; a resource shows no users."""
+    text = (
+        "{{ range $name, $target := .Targets }}{{ $name }}:"
+        "{{ range list .Actions.GET .Actions.PUT }}{{ if . }}on{{ else }}off{{ end }} {{ .Enabled }},{{ end }}"
+        "{{ range .Resources }}{{ .Path }} {{ .Methods }} {{ .WhiteList }} {{ .Provider }}{{ end }}{{ end }}"
+    )
+    resources = (ResourceData("/**", ("GET",), "corp"),)
+    targets = {"site": TargetData("site", actions=("GET",), resources=resources)}
+    page = Recipe("target_list", text).compiled()
+    assert (
+        page.render(TargetListData(RequestData(), None, targets)).body == b"site:on true,off false,/** [GET] false corp"
+    )

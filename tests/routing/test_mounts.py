@@ -17,7 +17,7 @@ from tornado_proxy.routing.mounts import (
 )
 from tornado_proxy.routing.request import RequestPath
 from tornado_proxy.rules.model import RuleSet
-from tornado_proxy.templates.template import TargetData
+from tornado_proxy.templates.template import ResourceData, TargetData
 
 
 def _site(name, host="", *paths):
@@ -206,9 +206,10 @@ def test_an_unchanged_target_gets_its_new_rules():
 
 
 def test_templates_read_the_target():
-    """A template reads the target's name, bucket and mount, and no secret."""
+    """A template reads the target's name, bucket, mount, methods and resources, and no secret."""
     bucket = Bucket("files", "folder1/", region="eu-west-1", s3_endpoint="http://s3", disable_ssl=True, list_max_keys=5)
-    assert target_data(Target("site", Mount("*.x", ("/m/",)), bucket)) == TargetData(
+    resources = (Resource("/m/**", provider="corp"), Resource("/**", white_list=True))
+    assert target_data(Target("site", Mount("*.x", ("/m/",)), bucket, resources=resources)) == TargetData(
         name="site",
         bucket_name="files",
         bucket_prefix="folder1/",
@@ -218,6 +219,11 @@ def test_templates_read_the_target():
         bucket_disable_ssl=True,
         mount_host="*.x",
         mount_paths=("/m/",),
+        actions=("GET", "HEAD"),
+        resources=(
+            ResourceData("/m/**", ("GET", "HEAD"), "corp"),
+            ResourceData("/**", ("GET", "HEAD"), white_list=True),
+        ),
     )
 
 

@@ -221,3 +221,22 @@ def test_go_templates_may_call_the_helpers_of_their_target():
     helpers["a"] = ('{{ define "name" }}two{{ end }}',)
     changed = compile_documents([document(text)], first, lambda name: helpers[name]).rule_sets
     assert changed["a"].rewrite("/x").key == "/two"
+
+
+def test_sources_that_take_too_much_memory_together_are_refused():
+    """The first source beyond the limit of memory has a diagnostic, and no other source is compiled after it."""
+    rewrites = "\n".join(rf"rewrite `\pL{{12}}{number}` -> `/{number}`" for number in range(20))
+    (document_of_all,) = [document(f"target site {{\n{rewrites}\n}}")]
+    compiled = compile_documents([document_of_all], most_memory=1 << 20)
+    (diagnostic,) = compiled.diagnostics
+    kept = len(compiled.rule_sets["site"].rewrites)
+    assert 0 < kept < 19
+    assert (diagnostic.code, diagnostic.span.text) == ("rules-too-large", rf"`\pL{{12}}{kept}`")
+    assert diagnostic.message == "the sources up to this one take more than 1 MiB in compiled form"
+
+
+def test_compiled_rules_count_again_when_they_are_reused():
+    """What was compiled before takes its memory still, so the limit holds for all rules that are in force."""
+    before = _compiled("target site {\nrewrite `a` -> `/a`\n}")
+    again = compile_documents([*before.documents], before.rule_sets, most_memory=10)
+    assert [each.code for each in again.diagnostics] == ["rules-too-large"]

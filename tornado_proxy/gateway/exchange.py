@@ -338,10 +338,17 @@ class Exchange:
             return error
         return None
 
+    def _unread(self) -> RequestData:
+        """Returns what is known of a request whose address cannot be read: its path is as it was sent."""
+        head, origin = self._incoming.head, self._origin
+        path, _, query = head.target.partition("?")
+        host = head.headers.get("Host", "")
+        return RequestData(head.method, host, path, query, (), head.fields, origin.scheme, origin.address)
+
     async def _page(self, refused: Refusal) -> Answer:
         """Returns the page of an error: a custom one if there is one, else the service's own."""
         decision, parts, head = self._decision, self._parts, self._incoming.head
-        request, user = (decision.request, decision.user) if decision else (RequestData(), None)
+        request, user = (decision.request, decision.user) if decision else (self._unread(), None)
         match = decision.match if decision else None
         target = match.site.target.name if match else None
         custom, kind = None, ERROR_PAGES.get(refused.status)

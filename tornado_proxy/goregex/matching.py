@@ -21,11 +21,20 @@ from typing import Any, NamedTuple
 import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 
 from tornado_proxy.goregex.parser import Expression, parse
-from tornado_proxy.goregex.program import MEMORY, ProgramRefused, compile_program, leftmost, options, print_program
+from tornado_proxy.goregex.program import (
+    MEMORY,
+    ProgramRefused,
+    ProgramTooLarge,
+    compile_program,
+    leftmost,
+    options,
+    print_program,
+)
 from tornado_proxy.goregex.syntax import PatternError, fold, measure
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NOTHING: Mapping[str, int] = MappingProxyType({})
+_SMALLER = "lower its counts, or split it into several rewrites"
 _SET_MEMORY = 128 << 20
 """Bytes for one set, with the states that it caches; RE2's default of 8 MiB is enough for about 2,000 patterns."""
 
@@ -74,6 +83,11 @@ class Pattern:
         size: int = self._compiled.programsize
         return size
 
+    @property
+    def memory(self) -> int:
+        """About the bytes that the pattern takes: 12 for an instruction, with the text that RE2 reads."""
+        return 12 * self.program_size + len(self.program)
+
     def search(self, key: str) -> Captures | None:
         """Returns the captures of the leftmost match, as Go's `FindStringSubmatch` does, or None."""
         try:
@@ -114,19 +128,20 @@ def encoded(key: str) -> bytes:
         return _SURROGATE.sub("\ufffd", key).encode()
 
 
-def compile_pattern(text: str, memory: Sequence[int] = MEMORY) -> Pattern:
+def compile_pattern(text: str) -> Pattern:
     """Returns the pattern of an expression; raises `PatternError` if Go's regexp.Compile or RE2 refuses it."""
-    return _compiled(parse(text), memory)
+    expression = parse(text)
+    try:
+        return _compiled(expression, MEMORY)
+    except ProgramRefused as error:
+        raise PatternError(f"RE2 cannot compile the expression: {error}", 0, len(text), _SMALLER) from error
 
 
-def _compiled(expression: Expression, memory: Sequence[int] = MEMORY) -> Pattern:
+def _compiled(expression: Expression, memory: Sequence[int]) -> Pattern:
+    """Returns the pattern of a parsed expression; raises `ProgramRefused`."""
     text = expression.text
     program = print_program(expression.tree).encode()
-    try:
-        compiled = compile_program(program, memory)
-    except ProgramRefused as error:
-        advice = "lower its counts, or split it into several rewrites"
-        raise PatternError(f"RE2 cannot compile the expression: {error}", 0, len(text), advice) from error
+    compiled = compile_program(program, memory)
     numbers: dict[str, tuple[int, ...]] = {}
     for number, name in enumerate(expression.names, start=1):
         if name:
@@ -152,16 +167,24 @@ def compile_source(text: str) -> Pattern:
     time in proportion to the parts and instructions, and one for groups in proportion to instructions times groups.
     """
     expression = parse(text)
-    pattern = _compiled(expression)
-    for what, amount, most in (
-        ("RE2 instructions", pattern.program_size, MOST_INSTRUCTIONS),
-        ("RE2 instructions times groups", pattern.program_size * pattern.group_count, MOST_CAPTURES),
-        ("parts with its counts written out", _parts(expression), MOST_PARTS),
-    ):
-        if amount > most:
-            message = f"expression too slow to match: {amount:,} {what}, the limit is {most:,}"
-            raise PatternError(message, 0, len(text), "lower its counts, or split it into several rewrites")
+    _limit(text, "parts with its counts written out", _parts(expression), MOST_PARTS)
+    try:
+        pattern = _compiled(expression, MEMORY[:1])
+    except ProgramTooLarge:
+        raise _too_slow(text, f"more than {MOST_INSTRUCTIONS:,} RE2 instructions") from None
+    _limit(text, "RE2 instructions", pattern.program_size, MOST_INSTRUCTIONS)
+    _limit(text, "RE2 instructions times groups", pattern.program_size * pattern.group_count, MOST_CAPTURES)
     return pattern
+
+
+def _limit(text: str, what: str, amount: int, most: int) -> None:
+    """Raises `PatternError` for a source with more of something than is allowed."""
+    if amount > most:
+        raise _too_slow(text, f"{amount:,} {what}, the limit is {most:,}")
+
+
+def _too_slow(text: str, reason: str) -> PatternError:
+    return PatternError(f"expression too slow to match: {reason}", 0, len(text), _SMALLER)
 
 
 def _parts(expression: Expression) -> int:

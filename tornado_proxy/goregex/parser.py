@@ -67,6 +67,7 @@ class _OpenGroup:
     branch_start: int
     branches: list[syntax.Node] = field(default_factory=list)
     parts: list[syntax.Node] = field(default_factory=list)
+    operand: int | None = None  # the index of the last part that is not a change of flags
 
     def close_branch(self, end: int) -> None:
         """Ends an alternative at an offset."""
@@ -74,7 +75,7 @@ class _OpenGroup:
         self.branches.append(
             parts[0] if len(parts) == 1 else syntax.Sequence(tuple(parts), syntax.Extent(self.branch_start, end))
         )
-        self.parts, self.branch_start = [], end + 1
+        self.parts, self.operand, self.branch_start = [], None, end + 1
 
     def body(self, end: int) -> syntax.Node:
         """Returns the body of the group, which ends at an offset."""
@@ -94,6 +95,7 @@ class _Parser:
         self._flags: frozenset[str] = frozenset()
         self._groups = [_OpenGroup(0, GroupOpening(0), None, self._flags, 0)]
         self._repetition: int | None = None  # where the last step began, if it read a repetition
+        self._last_posix_end = text.rfind(":]")
 
     def step(self) -> None:
         """Reads one construct."""
@@ -119,7 +121,10 @@ class _Parser:
         return whole.body(len(self.text))
 
     def _push(self, node: syntax.Node) -> None:
-        self._groups[-1].parts.append(node)
+        group = self._groups[-1]
+        if not isinstance(node, syntax.FlagChange):
+            group.operand = len(group.parts)
+        group.parts.append(node)
 
     def _advance(self, end: int) -> syntax.Extent:
         """Moves to the end of a construct; returns its extent."""
@@ -181,8 +186,7 @@ class _Parser:
         end += lazy
         if repetition is not None:
             raise _nested(self.text, repetition, start, end)
-        parts = self._groups[-1].parts
-        index = next((i for i in reversed(range(len(parts))) if not isinstance(parts[i], syntax.FlagChange)), None)
+        parts, index = self._groups[-1].parts, self._groups[-1].operand
         if index is None:
             raise _nothing_to_repeat(self.text[start:end], start, end)
         operand = parts[index]
@@ -190,6 +194,7 @@ class _Parser:
             before, operand = self._without_last(operand)
             parts.insert(index, before)
             index += 1
+            self._groups[-1].operand = index
         extent = syntax.Extent(operand.extent.start, end)
         parts[index] = syntax.Repeat(operand, *count, lazy != ("U" in self._flags), extent)
         self.at = end
@@ -247,7 +252,7 @@ class _Parser:
         self._push(syntax.BracketClass(tuple(members), negated, syntax.Extent(start, self.at)))
 
     def _member(self, opening: int) -> syntax.Member:
-        found = read_posix_class(self.text, self.at)
+        found = read_posix_class(self.text, self.at) if self.at < self._last_posix_end else None
         if found is not None:
             (name, negated), end = found
             return syntax.PosixClass(name, negated, "i" in self._flags, self._advance(end))

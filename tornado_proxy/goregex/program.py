@@ -18,8 +18,10 @@ import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 from tornado_proxy.goregex import syntax
 from tornado_proxy.goregex.classes import OTHER_CASE, bracketed, cases, characters
 
-MEMORY = (8 << 20, 256 << 20, 2 << 30)
+MEMORY = (8 << 20, 64 << 20)
 """Limits of memory in bytes for one program; the next one is tried if a limit is too low."""
+LONGEST = 1 << 20
+r"""The most bytes of a program; a class such as `\pL` has 11,000, because RE2's Unicode is older than Go's."""
 
 
 class ProgramRefused(Exception):
@@ -27,7 +29,7 @@ class ProgramRefused(Exception):
 
 
 class ProgramTooLarge(ProgramRefused):
-    """RE2 needs more memory for a program than the limits allow."""
+    """A program is longer, or RE2 needs more memory for it, than the limits allow."""
 
 
 def options(memory: int) -> re2.Options:
@@ -111,8 +113,18 @@ _NOTHING = _Printed("", is_atom=False, nullable=True)
 
 
 def print_program(tree: syntax.Node) -> str:
-    """Returns the program of a tree."""
-    return syntax.fold(tree, _printed).program
+    """Returns the program of a tree; raises `ProgramTooLarge` before it is longer than `LONGEST`."""
+    length = 0
+
+    def printed(node: syntax.Node, below: list[_Printed]) -> _Printed:
+        nonlocal length
+        made = _printed(node, below)
+        length += 0 if below else len(made.program)
+        if length > LONGEST:
+            raise ProgramTooLarge(f"its program takes more than {LONGEST >> 20} MiB")
+        return made
+
+    return syntax.fold(tree, printed).program
 
 
 def _printed(node: syntax.Node, below: list[_Printed]) -> _Printed:  # noqa: PLR0911 - one case for each kind of node

@@ -110,7 +110,12 @@ def reachability(
     parsing.
     """
     whole = budget or Budget(STEPS_PER_LIST)
-    return tuple(_or_unknown(partial(_reached, languages, index, first, whole)) for index in range(len(languages)))
+    return tuple(reach_of(languages, index, first, whole) for index in range(len(languages)))
+
+
+def reach_of(languages: Sequence[Language], index: int, first: Callable[[str], int | None], whole: Budget) -> Reach:
+    """Returns for one source of an ordered list whether a key reaches it, as `reachability` does for all."""
+    return _or_unknown(partial(_reached, languages, index, first, whole))
 
 
 def _or_unknown(question: Callable[[], Reach]) -> Reach:

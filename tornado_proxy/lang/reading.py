@@ -96,13 +96,17 @@ class Reading:
         self.comments: list[Token] = []
         self.last: Token | None = None  # the last token that was fed
         self.owed_braces = 0  # closing braces whose blocks recovery has closed or never opened
-        _comments.set(self.comments)
         self._parser: InteractiveParser = rules_parser().parse_interactive(text)
 
     def tokens(self) -> Iterator[Token]:
-        """Returns the tokens from the lexer's place on; the terminal of a word depends on the tokens before it."""
+        """Yields the tokens from the lexer's place on; the terminal of a word depends on the tokens before it."""
         tokens: Iterator[Token] = self._parser.lexer_thread.lex(self._parser.parser_state)  # type: ignore[no-untyped-call] # Lark says no type
-        return tokens
+        while True:
+            # Another file may have been read since the last token, and the parser is shared.
+            _comments.set(self.comments)
+            if (token := next(tokens, None)) is None:
+                return
+            yield token
 
     def feed_all(self) -> None:
         """Shifts all tokens from the lexer's place on; raises Lark's UnexpectedToken at one that does not fit."""

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 
 from tornado_proxy.templates.template import (
     PAGE_LIMITS,
+    AnyUser,
     ObjectMetadata,
     RenderError,
     RenderLimits,
     RequestData,
+    ResourceData,
     TargetData,
     TemplateMistake,
     User,
@@ -134,19 +136,20 @@ class Recipe:
         headers = ((CONTENT_TYPE,) if typed else ()) + self.headers
         return CustomPage(
             self.kind,
-            None if body is None else _compiled("path", body, helpers),
-            tuple((name, _compiled(name, text, helpers)) for name, text in headers),
-            _compiled("status", self.status, helpers) if self.status else None,
+            None if body is None else _compiled(self.kind, "path", body, helpers),
+            tuple((name, _compiled(self.kind, name, text, helpers)) for name, text in headers),
+            _compiled(self.kind, "status", self.status, helpers) if self.status else None,
         )
 
 
-def _compiled(part: str, text: str, helpers: Sequence[str]) -> PageTemplate:
+def _compiled(kind: str, part: str, text: str, helpers: Sequence[str]) -> PageTemplate:
     # A fifth of the service's modules, which only custom pages need.
     from tornado_proxy.templates.golang.pages import PageMistake, compile_page  # noqa: PLC0415
     from tornado_proxy.templates.golang.program import built_in, calls_helpers  # noqa: PLC0415
 
     try:
-        return compile_page(text, (built_in([*helpers, text]), *helpers) if calls_helpers(text) else ())
+        called = (built_in([*helpers, text]), *helpers) if calls_helpers(text) else ()
+        return compile_page(text, called, _SAMPLES.get(kind, _ERROR))
     except PageMistake as mistake:
         raise CustomPageMistake(mistake.helper - 1 if mistake.helper else part, mistake) from mistake
 
@@ -274,3 +277,15 @@ class StreamFileData(PageData):
     """The data of the headers of a file in an answer."""
 
     stream_file: StreamFile
+
+
+_ASKED = RequestData(), AnyUser("")
+_ERROR = ErrorData(*_ASKED, PageError())
+_SAMPLES: Mapping[str, PageData] = {
+    "folder_list": FolderListData(*_ASKED, (FolderEntry("", "", "", ""),), "", "", ""),
+    "target_list": TargetListData(*_ASKED, {"": TargetData(resources=(ResourceData(""),))}),
+    "put": PutPageData(*_ASKED, StoredUpload("", "", "", 0)),
+    "delete": DeletePageData(*_ASKED, DeleteData("")),
+    FILE_HEADERS: StreamFileData(*_ASKED, StreamFile(0)),
+}
+"""An example of the data of each kind of page; all others are pages of errors."""

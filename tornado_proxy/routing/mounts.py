@@ -15,7 +15,7 @@ from tornado_proxy.routing.access import Access
 from tornado_proxy.routing.request import RequestPath, host_name
 from tornado_proxy.routing.uploads import PropertyTemplates
 from tornado_proxy.rules.model import Key, RuleSet
-from tornado_proxy.templates.template import TargetData
+from tornado_proxy.templates.template import ResourceData, TargetData
 
 _ANY_HOST = ""
 
@@ -190,4 +190,8 @@ def target_data(target: Target) -> TargetData:
         bucket_disable_ssl=bucket.disable_ssl,
         mount_host=target.mount.host,
         mount_paths=target.mount.paths,
+        actions=target.actions.methods,
+        resources=tuple(
+            ResourceData(each.path, each.methods, each.provider or "", each.white_list) for each in target.resources
+        ),
     )

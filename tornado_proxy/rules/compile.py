@@ -34,6 +34,10 @@ from tornado_proxy.rules.model import (
 )
 from tornado_proxy.templates.template import Template, TemplateMistake, User, compile_plain, groups_of
 
+MOST_MEMORY = 64 << 20
+"""The most bytes that the compiled sources of all rules take: twenty times what 10,000 ordinary ones need."""
+_SMALLER = r"lower their counts, use fewer classes such as `\pL`, or split the rules over several services"
+
 _MOST_MISTAKES = 10  # of one template
 
 # An action that prints a value, in Jinja and in Go: no other action refers to it.
@@ -54,7 +58,10 @@ def no_helpers(_target: str) -> tuple[str, ...]:
 
 
 def compile_documents(
-    documents: Sequence[Document], known: Mapping[str, RuleSet] | None = None, helpers: HelperTexts = no_helpers
+    documents: Sequence[Document],
+    known: Mapping[str, RuleSet] | None = None,
+    helpers: HelperTexts = no_helpers,
+    most_memory: int = MOST_MEMORY,
 ) -> LoadedRules:
     """Compiles parsed files in their order; a statement with a mistake is left out of its rule set.
 
@@ -62,14 +69,27 @@ def compile_documents(
     """
     targets: dict[str, _Target] = {}
     diagnostics: list[Diagnostic] = []
+    room = _Room(most_memory)
     for document in documents:
         for block in document.blocks:
             name = block.name.value
             if name not in targets:
-                targets[name] = _Target(name, (known or {}).get(name, RuleSet(name)), helpers(name))
+                targets[name] = _Target(name, (known or {}).get(name, RuleSet(name)), room, helpers(name))
             diagnostics.extend(targets[name].add(block))
     rule_sets = {name: target.rule_set() for name, target in targets.items()}
     return LoadedRules(tuple(documents), rule_sets, tuple(diagnostics))
+
+
+@dataclass(slots=True)
+class _Room:
+    """The bytes for all compiled sources; one of a few characters may take ten thousand times its length."""
+
+    most: int
+    used: int = 0
+
+    def is_full(self) -> bool:
+        """Whether more was taken than there is."""
+        return self.used > self.most
 
 
 @dataclass(slots=True)
@@ -78,6 +98,7 @@ class _Target:
 
     name: str
     known: RuleSet
+    room: _Room
     helpers: tuple[str, ...] = ()
     number: int = 0
     rewrites: list[Rewrite] = field(default_factory=list)
@@ -119,12 +140,18 @@ class _Target:
         source, template, dialect = statement.source, statement.template, statement.dialect
         helpers = self.helpers if dialect is Dialect.GO else ()
         made = self.made.get((source.value, dialect, template.value, helpers))
-        if made is not None:
-            return made.pattern, made.template
+        if self.room.is_full():
+            return []  # the rules are refused for the source that did not fit
         try:
-            pattern = compile_source(source.value)
+            pattern = made.pattern if made else compile_source(source.value)
         except PatternError as error:
             return [Diagnostic("bad-source", str(error), source.at(error.offset, error.end), help=error.help)]
+        self.room.used += pattern.memory
+        if self.room.is_full():
+            message = f"the sources up to this one take more than {self.room.most >> 20} MiB in compiled form"
+            return [Diagnostic("rules-too-large", message, source.span, _SMALLER)]
+        if made:
+            return pattern, made.template
         compile_text = partial(_compile_template, dialect=dialect, pattern=pattern, helpers=helpers)
         try:
             return pattern, compile_text(template.value)

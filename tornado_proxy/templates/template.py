@@ -40,6 +40,11 @@ class User:
         return self.username or self.email
 
 
+@dataclass(frozen=True, slots=True)
+class AnyUser(User):
+    """A user in a sample of data: one that has the fields of all kinds of users."""
+
+
 def groups_of(header: str) -> tuple[str, ...]:
     """Returns the groups in a header of a proxy, which separates them by commas."""
     return tuple(group for each in header.split(",") if (group := each.strip()))
@@ -74,8 +79,18 @@ class ObjectMetadata:
 
 
 @dataclass(frozen=True, slots=True)
+class ResourceData:
+    """A resource of a target, without its users."""
+
+    path: str
+    methods: tuple[str, ...] = ()
+    provider: str = ""
+    white_list: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class TargetData:
-    """The target's settings that templates can read; none of them is secret."""
+    """The target's settings that templates can read; none of them is secret. Rules see no actions and no resources."""
 
     name: str = ""
     bucket_name: str = ""
@@ -86,6 +101,8 @@ class TargetData:
     bucket_disable_ssl: bool = False
     mount_host: str = ""
     mount_paths: tuple[str, ...] = ()
+    actions: tuple[str, ...] = ()  # the methods that are enabled
+    resources: tuple[ResourceData, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,3 +157,13 @@ def test_rewrites_of_other_targets_take_no_keys():
     """A rewrite takes no key of another target."""
     text = f"{GENERAL} }} target other {{ {SPECIAL}"
     assert marked_texts(UNREACHABLE_REWRITE, text) == []
+
+
+def test_a_move_that_makes_the_other_rewrite_unreachable_is_not_offered():
+    """The first and the moved rewrite together would take every key of the one that takes its keys now."""
+    statements = 'rewrite `^/(?P<x>a)(?P<y>b)?` -> "/a"\nrewrite `^(?:/a|/b)` -> "/a"\nrewrite `^/b` -> "/a"'
+    (finding,) = findings(UNREACHABLE_REWRITE, statements)
+    assert (finding.span.text, finding.help, finding.fixes) == ("`^/b`", "delete one of the two", ())
+    statements = 'rewrite `^/c` -> "/a"\nrewrite `^(?:/a|/b|/c)` -> "/a"\nrewrite `^/b` -> "/a"'
+    (finding,) = findings(UNREACHABLE_REWRITE, statements)
+    assert len(finding.fixes) == 1

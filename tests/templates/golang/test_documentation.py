@@ -5,7 +5,9 @@ import pytest
 from go_programs import rendered
 
 from tornado_proxy.templates.golang.parser import DEEPEST, MOST_TEMPLATES
+from tornado_proxy.templates.golang.sprig.dates import DURATION, MONTH, TIME, WEEKDAY
 from tornado_proxy.templates.golang.sprig.regex import LONGEST
+from tornado_proxy.templates.golang.sprig.semver import CHANGED_VERSION, VERSION
 from tornado_proxy.templates.golang.template import vocabulary
 from tornado_proxy.templates.golang.urls import HEADER, VALUES
 from tornado_proxy.templates.golang.view import BUCKET, MOUNT, REQUEST, ROOT, TARGET, URL, USERINFO, USERS
@@ -46,6 +48,27 @@ def test_every_field_and_method_is_documented():
     names = {name.decode() for data_type in types for name in (*getattr(data_type, "getters", ()), *data_type.methods)}
     words = set(re.findall(r"\w+", _section("Data")))
     assert names - words == set()
+
+
+@pytest.mark.parametrize(
+    ("of", "types"),
+    [
+        ("a time, as of `toDate`", (TIME,)),
+        ("a duration, as of `Sub`", (DURATION,)),
+        ("a month, a day of the week", (MONTH, WEEKDAY)),
+        ("a changed version, as of `IncPatch`", (CHANGED_VERSION,)),
+    ],
+)
+def test_the_methods_of_values_are_listed(of, types):
+    """The documentation lists exactly the methods of the values that functions make."""
+    (methods,) = re.findall(rf"^\| {of} \| (.*) \|$", _section("Data"), re.MULTILINE)
+    assert all(_quoted(methods) == {name.decode() for name in each.methods} for each in types)
+
+
+def test_the_methods_of_a_version_are_listed():
+    """A version that was read has those of a changed one, and those that the documentation adds."""
+    (methods,) = re.findall(r"^\| a version, as of `semver` \| (.*) \|$", _section("Data"), re.MULTILINE)
+    assert _quoted(methods) == {name.decode() for name in VERSION.methods.keys() - CHANGED_VERSION.methods.keys()}
 
 
 @pytest.mark.parametrize("kind", sorted(USERS))

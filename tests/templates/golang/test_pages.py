@@ -5,12 +5,14 @@ import pytest
 
 from tornado_proxy.templates.golang.pages import PageMistake, compile_page
 from tornado_proxy.templates.template import (
+    AnyUser,
     HeaderFields,
     LimitError,
     ObjectMetadata,
     RenderError,
     RenderLimits,
     RequestData,
+    ResourceData,
     TargetData,
     User,
 )
@@ -174,3 +176,30 @@ def test_a_constant_request_is_a_mistake():
     """A constant in the place of a request is a mistake at load."""
     with pytest.raises(PageMistake, match=r"expected `\*http.Request`, found a string"):
         compile_page('{{ requestURI "x" }}')
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [((("Content-Length", "12"),), "12 []"), ((("Transfer-Encoding", "chunked"),), "-1 [chunked]"), ((), "0 []")],
+)
+def test_a_page_sees_how_its_request_is_sent(headers, expected):
+    """The length and the coding are those that the client announced; trailers and a pattern are always empty."""
+    text = "{{ .ContentLength }} {{ .TransferEncoding }}{{ range .Trailer }}x{{ end }}{{ .Pattern }}"
+    assert compile_page(text).render(RequestData(headers=headers)) == expected
+
+
+def test_a_page_sees_the_actions_and_resources_of_a_target():
+    """An action that is not enabled is false, and can be asked all the same."""
+    text = (
+        "{{ .Actions.GET.Enabled }} {{ .Actions.PUT.Enabled }} {{ range .Resources }}{{ .Path }}{{ .Methods }}{{ end }}"
+    )
+    target = TargetData("site", actions=("GET",), resources=(ResourceData("/**", ("GET",)),))
+    assert compile_page(text).render(target) == "true false /**[GET]"
+
+
+def test_a_page_with_a_sample_has_the_fields_of_its_data():
+    """With a sample of the data, a field that they lack is a mistake; a sample user has the fields of all kinds."""
+    sample = {"User": AnyUser("")}
+    assert compile_page("{{ .User.PreferredUsername }}{{ .Other }}", (), sample)
+    with pytest.raises(PageMistake, match="`User` has no field `Nope`"):
+        compile_page("{{ .User.Nope }}", (), sample)

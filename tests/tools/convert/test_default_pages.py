@@ -27,7 +27,7 @@ JSON = RequestData(host="files.test", path="/a/<b>", headers=(("Accept", "applic
 
 
 def _render(name, data):
-    return Recipe("put", default_page(f"templates/{name}.tpl")).compiled().render(data).body.decode()
+    return Recipe(name.replace("-", "_"), default_page(f"templates/{name}.tpl")).compiled().render(data).body.decode()
 
 
 @pytest.mark.parametrize("name", ["not-found", "unauthorized", "forbidden", "bad-request", "internal-server"])

@@ -94,8 +94,8 @@ UNPROVED = {
     ('{{ include "below" . }}', WITH_HELPERS): "the helper template `below` reads the key or the prefix",
     ('{{ template "below" . }}', WITH_HELPERS): "the helper template `below` reads the key or the prefix",
     (
-        '{{ template "who" .User }}',
-        WITH_HELPERS,
+        '{{ template "shown" .User }}',
+        Surroundings("", "", ('{{ define "shown" }}{{ .GetUsername }}{{ end }}',)),
     ): "it has a `with`, a `range` or a call that is not of a helper with all data",
     ('{{ template "again" . }}', WITH_HELPERS): "the helper template `again` reads the key or the prefix",
     ('a/{{ template "dir" . }}', WITH_HELPERS): "it has an empty segment, `//`, which s3-proxy's SDK removes",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tornado_proxy.goregex.alphabet import Budget
 from tornado_proxy.goregex.language import language
-from tornado_proxy.goregex.proofs import Covered, Example, NoKey, difference, shortest_key
+from tornado_proxy.goregex.proofs import Covered, Example, NoKey, reach_of, shortest_key
 from tornado_proxy.lang.diagnostic import Note, Safety, Severity
 from tornado_proxy.lang.literals import undelimited
 from tornado_proxy.lang.tree import Literal
@@ -209,17 +209,27 @@ def _unreachable(target: TargetRules, index: int, by: Sequence[int], budget: Bud
     verb = "takes" if len(takers) == 1 else "together take"
     message = f"no key reaches this rewrite: {listed(map(named, takers))} {verb} every key that it matches"
     notes = tuple(Note(f"{named(each)} comes first", each.statement.source.span) for each in takers)
-    if len(by) == 1 and _alike(target, by[0], index, budget):
+    if len(by) == 1 and _swaps(target, by[0], index, budget):
         return LintFinding(message, rewrite.statement.source.span, "delete one of the two", notes)
     title = f"move it above {named(takers[0])}"
     fixes = offer(title, moved(rewrite.statement, takers[0].statement)) if len(takers) == 1 else ()
     return LintFinding(message, rewrite.statement.source.span, f"{title} or delete it", notes, fixes)
 
 
-def _alike(target: TargetRules, taker: int, index: int, budget: Budget) -> bool:
-    """Returns whether two sources match the same keys, where the first matches all keys of the second."""
+def _swaps(target: TargetRules, taker: int, index: int, budget: Budget) -> bool:
+    """Returns whether no key would reach the rewrite that takes all keys if the other one stood above it."""
+    moved_pattern, taking = target.rewrites[index].pattern, target.rewrites[taker].pattern
     example = target.example(taker)
-    if example and not target.rewrites[index].pattern.search(example):
+    if example and not moved_pattern.search(example):
         return False
-    one, other = target.languages[taker], target.languages[index]
-    return isinstance(difference(one, other, budget.portion(budget.left)), NoKey)
+
+    def first(key: str) -> int | None:
+        found = target.taker(key)
+        if found is not None and found < taker:
+            return found
+        if moved_pattern.search(key):
+            return taker
+        return taker + 1 if taking.search(key) else None
+
+    languages = [*target.languages[:taker], target.languages[index], target.languages[taker]]
+    return isinstance(reach_of(languages, taker + 1, first, budget.portion(budget.left)), Covered)

@@ -25,6 +25,7 @@ from typing import Any
 
 from tornado_proxy.templates.golang import calling
 from tornado_proxy.templates.golang import values as go
+from tornado_proxy.templates.golang.fields import ENDLESS, FieldCheck
 from tornado_proxy.templates.golang.moments import Moment
 from tornado_proxy.templates.golang.operands import Evaluate, Run
 from tornado_proxy.templates.golang.parser import OUTERMOST
@@ -35,9 +36,10 @@ from tornado_proxy.templates.golang.sprig.encoding import write_yaml
 from tornado_proxy.templates.golang.standard import STANDARD
 from tornado_proxy.templates.golang.text import go_string, runes
 from tornado_proxy.templates.golang.urls import canonical, header
-from tornado_proxy.templates.golang.view import REQUEST, TARGET, request_facts, user_value
+from tornado_proxy.templates.golang.view import ANY_USER, LISTED_TARGET, PAGE_REQUEST, request_facts, user_value
 from tornado_proxy.templates.template import (
     PAGE_LIMITS,
+    AnyUser,
     HeaderFields,
     ObjectMetadata,
     RenderBudget,
@@ -75,12 +77,16 @@ class PageTemplate:
         return runes(self._program.execute(value_of(data, budget), budget))
 
 
-def compile_page(text: str, helpers: Sequence[str] = ()) -> PageTemplate:
-    """Compiles a page with the definitions of helper templates; raises `PageMistake`."""
+def compile_page(text: str, helpers: Sequence[str] = (), sample: Any = None) -> PageTemplate:
+    """Compiles a page with the definitions of helper templates; raises `PageMistake`.
+
+    `sample` is an example of the Python data, whose lists have an element: to read a field that it lacks is a mistake.
+    """
     parts = [f"\n{helper}" for helper in helpers] + ([f"\n{text}"] if helpers else [text])
     try:
         program = Program("".join(parts), vocabulary())
-        refuse([*program.mistakes, *program.certain_failures])
+        unknown = FieldCheck(program.parsed, value_of(sample, RenderBudget(ENDLESS)), "the data") if sample else None
+        refuse([*program.mistakes, *program.certain_failures, *(unknown.mistakes if unknown else ())])
     except TemplateMistake as mistake:
         offset, number = mistake.offset, 0
         while number < len(helpers) and offset >= len(parts[number]):
@@ -100,7 +106,7 @@ def value_of(value: Any, budget: RenderBudget) -> go.Value:
         facts = request_facts(value, budget)
         # A link needs the port, which `host` lacks because hosts are compared without it.
         facts.host = go_string(getattr(value, "authority", "")) or facts.host
-        return go.Struct(REQUEST, facts)
+        return go.Struct(PAGE_REQUEST, facts)
     if isinstance(value, Mapping):
         return go.Map({go_string(str(key)): value_of(item, budget) for key, item in value.items()})
     if isinstance(value, BaseException):
@@ -136,9 +142,10 @@ _MAKERS: Mapping[type, Callable[[Any, RenderBudget], go.Value]] = {
     **dict.fromkeys((list, tuple), lambda value, budget: go.Slice([value_of(item, budget) for item in value])),
     datetime: _time,
     User: lambda value, _budget: user_value(value),
+    AnyUser: lambda value, _budget: go.Struct(ANY_USER, value),
     HeaderFields: lambda value, budget: header(budget, value.pairs),
     ObjectMetadata: _metadata,
-    TargetData: lambda value, _budget: go.Struct(TARGET, value),
+    TargetData: lambda value, _budget: go.Struct(LISTED_TARGET, value),
 }
 
 
@@ -175,7 +182,7 @@ def _convert_size(value: go.Value) -> int:
 
 
 _SIZE = calling.Parameter("int64", _convert_size, calling.INT.literal)
-_REQUEST = calling.struct_of(REQUEST.name)
+_REQUEST = calling.struct_of(PAGE_REQUEST.name)
 
 
 def _scheme(request: go.Struct) -> bytes:

@@ -195,13 +195,14 @@ BUILT_IN: Mapping[str, str] = {
 }
 """The bodies of the helpers in s3-proxy's own file of helpers, by name."""
 
-_CALLS = re.compile(r"\{\{.*(?:template|include|block)\b", re.DOTALL)
+_CALLS = re.compile(r"(?:template|include|block)\b")
 _DEFINES = re.compile(r'\{\{-?\s*(?:define|block)\s+["`]([^"`]*)["`]')
 
 
 def calls_helpers(text: str) -> bool:
     """Returns whether a template may call others by name; most do not, and are compiled without helpers."""
-    return _CALLS.search(text) is not None
+    action = text.find("{{")
+    return action >= 0 and _CALLS.search(text, action) is not None
 
 
 def built_in(texts: Sequence[str]) -> str:

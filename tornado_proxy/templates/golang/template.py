@@ -7,20 +7,20 @@ there is a user.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.templates.golang import nodes
-from tornado_proxy.templates.golang.calling import Vocabulary, read
+from tornado_proxy.templates.golang.calling import Vocabulary
+from tornado_proxy.templates.golang.fields import ENDLESS, FieldCheck
 from tornado_proxy.templates.golang.numbers import Number
 from tornado_proxy.templates.golang.parser import ParsedTemplate
 from tornado_proxy.templates.golang.program import Program, calls_helpers, leading
 from tornado_proxy.templates.golang.sprig import REFUSED, functions
 from tornado_proxy.templates.golang.standard import STANDARD
 from tornado_proxy.templates.golang.text import runes
-from tornado_proxy.templates.golang.values import ExecutionError, Map, Value, type_of
 from tornado_proxy.templates.golang.view import root, sample
 from tornado_proxy.templates.template import (
     RenderBudget,
@@ -36,7 +36,6 @@ from tornado_proxy.templates.template import (
 # Functions that test whether there is a user without reading its members.
 _QUESTIONS = frozenset(("all", "and", "any", "coalesce", "default", "empty", "eq", "ne", "not", "or", "ternary"))
 _LOOKUPS = frozenset(("get", "index"))
-_ENDLESS = RenderLimits(steps=1 << 62)  # reading a sample costs little, and a text may name any number of fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,6 @@ class TemplateCheck:
     def __init__(self, parsed: ParsedTemplate, groups: Iterable[str], start: int = 0) -> None:
         self._templates = parsed.callable
         self._groups = frozenset(groups)
-        self._sample = sample(self._groups, RenderBudget(_ENDLESS))
         self._start = start
         self._references: set[tuple[int, int, str]] = set()
         self._visited: set[tuple[bytes, bool, bool]] = set()
@@ -65,6 +63,9 @@ class TemplateCheck:
         self.mistakes: list[TemplateMistake] = []
         while self._called:
             self._body(*self._called.pop(0))
+        self.mistakes += FieldCheck(
+            parsed, sample(self._groups, RenderBudget(ENDLESS)), "the data of a request"
+        ).mistakes
         self.group_references = tuple((name, first, last) for first, last, name in sorted(self._references))
 
     def _body(self, body: nodes.Body, place: _CheckPlace) -> None:
@@ -169,7 +170,6 @@ class TemplateCheck:
         if first == "Groups" and rest:
             after = start + len(first) + 1
             self._group(rest[0], after, after + len(rest[0]))
-        self.mistakes += _mistakes_of_path(self._sample, names, start)
 
     def _group(self, name: str, start: int, end: int) -> None:
         if name not in self._groups:
@@ -196,27 +196,6 @@ def _is_root(operand: nodes.Operand, place: _CheckPlace) -> bool:
         case nodes.Variable(name="$"):
             return place.dollar
     return False
-
-
-def _mistakes_of_path(value: Value, names: Sequence[str], start: int) -> Iterator[TemplateMistake]:
-    """Yields the mistakes in a path of fields of the outermost data; finds them by reading a sample."""
-    budget = RenderBudget(_ENDLESS)
-    parent = "the data of a request"
-    for name in names:
-        if isinstance(value, Map):
-            if name.encode() not in value:
-                return  # its keys depend on the request
-        elif name.encode() not in (members := {*(of := type_of(value)).methods, *of.getters}):
-            known = sorted(member.decode() for member in members)
-            listed = f"there are {', '.join(known)}" if known else None
-            message = f"{parent} has no field `{name}`" if known else f"{parent} has no fields"
-            yield TemplateMistake(message, start, start + len(name), help_for_unknown(name, known) or listed)
-            return
-        try:
-            value = read(value, name.encode(), budget)
-        except ExecutionError:
-            return  # it is a method with arguments
-        parent, start = f"`{name}`", start + len(name) + 1
 
 
 LIMITS = RenderLimits()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import NoReturn
 
@@ -12,11 +12,18 @@ from tornado_proxy.templates.golang import urls
 from tornado_proxy.templates.golang import values as go
 from tornado_proxy.templates.golang.calling import INT, STRING, Function, budgeted, function, reading
 from tornado_proxy.templates.golang.text import go_string
-from tornado_proxy.templates.golang.urls import VALUES, Url, collected, copied, first, header
+from tornado_proxy.templates.golang.urls import HEADER, VALUES, Url, collected, copied, first, header
 
 # Names that each rendering looks up are not qualified.
 from tornado_proxy.templates.golang.values import INVALID, Struct
-from tornado_proxy.templates.template import MissingUserError, RenderBudget, RequestData, TargetKeyRewriteData, User
+from tornado_proxy.templates.template import (
+    MissingUserError,
+    RenderBudget,
+    RequestData,
+    TargetData,
+    TargetKeyRewriteData,
+    User,
+)
 
 
 @dataclass(slots=True)
@@ -139,6 +146,34 @@ REQUEST = go.Type(
 )
 
 
+def _content_length(request: RequestFacts) -> go.Int64:
+    """Returns the length that the client announced: -1 for chunks, 0 without a body."""
+    if first(request.header, b"Transfer-Encoding"):
+        return go.Int64(-1)
+    length = first(request.header, b"Content-Length")
+    return go.Int64(length[:_LONGEST_LENGTH] if length.isdigit() else 0)
+
+
+def _transfer_encoding(request: RequestFacts) -> go.Slice:
+    codings = [b"chunked"] if first(request.header, b"Transfer-Encoding") else []
+    return go.Slice(codings, go.STRING_SLICE, nil=not codings)
+
+
+_LONGEST_LENGTH = 18  # digits, which an int64 has room for
+
+PAGE_REQUEST = replace(
+    REQUEST,
+    getters={
+        **REQUEST.getters,
+        b"ContentLength": _content_length,
+        b"TransferEncoding": _transfer_encoding,
+        b"Trailer": lambda _request: go.Map((), HEADER, nil=True),
+        b"Pattern": lambda _request: b"",
+    },
+)
+"""The request as pages see it; a key depends neither on the body nor on how it is sent."""
+
+
 def request_facts(request: RequestData, budget: RenderBudget) -> RequestFacts:
     """Returns the facts of an incoming request; their costs are charged to the budget."""
     url = Url(path=go_string(request.path), raw_query=go_string(request.raw_query))
@@ -258,6 +293,45 @@ TARGET = go.Type(
 )
 
 
+# A method instead of a field, because an action that is not enabled is nil, and can be asked all the same.
+_ENABLED = {b"Enabled": function(lambda action: not isinstance(action, go.Nil))}
+_ACTION = go.Type("*config.ActionConfig", "ptr", opaque=True, methods=_ENABLED)
+
+
+def _action(method: str) -> Callable[[TargetData], go.Value]:
+    return lambda target: Struct(_ACTION, target) if method in target.actions else go.Nil(_ACTION)
+
+
+_ACTIONS = go.Type(
+    "*config.ActionsConfig", "ptr", getters={name.encode(): _action(name) for name in ("HEAD", "GET", "PUT", "DELETE")}
+)
+
+_RESOURCE = go.Type(
+    "*config.Resource",
+    "ptr",
+    opaque=True,
+    getters={
+        b"Path": _text("path"),
+        b"Methods": lambda resource: _strings(resource.methods),
+        b"Provider": _text("provider"),
+        b"WhiteList": attrgetter("white_list"),
+    },
+)
+
+_RESOURCES = go.Type("[]*config.Resource", "slice", _RESOURCE)
+
+LISTED_TARGET = replace(
+    TARGET,
+    opaque=True,
+    getters={
+        **TARGET.getters,
+        b"Actions": lambda target: Struct(_ACTIONS, target),
+        b"Resources": lambda target: go.Slice([Struct(_RESOURCE, each) for each in target.resources], _RESOURCES),
+    },
+)
+"""A target as the page of all targets sees it."""
+
+
 @dataclass(slots=True)
 class RootFacts:
     """The data of the outermost dot; request and groups are created when they are first read."""
@@ -305,16 +379,17 @@ def root(captures: Captures, data: TargetKeyRewriteData, budget: RenderBudget) -
     return Struct(ROOT, RootFacts(data, captures, budget, _NOBODY))
 
 
-_ANY_USER = go.Type(
+ANY_USER = go.Type(
     "models.GenericUser",
     "ptr",
     methods=_USER_METHODS,
     getters={name: getter for of in USERS.values() for name, getter in of.getters.items()},
 )
+"""The type of the user in a sample."""
 
 
 def sample(groups: Iterable[str], budget: RenderBudget) -> Struct:
     """Returns an outermost dot with these groups, an empty request, and a user that has the fields of all kinds."""
-    user = Struct(_ANY_USER, User(""))
-    empty = go.Map({go_string(name): b"" for name in groups})
+    user = Struct(ANY_USER, User(""))
+    empty = GroupMap({go_string(name): b"" for name in groups})
     return Struct(ROOT, RootFacts(TargetKeyRewriteData(""), Captures(()), budget, user, None, empty))

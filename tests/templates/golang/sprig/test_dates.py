@@ -177,3 +177,37 @@ def test_durations_are_written(nanoseconds, text):
 def test_written_durations_are_read_as_the_same(nanoseconds):
     """Every duration is the same after writing and reading."""
     assert parse_duration(format_duration(nanoseconds)) == nanoseconds
+
+
+_AT = '{{ $t := toDate "2006-01-02 15:04:05" "2020-02-29 13:47:31" }}'
+_FOR = '{{ $d := (toDate "2006-01-02 15:04:05" "2020-02-29 13:47:31").Sub (toDate "2006-01-02" "2020-03-01") }}'
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        (_AT + "{{ ($t.Add 1500000000).Second }}", "32"),
+        (_AT + "{{ $t.Truncate 3600000000000 }}", "2020-02-29 13:00:00 +0000 UTC"),
+        (_AT + "{{ $t.Round 3600000000000 }}", "2020-02-29 14:00:00 +0000 UTC"),
+        (_AT + "{{ ($t.Round 60000000000).Minute }} {{ eq ($t.Round 0) $t }}", "48 true"),
+        (_AT + "{{ $t.UnixMicro }} {{ $t.IsDST }} {{ $t.Local.Hour }}", "1582984051000000 false 13"),
+        (_AT + "{{ $t.Month.String }} {{ $t.Weekday.String }}", "February Saturday"),
+        (_AT + "{{ range $t.Month }}{{ . }} {{ end }}", "%!Month(0) January "),
+        (_FOR + "{{ $d }} {{ $d.Abs }} {{ $d.String }}", "-10h12m29s 10h12m29s -10h12m29s"),
+        (_FOR + "{{ $d.Minutes }} {{ $d.Seconds }} {{ $d.Milliseconds }}", "-612.4833333333333 -36749 -36749000"),
+        (
+            _FOR + "{{ $d.Round 3600000000000 }} {{ $d.Abs.Round 3600000000000 }} {{ $d.Round 0 }}",
+            "-10h0m0s 10h0m0s -10h12m29s",
+        ),
+        (_FOR + "{{ $d.Truncate 3600000000000 }} {{ $d.Truncate 0 }}", "-10h0m0s -10h12m29s"),
+    ],
+)
+def test_times_durations_and_months_have_methods(text, result):
+    """The results are those of Go's package time."""
+    assert rendered(text) == result
+
+
+@pytest.mark.parametrize("literal", ['"1h"', "1.5", "nil"])
+def test_a_duration_is_not_any_literal(literal):
+    """Only a whole number is a duration, in nanoseconds."""
+    assert "expected `time.Duration`" in failure(f"{_AT}{{{{ $t.Add {literal} }}}}")

@@ -69,7 +69,11 @@ def test_a_number_out_of_range_is_compared_as_a_word():
         ('(semver "1.2.3").IncMinor', "1.3.0"),
         ('(semver "1.2.3").IncPatch', "1.2.4"),
         ('(semver "1.2.3-rc").IncPatch', "1.2.3"),
-        ('(semver "v1.2.3").IncPatch.Original', "v1.2.4"),
+        (
+            'printf "%T %T" (semver "v1.2.3").IncPatch ((semver "v1.2.3").SetMetadata "x")',
+            "semver.Version semver.Version",
+        ),
+        ('eq (semver "v1.2.3").IncPatch (semver "v1.2.3").IncPatch', "true"),
         ('(semver "1.2.3").LessThan (semver "1.2.4")', "true"),
         ('(semver "1.2.3").GreaterThan (semver "1.2.4")', "false"),
         ('(semver "1.2.3").LessThanEqual (semver "1.2.3")', "true"),

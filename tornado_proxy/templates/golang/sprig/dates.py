@@ -4,9 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from typing import Any
 
-from tornado_proxy.templates.golang.calling import ANY, INT, STRING, Function, budgeted, function, reading, struct_of
+from tornado_proxy.templates.golang.calling import (
+    ANY,
+    INT,
+    STRING,
+    Function,
+    Parameter,
+    budgeted,
+    exactly,
+    function,
+    reading,
+    struct_of,
+    wrong_literal,
+)
 from tornado_proxy.templates.golang.moments import MONTHS, WEEKDAYS, ZERO, Moment, format_moment, parse_moment
+from tornado_proxy.templates.golang.nodes import Constant
 from tornado_proxy.templates.golang.numbers import MAX_INT, MIN_INT, wrap_int
 from tornado_proxy.templates.golang.sprig.basics import atoi, forgiving
 from tornado_proxy.templates.golang.text import go_string, runes
@@ -115,11 +129,41 @@ def _as_time(moment: Moment) -> Struct:
     return Struct(TIME, moment)
 
 
+def _clamped(nanoseconds: int) -> GoDuration:
+    return GoDuration(max(MIN_INT, min(nanoseconds, MAX_INT)))
+
+
+def _rounded(nanoseconds: int, unit: int) -> int:
+    """Rounds to a multiple of a positive unit, halves away from zero."""
+    size, rest = divmod(abs(nanoseconds), unit)
+    rounded = (size + (2 * rest >= unit)) * unit
+    return rounded if nanoseconds >= 0 else -rounded
+
+
+def _to_multiple(moment: Moment, unit: int, *, up: bool) -> Struct:
+    """Moves a moment back to a multiple of a unit since the zero time, or to the nearest one (Time.Truncate, Round)."""
+    rest = (moment.nanoseconds - ZERO.nanoseconds) % unit if unit > 0 else 0
+    return _as_time(moment.plus(unit - rest if up and rest and 2 * rest >= unit else -rest))
+
+
+def _literal_duration(literal: Constant) -> GoDuration:
+    number = getattr(literal.value, "integer", None)
+    if number is None:
+        raise wrong_literal(literal, "time.Duration")
+    return GoDuration(number)
+
+
 _TIME = struct_of("time.Time")
+_DURATION = Parameter("time.Duration", exactly(GoDuration, "time.Duration").convert, _literal_duration)
 
 
 def _comparing(holds: Callable[[int, int], Value]) -> Function:
     return function(lambda receiver, other: holds(receiver.source.nanoseconds, other.source.nanoseconds), _TIME)
+
+
+def _count(nanoseconds: int) -> Function:
+    """Returns the method for the number of units since 1970."""
+    return reading(lambda moment: Int64(wrap_int(moment.nanoseconds // nanoseconds)))
 
 
 TIME = Type(
@@ -129,6 +173,7 @@ TIME = Type(
     stringer=lambda value: go_string(format_moment(value.source, _STRING_LAYOUT)),
     json=lambda value: _json_of(value.source),
     methods={
+        b"Add": function(lambda receiver, duration: _as_time(receiver.source.plus(duration)), _DURATION),
         b"AddDate": function(
             lambda receiver, years, months, days: _as_time(receiver.source.plus_date(years, months, days)),
             INT,
@@ -142,16 +187,22 @@ TIME = Type(
         b"Equal": _comparing(lambda one, other: one == other),
         b"Format": budgeted(lambda budget, receiver, layout: _formatted(budget, receiver.source, layout), STRING),
         b"Hour": reading(lambda moment: moment.clock[0]),
+        b"IsDST": reading(lambda _moment: False),
         b"IsZero": reading(lambda moment: moment.nanoseconds == ZERO.nanoseconds),
+        b"Local": reading(lambda moment: _as_time(moment.in_utc())),
         b"Minute": reading(lambda moment: moment.clock[1]),
         b"Month": reading(lambda moment: Month(moment.date[1])),
         b"Nanosecond": reading(lambda moment: moment.nanosecond),
+        b"Round": function(lambda receiver, unit: _to_multiple(receiver.source, unit, up=True), _DURATION),
         b"Second": reading(lambda moment: moment.clock[2]),
         b"String": budgeted(lambda budget, receiver: _formatted(budget, receiver.source, _STRING_LAYOUT.encode())),
-        b"Sub": _comparing(lambda one, other: GoDuration(max(MIN_INT, min(one - other, MAX_INT)))),
+        b"Sub": _comparing(lambda one, other: _clamped(one - other)),
+        b"Truncate": function(lambda receiver, unit: _to_multiple(receiver.source, unit, up=False), _DURATION),
         b"UTC": reading(lambda moment: _as_time(moment.in_utc())),
         b"Unix": reading(lambda moment: Int64(moment.seconds)),
-        b"UnixMilli": reading(lambda moment: Int64(wrap_int(moment.nanoseconds // 10**6))),
+        b"UnixMicro": _count(10**3),
+        b"UnixMilli": _count(10**6),
+        b"UnixNano": _count(1),
         b"Weekday": reading(lambda moment: Weekday(moment.weekday)),
         b"Year": reading(lambda moment: moment.date[0]),
         b"YearDay": reading(lambda moment: moment.year_day),
@@ -165,9 +216,44 @@ def _json_of(moment: Moment) -> bytes:
     return go_string(format_moment(moment, "2006-01-02T15:04:05.999999999Z07:00"))
 
 
-named_integer(GoDuration, Type("time.Duration", "int64", stringer=lambda value: format_duration(value).encode()))
-named_integer(Month, Type("time.Month", "int", stringer=lambda value: MONTHS[value - 1].encode()))
-named_integer(Weekday, Type("time.Weekday", "int", stringer=lambda value: WEEKDAYS[value].encode()))
+def _whole(nanoseconds: int, unit: int) -> int:
+    """Returns the whole units of a duration, towards zero."""
+    return abs(nanoseconds) // unit * (-1 if nanoseconds < 0 else 1)
+
+
+def _in_units(unit: int) -> Function:
+    """Returns the method for a duration in units, calculated as Go does, which decides the last digits."""
+    return function(lambda value: float(_whole(value, unit)) + float(value - _whole(value, unit) * unit) / float(unit))
+
+
+def _in_whole(unit: int) -> Function:
+    return function(lambda value: Int64(_whole(value, unit)))
+
+
+def _printing(stringer: Callable[[Any], bytes]) -> dict[str, Any]:
+    """Returns the properties of a type whose only known method is String."""
+    return {"stringer": stringer, "methods": {b"String": function(stringer)}}
+
+
+_OF_DURATION = _printing(lambda value: format_duration(value).encode())
+_OF_DURATION["methods"] |= {
+    b"Abs": function(lambda value: _clamped(abs(value))),
+    b"Hours": _in_units(3600 * _SECOND),
+    b"Microseconds": _in_whole(10**3),
+    b"Milliseconds": _in_whole(10**6),
+    b"Minutes": _in_units(60 * _SECOND),
+    b"Nanoseconds": _in_whole(1),
+    b"Round": function(lambda value, unit: _clamped(_rounded(value, unit)) if unit > 0 else value, _DURATION),
+    b"Seconds": _in_units(_SECOND),
+    b"Truncate": function(lambda value, unit: GoDuration(_whole(value, unit) * unit) if unit > 0 else value, _DURATION),
+}
+DURATION = Type("time.Duration", "int64", **_OF_DURATION)
+# A `range` over a month visits a month before January.
+MONTH = Type("time.Month", "int", **_printing(lambda value: MONTHS[value - 1].encode() if value else b"%!Month(0)"))
+WEEKDAY = Type("time.Weekday", "int", **_printing(lambda value: WEEKDAYS[value].encode()))
+named_integer(GoDuration, DURATION)
+named_integer(Month, MONTH)
+named_integer(Weekday, WEEKDAY)
 
 
 def _formatted(budget: RenderBudget, moment: Moment, layout: bytes) -> bytes:

@@ -199,7 +199,7 @@ def _merge(budget: RenderBudget, target: go.Map, source: go.Map, depth: int, *, 
                 target[key] = None
             continue
         if isinstance(new, go.Map) and isinstance(old, go.Map):
-            if old.type is not go.ANY_MAP and old.type is not new.type and new:
+            if new and old.type.element not in (go.ANY, new.type.element):
                 raise go.ExecutionError(f"`{new.type.name}` cannot be merged into `{old.type.name}`")
             _merge(budget, old, new, depth + 1, overwrite=overwrite)
             if go.is_true(old):

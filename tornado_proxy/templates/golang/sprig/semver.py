@@ -92,7 +92,7 @@ def _charged(budget: RenderBudget, text: bytes) -> Version:
 def _changed(before: Version, after: Version) -> Struct:
     """Returns a version with its new text; a `v` before it stays."""
     mark = b"v" if before.original.startswith(b"v") else b""
-    return Struct(VERSION, replace(after, original=mark + bytes(after)))
+    return Struct(CHANGED_VERSION, replace(after, original=mark + bytes(after)))
 
 
 def _set_suffix(field: str, mark: bytes) -> Callable[[RenderBudget, Struct, bytes], Struct]:
@@ -109,33 +109,45 @@ def _comparing(holds: Callable[[int], Any]) -> Function:
     return function(lambda receiver, version: holds(compare(receiver.source, version.source)), other)
 
 
-VERSION = Type(
+_OF_VALUES: Mapping[bytes, Function] = {
+    b"IncMajor": reading(lambda version: _changed(version, Version(version.major + 1, 0, 0))),
+    b"IncMinor": reading(lambda version: _changed(version, Version(version.major, version.minor + 1, 0))),
+    b"IncPatch": reading(
+        lambda version: _changed(version, Version(version.major, version.minor, version.patch + (not version.pre)))
+    ),
+    b"Major": reading(lambda version: Uint64(version.major)),
+    b"Metadata": reading(lambda version: version.metadata),
+    b"Minor": reading(lambda version: Uint64(version.minor)),
+    b"Patch": reading(lambda version: Uint64(version.patch)),
+    b"Prerelease": reading(lambda version: version.pre),
+    b"SetMetadata": budgeted(_set_suffix("metadata", b"+"), STRING),
+    b"SetPrerelease": budgeted(_set_suffix("pre", b"-"), STRING),
+    b"String": reading(bytes),
+}
+
+
+def _version_type(name: str, kind: str, methods: Mapping[bytes, Function]) -> Type:
+    def text(value: Struct) -> bytes:
+        return bytes(value.source)
+
+    return Type(name, kind, opaque=True, stringer=text, json=text, methods=methods)
+
+
+CHANGED_VERSION = _version_type("semver.Version", "struct", _OF_VALUES)
+"""The type of a changed version: a value, which lacks the methods that need a pointer."""
+
+VERSION = _version_type(
     "*semver.Version",
     "ptr",
-    opaque=True,
-    stringer=lambda value: bytes(value.source),
-    json=lambda value: bytes(value.source),
-    methods={
+    {
+        **_OF_VALUES,
         b"Compare": _comparing(int),
         b"Equal": _comparing(lambda order: order == 0),
         b"GreaterThan": _comparing(lambda order: order > 0),
         b"GreaterThanEqual": _comparing(lambda order: order >= 0),
-        b"IncMajor": reading(lambda version: _changed(version, Version(version.major + 1, 0, 0))),
-        b"IncMinor": reading(lambda version: _changed(version, Version(version.major, version.minor + 1, 0))),
-        b"IncPatch": reading(
-            lambda version: _changed(version, Version(version.major, version.minor, version.patch + (not version.pre)))
-        ),
         b"LessThan": _comparing(lambda order: order < 0),
         b"LessThanEqual": _comparing(lambda order: order <= 0),
-        b"Major": reading(lambda version: Uint64(version.major)),
-        b"Metadata": reading(lambda version: version.metadata),
-        b"Minor": reading(lambda version: Uint64(version.minor)),
         b"Original": reading(lambda version: version.original),
-        b"Patch": reading(lambda version: Uint64(version.patch)),
-        b"Prerelease": reading(lambda version: version.pre),
-        b"SetMetadata": budgeted(_set_suffix("metadata", b"+"), STRING),
-        b"SetPrerelease": budgeted(_set_suffix("pre", b"-"), STRING),
-        b"String": reading(bytes),
     },
 )
 

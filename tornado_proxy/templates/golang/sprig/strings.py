@@ -9,7 +9,16 @@ from tornado_proxy.templates.golang import urls
 from tornado_proxy.templates.golang.calling import ANY, INT, MAP, STRING, Function, budgeted, function
 from tornado_proxy.templates.golang.formatting import shown
 from tornado_proxy.templates.golang.text import quote, rune_starts, runes, to_lower, to_upper, trim_space
-from tornado_proxy.templates.golang.values import STRING_MAP, ExecutionError, Map, Slice, Value, string_slice, type_name
+from tornado_proxy.templates.golang.values import (
+    STRING_MAP,
+    STRING_SLICE,
+    ExecutionError,
+    Map,
+    Slice,
+    Value,
+    string_slice,
+    type_name,
+)
 from tornado_proxy.templates.template import RenderBudget
 
 
@@ -19,6 +28,12 @@ def strings_of(budget: RenderBudget, value: Value) -> list[bytes]:
         budget.spend(len(value))
         return [shown(element, budget) for element in value if element is not None]
     return [] if value is None else [shown(value, budget)]
+
+
+def _to_strings(budget: RenderBudget, value: Value) -> Slice:
+    # A nil []string stays nil, which JSON shows.
+    is_done = isinstance(value, Slice) and value.type is STRING_SLICE
+    return value if is_done else string_slice(strings_of(budget, value))
 
 
 def split(budget: RenderBudget, text: bytes, separator: bytes, most: int = -1) -> list[bytes]:
@@ -250,7 +265,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "squote": _joining(lambda text: b"'%b'" % text),
     "substr": function(_substr, INT, INT, STRING),
     "toString": budgeted(lambda budget, value: shown(value, budget), ANY),
-    "toStrings": budgeted(lambda budget, value: string_slice(strings_of(budget, value)), ANY),
+    "toStrings": budgeted(_to_strings, ANY),
     "trim": function(trim_space, STRING),
     "trimAll": function(_trim, STRING, STRING),
     "trimPrefix": function(lambda part, text: text.removeprefix(part), STRING, STRING),

@@ -1,0 +1,121 @@
+"""Every reader of what authors write takes linear time, since a reload reads it beside the requests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from linear_time import check_linear, text_makers
+from linting import report
+
+from tornado_proxy.config.loading import compile_configuration
+from tornado_proxy.config.secrets import unresolved
+from tornado_proxy.goregex.matching import compile_pattern, compile_source
+from tornado_proxy.lang.diagnostic import SourceFile
+from tornado_proxy.lang.excerpt import render
+from tornado_proxy.lang.parser import parse, unfinished
+from tornado_proxy.lang.printer import print_document
+from tornado_proxy.pages.custom import FILE_HEADERS, Recipe
+from tornado_proxy.pages.render import Pages, Theme
+from tornado_proxy.rules.loading import RuleFile, compile_rule_files
+from tornado_proxy.templates import golang, jinja
+from tornado_proxy.templates.template import compile_plain
+
+LONGEST = 16 * 1024  # characters
+EXPRESSION = ("a", "(", ")", "[", "]", "(?i)", "*", "{2}", "|", "\\", "^", ":", "\\Q", "\\pL", "(?P<a>", "-", "é")
+GO = (
+    "{{ end }}",
+    "{{ define }}",
+    "{{",
+    "}}",
+    "{{.Key}}",
+    '"',
+    "`",
+    "(",
+    " ",
+    "-",
+    "|",
+    "$a",
+    ":=",
+    "1",
+    ".",
+    "/*",
+    "é",
+)
+GO_STATEMENTS = ('{{ define "a" }}', "{{ if .Key }}", "{{ else }}", "{{ range 1 }}", '{{ include "a" . }}', "{{ end }}")
+JINJA = ("{{", "}}", "{%", "%}", "{#", " if a ", " endif ", '"', "a", " ", "(", "|", ".", "1", "-", "\n", "é")
+RULES = ("target a {", "}", "rewrite ", '"a"', "`", '"', "->", "#", "\n", ";", "a", "//", "<<<<<<<", "“")
+PAGE = ("{{", "}}", "{% if a %}", "{#", "a", " ", "\n")
+# Without `^`: how anchored sources overlap is asked for each pair of them, within a budget of steps.
+STATEMENTS = (
+    "rewrite `/a` -> `/b`\n",
+    "rewrite b `[^/]+` -> jinja `{{ key }}`\n",
+    "rewrite `é` -> go `{{ .Key }}`\n",
+    'test "/a" -> "/b"\n',
+    'test "/b" as "a" -> error\n',
+    "# allow unescaped-dot\n",
+    "\n",
+)
+YAML = ("a: ", "- ", "\n", "\n ", '"', "'", "{", "[", "]", ",", ":", "#", "&a ", "*a ", "|\n", "? ", "\\", "!", "é")
+
+
+def _rules(text: str) -> None:
+    for diagnostic in parse(SourceFile("a.rules", text)).diagnostics:
+        render(diagnostic)
+
+
+def _formatted(text: str) -> None:
+    print_document(parse(SourceFile("a.rules", text)).document)
+
+
+def _source(text: str) -> None:
+    data = f"target a {{\nrewrite `{text.replace('`', '')}` -> `$1`\n}}\n".encode()
+    compile_rule_files([RuleFile("a.rules", data)])
+
+
+def _linted(text: str) -> None:
+    report(a=f"target a {{\nrewrite `{text.replace('`', '')}` -> `/$1`\n}}\n")
+
+
+def _page(text: str) -> None:
+    Recipe(FILE_HEADERS, text, (("X-A", text),), text, (text,)).compiled()
+
+
+def _configuration(text: str) -> None:
+    for diagnostic in compile_configuration(SourceFile("a.yaml", text), Path(), unresolved).diagnostics:
+        render(diagnostic)
+
+
+# Each reader with the units of its texts, and the beginnings and ends of its texts.
+READERS = {
+    "rule files": (_rules, RULES, ("", 'target a {\ntest "/a" '), ("",)),
+    "formatted rules": (_formatted, RULES, ("target a {\n",), ("",)),
+    "unfinished rules": (
+        lambda text: unfinished(SourceFile("a.rules", text), len(text)),
+        RULES,
+        ("target a {\n",),
+        ("",),
+    ),
+    "sources": (compile_source, EXPRESSION, ("", "a"), ("", ")")),
+    "other expressions": (compile_pattern, EXPRESSION, ("",), ("",)),
+    "linted sources": (_linted, EXPRESSION, ("", "^/"), ("",)),
+    "linted rules": (lambda text: report(a=text), STATEMENTS, ("target a {\n",), ("}\n",)),
+    "plain templates": (compile_plain, ("$", "{", "}", "a", "1", "$a", "${a}", "é", "²"), ("",), ("", "}")),
+    "Go templates": (lambda text: golang.compile_template(text, {}, 0), GO, ("", "{{ "), ("", " }}")),
+    "Go statements": (lambda text: golang.compile_template(text, {}, 0), GO_STATEMENTS, ("",), ("", "{{ end }}")),
+    "Jinja templates": (
+        lambda text: jinja.compile_template(text, {}, 0),
+        JINJA,
+        ("", "{{ ", "{% "),
+        ("", " }}", " %}"),
+    ),
+    "custom pages": (_page, (*GO, *GO_STATEMENTS), ("",), ("",)),
+    "page templates": (lambda text: Pages(Theme("", "", "", {"page.html": text})), PAGE, ("",), ("",)),
+    "configurations": (_configuration, YAML, ("", "targets:\n  a:\n    bucket: {name: a}\n    b: "), ("",)),
+}
+
+
+@pytest.mark.parametrize(("read", "units", "prefixes", "suffixes"), READERS.values(), ids=READERS)
+def test_a_reader_of_what_authors_write_takes_linear_time(read, units, prefixes, suffixes):
+    """A reader takes at most three times as long for twice the length of the three slowest of all repetitions."""
+    check_linear(read, text_makers(units, prefixes, suffixes), LONGEST)

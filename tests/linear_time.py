@@ -1,0 +1,59 @@
+"""Measures whether a function of a text takes linear time, over texts that repeat one or two units."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import product
+from math import inf
+from time import thread_time
+
+import pytest
+
+MakeText = Callable[[int], str]
+"""Returns a text of about this length in characters."""
+
+SHORT, LONGER = 64, 512  # characters of the texts among which the worst are looked for
+SMALLEST = 2e-5  # seconds; below that, a time says nothing about growth
+KEPT = 3
+LARGEST_RATIO = 3.0  # of the times for the full and half the length; quadratic time gives 4
+ATTEMPTS = 30
+NOISE = 0.004  # seconds; a shorter time is too inaccurate for a ratio
+
+
+def text_makers(units: Sequence[str], prefixes: Sequence[str], suffixes: Sequence[str]) -> Iterator[MakeText]:
+    """Yields the makers of all texts: a prefix, one or two units again and again, a suffix."""
+    repeated = [*units, *("".join(pair) for pair in product(units, repeat=2) if pair[0] != pair[1])]
+    for prefix, unit, suffix in product(prefixes, repeated, suffixes):
+        yield lambda size, p=prefix, u=unit, s=suffix: p + u * (size // len(u)) + s
+
+
+def _cpu_time(read: Callable[[str], object], text: str) -> float:
+    gc.disable()  # its time depends on what other tests keep
+    start = thread_time()
+    # A refused text counts too.
+    with suppress(ValueError, Exception):
+        read(text)
+    seconds = thread_time() - start
+    gc.enable()
+    return seconds
+
+
+def check_linear(read: Callable[[str], object], texts: Iterable[MakeText], longest: int) -> None:
+    """Fails if a reader takes more than three times as long for twice the length of one of its worst texts.
+
+    Those are the three slowest, and the three whose time grows most from a short text to a longer one.
+    """
+    times = [(make_text, _cpu_time(read, make_text(SHORT)), _cpu_time(read, make_text(LONGER))) for make_text in texts]
+    slowest = sorted(times, key=lambda each: each[2])[-KEPT:]
+    growing = sorted(times, key=lambda each: each[2] / (each[1] + SMALLEST))[-KEPT:]
+    for make_text in dict.fromkeys(each[0] for each in (*growing, *slowest)):
+        half = full = inf
+        for _ in range(ATTEMPTS):
+            half = min(half, _cpu_time(read, make_text(longest // 2)))
+            full = min(full, _cpu_time(read, make_text(longest)))
+            if full <= max(NOISE, LARGEST_RATIO * half):
+                break
+        else:
+            pytest.fail(f"{make_text(40)!r}: {half * 1e3:.1f} ms, double the length {full * 1e3:.1f} ms")
