@@ -149,6 +149,12 @@ def _bucket(section: Section) -> dict[str, Setting]:
             section.remark(OptionOutcome.CHANGED, "credentials", message)
     if (added := section.section("requestConfig")) and (headers := _call_headers(added)):
         found["requestConfig"] = headers
+    return found | _sizes(section)
+
+
+def _sizes(section: Section) -> dict[str, Setting]:
+    """Converts the sizes of pages of listings and of parts of uploads."""
+    found: dict[str, Setting] = {}
     size = section.whole("s3ListMaxKeys", 1000)
     if size != 1000:
         found["s3ListMaxKeys"] = max(1, min(size, _MOST_KEYS))
