@@ -57,7 +57,7 @@ _KEPT = 20  # reloads
 _SHORTEST = 60.0  # the shortest time of the charts, in seconds
 _SHOWN = 5  # diagnostics of a reload
 _MOST_ROWS = 50  # rewrites of a kind: a page with thousands would be slow to make and to read
-_PACKAGES = ("tornado-proxy", "tornado", "botocore", "google-re2")
+_PACKAGES = ("tornado-proxy", "tornado", "boto3", "google-re2")
 
 
 class Administration:

@@ -84,18 +84,15 @@ def _joined(body: Any, deadline: float) -> bytes:
 
 
 def _client(location: Location, config: UrlConfig) -> Any:
-    from botocore.config import Config  # noqa: PLC0415 - as above
-    from botocore.session import get_session  # noqa: PLC0415
+    from boto3.session import Session  # noqa: PLC0415 - as above
+    from botocore.config import Config  # noqa: PLC0415
 
-    keys = config.aws_credentials
-    session = get_session()
-    if keys is not None:
-        session.set_credentials(*keys.reveal())
+    session = Session(*(config.aws_credentials.reveal() if config.aws_credentials else ()))
     endpoint = config.aws_endpoint or ""
     if endpoint and "://" not in endpoint:
         endpoint = f"{'http' if config.aws_disable_ssl else 'https'}://{endpoint}"
     # The stubs have an overload for each service; a variable name needs `Any`.
-    make: Any = session.create_client
+    make: Any = session.client
     return make(
         location.scheme,
         region_name=config.aws_region or location.region or None,
