@@ -22,10 +22,11 @@ from memory_store import MemoryStore
 from serving import generation
 from tornado.netutil import bind_sockets
 
-from tornado_proxy.gateway.server import Gateway, HttpServer
 from tornado_proxy.telemetry.events import Bus, Refused, Served
 from tornado_proxy.telemetry.log import access_log
 from tornado_proxy.telemetry.metrics import RequestMetrics
+from tornado_proxy.web.application import ProxyApplication
+from tornado_proxy.wire.server import HttpServer
 
 ROUNDS = 10
 CONNECTIONS = 8
@@ -55,7 +56,7 @@ async def measure(requests: int) -> float:
     RequestMetrics().listen(bus)
     times: list[float] = []
     bus.add(lambda _event: times.append(time.process_time()), Served)
-    server = HttpServer(Gateway(lambda: active_generation, bus.emit).begin, active_generation.parts.settings.limits)
+    server = HttpServer(ProxyApplication(lambda: active_generation, bus.emit), active_generation.parts.settings.limits)
     (listener,) = bind_sockets(0, "127.0.0.1")
     port = listener.getsockname()[1]
     server.add_sockets([listener])

@@ -161,7 +161,7 @@ class Reader:
                 client.shutdown(socket.SHUT_WR)
                 while await loop.sock_recv(client, 1 << 16):
                     pass
-        while self._site.gateway.in_flight:  # noqa: ASYNC110 - only tests wait for this
+        while self._site.application.in_flight:  # noqa: ASYNC110 - only tests wait for this
             await asyncio.sleep(0)
         return [self._read(event) for event in self._site.events if self._is_accepted(event)]
 

@@ -1,15 +1,16 @@
-"""A gateway on a socket of 127.0.0.1 with a store, and a client that sends any bytes."""
+"""The application on a socket of 127.0.0.1 with a store, and a client that sends any bytes."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from ssl import SSLError
 from typing import Any
 
 from memory_store import MemoryStore
+from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 
 from tornado_proxy.auth.fetching import Fetched, Fetcher
@@ -18,9 +19,6 @@ from tornado_proxy.config.model import Bucket, ListingOptions, Mount, Settings, 
 from tornado_proxy.config.providers import OidcProvider, Resource
 from tornado_proxy.config.server import Limits
 from tornado_proxy.config.server import Server as ServerSettings
-from tornado_proxy.gateway.custom_pages import PageRenderer
-from tornado_proxy.gateway.generation import Generation, Parts, Shared
-from tornado_proxy.gateway.server import Gateway, HttpServer
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.lang.parser import parse
 from tornado_proxy.pages.custom import CustomPages, Recipe
@@ -28,6 +26,10 @@ from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.model import RuleSet
+from tornado_proxy.web.application import ProxyApplication
+from tornado_proxy.web.custom_pages import PageRenderer
+from tornado_proxy.web.generation import Generation, Parts, Shared
+from tornado_proxy.wire.server import HttpServer
 
 BOUNDARY = "form-boundary-7c1d"
 PAGES = Pages()
@@ -139,9 +141,9 @@ def head(method: str, target: str, headers: Mapping[str, str] | None = None, len
 
 @dataclass
 class Serving:
-    """A running gateway."""
+    """A running application."""
 
-    gateway: Gateway
+    application: ProxyApplication
     server: HttpServer
     current: list[Generation]  # one element, the generation in current
     port: int
@@ -177,7 +179,7 @@ class Serving:
 
     async def last_event(self) -> Any:
         """Waits until no request is under way, and returns the last event."""
-        while self.gateway.in_flight:  # noqa: ASYNC110 - only tests wait for this, so the product has no event for it
+        while self.application.in_flight:  # noqa: ASYNC110 - only tests wait for this, so the product has no event for it
             await asyncio.sleep(0)
         return self.events[-1]
 
@@ -233,18 +235,36 @@ def generation(
     return Generation(number, Parts(settings, mounts, PAGES, shared, authenticators or {}, fetch, renderer, digest))
 
 
+class TornadoServer(HTTPServer):
+    """Tornado's own server, shut down as the service's is."""
+
+    async def shut_down(self, _grace: float) -> None:
+        """Closes the listener and all connections."""
+        self.stop()
+        await self.close_all_connections()
+
+
+def tornado_server(application: ProxyApplication, limits: Limits) -> TornadoServer:
+    """Tornado's own server for an application."""
+    return TornadoServer(application, max_body_size=1 << 40, max_header_size=limits.max_header_size)
+
+
+make_server: Callable[[ProxyApplication, Limits], Any] = HttpServer
+"""Makes the server under the application; tests of the application replace it."""
+
+
 @asynccontextmanager
 async def serve(store: object, **parts: Any) -> AsyncIterator[Serving]:
-    """Runs a gateway for a store, or for a memory store of these keys and bodies; `parts` are those of `generation`."""
+    """Serves a store, or a memory store of these keys and bodies; `parts` are those of `generation`."""
     current = [generation(_store(store), **parts)]
     events: list[Any] = []
-    gateway = Gateway(lambda: current[0], events.append)
-    server = HttpServer(gateway.begin, current[0].parts.settings.limits)
+    application = ProxyApplication(lambda: current[0], events.append)
+    server = make_server(application, current[0].parts.settings.limits)
     (listener,) = bind_sockets(0, "127.0.0.1")
     port = listener.getsockname()[1]
     server.add_sockets([listener])
     try:
-        yield Serving(gateway, server, current, port, events)
+        yield Serving(application, server, current, port, events)
     finally:
         await server.shut_down(5)
         await current[0].retire()

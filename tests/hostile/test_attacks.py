@@ -34,8 +34,8 @@ ATTACKS = {
         "semantics/test_forwarded.py::test_no_client_chooses_its_address",
     ],
     "a forged certificate, and the certificate of a proxy": [
-        "gateway/test_tls.py::test_a_certificate_of_an_unknown_authority_is_refused",
-        "gateway/test_tls.py::test_the_certificate_of_a_trusted_proxy_does_not_sign_in",
+        "wire/test_tls.py::test_a_certificate_of_an_unknown_authority_is_refused",
+        "wire/test_tls.py::test_the_certificate_of_a_trusted_proxy_does_not_sign_in",
     ],
     "a request in the body of another one, or a body that another parser ends elsewhere": [
         "hostile/test_framing.py::test_an_upgrade_smuggles_nothing",
@@ -45,13 +45,13 @@ ATTACKS = {
         "storage/s3/test_connection.py::test_invalid_http_is_an_error",
     ],
     "heads that do not end, and more connections than there are descriptors": [
-        "gateway/test_connection.py::test_an_endless_head_is_a_431",
-        "gateway/test_server.py::test_the_longest_idle_connection_gives_way",
-        "gateway/test_server.py::test_no_running_request_gives_way",
-        "gateway/test_server.py::test_memory_is_given_back_after_connections_have_ended",
+        "wire/test_connection.py::test_an_endless_head_is_a_431",
+        "wire/test_server.py::test_the_longest_idle_connection_gives_way",
+        "wire/test_server.py::test_no_running_request_gives_way",
+        "wire/test_server.py::test_memory_is_given_back_after_connections_have_ended",
     ],
     "a client of a proxy that does not know it, with the headers of a trusted proxy": [
-        "gateway/test_server.py::test_a_client_without_an_address_names_no_user",
+        "wire/test_server.py::test_a_client_without_an_address_names_no_user",
         "semantics/test_forwarded.py::test_nobody_is_believed_behind_a_proxy_that_does_not_know_its_client",
     ],
     "an open redirect": [
@@ -108,8 +108,8 @@ ATTACKS = {
         "integration/radosgw/test_radosgw.py::test_a_signed_form_stores_only_what_it_permits",
     ],
     "steps of an upload in parts without the right to it, of another file or user, or with numbers that S3 does not take": [
-        "gateway/test_storing.py::test_each_step_needs_access",
-        "gateway/test_storing.py::test_a_limit_is_checked_at_the_end_too",
+        "web/test_storing.py::test_each_step_needs_access",
+        "web/test_storing.py::test_a_limit_is_checked_at_the_end_too",
         "routing/test_uploads.py::test_a_step_with_an_invalid_query_is_refused",
         "storage/test_store_contract.py::test_an_upload_belongs_to_its_key",
         "hostile/test_attacks.py::test_no_upload_in_parts_of_another_user_is_touched",
@@ -123,8 +123,8 @@ ATTACKS = {
         "hostile/test_attacks.py::test_an_upload_id_is_no_permission",
     ],
     "parts that are larger than a file may be": [
-        "gateway/test_storing.py::test_the_limit_of_a_file_holds_for_each_part",
-        "gateway/test_storing.py::test_the_limit_of_a_file_holds_for_all_its_parts",
+        "web/test_storing.py::test_the_limit_of_a_file_holds_for_each_part",
+        "web/test_storing.py::test_the_limit_of_a_file_holds_for_all_its_parts",
     ],
     "clients that read, send or walk through directories so slowly, or so often, that others wait": [
         "hostile/test_slow_clients.py::test_slow_readers_leave_connections_for_others",
@@ -132,8 +132,8 @@ ATTACKS = {
         "hostile/test_slow_clients.py::test_a_client_does_not_fill_the_memory_of_uploads",
         "hostile/test_slow_clients.py::test_head_of_an_archive_walks_nothing",
         "hostile/test_slow_clients.py::test_archives_are_limited",
-        "gateway/test_incoming.py::test_a_trickling_body_times_out",
-        "gateway/test_connection.py::test_a_client_that_reads_a_trickle_is_disconnected",
+        "web/test_body.py::test_a_trickling_body_times_out",
+        "wire/test_connection.py::test_a_client_that_reads_a_trickle_is_disconnected",
     ],
     "wrong passwords that keep others from signing in": [
         "auth/test_basic.py::test_wrong_passwords_from_elsewhere_never_turn_a_right_one_away",

@@ -12,20 +12,20 @@ from joserfc.jwk import KeySet, RSAKey
 from linear_time import check_linear, text_makers
 
 import tornado_proxy.auth
-import tornado_proxy.gateway
 import tornado_proxy.routing
 import tornado_proxy.semantics
 import tornado_proxy.storage.s3
 import tornado_proxy.telemetry
+import tornado_proxy.web
 from tornado_proxy.auth.cookies import Sealer, read_cookies
 from tornado_proxy.auth.oidc_provider import Metadata
-from tornado_proxy.gateway import upload
 from tornado_proxy.routing.request import Request
 from tornado_proxy.semantics.conditions import ByteRange, Conditions
 from tornado_proxy.semantics.cors import CorsPolicy
 from tornado_proxy.semantics.forwarded import Origin, TrustedProxies, origin_behind
 from tornado_proxy.storage.s3 import answers
 from tornado_proxy.storage.s3.answers import read_listing
+from tornado_proxy.web import upload
 
 LONGEST = 64 * 1024
 
@@ -110,7 +110,7 @@ def _modules() -> Iterator[object]:
     for package in (
         tornado_proxy.semantics,
         tornado_proxy.routing,
-        tornado_proxy.gateway,
+        tornado_proxy.web,
         tornado_proxy.auth,
         tornado_proxy.telemetry,
         tornado_proxy.storage.s3,
@@ -202,12 +202,12 @@ HEADER_READERS = {
     "tornado_proxy.auth.cookies.read_cookies": ("Cookie",),
     "tornado_proxy.storage.s3.answers.object_info": (b"last-modified", b"etag", b"x-amz-checksum-sha256"),
     "tornado_proxy.storage.s3.answers.content_range": (b"content-range",),
-    "tornado_proxy.gateway.upload.raw_upload": ("Content-Type", "Content-Encoding", "Content-Md5", "Content-Digest"),
-    "tornado_proxy.gateway.upload.check_raw": ("Content-Type", "Content-Encoding"),  # which `raw_upload` calls
-    "tornado_proxy.gateway.answer.with_headers": (),  # headers of an answer
-    "tornado_proxy.gateway.answer.without": (),
-    "tornado_proxy.gateway.answer.private_headers": (),
-    "tornado_proxy.gateway.answer.unchanged_headers": (),
+    "tornado_proxy.web.upload.raw_upload": ("Content-Type", "Content-Encoding", "Content-Md5", "Content-Digest"),
+    "tornado_proxy.web.upload.check_raw": ("Content-Type", "Content-Encoding"),  # which `raw_upload` calls
+    "tornado_proxy.web.answer.with_headers": (),  # headers of an answer
+    "tornado_proxy.web.answer.without": (),
+    "tornado_proxy.web.answer.private_headers": (),
+    "tornado_proxy.web.answer.unchanged_headers": (),
     "tornado_proxy.semantics.cors.CorsPolicy.of": (),  # from the configuration
     "tornado_proxy.storage.s3.signature.sign": (),  # headers of a request to S3
     "tornado_proxy.storage.s3.answers.content_length": (),  # int() of bytes: refused beyond 4,300 digits

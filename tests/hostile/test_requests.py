@@ -69,7 +69,7 @@ class RunningServer:
 
     def wait_until_idle(self) -> None:
         """Waits until no request is in progress."""
-        eventually(lambda: not self.site.gateway.in_flight, PATIENCE)
+        eventually(lambda: not self.site.application.in_flight, PATIENCE)
 
 
 @contextmanager

@@ -8,12 +8,12 @@ import pytest
 from stores import in_memory, read_object
 
 from tornado_proxy.config.model import Bucket, ObjectCache, Settings, Target
-from tornado_proxy.gateway.generation import Parts, Shared
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.service.generations import forget_written, purge
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.telemetry.events import ObjectWritten
+from tornado_proxy.web.generation import Parts, Shared
 
 # Two targets of one bucket, one of a bucket of the same name at another endpoint, and one without a cache.
 TARGETS = (

@@ -9,7 +9,6 @@ import pytest
 from memory_store import MemoryStore
 from serving import generation
 
-from tornado_proxy.gateway.generation import Parts, Shared
 from tornado_proxy.service.generations import (
     GenerationBuilder,
     GenerationHolder,
@@ -21,6 +20,7 @@ from tornado_proxy.service.snapshot import compile_snapshot, read_snapshot
 from tornado_proxy.storage.cache import CachingStore
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.telemetry.events import Retired
+from tornado_proxy.web.generation import Parts, Shared
 
 
 class _ClosableStore(MemoryStore):

@@ -219,6 +219,26 @@ def _refused(error: RewriteError | RequestError) -> Plan:
     return (Refuse(status_of(error) or 500, named, message=message),)
 
 
+class Deciding:
+    """A decision under way: `question` is what it waits for, None once `decision` is complete."""
+
+    decision: Decision
+    question: Question | None
+
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
+        self.answer(None)
+
+    def answer(self, answer: QuestionAnswer) -> None:
+        """Answers the question."""
+        try:
+            self.question = self._steps.send(answer)
+        except StopIteration as end:
+            self.question, self.decision = None, end.value
+        else:
+            self.decision = self.question.so_far
+
+
 def decide_beside(mounts: Mounts, decision: Decision, path: RequestPath, method: str = "") -> Steps:
     """Decides what the user of a decision would be answered to a request for another path, with its method or another.
 
@@ -266,13 +286,10 @@ def simulate(mounts: Mounts, request: Request, user: User | None, file_name: str
 
 
 def _driven(steps: Steps, answer_to: Callable[[Question], QuestionAnswer]) -> Decision:
-    answer = None
-    try:
-        while True:
-            answer = answer_to(steps.send(answer))
-    except StopIteration as end:
-        decision: Decision = end.value
-        return decision
+    deciding = Deciding(steps)
+    while deciding.question is not None:
+        deciding.answer(answer_to(deciding.question))
+    return deciding.decision
 
 
 def _simulated(question: Question, user: User | None, file_name: str | None) -> QuestionAnswer:

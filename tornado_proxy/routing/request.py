@@ -57,7 +57,7 @@ class PropertyFailed(RequestError):
 def parse_request_path(raw: str) -> RequestPath:
     """Decodes the path of a request from the raw text before its `?`; raises `BadAddress`.
 
-    Each character of `raw` is one byte of the request line (latin-1), as `gateway.incoming` reads it; unescaped bytes
+    Each character of `raw` is one byte of the request line (latin-1), as `wire.incoming` reads it; unescaped bytes
     beyond ASCII are read as UTF-8. `+` is a plus, `%2F` is a slash, `//` stays.
     """
     if not raw.startswith("/"):

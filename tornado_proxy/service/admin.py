@@ -23,10 +23,10 @@ from tornado.iostream import IOStream
 from tornado.web import Application, RedirectHandler, RequestHandler
 
 from tornado_proxy.config.server import LOG_LEVELS
-from tornado_proxy.gateway.server import Acceptor
 from tornado_proxy.pages.status import StatusPages
 from tornado_proxy.routing.request import host_name
 from tornado_proxy.service.administration import Administration
+from tornado_proxy.wire.server import Acceptor
 
 _ASKED = ("method", "path", "host", "user", "file")
 _LONGEST = 2048  # characters of a field of the form

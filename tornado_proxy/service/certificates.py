@@ -15,9 +15,9 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import Resolver, Secret, SecretMissing, file_reference
 from tornado_proxy.config.server import Certificate, Ssl, UrlConfig
 from tornado_proxy.config.values import GuardedUrl
-from tornado_proxy.gateway.tls import CertificateUnusable, ask_clients, make_context
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, Span
 from tornado_proxy.storage.documents import DocumentUnavailable, fetch_document
+from tornado_proxy.wire.tls import CertificateUnusable, ask_clients, make_context
 
 if TYPE_CHECKING:
     from cryptography.x509 import GeneralName

@@ -18,9 +18,6 @@ from tornado_proxy.auth.authenticator import Authenticator, CertificateAuthentic
 from tornado_proxy.auth.basic import Verifier, basic_authenticators
 from tornado_proxy.auth.fetching import HttpFetcher
 from tornado_proxy.config.model import Bucket, ObjectCache, Settings, Target
-from tornado_proxy.gateway.custom_pages import PageRenderer
-from tornado_proxy.gateway.filters import Compressions
-from tornado_proxy.gateway.generation import Generation, Parts, Shared
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.pages.custom import CustomPages
 from tornado_proxy.pages.render import Pages
@@ -37,6 +34,9 @@ from tornado_proxy.storage.store import (
 )
 from tornado_proxy.telemetry.events import Event, ObjectWritten, Retired, S3Called
 from tornado_proxy.telemetry.metrics import CountedNames, rewrite_id
+from tornado_proxy.web.custom_pages import PageRenderer
+from tornado_proxy.web.filters import Compressions
+from tornado_proxy.web.generation import Generation, Parts, Shared
 
 _LOG = logging.getLogger("tornado_proxy")
 

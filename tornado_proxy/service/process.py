@@ -13,7 +13,6 @@ from functools import partial
 from ssl import SSLContext
 from typing import TYPE_CHECKING
 
-from tornado_proxy.gateway.tls import make_context
 from tornado_proxy.pages.status import Explanation
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.service.generations import in_background
@@ -26,6 +25,7 @@ from tornado_proxy.service.sockets import Notifier, Sockets, watchdog_period
 from tornado_proxy.storage.probe import ProbeResult
 from tornado_proxy.telemetry.events import Bus, Event, Probed, ReloadOutcome, ReloadReport
 from tornado_proxy.telemetry.log import log_service_events
+from tornado_proxy.wire.tls import make_context
 
 if TYPE_CHECKING:
     from tornado_proxy.service.admin import AdminServer

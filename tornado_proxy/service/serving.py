@@ -11,8 +11,6 @@ from typing import Protocol
 from tornado_proxy.auth.fetching import HttpFetcher
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Tracing
-from tornado_proxy.gateway.server import Gateway, HttpServer, Opening
-from tornado_proxy.gateway.tls import make_context
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.semantics.forwarded import TrustedProxies
 from tornado_proxy.service.generations import (
@@ -36,6 +34,9 @@ from tornado_proxy.telemetry.log import access_log, log_service_events
 from tornado_proxy.telemetry.metrics import ProcessReport, RequestMetrics
 from tornado_proxy.telemetry.tracing import RequestTracer
 from tornado_proxy.telemetry.webhooks import WebhookCaller
+from tornado_proxy.web.application import ProxyApplication
+from tornado_proxy.wire.server import HttpServer, Opening
+from tornado_proxy.wire.tls import make_context
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -102,7 +103,10 @@ def _tracer(tracing: Tracing | None) -> RequestTracer | None:
 
 
 class SingleProcess:
-    """Serves in this process; raises `Unbuildable`. `spread` gets each object that other caches must drop."""
+    """Serves in this process; raises `Unbuildable`. `spread` gets each object that other caches must drop.
+
+    `freezes` has the garbage collector look at new objects only, which is right where the process does nothing else.
+    """
 
     def __init__(
         self,
@@ -110,11 +114,13 @@ class SingleProcess:
         *,
         number: int = 1,
         spread: Callable[[ObjectWritten], None] | None = None,
+        freezes: bool = True,
     ) -> None:
         settings = loaded.settings
         self._inherited = False
-        self._freezer = GcFreezer()
+        self._freezer = GcFreezer() if freezes else None
         bus = Bus()
+        self.emit = bus.emit
         log_service_events(bus)
         if settings.log.access and (write := line_writer()):
             bus.add(access_log(settings.log.format, write), Served, Refused)
@@ -125,7 +131,7 @@ class SingleProcess:
             self._tracer.listen(bus)
         self._builder = GenerationBuilder(settings, bus.emit)
         self._metrics = RequestMetrics(
-            lambda: self._gateway.in_flight, lambda: cache_counts(self._generations.current.parts)
+            lambda: self.application.in_flight, lambda: cache_counts(self._generations.current.parts)
         )
         self._metrics.listen(bus)
         # Its last requests were counted under names that may have gone.
@@ -135,15 +141,16 @@ class SingleProcess:
         parts = self._builder.build(loaded)
         self._names = counted_names(parts)
         self._generations = GenerationHolder(parts, bus.emit, number)
-        self._gateway = Gateway(lambda: self._generations.current, bus.emit)
-        self._server = HttpServer(self._gateway.begin, settings.limits, opening_of(settings))
+        self.application = ProxyApplication(lambda: self._generations.current, bus.emit)
+        self._server = HttpServer(self.application, settings.limits, opening_of(settings))
 
     async def start(self, sockets: Sockets) -> None:
         """Begins to answer; imports in the background what the first requests do not need."""
         self._inherited = sockets.inherited
         self._server.add_sockets(sockets.sockets)
         await in_background(self._prepare)
-        self._freezer.freeze()
+        if self._freezer is not None:
+            self._freezer.freeze()
 
     def _prepare(self) -> None:
         # Reads files, for which there may be no descriptor later.
@@ -163,7 +170,8 @@ class SingleProcess:
         self._generations.swap(parts, number)
         self._names = names
         self._metrics.keep_only(names)
-        self._freezer.freeze(new_clients=len({*parts.stores.values()} - {*before.stores.values()}))
+        if self._freezer is not None:
+            self._freezer.freeze(new_clients=len({*parts.stores.values()} - {*before.stores.values()}))
         self._server.limits = loaded.settings.limits
         self._server.opening = opening
 
@@ -182,7 +190,7 @@ class SingleProcess:
             {
                 "pid": os.getpid(),
                 "generation": now.number,
-                "inFlight": self._gateway.in_flight,
+                "inFlight": self.application.in_flight,
                 "retiring": self._generations.retiring,
             }
         ]

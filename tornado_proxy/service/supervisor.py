@@ -17,7 +17,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from tornado_proxy.gateway.generation import Shared
 from tornado_proxy.service.generations import GenerationBuilder, bare_stores, counted_names
 from tornado_proxy.service.logs import set_log_level
 from tornado_proxy.service.runtime import CannotServe, ForkedProcess, ForkServer
@@ -36,6 +35,7 @@ from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.telemetry.events import ObjectWritten
 from tornado_proxy.telemetry.exposition import ProcessMetrics, added
 from tornado_proxy.telemetry.metrics import Activity, CountedNames, ProcessReport
+from tornado_proxy.web.generation import Shared
 
 _LOG = logging.getLogger("tornado_proxy")
 

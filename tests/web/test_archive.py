@@ -1,0 +1,335 @@
+"""Archives of directories: the ZIP and tar formats, and archives over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import tarfile
+import zipfile
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from memory_store import MemoryStore
+from serving import serve
+
+from tornado_proxy.auth.authenticator import SignIn
+from tornado_proxy.config.actions import GetAction
+from tornado_proxy.config.model import ArchiveOptions, Bucket, ListingOptions, Mount
+from tornado_proxy.config.providers import BasicUser, OpaServer, Resource
+from tornado_proxy.config.secrets import Secret
+from tornado_proxy.config.values import GuardedUrl
+from tornado_proxy.routing.plan import Refuse
+from tornado_proxy.storage.errors import StorageError
+from tornado_proxy.templates.template import User
+from tornado_proxy.web.archive import FORMATS, ArchiveMember
+
+CHANGED = datetime(2026, 5, 1, 12, 34, 56, tzinfo=UTC)
+MEMBERS = {
+    "d/a.txt": b"hello",
+    "d/empty": b"",
+    "d/Größe 日本.txt": b"x" * 1000,
+    f"d/{'long' * 60}/{'name' * 60}": b"y" * 513,
+    "d/<script>alert(1)</script>": b"z",
+}
+
+
+def _archive(name, contents, modified=CHANGED):
+    members = [ArchiveMember(path, len(content), modified, path, None) for path, content in contents.items()]
+
+    store = MemoryStore()
+    for path, content in contents.items():
+        store.add(path, content)
+
+    async def write():
+        return b"".join([piece async for piece in FORMATS[name].write(members, store)])
+
+    return FORMATS[name].length(members), asyncio.run(write())
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("contents", [MEMBERS, {}, {"a": b"b"}])
+def test_the_length_is_known_in_advance(name, contents):
+    """The announced length is exact, so that a client notices an incomplete download."""
+    length, data = _archive(name, contents)
+    assert length == len(data)
+
+
+@pytest.mark.parametrize("content", [b"1234", b"123456"])
+@pytest.mark.parametrize("name", FORMATS)
+async def test_a_changed_size_ends_the_archive(name, content):
+    """An object of another size than listed is an error that names it."""
+    store = MemoryStore()
+    store.add("a", content)
+    members = [ArchiveMember("a", 5, CHANGED, "a", None)]
+    with pytest.raises(StorageError, match="`a` is not as large as it was when it was listed"):
+        async for _ in FORMATS[name].write(members, store):
+            pass
+
+
+def test_a_zip_has_its_members():
+    """A ZIP file has the names, contents, checksums and times of its members."""
+    _, data = _archive("zip", MEMBERS)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        assert archive.testzip() is None
+        assert {member.filename: archive.read(member) for member in archive.infolist()} == MEMBERS
+        assert {member.date_time for member in archive.infolist()} == {(2026, 5, 1, 12, 34, 56)}
+
+
+def test_a_tar_has_its_members():
+    """A tar file has names of any length and script, contents and times."""
+    _, data = _archive("tar", MEMBERS)
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        assert {member.name: archive.extractfile(member).read() for member in archive} == MEMBERS
+        assert {member.mtime for member in archive} == {CHANGED.timestamp()}
+
+
+@pytest.mark.parametrize("year", [1, 1970, 1980, 2107, 2200])
+def test_a_zip_has_the_nearest_valid_time(year):
+    """A year outside the range of MS-DOS, 1980 to 2107, becomes the nearest year inside."""
+    _, data = _archive("zip", {"a": b""}, datetime(year, 6, 1, tzinfo=UTC))
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        assert archive.infolist()[0].date_time[0] == min(max(year, 1980), 2107)
+
+
+@pytest.mark.parametrize("limit", [1, 100, 300, 700, 1000, 10_000])
+def test_a_large_zip_has_the_fields_of_zip64(monkeypatch, limit):
+    """The length is exact if sizes or offsets exceed the limit of ZIP, which is small here."""
+    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", limit)
+    length, data = _archive("zip", MEMBERS | {f"d/{number}": b"x" * 90 for number in range(9)})
+    assert length == len(data)
+
+
+@pytest.mark.parametrize("limit", [3, len(MEMBERS), len(MEMBERS) + 1])
+def test_a_zip_of_many_files_has_the_fields_of_zip64(monkeypatch, limit):
+    """The length is exact for more files than the old format can count (65,535)."""
+    monkeypatch.setattr(zipfile, "ZIP_FILECOUNT_LIMIT", limit)
+    length, data = _archive("zip", MEMBERS)
+    assert length == len(data)
+
+
+ARCHIVES_ENABLED = ListingOptions(archive=ArchiveOptions(enabled=True))
+FILES = {"p/d/a.txt": b"hello", "p/d/sub/b.bin": b"\0" * 300_000, "p/d/sub/deep/Größe": b"x", "p/other": b"no"}
+OPTIONS = {"bucket": Bucket("b", prefix="p/"), "mount": Mount("", ("/m/",)), "listing": ARCHIVES_ENABLED}
+
+
+def _zip_members(answer):
+    with zipfile.ZipFile(io.BytesIO(answer.body)) as archive:
+        assert archive.testzip() is None
+        return {member.filename: archive.read(member) for member in archive.infolist()}
+
+
+async def test_a_directory_can_be_downloaded():
+    """The archive has every file below the directory, under the directory's name."""
+    async with serve(FILES, **OPTIONS) as site:
+        zipped = await site.get("/m/d/?format=zip")
+        tarred = await site.get("/m/d/?format=tar")
+    expected = {"d/a.txt": b"hello", "d/sub/b.bin": b"\0" * 300_000, "d/sub/deep/Größe": b"x"}
+    assert _zip_members(zipped) == expected
+    assert zipped.headers["content-type"] == "application/zip"
+    assert zipped.headers["content-disposition"] == "attachment; filename=\"d.zip\"; filename*=UTF-8''d.zip"
+    with tarfile.open(fileobj=io.BytesIO(tarred.body)) as archive:
+        assert {member.name: archive.extractfile(member).read() for member in archive} == expected
+
+
+async def test_archives_are_disabled_by_default():
+    """Without the option, the format is a 400 and is not linked."""
+    async with serve(FILES) as site:
+        refused, page = await site.get("/p/d/?format=zip"), await site.get("/p/d/", Accept="text/html")
+    assert refused.status == 400
+    assert "A listing is available as html, json, text." in refused.text
+    assert "Download" not in page.text
+
+
+async def test_an_unknown_format_is_refused():
+    """With archives enabled, the message names the formats of archives too."""
+    async with serve(FILES, **OPTIONS) as site:
+        refused = await site.get("/m/d/?format=rar")
+    assert refused.status == 400
+    assert "A listing is available as html, json, text, zip, tar." in refused.text
+
+
+async def test_a_listing_links_to_its_archives():
+    """A listing links to both archives, and the archive of a missing directory is a 404."""
+    async with serve(FILES, **OPTIONS) as site:
+        page, missing = await site.get("/m/d/", Accept="text/html"), await site.get("/m/nothing/?format=zip")
+    assert 'href="/m/d/?format=zip"' in page.text
+    assert 'href="/m/d/?format=tar"' in page.text
+    assert missing.status == 404
+
+
+async def test_head_is_get_without_a_body():
+    """HEAD has the name and the type of GET; only a walk would show the length."""
+    async with serve(FILES, **OPTIONS) as site:
+        get, head = await site.get("/m/d/?format=zip"), await site.request("HEAD", "/m/d/?format=zip")
+    assert (head.status, head.body) == (200, b"")
+    assert "content-length" not in head.headers
+    names = ("content-type", "content-disposition")
+    assert [head.headers[name] for name in names] == [get.headers[name] for name in names]
+
+
+@pytest.mark.parametrize(("limit", "status"), [(3, 200), (2, 403)])
+@pytest.mark.parametrize("name", ["max_size", "max_files"])
+async def test_the_limits_of_archives_are_exact(name, limit, status):
+    """A directory with exactly the maximum of bytes or files is sent."""
+    options = ArchiveOptions(True, **{name: limit})
+    async with serve({"a": b"1", "b": b"2", "c": b"3"}, listing=ListingOptions(archive=options)) as site:
+        assert (await site.get("/?format=zip")).status == status
+
+
+@pytest.mark.parametrize("options", [ArchiveOptions(True, max_size=300_005), ArchiveOptions(True, max_files=4)])
+async def test_a_large_archive_is_refused(options):
+    """A directory with too many bytes or files is a 403, and its small subdirectory is sent."""
+    places = OPTIONS | {"listing": ListingOptions(archive=options)}
+    async with serve(FILES, **places) as site:
+        answer = await site.get("/m/d/?format=zip")
+        assert (await site.get("/m/d/sub/deep/?format=zip")).status == 200
+    assert answer.status == 403
+    assert "too large to be one file" in answer.text
+
+
+class _Staff:
+    """An authenticator that accepts every name."""
+
+    async def authenticate(self, facts, guard):
+        name = dict(facts.headers).get("Authorization")
+        return SignIn(User(name)) if name else Refuse(401, "nobody is signed in", challenge='Basic realm="Files"')
+
+
+async def test_an_archive_has_only_accessible_files():
+    """Access to each file is checked as for a request of its own."""
+    resources = [
+        Resource("/m/d/sub/deep/**", provider="staff", users=(BasicUser("ben", Secret("test", "x")),)),
+        Resource("/m/d/a.txt", provider="staff", users=(BasicUser("ann", Secret("test", "x")),)),
+        Resource("/m/d/**", white_list=True),
+    ]
+    async with serve(FILES, **OPTIONS, resources=resources, authenticators={"staff": _Staff()}) as site:
+        answer = await site.get("/m/d/?format=zip", Authorization="ann")
+    assert list(_zip_members(answer)) == ["d/sub/b.bin"]
+
+
+async def test_the_paths_of_an_archive_are_rewritten():
+    """A rewritten file has the name of its request path in the archive."""
+    files = {"new/a": b"moved", "d/a": b"old", "d/b": b"stays"}
+    async with serve(files, rules='rewrite `^/d/a$` -> "/new/a"', listing=ARCHIVES_ENABLED) as site:
+        assert _zip_members(await site.get("/d/?format=zip")) == {"d/a": b"moved", "d/b": b"stays"}
+
+
+async def test_hidden_files_are_left_out():
+    """Hidden names are left out of the archive, as of the listing."""
+    listing = replace(ARCHIVES_ENABLED, hidden=(".*", "sub"))
+    async with serve({**FILES, "p/d/.git/x": b""}, **(OPTIONS | {"listing": listing})) as site:
+        assert list(_zip_members(await site.get("/m/d/?format=zip"))) == ["d/a.txt"]
+
+
+async def test_a_directory_with_an_index_has_only_its_index():
+    """The archive has only the index document of a subdirectory with one."""
+    files = {"d/a": b"", "d/site/index.html": b"page", "d/site/draft": b"", "d/site/below/x": b""}
+    async with serve(files, get=GetAction(index_document="index.html"), listing=ARCHIVES_ENABLED) as site:
+        assert sorted(_zip_members(await site.get("/d/?format=zip"))) == ["d/a", "d/site/index.html"]
+
+
+async def test_an_index_below_its_directory_stands_for_the_directory():
+    """The archive has only the index document of a subdirectory whose index document lies in a directory of it."""
+    site_with_index = {"d/site/pages/index.html": b"page", "d/site/pages/draft": b"", "d/site/draft": b""}
+    files = {"d/a": b"", "d/plain/pages/x": b"", "d/bare/x": b"", **site_with_index}
+    async with serve(files, get=GetAction(index_document="pages/index.html"), listing=ARCHIVES_ENABLED) as site:
+        members = _zip_members(await site.get("/d/?format=zip"))
+    assert sorted(members) == ["d/a", "d/bare/x", "d/plain/pages/x", "d/site/pages/index.html"]
+    assert members["d/site/pages/index.html"] == b"page"
+
+
+async def test_names_are_safe_to_unpack():
+    """Backslashes and colons are replaced, since Windows interprets them; names without a valid path are omitted."""
+    files = {"d/..\\..\\evil.exe": b"", "d/c:x": b"", "d/a\nb": b"", "d//double": b"", "d/x/../y": b""}
+    async with serve(files, listing=ARCHIVES_ENABLED) as site:
+        names = sorted(_zip_members(await site.get("/d/?format=zip")))
+        root = sorted(_zip_members(await site.get("/?format=zip")))
+    assert names == ["d/.._.._evil.exe", "d//double", "d/c_x"]
+    assert root[0].startswith("site/d/")
+
+
+class _CountingStore(MemoryStore):
+    """A store that counts its open objects."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open_objects = 0
+        self.opened = asyncio.Event()
+
+    async def open(self, key, conditions, part=None):
+        result = await super().open(key, conditions, part)
+        self.open_objects += 1
+        self.opened.set()
+        return _CountedObject(result, self)
+
+
+class _CountedObject:
+    """An opened object that its store counts until it is closed."""
+
+    def __init__(self, opened, store):
+        self._opened, self._store = opened, store
+        self.info, self.content_range = opened.info, opened.content_range
+
+    def chunks(self):
+        return self._opened.chunks()
+
+    async def close(self):
+        self._store.open_objects -= 1
+
+
+async def test_a_disconnect_closes_the_object():
+    """The object that is being read is closed, and no other is opened."""
+    store = _CountingStore()
+    for number in range(3):
+        store.add(f"d/{number}", b"x" * (32 << 20))
+    async with serve(store, listing=replace(ARCHIVES_ENABLED, archive=ArchiveOptions(True))) as site:
+        async with site.connect() as client:
+            await client.send(b"GET /d/?format=zip HTTP/1.1\r\nHost: files.test\r\n\r\n")
+            await client.receive_head()
+            await store.opened.wait()
+            client.abort()
+        await site.last_event()
+    assert store.open_objects == 0
+
+
+@pytest.mark.parametrize("change", [b"other", b"hello!", None])
+async def test_a_changed_file_ends_the_archive(change):
+    """If a file was changed since it was listed, the connection is closed and the answer is incomplete."""
+    store = _CountingStore()
+    store.add("d/a", b"x" * (8 << 20))
+    store.add("d/b", b"hello")
+    async with serve(store, listing=ARCHIVES_ENABLED) as site:
+        async with site.connect() as client:
+            await client.send(b"GET /d/?format=tar HTTP/1.1\r\nHost: files.test\r\n\r\n")
+            await store.opened.wait()
+            if change is None:
+                await store.remove("d/b")
+            else:
+                store.add("d/b", change)
+            answer = await client.receive()
+        event = await site.last_event()
+    assert not answer.complete
+    assert not event.complete
+    assert store.open_objects == 0
+
+
+async def test_isolated_users_get_their_own_files():
+    """For an isolated user, the archive of the root has the user's own directory."""
+    files = {"ann/a": b"hers", "ben/b": b"his"}
+    staff = Resource("/**", provider="staff", users=(BasicUser("ann", Secret("test", "x")),))
+    parts = {"resources": [staff], "authenticators": {"staff": _Staff()}}
+    async with serve(files, get=GetAction(user_isolation=True), listing=ARCHIVES_ENABLED, **parts) as site:
+        assert _zip_members(await site.get("/?format=zip", Authorization="ann")) == {"site/a": b"hers"}
+        assert (await site.get("/?format=zip")).status == 401
+
+
+async def test_files_that_need_a_policy_server_are_left_out():
+    """The policy server is not asked about each file of an archive."""
+    guarded = Resource(
+        "/d/secret", provider="staff", users=(BasicUser("ann", Secret("test", "x")),), opa=OpaServer(GuardedUrl("x"))
+    )
+    unguarded = Resource("/**", provider="staff", users=(BasicUser("ann", Secret("test", "x")),))
+    parts = {"resources": [guarded, unguarded], "authenticators": {"staff": _Staff()}}
+    async with serve({"d/secret": b"no", "d/plain": b"yes"}, listing=ARCHIVES_ENABLED, **parts) as site:
+        assert _zip_members(await site.get("/d/?format=zip", Authorization="ann")) == {"d/plain": b"yes"}

@@ -1,0 +1,258 @@
+"""A directory over HTTP: hidden names, the order of the listing, and the actions that it offers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+
+import pytest
+from memory_store import MemoryStore
+from serving import EVERYTHING, serve
+
+from tornado_proxy.auth.authenticator import SignIn
+from tornado_proxy.config.actions import Actions, GetAction, PutAction
+from tornado_proxy.config.model import ListingOptions
+from tornado_proxy.config.providers import BasicUser, OpaServer, Resource
+from tornado_proxy.config.secrets import Secret
+from tornado_proxy.config.values import GuardedUrl
+from tornado_proxy.pages.listing_view import LARGEST_README
+from tornado_proxy.routing.plan import Refuse
+from tornado_proxy.storage.errors import UpstreamError
+from tornado_proxy.templates.template import User
+from tornado_proxy.web import browse
+
+ANN = BasicUser("ann", Secret("test", "x"))
+
+
+class _Staff:
+    """An authenticator that accepts every name."""
+
+    async def authenticate(self, facts, guard):
+        name = dict(facts.headers).get("Authorization")
+        return SignIn(User(name)) if name else Refuse(401, "nobody is signed in", challenge='Basic realm="Files"')
+
+
+def _staff_settings(*resources):
+    return {"resources": resources, "authenticators": {"staff": _Staff()}}
+
+
+def _names(answer):
+    return re.findall(r"<bdi>([^<]+)</bdi></a></th>", answer.text)
+
+
+FILES = dict.fromkeys([".git/x", "a10.txt", "a9.txt", "B/c", "z.tmp"], b"x")
+
+
+async def test_a_listing_for_people_is_sorted_naturally():
+    """Directories are first and numbers are sorted by value; the query can choose another order."""
+    async with serve(FILES) as site:
+        assert _names(await site.get("/", Accept="text/html")) == [".git/", "B/", "a9.txt", "a10.txt", "z.tmp"]
+        descending = _names(await site.get("/?sort=name&order=desc", Accept="text/html"))
+    assert descending == ["B/", ".git/", "z.tmp", "a10.txt", "a9.txt"]
+
+
+async def test_directories_and_files_can_be_mixed():
+    """With `directoriesFirst: false`, directories are sorted among the files."""
+    async with serve(FILES, listing=ListingOptions(directories_first=False)) as site:
+        assert _names(await site.get("/", Accept="text/html")) == [".git/", "a9.txt", "a10.txt", "B/", "z.tmp"]
+
+
+async def test_json_and_text_have_the_order_of_s3():
+    """JSON and text are sorted by name only with `?sort=name`."""
+    async with serve(FILES) as site:
+        plain = json.loads((await site.get("/?format=json")).body)["entries"]
+        by_name = (await site.get("/?format=text&sort=name")).text.splitlines()
+    assert [entry["name"] for entry in plain] == [".git/", "B/", "a10.txt", "a9.txt", "z.tmp"]
+    assert [line.partition("\t")[0] for line in by_name] == [".git/", "B/", "a9.txt", "a10.txt", "z.tmp"]
+
+
+@pytest.mark.parametrize("format_name", ["html", "json", "text"])
+async def test_hidden_names_are_not_listed(format_name):
+    """Hidden files and directories are missing in every format, but are still served."""
+    async with serve(FILES, listing=ListingOptions(hidden=(".*", "*.tmp"))) as site:
+        listing = await site.get(f"/?format={format_name}")
+        hidden = await site.get("/z.tmp")
+    assert "a9.txt" in listing.text
+    assert ".git" not in listing.text
+    assert "z.tmp" not in listing.text
+    assert (hidden.status, hidden.body) == (200, b"x")
+
+
+def _offered_actions(answer):
+    return 'class="upload"' in answer.text, answer.text.count("data-removable")
+
+
+@pytest.mark.parametrize(
+    ("actions", "offered"),
+    [(Actions(), (False, 0)), (Actions(put=PutAction(enabled=True)), (True, 0)), (EVERYTHING, (True, 3))],
+)
+async def test_only_enabled_actions_are_offered(actions, offered):
+    """Uploads and removals are offered only if they are enabled, and directories cannot be removed."""
+    async with serve(FILES, actions=actions) as site:
+        assert _offered_actions(await site.get("/", Accept="text/html")) == offered
+
+
+PUBLIC = Resource("/**", ("GET",), white_list=True)
+
+
+@pytest.mark.parametrize(
+    ("resources", "user", "offered"),
+    [
+        ([Resource("/**", ("GET", "PUT", "DELETE"), provider="staff", users=(ANN,))], "ann", (True, 3)),
+        ([Resource("/**", ("GET", "PUT"), provider="staff", users=(ANN,))], "ann", (True, 0)),
+        ([PUBLIC, Resource("/**", ("PUT", "DELETE"), provider="staff", users=(ANN,))], "ann", (False, 0)),
+        (
+            [
+                Resource("/a9.txt", ("DELETE",), provider="staff", users=(ANN,)),
+                Resource("/**", ("GET",), provider="staff", users=(ANN,)),
+            ],
+            "ann",
+            (False, 1),
+        ),
+        (
+            [
+                Resource(
+                    "/**",
+                    ("GET", "PUT", "DELETE"),
+                    provider="staff",
+                    users=(ANN,),
+                    opa=OpaServer(GuardedUrl("http://127.0.0.1:1/x")),
+                )
+            ],
+            "ann",
+            (True, 3),
+        ),
+    ],
+)
+async def test_only_permitted_actions_are_offered(resources, user, offered):
+    """An upload or a removal is offered only if the resources allow it to the user."""
+    parts = _staff_settings(*resources)
+    async with serve(FILES, **parts) as site:
+        if resources[0].opa is None:
+            assert _offered_actions(await site.get("/", Accept="text/html", Authorization=user)) == offered
+        else:
+            # The policy server does not exist, so the listing itself is refused.
+            assert (await site.get("/", Accept="text/html", Authorization=user)).status == 500
+
+
+async def test_the_form_has_the_limits_of_uploads():
+    """The page has `allowOverride` and `maxSize` of the target."""
+    put = PutAction(enabled=True, allow_override=True, max_size=7)
+    async with serve({}, actions=Actions(put=put)) as site:
+        html = (await site.get("/", Accept="text/html")).text
+    assert 'aria-label="Upload" hidden data-replace data-max="7">' in html
+
+
+README = {"README.md": b"# Hello\n\n<script>alert(1)</script>", "a": b""}
+
+
+@pytest.mark.parametrize(
+    ("listing", "target", "expected"),
+    [
+        (ListingOptions(readme=True), "/", True),
+        (ListingOptions(), "/", False),
+        (ListingOptions(readme=True, hidden=("README*",)), "/", False),
+        (ListingOptions(readme=True), "/?after=L0E&limit=1", False),
+    ],
+)
+async def test_a_readme_is_shown_below_the_list(listing, target, expected):
+    """With `readme: true`, the first page shows the sanitised README."""
+    async with serve(README, listing=listing) as site:
+        html = (await site.get(target, Accept="text/html")).text
+    assert ("<h2>Hello</h2>" in html) == expected
+    assert "alert" not in html
+
+
+@pytest.mark.parametrize("content", [b"x" * (LARGEST_README + 1), b"\xff\xfe", b""])
+async def test_an_unusable_readme_is_left_out(content):
+    """A README that is empty, too large or not text is left out."""
+    async with serve({"README.md": content}, listing=ListingOptions(readme=True)) as site:
+        answer = await site.get("/", Accept="text/html")
+    assert answer.status == 200
+    assert 'class="readme"' not in answer.text
+
+
+async def test_a_listing_does_not_wait_for_a_slow_readme(monkeypatch):
+    """After a few seconds, the listing is sent without its README."""
+
+    class Slow(MemoryStore):
+        async def open(self, key, conditions, part=None):
+            await asyncio.sleep(30)
+            raise AssertionError("the listing waited for its README")
+
+    monkeypatch.setattr(browse, "_PATIENCE", 0.05)
+    store = Slow()
+    store.add("README.md", b"text")
+    async with serve(store, listing=ListingOptions(readme=True)) as site:
+        answer = await site.get("/", Accept="text/html")
+    assert (answer.status, 'class="readme"' in answer.text) == (200, False)
+
+
+async def test_a_readme_follows_rules_and_access():
+    """The README is the file that a GET of its path returns, and is shown only to users who may read it."""
+    listing = ListingOptions(readme=True)
+    files = {"d/README.md": b"old", "new": b"moved"}
+    async with serve(files, rules='rewrite `^/d/README.md$` -> "/new"', listing=listing) as site:
+        assert "<p>moved</p>" in (await site.get("/d/", Accept="text/html")).text
+    closed = _staff_settings(Resource("/d/README.md", provider="staff", users=(ANN,)), Resource("/**", white_list=True))
+    async with serve(files, listing=listing, **closed) as site:
+        assert 'class="readme"' not in (await site.get("/d/", Accept="text/html")).text
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/json"])
+async def test_a_listing_in_an_unknown_format_is_refused(accept):
+    """An unknown format is a 400 that names the formats, in the format that Accept chooses."""
+    async with serve({"d/a": b"x"}) as site:
+        answer = await site.get("/d/?format=jsn", Accept=accept)
+    assert (answer.status, answer.headers["content-type"].partition(";")[0]) == (400, accept)
+    assert "A listing is available as html, json, text" in answer.text
+    assert "archive" not in answer.text
+
+
+async def test_the_directory_of_assets_offers_no_actions():
+    """The page of this directory has neither uploads nor removals, and a note with the reason."""
+    async with serve({".tornado-proxy/x.txt": b"x", "d/x.txt": b"x"}, actions=EVERYTHING) as site:
+        reserved = (await site.get("/.tornado-proxy/", Accept="text/html")).text
+        ordinary = (await site.get("/d/", Accept="text/html")).text
+    note = "Nothing can be uploaded or deleted here"
+    presence = [(text in reserved, text in ordinary) for text in ('class="upload"', "data-removable", note)]
+    assert presence == [(False, True), (False, True), (True, False)]
+
+
+@pytest.mark.parametrize(
+    ("get", "put", "expected"),
+    [
+        (GetAction(), PutAction(enabled=True), set()),
+        (GetAction(), PutAction(enabled=True, allow_override=True, direct_uploads=True), {"connect-src"}),
+        (
+            GetAction(redirect_to_signed_url=True),
+            PutAction(),
+            {"connect-src", "img-src", "media-src"},
+        ),
+    ],
+)
+async def test_the_policy_of_a_page_allows_s3_if_necessary(get, put, expected):
+    """The policy of a listing allows S3 only for direct uploads and signed URLs."""
+    async with serve({"a.txt": b"x"}, actions=Actions(get=get, put=put)) as site:
+        answer = await site.get("/", Accept="text/html")
+    directives = answer.headers["content-security-policy"].split("; ")
+    assert {
+        directive.split()[0] for directive in directives if "https://memory.invalid" in directive.split()
+    } == expected
+    assert ("data-direct" in answer.text) == put.direct_uploads
+
+
+async def test_a_listing_without_credentials_for_s3_is_shown():
+    """If nothing can be signed, the listing is shown and its policy does not allow S3."""
+
+    class Unsigned(MemoryStore):
+        async def presign(self, key, expires):
+            raise UpstreamError("there are no credentials")
+
+    store = Unsigned()
+    store.add("a.txt", b"x")
+    async with serve(store, actions=Actions(get=GetAction(redirect_to_signed_url=True))) as site:
+        answer = await site.get("/", Accept="text/html")
+    assert (answer.status, _names(answer)) == (200, ["a.txt"])
+    assert "connect-src 'self';" in answer.headers["content-security-policy"]

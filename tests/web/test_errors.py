@@ -1,0 +1,153 @@
+"""Each error has a status, and a message that reveals no internals."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from tornado_proxy.auth.authenticator import AuthBusy
+from tornado_proxy.routing.plan import Refuse
+from tornado_proxy.routing.request import STATUSES, BadAddress, RequestError, status_of
+from tornado_proxy.rules.model import RewriteError
+from tornado_proxy.storage.errors import (
+    AccessDenied,
+    BucketMissing,
+    Busy,
+    ObjectExists,
+    ObjectMissing,
+    PreconditionFailed,
+    RangeUnsatisfiable,
+    StorageError,
+    TimedOut,
+    TooLarge,
+    Unreachable,
+    UpstreamError,
+)
+from tornado_proxy.web.answer import Refusal, refusal, refusal_of
+from tornado_proxy.web.body import BodyTimeout
+from tornado_proxy.web.custom_pages import PageFailed
+from tornado_proxy.web.handler import CrossOrigin
+from tornado_proxy.web.upload import FormTooLarge, MalformedForm, NotAForm
+from tornado_proxy.wire.incoming import ClientDisconnected, HeadTooLarge, MalformedMessage
+
+
+@pytest.mark.parametrize(
+    ("error_class", "status"),
+    [
+        (MalformedMessage, 400),
+        (MalformedForm, 400),
+        (CrossOrigin, 403),
+        (BodyTimeout, 408),
+        (FormTooLarge, 413),
+        (NotAForm, 415),
+        (HeadTooLarge, 431),
+        (ClientDisconnected, 499),
+    ],
+)
+def test_an_error_of_a_request_has_a_status(error_class, status):
+    """Each class is a request error with a status, its own or that of its parent."""
+    assert issubclass(error_class, RequestError)
+    assert status_of(error_class("x")) == status
+
+
+RETRY_AFTER = (("Retry-After", "2"),)
+
+TABLE = [
+    (BadAddress("secret"), 400, ()),
+    (NotAForm("secret"), 415, ()),
+    (ObjectMissing("secret"), 404, ()),
+    (BucketMissing("secret"), 502, ()),
+    (AccessDenied("secret"), 403, ()),
+    (PreconditionFailed("secret"), 412, ()),
+    (RangeUnsatisfiable("secret", 12), 416, (("Content-Range", "bytes */12"),)),
+    (RangeUnsatisfiable("secret", 0), 416, (("Content-Range", "bytes */0"),)),
+    (RangeUnsatisfiable("secret"), 416, ()),
+    (ObjectExists("secret"), 409, ()),
+    (TooLarge("secret"), 413, ()),
+    (Busy("secret"), 503, RETRY_AFTER),
+    (TimedOut("secret"), 504, ()),
+    (Unreachable("secret"), 502, ()),
+    (UpstreamError("secret"), 502, ()),
+    (AuthBusy("secret"), 503, RETRY_AFTER),
+    (ZeroDivisionError("secret"), 500, ()),
+]
+
+
+@pytest.mark.parametrize(("error", "status", "headers"), TABLE)
+def test_each_error_has_a_status_and_headers(error, status, headers):
+    """The table contains the status and the headers of each error."""
+    refused = refusal(error)
+    assert (refused.status, refused.headers) == (status, headers)
+
+
+@pytest.mark.parametrize(("error", "status", "headers"), TABLE)
+def test_the_message_does_not_reveal_the_error(error, status, headers):
+    """The message contains neither the text of the error nor its class name."""
+    message = refusal(error).message
+    assert "secret" not in message
+    assert type(error).__name__ not in message
+
+
+def _class_names(root):
+    return {root.__name__, *(name for child in root.__subclasses__() for name in _class_names(child))}
+
+
+def test_every_row_is_an_error():
+    """Every row names a class of the error trees, and every error of a store or a rewrite has a row."""
+    store_errors = _class_names(StorageError)
+    rewrite_errors = _class_names(RewriteError) - {"RewriteError"}
+    other_errors = _class_names(RequestError) | _class_names(AuthBusy) | _class_names(PageFailed)
+    assert set(STATUSES) <= store_errors | rewrite_errors | other_errors
+    assert (store_errors - {"Unreachable", "UpstreamError"}) | rewrite_errors <= set(STATUSES)
+
+
+def test_only_an_exception_without_a_row_is_a_defect():
+    """An exception without a row in the table is a defect, and no other is."""
+    assert [refusal(error).is_defect for error, *_ in TABLE] == [False] * (len(TABLE) - 1) + [True]
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (Busy("SlowDown"), "Busy: SlowDown"),
+        (Busy(), "Busy"),
+        (BadAddress("the path is bad"), "the path is bad"),
+        (KeyError("x"), "`KeyError` was raised"),
+    ],
+)
+def test_the_reason_names_the_error(error, reason):
+    """The reason for the log has the name or the text of the error."""
+    assert refusal(error).reason == reason
+
+
+def test_a_405_has_allow():
+    """A 405 has Allow, even an empty one; another status has no Allow."""
+    assert refusal_of(Refuse(405, "not enabled", ("GET", "HEAD"))).headers == (("Allow", "GET, HEAD"),)
+    assert refusal_of(Refuse(405, "nothing is enabled")).headers == (("Allow", ""),)
+    assert refusal_of(Refuse(403, "no")).headers == ()
+
+
+def test_a_401_has_a_challenge():
+    """A 401 has WWW-Authenticate, and its message does not contain the reason."""
+    refused = refusal_of(Refuse(401, "wrong password", challenge='Basic realm="x"'))
+    assert (refused.status, refused.headers) == (401, (("WWW-Authenticate", 'Basic realm="x"'),))
+    assert "password" not in refused.message
+
+
+def test_an_unknown_status_has_a_general_message():
+    """A status without its own message has a general one."""
+    assert Refusal(418, "teapot").message == "The request could not be answered"
+
+
+@pytest.mark.parametrize("error", [MalformedForm("x"), NotAForm("x")])
+def test_an_invalid_form_is_answered_with_instructions(error):
+    """The message explains how a file is uploaded."""
+    assert "field “file”" in refusal(error).message
+
+
+def test_a_lack_of_descriptors_is_a_503():
+    """A lack of file descriptors is a 503 with Retry-After, not a defect."""
+    refused = refusal(OSError(errno.EMFILE, "Too many open files"))
+    assert (refused.status, refused.reason, refused.is_defect) == (503, "Too many open files", False)
+    assert ("Retry-After", "2") in refused.headers

@@ -1,0 +1,361 @@
+"""Headers and compression that the configuration adds to answers."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import zlib
+from os import urandom
+
+import pytest
+from fakes import OneObjectStore, ScriptedBody
+from memory_store import MemoryStore
+from serving import head, serve
+from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
+
+from tornado_proxy.auth.authenticator import SignIn
+from tornado_proxy.config.actions import Actions, GetAction
+from tornado_proxy.config.providers import BasicUser, Resource
+from tornado_proxy.config.secrets import Secret
+from tornado_proxy.config.server import CacheHeaders, Compress, Cors, Server
+from tornado_proxy.pages.custom import FILE_HEADERS, Recipe
+from tornado_proxy.semantics.conditions import UNCONDITIONAL
+from tornado_proxy.storage.errors import Unreachable
+from tornado_proxy.storage.store import ObjectInfo
+from tornado_proxy.templates.template import User
+from tornado_proxy.web import filters
+from tornado_proxy.web.answer import Streamed
+
+ORIGIN = "https://app.test"
+CORS = Server(cors=Cors(enabled=True, allow_origins=(ORIGIN,)))
+PREFLIGHT = {"Origin": ORIGIN, "Access-Control-Request-Method": "GET"}
+CLOSED = (Resource("/**", provider="staff"),)
+
+
+@pytest.mark.parametrize(("path", "status"), [("/a", 200), ("/missing", 404), ("/%zz", 400)])
+async def test_every_answer_has_the_cors_headers(path, status):
+    """Errors have the CORS headers too, so that a page can read them."""
+    async with serve({"a": b"x"}, server=CORS) as site:
+        answer = await site.request("GET", path, {"Origin": ORIGIN})
+        assert (answer.status, answer.headers["access-control-allow-origin"]) == (status, ORIGIN)
+        assert "Origin" in answer.headers["vary"]
+        assert (
+            "access-control-allow-origin" not in (await site.request("GET", path, {"Origin": "https://b.test"})).headers
+        )
+
+
+async def test_a_preflight_is_answered_without_a_sign_in():
+    """A preflight is a 200 even if every path needs a sign-in."""
+    async with serve({}, server=CORS, resources=CLOSED, authenticators={}) as site:
+        answer = await site.request("OPTIONS", "/a", PREFLIGHT)
+        assert (answer.status, answer.body, answer.headers["access-control-allow-methods"]) == (200, b"", "GET")
+        assert (await site.last_event()).status == 200
+
+
+async def test_a_preflight_can_be_passed_through():
+    """With `optionsPassthrough`, a preflight is answered like any OPTIONS."""
+    passthrough = Server(cors=Cors(enabled=True, options_passthrough=True, allow_all=True))
+    async with serve({}, server=passthrough) as site:
+        answer = await site.request("OPTIONS", "/a", PREFLIGHT)
+    assert (answer.status, answer.headers["access-control-allow-methods"]) == (405, "GET")
+
+
+@pytest.mark.parametrize("server", [Server(), Server(cors=Cors(allow_all=True))])
+async def test_cors_is_off_unless_it_is_enabled(server):
+    """Without CORS there are neither headers nor answers to preflights."""
+    async with serve({"a": b"x"}, server=server) as site:
+        answer = await site.request("OPTIONS", "/a", PREFLIGHT)
+    assert answer.status == 405
+    assert not any(name.startswith("access-control") for name in answer.headers)
+
+
+CACHE_HEADERS = CacheHeaders(expires="expires", cache_control="max-age=0", pragma="pragma", x_accel_expires="x")
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize("path", ["/a", "/"])
+async def test_files_and_listings_have_the_cache_headers(method, path):
+    """All configured cache headers are sent."""
+    async with serve({"a": b"x"}, server=Server(cache=CACHE_HEADERS)) as site:
+        headers = (await site.request(method, path)).headers
+    values = [headers[name] for name in ("expires", "cache-control", "pragma", "x-accel-expires")]
+    assert values == ["expires", "max-age=0", "pragma", "x"]
+
+
+async def test_an_objects_own_cache_headers_take_precedence():
+    """The cache headers of the object replace configured ones, and missing ones are added."""
+    store = MemoryStore()
+    store.add("a", b"x", ObjectInfo(1, etag='"e"', cache_control="max-age=60"))
+    async with serve(store, server=Server(cache=CACHE_HEADERS)) as site:
+        headers = (await site.get("/a")).headers
+    assert (headers["cache-control"], headers["expires"]) == ("max-age=60", "expires")
+
+
+async def test_caching_can_be_disabled():
+    """`noCacheEnabled` sends the headers of s3-proxy."""
+    async with serve({"a": b"x"}, server=Server(cache=CacheHeaders(no_cache_enabled=True))) as site:
+        headers = (await site.get("/a")).headers
+    assert headers["cache-control"] == "no-cache, no-store, no-transform, must-revalidate, private, max-age=0"
+    assert (headers["pragma"], headers["x-accel-expires"]) == ("no-cache", "0")
+
+
+async def test_disabled_caching_overrides_what_an_object_says():
+    """With `noCacheEnabled`, neither an object's own headers nor the answer to a user can be cached, by browsers either."""
+    store, server = MemoryStore(), Server(cache=CacheHeaders(no_cache_enabled=True))
+    store.add(
+        "a",
+        b"x",
+        ObjectInfo(1, etag='"e"', cache_control="public, max-age=600", expires="Thu, 01 Jan 2099 00:00:00 GMT"),
+    )
+    resources = (Resource("/signed/**", provider="staff"), Resource("/**", white_list=True))
+    rules = 'rewrite `^/signed/a` -> "/a"'
+    async with serve(store, server=server, resources=resources, authenticators={"staff": _Ann()}, rules=rules) as site:
+        answers = [await site.get("/a"), await site.get("/signed/a"), await site.get("/a", If_None_Match='"e"')]
+    assert [answer.status for answer in answers] == [200, 200, 304]
+    for answer in answers:
+        assert (
+            answer.headers["cache-control"] == "no-cache, no-store, no-transform, must-revalidate, private, max-age=0"
+        )
+        assert answer.headers["expires"] == "Thu, 01 Jan 1970 00:00:00 GMT"
+
+
+async def test_headers_of_files_count_in_any_case():
+    """A Cache-Control that `streamedFileHeaders` writes in lower case stands alone."""
+    headers = (("cache-control", "max-age=5"),)
+    custom, get = {FILE_HEADERS: Recipe(FILE_HEADERS, None, headers)}, GetAction(streamed_file_headers=headers)
+    async with serve({"a": b"x"}, server=Server(cache=CACHE_HEADERS), custom=custom, get=get) as site:
+        assert (await site.get("/a")).headers["cache-control"] == "max-age=5"
+
+
+async def test_an_error_keeps_its_own_cache_control():
+    """Errors do not get the configured cache headers."""
+    async with serve({}, server=Server(cache=CACHE_HEADERS)) as site:
+        assert (await site.get("/missing")).headers["cache-control"] == "no-store"
+
+
+async def test_a_custom_error_can_omit_cache_control():
+    """An error page without `Cache-Control` does not get the configured cache headers."""
+    custom = {"not_found_error": Recipe("not_found_error", "gone", (("Cache-Control", ""),))}
+    async with serve({}, server=Server(cache=CACHE_HEADERS), custom=custom) as site:
+        headers = (await site.get("/missing")).headers
+    assert not {"cache-control", "expires", "pragma", "x-accel-expires"} & set(headers)
+
+
+class _Ann:
+    """An authenticator that signs in every request as ann."""
+
+    async def authenticate(self, request, guard):
+        return SignIn(User("ann"))
+
+
+@pytest.mark.parametrize("path", ["/d/", "/d", "/d/a.txt"])
+async def test_the_answer_to_a_user_is_not_cached_publicly(path):
+    """Cache headers are private, and X-Accel-Expires, which nginx prefers, is removed."""
+    cache = CacheHeaders(cache_control="public, max-age=600", x_accel_expires="600", expires="0", pragma="x")
+    resources = (Resource("/**", provider="staff", users=(BasicUser("ann", Secret("test", "x")),)),)
+    actions = Actions(get=GetAction(redirect_with_trailing_slash_for_not_found_file=True))
+    options = {"resources": resources, "authenticators": {"staff": _Ann()}, "actions": actions}
+    async with serve({"d/a.txt": b"x"}, server=Server(cache=cache), **options) as site:
+        headers = (await site.request("GET", path)).headers
+    assert headers["cache-control"] == "private, no-cache"
+    assert not {"x-accel-expires", "expires", "pragma"} & {name.lower() for name in headers}
+
+
+TEXT = "".join(f"<p>{number}</p>\n" for number in range(30_000)).encode()
+GZIP = {"Accept-Encoding": "gzip, deflate, br"}
+
+
+def _store(content: bytes = TEXT, **info: str) -> MemoryStore:
+    store = MemoryStore()
+    store.add("a", content, ObjectInfo(len(content), **({"content_type": "text/html; charset=utf-8"} | info)))
+    return store
+
+
+@pytest.mark.parametrize(
+    ("accepted", "coding", "decompress"), [("gzip", "gzip", gzip.decompress), ("deflate", "deflate", zlib.decompress)]
+)
+async def test_a_file_is_compressed_in_the_accepted_coding(accepted, coding, decompress):
+    """A compressed file is sent in chunks, with Vary."""
+    async with serve(_store()) as site:
+        answer = await site.request("GET", "/a", {"Accept-Encoding": accepted})
+    assert (answer.status, answer.headers["content-encoding"], decompress(answer.body)) == (200, coding, TEXT)
+    assert answer.headers["vary"] == "Accept-Encoding"
+    assert len(answer.body) < len(TEXT) / 4
+    assert "content-length" not in answer.headers
+
+
+async def test_a_compressed_answer_keeps_the_connection():
+    """The connection can be used again after a compressed answer."""
+    async with serve(_store()) as site, site.connect() as client:
+        answers = [await client.request("GET", "/a", GZIP) for _ in range(3)]
+    assert [gzip.decompress(answer.body) for answer in answers] == [TEXT] * 3
+
+
+async def test_without_accept_encoding_a_file_is_not_compressed():
+    """A client without Accept-Encoding gets the plain file with its strong ETag, and Vary."""
+    async with serve(_store()) as site:
+        answer = await site.request("GET", "/a")
+    assert (answer.body, answer.headers["vary"]) == (TEXT, "Accept-Encoding")
+    assert answer.headers["etag"].startswith('"')
+    assert "content-encoding" not in answer.headers
+
+
+async def test_a_compressed_file_has_its_own_etag_and_headers():
+    """A compressed file has a weak ETag, and neither ranges nor digests."""
+    async with serve(_store()) as site:
+        plain, compressed = await site.request("GET", "/a"), await site.request("GET", "/a", GZIP)
+    assert compressed.headers["etag"] == f"W/{plain.headers['etag']}"
+    assert "accept-ranges" not in compressed.headers
+    assert compressed.headers["last-modified"] == plain.headers["last-modified"]
+
+
+async def test_a_304_repeats_the_etag_of_the_client():
+    """The ETags of the plain and of the compressed file both match, and a 304 repeats the one that was sent."""
+    async with serve(_store()) as site:
+        etag = (await site.request("GET", "/a", GZIP)).headers["etag"]
+        current = await site.request("GET", "/a", {**GZIP, "If-None-Match": etag})
+        plain = await site.request("GET", "/a", {"If-None-Match": etag.removeprefix("W/")})
+    assert (current.status, current.headers["etag"], current.headers["vary"]) == (304, etag, "Accept-Encoding")
+    assert (plain.status, plain.headers["etag"]) == (304, etag.removeprefix("W/"))
+
+
+async def test_a_range_is_never_compressed():
+    """A range is served from the plain file, even if the client accepts compression."""
+    async with serve(_store()) as site:
+        part = await site.request("GET", "/a", {**GZIP, "Range": "bytes=3-4"})
+        etag = (await site.request("GET", "/a", GZIP)).headers["etag"]
+        full = await site.request("GET", "/a", {"Range": "bytes=3-4", "If-Range": etag})
+    assert (part.status, part.body, "content-encoding" in part.headers) == (206, TEXT[3:5], False)
+    assert (full.status, full.body) == (200, TEXT)
+
+
+async def test_head_has_the_headers_of_get():
+    """HEAD has the headers of a compressed GET, without a length."""
+    async with serve(_store()) as site:
+        get, head = await site.request("GET", "/a", GZIP), await site.request("HEAD", "/a", GZIP)
+    names = ("content-encoding", "vary", "etag", "content-type", "last-modified")
+    assert [head.headers[name] for name in names] == [get.headers[name] for name in names]
+    assert "content-length" not in head.headers
+
+
+@pytest.mark.parametrize(
+    "info",
+    [
+        {"content_type": "image/png"},
+        {"content_encoding": "br"},
+        {"cache_control": "public, no-transform"},
+    ],
+)
+async def test_some_files_are_not_compressed(info):
+    """The content type, the content coding or `no-transform` of an object can prevent compression."""
+    async with serve(_store(**info)) as site:
+        answer = await site.request("GET", "/a", GZIP)
+    assert answer.body == TEXT
+    assert "vary" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    ("options", "content", "is_compressed"),
+    [
+        (Compress(), b"x" * 1023, False),
+        (Compress(), b"x" * 1024, True),
+        (Compress(min_size=0), b"x", True),
+        (Compress(min_size=0), b"", False),
+        (Compress(enabled=False), TEXT, False),
+        (Compress(types=("text/*",)), TEXT, True),
+        (Compress(types=("text/css",)), TEXT, False),
+    ],
+)
+async def test_the_options_decide_what_is_compressed(options, content, is_compressed):
+    """Sizes, content types and compression itself are configured."""
+    async with serve(_store(content), server=Server(compress=options)) as site:
+        answer = await site.request("GET", "/a", GZIP)
+    assert ("content-encoding" in answer.headers) == is_compressed
+    assert (gzip.decompress(answer.body) if is_compressed else answer.body) == content
+
+
+async def test_a_higher_level_compresses_more():
+    """Level 9 makes a smaller answer than level 1."""
+    sizes = []
+    for level in (1, 9):
+        async with serve(_store(), server=Server(compress=Compress(level=level))) as site:
+            sizes.append(len((await site.request("GET", "/a", GZIP)).body))
+    assert sizes[1] < sizes[0]
+
+
+async def test_listings_are_compressed_in_one_piece():
+    """A compressed listing of a thousand entries is smaller than 60 kB and has a length."""
+    async with serve({f"photo-{number:04}.jpg": b"x" for number in range(1000)}) as site:
+        answer = await site.request("GET", "/", GZIP)
+    assert answer.headers["vary"] == "Accept, Accept-Encoding"
+    assert int(answer.headers["content-length"]) == len(answer.body) < 60_000
+    assert b"photo-0999.jpg" in gzip.decompress(answer.body)
+
+
+async def test_configured_cache_headers_do_not_prevent_compression():
+    """The `no-transform` of `noCacheEnabled` is for caches; only that of an object prevents compression."""
+    server = Server(cache=CacheHeaders(no_cache_enabled=True))
+    async with serve(_store(), server=server) as site:
+        answer = await site.request("GET", "/a", GZIP)
+    assert (answer.headers["content-encoding"], "no-transform" in answer.headers["cache-control"]) == ("gzip", True)
+
+
+async def test_http_1_0_gets_no_compression():
+    """A client of HTTP/1.0 gets the plain file, since HTTP/1.0 has no chunks."""
+    async with serve(_store()) as site, site.connect() as client:
+        await client.send(b"GET /a HTTP/1.0\r\nHost: files.test\r\nAccept-Encoding: gzip\r\n\r\n")
+        assert (await client.receive()).body == TEXT
+
+
+async def test_an_interrupted_body_has_no_last_chunk():
+    """If the store fails, the connection is closed without the last chunk."""
+    body = ScriptedBody([TEXT, Unreachable("the bucket is gone")], 2 * len(TEXT))
+    async with serve(OneObjectStore(body)) as site:
+        answer = await site.request("GET", "/a", GZIP)
+        event = await site.last_event()
+    assert (answer.status, answer.complete, event.complete) == (200, False, False)
+    assert body.closed.is_set()
+
+
+async def test_the_number_of_concurrent_compressions_is_limited(monkeypatch):
+    """Beyond the limit, files are sent uncompressed."""
+    monkeypatch.setattr(filters, "_MOST", 1)
+    async with serve(_store(urandom(10_000_000))) as site, site.connect() as slow:
+        await slow.send(head("GET", "/a", GZIP))
+        await slow.receive_head()
+        assert "content-encoding" not in (await site.request("GET", "/a", GZIP)).headers
+        slow.abort()
+        await site.last_event()
+        assert "content-encoding" in (await site.request("GET", "/a", GZIP)).headers
+
+
+async def test_generations_share_the_limit_of_compressions(monkeypatch):
+    """Objects that an earlier generation compresses count, whatever its options were."""
+    monkeypatch.setattr(filters, "_MOST", 1)
+    headers = HTTPHeaders({"Host": "h", "Accept-Encoding": "gzip"})
+    head_of_get = HTTPServerRequest(start_line=RequestStartLine("GET", "/", "HTTP/1.1"), headers=headers)
+    shared = filters.Compressions()
+    before, after = (filters.Compressor(Compress(level=level), shared) for level in (1, 9))
+    opened = await _store().open("a", UNCONDITIONAL)
+    answer = Streamed(200, (("Content-Type", "text/plain"), ("Content-Length", "5000")), opened)
+    compressed = before.applied(answer, head_of_get)
+    assert after.applied(answer, head_of_get).opened is opened
+    await compressed.opened.close()
+    assert after.applied(answer, head_of_get).opened is not opened
+
+
+async def test_compression_does_not_block_the_event_loop():
+    """A large chunk is compressed in pieces, and other tasks run in between."""
+    async with serve(_store(TEXT * 20)) as site:
+        turns = 0
+
+        async def count() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        counting = asyncio.ensure_future(count())
+        await site.request("GET", "/a", GZIP)
+        counting.cancel()
+    assert turns > len(TEXT) * 20 / (64 * 1024)

@@ -1,0 +1,614 @@
+"""Plans for files, directories and removals are performed over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from html import unescape
+from urllib.parse import quote, urljoin
+
+import pytest
+from fakes import FailingStore, OneObjectStore, ScriptedBody
+from memory_store import MemoryStore
+from serving import EVERYTHING, generation, head, serve
+
+from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, HeadAction, PutAction, Webhook
+from tornado_proxy.config.model import Bucket, Mount
+from tornado_proxy.config.values import GuardedUrl
+from tornado_proxy.pages.custom import FILE_HEADERS, Recipe
+from tornado_proxy.routing.decide import Decision, beside
+from tornado_proxy.routing.mounts import RouteMatch
+from tornado_proxy.routing.plan import Receive, Serve
+from tornado_proxy.routing.request import ObjectKey, Request, RequestPath
+from tornado_proxy.rules.model import Key
+from tornado_proxy.semantics.conditions import UNCONDITIONAL
+from tornado_proxy.semantics.fields import Checksum
+from tornado_proxy.storage.errors import Busy, ObjectMissing, Unreachable
+from tornado_proxy.storage.shares import Shares
+from tornado_proxy.storage.store import ObjectInfo
+from tornado_proxy.telemetry.events import ObjectUsed
+from tornado_proxy.web.generation import RequestContext
+from tornado_proxy.web.perform import perform
+
+CHANGED = datetime(2026, 5, 1, 12, 34, 56, tzinfo=UTC)
+SHA256 = Checksum("SHA256", "LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=", "FULL_OBJECT")
+STORED = ObjectInfo(5, '"e"', CHANGED, "text/plain", cache_control="max-age=60", checksums=(SHA256,))
+
+
+def _store() -> MemoryStore:
+    store = MemoryStore()
+    store.add("a.txt", b"hello", STORED)
+    return store
+
+
+async def test_a_file_is_served_with_its_headers():
+    """GET answers with the object's bytes and headers, without headers of S3."""
+    async with serve(_store()) as site:
+        answer = await site.get("/a.txt")
+    assert (answer.status, answer.body) == (200, b"hello")
+    assert {name: answer.headers[name] for name in ("content-type", "content-length", "etag", "last-modified")} == {
+        "content-type": "text/plain",
+        "content-length": "5",
+        "etag": '"e"',
+        "last-modified": "Fri, 01 May 2026 12:34:56 GMT",
+    }
+    assert answer.headers["content-digest"].startswith("sha-256=:")
+    assert (answer.headers["cache-control"], answer.headers["accept-ranges"]) == ("max-age=60", "bytes")
+    assert not [name for name in answer.headers if name.startswith("x-amz") or name == "server"]
+
+
+# Headers that differ from one answer to the next.
+VARYING = {"x-request-id", "date"}
+
+
+def _without_varying(headers):
+    return {name: value for name, value in headers.items() if name not in VARYING}
+
+
+@pytest.mark.parametrize("target", ["/a.txt", "/missing.txt", "/", "/?format=json", "/missing/", "/%zz", "/empty"])
+async def test_head_is_get_without_a_body(target):
+    """HEAD of a file, a listing or an error has the status and the headers of GET."""
+    store = _store()
+    store.add("empty", b"")
+    async with serve(store) as site:
+        get, head = await site.get(target), await site.request("HEAD", target)
+    assert (head.status, _without_varying(head.headers), head.body) == (get.status, _without_varying(get.headers), b"")
+
+
+async def test_an_empty_file_has_its_length():
+    """An empty file has a Content-Length of 0."""
+    async with serve({"empty": b""}) as site:
+        answer = await site.get("/empty")
+    assert (answer.status, answer.headers["content-length"], answer.body) == (200, "0", b"")
+
+
+@pytest.mark.parametrize(
+    ("range_header", "status", "content_range", "body"),
+    [
+        ("bytes=0-", 206, "bytes 0-4/5", b"hello"),
+        ("bytes=1-2", 206, "bytes 1-2/5", b"el"),
+        ("bytes=-2", 206, "bytes 3-4/5", b"lo"),
+        ("bytes=3-99", 206, "bytes 3-4/5", b"lo"),
+        ("bytes=5-", 416, "bytes */5", None),
+        ("bytes=0-1,3-4", 200, None, b"hello"),
+        ("bytes=2-1", 200, None, b"hello"),
+        ("lines=1-2", 200, None, b"hello"),
+    ],
+)
+async def test_a_range_decides_the_status_and_the_body(range_header, status, content_range, body):
+    """One range is a 206, a range beyond the end a 416, and several or invalid ranges are ignored."""
+    async with serve(_store()) as site:
+        answer = await site.get("/a.txt", Range=range_header)
+    assert (answer.status, answer.headers.get("content-range")) == (status, content_range)
+    assert body is None or answer.body == body
+
+
+async def test_a_served_range_has_no_content_digest():
+    """The stored digest is of the whole object, so a range is sent without it."""
+    async with serve(_store()) as site:
+        answer = await site.get("/a.txt", Range="bytes=1-2")
+    assert "content-digest" not in answer.headers
+    assert (answer.headers["content-length"], answer.headers["etag"]) == ("2", '"e"')
+
+
+async def test_head_ignores_a_range():
+    """HEAD with a Range is a 200 with the length of the file."""
+    async with serve(_store()) as site:
+        answer = await site.request("HEAD", "/a.txt", {"Range": "bytes=1-2"})
+    assert (answer.status, answer.headers["content-length"]) == (200, "5")
+
+
+EARLIER, LATER = "Thu, 30 Apr 2026 00:00:00 GMT", "Sat, 02 May 2026 00:00:00 GMT"
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"If-None-Match": '"e"'}, 304),
+        ({"If-None-Match": 'W/"e", "x"'}, 304),
+        ({"If-None-Match": '"x"'}, 200),
+        ({"If-None-Match": '"x"', "If-Modified-Since": LATER}, 200),
+        ({"If-Modified-Since": LATER}, 304),
+        ({"If-Modified-Since": EARLIER}, 200),
+        ({"If-Modified-Since": "yesterday"}, 200),
+        ({"If-Match": '"x"'}, 412),
+        ({"If-Match": "*"}, 200),
+        ({"If-Unmodified-Since": EARLIER}, 412),
+    ],
+)
+async def test_conditions_decide(method, headers, status):
+    """Conditions apply to GET and HEAD alike."""
+    async with serve(_store()) as site:
+        answer = await site.request(method, "/a.txt", headers)
+    assert answer.status == status
+
+
+async def test_an_unchanged_file_is_a_304():
+    """A 304 has the validators but no body, type or length."""
+    async with serve(_store()) as site, site.connect() as client:
+        answer = await client.request("GET", "/a.txt", {"If-None-Match": '"e"'})
+        unconditional = await client.request("GET", "/a.txt")
+    assert (answer.headers["etag"], answer.headers["cache-control"]) == ('"e"', "max-age=60")
+    assert not {"content-type", "content-length", "transfer-encoding"} & set(answer.headers)
+    assert unconditional.body == b"hello"
+
+
+@pytest.mark.parametrize(
+    ("condition", "status"), [('"e"', 206), ('"x"', 200), ('W/"e"', 200), ("Fri, 01 May 2026 12:34:56 GMT", 206)]
+)
+async def test_if_range_needs_the_same_file(condition, status):
+    """A Range applies only if If-Range names the current ETag or date; a weak ETag never matches."""
+    async with serve(_store()) as site:
+        answer = await site.get("/a.txt", Range="bytes=1-2", If_Range=condition)
+    assert answer.status == status
+
+
+@pytest.mark.parametrize(
+    "key", ["100%.txt", "a b+c.txt", "größe 日本.txt", "a?b#c.txt", "a//b.txt", "'(1)!*&;=@.txt", "a%2Fb.txt", "ა%zz"]
+)
+async def test_every_key_can_be_requested(key):
+    """A percent-encoded key leads to exactly its object."""
+    async with serve({key: key.encode()}) as site:
+        answer = await site.get("/" + quote(key))
+    assert (answer.status, answer.text) == (200, key)
+
+
+async def test_a_file_ignores_the_query():
+    """A file is the same with any query."""
+    async with serve(_store()) as site:
+        answer = await site.get("/a.txt?asdf&format=json&after=%zz")
+    assert answer.body == b"hello"
+
+
+async def test_a_listing_ignores_unknown_parameters():
+    """Unknown and invalid parameters do not change a listing."""
+    async with serve({"a": b"", "d/x": b""}) as site:
+        plain, with_query = await site.get("/"), await site.get("/?asdf&=&%ff=%zz")
+    assert with_query.body == plain.body
+
+
+async def test_a_missing_file_or_directory_is_not_found():
+    """A missing file and a missing directory are 404."""
+    async with serve(_store()) as site:
+        statuses = [(await site.get(target)).status for target in ("/b.txt", "/b/", "/a.txt/")]
+    assert statuses == [404, 404, 404]
+
+
+SLASH_REDIRECT = GetAction(redirect_with_trailing_slash_for_not_found_file=True)
+
+
+@pytest.mark.parametrize(
+    ("target", "location"),
+    [("/docs", "/docs/"), ("/docs?x=1&y=%2F", "/docs/?x=1&y=%2F"), ("/a%20b", "/a%20b/"), ("//docs", "/%2Fdocs/")],
+)
+async def test_the_path_of_a_directory_without_its_slash_redirects(target, location):
+    """With the option, this path is a 302 to the same host that keeps the query."""
+    keys = {"docs/x": b"", "a b/x": b"", "/docs/x": b""}
+    async with serve(keys, get=SLASH_REDIRECT) as site:
+        answer = await site.get(target)
+    assert (answer.status, answer.headers["location"], answer.body) == (302, location, b"")
+
+
+async def test_a_path_with_nothing_below_does_not_redirect():
+    """The path of a missing directory is a 404, and so is every path without a slash if the option is off."""
+    async with serve({"docs/x": b""}, get=SLASH_REDIRECT) as site:
+        assert (await site.get("/doc")).status == 404
+    async with serve({"docs/x": b""}) as site:
+        assert (await site.get("/docs")).status == 404
+
+
+async def test_a_bare_mount_redirects_to_its_slash():
+    """The mount's path without its slash redirects to the directory and keeps the query."""
+    async with serve({"x": b""}, mount=Mount("", ("/files/",))) as site:
+        answer = await site.get("/files?x")
+    assert (answer.status, answer.headers["location"]) == (302, "/files/?x")
+
+
+SIGNED_URLS = GetAction(redirect_to_signed_url=True, signed_url_expiration=60)
+
+
+async def test_get_can_redirect_to_a_signed_url():
+    """With `redirectToSignedUrl`, GET is a redirect that is not cached, and a missing file is a 404."""
+    async with serve(_store(), get=SIGNED_URLS) as site:
+        answer, missing = await site.get("/a.txt"), await site.get("/b.txt")
+    assert answer.status == 302
+    assert answer.headers["location"] == "https://memory.invalid/a.txt?X-Amz-Expires=60"
+    assert "no-store" in answer.headers["cache-control"]
+    assert missing.status == 404
+
+
+INDEX_DOCUMENT = GetAction(index_document="index.html")
+
+
+async def test_a_directory_shows_its_index():
+    """GET and HEAD of a directory return its index document."""
+    async with serve({"docs/index.html": b"index", "docs/x": b""}, get=INDEX_DOCUMENT) as site:
+        answer, head = await site.get("/docs/"), await site.request("HEAD", "/docs/")
+    assert (answer.status, answer.body) == (200, b"index")
+    assert (head.status, head.headers["content-length"]) == (200, "5")
+
+
+async def test_a_directory_without_an_index_is_listed():
+    """If the index document does not exist, the directory is listed."""
+    async with serve({"docs/x": b""}, get=INDEX_DOCUMENT) as site:
+        answer = await site.get("/docs/?format=text")
+    assert answer.text.startswith("x\t0\t")
+
+
+async def test_listings_can_be_disabled():
+    """With `disableListing`, a directory without an index document is a 403."""
+    closed = GetAction(index_document="index.html", disable_listing=True)
+    async with serve({"a/index.html": b"index", "b/x": b""}, get=closed) as site:
+        assert [(await site.get(target)).status for target in ("/a/", "/b/", "/none/")] == [200, 403, 403]
+
+
+async def test_an_empty_root_is_an_empty_listing():
+    """The root of a mount always exists; any other directory must contain something."""
+    async with serve({}, mount=Mount("", ("/files/",))) as site:
+        assert (await site.get("/files/?format=text")).text == ""
+        assert (await site.get("/files/x/")).status == 404
+
+
+async def test_a_marker_makes_a_directory():
+    """A marker object makes its directory exist and is not listed."""
+    async with serve({"docs/": b""}) as site:
+        answer = await site.get("/docs/?format=json")
+    assert (answer.status, json.loads(answer.body)["entries"]) == (200, [])
+
+
+@pytest.mark.parametrize(
+    ("target", "accept", "content_type"),
+    [
+        ("/", "text/html,*/*;q=0.8", "text/html; charset=utf-8"),
+        ("/", "application/json", "application/json"),
+        ("/", "*/*", "text/html; charset=utf-8"),
+        ("/?format=text", "application/json", "text/plain; charset=utf-8"),
+    ],
+)
+async def test_a_listing_has_the_requested_format(target, accept, content_type):
+    """Accept chooses the format, `?format=` overrides it, and Vary names Accept."""
+    async with serve({"x": b""}) as site:
+        answer = await site.get(target, Accept=accept)
+    assert (answer.headers["content-type"], answer.headers["vary"].split(",")[0]) == (content_type, "Accept")
+
+
+async def test_a_listing_has_pages():
+    """All pages together have every entry once, and the last page has no next one."""
+    keys = {f"docs/{number:02}": b"" for number in range(7)} | {"docs/dir/x": b""}
+    pages, target = [], "/docs/?format=json&limit=3"
+    async with serve(keys) as site:
+        while target:
+            answer = json.loads((await site.get(target)).body)
+            pages.append([entry["name"] for entry in answer["entries"]])
+            target = answer["next"]
+    assert pages == [["00", "01", "02"], ["03", "04", "05"], ["06", "dir/"]]
+
+
+@pytest.mark.parametrize("after", ["%zz", "x", "%FF", "&limit=abc"])
+async def test_an_invalid_token_is_the_first_page(after):
+    """An invalid token leads to the first page."""
+    async with serve({"a": b"", "b": b""}) as site:
+        answer = await site.get(f"/?format=text&after={after}")
+    assert [line.partition("\t")[0] for line in answer.text.splitlines()] == ["a", "b"]
+
+
+def _links(html: str) -> list[str]:
+    return [unescape(href) for href in re.findall(r'<th scope="row"><a class="[a-z]+" href="([^"]*)"', html)]
+
+
+async def test_a_listing_can_be_crawled_behind_a_rewrite_and_a_prefix():
+    """The links of listings lead to every object, and no page shows a key."""
+    names = ["a b.txt", "100%.txt", "größe.txt", "q?#.txt", "sub/x+y.txt", "sub/deep//z.txt", "sub/'&\"<.txt"]
+    keys = {f"secret/inner/{name}": name.encode() for name in names}
+    contents, queue, visited = {}, ["/files/public/"], set()
+    options = {"mount": Mount("", ("/files/",)), "bucket": Bucket("bucket", prefix="secret/")}
+    async with serve(keys, rules='rewrite `^/public/(?P<rest>.*)$` -> "/inner/$rest"', **options) as site:
+        while queue:
+            target = queue.pop()
+            visited.add(target)
+            answer = await site.get(target)
+            assert answer.status == 200
+            if target.partition("?")[0].endswith("/"):
+                assert "secret" not in answer.text + str(answer.headers)
+                assert "inner" not in answer.text + str(answer.headers)
+                links = [urljoin(target, link) for link in _links(answer.text)]
+                queue += [link for link in links if link not in visited and link.startswith("/files/public/")]
+            else:
+                contents[target] = answer.text
+    assert sorted(contents.values()) == sorted(names)
+
+
+async def test_a_name_that_begins_with_a_slash_has_a_link_that_works():
+    """The link to a directory with an empty name does not lead to another host."""
+    async with serve({"/evil.test": b"x"}) as site:
+        (link,) = _links((await site.get("/")).text)
+        listing = await site.get(link)
+        (file_link,) = [href for href in _links(listing.text) if "evil" in href]
+        assert (await site.get(file_link)).body == b"x"
+    assert (link, file_link) == ("/%2F", "/%2Fevil.test")
+
+
+async def test_a_file_is_removed():
+    """DELETE removes the object and is a 204 without a body; a second DELETE is a 204 too."""
+    store = _store()
+    async with serve(store) as site, site.connect() as client:
+        answers = [await client.request("DELETE", "/a.txt") for _ in range(2)]
+    assert [(answer.status, "content-length" in answer.headers) for answer in answers] == [(204, False)] * 2
+    assert store.keys() == ()
+
+
+@pytest.mark.parametrize("target", ["/docs/", "/"])
+async def test_a_directory_is_never_removed(target):
+    """DELETE of a directory is a 403 and removes nothing."""
+    store = MemoryStore()
+    store.add("docs/", b"")
+    store.add("docs/x", b"")
+    async with serve(store) as site:
+        answer = await site.request("DELETE", target)
+    assert (answer.status, store.keys()) == (403, ("docs/", "docs/x"))
+
+
+@pytest.mark.parametrize(
+    ("target", "headers", "status"),
+    [
+        ("/a.txt", {"If-Match": '"x"'}, 412),
+        ("/a.txt", {"If-Match": '"e"'}, 204),
+        ("/a.txt", {"If-Unmodified-Since": EARLIER}, 412),
+        ("/missing", {"If-Match": "*"}, 412),
+        ("/missing", {"If-None-Match": "*"}, 204),
+    ],
+)
+async def test_a_removal_depends_on_its_conditions(target, headers, status):
+    """DELETE checks the client's conditions before it removes."""
+    store = _store()
+    async with serve(store) as site:
+        answer = await site.request("DELETE", target, headers)
+    remaining = () if status == 204 and target == "/a.txt" else ("a.txt",)
+    assert (answer.status, store.keys()) == (status, remaining)
+
+
+@pytest.mark.parametrize(
+    ("actions", "method", "allow"),
+    [
+        (Actions(), "PUT", "GET, HEAD"),
+        (Actions(), "DELETE", "GET, HEAD"),
+        (Actions(head=HeadAction(enabled=False)), "HEAD", "GET"),
+        (Actions(get=GetAction(enabled=False), head=HeadAction(enabled=False)), "GET", ""),
+        *[(Actions(), method, "GET, HEAD") for method in ("POST", "OPTIONS", "PATCH", "TRACE", "PROPFIND", "PREPARE")],
+    ],
+)
+async def test_a_method_that_is_not_enabled_is_refused(actions, method, allow):
+    """A 405 names the allowed methods, for unknown methods too."""
+    async with serve(_store(), actions=actions) as site:
+        answer = await site.request(method, "/a.txt")
+    assert (answer.status, answer.headers["allow"]) == (405, allow)
+
+
+@pytest.mark.parametrize(
+    ("operation", "method", "target"),
+    [("open", "GET", "/a.txt"), ("head", "HEAD", "/a.txt"), ("list", "GET", "/"), ("remove", "DELETE", "/a.txt")],
+)
+async def test_an_error_of_the_store_decides_the_status(operation, method, target):
+    """A busy store is a 503 with Retry-After for every operation."""
+    async with serve(FailingStore(**{operation: Busy("SlowDown")})) as site:
+        answer = await site.request(method, target)
+    assert (answer.status, answer.headers["retry-after"]) == (503, "2")
+
+
+def _context(store) -> RequestContext:
+    current = generation(store)
+    mounts = current.parts.mounts
+    (entry,) = mounts.sites
+    decision = Decision(Request(path=RequestPath("/a")), (), RouteMatch(entry, "/", Key("/a")))
+
+    async def ask(path):
+        return beside(mounts, decision, path, permitted=True)
+
+    walks = Shares("a walk", 1, 1)
+    return RequestContext(decision, mounts, store, current.parts.pages, {}, UNCONDITIONAL, walks, ask)
+
+
+async def test_a_plan_without_an_answer_is_a_missing_object():
+    """A plan without an answer raises `ObjectMissing`."""
+    with pytest.raises(ObjectMissing):
+        await perform((Serve(ObjectKey("a")),), _context(MemoryStore()))
+
+
+async def test_an_upload_needs_its_form():
+    """The plan of an upload cannot be performed before its form is read."""
+    with pytest.raises(AssertionError):
+        await perform((Receive(ObjectKey("a"), "/a"),), _context(MemoryStore()))
+
+
+@pytest.mark.parametrize(
+    ("limit", "entries"),
+    [
+        *[("1", 1), ("2", 2), ("3", 3)],
+        *[(text, 3) for text in ("4", "0", "-1", "x", "", "%D9%A3", "9" * 5000, "2.0", "%2B2", "%202")],
+    ],
+)
+async def test_the_limit_of_a_listing_has_a_maximum(limit, entries):
+    """A limit from 1 to the target's is used; any other value means the target's."""
+    async with serve(dict.fromkeys("abcde", b""), bucket=Bucket("b", list_max_keys=3)) as site:
+        answer = await site.get(f"/?format=json&limit={limit}")
+    assert len(json.loads(answer.body)["entries"]) == entries
+
+
+async def test_the_next_page_keeps_limit_and_format():
+    """The link to the next page has the limit and the format of the query, and no other parameter."""
+    async with serve(dict.fromkeys("abc", b"")) as site:
+        first = await site.get("/?format=json&limit=2&other=x&after=")
+        more = urljoin("/", json.loads(first.body)["next"])
+        last = await site.get(more)
+    assert re.fullmatch(r"/\?after=[^&]+&limit=2&format=json", more)
+    assert json.loads(last.body)["next"] is None
+
+
+HOOKS = (Webhook(GuardedUrl("http://hooks.example/")),)
+ACTIONS = Actions(
+    GetAction(webhooks=HOOKS),
+    HeadAction(webhooks=HOOKS),
+    PutAction(enabled=True, raw_uploads=True, webhooks=HOOKS),
+    DeleteAction(enabled=True, webhooks=HOOKS),
+)
+BUCKET = Bucket("files", prefix="p/", region="eu-west-1", s3_endpoint="http://s3.example")
+OUTPUT = {"bucket": "files", "region": "eu-west-1", "s3Endpoint": "http://s3.example"}
+NO_CONDITION = {"ifModifiedSince": "", "ifMatch": "", "ifNoneMatch": "", "ifUnmodifiedSince": ""}
+
+
+async def _reported_events(method, target, headers=None, body=b"", **options):
+    """Events of a request for webhooks."""
+    settings = {"actions": ACTIONS, "bucket": BUCKET, "mount": Mount("", ("/m/",)), **options}
+    async with serve({"p/dir/a.txt": b"hello"}, **settings) as site:
+        await site.request(method, target, headers, body)
+        await site.last_event()
+    return [event for event in site.events if isinstance(event, ObjectUsed)]
+
+
+def _webhook_body(action, path, key, **more):
+    body = {"action": action, "requestPath": path, "outputMetadata": {**OUTPUT, "key": key}, "target": {"name": "site"}}
+    return body | more
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "expected"),
+    [
+        (
+            "GET",
+            "dir/a.txt",
+            _webhook_body("GET", "dir/a.txt", "p/dir/a.txt", inputMetadata={**NO_CONDITION, "range": ""}),
+        ),
+        ("GET", "dir/", _webhook_body("GET", "dir/", "p/dir/", inputMetadata={**NO_CONDITION, "range": ""})),
+        ("HEAD", "dir/a.txt", _webhook_body("HEAD", "dir/a.txt", "p/dir/a.txt", inputMetadata=NO_CONDITION)),
+        ("DELETE", "dir/a.txt", _webhook_body("DELETE", "dir/a.txt", "p/dir/a.txt")),
+    ],
+)
+async def test_a_request_that_succeeds_is_reported(method, path, expected):
+    """The body of a webhook has the fields of s3-proxy."""
+    (event,) = await _reported_events(method, f"/m/{path}")
+    assert (event.webhooks, event.target, event.method, event.body) == (HOOKS, "site", method, expected)
+
+
+async def test_an_upload_is_reported_with_its_file():
+    """The body has the name, type and size of the uploaded file."""
+    (event,) = await _reported_events("PUT", "/m/b.txt", {"Content-Type": "text/css"}, b"hello")
+    file = {"filename": "b.txt", "contentType": "text/css", "contentSize": 5}
+    assert event.body == _webhook_body("PUT", "b.txt", "p/b.txt", inputMetadata=file)
+
+
+async def test_an_upload_in_parts_is_reported_once():
+    """Only the request that completes the upload is reported."""
+    async with serve({}, actions=ACTIONS, bucket=BUCKET, mount=Mount("", ("/m/",))) as site:
+        await site.request("PUT", "/m/b.txt?upload=start&size=5")
+        await site.request("PUT", "/m/b.txt?upload=part&id=upload-1&number=1", {}, b"hello")
+        await site.request("PUT", "/m/b.txt?upload=complete&id=upload-1&size=5", {"Content-Type": "text/css"})
+        await site.last_event()
+        await site.last_event()
+        await site.last_event()
+    (event,) = (event for event in site.events if isinstance(event, ObjectUsed))
+    file = {"filename": "b.txt", "contentType": "text/css", "contentSize": 5}
+    assert event.body == _webhook_body("PUT", "b.txt", "p/b.txt", inputMetadata=file)
+
+
+async def test_conditions_are_reported():
+    """Dates are reported in RFC 3339, other conditions as they were sent."""
+    date = "Wed, 21 Oct 2065 07:28:00 GMT"
+    (event,) = await _reported_events(
+        "GET", "/m/dir/a.txt", {"If-None-Match": '"x"', "If-Unmodified-Since": date, "Range": "bytes=0-1"}
+    )
+    expected = {**NO_CONDITION, "ifNoneMatch": '"x"', "ifUnmodifiedSince": "2065-10-21T07:28:00Z", "range": "bytes=0-1"}
+    assert event.body["inputMetadata"] == expected
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "headers"),
+    [
+        ("GET", "missing", {}),
+        ("GET", "dir", {}),
+        ("GET", "dir/a.txt", {"If-Match": '"x"'}),
+        ("GET", "dir/a.txt", {"If-None-Match": "*"}),
+        ("PUT", "dir/a.txt", {}),
+        ("DELETE", "dir/", {}),
+    ],
+)
+async def test_a_request_that_does_not_succeed_is_not_reported(method, path, headers):
+    """Webhooks are not called for refusals, redirects and files that have not changed."""
+    assert await _reported_events(method, f"/m/{path}", headers) == []
+
+
+async def test_an_interrupted_file_is_not_reported():
+    """Webhooks are not called if the answer was incomplete."""
+    async with serve(OneObjectStore(ScriptedBody([b"hello", Unreachable("reset")], 100)), actions=ACTIONS) as site:
+        await site.get("/a")
+        await site.last_event()
+    assert not any(isinstance(event, ObjectUsed) for event in site.events)
+
+
+async def test_an_upload_whose_client_left_is_reported():
+    """Webhooks are called for each stored file, even if the client disconnected before the answer."""
+    stored, gate = asyncio.Event(), asyncio.Event()
+
+    class _Slow(MemoryStore):
+        async def put(self, *arguments):
+            info = await super().put(*arguments)
+            stored.set()
+            await gate.wait()
+            return info
+
+    async with serve(_Slow(), actions=ACTIONS) as site:
+        async with site.connect() as client:
+            await client.send(head("PUT", "/b.txt", length=5) + b"hello")
+            await stored.wait()
+            client.abort()
+        await site.server._gone.wait()
+        gate.set()
+        served = await site.last_event()
+    assert not served.complete
+    assert [event.method for event in site.events if isinstance(event, ObjectUsed)] == ["PUT"]
+
+
+async def test_without_webhooks_nothing_is_reported():
+    """A request without a webhook for its method is not reported."""
+    assert await _reported_events("GET", "/m/dir/a.txt", actions=EVERYTHING) == []
+    assert await _reported_events("GET", "/m/dir/a.txt", actions=replace(ACTIONS, get=GetAction())) == []
+
+
+async def test_the_default_endpoint_is_not_reported():
+    """Without a configured endpoint, the body has no `s3Endpoint`, as in s3-proxy."""
+    (event,) = await _reported_events("GET", "/m/dir/a.txt", bucket=Bucket("files", prefix="p/"))
+    assert event.body["outputMetadata"] == {"bucket": "files", "region": "us-east-1", "key": "p/dir/a.txt"}
+
+
+async def test_headers_of_files_do_not_undo_an_attachment():
+    """`.StreamFile.ContentDisposition` is the disposition that protects readers of uploaded files."""
+    headers = (("Content-Disposition", "{{ .StreamFile.ContentDisposition }}"),)
+    actions = Actions(get=GetAction(streamed_file_headers=headers), put=PutAction(enabled=True))
+    custom = {FILE_HEADERS: Recipe(FILE_HEADERS, None, headers)}
+    store = MemoryStore()
+    store.add("a", b"x", ObjectInfo(1, content_type="text/html", content_disposition="inline"))
+    async with serve(store, actions=actions, custom=custom) as site:
+        assert (await site.get("/a")).headers["content-disposition"] == "attachment"

@@ -1,0 +1,258 @@
+"""Answers as values (pages, objects with their headers, refusals of errors), and how one is sent to the client."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from operator import itemgetter
+from types import MappingProxyType
+
+from tornado_proxy.config.actions import Actions
+from tornado_proxy.pages.render import Rendering
+from tornado_proxy.routing.plan import Refuse
+from tornado_proxy.routing.request import UnknownFormat, status_of
+from tornado_proxy.semantics.conditions import ContentRange, for_one_user, format_date
+from tornado_proxy.semantics.fields import Disposition, content_digest
+from tornado_proxy.storage.errors import RangeUnsatisfiable, StorageError
+from tornado_proxy.storage.store import ObjectInfo, Opened
+from tornado_proxy.telemetry.log import shortage
+
+Headers = tuple[tuple[str, str], ...]
+
+DEFAULT_TYPE = "application/octet-stream"
+
+# The types of documents in which browsers run scripts (HTML, "navigating"); every `+xml` is one more.
+_ACTIVE = frozenset(
+    {"text/html", "text/xml", "application/xml", "text/xsl", "multipart/x-mixed-replace", "message/rfc822"}
+)
+_MEDIA_TYPE = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+/[!#$%&'*+.^_`|~0-9a-z-]+")  # RFC 9110 8.3.1, in lower case
+
+# The headers of a 304, by which a client keeps its copy fresh (RFC 9110 15.4.5), and those of the cache here.
+_OF_UNCHANGED = frozenset(
+    {"cache-control", "content-location", "etag", "expires", "last-modified", "vary", "x-cache", "age"}
+)
+
+_TYPES_KEPT = 256
+_value = itemgetter(1)
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """An answer with its body; the headers are complete."""
+
+    status: int
+    headers: Headers = ()
+    body: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """An answer with the body of an object; the sender closes the object.
+
+    Without a Content-Length, the body is sent in chunks (RFC 9112 7.1); no client of HTTP/1.0 is sent one.
+    """
+
+    status: int
+    headers: Headers
+    opened: Opened
+
+
+Answer = Whole | Streamed
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An error as an answer: the reason is the operator's, the message the client's."""
+
+    status: int
+    reason: str
+    headers: Headers = ()
+    is_defect: bool = False  # ours to fix, rather than the client's or the store's
+    client_message: str | None = None  # instead of the one for the status
+
+    @property
+    def message(self) -> str:
+        """What the client reads: a sentence without keys, buckets or exceptions."""
+        return self.client_message or _MESSAGES.get(self.status, "The request could not be answered")
+
+
+Outcome = Answer | Refusal
+"""What becomes of a request: an answer, or an error, whose page is made last."""
+
+
+def page(status: int, rendering: Rendering, headers: Headers = ()) -> Whole:
+    """Returns an answer whose body is a page."""
+    length = ("Content-Length", str(len(rendering.body)))
+    return Whole(status, (*rendering.headers, *headers, length), rendering.body)
+
+
+def file_headers(info: ObjectInfo, actions: Actions, part: ContentRange | None = None) -> Headers:
+    """Returns the headers of a 200, or of a 206 that carries a part (RFC 9110 15.3.7).
+
+    No other header of S3 is passed on. If `actions` allow uploads, files must not run in a browser.
+    """
+    return _sendable(
+        (
+            ("Content-Type", info.content_type or DEFAULT_TYPE),
+            ("Content-Length", str(info.size if part is None else part.length)),
+            ("Content-Range", part.to_header() if part else None),
+            ("Content-Encoding", info.content_encoding),
+            ("Content-Language", info.content_language),
+            ("Content-Disposition", _disposition(info, actions)),
+            ("Content-Security-Policy", actions.get.content_security_policy),
+            ("X-Content-Type-Options", "nosniff"),
+            # A digest of the whole does not describe the content of a part, only the representation (RFC 9530 2, 3).
+            (
+                "Content-Digest" if part is None else "Repr-Digest",
+                content_digest(info.checksums, info.etag) if info.checksums else None,
+            ),
+            ("Accept-Ranges", "bytes"),
+            ("Cache-Control", info.cache_control),
+            ("Expires", info.expires),
+            ("ETag", info.etag),
+            ("Last-Modified", format_date(info.last_modified) if info.last_modified else None),
+            ("X-Cache", info.cache),
+            ("Age", str(info.age) if info.age else None),  # RFC 9111 5.1
+        )
+    )
+
+
+def unchanged_headers(headers: Headers) -> Headers:
+    """Returns the headers of a 304, chosen from those of the file."""
+    return tuple([each for each in headers if each[0].lower() in _OF_UNCHANGED])
+
+
+def _disposition(info: ObjectInfo, actions: Actions) -> str | None:
+    """Returns the object's own disposition, or `attachment` if a browser could run the file."""
+    own, choice = info.content_disposition, actions.get.active_content
+    saved = choice == "attachment" or (choice == "auto" and actions.put.enabled)
+    if not saved or not is_active(info.content_type or DEFAULT_TYPE) or _is_attachment(own or ""):
+        return own
+    return "attachment"
+
+
+def _is_attachment(disposition: str) -> bool:
+    """Whether every browser saves a file of this disposition; they may ignore one that is malformed (RFC 6266 4.1)."""
+    try:
+        Disposition.from_header(disposition)
+    except ValueError:
+        return False
+    return disposition.partition(";")[0].strip().lower() == "attachment"
+
+
+@lru_cache(_TYPES_KEPT)
+def is_active(content_type: str) -> bool:
+    """Whether a browser may run scripts in a document of a type; browsers may take an invalid type for any other."""
+    essence = content_type.partition(";")[0].strip().lower()
+    return essence in _ACTIVE or essence.endswith("+xml") or not _MEDIA_TYPE.fullmatch(essence)
+
+
+def _sendable(headers: Iterable[tuple[str, str | None]]) -> Headers:
+    """Returns the headers that are valid in HTTP; some stores keep invalid ones."""
+    present: Headers = tuple(filter(_value, headers))  # type: ignore[arg-type] # a `TypeGuard` in effect
+    values = "".join(map(_value, present))
+    if values.isascii() and values.isprintable():
+        return present
+    return tuple(
+        (name, value if value.isascii() else value.encode().decode("latin-1"))
+        for name, value in present
+        if not _CONTROL.search(value)
+    )
+
+
+def with_headers(headers: Headers, others: Headers) -> Headers:
+    """Returns headers with some replaced; an empty value removes a header."""
+    named = {name.lower() for name, _ in others}
+    return (*without(headers, named), *((name, value) for name, value in others if value))
+
+
+def without(headers: Headers, names: frozenset[str] | set[str]) -> Headers:
+    """Returns headers without those of some names, which are in lower case."""
+    return tuple((name, value) for name, value in headers if name.lower() not in names)
+
+
+def private_headers(headers: Headers, cookies: Headers, *, is_isolated: bool = False) -> Headers:
+    """Returns the headers of an answer to one user: no shared cache keeps it, unless the object says otherwise.
+
+    What an object says does not count where users are isolated: its URL is another object for another user.
+    """
+    named = {name.lower(): value for name, value in headers}
+    own = named.get("cache-control", "")
+    # A page of ours is for one user, and a cache that keeps a session gives it to others, whatever the object says.
+    is_ours = bool(cookies) or is_isolated or "etag" not in named
+    value = "private, no-cache" if not own or (is_ours and own != "no-store") else for_one_user(own)
+    kept = headers if value == own else (*without(headers, {"cache-control"}), ("Cache-Control", value))
+    return (*kept, *cookies)
+
+
+# Seconds; S3 asks for no more than a slower rate.
+_RETRY_AFTER = (("Retry-After", "2"),)
+
+_MESSAGES: Mapping[int, str] = MappingProxyType(
+    {
+        307: "Sign in to see this",
+        400: "The request or its address is not valid",
+        401: "Sign in to see this",
+        403: "You do not have access to this",
+        404: "There is nothing at this address",
+        405: "This method is not available here",
+        408: "The request's body stopped arriving",
+        409: "A file of this name exists and may not be replaced",
+        411: "The upload does not say how large it is",
+        412: "A condition of the request is not met",
+        413: "The upload is larger than allowed",
+        415: "The type of the request's body is not supported here",
+        416: "The requested range is outside the file",
+        431: "The request's headers are larger than allowed",
+        500: "Something went wrong on our side",
+        502: "The storage could not be reached or gave an invalid answer",
+        503: "The service is busy; try again in a moment",
+        504: "The storage did not answer in time",
+    }
+)
+
+_CLIENT_MESSAGES: Mapping[str, str] = MappingProxyType(
+    {
+        "ArchiveTooLarge": "This directory is too large to be one file",
+        "CrossOrigin": "A page of another site may not change anything here",
+        "DigestMismatch": "The upload does not match its digest",
+        "MalformedForm": "An upload is a complete form with one field “file”",
+        "NotAFile": "A file is sent to its path as it is, and a form to an address that ends in “/”",
+        "NotAForm": "An upload is a form (multipart/form-data) with one field “file”",
+        "PartialPut": "A file is uploaded as a whole",
+        "TypeNotAllowed": "Files of this type are not accepted here",
+        "UploadIncomplete": "The parts of the upload are not the whole file",
+        "UploadMissing": "There is no such upload; it may have been completed or removed",
+    }
+)
+"""What clients read, by the name of the error's class."""
+
+
+def refusal(error: Exception) -> Refusal:
+    """Returns the answer to an exception; one without a status is a defect of ours."""
+    status = status_of(error)
+    if status is None:
+        missing = shortage(error)
+        if missing:
+            return Refusal(503, missing, _RETRY_AFTER)
+        return Refusal(500, f"`{type(error).__name__}` was raised", is_defect=True)
+    headers = _RETRY_AFTER if status == 503 else ()
+    if isinstance(error, RangeUnsatisfiable) and error.size is not None:
+        headers = (("Content-Range", ContentRange(None, None, error.size).to_header()),)
+    message = str(error) if isinstance(error, UnknownFormat) else _CLIENT_MESSAGES.get(type(error).__name__)
+    reason = str(error)
+    if isinstance(error, StorageError):
+        reason = f"{type(error).__name__}: {reason}" if reason else type(error).__name__
+    return Refusal(status, reason, headers, client_message=message)
+
+
+def refusal_of(attempt: Refuse) -> Refusal:
+    """Returns the answer of a plan that refuses; Allow belongs to a 405, even where it is empty (RFC 9110 15.5.6)."""
+    headers = (("Allow", ", ".join(attempt.allow)),) if attempt.status == 405 else ()
+    # RFC 9110 11.6.1
+    challenge = (("WWW-Authenticate", attempt.challenge),) if attempt.challenge else ()
+    location = (("Location", attempt.location), ("Cache-Control", "no-store")) if attempt.location else ()
+    return Refusal(attempt.status, attempt.reason, (*headers, *challenge, *location), client_message=attempt.message)

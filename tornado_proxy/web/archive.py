@@ -1,0 +1,320 @@
+"""A directory as an archive: finds all files that its viewer may read, then streams them.
+
+The files are not compressed: large ones in S3 usually are already, and this way the length is known in advance. Clients
+use the length to show progress, and to notice that a download was cut.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+import zipfile
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from tarfile import BLOCKSIZE, PAX_FORMAT, TarInfo
+from types import MappingProxyType
+from typing import NamedTuple
+from urllib.parse import quote
+
+from tornado_proxy.pages.listing import link_to
+from tornado_proxy.routing.plan import Browse
+from tornado_proxy.routing.request import ObjectKey, RequestError, RequestPath
+from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions, ContentRange
+from tornado_proxy.storage.errors import ObjectMissing, StorageError
+from tornado_proxy.storage.store import Entry, ObjectInfo, Store
+from tornado_proxy.web.answer import Answer, Headers, Streamed, Whole
+from tornado_proxy.web.generation import TURN, RequestContext
+
+_PIECE = 64 * 1024  # bytes that are sent at once, where files are small
+
+EARLIEST = datetime(1980, 1, 1, tzinfo=UTC)
+"""The first time that a ZIP file can express; it stands for an unknown one."""
+
+_LATEST = datetime(2107, 12, 31, tzinfo=UTC)
+
+
+class ArchiveTooLarge(RequestError):
+    """A directory with more files or bytes than an archive may hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveMember:
+    """A file of an archive: its path in there, its size in bytes, and its object."""
+
+    path: str
+    size: int
+    modified: datetime
+    key: ObjectKey
+    etag: str | None
+
+
+async def archive(context: RequestContext, name: str) -> Answer:
+    """Returns the archive of a directory; raises `ArchiveTooLarge` before anything is sent.
+
+    HEAD does not say how long it is, which only a walk through the directory would show.
+    """
+    archive_format = FORMATS[name]
+    headers: Headers = (
+        ("Content-Type", archive_format.content_type),
+        ("Content-Disposition", _disposition(f"{_directory_name(context)}.{name}")),
+        ("Cache-Control", "no-cache"),
+        ("X-Content-Type-Options", "nosniff"),
+    )
+    if context.request.method == "HEAD":
+        return Whole(200, headers)
+    client = await context.walks.take()
+    try:
+        members = await _DirectoryWalk(context).members()
+        length = await asyncio.to_thread(archive_format.length, members)
+    finally:
+        context.walks.give_back(client)
+    headers = (("Content-Length", str(length)), *headers)
+    return Streamed(200, headers, OpenedArchive(length, archive_format.write(members, context.store)))
+
+
+def _directory_name(context: RequestContext) -> str:
+    name = context.request.path.rstrip("/").rpartition("/")[2]
+    return _safe(name) or context.match.site.target.name
+
+
+def _safe(path: str) -> str:
+    """Returns a path that is safe to unpack: a backslash separates directories on Windows, a colon names a drive."""
+    return path.replace("\\", "_").replace(":", "_")
+
+
+def _disposition(file_name: str) -> str:
+    """Returns the Content-Disposition that saves a file under a name (RFC 6266, RFC 8187)."""
+    ascii_only = "".join(
+        each if each.isascii() and each.isprintable() and each not in '"\\%' else "_" for each in file_name
+    )
+    return f"attachment; filename=\"{ascii_only}\"; filename*=UTF-8''{quote(file_name, safe='')}"
+
+
+class _DirectoryWalk:
+    """Finds all files below a directory that a viewer may read; decides about each path as about a request."""
+
+    def __init__(self, context: RequestContext) -> None:
+        self._context = context
+        self._limits = context.match.site.target.listing.archive
+        self._found: list[ArchiveMember] = []
+        self._seen = self._size = 0
+
+    async def members(self) -> Sequence[ArchiveMember]:
+        """Returns all files, directory after directory."""
+        top = self._context.request.path
+        waiting, name = [top], _directory_name(self._context)
+        while waiting:
+            path = waiting.pop()
+            prefix, entries = await self._entries(path)
+            for number, entry in enumerate(entries):
+                if number % TURN == 0:
+                    await asyncio.sleep(0)
+                below = RequestPath(path + entry.name)
+                if link_to(path, entry.name) is None:
+                    continue
+                if entry.is_directory:
+                    waiting.append(below)
+                elif found := await self._object(below, prefix, entry):
+                    self._add(f"{name}/{below[len(top) :]}", *found)
+        return self._found
+
+    async def _entries(self, path: RequestPath) -> tuple[str, list[Entry]]:
+        """Returns the prefix of a directory's keys, and what its listing shows.
+
+        A subdirectory with an index document shows that document only.
+        """
+        context, token = self._context, None
+        is_top = path == context.request.path
+        decision = context.decision if is_top else context.beside(path)
+        found = next((each for each in decision.plan if isinstance(each, Browse)), None)
+        if found is None or not context.is_ours(decision):
+            return "", []
+        entries: list[Entry] = []
+        while True:
+            page = await context.store.list(found.prefix, token)
+            entries += page.entries
+            self._seen += len(page.entries)
+            if self._seen > self._limits.max_files:
+                raise ArchiveTooLarge(f"the directory has more than {self._limits.max_files} files and directories")
+            token = page.next_token
+            if token is None:
+                break
+        site = context.match.site
+        index, shown = site.target.actions.get.index_document, list[Entry]()
+        if index and not is_top and context.file(context.beside(RequestPath(f"{path}{index}"))):
+            shown = await self._index(found.prefix, index, entries)
+        return found.prefix, shown or [each for each in entries if site.shows(each.name)]
+
+    async def _index(self, prefix: str, index: str, entries: Sequence[Entry]) -> list[Entry]:
+        """Returns the index document of a directory with some entries; nothing if it has none."""
+        directory, _, rest = index.partition("/")
+        found = [each for each in entries if each.name == (f"{directory}/" if rest else directory)]
+        if not (rest and found):
+            return found
+        with suppress(ObjectMissing):
+            info = await self._context.store.head(ObjectKey(prefix + index), UNCONDITIONAL)
+            return [Entry(index, info.size, info.last_modified, info.etag)]
+        return []
+
+    async def _object(
+        self, path: RequestPath, prefix: str, entry: Entry
+    ) -> tuple[ObjectKey, Entry | ObjectInfo] | None:
+        """Returns the object that a GET of a path would find, with its entry or info; None without one."""
+        first = self._context.file(self._context.beside(path))
+        if first is None:
+            return None
+        if first.key == prefix + entry.name:
+            return first.key, entry
+        with suppress(ObjectMissing):
+            return first.key, await self._context.store.head(first.key, UNCONDITIONAL)
+        return None
+
+    def _add(self, path: str, key: ObjectKey, info: Entry | ObjectInfo) -> None:
+        size = info.size or 0
+        self._size += size
+        if self._size > self._limits.max_size:
+            raise ArchiveTooLarge(f"the files of the directory have more than {self._limits.max_size} bytes")
+        self._found.append(ArchiveMember(_safe(path), size, info.last_modified or EARLIEST, key, info.etag))
+
+
+class OpenedArchive:
+    """An archive as an object that is read to its end or closed before; it holds one object of the store at a time."""
+
+    content_range: ContentRange | None = None
+
+    def __init__(self, length: int, written: AsyncGenerator[bytes, None]) -> None:
+        self.info = ObjectInfo(length)
+        self._written = written
+
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        """Yields the archive in pieces; raises `StorageError`."""
+        held = bytearray()
+        async for piece in self._written:
+            held += piece
+            if len(held) >= _PIECE:
+                yield bytes(held)
+                held.clear()
+        yield bytes(held)
+
+    async def close(self) -> None:
+        """Closes the object that is being read."""
+        await self._written.aclose()
+
+
+async def _content(store: Store, member: ArchiveMember) -> AsyncGenerator[bytes, None]:
+    """Yields the content of a member; raises `StorageError` if its object has changed since it was listed."""
+    conditions = Conditions.from_headers({"If-Match": member.etag} if member.etag else {})
+    opened = await store.open(member.key, conditions)
+    size = 0
+    try:
+        async for chunk in opened.chunks():
+            size += len(chunk)
+            if size > member.size:
+                break
+            yield chunk
+    finally:
+        await opened.close()
+    if size != member.size:
+        raise StorageError(f"`{member.key}` is not as large as it was when it was listed")
+
+
+async def _tar(members: Sequence[ArchiveMember], store: Store) -> AsyncGenerator[bytes, None]:
+    """Yields a tar archive in the format of POSIX.1-2001 (pax)."""
+    for member in members:
+        yield _tar_header(member)
+        async with aclosing(_content(store, member)) as content:
+            async for chunk in content:
+                yield chunk
+        yield bytes(_padding(member.size))
+    yield bytes(2 * BLOCKSIZE)
+
+
+def _tar_length(members: Sequence[ArchiveMember]) -> int:
+    return sum(len(_tar_header(each)) + each.size + _padding(each.size) for each in members) + 2 * BLOCKSIZE
+
+
+def _tar_header(member: ArchiveMember) -> bytes:
+    info = TarInfo(member.path)
+    info.size, info.mtime = member.size, int(member.modified.timestamp())
+    return info.tobuf(PAX_FORMAT, "utf-8", "replace")
+
+
+def _padding(size: int) -> int:
+    return -size % BLOCKSIZE
+
+
+async def _zip(members: Sequence[ArchiveMember], store: Store) -> AsyncGenerator[bytes, None]:
+    """Yields a ZIP archive, in which each checksum follows its content (APPNOTE 4.3.9)."""
+    sink = _Sink()
+    with zipfile.ZipFile(sink, "w") as written:  # type: ignore[call-overload]  # a stream that only writes
+        for member in members:
+            moment = min(max(member.modified.astimezone(UTC), EARLIEST), _LATEST)
+            info = zipfile.ZipInfo(member.path, moment.timetuple()[:6])
+            info.external_attr = 0o644 << 16
+            with written.open(info, "w", force_zip64=_needs_zip64(member)) as file:
+                async with aclosing(_content(store, member)) as content:
+                    async for chunk in content:
+                        file.write(chunk)
+                        yield sink.taken()
+    yield sink.taken()
+
+
+class _Sink:
+    """A stream that hands over what was written; without a position, so that `zipfile` never goes back."""
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+
+    def write(self, data: bytes) -> int:
+        self._held += data
+        return len(data)
+
+    def flush(self) -> None:
+        """Does nothing; `zipfile` calls it."""
+
+    def taken(self) -> bytes:
+        """Returns what was written since the last call."""
+        found = bytes(self._held)
+        self._held.clear()
+        return found
+
+
+def _needs_zip64(member: ArchiveMember) -> bool:
+    return member.size > zipfile.ZIP64_LIMIT
+
+
+# The fixed parts of the records (APPNOTE 4.3.7, 4.3.9, 4.3.12, 4.3.14 to 4.3.16), and the extra field of ZIP64 (4.5.3).
+_LOCAL, _DESCRIPTOR, _DESCRIPTOR64, _CENTRAL, _END, _END64 = 30, 16, 24, 46, 22, 56 + 20
+_EXTRA, _NUMBER = struct.calcsize("<HH"), struct.calcsize("<Q")
+
+
+def _zip_length(members: Sequence[ArchiveMember]) -> int:
+    """Returns the length of the archive that `zipfile` writes of members to a stream."""
+    at = directory = 0
+    for each in members:
+        name, is_large = len(each.path.encode()), _needs_zip64(each)
+        extra_numbers = (2 if is_large else 0) + (1 if at > zipfile.ZIP64_LIMIT else 0)
+        directory += _CENTRAL + name + (_EXTRA + extra_numbers * _NUMBER if extra_numbers else 0)
+        local = _LOCAL + name + (_EXTRA + 2 * _NUMBER if is_large else 0)
+        at += local + each.size + (_DESCRIPTOR64 if is_large else _DESCRIPTOR)
+    beyond = len(members) > zipfile.ZIP_FILECOUNT_LIMIT or max(at, directory) > zipfile.ZIP64_LIMIT
+    return at + directory + _END + (_END64 if beyond else 0)
+
+
+class ArchiveFormat(NamedTuple):
+    """A format of archives: its type, its writer, and the length in bytes of what the writer yields."""
+
+    content_type: str
+    write: Callable[[Sequence[ArchiveMember], Store], AsyncGenerator[bytes, None]]
+    length: Callable[[Sequence[ArchiveMember]], int]
+
+
+FORMATS: Mapping[str, ArchiveFormat] = MappingProxyType(
+    {
+        "zip": ArchiveFormat("application/zip", _zip, _zip_length),
+        "tar": ArchiveFormat("application/x-tar", _tar, _tar_length),
+    }
+)
+"""The formats of archives by their names for `?format=`."""

@@ -1,0 +1,146 @@
+"""Custom pages: reads templates from buckets, renders them, and makes answers of them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from tornado_proxy.pages.custom import (
+    CustomPage,
+    CustomPageMistake,
+    CustomPages,
+    CustomRendering,
+    FolderListData,
+    PageData,
+    Recipe,
+)
+from tornado_proxy.routing.request import ObjectKey
+from tornado_proxy.semantics.conditions import UNCONDITIONAL
+from tornado_proxy.storage.errors import StorageError
+from tornado_proxy.storage.store import Store
+from tornado_proxy.templates.template import RenderError
+from tornado_proxy.web.answer import Whole, with_headers, without
+
+_LOG = logging.getLogger("tornado_proxy")
+
+LARGEST = 256 * 1024
+"""The most bytes that a template in a bucket may have."""
+
+FRESH = 60.0  # seconds for which a page read from a bucket is used without a look there
+FAILED = 5.0  # seconds after which a template that could not be read is tried again
+
+_SMALL = 100  # entries up to which a page is rendered on the event loop
+_BODILESS = (204, 304)
+# Headers that describe the body that is replaced.
+_OF_BODY = frozenset({"content-type", "content-security-policy", "content-length"})
+
+
+class PageFailed(Exception):
+    """A custom page that cannot be made; the text is for the log."""
+
+
+@dataclass(slots=True)
+class _Read:
+    """A page with templates in a bucket: its last state, its error, and the time of both."""
+
+    page: CustomPage | None = None
+    failure: str = ""
+    until: float = 0.0
+    task: asyncio.Task[None] | None = None
+
+
+class BucketPages:
+    """The compiled pages with templates in buckets; concurrent requests share one read."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._read: dict[tuple[str, str], _Read] = {}
+
+    async def page(self, target: str, recipe: Recipe, store: Store) -> CustomPage:
+        """Returns the page, at most `FRESH` seconds old unless the bucket fails; raises `PageFailed`."""
+        # Bounded by the pages that the configuration names.
+        read = self._read.setdefault((target, recipe.kind), _Read())
+        if self._clock() >= read.until:
+            if read.task is None:
+                read.task = asyncio.get_running_loop().create_task(self._refresh(read, recipe, store))
+            # A client that leaves does not end the reading for others.
+            await asyncio.shield(read.task)
+        if read.page is None:
+            raise PageFailed(read.failure)
+        return read.page
+
+    async def _refresh(self, read: _Read, recipe: Recipe, store: Store) -> None:
+        try:
+            texts = {key: await read_text(store, ObjectKey(key), LARGEST) for key in recipe.keys}
+            read.page = await asyncio.to_thread(recipe.compiled, texts)
+            read.failure = ""
+        except (StorageError, CustomPageMistake, PageFailed) as error:
+            reason = str(error) or type(error).__name__
+            read.failure = f"the page `{recipe.kind}` cannot be made of `{'`, `'.join(recipe.keys)}`: {reason}"
+            _LOG.error("%s", read.failure)
+        finally:
+            read.until = self._clock() + (FAILED if read.failure else FRESH)
+            read.task = None
+
+
+async def read_text(store: Store, key: ObjectKey, largest: int) -> str:
+    """Returns the text of an object; raises `StorageError`, and `PageFailed` if it is too large or not UTF-8."""
+    opened = await store.open(key, UNCONDITIONAL, None)
+    content = bytearray()
+    try:
+        if opened.info.size > largest:
+            raise PageFailed(f"`{key}` is larger than {largest} bytes")
+        async with aclosing(opened.chunks()) as chunks:  # type: ignore[type-var]  # generators are what stores give
+            async for chunk in chunks:
+                content += chunk
+    finally:
+        await opened.close()
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise PageFailed(f"`{key}` is not UTF-8") from None
+
+
+@dataclass(frozen=True, slots=True)
+class PageRenderer:
+    """Renders the pages of a generation."""
+
+    pages: CustomPages = field(default_factory=CustomPages)
+    in_buckets: BucketPages = field(default_factory=BucketPages)
+
+    async def render(
+        self, kind: str, target: str | None, store: Store | None, data: Callable[[], PageData]
+    ) -> CustomRendering | None:
+        """Renders a page; returns None if the service's own page applies. Raises `PageFailed`."""
+        page = self.pages.find(target, kind)
+        if isinstance(page, Recipe):
+            assert target is not None
+            assert store is not None
+            page = await self.in_buckets.page(target, page, store)
+        if page is None:
+            return None
+        values = data()
+        try:
+            if len(values.entries if isinstance(values, FolderListData) else ()) > _SMALL:
+                return await asyncio.to_thread(page.render, values)
+            return page.render(values)
+        except RenderError as error:
+            message = f"the page `{kind}` failed: {error}"
+            _LOG.error("%s", message)
+            raise PageFailed(message) from error
+
+
+def customized(own: Whole, custom: CustomRendering | None) -> Whole:
+    """Returns an answer with the body, status and headers of a custom page."""
+    if custom is None:
+        return own
+    body, status = own.body if custom.body is None else custom.body, custom.status or own.status
+    kept = own.headers if custom.body is None else without(own.headers, _OF_BODY)
+    headers = with_headers(without(kept, {"content-length"}), custom.headers)
+    if status in _BODILESS:
+        return Whole(status, without(headers, _OF_BODY))
+    return Whole(status, (*headers, ("Content-Length", str(len(body)))), body)

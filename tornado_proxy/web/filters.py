@@ -1,0 +1,226 @@
+"""Filters for every answer: headers about other origins and caches, and compression.
+
+Answers are compressed by zlib as gzip or deflate (RFC 9110 8.4.1).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import zlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Any
+
+from tornado.httputil import HTTPServerRequest
+
+from tornado_proxy.config.server import CacheHeaders, Compress, Cors, Server
+from tornado_proxy.semantics.conditions import is_weak
+from tornado_proxy.semantics.cors import Ask, CorsPolicy, is_preflight
+from tornado_proxy.semantics.fields import negotiate_coding
+from tornado_proxy.storage.store import ObjectInfo, Opened
+from tornado_proxy.web.answer import Answer, Headers, Streamed, Whole, with_headers, without
+
+_NO_CACHE = (
+    ("Expires", "Thu, 01 Jan 1970 00:00:00 GMT"),
+    ("Cache-Control", "no-cache, no-store, no-transform, must-revalidate, private, max-age=0"),
+    ("Pragma", "no-cache"),
+    ("X-Accel-Expires", "0"),
+)
+
+
+_IS_CLOSED = re.compile(r"no-store|private", re.IGNORECASE)
+
+
+class PolicyHeaders:
+    """Adds headers about other origins and caches to answers, as the configuration asks."""
+
+    def __init__(self, server: Server) -> None:
+        cors = server.cors
+        self._cors = _cors_policy(cors) if cors and cors.enabled else None
+        self._passes_options = cors is not None and cors.options_passthrough
+        self._cache = _cache_headers(server.cache) if server.cache else ()
+
+    def preflight(self, asked: HTTPServerRequest) -> Answer | None:
+        """Returns the answer to a preflight, which browsers send without credentials; None for any other request."""
+        if self._cors is None or self._passes_options or not is_preflight(asked.method or "", _ask(asked)):
+            return None
+        return Whole(200, (("Content-Length", "0"),))
+
+    def lets(self, asked: HTTPServerRequest) -> bool:
+        """Whether a page of another origin may make a request."""
+        return self._cors is not None and self._cors.allows(_ask(asked)("Origin"), asked.method or "")
+
+    def added_to(self, answer: Answer, asked: HTTPServerRequest) -> Answer:
+        """Returns the answer with the headers added."""
+        if self._cors is None and not self._cache:
+            return answer
+        headers = self._with_cache(answer) if answer.status < 400 else answer.headers
+        if self._cors is not None:
+            ask, method = _ask(asked), asked.method or ""
+            cors = self._cors.of_preflight(ask) if is_preflight(method, ask) else self._cors.of_answer(method, ask)
+            headers = (*headers, *cors)
+        return replace(answer, headers=headers)
+
+    def _with_cache(self, answer: Answer) -> Headers:
+        if self._cache is _NO_CACHE:
+            return with_headers(answer.headers, _NO_CACHE)
+        named = {name.lower(): value for name, value in answer.headers}
+        if _IS_CLOSED.search(named.get("cache-control", "")):
+            # A sign-in, a signed URL or an answer to one user must not reach another user through a cache.
+            return answer.headers
+        if "etag" in named:
+            return (*answer.headers, *(each for each in self._cache if each[0].lower() not in named))
+        return with_headers(answer.headers, self._cache)
+
+
+def _ask(asked: HTTPServerRequest) -> Ask:
+    """Returns what looks up the headers of a request."""
+    headers = asked.headers
+    return lambda name: headers.get(name, "")
+
+
+def _cors_policy(cors: Cors) -> CorsPolicy:
+    if cors.allow_all:
+        return CorsPolicy.of_everyone()
+    return replace(
+        CorsPolicy.of(cors.allow_origins, cors.allow_methods, cors.allow_headers),
+        exposed=", ".join(cors.expose_headers),
+        max_age=cors.max_age,
+        has_credentials=cors.allow_credentials,
+    )
+
+
+def _cache_headers(cache: CacheHeaders) -> Headers:
+    if cache.no_cache_enabled:
+        return _NO_CACHE
+    given = (
+        ("Expires", cache.expires),
+        ("Cache-Control", cache.cache_control),
+        ("Pragma", cache.pragma),
+        ("X-Accel-Expires", cache.x_accel_expires),
+    )
+    return tuple((name, value) for name, value in given if value)
+
+
+# Each coding with the window that makes zlib write its format.
+_WINDOWS = {"gzip": 31, "deflate": 15}
+_CODINGS = tuple(_WINDOWS)
+
+_PIECE = 16 * 1024  # bytes that are compressed before anything else has its turn
+_MOST = 256  # objects that are compressed at once in a process; zlib takes 256 KiB for each
+
+# The types of objects that are remembered; they have few.
+_TYPES_KEPT = 256
+
+# Headers that the compressed form does not have: ranges and digests are those of the plain form.
+_OF_PLAIN = frozenset({"accept-ranges", "content-length", "content-digest", "repr-digest", "etag", "vary"})
+
+
+class Compressions:
+    """The number of objects that are being compressed, which one generation hands over to the next."""
+
+    def __init__(self) -> None:
+        self.running = 0
+
+
+class Compressor:
+    """Compresses answers of the types that the configuration names.
+
+    A compressed object is streamed, so that its size does not matter; a page is compressed whole.
+    """
+
+    def __init__(self, options: Compress, all_running: Compressions) -> None:
+        self._level = options.level
+        self._is_meant = lru_cache(_TYPES_KEPT)(partial(_is_of_types, frozenset(options.types)))
+        self._min_size = max(1, options.min_size)
+        self._all = all_running
+
+    def applied(self, answer: Answer, asked: HTTPServerRequest) -> Answer:
+        """Returns the answer, compressed if its type is configured and the client accepts it."""
+        named = {name.lower(): value for name, value in answer.headers}
+        if answer.status == 304:
+            return _unchanged(answer, named, asked)
+        if answer.status == 206 or not self._is_meant(named.get("content-type", "")) or not self._may_be(named):
+            return answer
+        accepted = asked.headers.get("Accept-Encoding")
+        coding = negotiate_coding(accepted, _CODINGS) if accepted else None
+        is_busy = isinstance(answer, Streamed) and self._all.running >= _MOST
+        if coding is None or asked.version == "HTTP/1.0" or is_busy:
+            plain = without(answer.headers, {"vary"}) if "vary" in named else answer.headers
+            return replace(answer, headers=(*plain, _vary(named)))
+        # Other bytes have the strong ETag (RFC 9110 8.8.3.3).
+        etag = (("ETag", _weak(named["etag"])),) if named.get("etag") else ()
+        headers = (*without(answer.headers, _OF_PLAIN), ("Content-Encoding", coding), _vary(named), *etag)
+        if isinstance(answer, Streamed):
+            self._all.running += 1
+            body = CompressedObject(answer.opened, self._coder(coding), self._close)
+            return Streamed(answer.status, headers, body)
+        if asked.method == "HEAD":
+            return Whole(answer.status, headers)
+        coder = self._coder(coding)
+        coded = coder.compress(answer.body) + coder.flush()
+        return Whole(answer.status, (*headers, ("Content-Length", str(len(coded)))), coded)
+
+    def _may_be(self, named: Mapping[str, str]) -> bool:
+        """Whether an answer has a large enough body that is neither encoded nor marked `no-transform`."""
+        is_as_it_is = "content-encoding" in named or "no-transform" in named.get("cache-control", "").lower()
+        return not is_as_it_is and int(named.get("content-length", "0")) >= self._min_size
+
+    def _coder(self, coding: str) -> Any:
+        return zlib.compressobj(self._level, wbits=_WINDOWS[coding])
+
+    def _close(self) -> None:
+        self._all.running -= 1
+
+
+def _is_of_types(types: frozenset[str], content_type: str) -> bool:
+    essence = content_type.partition(";")[0].strip().lower()
+    return essence in types or f"{essence.partition('/')[0]}/*" in types
+
+
+class CompressedObject:
+    """An object whose body is compressed as it is read; `on_close` is called once."""
+
+    content_range = None
+
+    def __init__(self, opened: Opened, coder: Any, on_close: Callable[[], None]) -> None:
+        self._opened = opened
+        self._coder = coder
+        self._on_close = on_close
+
+    @property
+    def info(self) -> ObjectInfo:
+        """The info of the stored object."""
+        return self._opened.info
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Yields the compressed body in pieces."""
+        async for chunk in self._opened.chunks():
+            for start in range(0, len(chunk), _PIECE):
+                if piece := self._coder.compress(chunk[start : start + _PIECE]):
+                    yield piece
+                await asyncio.sleep(0)
+        yield self._coder.flush()
+
+    async def close(self) -> None:
+        """Closes the object."""
+        self._on_close()
+        await self._opened.close()
+
+
+def _unchanged(answer: Answer, named: Mapping[str, str], asked: HTTPServerRequest) -> Answer:
+    """Returns a 304 with the ETag of the form that the client has, as caches compare it (RFC 9111 4.3.4)."""
+    etag = named.get("etag", "")
+    if not etag or _weak(etag) not in asked.headers.get("If-None-Match", ""):
+        return answer
+    return replace(answer, headers=(*without(answer.headers, {"etag", "vary"}), ("ETag", _weak(etag)), _vary(named)))
+
+
+def _weak(etag: str) -> str:
+    return etag if is_weak(etag) else f"W/{etag}"
+
+
+def _vary(named: Mapping[str, str]) -> tuple[str, str]:
+    return "Vary", f"{named['vary']}, Accept-Encoding" if "vary" in named else "Accept-Encoding"

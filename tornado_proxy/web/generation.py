@@ -1,0 +1,206 @@
+"""A generation: everything that was made of one configuration and its rules, and what a plan needs of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import NamedTuple, Self
+
+from tornado_proxy.auth.authenticator import Authenticator
+from tornado_proxy.auth.fetching import Fetcher, HttpFetcher
+from tornado_proxy.config.model import Settings
+from tornado_proxy.pages.custom import CustomRendering, PageData
+from tornado_proxy.pages.render import Pages
+from tornado_proxy.routing.decide import Decision, beside, opens_all_below
+from tornado_proxy.routing.mounts import Mounts, RouteMatch
+from tornado_proxy.routing.plan import Serve, Sign
+from tornado_proxy.routing.request import Request, RequestPath
+from tornado_proxy.rules.model import path_objection
+from tornado_proxy.semantics.conditions import Conditions
+from tornado_proxy.semantics.forwarded import TrustedProxies
+from tornado_proxy.storage.shares import Shares
+from tornado_proxy.storage.store import Entry, Store
+from tornado_proxy.templates.template import User
+from tornado_proxy.web.custom_pages import PageRenderer
+from tornado_proxy.web.filters import Compressions, Compressor, PolicyHeaders
+from tornado_proxy.web.upload import IncomingFile
+
+GENERATION = "X-Tornado-Proxy-Generation"
+TURN = 16
+"""The decisions about paths after which other requests get a turn."""
+
+_SHOWN_DIGITS = 12  # of a digest; enough to tell the configurations of a fleet apart
+
+
+class Shared:
+    """A store that several generations use; the last one to let go of it closes it.
+
+    A store that never becomes part of a generation is closed by its maker.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._holders = 0
+
+    def __repr__(self) -> str:
+        return f"<Shared {self.store!r}, {self._holders} holders>"
+
+    def hold(self) -> None:
+        """Counts one more holder."""
+        self._holders += 1
+
+    async def let_go(self) -> None:
+        """Counts one less, and closes the store if that was the last."""
+        self._holders -= 1
+        if self._holders == 0:
+            await self.store.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a generation; stores by target name, authenticators by provider name.
+
+    A store or an authenticator that did not change is taken over from the generation before.
+    """
+
+    settings: Settings
+    mounts: Mounts
+    pages: Pages
+    stores: Mapping[str, Shared] = field(default_factory=dict)
+    authenticators: Mapping[str, Authenticator] = field(default_factory=dict)
+    fetch: Fetcher = field(default_factory=HttpFetcher)
+    renderer: PageRenderer = field(default_factory=PageRenderer)
+    digest: str = ""  # of the files, without secrets
+    compressions: Compressions = field(default_factory=Compressions)  # of all generations
+    trusted_proxies: TrustedProxies | None = field(init=False)  # None if none is trusted
+    policy_headers: PolicyHeaders | None = field(init=False)  # None if the configuration asks for none
+    compressor: Compressor | None = field(init=False)  # None if nothing is compressed
+
+    def __post_init__(self) -> None:
+        server = self.settings.server
+        trusted = TrustedProxies(server.trusted_proxies) if server.trusted_proxies else None
+        object.__setattr__(self, "trusted_proxies", trusted)
+        object.__setattr__(self, "policy_headers", PolicyHeaders(server) if server.cors or server.cache else None)
+        compressor = Compressor(server.compress, self.compressions) if server.compress.enabled else None
+        object.__setattr__(self, "compressor", compressor)
+
+
+class Generation:
+    """The parts in force under one number, and a count of the requests that hold them."""
+
+    def __init__(self, number: int, parts: Parts) -> None:
+        self.number = number
+        self.parts = parts
+        named = parts.settings.server.generation_header and parts.digest
+        self.headers = ((GENERATION, f"{number}-{parts.digest[:_SHOWN_DIGITS]}"),) if named else ()
+        self._requests = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+        # One store may serve several targets; it is held once.
+        self._held = {id(shared): shared for shared in parts.stores.values()}.values()
+        for shared in self._held:
+            shared.hold()
+
+    def __repr__(self) -> str:
+        return f"<Generation {self.number}, {self._requests} requests>"
+
+    def __enter__(self) -> Self:
+        """Keeps the generation alive for a request, from its start to its end."""
+        self._requests += 1
+        self._idle.clear()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._requests -= 1
+        if self._requests == 0:
+            self._idle.set()
+
+    async def retire(self) -> None:
+        """Waits for the last request to leave, then lets go of what the generation held.
+
+        Call it once, when no new request can find the generation any more.
+        """
+        await self._idle.wait()
+        # A stack: a store that cannot be closed must not keep others open.
+        async with AsyncExitStack() as stack:
+            for shared in self._held:
+                stack.push_async_callback(shared.let_go)
+
+
+class RequestContext(NamedTuple):
+    """The values that a plan is performed with: the decision, the store and pages of its target, an upload's file."""
+
+    decision: Decision
+    mounts: Mounts
+    store: Store
+    pages: Pages
+    headers: Mapping[str, str]  # of the request, names in any case
+    conditions: Conditions  # of the request
+    walks: Shares  # through directories
+    ask: Callable[[RequestPath], Awaitable[Decision]]  # what a GET of another path would be answered
+    upload: IncomingFile | None = None
+    renderer: PageRenderer = PageRenderer()
+
+    @property
+    def request(self) -> Request:
+        """The request."""
+        return self.decision.request
+
+    @property
+    def match(self) -> RouteMatch:
+        """The target of the request."""
+        assert self.decision.match is not None
+        return self.decision.match
+
+    @property
+    def user(self) -> User | None:
+        """The user who had to sign in."""
+        return self.decision.user
+
+    @property
+    def path_below_mount(self) -> str:
+        """The request path below the mount, without a leading slash, as s3-proxy shows it to templates and webhooks."""
+        return self.request.path[len(self.match.mount) :]
+
+    def beside(self, path: str, method: str = "", *, permitted: bool = False) -> Decision:
+        """Decides what a request for another path would be answered, with `permitted` for the answer of a policy."""
+        return beside(self.mounts, self.decision, RequestPath(path), method, permitted=permitted)
+
+    def is_ours(self, decision: Decision) -> bool:
+        """Whether the target of the request would answer another one, and not with an error."""
+        return not decision.is_refused and decision.match is not None and decision.match.site is self.match.site
+
+    def file(self, decision: Decision) -> Serve | Sign | None:
+        """Returns the attempt to serve a file with which the plan of another request to the target begins, if any."""
+        first = decision.plan[0]
+        return first if self.is_ours(decision) and isinstance(first, Serve | Sign) else None
+
+    async def visible(self, entries: Iterable[Entry]) -> list[Entry]:
+        """Returns the entries of the directory that the user sees: those that the user may request, but for a policy.
+
+        The names are the content of the directory, about which a policy server was asked.
+        """
+        shown = [each for each in entries if self.match.site.shows(each.name)]
+        if opens_all_below(self.mounts, self.decision):
+            return shown
+        found = []
+        for number, each in enumerate(shown):
+            if number % TURN == 0:
+                await asyncio.sleep(0)
+            if self._is_open(self.request.path + each.name):
+                found.append(each)
+        return found
+
+    def _is_open(self, path: str) -> bool:
+        # A path that no request can name is not decided about; a listing shows it without a link.
+        if path_objection(path):
+            return True
+        decision = self.beside(path, permitted=True)
+        # Of a mount below, only the directory itself is shown: what this target has there, nobody can request.
+        return not decision.is_refused if path.endswith("/") else self.file(decision) is not None
+
+    async def written(self, kind: str, data: Callable[[], PageData]) -> CustomRendering | None:
+        """Returns the rendering of a custom page, or None without one; raises `PageFailed`."""
+        return await self.renderer.render(kind, self.match.site.target.name, self.store, data)

@@ -1,0 +1,508 @@
+"""What all handlers share: a request is decided, answered once, and reported by one event."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from asyncio import CancelledError, Task
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
+from dataclasses import replace
+from email.utils import formatdate
+from functools import lru_cache, partial, wraps
+from typing import TYPE_CHECKING, Any, TypeVar, assert_never
+
+from tornado.iostream import StreamClosedError
+from tornado.web import RequestHandler, stream_request_body
+
+from tornado_proxy.auth.authenticator import SignIn
+from tornado_proxy.auth.opa import PolicyUnavailable, is_permitted
+from tornado_proxy.pages.custom import ERROR_PAGES, ErrorData, PageError
+from tornado_proxy.pages.render import FAILURE_FORMS, Failure, choose
+from tornado_proxy.routing.access import SignedIn
+from tornado_proxy.routing.decide import (
+    NOT_AUTHORIZED,
+    Authenticate,
+    Authorize,
+    Deciding,
+    Decision,
+    NameFile,
+    Question,
+    decide_beside,
+)
+from tornado_proxy.routing.plan import Refuse
+from tornado_proxy.routing.request import RequestError, RequestPath, shown_path
+from tornado_proxy.semantics.cors import is_cross_origin
+from tornado_proxy.semantics.forwarded import Origin, client_at
+from tornado_proxy.storage.shares import CLIENT
+from tornado_proxy.telemetry.events import (
+    AccessDecided,
+    Event,
+    Failed,
+    ObjectUsed,
+    Refused,
+    RequestRecord,
+    Served,
+    SignInTried,
+)
+from tornado_proxy.templates.template import RequestData, User
+from tornado_proxy.web.answer import (
+    Answer,
+    Headers,
+    Outcome,
+    Refusal,
+    Whole,
+    page,
+    private_headers,
+    refusal,
+    refusal_of,
+)
+from tornado_proxy.web.body import NO_BODY, Body
+from tornado_proxy.web.custom_pages import PageFailed, customized
+from tornado_proxy.web.generation import Generation
+from tornado_proxy.wire.headers import Fields
+from tornado_proxy.wire.incoming import ClientDisconnected
+
+if TYPE_CHECKING:
+    from tornado_proxy.web.application import ProxyApplication
+
+_LOG = logging.getLogger("tornado_proxy")
+
+REQUEST_ID = "X-Request-Id"
+
+_NO_POLICY = Refuse(500, "the policy server does not decide")
+
+# RFC 9110 9.2.1; a page of another origin may make requests of all other methods only with permission.
+_SAFE = ("GET", "HEAD", "OPTIONS")
+
+
+class CrossOrigin(RequestError):
+    """A change that a browser asks for on behalf of a page of another origin, with the authority of its user."""
+
+
+class _AllMethods(tuple[str, ...]):
+    """The methods that Tornado hands to a handler: all, so that the plan's 405 has `Allow` and the target's page."""
+
+    __slots__ = ()
+
+    def __contains__(self, _method: object) -> bool:
+        return True
+
+
+_H = TypeVar("_H", bound="Handler")
+Step = Callable[[_H], Coroutine[Any, Any, None]]
+
+
+def answered(method: Step[_H]) -> Step[_H]:
+    """Decorates a step of a handler: an error becomes its answer, or cuts the answer that was begun."""
+
+    @wraps(method)
+    async def run(self: _H) -> None:
+        task, self.is_running = self.task, True
+        try:
+            try:
+                await method(self)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an answer and the operator a reason
+                await self.answer_error(error)
+        except CancelledError:
+            if not self.has_left or task is None:
+                raise
+            task.uncancel()
+            self.cut(self.broken_by())
+        finally:
+            self.is_running = False
+
+    return run
+
+
+@stream_request_body
+class Handler(RequestHandler):
+    """A request that is being answered, with the parts of one generation, from its start to its end.
+
+    `deciding` is the decision about it. A request that needs none has an `answer` already, or a `mistake`, the error of
+    one that cannot be read.
+    """
+
+    SUPPORTED_METHODS = _AllMethods()
+
+    application: ProxyApplication
+
+    def initialize(
+        self,
+        generation: Generation,
+        origin: Origin,
+        deciding: Deciding | None = None,
+        mistake: Exception | None = None,
+        answer: Answer | None = None,
+    ) -> None:
+        """Pins the generation; `origin` is that of the request behind the proxies that are trusted."""
+        self.generation = generation.__enter__()
+        self.parts = generation.parts
+        self.origin = origin
+        self.deciding = deciding
+        self.mistake = mistake
+        self.answer = answer
+        self.id = f"{random.getrandbits(64):016x}"  # unique, not secret
+        self.body = Body(self.parts.settings.limits.body_timeout) if _has_body(self) else NO_BODY
+        if self.request.method not in ("PUT", "DELETE") and self.body is not NO_BODY:
+            self.body.discard()  # no other method here gives it a meaning
+        self.used: ObjectUsed | None = None  # what webhooks get once the answer was sent
+        self._at, self._started_at = time.time(), time.perf_counter()
+        self.task: Task[None] | None = None  # that runs the handler
+        self.is_running = False  # whether a step of ours is running in it
+        self.has_left = False  # the client
+        self._is_started = self._is_ended = False
+        self._sent = 0  # bytes of the answer's body
+        self._refusal: Refusal | None = None
+        self._broken: str | None = None  # why the answer broke off
+        self._cookies: Headers = ()  # of a sign-in, which the answer must carry
+        self.application.in_flight += 1
+
+    # What Tornado calls.
+
+    def clear(self) -> None:
+        """Begins an answer without headers."""
+        self._headers = Fields()
+        self._write_buffer: list[bytes] = []
+        self.set_status(200)
+
+    def prepare(self) -> Awaitable[None] | None:
+        """Decides up to the name of a form's file, before a byte of the body is taken; refusals end here."""
+        CLIENT.set(client_at(self.origin.address))
+        if self.deciding is None and self.mistake is None:
+            return None
+        if self.deciding is not None and self.deciding.question is None and self.request.method in _SAFE:
+            only = self.deciding.decision.plan[0]
+            if not isinstance(only, Refuse):
+                return None
+        return self._prepare()
+
+    def data_received(self, chunk: bytes) -> Awaitable[None] | None:
+        """Hands a piece of the body to its reader; the connection reads on when that has room for more."""
+        return None if self._is_ended else self.body.deliver(chunk)
+
+    def on_connection_close(self) -> None:
+        """Ends the request: its body, or its connection, is broken."""
+        if self._is_ended:
+            return
+        reason = self.broken_by()
+        if self.body is not NO_BODY:
+            self.body.break_off(reason)
+        self.has_left = isinstance(reason, ClientDisconnected)
+        # The error in its body ends an upload, so that it can clean up; any other request is cancelled.
+        if self.has_left and self.request.method != "PUT" and self.task is not None:
+            # In the next turn: a task that is cancelled before its first step would emit no event.
+            asyncio.get_running_loop().call_soon(self._cancel)
+
+    def _cancel(self) -> None:
+        if self.task is not None and self.is_running:
+            self.task.cancel()
+
+    def write_error(self, status_code: int, **kwargs: Any) -> None:
+        """Writes the page of an error: `answer`, or the one of a status that Tornado chose."""
+        answer = kwargs.get("answer")
+        if answer is None:
+            self._refusal = self._refusal or Refusal(status_code, "the request failed")
+            answer = self._plain_page(self._refusal)
+        self._begin(answer)
+        self.write(answer.body)
+        self._is_started = True
+        self.flush()
+        self._count(answer.body)
+        self.finish()
+
+    def compute_etag(self) -> None:
+        """An ETag is the object's own."""
+
+    def on_finish(self) -> None:
+        """Emits the one event of the request, and lets go of the generation."""
+        self._is_ended = True
+        if self.body is NO_BODY:
+            received = 0
+        else:
+            received = self.body.received
+            self.body.discard()
+        counts = self._sent, received, time.perf_counter() - self._started_at
+        if self.used is not None and self._refusal is None and self._broken is None:
+            self.application.emit(self.used)
+        event: Event
+        if self._refusal is None:
+            event = Served(self._record(), self._status_code, *counts, self._broken is None, self._broken)
+        else:
+            status = self._status_code if self._is_started else self._refusal.status
+            event = Refused(self._record(), status, *counts, self._refusal.reason)
+        self.application.emit(event)
+        self.application.in_flight -= 1
+        self.generation.__exit__()
+
+    # What handlers call.
+
+    @property
+    def decision(self) -> Decision | None:
+        """The decision so far."""
+        return self.deciding.decision if self.deciding else None
+
+    def broken_by(self) -> RequestError:
+        """Returns the error of a request that gets no further: that of its connection, or that its client has left."""
+        mistake: RequestError | None = getattr(self.request.connection, "mistake", None)
+        return mistake or ClientDisconnected("the client closed the connection")
+
+    async def give(self, outcome: Outcome) -> None:
+        """Sends an answer, or the page of a refusal."""
+        if isinstance(outcome, Refusal):
+            await self.refuse(outcome)
+        else:
+            await self.send(outcome)
+
+    async def send(self, answer: Answer) -> None:
+        """Sends an answer to its end; raises `ClientDisconnected`, and what the body of a streamed one raises."""
+        answer = self._filtered(answer)
+        self._begin(answer)
+        if isinstance(answer, Whole):
+            await self._write(answer.body)
+        else:
+            try:
+                async for chunk in answer.opened.chunks():
+                    await self._write(chunk)
+                if not self._is_started:
+                    await self._write(b"")
+            finally:
+                await answer.opened.close()
+        self.finish()
+
+    async def refuse(self, refused: Refusal) -> None:
+        """Sends the page of an error: a custom one if there is one, else the service's own."""
+        self._refusal = refused
+        answer = self._filtered(await self._page(refused))
+        _check(answer.headers)
+        self.send_error(answer.status, answer=answer)
+
+    def note_sign_in(self, provider: str, step_name: str, status: int, cookies: tuple[str, ...] = ()) -> None:
+        """Emits the event of a step of a sign-in, and keeps its cookies for the answer."""
+        outcome = "ok" if status < 400 else "refused" if status < 500 else "failed"
+        self.application.emit(SignInTried(provider, step_name, outcome))
+        self._cookies = (*self._cookies, *(("Set-Cookie", each) for each in cookies))
+
+    # Deciding.
+
+    @property
+    def decided(self) -> Decision:
+        """The decision about the request."""
+        assert self.deciding is not None
+        return self.deciding.decision
+
+    async def decide(self) -> None:
+        """Answers the questions of the decision, up to the one for which the body must be read."""
+        deciding = self.deciding
+        assert deciding is not None
+        while deciding.question is not None and not isinstance(deciding.question, NameFile):
+            deciding.answer(await self._answer(deciding.question))
+        if deciding.question is None and deciding.decision.user is not None:
+            self._note_access(deciding.decision)
+
+    async def decide_beside(self, path: RequestPath) -> Decision:
+        """Decides what the user of the request would be answered to a GET of another path."""
+        deciding = Deciding(decide_beside(self.parts.mounts, self.decided, path))
+        while deciding.question is not None:
+            deciding.answer(await self._answer(deciding.question))
+        return deciding.decision
+
+    @answered
+    async def _prepare(self) -> None:
+        """Decides as far as that is possible without the body; a refusal is answered at once."""
+        if self.mistake is not None:
+            raise self.mistake
+        if self.deciding is None:
+            return
+        if self.request.method not in _SAFE:
+            self._check_origin(self.decided.request.authority)
+        await self.decide()
+        if self.deciding.question is None and isinstance(only := self.decided.plan[0], Refuse):
+            await self.refuse(refusal_of(only))
+
+    def _check_origin(self, authority: str) -> None:
+        """Raises `CrossOrigin` if a page of another origin would change something without permission.
+
+        A browser adds its passwords and sessions to such requests.
+        """
+        policy = self.parts.policy_headers
+        if is_cross_origin(partial(_value, self), authority) and not (policy and policy.lets(self.request)):
+            raise CrossOrigin("a page of another origin sent the request, and `server.cors` does not allow that")
+
+    async def _answer(self, question: Question) -> User | Refuse | bool:
+        """Answers a question of the decision; raises `AuthBusy`."""
+        match question:
+            case Authenticate(so_far, guard):
+                found = await self.parts.authenticators[guard.provider].authenticate(so_far.request, guard)
+                match found:
+                    case SignIn(user, cookies):
+                        self.note_sign_in(guard.provider, "request", 200, cookies)
+                        return user
+                    case Refuse(status):
+                        self.note_sign_in(guard.provider, "request", max(status, 400))
+                        return found
+            case Authorize(so_far, server, user):
+                # The path that is checked: an upload's has the name of its file.
+                asked = replace(so_far.request, path=so_far.checks[-1].path)
+                try:
+                    return await is_permitted(server, user, asked, self.parts.fetch)
+                except PolicyUnavailable as error:
+                    _LOG.warning("the policy server gave no decision, so the request is refused: %s", error)
+                    return _NO_POLICY
+            case NameFile():
+                raise AssertionError("the name of a form's file stands in its body")
+            case _:
+                assert_never(question)
+
+    def _note_access(self, decision: Decision) -> None:
+        """Emits the event of a request whose user has signed in."""
+        if isinstance(guard := decision.checks[-1].guard, SignedIn):
+            failed = "failed" if decision.plan[0] is _NO_POLICY else "ok"
+            outcome = "refused" if decision.plan is NOT_AUTHORIZED else failed
+            self.application.emit(AccessDecided(guard.provider, outcome))
+
+    # Answering.
+
+    async def answer_error(self, error: Exception) -> None:
+        """Answers an error; nothing may be appended to an answer that was begun, so that is cut."""
+        for _ in range(2):  # an error, and that of its page
+            if self._is_ended:
+                raise error
+            if self._is_started or isinstance(error, ClientDisconnected):
+                break
+            try:
+                await self.refuse(self._refusal_of(error))
+            except Exception as again:  # noqa: BLE001 - as above
+                error = again
+            else:
+                return
+        self.cut(error)
+
+    def cut(self, error: Exception) -> None:
+        """Closes the connection: the client sees that the answer is not complete."""
+        if self._is_started:
+            self._broken = self._refusal_of(error).reason
+        else:
+            self._refusal = self._refusal_of(error)
+        assert self.request.connection is not None
+        self.request.connection.close()  # type: ignore[attr-defined] # Tornado's connections have it, and so have ours
+        with suppress(Exception):  # the connection may have an objection to an end here
+            self.finish()
+
+    def _refusal_of(self, error: Exception) -> Refusal:
+        refused = refusal(error)
+        if refused.is_defect:
+            self.application.emit(Failed(self._record(), error))
+        return refused
+
+    async def _page(self, refused: Refusal) -> Whole:
+        decision = self.decision
+        request, user = (decision.request, decision.user) if decision else (self._unread(), None)
+        target = decision.match.site.target.name if decision and decision.match else None
+        kind = ERROR_PAGES.get(refused.status)
+        if kind is None:
+            return self._plain_page(refused)
+        store = self.parts.stores[target].store if target else None
+        data = partial(ErrorData, request, user, PageError(refused.message))
+        try:
+            custom = await self.parts.renderer.render(kind, target, store, data)
+        except PageFailed:
+            # The page that failed is in the log; the client gets one that cannot fail.
+            return self._plain_page(replace(refused, status=500))
+        return customized(self._plain_page(refused), custom)
+
+    def _unread(self) -> RequestData:
+        """Returns what is known of a request whose address cannot be read: its path is as it was sent."""
+        asked, origin = self.request, self.origin
+        path, _, query = (asked.uri or "").partition("?")
+        host, fields = asked.headers.get("Host", ""), tuple(asked.headers.get_all())
+        return RequestData(asked.method or "", host, path, query, (), fields, origin.scheme, origin.address)
+
+    def _plain_page(self, refused: Refusal) -> Whole:
+        decision, accept = self.decision, self.request.headers.get("Accept")
+        request, match = (decision.request, decision.match) if decision else (RequestData(), None)
+        form = choose(FAILURE_FORMS, accept, dict(reversed(request.query)).get("format"))
+        where = (match.mount, decision.request.path) if decision and match else ()
+        failure = Failure(refused.status, refused.message, self.id, *where)
+        pages = self.parts.renderer.pages.themed.get(match.site.target.name if match else None, self.parts.pages)
+        return page(refused.status, pages.failure(failure, form), refused.headers)
+
+    def _filtered(self, answer: Any) -> Any:
+        """Returns an answer with what sign-in and configuration add to every answer."""
+        decision, parts, asked = self.decision, self.parts, self.request
+        if self._cookies or (decision is not None and decision.user is not None):
+            match = decision.match if decision else None
+            is_isolated = match is not None and match.site.target.actions.get.user_isolation
+            answer = replace(answer, headers=private_headers(answer.headers, self._cookies, is_isolated=is_isolated))
+        if parts.compressor is not None:
+            answer = parts.compressor.applied(answer, asked)
+        if parts.policy_headers is not None:
+            answer = parts.policy_headers.added_to(answer, asked)
+        return answer
+
+    def _begin(self, answer: Answer) -> None:
+        """Begins an answer; raises `ValueError` for a header with a line end."""
+        _check(answer.headers)
+        self.set_status(answer.status)
+        date = ("Date", _date(int(time.time())))
+        self._headers = Fields((date, (REQUEST_ID, self.id), *self.generation.headers, *answer.headers))
+
+    async def _write(self, chunk: bytes) -> None:
+        self.write(chunk)
+        self._is_started = True
+        try:
+            await self.flush()
+        except StreamClosedError:  # of Tornado's own connections
+            raise self.broken_by() from None
+        self._count(chunk)
+
+    def _count(self, chunk: bytes) -> None:
+        if self.request.method != "HEAD":
+            self._sent += len(chunk)
+
+    def _record(self) -> RequestRecord:
+        decision, asked = self.decision, self.request
+        if decision is None:
+            # The method and path of a head that cannot be read may be anything, even secrets.
+            is_read = getattr(asked.connection, "mistake", None) is None
+            method, path = (asked.method, shown_path(asked.uri)) if is_read else ("", "")
+            return RequestRecord(self.id, self._at, self.origin.address, method, "", path, self.generation.number)
+        rewrite, traceparent = decision.rewrite, asked.headers.get("Traceparent")
+        return RequestRecord(
+            self.id,
+            self._at,
+            self.origin.address,
+            decision.request.method,
+            decision.request.host,
+            decision.request.path,
+            self.generation.number,
+            decision.match.site.target.name if decision.match else None,
+            decision.rewritten.key if decision.rewritten else None,
+            rewrite.label if rewrite else None,
+            decision.user.username if decision.user else None,
+            (("traceparent", traceparent), ("tracestate", asked.headers.get("Tracestate", ""))) if traceparent else (),
+            rewrite,
+        )
+
+
+def _has_body(handler: Handler) -> bool:
+    """Whether a body was announced that is not empty (RFC 9112 6)."""
+    headers = handler.request.headers
+    return "Transfer-Encoding" in headers or headers.get("Content-Length", "0").strip("0") != ""
+
+
+def _value(handler: Handler, name: str) -> str:
+    return handler.request.headers.get(name, "")
+
+
+def _check(headers: Headers) -> None:
+    values = "".join([value for _, value in headers])
+    if "\n" in values or "\r" in values:
+        raise ValueError("a header of an answer has several lines")
+
+
+@lru_cache(1)
+def _date(second: int) -> str:
+    return formatdate(second, usegmt=True)

@@ -1,0 +1,153 @@
+"""The handlers: objects of targets, pages of sign-ins, the list of targets, and answers that need no decision."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from tornado_proxy.auth.authenticator import only_reads
+from tornado_proxy.pages.custom import TargetListData
+from tornado_proxy.pages.render import LISTING_FORMS, TargetLinks, choose, target_links
+from tornado_proxy.routing.decide import NameFile
+from tornado_proxy.routing.plan import Receive, VisitProvider
+from tornado_proxy.routing.uploads import ReceivePart
+from tornado_proxy.semantics.conditions import Conditions
+from tornado_proxy.web.answer import Outcome, Refusal, Whole, page
+from tornado_proxy.web.custom_pages import customized
+from tornado_proxy.web.generation import RequestContext
+from tornado_proxy.web.handler import Handler, answered
+from tornado_proxy.web.perform import object_used, perform
+from tornado_proxy.web.upload import IncomingFile, raw_upload, read_form
+
+if TYPE_CHECKING:
+    from tornado_proxy.auth.oidc import OidcAuthenticator
+
+
+class ObjectHandler(Handler):
+    """Answers a request for an object or a directory of a target, by the plan of its decision."""
+
+    @answered
+    async def get(self) -> None:
+        """Sends a file, a listing or a redirect."""
+        outcome, self.used = await self._performed()
+        await self.give(outcome)
+
+    head = get
+
+    @answered
+    async def put(self) -> None:
+        """Stores an upload, or makes a step of one in parts."""
+        outcome, used = await self._performed(await self._upload())
+        await self._give_changed(outcome, used)
+
+    @answered
+    async def delete(self) -> None:
+        """Removes an object, once the request is whole."""
+        async for _ in self.body:
+            pass
+        await self._give_changed(*await self._performed())
+
+    async def _upload(self) -> IncomingFile | None:
+        """Returns the file that a PUT carries, if it carries one; its form names it, or the path."""
+        deciding, headers = self.deciding, self.request.headers
+        assert deciding is not None
+        if isinstance(question := deciding.question, NameFile):
+            limit = self.parts.settings.limits.max_form_field_size
+            upload = await read_form(headers, self.body, limit, question.max_size)
+            deciding.answer(upload.head.file_name)
+            await self.decide()
+            return upload
+        first = deciding.decision.plan[0]
+        if isinstance(first, Receive | ReceivePart):
+            name = deciding.decision.request.path.rpartition("/")[2]
+            return raw_upload(headers, self.body, name, first.max_size)
+        return None
+
+    async def _performed(self, upload: IncomingFile | None = None) -> tuple[Outcome, Any]:
+        """Performs the plan; returns its outcome, and the event for the webhooks of the target."""
+        decision, headers, parts = self.decided, self.request.headers, self.parts
+        match = decision.match
+        assert match is not None, "only a request for a target has such a plan"
+        target = match.site.target.name
+        context = RequestContext(
+            decision,
+            parts.mounts,
+            parts.stores[target].store,
+            parts.renderer.pages.themed.get(target, parts.pages),
+            headers,
+            Conditions.from_headers(headers),
+            self.application.walks,
+            self.decide_beside,
+            upload,
+            parts.renderer,
+        )
+        outcome, attempt = await perform(decision.plan, context)
+        webhooks = match.site.webhooks.get(decision.request.method)
+        is_done = webhooks and not isinstance(outcome, Refusal) and outcome.status < 300
+        return outcome, object_used(webhooks, attempt, context) if webhooks and is_done else None
+
+    async def _give_changed(self, outcome: Outcome, used: Any) -> None:
+        """Sends the answer to a change; webhooks hear of it even if the client does not take the answer."""
+        if used is not None:
+            self.application.emit(used)
+        await self.give(outcome)
+
+
+class SignInHandler(Handler):
+    """Answers the pages of a provider: the steps of a sign-in."""
+
+    @answered
+    async def get(self) -> None:
+        """Takes a step."""
+        (attempt,) = self.decided.plan
+        assert isinstance(attempt, VisitProvider)
+        if attempt.step == "logout" and only_reads(self.decided.request):
+            # A picture can make a reader's browser send a GET, which must not sign anyone out.
+            await self.send(page(200, self.parts.pages.sign_out(self.decided.request.path)))
+            return
+        # Only providers of this kind have pages.
+        provider = cast("OidcAuthenticator", self.parts.authenticators[attempt.provider])
+        steps = {"login": provider.login, "callback": provider.callback, "logout": provider.logout}
+        answer = await steps[attempt.step](self.decided.request)
+        self.note_sign_in(attempt.provider, attempt.step, answer.status, answer.cookies)
+        if not answer.location:
+            await self.refuse(Refusal(answer.status, answer.reason))
+            return
+        headers = (("Location", answer.location), ("Cache-Control", "no-store"), ("Content-Length", "0"))
+        await self.send(Whole(answer.status, headers))
+
+    post = get
+
+
+class TargetListHandler(Handler):
+    """Shows the targets and where they are mounted."""
+
+    @answered
+    async def get(self) -> None:
+        """Sends the list."""
+        request, user, parts = self.decided.request, self.decided.user, self.parts
+        links = (target_links(each.mount, request.scheme, request.authority) for each in parts.settings.targets)
+        found = tuple(map(TargetLinks, (each.name for each in parts.settings.targets), links))
+        targets = {each.target.name: each.data for each in parts.mounts.sites}
+        custom = await parts.renderer.render("target_list", None, None, partial(TargetListData, request, user, targets))
+        accept = self.request.headers.get("Accept")
+        form = choose(LISTING_FORMS, accept, request.parameters.get("format"), is_strict=custom is None)
+        await self.send(customized(page(200, parts.pages.targets(found, form, request.path)), custom))
+
+    head = get
+
+
+class AnswerHandler(Handler):
+    """Sends an answer that needs no decision: an asset of pages, which is public, or that to a preflight."""
+
+    @answered
+    async def get(self) -> None:
+        """Sends it."""
+        assert self.answer is not None
+        await self.send(self.answer)
+
+    head = options = get
+
+
+class MistakeHandler(Handler):
+    """Refuses a request that cannot be read."""

@@ -1,0 +1,184 @@
+"""Performs a plan on a store: tries its attempts in order until one has an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+from tornado_proxy.config.actions import Webhook
+from tornado_proxy.pages.custom import FILE_HEADERS, NEVER, DeleteData, DeletePageData, StreamFile, StreamFileData
+from tornado_proxy.routing import uploads
+from tornado_proxy.routing.plan import Attempt, Browse, Plan, Presign, Receive, Redirect, Refuse, Remove, Serve, Sign
+from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, ContentRange
+from tornado_proxy.storage.errors import NotModified, ObjectMissing
+from tornado_proxy.storage.store import ObjectInfo
+from tornado_proxy.telemetry.events import ObjectUsed
+from tornado_proxy.templates.template import ObjectMetadata
+from tornado_proxy.web import storing
+from tornado_proxy.web.answer import (
+    Answer,
+    Headers,
+    Outcome,
+    Streamed,
+    Whole,
+    file_headers,
+    refusal_of,
+    unchanged_headers,
+    with_headers,
+)
+from tornado_proxy.web.browse import browse
+from tornado_proxy.web.custom_pages import customized
+from tornado_proxy.web.generation import RequestContext
+from tornado_proxy.web.upload import FileHead
+
+
+async def perform(plan: Plan, context: RequestContext) -> tuple[Outcome, Attempt]:
+    """Returns the outcome of the first attempt that finds something, and that attempt.
+
+    Raises `StorageError`, and `RequestError` for an upload.
+    """
+    for attempt in plan:
+        if isinstance(attempt, Refuse):
+            return refusal_of(attempt), attempt
+        path = getattr(attempt, "beside", None)
+        if path is not None and not context.is_ours(await context.ask(path)):
+            continue
+        try:
+            outcome = await _PERFORMERS[type(attempt)](attempt, context)
+        except ObjectMissing:
+            continue
+        if outcome is not None:
+            return outcome, attempt
+    raise ObjectMissing("no attempt of the plan found anything")
+
+
+async def _serve(attempt: Serve, context: RequestContext) -> Answer:
+    try:
+        if context.request.method == "HEAD":
+            # RFC 9110 14.2: a Range counts for GET only.
+            info = await context.store.head(attempt.key, context.conditions)
+            return Whole(200, await _headers(context, info))
+        part = ByteRange.from_header(context.headers.get("Range"))
+        opened = await context.store.open(attempt.key, context.conditions, part)
+    except NotModified as unchanged:
+        return Whole(304, unchanged_headers(await _headers(context, unchanged.info)) if unchanged.info else ())
+    try:
+        headers = await _headers(context, opened.info, opened.content_range)
+    except BaseException:
+        await opened.close()
+        raise
+    return Streamed(206 if opened.content_range else 200, headers, opened)
+
+
+async def _headers(context: RequestContext, info: ObjectInfo, part: ContentRange | None = None) -> Headers:
+    """Returns the headers of a file, with those that the target's templates write; an empty one changes nothing."""
+    actions = context.match.site.target.actions
+    headers = file_headers(info, actions, part)
+    if not actions.get.streamed_file_headers:
+        return headers
+    own = dict(headers)
+    file = StreamFile(
+        int(own["Content-Length"]),
+        info.content_type or "",
+        own.get("Content-Range", ""),
+        own.get("Content-Disposition", ""),
+        info.content_encoding or "",
+        info.content_language or "",
+        own.get("Content-Digest", ""),
+        info.cache_control or "",
+        info.expires or "",
+        info.etag or "",
+        info.last_modified or NEVER,
+        ObjectMetadata(info.metadata),
+    )
+    custom = await context.written(FILE_HEADERS, partial(StreamFileData, context.request, context.user, file))
+    return headers if custom is None else with_headers(headers, tuple(each for each in custom.headers if each[1]))
+
+
+async def _redirect(attempt: Redirect, context: RequestContext) -> Answer | None:
+    if attempt.below is not None:
+        found = await context.store.list(attempt.below, None, 1)
+        if not found.entries and not found.exists:
+            return None
+    return _found(attempt.location, "no-cache")
+
+
+async def _sign(attempt: Sign, context: RequestContext) -> Answer:
+    await context.store.head(attempt.key, UNCONDITIONAL)
+    return _found(await context.store.presign(attempt.key, attempt.expires), "private, no-store")
+
+
+def _found(location: str, cache_control: str) -> Whole:
+    return Whole(302, (("Location", location), ("Cache-Control", cache_control), ("Content-Length", "0")))
+
+
+async def _remove(attempt: Remove, context: RequestContext) -> Answer:
+    await context.store.remove(attempt.key, context.conditions)
+    data = partial(DeletePageData, context.request, context.user, DeleteData(attempt.key))
+    return customized(Whole(204), await context.written("delete", data))
+
+
+_PERFORMERS: Mapping[type[Attempt], Callable[[Any, RequestContext], Awaitable[Answer | None]]] = MappingProxyType(
+    {
+        Serve: _serve,
+        Browse: browse,
+        Redirect: _redirect,
+        Sign: _sign,
+        Receive: storing.receive,
+        Presign: storing.presign,
+        uploads.BeginUpload: storing.begin,
+        uploads.ReceivePart: storing.receive_part,
+        uploads.ListParts: storing.list_parts,
+        uploads.CompleteUpload: storing.complete,
+        uploads.AbortUpload: storing.abort,
+        Remove: _remove,
+    }
+)
+
+
+def object_used(webhooks: tuple[Webhook, ...], attempt: Attempt, context: RequestContext) -> ObjectUsed | None:
+    """Returns the event of a successful attempt; None for one that webhooks are not called for."""
+    site, method = context.match.site, context.request.method
+    if not isinstance(attempt, Serve | Browse | Receive | uploads.CompleteUpload | Remove):
+        return None
+    bucket = site.target.bucket
+    output = {"bucket": bucket.name, "region": bucket.region}
+    if bucket.s3_endpoint:
+        output["s3Endpoint"] = bucket.s3_endpoint
+    output["key"] = attempt.prefix if isinstance(attempt, Browse) else attempt.key
+    body = {
+        "action": method,
+        "requestPath": context.path_below_mount,
+        "outputMetadata": output,
+        "target": {"name": site.target.name},
+    }
+    if isinstance(attempt, Receive) and context.upload is not None:
+        body["inputMetadata"] = _upload(context.upload.head, context.upload.size)
+    elif isinstance(attempt, uploads.CompleteUpload):
+        body["inputMetadata"] = _upload(storing.named_file(context), attempt.size)
+    elif not isinstance(attempt, Remove):
+        body["inputMetadata"] = _conditions(context)
+    return ObjectUsed(webhooks, site.target.name, method, body)
+
+
+def _upload(file: FileHead, size: int) -> dict[str, Any]:
+    return {"filename": file.file_name, "contentType": file.content_type, "contentSize": size}
+
+
+def _conditions(context: RequestContext) -> dict[str, str]:
+    headers, conditions = context.headers, context.conditions
+    fields = {
+        "ifModifiedSince": _moment(conditions.if_modified_since),
+        "ifMatch": headers.get("If-Match", ""),
+        "ifNoneMatch": headers.get("If-None-Match", ""),
+        "ifUnmodifiedSince": _moment(conditions.if_unmodified_since),
+    }
+    return fields | {"range": headers.get("Range", "")} if context.request.method == "GET" else fields
+
+
+def _moment(moment: datetime | None) -> str:
+    """Formats a time as RFC 3339; empty for None."""
+    return "" if moment is None else moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,396 @@
+"""One client's connection: requests in and answers out, one after the other.
+
+It speaks to the application as Tornado's `HTTP1Connection` does, which is not used: that answers a request that it
+cannot read by itself, even in the middle of another answer, closes when the client has only ended its side, refuses
+chunk extensions and trailers, and costs more than all else that a small file needs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import select
+from asyncio import Future
+from collections.abc import Awaitable, Callable
+from enum import Enum, auto
+from typing import cast
+
+from tornado.httputil import HTTPServerConnectionDelegate
+
+from tornado_proxy.config.server import Limits
+from tornado_proxy.routing.request import RequestError
+from tornado_proxy.semantics.forwarded import Origin
+from tornado_proxy.wire.headers import Fields
+from tornado_proxy.wire.incoming import LEAST_RATE, ClientDisconnected, RequestParser
+from tornado_proxy.wire.stream import STAND_IN, AnswerState, Context, RequestState, Stream
+from tornado_proxy.wire.tls import shown_certificate
+
+_LOG = logging.getLogger("tornado_proxy")
+
+# One for all connections: each read is copied out of it before the next one.
+_READ_BUFFER = memoryview(bytearray(64 * 1024))
+
+_HEAD_END = re.compile(rb"\n\r?\n")
+_NO_HEAD = re.compile(rb"[^!#$%&'*+.^_`|~0-9A-Za-z\r\n-]")  # such as a TLS handshake, which has no such end
+_MOST_AHEAD = 64 * 1024  # bytes of further requests that are taken while one is answered
+
+_NEVER = float("inf")
+
+# A connection that is closed over unread bytes is reset, and its client may never see the answer (RFC 9112 9.6).
+_LINGER_DONE = 1.0  # seconds for the client to close if nothing more is expected of it
+_LINGER_IDLE = 5.0  # seconds without a byte if it has not sent all that it announced
+_LINGER_TOTAL = 30.0  # seconds
+
+# A client that has ended its side may have left, or may wait for its answer. TCP shows which when something is sent.
+_DEPARTURE_CHECK = 0.25  # seconds
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+Notify = Callable[["Connection"], None]
+
+
+class State(Enum):
+    """What a connection does."""
+
+    IDLE = auto()  # waits for a request
+    HEAD = auto()  # a part of a head has arrived
+    SERVING = auto()  # a request is being answered; its body may be arriving
+    LINGERING = auto()  # the last answer is sent, and the client has yet to close
+    CLOSED = auto()
+
+    followers: tuple[State, ...]
+    """The states that may come next."""
+
+
+_NEXT = {
+    State.IDLE: (State.HEAD, State.SERVING, State.LINGERING, State.CLOSED),
+    State.HEAD: (State.SERVING, State.LINGERING, State.CLOSED),
+    State.SERVING: (State.IDLE, State.LINGERING, State.CLOSED),
+    State.LINGERING: (State.CLOSED,),
+    State.CLOSED: (),
+}
+for _state, _followers in _NEXT.items():
+    _state.followers = _followers
+
+
+class Connection(asyncio.BufferedProtocol):
+    """Serves requests one after the other, until one side closes; `application` answers them.
+
+    `peer` is the origin of the requests before any trusted proxy. `on_idle` is called whenever no request is under way
+    any more, `on_close` once, when it is closed.
+    """
+
+    def __init__(
+        self,
+        application: HTTPServerConnectionDelegate,
+        peer: Origin,
+        limits: Limits,
+        on_close: Notify,
+        on_idle: Notify,
+    ) -> None:
+        self.peer = peer
+        self.is_last = False  # whether the request under way is the last one
+        self._application = application
+        self._limits = limits
+        self._on_close = on_close
+        self._on_idle = on_idle
+        self._loop = asyncio.get_running_loop()
+        self._state = State.IDLE
+        self._transport: asyncio.Transport | None = None
+        self._received = bytearray()
+        self._searched = 0  # bytes of the head that were searched for its end
+        self._stream: Stream | None = None  # the request under way
+        self._taking: asyncio.Future[object] | None = None  # while the application takes no more of the body
+        self._writable: Future[None] = self._loop.create_future()  # pending while the client reads too slowly
+        self._writable.set_result(None)
+        self._unsent = 0  # bytes, when that was last looked at
+        self._half_closed = False
+        self._probed = False  # whether a client that has ended its side was sent something
+        self._linger_until = 0.0
+        self._deadline = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __repr__(self) -> str:
+        return f"<Connection of {self.peer.address}, {self._state.name.lower()}>"
+
+    # What the server asks.
+
+    def wind_down(self) -> None:
+        """Serves at most one more request: the current one, or one that is arriving."""
+        self.is_last = True
+
+    def close_if_idle(self) -> None:
+        """Closes at once, unless a request is running."""
+        if self._stream is None:
+            self.close()
+
+    def close(self) -> None:
+        """Closes the connection at once."""
+        if self._transport is not None:
+            self._transport.abort()
+        self.is_last = True
+
+    # What the transport calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Waits for a request."""
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's are not instances of it
+        self.context = Context(self.peer.address, self.peer.scheme, self.peer, shown_certificate(transport))
+        self._set_deadline(self._limits.idle_timeout)
+        self._on_idle(self)
+
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - asyncio's signature
+        """Returns the buffer that the transport reads into."""
+        return _READ_BUFFER
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Takes the bytes that were read."""
+        if self._state is State.LINGERING:
+            self._deadline = min(self._loop.time() + _LINGER_IDLE, self._linger_until)
+            return
+        self._received += _READ_BUFFER[:nbytes]
+        self._advance()
+
+    def eof_received(self) -> bool:
+        """Keeps a connection open if its client waits for an answer; closes any other."""
+        if self._transport is None or not self._transport.can_write_eof():
+            return False  # the end of TLS is the end of both directions
+        if self._state is State.LINGERING:
+            return False
+        if not self._half_closed:
+            self._half_closed = True
+            self._loop.call_later(_DEPARTURE_CHECK, self._look_for_departure)
+            self._advance()
+        return not self._transport.is_closing()
+
+    def pause_writing(self) -> None:
+        """Makes writers wait, as long as the client reads fast enough."""
+        self._writable = self._loop.create_future()
+        self._unsent = self._unsent_bytes()
+        self._set_deadline(self._limits.send_timeout)
+
+    def resume_writing(self) -> None:
+        """Lets writers continue."""
+        if self._writable.cancelled():  # with the task that awaited it
+            self._writable = self._loop.create_future()
+        if not self._writable.done():
+            self._writable.set_result(None)
+        if self._state is State.SERVING:
+            self._deadline = _NEVER
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        """Breaks off the current request, and tells the server."""
+        self._transport = None
+        self._enter(State.CLOSED)
+        if self._timer is not None:
+            self._timer.cancel()
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.break_off(stream.mistake or ClientDisconnected("the client closed the connection"))
+        self.resume_writing()
+        self._on_close(self)
+
+    # Requests.
+
+    def _advance(self) -> None:
+        """Processes the received bytes until more are needed."""
+        try:
+            while self._taking is None and self._transport is not None:
+                stream = self._stream
+                if stream is None:
+                    goes_on = self._state is not State.LINGERING and self._read_head()
+                elif stream.reading is RequestState.BODY:
+                    goes_on = self._read_body(stream)
+                else:
+                    goes_on = False
+                    if len(self._received) > _MOST_AHEAD:
+                        self._pause_reading()
+                if not goes_on:
+                    is_cut = stream is None or stream.reading is RequestState.BODY
+                    if self._half_closed and is_cut and self._state is not State.LINGERING:
+                        self._end(has_unread=False)  # the rest will not arrive
+                    break
+        except Exception:  # noqa: BLE001 - one connection's defect must not end the others
+            _LOG.exception("unexpected exception in a connection")
+            self.close()
+
+    def _read_head(self) -> bool:
+        """Begins the request whose head has arrived; returns whether one has."""
+        while self._received.startswith(b"\r\n"):
+            del self._received[:2]  # RFC 9112 2.2
+        found = _HEAD_END.search(self._received, max(0, self._searched - 3)) or _NO_HEAD.match(self._received)
+        if found is None:
+            if self._received and self._state is State.IDLE:
+                self._enter(State.HEAD)
+                self._set_deadline(min(self._limits.header_timeout, self._deadline - self._loop.time()))
+            self._searched = len(self._received)
+            if self._searched <= self._limits.max_header_size:
+                return False
+        # What is over the limit is refused at once, so nothing of it is kept.
+        end = found.end() if found else self._searched
+        head = bytes(self._received[:end])
+        del self._received[:end]
+        self._searched = 0
+        self._start_request(head)
+        return True
+
+    def _start_request(self, head: bytes) -> None:
+        self._enter(State.SERVING)
+        self._deadline = _NEVER
+        parser, mistake = RequestParser(), None
+        try:
+            line, fields = parser.read_head(head, self._limits.max_header_size)
+        except RequestError as error:
+            # The frames of its traceback hold what was received.
+            mistake, line, fields = error.with_traceback(None), STAND_IN, Fields()
+        self._stream = stream = Stream(self, parser, mistake)
+        until_taken = stream.begin(self._application, line, fields)
+        if stream.reading is RequestState.BODY:
+            self._await(until_taken)
+        elif stream.reading is RequestState.DONE:
+            stream.end_body()
+
+    def _read_body(self, stream: Stream) -> bool:
+        """Passes on the received part of the body, and its end."""
+        if stream.parser.complete:
+            stream.end_body()
+            return True
+        if stream.awaits_continue:
+            stream.awaits_continue = False
+            self.write(_CONTINUE)
+        if not self._received:
+            return False
+        had = len(self._received)
+        try:
+            until_taken = stream.deliver(self._received)
+        except RequestError as error:
+            stream.break_off(error.with_traceback(None))
+            return False
+        self._await(until_taken)
+        return had > len(self._received) or stream.parser.complete
+
+    def _await(self, taken: object) -> None:
+        """Pauses reading until the application takes more."""
+        if taken is not None:
+            self._taking = asyncio.ensure_future(cast("Awaitable[object]", taken))
+            self._taking.add_done_callback(self._go_on)
+            self._pause_reading()
+
+    def _go_on(self, taken: asyncio.Future[object]) -> None:
+        self._taking = None
+        if not taken.cancelled():
+            taken.result()
+        self._resume_reading()
+        self._advance()
+
+    def _look_for_departure(self) -> None:
+        """Closes the connection of a half-closed client that is gone; TCP shows that once something was sent."""
+        stream = self._stream
+        if self._transport is None or self._transport.is_closing():
+            return
+        poll = select.poll()
+        poll.register(self._transport.get_extra_info("socket").fileno(), 0)
+        is_unanswered = stream is not None and stream.writing is AnswerState.HEAD
+        if poll.poll(0) or (is_unanswered and stream is not None and stream.parser.version == "HTTP/1.0"):
+            self.close()
+            return
+        if not self._probed and is_unanswered:
+            self._probed = True
+            self.write(_CONTINUE)  # any client of HTTP/1.1 must expect it (RFC 9110 15.2)
+        self._loop.call_later(_DEPARTURE_CHECK, self._look_for_departure)
+
+    # Answers.
+
+    @property
+    def may_go_on(self) -> bool:
+        """Whether another request may follow the one under way."""
+        return not self.is_last and not (self._half_closed and not self._received)
+
+    def write(self, data: bytes) -> bool:
+        """Writes bytes; returns whether the connection still takes them."""
+        transport = self._transport
+        if transport is not None and data and not transport.is_closing():
+            transport.write(data)
+        # A failed transport reports that in a later turn of the loop, for which a writer might never wait.
+        return transport is not None and not transport.is_closing()
+
+    def until_writable(self) -> Future[None]:
+        """Returns a future that is done when the client has read enough for more."""
+        return self._writable
+
+    def end_answer(self, stream: Stream) -> None:
+        """Goes on to the next request, or ends the connection."""
+        if stream is not self._stream:
+            return
+        self._stream = None
+        if stream.reading is not RequestState.DONE:
+            # In the next turn: the application is in the middle of finishing.
+            self._loop.call_soon(stream.break_off, stream.mistake or ClientDisconnected("the rest was not read"))
+        self._on_idle(self)
+        if stream.keeps_alive:
+            self._enter(State.IDLE)
+            self._set_deadline(self._limits.idle_timeout)
+            if self._received or self._half_closed:
+                self._resume_reading()
+                # A client that pipelines must not keep the others waiting.
+                self._loop.call_soon(self._advance)
+        else:
+            self._end(has_unread=bool(self._received or stream.mistake) or not stream.is_read)
+
+    def _end(self, *, has_unread: bool) -> None:
+        """Closes the connection once the answer is sent and the client has closed its side, or after a time."""
+        transport = self._transport
+        self._received.clear()
+        if transport is None:
+            return
+        self._enter(State.LINGERING)
+        if self._half_closed or not transport.can_write_eof():
+            self._set_deadline(self._limits.send_timeout)
+            transport.close()
+            return
+        transport.write_eof()
+        self._linger_until = self._loop.time() + _LINGER_TOTAL
+        waiting = _LINGER_IDLE if has_unread else _LINGER_DONE
+        self._set_deadline(self._limits.send_timeout if transport.get_write_buffer_size() else waiting)
+        self._resume_reading()
+
+    # States, time and flow.
+
+    def _enter(self, state: State) -> None:
+        assert state in self._state.followers, f"{self._state} cannot become {state}"
+        self._state = state
+
+    def _set_deadline(self, seconds: float) -> None:
+        """Sets the time of the next `_expire`; the timer is only moved if it would be late."""
+        self._deadline = self._loop.time() + seconds
+        if self._timer is None or self._timer.when() > self._deadline:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = self._loop.call_at(self._deadline, self._expire)
+
+    def _expire(self) -> None:
+        self._timer = None
+        if self._deadline > self._loop.time():
+            if self._deadline != _NEVER:
+                self._timer = self._loop.call_at(self._deadline, self._expire)
+            return
+        stream = self._stream
+        if stream is not None and self._unsent - self._unsent_bytes() >= LEAST_RATE * self._limits.send_timeout:
+            self._unsent = self._unsent_bytes()
+            self._set_deadline(self._limits.send_timeout)
+            return
+        if stream is not None:
+            stream.mistake = ClientDisconnected(f"the client read less than {LEAST_RATE} bytes a second")
+        self.close()
+
+    def _unsent_bytes(self) -> int:
+        return 0 if self._transport is None else self._transport.get_write_buffer_size()
+
+    def _pause_reading(self) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.pause_reading()
+
+    def _resume_reading(self) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()

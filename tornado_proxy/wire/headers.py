@@ -1,0 +1,100 @@
+"""The header fields of a message, kept as they came, behind Tornado's interface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from tornado.httputil import HTTPHeaders
+
+Pairs = tuple[tuple[str, str], ...]
+
+# The spelling of names is remembered, since clients send few and short ones.
+_NAMES_KEPT = 1024
+_LONGEST_NAME_KEPT = 64
+
+
+def spelt(name: str) -> str:
+    """Returns the name of a header as it is usually spelt: each word with a capital."""
+    return _kept(name) if len(name) <= _LONGEST_NAME_KEPT else _capitalized(name)
+
+
+def _capitalized(name: str) -> str:
+    return "-".join([word.capitalize() for word in name.split("-")])
+
+
+_kept = lru_cache(_NAMES_KEPT)(_capitalized)
+
+
+class Fields(HTTPHeaders):
+    """Header fields in order; a look-up takes the name in any case, and joins several values by a comma.
+
+    `HTTPHeaders` checks and copies each field, which costs more than all else that a small file needs. The maker of
+    these has checked them: `pairs` are kept as they are. `joined` is the same as a mapping, with names spelt like
+    `Content-Type`, where the maker has it.
+    """
+
+    def __init__(self, pairs: Pairs = (), joined: dict[str, str] | None = None) -> None:
+        self._pairs = pairs
+        self._joined = joined
+
+    def get_all(self) -> Pairs:
+        """Returns all names and values, in order."""
+        return self._pairs
+
+    def get_list(self, name: str) -> list[str]:
+        """Returns the values of a name, in order."""
+        wanted = spelt(name)
+        return [value for each, value in self._pairs if spelt(each) == wanted]
+
+    def add(self, name: str, value: str, *, _chars_are_bytes: bool = True) -> None:
+        """Adds a field behind the others; raises `HTTPInputError` for an invalid one."""
+        checked = HTTPHeaders()
+        checked.add(name, value)
+        (pair,) = checked.get_all()
+        self._pairs = (*self._pairs, pair)
+        self._joined = None
+
+    def get(self, name: str, default: str | None = None) -> str | None:  # type: ignore[override] # no other default is used
+        """Returns the value of a name."""
+        return (self._joined or self._mapping()).get(_kept(name), default)
+
+    def copy(self) -> Fields:
+        """Returns fields that change on their own."""
+        return Fields(self._pairs)
+
+    __copy__ = copy
+
+    def __getitem__(self, name: str) -> str:
+        return self._mapping()[spelt(name)]
+
+    def __setitem__(self, name: str, value: str) -> None:
+        self._pairs = self._others(name)
+        self.add(name, value)
+
+    def __delitem__(self, name: str) -> None:
+        if name not in self:
+            raise KeyError(name)
+        self._pairs, self._joined = self._others(name), None
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and spelt(name) in self._mapping()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._mapping())
+
+    def __len__(self) -> int:
+        return len(self._mapping())
+
+    def _others(self, name: str) -> Pairs:
+        wanted = spelt(name)
+        return tuple([pair for pair in self._pairs if spelt(pair[0]) != wanted])
+
+    def _mapping(self) -> dict[str, str]:
+        if self._joined is None:
+            joined: dict[str, str] = {}
+            for sent, value in self._pairs:
+                name = spelt(sent)
+                joined[name] = f"{joined[name]},{value}" if name in joined else value
+            self._joined = joined
+        return self._joined

@@ -1,0 +1,266 @@
+"""The server: accepts connections, opens each (PROXY protocol, TLS), and shuts down gracefully.
+
+A connection is open once its client may send requests. The time until then is bounded. If too many are opening, the
+oldest gives way to the newest, so that clients that never finish a handshake cannot keep others out. If too many are
+open, the one that has waited longest for a request gives way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import logging
+import resource
+import socket
+import ssl
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from tornado.httputil import HTTPConnection, HTTPMessageDelegate, HTTPServerConnectionDelegate
+
+from tornado_proxy.config.server import Limits
+from tornado_proxy.semantics import forwarded
+from tornado_proxy.semantics.forwarded import NotProxied, Origin, TrustedProxies
+from tornado_proxy.wire.connection import Connection
+
+_LOG = logging.getLogger("tornado_proxy")
+
+_LAST_CALL = 0.2  # seconds for a request that is on its way to an idle connection
+_AT_ONCE = 128  # connections accepted before anything else gets its turn
+_OPEN_WITHIN = 10.0  # seconds for a PROXY header, and for a handshake
+_CLOSE_WITHIN = 5.0  # seconds for a client to take the end of TLS
+_MOST_OPENING = 1000
+_TRIM_AFTER = 10.0  # seconds
+_SHARE_OF_DESCRIPTORS = 0.75  # for clients; the others are for S3, files and the admin listener
+
+
+# The buffers of many connections, TLS ones above all, leave free memory between what is in use. glibc gives it back to
+# the system only when asked; other C libraries have no such function.
+_give_memory_back: Callable[[int], int] = getattr(ctypes.CDLL(None), "malloc_trim", int)
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """The start of a connection: a PROXY header from certain peers, a TLS handshake, both, or neither."""
+
+    tls: ssl.SSLContext | None = None
+    proxied: TrustedProxies = field(default_factory=TrustedProxies)
+
+
+class Acceptor:
+    """Accepts connections; gives each to `serve`, with the address of its peer.
+
+    When the system is out of descriptors or memory, `make_room` may free some and return true; otherwise nothing is
+    accepted for `pause` seconds. The log calls the connections by `name`.
+    """
+
+    pause = 1.0
+
+    def __init__(
+        self, name: str, serve: Callable[[socket.socket, object], None], make_room: Callable[[], bool] = lambda: False
+    ) -> None:
+        self._name = name
+        self._serve = serve
+        self._make_room = make_room
+        self._listening: list[socket.socket] = []
+
+    def add_sockets(self, sockets: Iterable[socket.socket]) -> None:
+        """Accepts connections on sockets that listen already and do not block."""
+        for each in sockets:
+            self._listening.append(each)
+            self._resume(each)
+
+    def stop(self, *, leave_queue: bool) -> None:
+        """Closes the sockets; accepts the connections in the kernel's queue first, unless `leave_queue`."""
+        while self._listening:
+            listening = self._listening.pop()
+            asyncio.get_running_loop().remove_reader(listening)
+            with suppress(OSError):
+                # The kernel resets what is in its queue when the socket is closed for good.
+                while not leave_queue:
+                    self._serve(*listening.accept())
+            listening.close()
+
+    def _resume(self, listening: socket.socket) -> None:
+        if listening in self._listening:
+            asyncio.get_running_loop().add_reader(listening, self._accept, listening)
+
+    def _accept(self, listening: socket.socket) -> None:
+        for _ in range(_AT_ONCE):
+            try:
+                connection, address = listening.accept()
+            except (BlockingIOError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                if not self._make_room():
+                    self._pause(listening, error)
+                    return
+            else:
+                self._serve(connection, address)
+
+    def _pause(self, listening: socket.socket, error: OSError) -> None:
+        """Stops accepting for a while: a queue that cannot be emptied would keep the loop busy."""
+        _LOG.error("%s cannot be accepted: %s", self._name, error.strerror)
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(listening)
+        loop.call_later(self.pause, self._resume, listening)
+
+
+def most_connections() -> int:
+    """Returns how many clients may be connected to this process, from the number of its file descriptors."""
+    descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return sys.maxsize if descriptors == resource.RLIM_INFINITY else int(descriptors * _SHARE_OF_DESCRIPTORS)
+
+
+class HttpServer(HTTPServerConnectionDelegate):
+    """Serves HTTP/1 on the sockets given to `add_sockets`; `application` answers the requests.
+
+    `limits` and `opening` may be replaced while it serves; existing connections keep theirs.
+    """
+
+    def __init__(
+        self, application: HTTPServerConnectionDelegate, limits: Limits, opening: Opening | None = None
+    ) -> None:
+        self.limits = limits
+        self.opening = opening or Opening()
+        self.acceptor = Acceptor("connections", self._serve)
+        self._application = application
+        self._most = most_connections()
+        self._connections: set[Connection] = set()
+        self._opening: dict[Connection, asyncio.Task[None]] = {}  # the oldest first
+        self._idle: dict[Connection, None] = {}  # without a request, the longest waiting first
+        self._trimming: asyncio.TimerHandle | None = None
+        self._gone = asyncio.Event()
+        self._gone.set()
+
+    def add_sockets(self, sockets: Iterable[socket.socket]) -> None:
+        """Accepts connections on sockets that listen already and do not block."""
+        self.acceptor.add_sockets(sockets)
+
+    def start_request(self, server_conn: object, request_conn: HTTPConnection) -> HTTPMessageDelegate:
+        """Passes a request of a connection to the application."""
+        assert isinstance(server_conn, Connection)
+        self._idle.pop(server_conn, None)
+        return self._application.start_request(server_conn, request_conn)
+
+    async def shut_down(self, grace: float, *, leave_queue: bool = False) -> None:
+        """Stops accepting, waits up to `grace` seconds for running requests, and closes the rest.
+
+        Connections in the kernel's queue are served too, unless `leave_queue`: then another process, which holds the
+        same sockets, will accept them.
+        """
+        self.acceptor.stop(leave_queue=leave_queue)
+        for each in self._connections:
+            each.wind_down()
+        await self._until_gone(min(_LAST_CALL, grace))
+        for each in tuple(self._connections):
+            each.close_if_idle()
+        await self._until_gone(grace)
+        for each in tuple(self._connections):
+            each.close()
+            if opening := self._opening.get(each):
+                opening.cancel()
+        await self._gone.wait()
+        if self._trimming is not None:
+            self._trimming.cancel()
+
+    def _serve(self, accepted: socket.socket, address: object) -> None:
+        accepted.setblocking(False)
+        # A Unix socket has no address of its peer.
+        host = str(address[0]) if isinstance(address, tuple) and address else ""
+        peer = Origin(host, "https" if self.opening.tls else "http")
+        if len(self._connections) >= self._most and not self._make_room():
+            _LOG.debug("a connection of %s was not opened: too many are answered", host)
+            accepted.close()
+            return
+        connection = Connection(self, peer, self.limits, self._end, self._idle.setdefault)
+        # Counted before anything is awaited, so that a shutdown in the same turn of the loop waits for it.
+        self._connections.add(connection)
+        self._gone.clear()
+        if len(self._opening) >= min(_MOST_OPENING, self._most // 2):
+            next(iter(self._opening.values())).cancel()
+        task = asyncio.get_running_loop().create_task(self._open(connection, peer, accepted, self.opening))
+        self._opening[connection] = task
+        task.add_done_callback(lambda _: self._opening.pop(connection, None))
+
+    async def _open(self, connection: Connection, peer: Origin, accepted: socket.socket, opening: Opening) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            if peer.address in opening.proxied:
+                async with asyncio.timeout(_OPEN_WITHIN):
+                    client = await _client_behind(accepted)
+                connection.peer = replace(peer, address=client or peer.address, is_stand_in=client is None)
+            if opening.tls is None:
+                await loop.connect_accepted_socket(lambda: connection, accepted)
+            else:
+                await loop.connect_accepted_socket(
+                    lambda: connection,
+                    accepted,
+                    ssl=opening.tls,
+                    ssl_handshake_timeout=_OPEN_WITHIN,
+                    ssl_shutdown_timeout=_CLOSE_WITHIN,
+                )
+        except (OSError, NotProxied, TimeoutError) as error:
+            _LOG.debug("a connection of %s was not opened: %s", peer.address, error)
+            self._give_up(connection, accepted)
+        except BaseException:
+            self._give_up(connection, accepted)
+            raise
+
+    def _make_room(self) -> bool:
+        """Closes the connection that has been idle for the longest time, if any is."""
+        for each in self._idle:
+            self._end(each)
+            each.close()
+            return True
+        return False
+
+    def _give_up(self, connection: Connection, accepted: socket.socket) -> None:
+        accepted.close()
+        self._end(connection)
+
+    def _end(self, connection: Connection) -> None:
+        self._connections.discard(connection)
+        self._idle.pop(connection, None)
+        if not self._connections:
+            self._gone.set()
+        if self._trimming is None:
+            self._trimming = asyncio.get_running_loop().call_later(_TRIM_AFTER, self._trim)
+
+    def _trim(self) -> None:
+        """Gives free memory back, in a thread, since that can take longer than a request should wait."""
+        self._trimming = None
+        asyncio.get_running_loop().run_in_executor(None, _give_memory_back, 0)
+
+    async def _until_gone(self, limit: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(limit):
+                await self._gone.wait()
+
+
+async def _client_behind(accepted: socket.socket) -> str | None:
+    """Returns the client's address from the PROXY header of a connection; raises `NotProxied` and `OSError`.
+
+    Only the header is read: what follows it belongs to TLS or HTTP.
+    """
+    start = await _exactly(accepted, len(forwarded.PROXY_SIGNATURE))
+    if start == forwarded.PROXY_SIGNATURE:
+        head = start + await _exactly(accepted, forwarded.PROXY_HEAD - len(start))
+        return forwarded.read_proxy_header(head, await _exactly(accepted, forwarded.proxy_header_rest(head)))
+    while not start.endswith(b"\n"):
+        if len(start) >= forwarded.LONGEST_PROXY_LINE or not start.startswith(b"PROXY "):
+            raise NotProxied("there is no header of the PROXY protocol")
+        start += await _exactly(accepted, 1)
+    return forwarded.read_proxy_line(start)
+
+
+async def _exactly(accepted: socket.socket, wanted: int) -> bytes:
+    received = b""
+    while len(received) < wanted:
+        piece = await asyncio.get_running_loop().sock_recv(accepted, wanted - len(received))
+        if not piece:
+            raise NotProxied("the connection ended within the header")
+        received += piece
+    return received

@@ -1,0 +1,198 @@
+"""One request and its answer on a connection: the `HTTPConnection` that the application sees."""
+
+from __future__ import annotations
+
+import asyncio
+from asyncio import Future
+from collections.abc import Awaitable, Callable
+from enum import Enum, auto
+from typing import TYPE_CHECKING, NamedTuple
+
+from tornado.httputil import (
+    HTTPConnection,
+    HTTPHeaders,
+    HTTPInputError,
+    HTTPMessageDelegate,
+    HTTPOutputError,
+    HTTPServerConnectionDelegate,
+    RequestStartLine,
+    ResponseStartLine,
+)
+
+from tornado_proxy.routing.request import RequestError
+from tornado_proxy.semantics.forwarded import ClientCertificate, Origin
+from tornado_proxy.wire.headers import Fields
+from tornado_proxy.wire.incoming import ClientDisconnected, MalformedMessage, RequestParser
+
+if TYPE_CHECKING:
+    from tornado_proxy.wire.connection import Connection
+
+STAND_IN = RequestStartLine("GET", "/", "HTTP/1.0")
+"""Stands in for a head that cannot be read; the connection ends with its answer. HTTP/1.0 needs no Host."""
+
+_NEVER = float("inf")
+
+
+class RequestState(Enum):
+    """How far a request has been read."""
+
+    BODY = auto()  # more is expected
+    DONE = auto()
+    BROKEN = auto()  # what follows cannot be read
+
+
+class AnswerState(Enum):
+    """How far an answer has been written."""
+
+    HEAD = auto()  # nothing yet
+    BODY = auto()
+    DONE = auto()
+
+
+class Context(NamedTuple):
+    """What `HTTPServerRequest` and the application learn from a connection: its peer, and the peer's certificate."""
+
+    remote_ip: str
+    protocol: str
+    origin: Origin
+    certificate: ClientCertificate | None = None
+
+
+class Stream(HTTPConnection):
+    """One request and its answer, as the application sees them; what comes late cannot reach the next request.
+
+    `mistake` is the error that makes the request unreadable, or that ended its connection.
+    """
+
+    def __init__(self, connection: Connection, parser: RequestParser, mistake: RequestError | None) -> None:
+        self.context = connection.context
+        self.mistake = mistake
+        self.parser = parser
+        self.delegate: HTTPMessageDelegate | None = None
+        self.reading = RequestState.DONE if mistake or parser.complete else RequestState.BODY
+        self.writing = AnswerState.HEAD
+        self.keeps_alive = parser.keeps_alive and mistake is None
+        self.awaits_continue = parser.expects_continue
+        self._connection = connection
+        self._remaining: float = 0  # bytes of the answer's body
+        self._is_chunked = False
+        self._on_close: Callable[[], None] | None = None
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the request has arrived completely."""
+        return self.reading is RequestState.DONE or self.parser.complete
+
+    # What the application calls.
+
+    def set_close_callback(self, callback: Callable[[], None] | None) -> None:
+        """Sets what is called if the client closes the connection before the answer is finished."""
+        self._on_close = callback
+
+    def write_headers(
+        self, start_line: RequestStartLine | ResponseStartLine, headers: HTTPHeaders, chunk: bytes | None = None
+    ) -> Future[None]:
+        """Writes the head of an answer and the first piece of its body.
+
+        A body without a Content-Length is written in chunks (RFC 9112 7.1), or up to the end of the connection to a
+        client of HTTP/1.0. Raises `ValueError` for a line end in a header. The future is done when the next piece may
+        follow, or has `ClientDisconnected`.
+        """
+        assert isinstance(start_line, ResponseStartLine)
+        status, fields, connection = start_line.code, headers.get_all(), self._connection
+        named = dict(fields)
+        length = named.get("Content-Length")
+        has_body = self.parser.method != "HEAD" and status not in (204, 304)
+        is_old = self.parser.version == "HTTP/1.0"
+        self._is_chunked = has_body and length is None and not is_old
+        self._remaining = (_NEVER if length is None else int(length)) if has_body else 0
+        unended = self._remaining == _NEVER and is_old
+        self.keeps_alive = self.keeps_alive and self.is_read and connection.may_go_on and not unended
+        lines = [f"HTTP/1.1 {status} {start_line.reason}", *map(": ".join, fields)]
+        if self._is_chunked:
+            lines.append("Transfer-Encoding: chunked")
+        if not self.keeps_alive:
+            lines.append("Connection: close")
+        elif is_old:
+            lines.append("Connection: keep-alive")
+        head = "\r\n".join(lines)
+        if head.count("\n") != len(lines) - 1:
+            raise ValueError("a header of an answer has several lines")
+        self.writing = AnswerState.BODY
+        return self._write(chunk or b"", head.encode("latin-1") + b"\r\n\r\n")
+
+    def write(self, chunk: bytes) -> Future[None]:
+        """Writes a piece of an answer's body; the future is that of `write_headers`."""
+        return self._write(chunk, b"")
+
+    def finish(self) -> None:
+        """Ends an answer; raises `HTTPOutputError` if its body is shorter than announced, and closes the connection."""
+        if self.writing is AnswerState.DONE:
+            return
+        self.writing = AnswerState.DONE
+        if 0 < self._remaining < _NEVER and self.mistake is None:
+            self._connection.close()
+            raise HTTPOutputError(f"the body is {self._remaining} bytes shorter than its Content-Length")
+        if self._is_chunked:
+            self._connection.write(b"0\r\n\r\n")
+        self._connection.end_answer(self)
+
+    def close(self) -> None:
+        """Closes the connection: the client sees that the answer is not complete."""
+        if self.writing is not AnswerState.DONE:
+            self.writing = AnswerState.DONE
+            self._connection.close()
+
+    def _write(self, chunk: bytes, head: bytes) -> Future[None]:
+        if chunk and self._remaining:
+            if len(chunk) > self._remaining:
+                raise HTTPOutputError("the body is longer than its Content-Length")
+            self._remaining -= len(chunk)
+            chunk = b"%x\r\n%b\r\n" % (len(chunk), chunk) if self._is_chunked else chunk
+            head = head + chunk if head else chunk
+        if self.writing is AnswerState.DONE or not self._connection.write(head):
+            return self._failed()
+        return self._connection.until_writable()
+
+    def _failed(self) -> Future[None]:
+        failed: Future[None] = asyncio.get_running_loop().create_future()
+        failed.set_exception(self.mistake or ClientDisconnected("the client closed the connection"))
+        failed.exception()  # a writer need not await it
+        return failed
+
+    # What the connection calls.
+
+    def begin(self, application: HTTPServerConnectionDelegate, line: RequestStartLine, fields: Fields) -> object:
+        """Hands the request to the application; returns what is done when it takes the body, or None."""
+        self.delegate = application.start_request(self._connection, self)
+        try:
+            return self.delegate.headers_received(line, fields)
+        except HTTPInputError as error:  # Tornado reads Host and query once more
+            self.break_off(MalformedMessage(str(error)))
+            self.delegate = application.start_request(self._connection, self)
+            return self.delegate.headers_received(STAND_IN, Fields())
+
+    def deliver(self, received: bytearray) -> Awaitable[None] | None:
+        """Passes on the body from the front of what was received; returns what is done when there is room for more."""
+        assert self.delegate is not None
+        piece = self.parser.read_body(received)
+        return self.delegate.data_received(piece) if piece else None
+
+    def end_body(self) -> None:
+        """Tells the application that the request has arrived completely."""
+        self.reading = RequestState.DONE
+        delegate, self.delegate = self.delegate, None  # a circle, which only the garbage collector would take apart
+        assert delegate is not None
+        delegate.finish()
+
+    def break_off(self, mistake: RequestError) -> None:
+        """Ends a request whose rest will not arrive, or whose client has left."""
+        self.mistake = mistake
+        self.keeps_alive = False
+        if self.reading is RequestState.BODY:
+            self.reading = RequestState.BROKEN
+            delegate, self.delegate = self.delegate, None
+            if delegate is not None:
+                delegate.on_connection_close()
+        elif isinstance(mistake, ClientDisconnected) and self._on_close is not None:
+            self._on_close()

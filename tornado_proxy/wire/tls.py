@@ -1,0 +1,162 @@
+"""TLS contexts of a listener: its certificates, each chosen by the name that a client asks for (SNI, RFC 6066 3)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import ssl
+import warnings
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from tornado.httputil import HTTPServerRequest
+
+from tornado_proxy.config.server import CIPHER_SUITES, VERSIONS, Certificate, Ssl
+from tornado_proxy.semantics.forwarded import ClientCertificate
+
+_VERSIONS = dict(
+    zip(
+        VERSIONS,
+        (ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1, ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3),
+        strict=True,
+    )
+)
+
+# ECDHE and AEAD, for both kinds of keys: what https://ciphersuite.info recommends of what OpenSSL has.
+_RECOMMENDED = tuple(name for name in CIPHER_SUITES.values() if "GCM" in name or "CHACHA" in name)
+
+# OpenSSL refuses TLS 1.0 and 1.1 at its usual level, since they sign with SHA-1.
+_OLD_LEVEL = "@SECLEVEL=0"
+
+
+class CertificateUnusable(Exception):
+    """A certificate or private key that cannot be served; the text says why."""
+
+
+def make_context(settings: Ssl) -> ssl.SSLContext:
+    """Returns the context of a listener; raises `CertificateUnusable`."""
+    contexts = [(names_of(each), _context(settings, each)) for each in settings.all_certificates]
+    (_, first), *others = contexts
+    if others:
+        by_name: dict[str, ssl.SSLContext] = {}
+        for names, context in contexts:
+            for name in names:
+                by_name.setdefault(name, context)
+        first.sni_callback = partial(_choose, by_name)
+    return first
+
+
+def _choose(
+    by_name: Mapping[str, ssl.SSLContext], connection: ssl.SSLObject, name: str | None, _first: ssl.SSLContext
+) -> None:
+    """Chooses the context with the host name that a client requests, else the first."""
+    asked = (name or "").lower().removesuffix(".")
+    found = by_name.get(asked) or by_name.get(f"*.{asked.partition('.')[2]}")
+    if found is not None:
+        connection.context = found
+
+
+def _context(settings: Ssl, certificate: Certificate) -> ssl.SSLContext:
+    assert certificate.chain is not None
+    assert certificate.key is not None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of old versions: the configuration's check warns of them
+        context.minimum_version = _VERSIONS[settings.min_version]
+        context.maximum_version = _VERSIONS[settings.max_version]
+    chosen = tuple(CIPHER_SUITES[name] for name in settings.cipher_suites if name in CIPHER_SUITES)
+    if settings.cipher_suites and not chosen:
+        context.minimum_version = ssl.TLSVersion.TLSv1_3  # no suite of an older version is wanted
+    if settings.min_version < "TLSv1.2":
+        # No suite with AEAD is older than TLS 1.2.
+        context.set_ciphers(":".join((*(chosen or CIPHER_SUITES.values()), _OLD_LEVEL)))
+    else:
+        context.set_ciphers(":".join(chosen or _RECOMMENDED))
+    context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION | ssl.OP_CIPHER_SERVER_PREFERENCE
+    context.set_alpn_protocols(["http/1.1"])
+    ask_clients(context, settings)
+    # Python reads certificates from files only. This file is in memory only.
+    with os.fdopen(os.memfd_create("certificate"), "wb") as file:
+        file.write(f"{certificate.key.reveal()}\n{certificate.chain.reveal()}\n".encode())
+        file.flush()
+        try:
+            context.load_cert_chain(f"/proc/self/fd/{file.fileno()}", password=_refuse)
+        except ssl.SSLError as error:
+            raise CertificateUnusable(f"OpenSSL refuses the certificate: {error.reason or error}") from None
+    return context
+
+
+def ask_clients(context: ssl.SSLContext, settings: Ssl) -> None:
+    """Requests certificates of clients; raises `CertificateUnusable`."""
+    if settings.client_auth == "none":
+        return
+    try:
+        context.load_verify_locations(cadata="\n".join(each.reveal() for each in settings.client_roots))
+    except (ssl.SSLError, ValueError):
+        raise CertificateUnusable("`clientCAs` has no certificate in PEM") from None
+    context.verify_mode = ssl.CERT_REQUIRED if settings.client_auth == "require" else ssl.CERT_OPTIONAL
+
+
+def shown_certificate(transport: asyncio.BaseTransport) -> ClientCertificate | None:
+    """Returns the client's certificate of a connection, verified by the handshake."""
+    connection = transport.get_extra_info("ssl_object")
+    return _read_certificate(connection.getpeercert() if connection else None)
+
+
+def certificate_of(request: HTTPServerRequest) -> ClientCertificate | None:
+    """Returns the client's certificate of the connection of a request, on this wire or on Tornado's."""
+    context: Any = getattr(request.connection, "context", None)
+    if hasattr(context, "certificate"):
+        found: ClientCertificate | None = context.certificate
+        return found
+    shown = request.get_ssl_certificate() if request.protocol == "https" else None
+    return _read_certificate(shown if isinstance(shown, dict) else None)
+
+
+def _read_certificate(shown: Mapping[str, Any] | None) -> ClientCertificate | None:
+    if not shown:
+        return None
+    subject = tuple(pair for pairs in shown["subject"] for pair in pairs)
+    return ClientCertificate(
+        tuple(value for name, value in subject if name == "commonName"),
+        tuple(value for kind, value in shown.get("subjectAltName", ()) if kind == "email"),
+        tuple(value for name, value in subject if name == "organizationalUnitName"),
+        ssl.cert_time_to_seconds(shown["notAfter"]),
+    )
+
+
+def _refuse() -> bytes:
+    """Returns no passphrase; without it, OpenSSL would ask for one on the terminal."""
+    return b""
+
+
+def names_of(certificate: Certificate) -> tuple[str, ...]:
+    """Returns the host names of a certificate, in lower case.
+
+    Raises `CertificateUnusable` unless certificate and key are valid and belong together.
+    """
+    # Loaded only where there is TLS.
+    from cryptography import x509  # noqa: PLC0415
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key  # noqa: PLC0415
+
+    chain, key_text = (each.reveal().encode() if each else b"" for each in (certificate.chain, certificate.key))
+    try:
+        leaf = x509.load_pem_x509_certificates(chain)[0]
+    except ValueError:
+        raise CertificateUnusable("the certificate is not one in PEM") from None
+    try:
+        key = load_pem_private_key(key_text, None)
+    except TypeError:
+        raise CertificateUnusable("the private key has a passphrase") from None
+    except ValueError:
+        raise CertificateUnusable("the private key is not one in PEM") from None
+    if key.public_key() != leaf.public_key():
+        raise CertificateUnusable("the private key does not belong to the certificate")
+    try:
+        names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        found = names.get_values_for_type(x509.DNSName)
+    except x509.ExtensionNotFound:
+        # Old certificates (RFC 2818) have it there; s3-proxy looks there too.
+        found = [str(each.value) for each in leaf.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)]
+    return tuple(name.lower() for name in found)
