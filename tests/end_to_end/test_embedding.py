@@ -1,0 +1,90 @@
+"""The application inside another Tornado program: the one of the README, and mistakes in its configuration."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import http.client
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from administering import eventually
+from running import free_port
+
+import tornado_proxy
+from tornado_proxy.service.embedding import ConfigurationError
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def _program() -> str:
+    (found,) = [each for each in re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL) if "asyncio" in each]
+    return found
+
+
+def _configuration(bucket) -> str:
+    return f"""
+rules: [site.rules]
+targets:
+  site:
+    mount: {{path: [/]}}
+    bucket: {{name: {bucket.name}, s3Endpoint: "{bucket.endpoint}", s3ForcePathStyle: true,
+              credentials: {{accessKey: {{value: test}}, secretKey: {{value: test}}}}}}
+    actions: {{PUT: {{enabled: true, config: {{rawUploads: true}}}}}}
+"""
+
+
+def _request(port: int, method: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    with contextlib.closing(connection):
+        connection.request(method, path, body)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+
+
+def test_the_program_of_the_readme_serves_files_and_follows_edits(bucket, tmp_path):
+    """Own handlers and targets answer on one port; an upload is stored; an edit of a rule takes effect."""
+    (tmp_path / "proxy.yaml").write_text(_configuration(bucket))
+    (tmp_path / "site.rules").write_text('target site { rewrite `^/old$` -> "/one" }')
+    port = free_port()
+    program = _program().replace("8080", str(port))
+    with subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path) as running:
+        try:
+            eventually(lambda: _answers(port), 30)
+            assert _request(port, "GET", "/hello") == (200, b"Hello")
+            assert _request(port, "PUT", "/one", b"1")[0] == _request(port, "PUT", "/two", b"2")[0] == 201
+            assert _request(port, "GET", "/old") == (200, b"1")
+            (tmp_path / "site.rules").write_text('target site { rewrite `^/old$` -> "/two" }')
+            eventually(lambda: _request(port, "GET", "/old") == (200, b"2"), 30)
+        finally:
+            running.terminate()
+
+
+def _answers(port: int) -> bool:
+    try:
+        return _request(port, "GET", "/hello")[0] == 200
+    except OSError:
+        return False
+
+
+def test_a_wrong_configuration_is_shown_with_its_place(tmp_path):
+    """The error has each mistake with its place, as `serve --check` prints it."""
+    (tmp_path / "proxy.yaml").write_text("targets: {site: {mount: {path: [/]}, buckett: {name: b}}}\n")
+    with pytest.raises(ConfigurationError, match=r"unknown option `buckett`(.|\n)*proxy\.yaml:1:"):
+        tornado_proxy.application(tmp_path / "proxy.yaml")
+
+
+def test_an_application_can_be_closed(bucket, tmp_path):
+    """`close` ends the watching of files and lets go of the bucket; no task stays."""
+    (tmp_path / "proxy.yaml").write_text(_configuration(bucket).replace("rules: [site.rules]", "rules: []"))
+
+    async def scenario():
+        application = tornado_proxy.application(tmp_path / "proxy.yaml")
+        await asyncio.sleep(0.05)
+        await application.close()
+        return asyncio.all_tasks() - {asyncio.current_task()}
+
+    assert asyncio.run(scenario()) == set()

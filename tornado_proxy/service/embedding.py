@@ -1,0 +1,52 @@
+"""The application inside another Tornado program: built from a configuration file, and reloaded when files change."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.lang.excerpt import render
+from tornado_proxy.service.generations import Unbuildable
+from tornado_proxy.service.reload import Reloader, run_rule_tests
+from tornado_proxy.service.serving import SingleProcess
+from tornado_proxy.service.snapshot import SnapshotReader, compile_snapshot
+from tornado_proxy.service.watching import Follower
+from tornado_proxy.web.application import ProxyApplication
+
+
+class ConfigurationError(Exception):
+    """A configuration that cannot be used; the text shows each mistake with its place."""
+
+    def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
+        super().__init__("\n".join(map(render, diagnostics)))
+        self.diagnostics = diagnostics
+
+
+def application(config: str | Path) -> ProxyApplication:
+    """Returns the application of a configuration file, and follows edits until its `close` is awaited.
+
+    Call it on a running event loop. The listeners of the configuration are not opened: the program serves the
+    application as it likes. Raises `ConfigurationError`.
+    """
+    reader = SnapshotReader(Path(config), dict(os.environ))
+    loaded = run_rule_tests(compile_snapshot(reader()))
+    if not loaded.usable:
+        raise ConfigurationError(loaded.diagnostics)
+    try:
+        serving = SingleProcess(loaded, freezes=False)
+    except Unbuildable as error:
+        raise ConfigurationError(error.diagnostics) from None
+    reloader = Reloader(loaded, serving, reader, serving.emit)
+    following = asyncio.get_running_loop().create_task(Follower(reloader.watched, reloader.reload).run())
+
+    async def close() -> None:
+        following.cancel()
+        with suppress(asyncio.CancelledError):
+            await following
+        await serving.wind_down(loaded.settings.server.grace_period)
+
+    serving.application.closing.push_async_callback(close)
+    return serving.application
