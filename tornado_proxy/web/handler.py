@@ -12,42 +12,29 @@ from contextlib import suppress
 from dataclasses import replace
 from email.utils import formatdate
 from functools import lru_cache, partial, wraps
-from typing import TYPE_CHECKING, Any, TypeVar, assert_never
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tornado.iostream import StreamClosedError
 from tornado.web import RequestHandler, stream_request_body
 
-from tornado_proxy.auth.authenticator import SignIn
-from tornado_proxy.auth.opa import PolicyUnavailable, is_permitted
 from tornado_proxy.pages.custom import ERROR_PAGES, ErrorData, PageError
 from tornado_proxy.pages.render import FAILURE_FORMS, Failure, choose
-from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.decide import (
-    NOT_AUTHORIZED,
-    Authenticate,
-    Authorize,
     Deciding,
     Decision,
-    NameFile,
-    Question,
-    decide_beside,
 )
-from tornado_proxy.routing.plan import Refuse
-from tornado_proxy.routing.request import RequestError, RequestPath, shown_path
-from tornado_proxy.semantics.cors import is_cross_origin
+from tornado_proxy.routing.request import RequestError, shown_path
 from tornado_proxy.semantics.forwarded import Origin, client_at
 from tornado_proxy.storage.shares import CLIENT
 from tornado_proxy.telemetry.events import (
-    AccessDecided,
     Event,
     Failed,
     ObjectUsed,
     Refused,
     RequestRecord,
     Served,
-    SignInTried,
 )
-from tornado_proxy.templates.template import RequestData, User
+from tornado_proxy.templates.template import RequestData
 from tornado_proxy.web.answer import (
     Answer,
     Headers,
@@ -57,7 +44,6 @@ from tornado_proxy.web.answer import (
     page,
     private_headers,
     refusal,
-    refusal_of,
 )
 from tornado_proxy.web.body import NO_BODY, Body
 from tornado_proxy.web.custom_pages import PageFailed, customized
@@ -71,15 +57,6 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("tornado_proxy")
 
 REQUEST_ID = "X-Request-Id"
-
-_NO_POLICY = Refuse(500, "the policy server does not decide")
-
-# RFC 9110 9.2.1; a page of another origin may make requests of all other methods only with permission.
-_SAFE = ("GET", "HEAD", "OPTIONS")
-
-
-class CrossOrigin(RequestError):
-    """A change that a browser asks for on behalf of a page of another origin, with the authority of its user."""
 
 
 class _AllMethods(tuple[str, ...]):
@@ -121,8 +98,7 @@ def answered(method: Step[_H]) -> Step[_H]:
 class Handler(RequestHandler):
     """A request that is being answered, with the parts of one generation, from its start to its end.
 
-    `deciding` is the decision about it. A request that needs none has an `answer` already, or a `mistake`, the error of
-    one that cannot be read.
+    `deciding` is the decision about it, None for a request that needs none.
     """
 
     SUPPORTED_METHODS = _AllMethods()
@@ -137,7 +113,10 @@ class Handler(RequestHandler):
         mistake: Exception | None = None,
         answer: Answer | None = None,
     ) -> None:
-        """Pins the generation; `origin` is that of the request behind the proxies that are trusted."""
+        """Pins the generation; `origin` is that of the request behind the proxies that are trusted.
+
+        A request without a decision has an `answer` already, or a `mistake`, the error of one that cannot be read.
+        """
         self.generation = generation.__enter__()
         self.parts = generation.parts
         self.origin = origin
@@ -157,7 +136,7 @@ class Handler(RequestHandler):
         self._sent = 0  # bytes of the answer's body
         self._refusal: Refusal | None = None
         self._broken: str | None = None  # why the answer broke off
-        self._cookies: Headers = ()  # of a sign-in, which the answer must carry
+        self.cookies_to_set: Headers = ()  # of a sign-in, which the answer must carry
         self.application.in_flight += 1
 
     # What Tornado calls.
@@ -169,15 +148,9 @@ class Handler(RequestHandler):
         self.set_status(200)
 
     def prepare(self) -> Awaitable[None] | None:
-        """Decides up to the name of a form's file, before a byte of the body is taken; refusals end here."""
+        """Notes for whom the calls to S3 are made."""
         CLIENT.set(client_at(self.origin.address))
-        if self.deciding is None and self.mistake is None:
-            return None
-        if self.deciding is not None and self.deciding.question is None and self.request.method in _SAFE:
-            only = self.deciding.decision.plan[0]
-            if not isinstance(only, Refuse):
-                return None
-        return self._prepare()
+        return None
 
     def data_received(self, chunk: bytes) -> Awaitable[None] | None:
         """Hands a piece of the body to its reader; the connection reads on when that has room for more."""
@@ -279,90 +252,6 @@ class Handler(RequestHandler):
         _check(answer.headers)
         self.send_error(answer.status, answer=answer)
 
-    def note_sign_in(self, provider: str, step_name: str, status: int, cookies: tuple[str, ...] = ()) -> None:
-        """Emits the event of a step of a sign-in, and keeps its cookies for the answer."""
-        outcome = "ok" if status < 400 else "refused" if status < 500 else "failed"
-        self.application.emit(SignInTried(provider, step_name, outcome))
-        self._cookies = (*self._cookies, *(("Set-Cookie", each) for each in cookies))
-
-    # Deciding.
-
-    @property
-    def decided(self) -> Decision:
-        """The decision about the request."""
-        assert self.deciding is not None
-        return self.deciding.decision
-
-    async def decide(self) -> None:
-        """Answers the questions of the decision, up to the one for which the body must be read."""
-        deciding = self.deciding
-        assert deciding is not None
-        while deciding.question is not None and not isinstance(deciding.question, NameFile):
-            deciding.answer(await self._answer(deciding.question))
-        if deciding.question is None and deciding.decision.user is not None:
-            self._note_access(deciding.decision)
-
-    async def decide_beside(self, path: RequestPath) -> Decision:
-        """Decides what the user of the request would be answered to a GET of another path."""
-        deciding = Deciding(decide_beside(self.parts.mounts, self.decided, path))
-        while deciding.question is not None:
-            deciding.answer(await self._answer(deciding.question))
-        return deciding.decision
-
-    @answered
-    async def _prepare(self) -> None:
-        """Decides as far as that is possible without the body; a refusal is answered at once."""
-        if self.mistake is not None:
-            raise self.mistake
-        if self.deciding is None:
-            return
-        if self.request.method not in _SAFE:
-            self._check_origin(self.decided.request.authority)
-        await self.decide()
-        if self.deciding.question is None and isinstance(only := self.decided.plan[0], Refuse):
-            await self.refuse(refusal_of(only))
-
-    def _check_origin(self, authority: str) -> None:
-        """Raises `CrossOrigin` if a page of another origin would change something without permission.
-
-        A browser adds its passwords and sessions to such requests.
-        """
-        policy = self.parts.policy_headers
-        if is_cross_origin(partial(_value, self), authority) and not (policy and policy.lets(self.request)):
-            raise CrossOrigin("a page of another origin sent the request, and `server.cors` does not allow that")
-
-    async def _answer(self, question: Question) -> User | Refuse | bool:
-        """Answers a question of the decision; raises `AuthBusy`."""
-        match question:
-            case Authenticate(so_far, guard):
-                found = await self.parts.authenticators[guard.provider].authenticate(so_far.request, guard)
-                match found:
-                    case SignIn(user, cookies):
-                        self.note_sign_in(guard.provider, "request", 200, cookies)
-                        return user
-                    case Refuse(status):
-                        self.note_sign_in(guard.provider, "request", max(status, 400))
-                        return found
-            case Authorize(so_far, server, user):
-                # The path that is checked: an upload's has the name of its file.
-                asked = replace(so_far.request, path=so_far.checks[-1].path)
-                try:
-                    return await is_permitted(server, user, asked, self.parts.fetch)
-                except PolicyUnavailable as error:
-                    _LOG.warning("the policy server gave no decision, so the request is refused: %s", error)
-                    return _NO_POLICY
-            case NameFile():
-                raise AssertionError("the name of a form's file stands in its body")
-            case _:
-                assert_never(question)
-
-    def _note_access(self, decision: Decision) -> None:
-        """Emits the event of a request whose user has signed in."""
-        if isinstance(guard := decision.checks[-1].guard, SignedIn):
-            failed = "failed" if decision.plan[0] is _NO_POLICY else "ok"
-            outcome = "refused" if decision.plan is NOT_AUTHORIZED else failed
-            self.application.emit(AccessDecided(guard.provider, outcome))
-
     # Answering.
 
     async def answer_error(self, error: Exception) -> None:
@@ -432,10 +321,12 @@ class Handler(RequestHandler):
     def _filtered(self, answer: Any) -> Any:
         """Returns an answer with what sign-in and configuration add to every answer."""
         decision, parts, asked = self.decision, self.parts, self.request
-        if self._cookies or (decision is not None and decision.user is not None):
+        if self.cookies_to_set or (decision is not None and decision.user is not None):
             match = decision.match if decision else None
             is_isolated = match is not None and match.site.target.actions.get.user_isolation
-            answer = replace(answer, headers=private_headers(answer.headers, self._cookies, is_isolated=is_isolated))
+            answer = replace(
+                answer, headers=private_headers(answer.headers, self.cookies_to_set, is_isolated=is_isolated)
+            )
         if parts.compressor is not None:
             answer = parts.compressor.applied(answer, asked)
         if parts.policy_headers is not None:
@@ -491,10 +382,6 @@ def _has_body(handler: Handler) -> bool:
     """Whether a body was announced that is not empty (RFC 9112 6)."""
     headers = handler.request.headers
     return "Transfer-Encoding" in headers or headers.get("Content-Length", "0").strip("0") != ""
-
-
-def _value(handler: Handler, name: str) -> str:
-    return handler.request.headers.get(name, "")
 
 
 def _check(headers: Headers) -> None:

@@ -14,6 +14,7 @@ from tornado_proxy.routing.uploads import ReceivePart
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.web.answer import Outcome, Refusal, Whole, page
 from tornado_proxy.web.custom_pages import customized
+from tornado_proxy.web.deciding import DecidedHandler
 from tornado_proxy.web.generation import RequestContext
 from tornado_proxy.web.handler import Handler, answered
 from tornado_proxy.web.perform import object_used, perform
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from tornado_proxy.auth.oidc import OidcAuthenticator
 
 
-class ObjectHandler(Handler):
+class ObjectHandler(DecidedHandler):
     """Answers a request for an object or a directory of a target, by the plan of its decision."""
 
     @answered
@@ -93,7 +94,7 @@ class ObjectHandler(Handler):
         await self.give(outcome)
 
 
-class SignInHandler(Handler):
+class SignInHandler(DecidedHandler):
     """Answers the pages of a provider: the steps of a sign-in."""
 
     @answered
@@ -119,7 +120,7 @@ class SignInHandler(Handler):
     post = get
 
 
-class TargetListHandler(Handler):
+class TargetListHandler(DecidedHandler):
     """Shows the targets and where they are mounted."""
 
     @answered
@@ -151,3 +152,10 @@ class AnswerHandler(Handler):
 
 class MistakeHandler(Handler):
     """Refuses a request that cannot be read."""
+
+    @answered
+    async def prepare(self) -> None:
+        """Sends the page of its error."""
+        super().prepare()
+        assert self.mistake is not None
+        raise self.mistake

@@ -1,0 +1,133 @@
+"""Handlers of requests about which is decided: they drive the decision, and answer its questions."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable
+from dataclasses import replace
+from typing import assert_never
+
+from tornado_proxy.auth.authenticator import SignIn
+from tornado_proxy.auth.opa import PolicyUnavailable, is_permitted
+from tornado_proxy.routing.access import SignedIn
+from tornado_proxy.routing.decide import (
+    NOT_AUTHORIZED,
+    Authenticate,
+    Authorize,
+    Deciding,
+    Decision,
+    NameFile,
+    Question,
+    decide_beside,
+)
+from tornado_proxy.routing.plan import Refuse
+from tornado_proxy.routing.request import RequestError, RequestPath
+from tornado_proxy.semantics.cors import is_cross_origin
+from tornado_proxy.telemetry.events import AccessDecided, SignInTried
+from tornado_proxy.templates.template import User
+from tornado_proxy.web.answer import refusal_of
+from tornado_proxy.web.handler import Handler, answered
+
+_LOG = logging.getLogger("tornado_proxy")
+
+_NO_POLICY = Refuse(500, "the policy server does not decide")
+
+# RFC 9110 9.2.1; a page of another origin may make requests of all other methods only with permission.
+_SAFE = ("GET", "HEAD", "OPTIONS")
+
+
+class CrossOrigin(RequestError):
+    """A change that a browser asks for on behalf of a page of another origin, with the authority of its user."""
+
+
+class DecidedHandler(Handler):
+    """Decides about a request before its method is called."""
+
+    def prepare(self) -> Awaitable[None] | None:
+        """Decides up to the name of a form's file, before a byte of the body is taken; refusals end here."""
+        super().prepare()
+        deciding = self.deciding
+        assert deciding is not None
+        is_decided = deciding.question is None and not isinstance(deciding.decision.plan[0], Refuse)
+        return None if is_decided and self.request.method in _SAFE else self._prepare()
+
+    @property
+    def decided(self) -> Decision:
+        """The decision about the request."""
+        assert self.deciding is not None
+        return self.deciding.decision
+
+    async def decide(self) -> None:
+        """Answers the questions of the decision, up to the one for which the body must be read."""
+        deciding = self.deciding
+        assert deciding is not None
+        while deciding.question is not None and not isinstance(deciding.question, NameFile):
+            deciding.answer(await self._answer(deciding.question))
+        if deciding.question is None and deciding.decision.user is not None:
+            self._note_access(deciding.decision)
+
+    async def decide_beside(self, path: RequestPath) -> Decision:
+        """Decides what the user of the request would be answered to a GET of another path."""
+        deciding = Deciding(decide_beside(self.parts.mounts, self.decided, path))
+        while deciding.question is not None:
+            deciding.answer(await self._answer(deciding.question))
+        return deciding.decision
+
+    @answered
+    async def _prepare(self) -> None:
+        """Decides as far as that is possible without the body; a refusal is answered at once."""
+        assert self.deciding is not None
+        if self.request.method not in _SAFE:
+            self._check_origin(self.decided.request.authority)
+        await self.decide()
+        if self.deciding.question is None and isinstance(only := self.decided.plan[0], Refuse):
+            await self.refuse(refusal_of(only))
+
+    def _check_origin(self, authority: str) -> None:
+        """Raises `CrossOrigin` if a page of another origin would change something without permission.
+
+        A browser adds its passwords and sessions to such requests.
+        """
+        policy = self.parts.policy_headers
+        if is_cross_origin(lambda name: self.request.headers.get(name, ""), authority) and not (
+            policy and policy.lets(self.request)
+        ):
+            raise CrossOrigin("a page of another origin sent the request, and `server.cors` does not allow that")
+
+    async def _answer(self, question: Question) -> User | Refuse | bool:
+        """Answers a question of the decision; raises `AuthBusy`."""
+        match question:
+            case Authenticate(so_far, guard):
+                found = await self.parts.authenticators[guard.provider].authenticate(so_far.request, guard)
+                match found:
+                    case SignIn(user, cookies):
+                        self.note_sign_in(guard.provider, "request", 200, cookies)
+                        return user
+                    case Refuse(status):
+                        self.note_sign_in(guard.provider, "request", max(status, 400))
+                        return found
+            case Authorize(so_far, server, user):
+                # The path that is checked: an upload's has the name of its file.
+                asked = replace(so_far.request, path=so_far.checks[-1].path)
+                try:
+                    return await is_permitted(server, user, asked, self.parts.fetch)
+                except PolicyUnavailable as error:
+                    _LOG.warning("the policy server gave no decision, so the request is refused: %s", error)
+                    return _NO_POLICY
+            case NameFile():
+                raise AssertionError("the name of a form's file stands in its body")
+            case _:
+                assert_never(question)
+
+    def _note_access(self, decision: Decision) -> None:
+        """Emits the event of a request whose user has signed in."""
+        if isinstance(guard := decision.checks[-1].guard, SignedIn):
+            failed = "failed" if decision.plan[0] is _NO_POLICY else "ok"
+            outcome = "refused" if decision.plan is NOT_AUTHORIZED else failed
+            self.application.emit(AccessDecided(guard.provider, outcome))
+
+    def note_sign_in(self, provider: str, step_name: str, status: int, cookies: tuple[str, ...] = ()) -> None:
+        """Emits the event of a step of a sign-in, and keeps its cookies for the answer."""
+        outcome = "ok" if status < 400 else "refused" if status < 500 else "failed"
+        self.application.emit(SignInTried(provider, step_name, outcome))
+        self.cookies_to_set = (*self.cookies_to_set, *(("Set-Cookie", each) for each in cookies))
