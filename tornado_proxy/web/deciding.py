@@ -88,10 +88,9 @@ class DecidedHandler(Handler):
 
         A browser adds its passwords and sessions to such requests.
         """
-        policy = self.parts.policy_headers
-        if is_cross_origin(lambda name: self.request.headers.get(name, ""), authority) and not (
-            policy and policy.lets(self.request)
-        ):
+        policy, headers = self.parts.policy_headers, self.request.headers
+        is_allowed = policy is not None and policy.lets(self.request)
+        if not is_allowed and is_cross_origin(lambda name: headers.get(name, ""), authority):
             raise CrossOrigin("a page of another origin sent the request, and `server.cors` does not allow that")
 
     async def _answer(self, question: Question) -> User | Refuse | bool:

@@ -324,9 +324,8 @@ class Handler(RequestHandler):
         if self.cookies_to_set or (decision is not None and decision.user is not None):
             match = decision.match if decision else None
             is_isolated = match is not None and match.site.target.actions.get.user_isolation
-            answer = replace(
-                answer, headers=private_headers(answer.headers, self.cookies_to_set, is_isolated=is_isolated)
-            )
+            headers = private_headers(answer.headers, self.cookies_to_set, is_isolated=is_isolated)
+            answer = replace(answer, headers=headers)
         if parts.compressor is not None:
             answer = parts.compressor.applied(answer, asked)
         if parts.policy_headers is not None:
