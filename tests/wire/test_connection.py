@@ -13,13 +13,16 @@ from hypothesis import strategies as st
 from memory_store import MemoryStore
 from serving import Client, serve
 from stores import read_object
-from tornado.httputil import HTTPMessageDelegate, HTTPServerConnectionDelegate
+from tornado.httputil import HTTPMessageDelegate, HTTPServerConnectionDelegate, ResponseStartLine
 
 from tornado_proxy.config.actions import Actions, PutAction
 from tornado_proxy.config.server import Limits
 from tornado_proxy.semantics.forwarded import Origin
 from tornado_proxy.telemetry.events import Failed, Refused
 from tornado_proxy.wire.connection import Connection
+from tornado_proxy.wire.headers import Fields
+from tornado_proxy.wire.incoming import ClientDisconnected
+from tornado_proxy.wire.stream import Stream
 
 HOST = "Host: files.test\r\n"
 UPLOADS = Actions(put=PutAction(enabled=True, allow_override=True, raw_uploads=True))
@@ -467,6 +470,22 @@ async def test_a_slow_head_closes_the_connection():
         assert site.events == []
 
 
+class _Silent(HTTPServerConnectionDelegate):
+    """An application that keeps its requests, and does nothing about them."""
+
+    def __init__(self) -> None:
+        self.streams: list[Stream] = []
+
+    def start_request(self, server_conn, request_conn):
+        self.streams.append(request_conn)
+        return HTTPMessageDelegate()
+
+
+def _receive(connection: Connection, data: bytes) -> None:
+    connection.get_buffer(-1)[: len(data)] = data
+    connection.buffer_updated(len(data))
+
+
 class _Trickling(asyncio.Transport):
     """A transport whose client takes a byte whenever somebody looks."""
 
@@ -485,18 +504,56 @@ class _Trickling(asyncio.Transport):
 
 async def test_a_client_that_reads_a_trickle_is_disconnected():
     """A client that reads some bytes at all times, but too few, keeps no connection."""
-    transport, head, streams = _Trickling(), f"GET /a HTTP/1.1\r\n{HOST}\r\n".encode(), []
-
-    class Silent(HTTPServerConnectionDelegate):
-        def start_request(self, server_conn, request_conn):
-            streams.append(request_conn)
-            return HTTPMessageDelegate()
-
-    connection = Connection(Silent(), Origin("192.0.2.7"), Limits(send_timeout=0.1), lambda _: None, lambda _: None)
+    transport, silent = _Trickling(), _Silent()
+    connection = Connection(silent, Origin("192.0.2.7"), Limits(send_timeout=0.1), lambda _: None, lambda _: None)
     connection.connection_made(transport)
-    connection.get_buffer(-1)[: len(head)] = head
-    connection.buffer_updated(len(head))
+    _receive(connection, f"GET /a HTTP/1.1\r\n{HOST}\r\n".encode())
     connection.pause_writing()
     async with asyncio.timeout(20):
         await transport.aborted.wait()
-    assert str(streams[0].mistake) == "the client read less than 1024 bytes a second"
+    assert str(silent.streams[0].mistake) == "the client read less than 1024 bytes a second"
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT"])
+async def test_a_client_that_ends_its_side_within_a_body_is_let_go(method, caplog):
+    """The rest of the request will not arrive: the connection is closed, and the request is reported once."""
+    async with serve({"a": b"x"}, actions=UPLOADS) as site, site.connect() as client:
+        await client.send(f"{method} /a HTTP/1.1\r\n{HOST}Content-Length: 9\r\n\r\nhalf".encode())
+        client.writer.write_eof()
+        with suppress(ConnectionError):
+            await client.reader.read()
+        await site.last_event()
+    assert len(site.events) == 1
+    assert caplog.records == []
+
+
+class _Closing(asyncio.Transport):
+    """A transport that keeps what is written until it is closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.closed = False
+
+    def can_write_eof(self) -> bool:
+        return True
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+    def close(self) -> None:
+        self.closed = True
+
+
+async def test_an_answer_may_end_after_its_client_ended_within_the_body():
+    """The connection is closing already, which the answer notices without an error."""
+    silent, transport = _Silent(), _Closing()
+    connection = Connection(silent, Origin("192.0.2.7"), Limits(), lambda _: None, lambda _: None)
+    connection.connection_made(transport)
+    _receive(connection, f"GET /a HTTP/1.1\r\n{HOST}Content-Length: 9\r\n\r\nhalf".encode())
+    connection.eof_received()
+    (stream,) = silent.streams
+    answer = stream.write_headers(ResponseStartLine("", 204, "No Content"), Fields())
+    stream.finish()
+    assert transport.closed
+    assert isinstance(answer.exception(), ClientDisconnected)
+    connection.connection_lost(None)

@@ -64,8 +64,8 @@ class State(Enum):
 
 
 _NEXT = {
-    State.IDLE: (State.HEAD, State.SERVING, State.LINGERING, State.CLOSED),
-    State.HEAD: (State.SERVING, State.LINGERING, State.CLOSED),
+    State.IDLE: (State.HEAD, State.SERVING, State.CLOSED),
+    State.HEAD: (State.SERVING, State.CLOSED),
     State.SERVING: (State.IDLE, State.LINGERING, State.CLOSED),
     State.LINGERING: (State.CLOSED,),
     State.CLOSED: (),
@@ -207,9 +207,8 @@ class Connection(asyncio.BufferedProtocol):
                     if len(self._received) > _MOST_AHEAD:
                         self._pause_reading()
                 if not goes_on:
-                    is_cut = stream is None or stream.reading is RequestState.BODY
-                    if self._half_closed and is_cut and self._state is not State.LINGERING:
-                        self._end(has_unread=False)  # the rest will not arrive
+                    if self._half_closed and (stream is None or stream.reading is RequestState.BODY):
+                        self._transport.close()  # the rest will not arrive
                     break
         except Exception:  # noqa: BLE001 - one connection's defect must not end the others
             _LOG.exception("unexpected exception in a connection")
