@@ -53,7 +53,7 @@ def test_escapes_are_decoded_exactly_once(raw, path):
 
 
 def test_unescaped_bytes_are_read_as_utf_8():
-    """Unescaped UTF-8 means the same path; the gateway passes its bytes as latin-1."""
+    """Unescaped UTF-8 means the same path; the wire passes its bytes as latin-1."""
     assert parse_request_path("/é/x".encode().decode("latin-1")) == "/é/x"
 
 
