@@ -1,17 +1,16 @@
 """Expressions and expansions compared with a real Go: acceptance, matches and results."""
 
 import base64
-import json
 import os
 import random
 import re
 from itertools import islice
-from pathlib import Path
 
 import pytest
 import re2
 from generated_expressions import Generator
 from real_go import build
+from recorded import vectors
 
 from tornado_proxy.goregex.classes import NAMES
 from tornado_proxy.goregex.matching import compile_pattern
@@ -44,7 +43,7 @@ FOLDED = (
     "C",
 )
 OLD_NAMES = ("L", "Lu", "Ll", "Nd", "P", "S", "Z", "Greek", "Latin", "Han", "Common")
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors/regexp.json").read_text(encoding="utf-8"))
+VECTORS = vectors("regexp")
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +58,7 @@ def _text(data):
 
 def _recorded_expressions(go):
     """Yields recorded expressions to vary; an older Go doesn't know names of scripts with an underscore."""
-    for vector in (*VECTORS["vectors"], *VECTORS["invalid"]):
+    for vector in VECTORS:
         expression = vector["pattern"]
         if len(expression) < 200 and (
             go.version >= (1, 27) or not re.search(r"\\p\{\^?[a-z]+_", expression, re.IGNORECASE)

@@ -1,17 +1,16 @@
 """Go templates compared with a real Go: refusals, failures and output."""
 
 import base64
-import json
 import os
 import random
 import re
 from itertools import islice
-from pathlib import Path
 
 import pytest
 from generated_templates import Case, Generator
 from go_programs import GENEROUS, GO, json_value, program, request_root
 from real_go import build, build_with_modules
+from recorded import vectors
 
 from tornado_proxy.templates.golang.calling import Vocabulary
 from tornado_proxy.templates.golang.pages import PAGE_FUNCTIONS
@@ -24,7 +23,7 @@ pytestmark = pytest.mark.integration
 CASES = int(os.environ.get("TORNADO_PROXY_TEMPLATE_CASES", "50000"))
 BATCH = 5000
 OLDEST_GO = (1, 27)  # an older encoding/json writes invalid UTF-8 differently
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors/template.json").read_text(encoding="utf-8"))["vectors"]
+VECTORS = vectors("template")
 SPRIG = "github.com/Masterminds/sprig/v3@v3.3.0"
 HELM = Vocabulary({**STANDARD, **functions(), "tpl": PAGE_FUNCTIONS["tpl"]}, REFUSED)
 

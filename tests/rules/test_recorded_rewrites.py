@@ -1,9 +1,7 @@
 """Rewrites of s3-proxy that were recorded: the rule that matched, and the key that it made."""
 
-import json
-from pathlib import Path
-
 import pytest
+from recorded import vectors
 
 from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect, Document, Literal, RewriteStatement, TargetBlock
@@ -11,7 +9,7 @@ from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.model import RefusedResult, RewriteError
 from tornado_proxy.templates.template import RequestData, TargetData, TargetKeyRewriteData, User
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors/keyrewrite.json").read_text(encoding="utf-8"))["vectors"]
+VECTORS = vectors("keyrewrite")
 DIALECTS = {"REGEX": Dialect.PLAIN, "TEMPLATE": Dialect.GO}
 SPAN = Span(SourceFile("recorded", ""), 0, 0)
 

@@ -1,10 +1,8 @@
-import json
-from pathlib import Path
-
 import pytest
 import re2
 from hypothesis import given
 from hypothesis import strategies as st
+from recorded import vectors
 
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.templates import golang, jinja
@@ -150,7 +148,7 @@ def test_the_identifier_of_a_user_is_a_name_or_an_address():
     assert User("", email="ann@example.org").identifier == "ann@example.org"
 
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors/expand.json").read_text(encoding="utf-8"))["vectors"]
+VECTORS = vectors("expand")
 
 
 def _rendered(template, groups, names=None):

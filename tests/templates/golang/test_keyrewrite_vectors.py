@@ -1,8 +1,8 @@
 import json
-from pathlib import Path
 
 import pytest
 from go_programs import user_of
+from recorded import vectors
 
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.lang.parser import parse
@@ -10,8 +10,7 @@ from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.model import RefusedResult, RewriteError
 from tornado_proxy.templates.template import RequestData, TargetData, TargetKeyRewriteData
 
-ROOT = Path(__file__).parents[3]
-VECTORS = json.loads((ROOT / "tests/vectors/keyrewrite.json").read_text(encoding="utf-8"))["vectors"]
+VECTORS = vectors("keyrewrite")
 DIALECTS = {"REGEX": "", "TEMPLATE": "go"}
 
 

@@ -1,15 +1,15 @@
-import json
 import re
 from pathlib import Path
 
 import pytest
 from go_programs import GENEROUS, GO, HELM, json_value, program, request_root
+from recorded import vectors
 
 from tornado_proxy.templates.golang.text import runes
 from tornado_proxy.templates.template import RenderBudget, TemplateError
 
 ROOT = Path(__file__).parents[3]
-VECTORS = json.loads((ROOT / "tests/vectors/template.json").read_text(encoding="utf-8"))["vectors"]
+VECTORS = vectors("template")
 VOCABULARIES = {"std": (GO,), "sprig": (HELM,), "any": (GO, HELM)}
 
 
