@@ -85,7 +85,10 @@ def _add_selection(group: argparse._ArgumentGroup) -> None:
 def run_lint(arguments: argparse.Namespace) -> int:
     """Lints; returns 1 if a finding fails the run or `--diff` has something to show."""
     if arguments.list:
-        return _list()
+        width = max(len(check.name) for check in CHECKS)
+        for check in CHECKS:
+            print(f"{check.name:<{width}}  {check.category.value:<9} {check.severity.value:<8} {check.summary}")
+        return ExitStatus.CLEAN
     # All trees are used to the end, and the collector's scans of thousands of them take a third of the time.
     gc.disable()
     try:
@@ -94,13 +97,6 @@ def run_lint(arguments: argparse.Namespace) -> int:
         raise CommandError(str(error)) from error
     finally:
         gc.enable()
-
-
-def _list() -> ExitStatus:
-    width = max(len(check.name) for check in CHECKS)
-    for check in CHECKS:
-        print(f"{check.name:<{width}}  {check.category.value:<9} {check.severity.value:<8} {check.summary}")
-    return ExitStatus.CLEAN
 
 
 def _explain(name: str) -> ExitStatus:
@@ -141,7 +137,13 @@ def _linted(arguments: argparse.Namespace) -> ExitStatus:
 
     fixed = fix_all(job.files, job.look, job.fixes)
     if arguments.diff:
-        return _show_differences(job, fixed)
+        from tornado_proxy.lint.engine import changed  # noqa: PLC0415 - for fixes only
+        from tornado_proxy.tools.files import difference  # noqa: PLC0415 - for `--diff` only
+
+        files = changed(job.files, fixed.files)
+        for before, after in files.items():
+            print_diff(difference(before, after.data))
+        return ExitStatus.FINDINGS if files else ExitStatus.CLEAN
     if _STANDARD_INPUT in arguments.paths:
         print_bytes(*(file.data for file in fixed.files))
         return _print_report(fixed.report, arguments.format, sys.stderr)
@@ -246,16 +248,6 @@ def _write(job: _Job, fixed: Fixed) -> None:
     if fixed.count:
         done = f"{counted(fixed.count, 'fix', 'fixes')} applied in {counted(len(files), 'file')}"
         print(done, file=sys.stderr)
-
-
-def _show_differences(job: _Job, fixed: Fixed) -> ExitStatus:
-    from tornado_proxy.lint.engine import changed  # noqa: PLC0415 - for fixes only
-    from tornado_proxy.tools.files import difference  # noqa: PLC0415 - for `--diff` only
-
-    files = changed(job.files, fixed.files)
-    for before, after in files.items():
-        print_diff(difference(before, after.data))
-    return ExitStatus.FINDINGS if files else ExitStatus.CLEAN
 
 
 def _words(text: str) -> list[str]:

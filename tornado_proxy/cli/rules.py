@@ -16,7 +16,7 @@ from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.rules.loading import RuleFile, read_rule_files
 from tornado_proxy.templates.template import TargetData
 from tornado_proxy.tools.files import difference, formatted, replace_file
-from tornado_proxy.tools.rule_tests import TestRun, run_tests, summary, to_json, to_junit, to_text
+from tornado_proxy.tools.rule_tests import run_tests, summary, to_json, to_junit, to_text
 
 
 def fmt_arguments(parser: argparse.ArgumentParser) -> None:
@@ -99,7 +99,14 @@ def test_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_test(arguments: argparse.Namespace) -> int:
     """Runs tests; returns 1 if a test fails or tests reach too few rewrites."""
-    result = _tested(arguments)
+    known: Mapping[str, TargetData] = {}
+    if arguments.config is None:
+        loaded = load_rules(arguments.paths or default_places())
+    else:
+        settings = load_settings(arguments.config)
+        loaded = load_rules(arguments.paths or settings.rules, settings)
+        known = {each.target.name: each.data for each in configured_sites(settings, loaded)}
+    result = run_tests(loaded.rule_sets.values(), known, arguments.run)
     if arguments.run is not None and not result.total:
         raise CommandError(f"no test matches `{arguments.run.text}`")
     coverage = arguments.coverage or arguments.fail_under is not None
@@ -113,17 +120,6 @@ def run_test(arguments: argparse.Namespace) -> int:
     if percent < least and not result.failed:
         print(f"tests reach {percent:.1f} % of the rewrites, but {least:g} % are required", file=sys.stderr)
     return ExitStatus.FINDINGS if result.failed or percent < least else ExitStatus.CLEAN
-
-
-def _tested(arguments: argparse.Namespace) -> TestRun:
-    known: Mapping[str, TargetData] = {}
-    if arguments.config is None:
-        loaded = load_rules(arguments.paths or default_places())
-    else:
-        settings = load_settings(arguments.config)
-        loaded = load_rules(arguments.paths or settings.rules, settings)
-        known = {each.target.name: each.data for each in configured_sites(settings, loaded)}
-    return run_tests(loaded.rule_sets.values(), known, arguments.run)
 
 
 def _pattern(text: str) -> Pattern:

@@ -141,19 +141,14 @@ def _starts(arguments: argparse.Namespace, reader: SnapshotReader) -> Iterator[_
     if arguments.check:
         return
     if arguments.last_good is not None:
-        yield from _last_good(first, arguments)
+        try:
+            kept = LastGood(arguments.last_good).read(arguments.config, dict(os.environ))
+        except NoLastGood as error:
+            _fail(f"there is no last good copy to start from: {error}", _log(first))
+        else:
+            yield _Start(compile_snapshot(kept), is_last_good=True)
     if not first.loaded.usable and (milder := tolerated(first.loaded)).usable:
         yield replace(first, loaded=milder, in_spite_of_tests=True)
-
-
-def _last_good(first: _Start, arguments: argparse.Namespace) -> Iterator[_Start]:
-    """Yields the last good copy of the files, if it can be read."""
-    try:
-        kept = LastGood(arguments.last_good).read(arguments.config, dict(os.environ))
-    except NoLastGood as error:
-        _fail(f"there is no last good copy to start from: {error}", _log(first))
-    else:
-        yield _Start(compile_snapshot(kept), is_last_good=True)
 
 
 def _supervisor(start: _Start, arguments: argparse.Namespace) -> Supervisor | None:

@@ -74,15 +74,11 @@ def read(path: Path | str, *, again: bool = False) -> SourceFile | Loaded:
     try:
         return SourceFile(str(path), content.decode())
     except UnicodeDecodeError as error:
-        return _not_utf8(str(path), content, error.start)
-
-
-def _not_utf8(name: str, content: bytes, start: int) -> Loaded:
-    shown = redacted(SourceFile(name, content.decode(errors="replace")), document.Composed(whole=False))
-    offset = len(content[:start].decode())
-    message = f"invalid UTF-8: byte 0x{content[start]:02X}"
-    span = Span(shown, offset, offset + 1)
-    return Loaded(None, (Diagnostic("unreadable-file", message, span, "save the file as UTF-8"),), shown)
+        shown = redacted(SourceFile(str(path), content.decode(errors="replace")), document.Composed(whole=False))
+        offset = len(content[: error.start].decode())
+        message = f"invalid UTF-8: byte 0x{content[error.start]:02X}"
+        span = Span(shown, offset, offset + 1)
+        return Loaded(None, (Diagnostic("unreadable-file", message, span, "save the file as UTF-8"),), shown)
 
 
 def compile_configuration(source: SourceFile, directory: Path, secrets: Resolver) -> Loaded:

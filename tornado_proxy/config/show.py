@@ -80,7 +80,13 @@ def _value_schema(kind: OptionType) -> dict[str, Any]:
     if kind.section:
         return {"$ref": f"#/$defs/{kind.section.__name__}"}
     if kind.is_list:
-        return _collection(kind)
+        item = _value_schema(kind.item)
+        not_empty = Mark.NOT_EMPTY in kind.marks
+        if kind.is_mapping:
+            names = {"propertyNames": {"minLength": 1}} | ({"minProperties": 1} if not_empty else {})
+            return {"type": "object", "additionalProperties": item} | names
+        items = {"type": "array", "items": item} | ({"minItems": 1} if not_empty else {})
+        return {"anyOf": [item, items]} if Mark.ONE_OR_MANY in kind.marks else items
     if get_origin(kind.base) is Literal:
         return {"type": "string", "enum": list(get_args(kind.base))}
     if kind.bounds:
@@ -89,16 +95,6 @@ def _value_schema(kind: OptionType) -> dict[str, Any]:
     for mark in kind.marks:
         schema |= mark.json_schema() if isinstance(mark, Constraint) else {}
     return schema
-
-
-def _collection(kind: OptionType) -> dict[str, Any]:
-    item = _value_schema(kind.item)
-    not_empty = Mark.NOT_EMPTY in kind.marks
-    if kind.is_mapping:
-        names = {"propertyNames": {"minLength": 1}} | ({"minProperties": 1} if not_empty else {})
-        return {"type": "object", "additionalProperties": item} | names
-    items = {"type": "array", "items": item} | ({"minItems": 1} if not_empty else {})
-    return {"anyOf": [item, items]} if Mark.ONE_OR_MANY in kind.marks else items
 
 
 def show(settings: Settings) -> dict[str, Any]:

@@ -73,17 +73,14 @@ class Builder:
     def _statements(self, trees: Iterable[Tree[Any]]) -> Iterator[Statement]:
         for tree in trees:
             symbols: list[Any] = tree.children
-            setting = self._setting(symbols[0], symbols[-1])
+            start, end = _start(symbols[0]), _end(symbols[-1])
+            above = self.comments.before(start)
+            blank = self.comments.blank_above(start)
+            above += self.comments.before(end)  # comments between its tokens have no better place
+            trailing = self.comments.behind(end)
+            setting = Span(self.source, start, end), above, trailing, blank
             if _is_whole(tree.scan_values(lambda _: True)):
                 yield self._rewrite(setting, *symbols) if tree.data == "rewrite" else self._test(setting, *symbols)
-
-    def _setting(self, first: Token, last: Token) -> _Setting:
-        start, end = _start(first), _end(last)
-        above = self.comments.before(start)
-        blank = self.comments.blank_above(start)
-        above += self.comments.before(end)  # comments between its tokens have no better place
-        trailing = self.comments.behind(end)
-        return Span(self.source, start, end), above, trailing, blank
 
     def _rewrite(self, setting: _Setting, *symbols: Any) -> RewriteStatement:
         _, name, source, _, dialect, template = symbols

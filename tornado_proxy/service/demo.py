@@ -83,10 +83,6 @@ def sample_objects() -> Iterator[SampleObject]:
         if path.is_file():
             key = path.relative_to(_FOLDER).as_posix()
             yield SampleObject(key, path.read_bytes(), _content_type(path.name))
-    yield from _downloads()
-
-
-def _downloads() -> Iterator[SampleObject]:
     yield SampleObject("releases/.index.json", b"{}", "application/json")
     for version in ("2.0.3", "2.1.0"):
         archive = gzip.compress(f"tool {version}\n".encode() * 4000, mtime=0)

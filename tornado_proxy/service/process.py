@@ -87,7 +87,12 @@ class Prober:
                 results = await self._probe()
                 if self._poked.is_set():
                     continue  # what was probed is not in force any more
-                self._take(results)
+                problems = {target: result.problem for target, result in self.results.items()}
+                # In place: the status page looks at the same dictionary.
+                self.results.clear()
+                self.results.update((result.target, result) for result in results)
+                for result in results:
+                    self._emit(Probed(result, is_news=result.problem != problems.get(result.target)))
             except Exception:  # noqa: BLE001 - the next probe may go well
                 _LOG.exception("probing the buckets failed")
             try:
@@ -95,14 +100,6 @@ class Prober:
                     await self._poked.wait()
             except TimeoutError:
                 continue
-
-    def _take(self, results: Sequence[ProbeResult]) -> None:
-        problems = {target: result.problem for target, result in self.results.items()}
-        # In place: the status page looks at the same dictionary.
-        self.results.clear()
-        self.results.update((result.target, result) for result in results)
-        for result in results:
-            self._emit(Probed(result, is_news=result.problem != problems.get(result.target)))
 
 
 class Process:

@@ -187,7 +187,11 @@ class Follower:
                     await self._reload()
                 except Exception:  # noqa: BLE001 - the next look may go well
                     _LOG.exception("following edits failed")
-                await self._next_poke()
+                period = self._pace.look_unwatched if self._watch.trouble else self._pace.look
+                if await self._poked_within(period):
+                    end = self._loop.time() + self._pace.patience
+                    while self._loop.time() < end and await self._poked_within(self._pace.quiet):
+                        pass
         finally:
             await asyncio.to_thread(self._watch.close)
 
@@ -201,14 +205,6 @@ class Follower:
         elif self._logged_trouble and not trouble:
             _LOG.info("the kernel notifies of edits again")
         self._logged_trouble = trouble
-
-    async def _next_poke(self) -> None:
-        """Waits for a change and for the quiet after it, or until the next look is due."""
-        period = self._pace.look_unwatched if self._watch.trouble else self._pace.look
-        if await self._poked_within(period):
-            end = self._loop.time() + self._pace.patience
-            while self._loop.time() < end and await self._poked_within(self._pace.quiet):
-                pass
 
     async def _poked_within(self, seconds: float) -> bool:
         try:

@@ -83,7 +83,7 @@ def _text_line(event: Served | Refused) -> str:
     request, reason = event.request, event.reason and _reason(event)
     # Nearly no request has anything to quote: one look at all its texts says so.
     if not _is_bare("".join([text for text in request if isinstance(text, str)])):
-        request = _quoted(request)
+        request = RequestRecord._make(_safe(value) if isinstance(value, str) else value for value in request)
     line = (
         f"time={moment(request.at)} id={request.request_id}{_pair(' client=', request.client)}"
         f"{_pair(' method=', request.method)}{_pair(' host=', request.host)}{_pair(' path=', request.path)}"
@@ -129,11 +129,6 @@ def _reason(event: Served | Refused) -> str | None:
     return event.reason and _USER_INFORMATION.sub("//", event.reason)
 
 
-def _quoted(request: RequestRecord) -> RequestRecord:
-    """Returns the record with texts quoted if necessary."""
-    return RequestRecord._make(_safe(value) if isinstance(value, str) else value for value in request)
-
-
 def _safe(text: str) -> str:
     return text if not text or _is_bare(text) else quoted(text)
 
@@ -172,7 +167,11 @@ def service_log(event: ServiceEvent) -> None:
             _LOG.debug("generation %d has retired", generation)
         case Probed(result, is_news):
             if is_news:
-                _log_probe(result)
+                if (problem := result.problem) is None:
+                    _LOG.info("target `%s`: the bucket `%s` can be used", result.target, result.bucket)
+                else:
+                    text = "target `%s`: the bucket `%s` cannot be used: %s (help: %s)"
+                    _LOG.error(text, result.target, result.bucket, problem.message, problem.help)
 
 
 def _log_reload(report: ReloadReport) -> None:
@@ -192,14 +191,6 @@ def _log_reload(report: ReloadReport) -> None:
             for name in report.kept_back:
                 _LOG.warning("`%s` changed, and needs a restart to take effect", name)
     log_diagnostics(report.news)
-
-
-def _log_probe(result: ProbeResult) -> None:
-    if (problem := result.problem) is None:
-        _LOG.info("target `%s`: the bucket `%s` can be used", result.target, result.bucket)
-    else:
-        text = "target `%s`: the bucket `%s` cannot be used: %s (help: %s)"
-        _LOG.error(text, result.target, result.bucket, problem.message, problem.help)
 
 
 def log_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:

@@ -325,16 +325,13 @@ class RequestMetrics:
         series.sent.observe(event.sent)
         series.received.observe(event.received)
         if request.rewrite is not None:
-            self._count_hit(target, request.rewrite)
-
-    def _count_hit(self, target: str, rewrite: Rewrite) -> None:
-        rule, identity = (target, rewrite.label), rewrite_id(target, rewrite)
-        if rule not in self._rules and len(self._rules) >= MOST_RULES:
-            rule = target, OTHER
-        self._rules[rule] = self._rules.get(rule, 0) + 1
-        if identity not in self._hits and len(self._hits) >= MOST_HIT:
-            del self._hits[next(iter(self._hits))]
-        self._hits[identity] += 1
+            rule, identity = (target, request.rewrite.label), rewrite_id(target, request.rewrite)
+            if rule not in self._rules and len(self._rules) >= MOST_RULES:
+                rule = target, OTHER
+            self._rules[rule] = self._rules.get(rule, 0) + 1
+            if identity not in self._hits and len(self._hits) >= MOST_HIT:
+                del self._hits[next(iter(self._hits))]
+            self._hits[identity] += 1
 
     def _count_call(self, event: S3Called) -> None:
         self._s3_calls[event.target, event.call, event.outcome] += 1

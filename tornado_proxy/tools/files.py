@@ -75,21 +75,17 @@ def read_rules(place: str) -> Read:
     if os.path.lexists(place):
         return read_rule_files([Path(place)])
     if ":" not in place:
-        return _no_place(place)
+        advice = None
+        with contextlib.suppress(_GitFailed):
+            if not place.startswith("-"):
+                _git("rev-parse", "--quiet", "--verify", f"{place}^{{commit}}")
+                advice = f"name a place in the revision, such as `{place}:rules/`"
+        return Read((), (Diagnostic("no-rule-files", f"`{place}` does not exist", help=advice),))
     try:
         return _from_git(place)
     except _GitFailed as error:
         message = f"`{place}` is neither a path nor a place in a Git revision: {error}"
         return Read((), (Diagnostic("no-rule-files", message),))
-
-
-def _no_place(place: str) -> Read:
-    advice = None
-    with contextlib.suppress(_GitFailed):
-        if not place.startswith("-"):
-            _git("rev-parse", "--quiet", "--verify", f"{place}^{{commit}}")
-            advice = f"name a place in the revision, such as `{place}:rules/`"
-    return Read((), (Diagnostic("no-rule-files", f"`{place}` does not exist", help=advice),))
 
 
 def _from_git(place: str) -> Read:

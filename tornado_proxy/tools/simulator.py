@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar, cast
 from urllib.parse import quote
 
-from tornado_proxy.routing.decide import Decision, simulate
+from tornado_proxy.routing.decide import simulate
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import ReadForm, Refuse
 from tornado_proxy.routing.request import Request, RequestError, read_request, status_of
@@ -187,19 +187,16 @@ class Simulator:
         except RequestError as error:
             return SimulatedAnswer(logged.address, status=status_of(error), reason=str(error))
         user = self._defaults.user or (User(logged.user) if logged.user else None)
-        return _answer(simulate(self.mounts, request, user))
-
-
-def _answer(decision: Decision) -> SimulatedAnswer:
-    path, match, first, rewrite = decision.request.path, decision.match, decision.plan[0], decision.rewrite
-    target = match.site.target.name if match else None
-    number, reached = rewrite.number if rewrite else None, decision.data is not None
-    key = decision.rewritten.key if decision.rewritten else None
-    if isinstance(first, Refuse):
-        # A failure is counted by its own text: the rewrite is known by its number.
-        reason = str(decision.failure) if decision.failure else first.reason
-        return SimulatedAnswer(path, target, reached, number, key, first.status, reason)
-    return SimulatedAnswer(path, target, reached, number, key, reason=UPLOAD if isinstance(first, ReadForm) else "")
+        decision = simulate(self.mounts, request, user)
+        path, match, first, rewrite = decision.request.path, decision.match, decision.plan[0], decision.rewrite
+        target = match.site.target.name if match else None
+        number, reached = rewrite.number if rewrite else None, decision.data is not None
+        key = decision.rewritten.key if decision.rewritten else None
+        if isinstance(first, Refuse):
+            # A failure is counted by its own text: the rewrite is known by its number.
+            reason = str(decision.failure) if decision.failure else first.reason
+            return SimulatedAnswer(path, target, reached, number, key, first.status, reason)
+        return SimulatedAnswer(path, target, reached, number, key, reason=UPLOAD if isinstance(first, ReadForm) else "")
 
 
 Item = TypeVar("Item")

@@ -10,7 +10,7 @@ from tornado_proxy.goregex.syntax import Alternation, Group, Member, Node, Repea
 from tornado_proxy.lang.diagnostic import Safety, Severity, did_you_mean
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.check import Category, Check, LintFinding, listed, offer, reworded
-from tornado_proxy.lint.shapes import Slip, bare, has_group, reference, slips
+from tornado_proxy.lint.shapes import bare, has_group, reference, slips
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.templates.template import group_number
@@ -74,18 +74,14 @@ class UnknownGroup(Check):
                     if not has_group(rewrite.pattern, name):
                         yield _unknown(rewrite, name, start, end)
                 for slip in slips(rewrite):
-                    found = _slip(rewrite, slip)
+                    written = rewrite.template.text[slip.start : slip.end]
+                    message = f"`{written}` is text here, not a reference to a group"
+                    known = has_group(rewrite.pattern, slip.group)
+                    meant = reference(slip.group, rewrite.dialect) if known else ""
+                    advice = f"write `{meant}`" if known else _groups_of(rewrite.pattern)
+                    found = _misreference(rewrite, (slip.start, slip.end), message, advice, meant)
                     if found.span not in reported:  # as a bad escape
                         yield found
-
-
-def _slip(rewrite: Rewrite, slip: Slip) -> LintFinding:
-    written = rewrite.template.text[slip.start : slip.end]
-    message = f"`{written}` is text here, not a reference to a group"
-    known = has_group(rewrite.pattern, slip.group)
-    meant = reference(slip.group, rewrite.dialect) if known else ""
-    advice = f"write `{meant}`" if known else _groups_of(rewrite.pattern)
-    return _misreference(rewrite, (slip.start, slip.end), message, advice, meant)
 
 
 def _unknown(rewrite: Rewrite, name: str, start: int, end: int) -> LintFinding:

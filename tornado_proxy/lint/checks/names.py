@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tornado_proxy.lang.diagnostic import Edit, Safety, Severity, did_you_mean
-from tornado_proxy.lint.allowances import UNALLOWABLE, Allowance, without
+from tornado_proxy.lint.allowances import UNALLOWABLE, without
 from tornado_proxy.lint.check import Category, Check, LintFinding, offer
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.compile import unknown_targets
@@ -109,16 +109,12 @@ class UnusedAllowance(Check):
             yield LintFinding("this allowance names no check", comment.span, advice)
         if subject.whole:
             for each in subject.allowances.unused():
-                yield _unused(each)
-
-
-def _unused(allowance: Allowance) -> LintFinding:
-    if allowance.name == UNALLOWABLE:
-        message = f"`{allowance.name}` cannot be allowed"
-    elif allowance.covers is None:
-        message = f"this allows `{allowance.name}` for nothing: no statement or block follows"
-    else:
-        message = f"this allows `{allowance.name}`, which finds nothing here"
-    # The text is empty where the tree was not read from a file.
-    edits = (without(allowance),) if allowance.comment.span.text else ()
-    return LintFinding(message, allowance.span, "remove it", fixes=offer("remove it", edits, Safety.SAFE))
+                if each.name == UNALLOWABLE:
+                    message = f"`{each.name}` cannot be allowed"
+                elif each.covers is None:
+                    message = f"this allows `{each.name}` for nothing: no statement or block follows"
+                else:
+                    message = f"this allows `{each.name}`, which finds nothing here"
+                # The text is empty where the tree was not read from a file.
+                edits = (without(each),) if each.comment.span.text else ()
+                yield LintFinding(message, each.span, "remove it", fixes=offer("remove it", edits, Safety.SAFE))

@@ -8,7 +8,6 @@ from tornado_proxy.goregex.proofs import Covered, NoKey
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Note, Safety, Severity, Span
 from tornado_proxy.lang.literals import string_text
 from tornado_proxy.lang.tree import Literal, TestStatement, Verdict
-from tornado_proxy.lint.allowances import Allowances
 from tornado_proxy.lint.check import Category, Check, LintFinding, named, offer, shown
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.model import Rewrite, RewriteError, TestOutcome
@@ -144,15 +143,11 @@ class UntestedRewrite(Check):
                     if rewrite.number not in target.tested and not isinstance(target.reaches[index], Covered | NoKey):
                         yield _unreached(rewrite, _suggestion(target, index))
             else:
-                yield from self._without_tests(target, subject.allowances)
-
-    def _without_tests(self, target: TargetRules, allowances: Allowances) -> Iterator[LintFinding]:
-        """Yields one finding for all rewrites, except those that are allowed to be untested."""
-        silenced = (allowances.silence(self.diagnostic(_unreached(each))) for each in target.rewrites)
-        asked = [index for index, allowed in enumerate([*silenced]) if not allowed]
-        if asked:
-            message = f"the target `{target.name}` has no test"
-            yield LintFinding(message, target.blocks[0].name.span, _suggestion(target, asked[0]))
+                silenced = (subject.allowances.silence(self.diagnostic(_unreached(each))) for each in target.rewrites)
+                asked = [index for index, allowed in enumerate([*silenced]) if not allowed]
+                if asked:
+                    message = f"the target `{target.name}` has no test"
+                    yield LintFinding(message, target.blocks[0].name.span, _suggestion(target, asked[0]))
 
 
 def _unreached(rewrite: Rewrite, advice: str = "") -> LintFinding:

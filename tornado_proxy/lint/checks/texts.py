@@ -60,7 +60,14 @@ class PercentEncoding(Check):
         for target in subject.targets:
             for literal, is_source in _literals(target):
                 for found in _ENCODED.finditer(literal.value) if "%" in literal.value else ():
-                    yield _encoded(literal, found, is_source=is_source)
+                    decoded = unquote(found[0])
+                    readable = decoded.isprintable() and "\N{REPLACEMENT CHARACTER}" not in decoded
+                    meant = re.escape(decoded) if is_source and not decoded.isspace() else decoded
+                    fixes = offer("decode it", reworded(literal, *found.span(), meant)) if readable else ()
+                    written = "a space" if decoded == " " else f"`{meant}`"
+                    advice = f"write {written}" if readable else "remove it: no key contains such a character"
+                    message = f"`{found[0]}` is literal text here: keys are already decoded"
+                    yield LintFinding(message, literal.at(*found.span()), advice, fixes=fixes)
 
 
 def _literals(target: TargetRules) -> Iterator[tuple[Literal, bool]]:
@@ -73,17 +80,6 @@ def _literals(target: TargetRules) -> Iterator[tuple[Literal, bool]]:
         yield test.statement.key, False
         if isinstance(test.statement.expected, Literal):
             yield test.statement.expected, False
-
-
-def _encoded(literal: Literal, found: re.Match[str], *, is_source: bool) -> LintFinding:
-    decoded = unquote(found[0])
-    readable = decoded.isprintable() and "\N{REPLACEMENT CHARACTER}" not in decoded
-    meant = re.escape(decoded) if is_source and not decoded.isspace() else decoded
-    fixes = offer("decode it", reworded(literal, *found.span(), meant)) if readable else ()
-    written = "a space" if decoded == " " else f"`{meant}`"
-    advice = f"write {written}" if readable else "remove it: no key contains such a character"
-    message = f"`{found[0]}` is literal text here: keys are already decoded"
-    return LintFinding(message, literal.at(*found.span()), advice, fixes=fixes)
 
 
 class QueryInRule(Check):

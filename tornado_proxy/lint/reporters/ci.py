@@ -63,10 +63,14 @@ def render_gitlab(report: LintReport) -> str:
 def _entry(diagnostic: Diagnostic, elsewhere: str, seen: Counter[str]) -> dict[str, Any]:
     first, last = (diagnostic.span.first, diagnostic.span.last) if diagnostic.span else ((1, 1), (1, 1))
     path = os.path.normpath(diagnostic.span.source.name if diagnostic.span else elsewhere)
+    span = diagnostic.span
+    line = span.source.line(span.first.line).strip() if span else diagnostic.message
+    text = f"{path}\0{diagnostic.code}\0{line}"
+    seen[text] += 1
     return {
         "description": diagnostic.message,
         "check_name": diagnostic.code,
-        "fingerprint": _fingerprint(diagnostic, path, seen),
+        "fingerprint": hashlib.sha256(f"{text}\0{seen[text]}".encode(errors="replace")).hexdigest(),
         "severity": _GITLAB_SEVERITIES[diagnostic.severity],
         "location": {
             "path": path,
@@ -76,15 +80,6 @@ def _entry(diagnostic: Diagnostic, elsewhere: str, seen: Counter[str]) -> dict[s
             },
         },
     }
-
-
-def _fingerprint(diagnostic: Diagnostic, path: str, seen: Counter[str]) -> str:
-    """Returns a digest of file, code and line, which survives changes above; a count distinguishes equal ones."""
-    span = diagnostic.span
-    line = span.source.line(span.first.line).strip() if span else diagnostic.message
-    text = f"{path}\0{diagnostic.code}\0{line}"
-    seen[text] += 1
-    return hashlib.sha256(f"{text}\0{seen[text]}".encode(errors="replace")).hexdigest()
 
 
 def render_junit(report: LintReport) -> str:

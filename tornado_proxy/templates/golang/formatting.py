@@ -180,7 +180,13 @@ class Printer:
         elif verb == "T":
             self.pad(self._cut(go.type_name(value).encode()))
         elif verb == "p":
-            self._address(value)
+            go.type_name(value)  # an absent user has no type name and raises an error here
+            if go.is_nil(value):
+                self.integer(0, 16, "v", sharp=not self.sharp)
+            elif isinstance(value, go.Slice | go.Map | go.Struct):
+                raise go.ExecutionError("an address in memory cannot be printed")
+            else:
+                self.bad_verb(value, "p")
         elif follow and type(value) is go.Struct and value.type.stringer is None and not value.boxed:
             self._struct(value, verb, 0)
         else:
@@ -197,15 +203,6 @@ class Printer:
             self._value(value, "v", 0)
         self.write(b")")
         self._erring = False
-
-    def _address(self, value: go.Value) -> None:
-        go.type_name(value)  # an absent user has no type name and raises an error here
-        if go.is_nil(value):
-            self.integer(0, 16, "v", sharp=not self.sharp)
-        elif isinstance(value, go.Slice | go.Map | go.Struct):
-            raise go.ExecutionError("an address in memory cannot be printed")
-        else:
-            self.bad_verb(value, "p")
 
     def _value(self, value: go.Value, verb: str, depth: int) -> None:
         self.budget.spend()
@@ -308,23 +305,20 @@ class Printer:
 
     def _pointer(self, value: go.Value, verb: str, depth: int) -> None:
         if go.is_nil(value):
-            self._nil_pointer(value, verb)
+            # The verbs of integers write the integer 0.
+            if verb == "v" and self.sharp_v:
+                self.write(f"({go.type_name(value)})(nil)".encode())
+            elif verb == "v":
+                self.pad(b"<nil>")
+            elif verb in "bdoxX":
+                self.integer(0, _INTEGER_BASES[verb], verb, sharp=self.sharp)
+            else:
+                self.bad_verb(value, verb)
         elif depth:
             raise go.ExecutionError(f"`{value.type.name}` within another value is an address, which cannot be printed")
         else:
             self.write(b"&")
             self._struct(value, verb, depth)
-
-    def _nil_pointer(self, value: go.Value, verb: str) -> None:
-        """Writes a nil pointer, which is the integer 0 for the verbs of integers."""
-        if verb == "v" and self.sharp_v:
-            self.write(f"({go.type_name(value)})(nil)".encode())
-        elif verb == "v":
-            self.pad(b"<nil>")
-        elif verb in "bdoxX":
-            self.integer(0, _INTEGER_BASES[verb], verb, sharp=self.sharp)
-        else:
-            self.bad_verb(value, verb)
 
     _KINDS: ClassVar[dict[str, Callable[[Printer, go.Value, str, int], None]]] = {
         "bool": _bool,

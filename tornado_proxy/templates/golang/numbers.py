@@ -195,19 +195,15 @@ def _shortest(value: float, verb: str) -> str:
     point = len(all_digits) + int(power) if digits else 1
     if verb == "e" or (verb == "g" and not _LEAST_PLAIN <= point - 1 < _MOST_PLAIN):
         return _scientific(digits or "0", point - 1)
-    return _plain(digits, point)
+    if point <= 0:
+        return f"0.{'0' * -point}{digits}"
+    whole = digits[:point].ljust(point, "0")
+    return f"{whole}.{digits[point:]}" if len(digits) > point else whole
 
 
 def _scientific(digits: str, exponent: int) -> str:
     fraction = f".{digits[1:]}" if len(digits) > 1 else ""
     return f"{digits[0]}{fraction}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
-
-
-def _plain(digits: str, point: int) -> str:
-    if point <= 0:
-        return f"0.{'0' * -point}{digits}"
-    whole = digits[:point].ljust(point, "0")
-    return f"{whole}.{digits[point:]}" if len(digits) > point else whole
 
 
 def _parts(value: float) -> tuple[int, int]:

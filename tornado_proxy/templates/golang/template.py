@@ -146,7 +146,12 @@ class TemplateCheck:
         match operand:
             case nodes.Chain():
                 if _is_root(operand.operand, place):
-                    self._path(operand.fields, operand.operand.end + 1 + place.base, place, asked=asked)
+                    first, *rest = operand.fields
+                    if first == "User":
+                        self.reads_user = self.reads_user or not (place.user or (asked and not rest))
+                    if first == "Groups" and rest:
+                        after = operand.operand.end + 1 + place.base + len(first) + 1
+                        self._group(rest[0], after, after + len(rest[0]))
                 else:
                     self._operand(operand.operand, place, asked=False)
             case nodes.Pipeline():
@@ -161,15 +166,6 @@ class TemplateCheck:
                 self.mistakes.append(
                     TemplateMistake("a group is named by a string", start, end, f'write `"{number.text}"`')
                 )
-
-    def _path(self, names: tuple[str, ...], start: int, place: _CheckPlace, *, asked: bool) -> None:
-        """Checks a path of fields of the outermost data, which begins at an offset of the template."""
-        first, *rest = names
-        if first == "User":
-            self.reads_user = self.reads_user or not (place.user or (asked and not rest))
-        if first == "Groups" and rest:
-            after = start + len(first) + 1
-            self._group(rest[0], after, after + len(rest[0]))
 
     def _group(self, name: str, start: int, end: int) -> None:
         if name not in self._groups:

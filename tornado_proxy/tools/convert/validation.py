@@ -126,17 +126,13 @@ def _ssl(section: Section) -> Iterator[_Mistake]:
         if section.text(option):
             yield from _required(section, option, tls_version)
     for certificate in certificates:
-        yield from _certificate(certificate)
-
-
-def _certificate(section: Section) -> Iterator[_Mistake]:
-    for name in ("certificate", "privateKey"):
-        if bool(section.text(name)) == bool(section.text(f"{name}Url")):
-            which = "both given" if section.text(name) else "both missing"
-            yield _Mistake(section, f"{name}Url", f"`{name}` and `{name}Url` are {which}")
-        config = section.section(f"{name}UrlConfig")
-        if config and config.seconds("httpTimeout") < 0:
-            yield _Mistake(config, "httpTimeout", f"`{config.text('httpTimeout')}` is negative")
+        for name in ("certificate", "privateKey"):
+            if bool(certificate.text(name)) == bool(certificate.text(f"{name}Url")):
+                which = "both given" if certificate.text(name) else "both missing"
+                yield _Mistake(certificate, f"{name}Url", f"`{name}` and `{name}Url` are {which}")
+            config = certificate.section(f"{name}UrlConfig")
+            if config and config.seconds("httpTimeout") < 0:
+                yield _Mistake(config, "httpTimeout", f"`{config.text('httpTimeout')}` is negative")
 
 
 def _provider(kind: str, name: str, section: Section) -> Iterator[_Mistake]:

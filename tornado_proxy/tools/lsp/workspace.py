@@ -278,7 +278,15 @@ def _allowance(document: Document, place: Span, check_name: str) -> Edit | None:
     for there in reversed(find_allowances([document], frozenset(), ()).all):
         if there.covers == node.span:
             return Edit(Span(document.source, there.span.end, there.span.end), f", {check_name}")
-    return _comment(document, node, f"# allow: {check_name}")
+    comment = f"# allow: {check_name}"
+    text = document.source.text
+    start = node.span.start
+    indent = text[text.rfind("\n", 0, start) + 1 : start]
+    if not indent.strip(" \t"):
+        return Edit(Span(document.source, start, start), f"{comment}\n{indent}")
+    end = node.span.end
+    rest = text[end:].partition("\n")[0]
+    return None if rest.strip() else Edit(Span(document.source, end, end), f"  {comment}")
 
 
 def statement_at(document: Document, offset: int) -> tuple[TargetBlock, Statement | None] | None:
@@ -288,18 +296,6 @@ def statement_at(document: Document, offset: int) -> tuple[TargetBlock, Statemen
             within = (each for each in block.statements if each.span.start <= offset <= each.span.end)
             return block, next(within, None)
     return None
-
-
-def _comment(document: Document, node: Statement | TargetBlock, comment: str) -> Edit | None:
-    """Returns the edit that inserts a comment above a node, or behind it if it shares its line."""
-    text = document.source.text
-    start = node.span.start
-    indent = text[text.rfind("\n", 0, start) + 1 : start]
-    if not indent.strip(" \t"):
-        return Edit(Span(document.source, start, start), f"{comment}\n{indent}")
-    end = node.span.end
-    rest = text[end:].partition("\n")[0]
-    return None if rest.strip() else Edit(Span(document.source, end, end), f"  {comment}")
 
 
 _MOST_LINES = 2000

@@ -115,7 +115,12 @@ class _Writer:
         elif isinstance(value, int):
             self._write(b"%d" % value)
         elif isinstance(value, float):
-            self._write(_number(value))
+            if not math.isfinite(value):
+                raise go.ExecutionError(f"`{value}` has no form in JSON")
+            # As ECMAScript does.
+            plain = value == 0 or 1e-6 <= abs(value) < 1e21
+            text = format_float(value, "f" if plain else "e")
+            self._write(re.sub("e-0", "e-", text).encode())
         elif isinstance(value, bytes):
             self._string(value)
         elif isinstance(value, go.Struct) and value.type.json is not None:
@@ -161,15 +166,6 @@ def _members(value: go.Value) -> list[tuple[bytes, go.Value]]:
     if isinstance(value, go.Struct) and not value.type.opaque:
         return [(name, getter(value.source)) for name, getter in value.type.getters.items()]
     raise go.ExecutionError(f"`{go.type_name(value)}` has no form in JSON")
-
-
-def _number(value: float) -> bytes:
-    """Formats a float as ECMAScript does: without exponent from 1e-6 to 1e21."""
-    if not math.isfinite(value):
-        raise go.ExecutionError(f"`{value}` has no form in JSON")
-    plain = value == 0 or 1e-6 <= abs(value) < 1e21
-    text = format_float(value, "f" if plain else "e")
-    return re.sub("e-0", "e-", text).encode()
 
 
 def _write(budget: RenderBudget, value: go.Value, *, html: bool = True, pretty: bool = False) -> bytes:
@@ -266,7 +262,12 @@ def write_yaml(budget: RenderBudget, value: go.Value) -> bytes:
 def _yaml_lines(value: Any, indent: str) -> Iterator[str]:
     if isinstance(value, dict) and value:
         for name, item in value.items():
-            yield from _entry(f"{indent}{_scalar(name)}:", item, indent + _YAML_INDENT)
+            head = f"{indent}{_scalar(name)}:"
+            if isinstance(item, (dict, list)) and item:
+                yield head
+                yield from _yaml_lines(item, indent + _YAML_INDENT)
+            else:
+                yield f"{head} {_scalar(item)}"
     elif isinstance(value, list) and value:
         for item in value:
             first, *rest = _yaml_lines(item, indent + "  ")
@@ -274,14 +275,6 @@ def _yaml_lines(value: Any, indent: str) -> Iterator[str]:
             yield from rest
     else:
         yield f"{indent}{_scalar(value)}"
-
-
-def _entry(head: str, value: Any, indent: str) -> Iterator[str]:
-    if isinstance(value, (dict, list)) and value:
-        yield head
-        yield from _yaml_lines(value, indent)
-    else:
-        yield f"{head} {_scalar(value)}"
 
 
 def _scalar(value: Any) -> str:

@@ -260,18 +260,13 @@ _OPERATORS: Mapping[bytes, Callable[[_Constraint, Version], bool]] = {
 }
 
 
-def _without_ranges(text: bytes) -> bytes:
-    """Replaces `a - b` by two operators."""
-    rewritten = text
-    for match in _RANGE.finditer(text):
-        rewritten = rewritten.replace(match[0], b">= %b, <= %b " % (match[1], match[11]), 1)
-    return rewritten
-
-
 def _semver_compare(budget: RenderBudget, constraint: bytes, version: bytes) -> bool:
     budget.spend(_CONSTRAINT_COST + len(constraint))
     alternatives = []
-    for alternative in _without_ranges(constraint).split(b"||"):
+    rewritten = constraint  # with two operators in place of `a - b`
+    for match in _RANGE.finditer(constraint):
+        rewritten = rewritten.replace(match[0], b">= %b, <= %b " % (match[1], match[11]), 1)
+    for alternative in rewritten.split(b"||"):
         if not _ALL_OF.fullmatch(alternative):
             raise ExecutionError(f"invalid version constraint `{runes(alternative)}`")
         alternatives.append([_read(match) for match in _CONSTRAINT.finditer(alternative)])
