@@ -160,10 +160,7 @@ def _is_loopback(host: str) -> bool:
 def reload_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
     parser.add_argument(
-        "--config",
-        type=Path,
-        metavar="FILE",
-        help="the configuration of the service, which names its admin listener",
+        "--config", type=Path, metavar="FILE", help="the configuration of the service, which names its admin listener"
     )
     parser.add_argument(
         "--admin",

@@ -141,9 +141,7 @@ class PutAction:
         "Whether an upload may replace a file; otherwise the answer is 409.", default=False, group=_PUT_CONFIG
     )
     max_size: Annotated[int, Size(1)] | None = option(
-        "The largest file that can be uploaded. The default is the limit of S3.",
-        default=None,
-        group=_PUT_CONFIG,
+        "The largest file that can be uploaded. The default is the limit of S3.", default=None, group=_PUT_CONFIG
     )
     raw_uploads: bool = option(
         "Whether the request body can be the file itself, as `curl -T` sends it, if the path does not end in `/`.",

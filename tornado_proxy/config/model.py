@@ -13,19 +13,7 @@ from typing import Annotated, ClassVar
 
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import Actions, HeaderTemplates
-from tornado_proxy.config.options import (
-    DAY,
-    GIB,
-    KIB,
-    MIB,
-    Bounds,
-    Constraint,
-    Duration,
-    Mark,
-    Size,
-    option,
-    place_of,
-)
+from tornado_proxy.config.options import DAY, GIB, KIB, MIB, Bounds, Constraint, Duration, Mark, Size, option, place_of
 from tornado_proxy.config.providers import (
     AUTH_PROVIDERS,
     BasicProvider,
@@ -139,8 +127,7 @@ class PageOptions:
     """A page: its Go template, and the templates of its headers and its status."""
 
     path: Line | None = option(
-        "The file of the template, relative to the configuration file. The default is the service's page.",
-        default=None,
+        "The file of the template, relative to the configuration file. The default is the service's page.", default=None
     )
     headers: HeaderTemplates = option(
         "Headers and their templates. A header whose template has an empty result is omitted.", default=()
@@ -343,10 +330,7 @@ class Settings:
         "Providers of OpenID Connect, by the name that resources use.", default=(), name="oidc", group=AUTH_PROVIDERS
     )
     header_providers: Annotated[tuple[HeaderProvider, ...], Mark.BY_NAME] = option(
-        "Proxies that sign users in, by the name that resources use.",
-        default=(),
-        name="header",
-        group=AUTH_PROVIDERS,
+        "Proxies that sign users in, by the name that resources use.", default=(), name="header", group=AUTH_PROVIDERS
     )
     certificate_providers: Annotated[tuple[CertificateProvider, ...], Mark.BY_NAME] = option(
         "Sign-in by certificates of clients, by the name that resources use.",
@@ -356,8 +340,7 @@ class Settings:
     )
     list_targets: TargetList | None = option("The page of all targets.", default=None)
     targets: Annotated[tuple[Target, ...], Mark.BY_NAME] = option(
-        "The targets by name. `target NAME { … }` in a rule file refers to the same name.",
-        default=(),
+        "The targets by name. `target NAME { … }` in a rule file refers to the same name.", default=()
     )
     templates: Templates = option("Custom pages of all targets.", default=Templates())
     pages: ThemeOptions | None = option(

@@ -45,8 +45,7 @@ class OidcProvider:
     client_id: Line = option("The client's identifier at the issuer.", name="clientID")
     client_secret: Secret | None = option("The client's secret; a public client has none.", default=None)
     session_key: Secret | None = option(
-        "The key of session cookies, at least 16 characters. Without it, `clientSecret` is the key.",
-        default=None,
+        "The key of session cookies, at least 16 characters. Without it, `clientSecret` is the key.", default=None
     )
     redirect_url: HttpUrl | None = option(
         "The public URL of this service. Without it, the request's scheme and host are used.", default=None
@@ -177,9 +176,7 @@ class BasicUser:
 
 
 _RESOURCE_BASIC = OptionGroup(
-    "basic",
-    "Access for users of a `basic` provider.",
-    "such as `{credentials: [{user: ann, password: {env: NAME}}]}`",
+    "basic", "Access for users of a `basic` provider.", "such as `{credentials: [{user: ann, password: {env: NAME}}]}`"
 )
 
 
@@ -190,7 +187,7 @@ class Resource:
     shape: ClassVar[str] = "such as `{path: /public/**, whiteList: true}`"
 
     path: Glob = option(
-        "A glob that matches the whole request path, mount included: `*` within a segment, `**` across segments.",
+        "A glob that matches the whole request path, mount included: `*` within a segment, `**` across segments."
     )
     methods: Annotated[tuple[Method, ...], Mark.NOT_EMPTY, Constraint(_with_head)] = option(
         "The methods that the resource covers. GET includes HEAD.", default=("GET", "HEAD")

@@ -25,15 +25,7 @@ from tornado_proxy.config.document import (
     span_of,
 )
 from tornado_proxy.config.model import Settings
-from tornado_proxy.config.options import (
-    Constraint,
-    Mark,
-    Option,
-    OptionGroup,
-    OptionType,
-    all_options,
-    options_of,
-)
+from tornado_proxy.config.options import Constraint, Mark, Option, OptionGroup, OptionType, all_options, options_of
 from tornado_proxy.config.secrets import HASHES, Reference, Resolver, Secret, SecretMissing
 from tornado_proxy.config.values import InvalidValue, enumeration
 from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity, SourceFile, Span, did_you_mean

@@ -176,8 +176,7 @@ class Cors:
         "Whether these pages may send cookies and passwords. Requires `allowOrigins`.", default=False
     )
     options_passthrough: bool = option(
-        "Whether a preflight is also handled as an ordinary OPTIONS request.",
-        default=False,
+        "Whether a preflight is also handled as an ordinary OPTIONS request.", default=False
     )
 
 
@@ -310,8 +309,7 @@ class S3Pool:
         "How many connections the event loop uses to read from a target; further requests wait.", default=512
     )
     probe_interval: Annotated[float, Duration(0, DAY)] = option(
-        "The time between two probes of the buckets, plus or minus a tenth. 0 disables probes.",
-        default=60.0,
+        "The time between two probes of the buckets, plus or minus a tenth. 0 disables probes.", default=60.0
     )
     ready_needs_bucket: bool = option(
         "Whether `/-/ready` answers 503 until the last probe of at least one bucket succeeded.", default=False

@@ -16,14 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from tornado_proxy.config.model import Settings
-from tornado_proxy.config.options import (
-    Constraint,
-    Mark,
-    Option,
-    OptionType,
-    all_options,
-    options_of,
-)
+from tornado_proxy.config.options import Constraint, Mark, Option, OptionType, all_options, options_of
 from tornado_proxy.config.secrets import Reference, Secret
 from tornado_proxy.config.values import GuardedUrl
 

@@ -122,9 +122,7 @@ page_path = TextPattern(
 """The path of a page of the service's own."""
 
 name_pattern = TextPattern(
-    r"^[^/]+$",
-    "is not a pattern of names",
-    "a pattern is compared with a name alone, such as `.*` or `*.tmp`",
+    r"^[^/]+$", "is not a pattern of names", "a pattern is compared with a name alone, such as `.*` or `*.tmp`"
 )
 """A pattern of names in a directory."""
 

@@ -28,10 +28,7 @@ from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.s3.store import S3Store, prepare_boto3
 from tornado_proxy.storage.s3.upload import UploadMemory
-from tornado_proxy.storage.store import (
-    ForwardingStore,
-    Store,
-)
+from tornado_proxy.storage.store import ForwardingStore, Store
 from tornado_proxy.telemetry.events import Event, ObjectWritten, Retired, S3Called
 from tornado_proxy.telemetry.metrics import CountedNames, rewrite_id
 from tornado_proxy.web.custom_pages import PageRenderer

@@ -22,15 +22,7 @@ from tornado_proxy.service.logs import set_log_level
 from tornado_proxy.service.runtime import CannotServe, ForkedProcess, ForkServer
 from tornado_proxy.service.snapshot import CompiledSnapshot, Snapshot
 from tornado_proxy.service.sockets import Sockets
-from tornado_proxy.service.worker import (
-    Channel,
-    Heartbeat,
-    Method,
-    Result,
-    Start,
-    WorkerCall,
-    work_on,
-)
+from tornado_proxy.service.worker import Channel, Heartbeat, Method, Result, Start, WorkerCall, work_on
 from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.telemetry.events import ObjectWritten
 from tornado_proxy.telemetry.exposition import ProcessMetrics, added

@@ -74,10 +74,7 @@ def _entry(diagnostic: Diagnostic, elsewhere: str, seen: Counter[str]) -> dict[s
         "severity": _GITLAB_SEVERITIES[diagnostic.severity],
         "location": {
             "path": path,
-            "positions": {
-                "begin": {"line": first[0], "column": first[1]},
-                "end": {"line": last[0], "column": last[1]},
-            },
+            "positions": {"begin": {"line": first[0], "column": first[1]}, "end": {"line": last[0], "column": last[1]}},
         },
     }
 

@@ -18,13 +18,7 @@ from tornado_proxy.templates.golang.sprig.dates import TIME
 from tornado_proxy.templates.golang.sprig.semver import VERSION, Version
 from tornado_proxy.templates.golang.values import INVALID, Map, Slice, Struct, Value, type_of, zero
 from tornado_proxy.templates.golang.view import GroupMap
-from tornado_proxy.templates.template import (
-    RenderBudget,
-    RenderError,
-    RenderLimits,
-    TemplateMistake,
-    help_for_unknown,
-)
+from tornado_proxy.templates.template import RenderBudget, RenderError, RenderLimits, TemplateMistake, help_for_unknown
 
 ENDLESS = RenderLimits(steps=1 << 62)
 """Limits for a sample: reading it costs little, and a text may name any number of fields."""
