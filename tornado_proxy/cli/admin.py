@@ -251,7 +251,14 @@ def run_fleet(arguments: argparse.Namespace) -> int:
             each["loadedAt"] = each.pop("loaded_at")
         print(json.dumps({"version": 1, "services": services}, indent=2))
     else:
-        print(_text(members), end="")
+        width = max(len(each.url) for each in members)
+        lines = [
+            f"{each.url:<{width}}  {each.digest[:_SHORT] or '-':<{_SHORT}}  {each.loaded_at or '-':<24}  "
+            f"{visible(each.problem) or 'OK'}\n"
+            for each in members
+        ]
+        failing = sum(bool(each.problem) for each in members)
+        print("".join([*lines, f"\n{len(members) - failing} of {len(members)} as expected\n"]), end="")
     return ExitStatus.FINDINGS if any(each.problem for each in members) else ExitStatus.CLEAN
 
 
@@ -315,14 +322,3 @@ def compared(members: Sequence[Member], expected: str) -> list[Member]:
         else each
         for each in members
     ]
-
-
-def _text(members: Sequence[Member]) -> str:
-    width = max(len(each.url) for each in members)
-    lines = [
-        f"{each.url:<{width}}  {each.digest[:_SHORT] or '-':<{_SHORT}}  {each.loaded_at or '-':<24}  "
-        f"{visible(each.problem) or 'OK'}\n"
-        for each in members
-    ]
-    failing = sum(bool(each.problem) for each in members)
-    return "".join([*lines, f"\n{len(members) - failing} of {len(members)} as expected\n"])

@@ -134,7 +134,16 @@ class Administration:
             "digest": snapshot.digest,
             "loadedAt": moment(now.since),
             "files": [str(each.absolute()) for each in files],
-            "targets": _targets_view(now, self._probes),
+            "targets": {
+                target.name: {
+                    "host": target.mount.host,
+                    "paths": list(target.mount.paths),
+                    "methods": list(target.actions.methods),
+                    "rewrites": len(now.loaded.rule_sets.get(target.name, RuleSet(target.name)).rewrites),
+                    "probe": probe_fields(self._probes[target.name]) if target.name in self._probes else None,
+                }
+                for target in now.settings.targets
+            },
             "lastAttempt": report_view(last) if last else None,
             "lastFailedAttempt": report_view(failure) if failure else None,
             "startedFromLastGood": self.started_from_last_good,
@@ -316,17 +325,4 @@ def report_view(report: ReloadReport) -> dict[str, object]:
         "changes": list(report.changes),
         "restartNeededFor": list(report.kept_back),
         "diagnostics": [diagnostic_fields(each) for each in report.diagnostics],
-    }
-
-
-def _targets_view(now: InForce, probes: Mapping[str, ProbeResult]) -> Mapping[str, object]:
-    return {
-        target.name: {
-            "host": target.mount.host,
-            "paths": list(target.mount.paths),
-            "methods": list(target.actions.methods),
-            "rewrites": len(now.loaded.rule_sets.get(target.name, RuleSet(target.name)).rewrites),
-            "probe": probe_fields(probes[target.name]) if target.name in probes else None,
-        }
-        for target in now.settings.targets
     }

@@ -174,7 +174,17 @@ def _unused(rewrite: Rewrite, tree: Node) -> Iterator[LintFinding]:
     for group in unused:
         holds_together = id(group) in repeated or isinstance(bare(group), Alternation)
         if group.name or not holds_together:
-            yield _capturing(rewrite, group, by_number=any(map(group_number, used)))
+            source = rewrite.statement.source
+            opening = f"(?P<{group.name}>" if group.name else "("
+            start, end = group.extent
+            if group.name and not source.value.startswith(opening, start):
+                opening = f"(?<{group.name}>"
+            safe = rewrite.dialect is Dialect.PLAIN and not any(map(group_number, used))
+            edits = reworded(source, start, start + len(opening), "(?:")
+            fixes = offer("capture nothing", edits, Safety.SAFE if safe else Safety.UNSAFE)
+            message = f"the template never uses group {f'`{group.name}`' if group.name else group.number}"
+            advice = "use it, or write `(?:…)`, which captures nothing, if keys that differ in it should become one"
+            yield LintFinding(message, source.at(start, end), advice, fixes=fixes)
 
 
 def _unused_groups(tree: Node, used: Collection[str]) -> Iterator[Group]:
@@ -189,17 +199,3 @@ def _unused_groups(tree: Node, used: Collection[str]) -> Iterator[Group]:
                 continue
             yield node
         waiting.extend(reversed(children(node)))
-
-
-def _capturing(rewrite: Rewrite, group: Group, *, by_number: bool) -> LintFinding:
-    source = rewrite.statement.source
-    opening = f"(?P<{group.name}>" if group.name else "("
-    start, end = group.extent
-    if group.name and not source.value.startswith(opening, start):
-        opening = f"(?<{group.name}>"
-    safe = rewrite.dialect is Dialect.PLAIN and not by_number
-    edits = reworded(source, start, start + len(opening), "(?:")
-    fixes = offer("capture nothing", edits, Safety.SAFE if safe else Safety.UNSAFE)
-    message = f"the template never uses group {f'`{group.name}`' if group.name else group.number}"
-    advice = "use it, or write `(?:…)`, which captures nothing, if keys that differ in it should become one"
-    return LintFinding(message, source.at(start, end), advice, fixes=fixes)

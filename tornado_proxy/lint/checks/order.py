@@ -220,7 +220,17 @@ def _repeats(rewrite: Rewrite, source: Language) -> bool:
     last = parts[-1].body if parts and isinstance(parts[-1], Group) else parts and parts[-1]
     if not (ends_anchored(tree) or (last and takes_anything(last))):
         return False
-    return _template_pieces(rewrite) in ([0], _source_pieces(parts))
+    text = rewrite.template.text
+    pieces: _Pieces = []
+    end = 0
+    for name, start, following in rewrite.template.group_references:
+        _add(pieces, text[end:start])
+        number = rewrite.pattern.names.get(name, group_number(name))
+        if number is not None:
+            pieces.append(number)
+        end = following
+    _add(pieces, text[end:])
+    return pieces in ([0], _source_pieces(parts))
 
 
 def _source_pieces(parts: tuple[Node, ...]) -> _Pieces | None:
@@ -236,21 +246,6 @@ def _source_pieces(parts: tuple[Node, ...]) -> _Pieces | None:
                 pieces.append(number)
             case _:
                 return None
-    return pieces
-
-
-def _template_pieces(rewrite: Rewrite) -> _Pieces:
-    """Returns the text and the groups that a plain template writes; an unknown group is empty."""
-    text = rewrite.template.text
-    pieces: _Pieces = []
-    end = 0
-    for name, start, following in rewrite.template.group_references:
-        _add(pieces, text[end:start])
-        number = rewrite.pattern.names.get(name, group_number(name))
-        if number is not None:
-            pieces.append(number)
-        end = following
-    _add(pieces, text[end:])
     return pieces
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import struct
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -156,7 +155,7 @@ def _imaginary(text: str) -> Number:
     return Number(text, _whole(value.real), value.real, value)
 
 
-_EXPONENT_BIAS = 1023
+_LEAST_EXPONENT = -1074  # of the last bit of a number
 _MANTISSA_BITS = 52
 # The range of exponents of the numbers that the shortest %g writes without an exponent.
 _LEAST_PLAIN, _MOST_PLAIN = -4, 6
@@ -177,8 +176,8 @@ def format_float(value: float, verb: str, precision: int = SHORTEST) -> str:
 def _unsigned(value: float, verb: str, precision: int) -> str:
     match verb:
         case "b":
-            mantissa, exponent = _parts(value)
-            return f"{mantissa}p{exponent - _MANTISSA_BITS:+d}"
+            exponent = max(math.frexp(value)[1] - _MANTISSA_BITS - 1, _LEAST_EXPONENT) if value else _LEAST_EXPONENT
+            return f"{int(math.ldexp(value, -exponent))}p{exponent:+d}"
         case "x" | "X":
             text = _hexadecimal(value, precision)
             return text.upper() if verb == "X" else text
@@ -206,24 +205,9 @@ def _scientific(digits: str, exponent: int) -> str:
     return f"{digits[0]}{fraction}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
 
 
-def _parts(value: float) -> tuple[int, int]:
-    """Returns the mantissa with its leading bit, and the exponent of that bit."""
-    (bits,) = struct.unpack(">Q", struct.pack(">d", value))
-    exponent = bits >> _MANTISSA_BITS
-    mantissa = bits & ((1 << _MANTISSA_BITS) - 1)
-    if exponent == 0:
-        return mantissa, 1 - _EXPONENT_BIAS
-    return mantissa | 1 << _MANTISSA_BITS, exponent - _EXPONENT_BIAS
-
-
 def _hexadecimal(value: float, precision: int) -> str:
-    mantissa, exponent = _parts(value)
-    if mantissa == 0:
-        exponent = 0
-    else:
-        shift = _MANTISSA_BITS + 1 - mantissa.bit_length()
-        mantissa <<= shift
-        exponent -= shift
+    part, power = math.frexp(value)
+    mantissa, exponent = int(math.ldexp(part, _MANTISSA_BITS + 1)), power - 1 if value else 0
     digits = _MANTISSA_BITS // 4
     if 0 <= precision < digits:
         dropped = 4 * (digits - precision)

@@ -226,15 +226,11 @@ def _resource(section: Section, mounts: Sequence[str], declared: set[tuple[str, 
         yield _Mistake(section, "", f"`{section.path}` {text}")
     for kind in ("oidc", "header"):
         if demands := section.section(kind):
-            yield from _authorization(demands)
-
-
-def _authorization(section: Section) -> Iterator[_Mistake]:
-    rules, server = section.sections("authorizationAccesses"), section.section("authorizationOPAServer")
-    if rules and server:
-        yield _Mistake(section, "", f"`{section.path}` has both rules and a policy server")
-    for rule in rules:
-        if not (rule.text("group") or rule.text("email")):
-            yield _Mistake(rule, "", f"`{rule.path}` has neither `group` nor `email`", "it is about nobody")
-    if server:
-        yield from _required(server, "url", values.http_url, _NO_DECISION)
+            rules, server = demands.sections("authorizationAccesses"), demands.section("authorizationOPAServer")
+            if rules and server:
+                yield _Mistake(demands, "", f"`{demands.path}` has both rules and a policy server")
+            for rule in rules:
+                if not (rule.text("group") or rule.text("email")):
+                    yield _Mistake(rule, "", f"`{rule.path}` has neither `group` nor `email`", "it is about nobody")
+            if server:
+                yield from _required(server, "url", values.http_url, _NO_DECISION)
