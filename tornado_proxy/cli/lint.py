@@ -227,7 +227,6 @@ def _files(places: Sequence[str], stdin_filename: str) -> tuple[RuleFile, ...]:
 
 
 def _print_report(report: LintReport, name: str, stream: TextIO) -> ExitStatus:
-    """Prints the report; returns the exit status."""
     text = render_full(report, color=wants_color(stream)) if name == "full" else reporter(name)(report)
     print(text, end="", file=stream)
     if report.broken:

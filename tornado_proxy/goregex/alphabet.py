@@ -243,7 +243,6 @@ def _rank(first: int, last: int) -> int:
 
 
 def _character_at(rank: int) -> str:
-    """Returns the character of a rank."""
     return _READABLE[rank] if rank < _UNRANKED else chr(rank - _UNRANKED)
 
 

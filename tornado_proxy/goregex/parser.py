@@ -201,7 +201,6 @@ class _Parser:
 
     @staticmethod
     def _without_last(text: syntax.Text) -> tuple[syntax.Text, syntax.Text]:
-        """Splits a text before its last character."""
         start, end = text.extent
         before, last = text.characters[:-1], text.characters[-1]
         return (

@@ -25,7 +25,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain, takewhile
 from typing import NamedTuple
 
@@ -115,12 +114,8 @@ def reachability(
 
 def reach_of(languages: Sequence[Language], index: int, first: Callable[[str], int | None], whole: Budget) -> Reach:
     """Returns for one source of an ordered list whether a key reaches it, as `reachability` does for all."""
-    return _or_unknown(partial(_reached, languages, index, first, whole))
-
-
-def _or_unknown(question: Callable[[], Reach]) -> Reach:
     try:
-        return question()
+        return _reached(languages, index, first, whole)
     except Unproved as error:
         return Unknown(str(error))
 
@@ -226,22 +221,18 @@ def overlaps(
 
 
 def _guessed(one: int, other: int, languages: Sequence[Language], finds: Callable[[int, str], bool]) -> str | None:
-    """Returns a guessed key that two sources match."""
-    guesses = _guesses(languages[one].guess, languages[other].guess)
-    return next((key for key in guesses if finds(one, key) and finds(other, key)), None)
+    """Returns a key that two sources match, made from a guess at a key of each."""
+    first, second = languages[one].guess, languages[other].guess
+    if not first or not second:
+        return None
+    mixed = filter(is_valid_key, (first + second[1:], second + first[1:]))
+    return next((key for key in (first, second, *mixed) if finds(one, key) and finds(other, key)), None)
 
 
 def _proved(one: Language, other: Language, whole: Budget) -> str | None:
     """Returns a key that two sources match; raises `Exhausted` if the whole budget is used up."""
     answer = overlap(one, other, whole.portion(min(STEPS_PER_QUESTION, whole.left)))
     return answer.key if isinstance(answer, Example) else None
-
-
-def _guesses(one: str | None, other: str | None) -> Iterator[str]:
-    """Yields keys that two sources may match, made from a guess at a key of each."""
-    if one and other:
-        yield from (one, other)
-        yield from (key for key in (one + other[1:], other + one[1:]) if is_valid_key(key))
 
 
 def _candidate_pairs(languages: Sequence[Language]) -> Iterator[tuple[int, int]]:

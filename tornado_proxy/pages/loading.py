@@ -207,7 +207,8 @@ class _Loader:
         from tornado_proxy.pages.render import REPLACEABLE, Pages, Theme  # noqa: PLC0415
 
         logo, css = self._asset(options.logo), self._asset(options.css)
-        templates = dict(self._templates(options))
+        folder = self._settings.directory / options.templates if options.templates else None
+        templates = {Path(name).name: each.text for name, each in self._sources.items() if Path(name).parent == folder}
         unknown = [name for name in templates if name not in REPLACEABLE and not name.startswith("_")]
         pages_named = ", ".join(f"`{each}`" for each in REPLACEABLE)
         hint = f"the pages are {pages_named}; names of other templates begin with `_`"
@@ -237,11 +238,3 @@ class _Loader:
             return place or ""
         data = self._files.get(self._name(place))
         return None if data is None else (place, data)
-
-    def _templates(self, options: ThemeOptions) -> Iterator[tuple[str, str]]:
-        """Yields the templates of a theme by name."""
-        if options.templates is not None:
-            folder = self._settings.directory / options.templates
-            for name, source in self._sources.items():
-                if Path(name).parent == folder:
-                    yield Path(name).name, source.text

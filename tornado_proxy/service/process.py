@@ -198,7 +198,6 @@ class Process:
                 task.cancel()
 
     def _follow_up(self, report: ReloadReport) -> None:
-        """Passes on the result of a reload."""
         if report.outcome is ReloadOutcome.LOADED:
             self._set_changed.set()
             self._prober.poke()

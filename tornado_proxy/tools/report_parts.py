@@ -18,7 +18,7 @@ Rows = Sequence[Sequence[str]]
 # A longer cell does not widen its column.
 _WIDEST = 60
 
-_GUTTER = 12  # characters: the longest title and two spaces
+GUTTER = 12  # characters: the longest title and two spaces
 
 
 def section(title: str, rows: Rows) -> Iterator[str]:
@@ -30,7 +30,7 @@ def section(title: str, rows: Rows) -> Iterator[str]:
             widths[column] = max(widths.get(column, 0), len(cell) if len(cell) <= _WIDEST else 0)
     for number, row in enumerate(cells):
         padded = [f"{cell:<{widths[column]}}" for column, cell in enumerate(row[:-1])]
-        yield f"{title if number == 0 else '':<{_GUTTER}}{'  '.join([*padded, row[-1]])}".rstrip()
+        yield f"{title if number == 0 else '':<{GUTTER}}{'  '.join([*padded, row[-1]])}".rstrip()
 
 
 def group_rows(captures: Captures) -> Rows:

@@ -12,9 +12,7 @@ from tornado_proxy.lang.printer import group_lines
 from tornado_proxy.lang.tree import Verdict
 from tornado_proxy.rules.model import Rewrite, RewriteError, RuleSet, RuleTest, TestOutcome, evaluate
 from tornado_proxy.templates.template import TargetData
-from tornado_proxy.tools.report_parts import JSON_VERSION, group_rows, groups_json, rewrite_json, section
-
-_GUTTER = 12
+from tornado_proxy.tools.report_parts import GUTTER, JSON_VERSION, group_rows, groups_json, rewrite_json, section
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +134,7 @@ def _verdicts(outcome: TestOutcome) -> Iterator[str]:
         return
     same = next((n for n, pair in enumerate(zip(expected, got, strict=False)) if pair[0] != pair[1]), None)
     alike = visible(got[: min(len(expected), len(got)) if same is None else same])
-    yield " " * (_GUTTER + width(alike)) + "^"
+    yield " " * (GUTTER + width(alike)) + "^"
 
 
 def _expected(test: RuleTest) -> str:
