@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -29,9 +30,10 @@ from tornado_proxy.config.server import InternalServer, Limits, Log, Reload, S3P
 from tornado_proxy.lang.diagnostic import Span
 
 Host = Annotated[str, Constraint(values.host, (("pattern", values.HOST),))]
+_PICTURES = (".svg", ".png", ".jpg", ".jpeg", ".webp", ".gif")  # that browsers show
 NamePattern = Annotated[str, Constraint(values.name_pattern)]
-LogoPlace = Annotated[str, Constraint(values.logo_place, (("minLength", 1),))]
-SheetPlace = Annotated[str, Constraint(values.sheet_place, (("minLength", 1),))]
+LogoPlace = Annotated[str, Constraint(partial(values.asset_place, endings=_PICTURES), (("minLength", 1),))]
+SheetPlace = Annotated[str, Constraint(partial(values.asset_place, endings=(".css",)), (("minLength", 1),))]
 StatusTemplate = Annotated[str, Constraint(values.status_template)]
 MountPath = Annotated[str, Constraint(values.mount_path)]
 BucketName = Annotated[str, Constraint(values.bucket_name)]

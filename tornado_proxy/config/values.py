@@ -344,17 +344,8 @@ def go_template(text: str) -> str:
     return text
 
 
-def logo_place(text: str) -> str:
-    """The place of a picture: a URL, or a file of a type that browsers show."""
-    return _asset_place(text, (".svg", ".png", ".jpg", ".jpeg", ".webp", ".gif"))
-
-
-def sheet_place(text: str) -> str:
-    """The place of a style sheet."""
-    return _asset_place(text, (".css",))
-
-
-def _asset_place(text: str, endings: tuple[str, ...]) -> str:
+def asset_place(text: str, endings: tuple[str, ...]) -> str:
+    """The place of a file that pages refer to: a URL, or a file with one of these endings."""
     if "://" in line(text):
         # Its origin becomes part of a policy, in which these characters are delimiters.
         if re.search(r"[;,'\s]", http_url(text).reveal().partition("?")[0]):

@@ -8,9 +8,9 @@ from importlib.resources import files
 from pathlib import PurePosixPath
 from typing import get_args
 
-from tornado_proxy.config import values
+from tornado_proxy.config import model, values
 from tornado_proxy.config.actions import CannedAcl
-from tornado_proxy.config.options import DAY
+from tornado_proxy.config.options import DAY, camel_case
 from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.templates.golang.pages import compile_page
 from tornado_proxy.templates.golang.program import built_in
@@ -19,17 +19,7 @@ from tornado_proxy.tools.convert.options import OptionOutcome, Section, Setting,
 
 METHODS = ("GET", "HEAD", "PUT", "DELETE")
 _HELPERS = "templates/_helpers.tpl"  # s3-proxy's default; its helpers are built in here
-PAGES = (
-    "folderList",
-    "targetList",
-    "notFoundError",
-    "unauthorizedError",
-    "forbiddenError",
-    "badRequestError",
-    "internalServerError",
-    "put",
-    "delete",
-)
+PAGES = tuple(map(camel_case, model.PAGES))  # they have the same names here
 
 Actions = dict[str, dict[str, Setting]]
 ReadFile = Callable[[str], str | None]
