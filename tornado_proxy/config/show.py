@@ -90,11 +90,6 @@ def _value_schema(kind: OptionType) -> dict[str, Any]:
     return schema
 
 
-def show(settings: Settings) -> dict[str, Any]:
-    """Returns all options by their names in the file, as data for JSON; a secret is replaced by its place."""
-    return _section(settings)
-
-
 def canonical(settings: Settings) -> str:
     """Returns the options that differ from their defaults as JSON, each under its name and without secrets.
 
@@ -109,7 +104,11 @@ def _differing(section: Any) -> dict[str, Any]:
     return {each.name: _value(value, each.type, _differing) for each, value in given if value != each.default}
 
 
-def _section(section: Any) -> dict[str, Any]:
+def show(section: Any) -> dict[str, Any]:
+    """Returns all options of settings, or of a section, by their names in the file, as data for JSON.
+
+    A secret is replaced by its place.
+    """
     shown: dict[str, Any] = {}
     for option in options_of(type(section)):
         here = shown.setdefault(option.group.name, {}) if option.group else shown
@@ -117,7 +116,7 @@ def _section(section: Any) -> dict[str, Any]:
     return shown
 
 
-def _value(value: Any, kind: OptionType, described: Callable[[Any], dict[str, Any]] = _section) -> Any:
+def _value(value: Any, kind: OptionType, described: Callable[[Any], dict[str, Any]] = show) -> Any:
     if isinstance(value, Secret):
         return {"secret": value.origin}
     if isinstance(value, tuple):

@@ -13,7 +13,8 @@ from tornado_proxy.config import values
 from tornado_proxy.config.server import tls_version
 from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.lang.diagnostic import Diagnostic
-from tornado_proxy.tools.convert.actions import METHODS, PAGES
+from tornado_proxy.rules.model import METHODS
+from tornado_proxy.tools.convert.actions import PAGES
 from tornado_proxy.tools.convert.options import Options, Section, Unreadable, where
 from tornado_proxy.tools.convert.resources import KINDS
 from tornado_proxy.tools.convert.servers import LEVELS
