@@ -76,6 +76,9 @@ def test_properties_of_uploads_are_read():
     ("config", "message"),
     [
         ("{metadata: {a: '{{ nope }}'}}", "is not a template: unknown function `nope`"),
+        ("{metadata: {a: '{{ .Input.FileName }}'}}", "`a` is not a template: `Input` has no field `FileName`"),
+        ("{systemMetadata: {expires: '{{ .Now }}'}}", "`expires` is not a template: the data has no field `Now`"),
+        ("{storageClass: '{{ .Key.Name }}'}", "`storageClass` is not a template: `Key` has no fields"),
         ("{metadata: {'a b': x}}", "cannot be `a b`"),
         ("{metadata: {a: x, A: y}}", "has `A` twice"),
         ("{storageClass: '{{'}", "is not a template"),

@@ -16,11 +16,9 @@ from tornado_proxy.routing.uploads import (
     ListParts,
     Properties,
     PropertyTemplates,
-    PutData,
-    PutInput,
     ReceivePart,
 )
-from tornado_proxy.templates.template import HeaderFields, User
+from tornado_proxy.templates.template import HeaderFields, PutData, PutInput, User
 
 PUT = Actions(put=PutAction(enabled=True, max_size=10))
 FOLDER = Bucket("bucket", prefix="folder1/")

@@ -12,7 +12,7 @@ from tornado_proxy.config.secrets import Secret
 from tornado_proxy.lang.diagnostic import Span
 
 IndexDocument = Annotated[str, Constraint(values.index_document)]
-Template = Annotated[str, Constraint(values.go_template)]
+Template = Annotated[str, Constraint(values.property_template)]
 CannedAcl = Literal[
     "private",
     "public-read",

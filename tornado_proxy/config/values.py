@@ -9,6 +9,7 @@ from ipaddress import ip_address, ip_network
 from urllib.parse import SplitResult, urlsplit
 
 from tornado_proxy.rules.model import LONGEST_OBJECT_KEY, objection
+from tornado_proxy.templates.template import AnyUser, HeaderFields, PutData, PutInput
 
 
 class InvalidValue(ValueError):
@@ -51,6 +52,8 @@ _OF_S3_CALLS = _SET_BY_THE_SERVER | frozenset(
 _HOST_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?\.?")
 _STATUS = re.compile(r"[2-5][0-9]{2}")
 _SPACE = re.compile(r"[\s\x00-\x1f\x7f]")
+
+_UPLOAD = PutData(AnyUser(""), PutInput("", "", "", 0, HeaderFields()), "")
 
 # The last `@` counts (RFC 3986 3.2.1 would have the others escaped).
 _USER_INFORMATION = re.compile(r"(?<=//)[^/?#]*@")
@@ -332,13 +335,13 @@ def origin(text: str) -> str:
     return text.lower()
 
 
-def go_template(text: str) -> str:
-    """A Go template over data of its own, such as that of an upload."""
+def property_template(text: str) -> str:
+    """A Go template of a property of uploads; to read a field that uploads do not have is a mistake."""
     # A fifth of the service's modules, which few configurations need.
     from tornado_proxy.templates.golang.pages import PageMistake, compile_page  # noqa: PLC0415
 
     try:
-        compile_page(text)
+        compile_page(text, sample=_UPLOAD)
     except PageMistake as mistake:
         raise InvalidValue(f"is not a template: {mistake}", mistake.help) from None
     return text

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tornado_proxy.config.actions import PutAction
 from tornado_proxy.config.options import MIB
 from tornado_proxy.routing.request import BadStep, LengthRequired, ObjectKey, PropertyFailed, Request, RequestError
-from tornado_proxy.templates.template import HeaderFields, RenderError, RenderLimits, User
+from tornado_proxy.templates.template import PutData, RenderError, RenderLimits
 
 if TYPE_CHECKING:
     from tornado_proxy.templates.golang.pages import PageTemplate
@@ -152,26 +152,6 @@ class Properties:
     expires: datetime | None = None
     storage_class: str | None = None
     canned_acl: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PutInput:
-    """An upload as templates see it, in s3-proxy's names; `request_path` is the path below the mount."""
-
-    request_path: str
-    filename: str
-    content_type: str
-    content_size: int
-    request_headers: HeaderFields
-
-
-@dataclass(frozen=True, slots=True)
-class PutData:
-    """The data of templates of properties; `key` is the object's, with the prefix."""
-
-    user: User | None
-    input: PutInput
-    key: ObjectKey
 
 
 class PropertyTemplates:

@@ -115,6 +115,26 @@ class TargetKeyRewriteData:
     target: TargetData = field(default_factory=TargetData)
 
 
+@dataclass(frozen=True, slots=True)
+class PutInput:
+    """An upload as templates see it, in s3-proxy's names; `request_path` is the path below the mount."""
+
+    request_path: str
+    filename: str
+    content_type: str
+    content_size: int
+    request_headers: HeaderFields
+
+
+@dataclass(frozen=True, slots=True)
+class PutData:
+    """The data of the templates of an upload's properties; `key` is the object's, with the prefix."""
+
+    user: User | None
+    input: PutInput
+    key: str
+
+
 class TemplateError(Exception):
     """The base of the errors of templates; the text is a message without a full stop."""
 

@@ -13,7 +13,7 @@ from tornado_proxy.routing.plan import Presign, Receive
 from tornado_proxy.routing.request import LengthRequired, ObjectKey, RequestError
 from tornado_proxy.storage.errors import TooLarge
 from tornado_proxy.storage.store import IncomingPart, UploadedPart, Write
-from tornado_proxy.templates.template import HeaderFields
+from tornado_proxy.templates.template import HeaderFields, PutData, PutInput
 from tornado_proxy.web.answer import Answer, Whole, page
 from tornado_proxy.web.custom_pages import customized
 from tornado_proxy.web.generation import RequestContext
@@ -149,8 +149,8 @@ def _properties(key: ObjectKey, file: FileHead, context: RequestContext) -> uplo
     assert templates is not None, "PUT is enabled"
     templates.check_size(file.announced)
     headers = HeaderFields(context.request.headers)
-    put = uploads.PutInput(context.path_below_mount, file.file_name, file.content_type, file.announced or 0, headers)
-    return templates.render(uploads.PutData(context.user, put, key))
+    put = PutInput(context.path_below_mount, file.file_name, file.content_type, file.announced or 0, headers)
+    return templates.render(PutData(context.user, put, key))
 
 
 def _stored_data(key: ObjectKey, file: FileHead, size: int, properties: uploads.Properties) -> StoredUpload:

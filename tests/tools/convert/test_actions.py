@@ -127,6 +127,7 @@ def test_properties_of_uploads_are_converted():
     ("option", "message"),
     [
         ("storageClass: '{{ nope }}'", "`{{ nope }}` is not a template: unknown function `nope`"),
+        ("storageClass: '{{ .Nope }}'", "`{{ .Nope }}` is not a template: the data has no field `Nope`"),
     ],
 )
 def test_an_invalid_template_is_left_out(option, message):

@@ -243,7 +243,7 @@ def _put(action: Section, config: Section | None) -> dict[str, Setting]:
 
 
 def _templates(section: Section, names: tuple[str, ...]) -> dict[str, Setting]:
-    return {name: text for each in names for name, text in section.kept(each, values.go_template).items()}
+    return {name: text for each in names for name, text in section.kept(each, values.property_template).items()}
 
 
 def _canned_acl(text: str) -> str:
