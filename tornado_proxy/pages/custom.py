@@ -145,11 +145,10 @@ class Recipe:
 def _compiled(kind: str, part: str, text: str, helpers: Sequence[str]) -> PageTemplate:
     # A fifth of the service's modules, which only custom pages need.
     from tornado_proxy.templates.golang.pages import PageMistake, compile_page  # noqa: PLC0415
-    from tornado_proxy.templates.golang.program import built_in, calls_helpers  # noqa: PLC0415
+    from tornado_proxy.templates.golang.program import callable_from  # noqa: PLC0415
 
     try:
-        called = (built_in([*helpers, text]), *helpers) if calls_helpers(text) else ()
-        return compile_page(text, called, _SAMPLES.get(kind, _ERROR))
+        return compile_page(text, callable_from(text, helpers), _SAMPLES.get(kind, _ERROR))
     except PageMistake as mistake:
         raise CustomPageMistake(mistake.helper - 1 if mistake.helper else part, mistake) from mistake
 

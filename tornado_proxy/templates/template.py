@@ -158,7 +158,7 @@ def refuse(mistakes: Iterable[TemplateMistake]) -> None:
     if by_place:
         first, *others = (by_place[offset] for offset in sorted(by_place))
         first.others = tuple(others)
-        raise first
+        raise first.with_traceback(None)  # one of helpers is a mistake of each template that calls them
 
 
 def help_for_unknown(name: str, names: Iterable[str]) -> str | None:

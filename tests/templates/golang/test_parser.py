@@ -1,7 +1,7 @@
 import pytest
 
 from tornado_proxy.templates.golang.nodes import Branch, Call, Jump, Output, Range, TextNode
-from tornado_proxy.templates.golang.parser import DEEPEST, TemplatePiece, parse, scan
+from tornado_proxy.templates.golang.parser import DEEPEST, TemplatePiece, parse, parse_start, scan
 from tornado_proxy.templates.template import TemplateMistake
 
 
@@ -47,7 +47,7 @@ def test_comments_are_removed(text, pieces):
 
 def test_pieces_have_offsets():
     """The offset of a piece counts code points from the start of the template."""
-    assert list(scan("é{{- .X }}")) == [TemplatePiece("é", 0), TemplatePiece(" .X ", 4, is_action=True)]
+    assert list(scan("é{{- .X }}")) == [TemplatePiece("é", 0), TemplatePiece(" .X ", 4, is_action=True, end=10)]
 
 
 @pytest.mark.parametrize(
@@ -209,3 +209,15 @@ def test_the_depth_of_actions_is_limited():
     assert parse("{{if .}}" * DEEPEST + "{{end}}" * DEEPEST).body
     with pytest.raises(TemplateMistake, match="nest deeper"):
         parse("{{if .}}" * (DEEPEST + 1))
+
+
+@pytest.mark.parametrize(
+    "start", ["", " a \n", '{{ define "x" -}} y {{- end }}', '{{ block "x" . }}{{ end -}} ', "{{/* c */ -}}\n"]
+)
+@pytest.mark.parametrize(
+    "text", ["", "\n b", " {{- .X }}", '{{ template "x" . }}', '{{ define "z" }}{{ end }}', "{{/* d */}}"]
+)
+def test_a_start_is_parsed_once_for_all_templates(start, text):
+    """A template after a start that is parsed already has the tree of the whole text, trimmed as in one text."""
+    for before in (start, f"b\n{start}", f"{start}\n"):
+        assert parse(before + text, parse_start(before)) == parse(before + text)

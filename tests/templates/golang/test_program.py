@@ -1,9 +1,9 @@
 import pytest
 from go_programs import GO, HELM, budget, failure, rendered
 
-from tornado_proxy.templates.golang.program import Program
+from tornado_proxy.templates.golang.program import Program, definitions
 from tornado_proxy.templates.golang.values import Map
-from tornado_proxy.templates.template import LimitError
+from tornado_proxy.templates.template import LimitError, TemplateMistake
 
 DATA = {
     "L": [10, 20, 30],
@@ -151,3 +151,29 @@ def test_a_template_that_calls_itself_ends(body):
     text = '{{define "a"}}' + body + '{{end}}{{template "a" 1}}'
     with pytest.raises(LimitError, match="nests too deep"):
         Program(text, HELM).execute(None, budget(steps=10**9, depth=10**6))
+
+
+def test_helpers_are_compiled_once():
+    """Templates with the same helpers share the compiled ones, unless they define some themselves."""
+    helpers = ('{{ define "one" }}1{{ template "two" }}{{ end }}{{ define "two" }}{{ end }}',)
+    texts = ('{{ template "one" }}', 'a{{ template "one" }}', '{{ template "one" }}{{ define "two" }}2{{ end }}')
+    first, second, other = (Program(text, HELM, definitions(helpers, HELM)) for text in texts)
+    assert first.templates[b"one"] is second.templates[b"one"] is not other.templates[b"one"]
+    written = [program.execute(None, budget()).strip() for program in (first, second, other)]
+    assert written == [b"1", b"a1", b"12"]
+
+
+def test_a_template_may_complete_its_helpers():
+    """Helpers and template are one text, as in s3-proxy: what one opens the other may close."""
+    before = definitions(("{{ if true }}a",), HELM)
+    assert Program("b{{ end }}", HELM, before).execute(None, budget()) == b"a\nb"
+    with pytest.raises(TemplateMistake, match="is not closed"):
+        Program("b", HELM, before)
+
+
+def test_a_mistake_of_helpers_is_one_of_each_template():
+    """Each template with the helpers has their mistakes and certain failures."""
+    before = definitions(('{{ define "a" }}{{ nope }}{{ upper }}{{ end }}',), HELM)
+    for program in (Program("x", HELM, before), Program("y", HELM, before)):
+        assert [str(each) for each in program.mistakes] == ["unknown function `nope`"]
+        assert len(program.certain_failures) == 1

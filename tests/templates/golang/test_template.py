@@ -7,7 +7,7 @@ from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.templates.golang import GoTemplate, compile_template
 from tornado_proxy.templates.golang.pages import compile_page
 from tornado_proxy.templates.golang.parser import parse
-from tornado_proxy.templates.golang.program import BUILT_IN, built_in, calls_helpers, leading
+from tornado_proxy.templates.golang.program import BUILT_IN, built_in, callable_from, calls_helpers
 from tornado_proxy.templates.golang.sprig import REFUSED, functions
 from tornado_proxy.templates.golang.sprig.lists import FUNCTIONS as LISTS
 from tornado_proxy.templates.golang.template import TemplateCheck, vocabulary
@@ -87,8 +87,8 @@ def test_a_definition_replaces_a_built_in_helper():
     own = '{{- define "main.userIdentifier" -}}me{{ end }}'
     assert "userIdentifier" not in built_in([own])
     assert all(name in built_in([]) for name in BUILT_IN)
-    assert leading([own], "").endswith(f"{own}\n")
-    assert "contentType" not in leading([], "{{ block `main.headers.contentType` . }}x{{ end }}")
+    assert callable_from('{{ template "own" }}', [own])[1:] == (own,)
+    assert "contentType" not in callable_from("{{ block `main.headers.contentType` . }}x{{ end }}", [])[0]
 
 
 def test_calls_of_helpers_are_recognised():

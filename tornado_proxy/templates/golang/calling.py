@@ -220,7 +220,7 @@ def call_method(
 _DATA = frozenset(("User", "Request", "Target", "Key", "Groups"))  # the data that a rule's template can read
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Vocabulary:
     """The functions by name, and the names of known but refused functions with the reasons."""
 

@@ -29,7 +29,7 @@ from tornado_proxy.templates.golang.fields import ENDLESS, FieldCheck
 from tornado_proxy.templates.golang.moments import Moment
 from tornado_proxy.templates.golang.operands import Evaluate, Run
 from tornado_proxy.templates.golang.parser import OUTERMOST
-from tornado_proxy.templates.golang.program import Program
+from tornado_proxy.templates.golang.program import Program, definitions
 from tornado_proxy.templates.golang.sprig import REFUSED, functions, randomness
 from tornado_proxy.templates.golang.sprig.dates import TIME
 from tornado_proxy.templates.golang.sprig.encoding import write_yaml
@@ -82,17 +82,15 @@ def compile_page(text: str, helpers: Sequence[str] = (), sample: Any = None) -> 
 
     `sample` is an example of the Python data, whose lists have an element: to read a field that it lacks is a mistake.
     """
-    parts = [f"\n{helper}" for helper in helpers] + ([f"\n{text}"] if helpers else [text])
     try:
-        program = Program("".join(parts), vocabulary())
+        program = Program(text, vocabulary(), definitions(tuple(helpers), vocabulary()))
         unknown = FieldCheck(program.parsed, value_of(sample, RenderBudget(ENDLESS)), "the data") if sample else None
         refuse([*program.mistakes, *program.certain_failures, *(unknown.mistakes if unknown else ())])
     except TemplateMistake as mistake:
         offset, number = mistake.offset, 0
-        while number < len(helpers) and offset >= len(parts[number]):
-            offset -= len(parts[number])
+        while number < len(helpers) and offset > len(helpers[number]):
+            offset -= len(helpers[number]) + 1
             number += 1
-        offset = max(offset - 1, 0) if helpers else offset
         raise PageMistake(mistake, offset, number if number < len(helpers) else None) from mistake
     return PageTemplate(text, program)
 

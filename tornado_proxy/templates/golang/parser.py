@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tornado_proxy.templates.golang import nodes
 from tornado_proxy.templates.golang.nodes import parse_action
@@ -37,16 +37,20 @@ _SPACE = " \t\r\n"
 
 @dataclass(frozen=True, slots=True)
 class TemplatePiece:
-    """Text that is written unchanged, or the text of an action without its delimiters; `start` is its offset."""
+    """Text that is written unchanged, or the text of an action without its delimiters; `start` is its offset.
+
+    `end` is the offset after an action and its delimiter, which may trim the text after it.
+    """
 
     text: str
     start: int
     is_action: bool = False
+    end: int = 0
+    trims: bool = False
 
 
-def scan(text: str) -> Iterator[TemplatePiece]:
-    """Yields the pieces of a template in order; raises `TemplateMistake` for one that is not closed."""
-    position = 0
+def scan(text: str, position: int = 0) -> Iterator[TemplatePiece]:
+    """Yields the pieces of a template in order, from an offset on; raises `TemplateMistake` for one without an end."""
     while (left := _LEFT.search(text, position)) is not None:
         plain = text[position : left.start()]
         if left[0].endswith("-"):
@@ -59,7 +63,7 @@ def scan(text: str) -> Iterator[TemplatePiece]:
             continue
         start = left.end()
         end, close, trims = _action_end(text, start)
-        yield TemplatePiece(text[start:end], start, is_action=True)
+        yield TemplatePiece(text[start:end], start, True, close, trims)
         position = _after(text, close) if trims else close
     if position < len(text):
         yield TemplatePiece(text[position:], position)
@@ -116,10 +120,36 @@ class ParsedTemplate:
         return {**self.templates, OUTERMOST: self.body}
 
 
-def parse(text: str) -> ParsedTemplate:
-    """Returns the tree of a template; raises `TemplateMistake`, with offsets in code points, for an invalid one."""
-    parser = _TemplateParser(scan(text))
+@dataclass(frozen=True, slots=True)
+class ParsedStart:
+    """What stands at the start of a template, up to the end of an action that may trim the text after it."""
+
+    body: nodes.Body = ()
+    templates: Mapping[bytes, nodes.Body] = field(default_factory=dict)
+    root_definition: tuple[int, int] = (0, 0)
+    end: int = 0
+    trims: bool = False
+
+
+def parse_start(text: str) -> ParsedStart:
+    """Parses a text up to its last action, for all templates that begin with it; raises `TemplateMistake`."""
+    pieces = list(scan(text))
+    while pieces and not pieces[-1].is_action:
+        pieces.pop()
+    parser = _TemplateParser(iter(pieces))
     body = parser.top()
+    last = pieces[-1] if pieces else TemplatePiece("", 0)
+    return ParsedStart(body, parser.templates, parser.root_definition, last.end, last.trims)
+
+
+def parse(text: str, start: ParsedStart = ParsedStart()) -> ParsedTemplate:
+    """Returns the tree of a template; raises `TemplateMistake`, with offsets in code points, for an invalid one.
+
+    `start` has been parsed already.
+    """
+    parser = _TemplateParser(scan(text, _after(text, start.end) if start.trims else start.end))
+    parser.templates, parser.root_definition = dict(start.templates), start.root_definition
+    body = start.body + parser.top()
     defined = parser.templates.pop(OUTERMOST, ())
     if _is_empty(defined):
         return ParsedTemplate(body, parser.templates)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 from tornado_proxy.templates.golang import nodes
 from tornado_proxy.templates.golang.calling import Vocabulary
 from tornado_proxy.templates.golang.formatting import printed
 from tornado_proxy.templates.golang.operands import HIDDEN, UNSET, Execute, Leaving, Operands, Run
-from tornado_proxy.templates.golang.parser import OUTERMOST, parse
+from tornado_proxy.templates.golang.parser import OUTERMOST, ParsedStart, parse, parse_start
 from tornado_proxy.templates.golang.values import INVALID, ExecutionError, Map, Slice, Value, is_true, type_name
 from tornado_proxy.templates.template import LimitError, RenderBudget, TemplateMistake
 
@@ -159,21 +161,59 @@ def iterated(value: Value, variables: int, budget: RenderBudget) -> Iterable[tup
     raise ExecutionError(f"a `range` cannot visit `{type_name(value)}`")
 
 
+@dataclass(frozen=True, slots=True)
+class CompiledDefinitions:
+    """The templates that a text defines as closures, and what is wrong with them."""
+
+    templates: Mapping[bytes, Execute] = field(default_factory=dict)
+    mistakes: Sequence[TemplateMistake] = ()
+    certain_failures: Sequence[TemplateMistake] = ()
+
+
+class Definitions:
+    """The text before templates, in which others that they call are defined: parsed and compiled once for all of them.
+
+    A text that is no template by itself is parsed with each template after it, which may complete it.
+    """
+
+    def __init__(self, text: str, vocabulary: Vocabulary) -> None:
+        self.text = text
+        try:
+            self.start = parse_start(text)
+        except TemplateMistake:
+            self.start = ParsedStart()
+        operands = Operands(text, vocabulary)
+        statements = Statements(operands, {**self.start.templates, OUTERMOST: ()})
+        templates = {name: statements.template(body) for name, body in self.start.templates.items()}
+        self.compiled = CompiledDefinitions(templates, operands.mistakes, operands.certain)
+
+
+@lru_cache(maxsize=8)
+def definitions(texts: tuple[str, ...], vocabulary: Vocabulary) -> Definitions:
+    """Returns the texts of helpers as the lines before a template: those of one set of rules or pages are the same."""
+    return Definitions("".join(f"{each}\n" for each in texts), vocabulary)
+
+
 class Program:
     """A compiled template; raises `TemplateMistake` for an invalid one.
 
     `mistakes` are names that Go refuses when it parses, `certain_failures` are parts that fail whenever they run.
     """
 
-    def __init__(self, text: str, vocabulary: Vocabulary) -> None:
-        self.parsed = parse(text)
-        operands = Operands(text, vocabulary)
+    def __init__(self, text: str, vocabulary: Vocabulary, before: Definitions | None = None) -> None:
+        before = before or Definitions("", vocabulary)
+        whole = before.text + text
+        self.parsed = parse(whole, before.start)
+        operands = Operands(whole, vocabulary)
         statements = Statements(operands, self.parsed.callable)
+        made = before.compiled if before.start.templates == self.parsed.templates else CompiledDefinitions()
+        others = {name: body for name, body in self.parsed.callable.items() if name not in made.templates}
         self.templates: Mapping[bytes, Execute] = {
-            name: statements.template(body) for name, body in self.parsed.callable.items()
+            **made.templates,
+            **{name: statements.template(body) for name, body in others.items()},
         }
-        self.mistakes: Sequence[TemplateMistake] = operands.mistakes
-        self.certain_failures: Sequence[TemplateMistake] = operands.certain
+        self.mistakes: Sequence[TemplateMistake] = [*made.mistakes, *operands.mistakes]
+        self.certain_failures: Sequence[TemplateMistake] = [*made.certain_failures, *operands.certain]
 
     def execute(self, data: Value, budget: RenderBudget) -> bytes:
         """Returns the output of the template for the data; raises `RenderError`."""
@@ -205,13 +245,18 @@ def calls_helpers(text: str) -> bool:
     return action >= 0 and _CALLS.search(text, action) is not None
 
 
+@lru_cache(maxsize=64)
+def _defined(text: str) -> frozenset[str]:
+    return frozenset(_DEFINES.findall(text))
+
+
 def built_in(texts: Sequence[str]) -> str:
     """Returns the definitions of the built-in helpers that no text defines: Go allows one definition of a name."""
-    own = {name for text in texts for name in _DEFINES.findall(text)}
+    own = frozenset[str]().union(*map(_defined, texts))
     lines = (f'{{{{- define "{name}" }}}}{body}{{{{ end -}}}}' for name, body in BUILT_IN.items() if name not in own)
     return "".join(lines)
 
 
-def leading(helpers: Sequence[str], text: str) -> str:
-    """Returns the definitions of all helpers as the text before a template's own text."""
-    return "".join(f"{each}\n" for each in (built_in([*helpers, text]), *helpers))
+def callable_from(text: str, helpers: Sequence[str]) -> tuple[str, ...]:
+    """Returns the texts of the built-in and all other helpers that a template may call; none if it calls none."""
+    return (built_in([*helpers, text]), *helpers) if calls_helpers(text) else ()

@@ -17,7 +17,7 @@ from tornado_proxy.templates.golang.calling import Vocabulary
 from tornado_proxy.templates.golang.fields import ENDLESS, FieldCheck
 from tornado_proxy.templates.golang.numbers import Number
 from tornado_proxy.templates.golang.parser import ParsedTemplate
-from tornado_proxy.templates.golang.program import Program, calls_helpers, leading
+from tornado_proxy.templates.golang.program import Program, callable_from, definitions
 from tornado_proxy.templates.golang.sprig import REFUSED, functions
 from tornado_proxy.templates.golang.standard import STANDARD
 from tornado_proxy.templates.golang.text import runes
@@ -231,13 +231,14 @@ def compile_template(text: str, names: Mapping[str, int], group_count: int, help
     `helpers` are texts with definitions that it may call. A part that fails whenever it runs is a mistake here; Go
     reports it only when it runs.
     """
-    before = leading(helpers, text) if calls_helpers(text) else ""
+    before = definitions(callable_from(text, helpers), vocabulary())
+    start = len(before.text)
     try:
-        program = Program(before + text, vocabulary())
-        known = TemplateCheck(program.parsed, [*names, *map(str, range(group_count + 1))], len(before))
+        program = Program(text, vocabulary(), before)
+        known = TemplateCheck(program.parsed, [*names, *map(str, range(group_count + 1))], start)
         refuse([*program.mistakes, *program.certain_failures, *known.mistakes])
     except TemplateMistake as mistake:
-        first, *others = (_in_text(each, len(before)) for each in (mistake, *mistake.others))
+        first, *others = (_in_text(each, start) for each in (mistake, *mistake.others))
         first.others = tuple(others)
         raise first from mistake
     return GoTemplate(text, known.group_references, known.reads_user, program, tuple(helpers))

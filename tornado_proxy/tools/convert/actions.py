@@ -14,7 +14,7 @@ from tornado_proxy.config.options import DAY, camel_case
 from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.rules.model import METHODS
 from tornado_proxy.templates.golang.pages import compile_page
-from tornado_proxy.templates.golang.program import built_in
+from tornado_proxy.templates.golang.program import callable_from
 from tornado_proxy.templates.template import TemplateMistake
 from tornado_proxy.tools.convert.options import OptionOutcome, Section, Setting, reference
 
@@ -151,7 +151,7 @@ class PageConversion:
         """Compiles a template; raises `TemplateMistake`."""
         texts = self.helpers if helpers is None else helpers
         try:
-            compile_page(text, (built_in([*texts, text]), *texts))
+            compile_page(text, callable_from(text, texts))
         except TemplateMistake as mistake:
             # The helpers of a target are not known here.
             if "unknown template" not in str(mistake):

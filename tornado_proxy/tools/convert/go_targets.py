@@ -17,7 +17,7 @@ from typing import NamedTuple
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.templates.golang import compile_template, nodes
 from tornado_proxy.templates.golang.parser import parse, scan
-from tornado_proxy.templates.golang.program import leading
+from tornado_proxy.templates.golang.program import built_in
 from tornado_proxy.templates.template import GO_SPACES, TemplateMistake
 from tornado_proxy.tools.convert import patterns
 
@@ -129,7 +129,7 @@ def _descendants(node: object) -> Iterator[object]:
 @lru_cache(maxsize=16)
 def _helpers(texts: tuple[str, ...]) -> Mapping[bytes, nodes.Body]:
     """Returns the bodies of the helper templates, the built-in ones included, by name."""
-    return parse(leading(texts, "")).templates
+    return parse("\n".join((built_in(texts), *texts))).templates
 
 
 class _TemplateRewriter:
