@@ -44,12 +44,12 @@ def test_calls_are_reported():
 
 
 def test_a_failure_is_reported_and_raised():
-    """The outcome is the name of the error, which is raised unchanged."""
+    """The outcome is the name of the error, which is raised unchanged, and the event says that the client caused it."""
     events = []
     store = MeasuredStore(MemoryStore(), "site", events.append)
     with pytest.raises(ObjectMissing):
         asyncio.run(store.head("missing", Conditions()))
-    assert events[0].outcome == "ObjectMissing"
+    assert (events[0].outcome, events[0].by_client) == ("ObjectMissing", True)
 
 
 class _StuckStore(MemoryStore):

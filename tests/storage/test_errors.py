@@ -19,6 +19,14 @@ def test_the_tree_has_every_error(error):
     assert len(names) == len(CLASSES) + 1  # the expression also matches the first word of the docstring
 
 
+def test_the_tree_has_every_status():
+    """The tree names the status of each error."""
+    shown = re.findall(r"^[├└]── (\w+) .* → ([0-9]{3})", errors.__doc__, re.MULTILINE)
+    assert {name: int(status) for name, status in shown} == {
+        error.__name__: error.status for error in CLASSES if error is not errors.StorageError
+    }
+
+
 @pytest.mark.parametrize("error", CLASSES)
 def test_every_error_is_a_storage_error(error):
     """Each error is a subclass of `StorageError`, so that one `except` catches all."""

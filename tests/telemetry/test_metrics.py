@@ -9,9 +9,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 from serving import rule_set
 
-from tornado_proxy.storage import errors
 from tornado_proxy.storage.cache import CacheCounts
-from tornado_proxy.telemetry import metrics
 from tornado_proxy.telemetry.events import (
     AccessDecided,
     Bus,
@@ -109,19 +107,19 @@ def test_sign_ins_are_counted_by_provider_and_outcome(registry, emit):
 
 
 @pytest.mark.parametrize(
-    ("outcome", "outcome_class"),
-    [("ok", "ok"), ("ObjectMissing", "refused"), ("TimedOut", "failed"), ("cancelled", "cancelled")],
+    ("outcome", "by_client", "outcome_class"),
+    [
+        ("ok", False, "ok"),
+        ("ObjectMissing", True, "refused"),
+        ("TimedOut", False, "failed"),
+        ("cancelled", False, "cancelled"),
+    ],
 )
-def test_the_durations_of_calls_are_distinguished_by_class(registry, emit, outcome, outcome_class):
+def test_the_durations_of_calls_are_distinguished_by_class(registry, emit, outcome, by_client, outcome_class):
     """Timeouts and missing objects don't distort the durations of successful calls."""
-    emit(S3Called("site", "open", outcome, 5.0))
+    emit(S3Called("site", "open", outcome, 5.0, by_client))
     labels = {"target": "site", "call": "open", "class": outcome_class}
     assert registry.get_sample_value("tornado_proxy_s3_call_duration_seconds_sum", labels) == 5.0
-
-
-def test_every_error_that_clients_cause_exists():
-    """Each name in the table is the name of a storage error."""
-    assert all(hasattr(errors, name) for name in metrics._CAUSED_BY_CLIENTS)
 
 
 def test_defects_and_requests_in_flight_are_counted(registry, emit):

@@ -17,11 +17,14 @@ from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import Request
 from tornado_proxy.rules.model import segment_objection
+from tornado_proxy.semantics.errors import AnsweredError
 from tornado_proxy.templates.template import User, groups_of
 
 
-class AuthBusy(Exception):
+class AuthBusy(AnsweredError):
     """Too many passwords wait to be checked; answered with 503, so that the client tries again."""
+
+    status = 503
 
 
 @dataclass(frozen=True, slots=True)

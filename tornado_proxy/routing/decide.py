@@ -16,14 +16,12 @@ from tornado_proxy.routing.access import Access, Anyone, Guard, Nobody, SignedIn
 from tornado_proxy.routing.mounts import Mounts, RouteMatch
 from tornado_proxy.routing.plan import ListTargets, Plan, ReadForm, Refuse, VisitProvider, plan_early, plan_object
 from tornado_proxy.routing.request import (
-    BadStep,
     KeyTooLong,
     ObjectKey,
     Request,
     RequestError,
     RequestPath,
     object_key,
-    status_of,
     upload_path,
 )
 from tornado_proxy.rules.model import (
@@ -215,8 +213,7 @@ def _rewrite(found: Decision, match: RouteMatch, key: Key, path: RequestPath) ->
 
 def _refused(error: RewriteError | RequestError) -> Plan:
     named = f"rewrite `{error.rewrite.label}`: {error}" if isinstance(error, RewriteError) else str(error)
-    message = f"The query of an upload in parts is not valid: {error}" if isinstance(error, BadStep) else None
-    return (Refuse(status_of(error) or 500, named, message=message),)
+    return (Refuse(error.status, named, message=error.public_message),)
 
 
 class Deciding:
@@ -341,5 +338,5 @@ def trace(decision: Decision) -> RewriteTrace | None:
         return replace(made, failure=_failure(too_long))
 
 
-def _failure(error: Exception) -> Refuse:
-    return Refuse(status_of(error) or 500, str(error))
+def _failure(error: RewriteError | RequestError) -> Refuse:
+    return Refuse(error.status, str(error))

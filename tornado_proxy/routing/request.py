@@ -1,16 +1,15 @@
-"""Requests, read once from a request line and headers; their errors, and the statuses of all errors."""
+"""Requests, read once from a request line and headers, and their errors."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import NewType
 from urllib.parse import parse_qsl, unquote_to_bytes
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.rules.model import LONGEST_OBJECT_KEY, Key, path_objection, segment_objection
+from tornado_proxy.semantics.errors import AnsweredError
 from tornado_proxy.semantics.forwarded import ClientCertificate
 from tornado_proxy.templates.template import RequestData
 
@@ -26,8 +25,10 @@ ASSETS_AT = ".tornado-proxy/"
 _BROKEN_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 
-class RequestError(Exception):
+class RequestError(AnsweredError):
     """A request that must be refused; the text is for the log and `explain`, not for a client."""
+
+    status = 400
 
 
 class BadAddress(RequestError):
@@ -37,9 +38,17 @@ class BadAddress(RequestError):
 class BadStep(RequestError):
     """A query that names a step of an upload in parts without what the step needs."""
 
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.public_message = f"The query of an upload in parts is not valid: {reason}"
+
 
 class UnknownFormat(RequestError):
     """A `?format=` that a listing does not have; the text names those that it has, and the client may read it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.public_message = message
 
 
 class KeyTooLong(RequestError):
@@ -49,9 +58,13 @@ class KeyTooLong(RequestError):
 class LengthRequired(RequestError):
     """An upload without a size, where the size must be known before the content (RFC 9110 15.5.12)."""
 
+    status = 411
+
 
 class PropertyFailed(RequestError):
     """A template of an upload's metadata, headers or storage class that failed or has an invalid result."""
+
+    status = 500
 
 
 def parse_request_path(raw: str) -> RequestPath:
@@ -200,50 +213,3 @@ def query_pairs(raw_query: str) -> tuple[tuple[str, str], ...]:
 
 def _text(sent: str) -> str:
     return sent.encode("latin-1").decode(errors="replace")
-
-
-# By name: the errors live in four layers, and only the lowest of them may be imported here.
-STATUSES: Mapping[str, int] = MappingProxyType(
-    {
-        # RequestError: what the client sent
-        "RequestError": 400,
-        "ArchiveTooLarge": 403,
-        "CrossOrigin": 403,
-        "BodyTimeout": 408,
-        "LengthRequired": 411,
-        "FormTooLarge": 413,
-        "NotAForm": 415,
-        "NotAFile": 415,
-        "TypeNotAllowed": 415,
-        "HeadTooLarge": 431,
-        "PropertyFailed": 500,
-        "ClientDisconnected": 499,  # nobody sees it; operators know it from nginx
-        # RewriteError: what the rules made of the key
-        "RefusedResult": 400,  # the client chose what the template inserted
-        "UserRequired": 403,
-        "TemplateFailed": 500,
-        # StorageError: what the store answered
-        "NotModified": 304,
-        "AccessDenied": 403,
-        "ObjectMissing": 404,
-        "UploadMissing": 404,
-        "ObjectExists": 409,
-        "PreconditionFailed": 412,
-        "TooLarge": 413,
-        "RangeUnsatisfiable": 416,
-        "BucketMissing": 502,
-        "StorageError": 502,
-        "Busy": 503,
-        "TimedOut": 504,
-        # Custom pages
-        "PageFailed": 500,
-        # The sign-in
-        "AuthBusy": 503,
-    }
-)
-"""The status that answers an error, by the name of its class; a subclass without a row has its parent's."""
-
-
-def status_of(error: Exception) -> int | None:
-    """Returns the status that answers an error; None for an error without a row, which is a defect of ours."""
-    return next((STATUSES[each.__name__] for each in type(error).__mro__ if each.__name__ in STATUSES), None)

@@ -17,6 +17,7 @@ from tornado_proxy.goregex.matching import Captures, FirstMatch, Pattern
 from tornado_proxy.lang.diagnostic import Diagnostic, Span
 from tornado_proxy.lang.parser import Parsed
 from tornado_proxy.lang.tree import Dialect, Document, RewriteStatement, TestStatement, Verdict
+from tornado_proxy.semantics.errors import AnsweredError
 from tornado_proxy.templates.template import (
     MissingUserError,
     RenderError,
@@ -80,7 +81,7 @@ def host_objection(text: str) -> str | None:
     return f"contains `{found[0]}`" if found[0].isprintable() else "contains a control character"
 
 
-class RewriteError(Exception):
+class RewriteError(AnsweredError):
     """A key that could not be rewritten; the text says why."""
 
     def __init__(self, message: str, rewrite: Rewrite) -> None:
@@ -91,6 +92,8 @@ class RewriteError(Exception):
 class RefusedResult(RewriteError):
     """The template's result cannot be a key; `result` is the text that was refused."""
 
+    status = 400  # the client chose what the template inserted
+
     def __init__(self, message: str, rewrite: Rewrite, result: str) -> None:
         super().__init__(message, rewrite)
         self.result = result
@@ -99,9 +102,13 @@ class RefusedResult(RewriteError):
 class UserRequired(RewriteError):
     """The template reads from the user, but nobody is signed in."""
 
+    status = 403
+
 
 class TemplateFailed(RewriteError):
     """The template failed: an undefined name, a limit, an error that it raised itself."""
+
+    status = 500
 
 
 @dataclass(frozen=True, slots=True)

@@ -255,17 +255,17 @@ class MeasuredStore(ForwardingStore):
         self._emit(ObjectWritten(self._target, key))
 
     async def _forward(self, call: str, result: Awaitable[Result]) -> Result:
-        began, outcome = time.perf_counter(), "cancelled"
+        began, outcome, by_client = time.perf_counter(), "cancelled", False
         try:
             found = await result
         except StorageError as error:
-            outcome = type(error).__name__
+            outcome, by_client = type(error).__name__, error.by_client
             raise
         else:
             outcome = "ok"
             return found
         finally:
-            self._emit(S3Called(self._target, call, outcome, time.perf_counter() - began))
+            self._emit(S3Called(self._target, call, outcome, time.perf_counter() - began, by_client))
 
 
 class GenerationHolder:

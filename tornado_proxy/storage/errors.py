@@ -1,4 +1,4 @@
-"""The errors of a store; `STATUSES` in `routing.request` decides their statuses, which are repeated here.
+"""The errors of a store, with the statuses that answer them.
 
 StorageError
 ├── ObjectMissing        no such key                                          → 404
@@ -20,20 +20,24 @@ from __future__ import annotations
 
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.semantics.conditions import ConditionResult, Conditions
+from tornado_proxy.semantics.errors import AnsweredError
 from tornado_proxy.storage.store import ObjectInfo
 
 
-class StorageError(Exception):
+class StorageError(AnsweredError):
     """A call of a store failed; the text is for the log, never for a client.
 
     `code` is the error code of S3 or the name of the library's exception; empty without either.
     """
 
+    status = 502
     code = ""
 
 
 class ObjectMissing(StorageError):
     """The key has no object."""
+
+    status = 404
 
 
 class BucketMissing(StorageError):
@@ -43,9 +47,13 @@ class BucketMissing(StorageError):
 class AccessDenied(StorageError):
     """The credentials do not allow the call. S3 also says so of a missing key if they do not allow listing."""
 
+    status = 403
+
 
 class NotModified(StorageError):
     """The client's copy is current; `info` holds the headers of a 304 (RFC 9110 15.4.5) that S3 sent."""
+
+    status = 304
 
     def __init__(self, message: str, info: ObjectInfo | None = None) -> None:
         super().__init__(message)
@@ -55,9 +63,13 @@ class NotModified(StorageError):
 class PreconditionFailed(StorageError):
     """A condition of the client's is false."""
 
+    status = 412
+
 
 class RangeUnsatisfiable(StorageError):
     """No byte of the range exists; `size` is the size of the object in bytes, for `Content-Range: bytes */N`."""
+
+    status = 416
 
     def __init__(self, message: str, size: int | None = None) -> None:
         super().__init__(message)
@@ -67,21 +79,32 @@ class RangeUnsatisfiable(StorageError):
 class ObjectExists(StorageError):
     """A write that must not replace an object found one."""
 
+    status = 409
+
 
 class UploadMissing(StorageError):
     """The key has no multipart upload of that ID; it may have been completed, aborted or expired."""
+
+    status = 404
+    public_message = "There is no such upload; it may have been completed or removed"
 
 
 class TooLarge(StorageError):
     """More bytes than S3 or the configuration of the target allows."""
 
+    status = 413
+
 
 class Busy(StorageError):
     """S3 asks to slow down, or no connection, memory or turn became free in time."""
 
+    status = 503
+
 
 class TimedOut(StorageError):
     """S3 did not answer in time."""
+
+    status = 504
 
 
 class Unreachable(StorageError):

@@ -117,13 +117,15 @@ class Retired:
 class S3Called(NamedTuple):
     """A call to a bucket ended; `call` is a method of the store, `outcome` is `ok` or the name of a storage error.
 
-    `seconds` is the time to the answer: for a download, to its first byte.
+    `seconds` is the time to the answer: for a download, to its first byte. `by_client` says whether the client caused
+    the error.
     """
 
     target: str
     call: str
     outcome: str
     seconds: float
+    by_client: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,16 +32,6 @@ if TYPE_CHECKING:
 
 CACHE_RESULTS = ("hit", "miss", "revalidated")
 OTHER = "other"
-_CAUSED_BY_CLIENTS = (
-    "AccessDenied",
-    "NotModified",
-    "ObjectExists",
-    "ObjectMissing",
-    "PreconditionFailed",
-    "RangeUnsatisfiable",
-    "TooLarge",
-)
-_S3_CLASSES = {"ok": "ok", "cancelled": "cancelled"} | dict.fromkeys(_CAUSED_BY_CLIENTS, "refused")
 
 MOST_RULES = 1000
 """Rewrites with a series of their own in Prometheus; hits of any more are counted as `other`."""
@@ -335,7 +325,10 @@ class RequestMetrics:
 
     def _count_call(self, event: S3Called) -> None:
         self._s3_calls[event.target, event.call, event.outcome] += 1
-        self._s3_seconds[event.target, event.call, _S3_CLASSES.get(event.outcome, "failed")].observe(event.seconds)
+        outcome_class = (
+            event.outcome if event.outcome in {"ok", "cancelled"} else "refused" if event.by_client else "failed"
+        )
+        self._s3_seconds[event.target, event.call, outcome_class].observe(event.seconds)
 
     def _count_defect(self, _event: Failed) -> None:
         self._defects += 1

@@ -20,7 +20,7 @@ from tornado_proxy.routing import plan
 from tornado_proxy.routing.access import Anyone, Guard, Nobody, SignedIn
 from tornado_proxy.routing.decide import AccessCheck, Decision, RewriteTrace, simulate, trace
 from tornado_proxy.routing.mounts import Mounts
-from tornado_proxy.routing.request import ASSETS_AT, Request, RequestError, RequestPath, read_request, status_of
+from tornado_proxy.routing.request import ASSETS_AT, Request, RequestError, RequestPath, read_request
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.templates.template import User
 from tornado_proxy.tools.report_parts import JSON_VERSION, Rows, group_rows, groups_json, rewrite_json, section
@@ -53,7 +53,7 @@ def explain(mounts: Mounts, asked: ExplainedRequest) -> Decision:
         request = read_request(typed, asked.method, asked.host, asked.headers)
     except RequestError as error:
         # There is no decoded path to show.
-        refused = plan.Refuse(status_of(error) or 400, str(error))
+        refused = plan.Refuse(error.status, str(error))
         return Decision(Request(asked.method, path=RequestPath(asked.address)), (refused,))
     return simulate(mounts, request, asked.user, asked.file_name)
 

@@ -24,7 +24,7 @@ from urllib.parse import quote
 from tornado_proxy.routing.decide import simulate
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import ReadForm, Refuse
-from tornado_proxy.routing.request import Request, RequestError, read_request, status_of
+from tornado_proxy.routing.request import Request, RequestError, read_request
 from tornado_proxy.templates.template import User
 
 _COMMON = re.compile(r'(?:(\S+) )?\S+ \S+ (\S+) \[[^\]]*\] "([A-Z]+) (\S+)(?: HTTP/[\d.]+)?"')
@@ -185,7 +185,7 @@ class Simulator:
         try:
             request = self.read(logged)
         except RequestError as error:
-            return SimulatedAnswer(logged.address, status=status_of(error), reason=str(error))
+            return SimulatedAnswer(logged.address, status=error.status, reason=str(error))
         user = self._defaults.user or (User(logged.user) if logged.user else None)
         decision = simulate(self.mounts, request, user)
         path, match, first, rewrite = decision.request.path, decision.match, decision.plan[0], decision.rewrite

@@ -12,8 +12,8 @@ from types import MappingProxyType
 from tornado_proxy.config.actions import Actions
 from tornado_proxy.pages.render import Rendering
 from tornado_proxy.routing.plan import Refuse
-from tornado_proxy.routing.request import UnknownFormat, status_of
 from tornado_proxy.semantics.conditions import ContentRange, for_one_user, format_date
+from tornado_proxy.semantics.errors import AnsweredError
 from tornado_proxy.semantics.fields import Disposition, content_digest
 from tornado_proxy.storage.errors import RangeUnsatisfiable, StorageError
 from tornado_proxy.storage.store import ObjectInfo, Opened
@@ -214,39 +214,21 @@ _MESSAGES: Mapping[int, str] = MappingProxyType(
     }
 )
 
-_CLIENT_MESSAGES: Mapping[str, str] = MappingProxyType(
-    {
-        "ArchiveTooLarge": "This directory is too large to be one file",
-        "CrossOrigin": "A page of another site may not change anything here",
-        "DigestMismatch": "The upload does not match its digest",
-        "MalformedForm": "An upload is a complete form with one field “file”",
-        "NotAFile": "A file is sent to its path as it is, and a form to an address that ends in “/”",
-        "NotAForm": "An upload is a form (multipart/form-data) with one field “file”",
-        "PartialPut": "A file is uploaded as a whole",
-        "TypeNotAllowed": "Files of this type are not accepted here",
-        "UploadIncomplete": "The parts of the upload are not the whole file",
-        "UploadMissing": "There is no such upload; it may have been completed or removed",
-    }
-)
-"""What clients read, by the name of the error's class."""
-
 
 def refusal(error: Exception) -> Refusal:
-    """Returns the answer to an exception; one without a status is a defect of ours."""
-    status = status_of(error)
-    if status is None:
+    """Returns the answer to an exception; one that has none of its own is a defect of ours."""
+    if not isinstance(error, AnsweredError):
         missing = shortage(error)
         if missing:
             return Refusal(503, missing, _RETRY_AFTER)
         return Refusal(500, f"`{type(error).__name__}` was raised", is_defect=True)
-    headers = _RETRY_AFTER if status == 503 else ()
+    headers = _RETRY_AFTER if error.status == 503 else ()
     if isinstance(error, RangeUnsatisfiable) and error.size is not None:
         headers = (("Content-Range", ContentRange(None, None, error.size).to_header()),)
-    message = str(error) if isinstance(error, UnknownFormat) else _CLIENT_MESSAGES.get(type(error).__name__)
     reason = str(error)
     if isinstance(error, StorageError):
         reason = f"{type(error).__name__}: {reason}" if reason else type(error).__name__
-    return Refusal(status, reason, headers, client_message=message)
+    return Refusal(error.status, reason, headers, client_message=error.public_message)
 
 
 def refusal_of(attempt: Refuse) -> Refusal:

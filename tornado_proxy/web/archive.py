@@ -38,6 +38,9 @@ _LATEST = datetime(2107, 12, 31, tzinfo=UTC)
 class ArchiveTooLarge(RequestError):
     """A directory with more files or bytes than an archive may hold."""
 
+    status = 403
+    public_message = "This directory is too large to be one file"
+
 
 @dataclass(frozen=True, slots=True)
 class ArchiveMember:

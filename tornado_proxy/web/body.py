@@ -12,6 +12,8 @@ from tornado_proxy.wire.incoming import LEAST_RATE
 class BodyTimeout(RequestError):
     """A client that stopped sending its body, or sends it too slowly."""
 
+    status = 408
+
 
 class Body:
     """An asynchronous iterator over the chunks of a body, which holds one chunk at most; the slower side sets the pace.

@@ -39,6 +39,9 @@ _SAFE = ("GET", "HEAD", "OPTIONS")
 class CrossOrigin(RequestError):
     """A change that a browser asks for on behalf of a page of another origin, with the authority of its user."""
 
+    status = 403
+    public_message = "A page of another site may not change anything here"
+
 
 class DecidedHandler(Handler):
     """Decides about a request before its method is called."""

@@ -23,9 +23,14 @@ from tornado_proxy.web.upload import FileHead, check_raw
 class UploadIncomplete(RequestError):
     """An upload whose parts are not the whole file: one is missing or too small, or their sum is wrong."""
 
+    public_message = "The parts of the upload are not the whole file"
+
 
 class TypeNotAllowed(RequestError):
     """An upload of a type that is not one of the target's `allowedTypes`."""
+
+    status = 415
+    public_message = "Files of this type are not accepted here"
 
 
 async def receive(attempt: Receive, context: RequestContext) -> Answer:

@@ -47,25 +47,39 @@ _COMPRESSED = {"gzip": "application/gzip", "bzip2": "application/x-bzip2", "xz":
 class NotAForm(RequestError):
     """An upload whose body is not `multipart/form-data`."""
 
+    status = 415
+    public_message = "An upload is a form (multipart/form-data) with one field “file”"
+
 
 class NotAFile(RequestError):
     """An upload to a file path whose body is a form, or has a content coding."""
+
+    status = 415
+    public_message = "A file is sent to its path as it is, and a form to an address that ends in “/”"
 
 
 class PartialPut(RequestError):
     """A PUT that carries a part of a file only (RFC 9110 14.5)."""
 
+    public_message = "A file is uploaded as a whole"
+
 
 class DigestMismatch(RequestError):
     """A body that is not what Content-MD5 or Content-Digest announce, or a digest that cannot be read."""
+
+    public_message = "The upload does not match its digest"
 
 
 class MalformedForm(RequestError):
     """A form that breaks its grammar (RFC 7578), ends before its closing boundary, or has not exactly one `file`."""
 
+    public_message = "An upload is a complete form with one field “file”"
+
 
 class FormTooLarge(RequestError):
     """A form that holds more than is allowed besides its file: other fields, headers, a preamble or an epilogue."""
+
+    status = 413
 
 
 @dataclass(frozen=True, slots=True)

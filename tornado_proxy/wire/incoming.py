@@ -46,9 +46,13 @@ class MalformedMessage(RequestError):
 class HeadTooLarge(RequestError):
     """Request line and headers together are longer than the limit (RFC 6585 5)."""
 
+    status = 431
+
 
 class ClientDisconnected(RequestError):
     """A client that closed the connection, or stopped taking the answer."""
+
+    status = 499  # nobody sees it; operators know it from nginx
 
 
 class RequestParser:
