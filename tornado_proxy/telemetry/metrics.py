@@ -325,9 +325,8 @@ class RequestMetrics:
 
     def _count_call(self, event: S3Called) -> None:
         self._s3_calls[event.target, event.call, event.outcome] += 1
-        outcome_class = (
-            event.outcome if event.outcome in {"ok", "cancelled"} else "refused" if event.by_client else "failed"
-        )
+        error_class = "refused" if event.by_client else "failed"
+        outcome_class = event.outcome if event.outcome in {"ok", "cancelled"} else error_class
         self._s3_seconds[event.target, event.call, outcome_class].observe(event.seconds)
 
     def _count_defect(self, _event: Failed) -> None:
