@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from configurations import MINIMAL, settings
 
+from tornado_proxy.lang.diagnostic import Severity
 from tornado_proxy.pages.custom import FILE_HEADERS, CustomPage, PageData, Recipe
 from tornado_proxy.pages.loading import LARGEST, compile_pages, read_templates, template_places
 from tornado_proxy.pages.render import Failure, Form, Pages, Theme
@@ -75,6 +76,15 @@ def test_a_mistake_is_reported_at_its_place():
         ("the header `A`: unknown function `y`", "config.yaml:4:5"),
         ("the status: unknown function `y`", "config.yaml:6:5"),
     ]
+
+
+def test_a_field_that_only_some_renderings_read_is_a_warning():
+    """A page that s3-proxy shares between kinds may read below a condition what one of them does not have."""
+    page = '{{ if eq .Request.Method "PUT" }}{{ .Error.Error }}{{ end }}'
+    loaded = _compile(MINIMAL + "templates: {folderList: {path: a.tpl}}\n", a=page)
+    assert isinstance(loaded.pages.find(None, "folder_list"), CustomPage)
+    assert _messages_with_places(loaded) == [("the data has no field `Error`", "etc/a.tpl:1:38")]
+    assert [each.severity for each in loaded.diagnostics] == [Severity.WARNING]
 
 
 def test_headers_of_files_are_compiled():

@@ -6,7 +6,7 @@ A page with templates in a bucket is a `Recipe` until they have been read.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -85,6 +85,14 @@ class CustomPage:
     body: PageTemplate | None
     headers: tuple[tuple[str, PageTemplate], ...]
     status: PageTemplate | None
+
+    @property
+    def doubts(self) -> Iterator[CustomPageMistake]:
+        """The mistakes that not every rendering reaches."""
+        parts = (("path", self.body), *self.headers, ("status", self.status))
+        for part, template in parts:
+            for each in template.doubts if template else ():
+                yield CustomPageMistake(part if each.helper is None else each.helper - 1, each)
 
     def render(self, data: PageData) -> CustomRendering:
         """Renders the page; raises `RenderError`."""

@@ -17,7 +17,7 @@ from tornado_proxy.config.model import (
     Templates,
     ThemeOptions,
 )
-from tornado_proxy.lang.diagnostic import Diagnostic, SourceFile, Span, decode, read_file
+from tornado_proxy.lang.diagnostic import Diagnostic, Severity, SourceFile, Span, decode, read_file
 from tornado_proxy.pages.custom import FILE_HEADERS, BucketKey, CustomPage, CustomPageMistake, CustomPages, Part, Recipe
 from tornado_proxy.rules.compile import HelperTexts
 from tornado_proxy.rules.loading import Read, RuleFile
@@ -175,7 +175,9 @@ class _Loader:
         """Compiles a page; of one with parts in a bucket, what is known now. A mistake becomes a diagnostic."""
         try:
             if not recipe.keys:
-                self.pages[target, kind] = recipe.compiled()
+                self.pages[target, kind] = page = recipe.compiled()
+                doubts = (self._diagnostic(each, recipe, options) for each in page.doubts)
+                self.diagnostics += [replace(each, severity=Severity.WARNING) for each in doubts]
                 return
             self.pages[target, kind] = recipe
             known = replace(recipe, body=None)

@@ -10,7 +10,7 @@ from tornado_proxy.templates.template import RenderBudget
 
 def _mistakes(text):
     check = FieldCheck(parse(text), sample(["one"], RenderBudget(ENDLESS)), "the data")
-    for each in check.mistakes:
+    for each in (*check.mistakes, *check.doubts):
         yield str(each), text[each.offset : each.end]
 
 
@@ -78,3 +78,25 @@ def test_a_template_is_checked_with_the_data_of_each_call():
     """A template that is called with two kinds of data has the mistakes of both."""
     text = '{{ template "a" .Key }}{{ template "a" .Target }}{{ define "a" }}{{ .Nope }}{{ end }}'
     assert sorted(message for message, _ in _mistakes(text))[1] == "`string` has no fields"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ if .Key }}{{ .Nope }}{{ end }}",
+        "{{ with .Request }}{{ else }}{{ .Nope }}{{ end }}",
+        '{{ if .Key }}{{ template "a" . }}{{ end }}{{ define "a" }}{{ .Nope }}{{ end }}',
+        "{{ if .Key }}{{ else if .User }}{{ with .Request }}{{ .Nope }}{{ end }}{{ end }}",
+    ],
+)
+def test_a_missing_field_below_a_condition_is_a_doubt(text):
+    """A rendering that does not reach it is right."""
+    check = FieldCheck(parse(text), sample([], RenderBudget(ENDLESS)), "the data")
+    assert (check.mistakes, len(check.doubts)) == ([], 1)
+
+
+def test_a_field_that_is_read_in_any_case_is_a_mistake():
+    """A template that is called below a condition, and outside of one, always reads what it reads."""
+    text = '{{ if .Key }}{{ template "a" . }}{{ end }}{{ template "a" . }}{{ define "a" }}{{ .Nope }}{{ end }}'
+    check = FieldCheck(parse(text), sample([], RenderBudget(ENDLESS)), "the data")
+    assert (len(check.mistakes), len(check.doubts)) == (1, 1)

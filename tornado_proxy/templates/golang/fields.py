@@ -62,7 +62,10 @@ _RESULTS: Mapping[str, Callable[[Sequence[_Sample]], _Sample]] = {
 
 
 class FieldCheck:
-    """A check of all parts of a template that may run, with a sample of its data; `mistakes` are what it found."""
+    """A check of all parts of a template that may run, with a sample of its data; `mistakes` are what it found.
+
+    `doubts` are mistakes below a condition: a rendering that does not reach them is right.
+    """
 
     def __init__(self, parsed: ParsedTemplate, sample: _Sample, name: str) -> None:
         self._templates = parsed.callable
@@ -75,10 +78,11 @@ class FieldCheck:
 
     def _walk(self, body: nodes.Body, sample: _Sample) -> None:
         self.mistakes: list[TemplateMistake] = []
-        self._visited: set[tuple[bytes, str]] = set()
-        self._called: list[tuple[nodes.Body, _Sample]] = [(body, sample)]
+        self.doubts: list[TemplateMistake] = []
+        self._visited: set[tuple[bytes, str, bool]] = set()
+        self._called: list[tuple[nodes.Body, _Sample, bool]] = [(body, sample, False)]
         while self._called:
-            body, dot = self._called.pop()
+            body, dot, self._is_below_condition = self._called.pop()
             self._scope: dict[str, list[_Sample]] = {"$": [dot]}
             self._declared: list[str] = []
             self._body(body, dot)
@@ -94,8 +98,12 @@ class FieldCheck:
                     self._base = node.base
                     inner = len(self._declared)
                     value = self._pipeline(node.pipeline, dot)
+                    outside = self._is_below_condition
+                    self._is_below_condition = outside or not node.sets_dot  # `with` is for what is usually there
                     self._body(node.body, value if node.sets_dot else dot)
+                    self._is_below_condition = True
                     self._body(node.otherwise, dot)
+                    self._is_below_condition = outside
                     self._forget(inner)
                 case nodes.Range():
                     self._base = node.base
@@ -123,9 +131,10 @@ class FieldCheck:
 
     def _call(self, name: bytes, dot: _Sample) -> None:
         """Schedules the check of a called template, whose dot and `$` are its argument."""
-        if (name, _shape(dot)) not in self._visited and name in self._templates:
-            self._visited.add((name, _shape(dot)))
-            self._called.append((self._templates[name], dot))
+        key = name, _shape(dot), self._is_below_condition
+        if key not in self._visited and name in self._templates:
+            self._visited.add(key)
+            self._called.append((self._templates[name], dot, self._is_below_condition))
 
     def _pipeline(self, pipeline: nodes.Pipeline, dot: _Sample) -> _Sample:
         value: _Sample = INVALID
@@ -182,7 +191,8 @@ class FieldCheck:
                 return UNKNOWN
             mistake = _mistake(value, name, parent or f"`{type_of(value).name}`", count * (number == len(chain.fields)))
             if mistake is not None:
-                self.mistakes.append(TemplateMistake(mistake[0], start, start + len(name), mistake[1]))
+                found = self.doubts if self._is_below_condition else self.mistakes
+                found.append(TemplateMistake(mistake[0], start, start + len(name), mistake[1]))
                 return UNKNOWN
             value = _read(value, name)
             parent, start = f"`{name}`", start + len(name) + 1

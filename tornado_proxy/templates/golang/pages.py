@@ -66,10 +66,11 @@ class PageMistake(TemplateMistake):
 
 @dataclass(frozen=True, slots=True)
 class PageTemplate:
-    """A compiled page; threads may share it."""
+    """A compiled page; threads may share it. `doubts` are mistakes that not every rendering reaches."""
 
     text: str
     _program: Program = field(compare=False, repr=False)
+    doubts: tuple[PageMistake, ...] = field(default=(), compare=False, repr=False)
 
     def render(self, data: Any, limits: RenderLimits = PAGE_LIMITS) -> str:
         """Returns the text of the page for Python data; raises `RenderError`, and `LimitError` beyond the limits."""
@@ -80,19 +81,25 @@ class PageTemplate:
 def compile_page(text: str, helpers: Sequence[str] = (), sample: Any = None) -> PageTemplate:
     """Compiles a page with the definitions of helper templates; raises `PageMistake`.
 
-    `sample` is an example of the Python data, whose lists have an element: to read a field that it lacks is a mistake.
+    `sample` is an example of the Python data, whose lists have an element: to read a field that it lacks is a mistake,
+    or below a condition a doubt.
     """
     try:
         program = Program(text, vocabulary(), definitions(tuple(helpers), vocabulary()))
-        unknown = FieldCheck(program.parsed, value_of(sample, RenderBudget(ENDLESS)), "the data") if sample else None
-        refuse([*program.mistakes, *program.certain_failures, *(unknown.mistakes if unknown else ())])
+        fields = FieldCheck(program.parsed, value_of(sample, RenderBudget(ENDLESS)), "the data") if sample else None
+        refuse([*program.mistakes, *program.certain_failures, *(fields.mistakes if fields else ())])
     except TemplateMistake as mistake:
-        offset, number = mistake.offset, 0
-        while number < len(helpers) and offset > len(helpers[number]):
-            offset -= len(helpers[number]) + 1
-            number += 1
-        raise PageMistake(mistake, offset, number if number < len(helpers) else None) from mistake
-    return PageTemplate(text, program)
+        raise _placed(mistake, helpers) from mistake
+    return PageTemplate(text, program, tuple(_placed(each, helpers) for each in fields.doubts) if fields else ())
+
+
+def _placed(mistake: TemplateMistake, helpers: Sequence[str]) -> PageMistake:
+    """Returns a mistake with its place in the page or in one of the helpers before it."""
+    offset, number = mistake.offset, 0
+    while number < len(helpers) and offset > len(helpers[number]):
+        offset -= len(helpers[number]) + 1
+        number += 1
+    return PageMistake(mistake, offset, number if number < len(helpers) else None)
 
 
 def value_of(value: Any, budget: RenderBudget) -> go.Value:

@@ -63,9 +63,8 @@ class TemplateCheck:
         self.mistakes: list[TemplateMistake] = []
         while self._called:
             self._body(*self._called.pop(0))
-        self.mistakes += FieldCheck(
-            parsed, sample(self._groups, RenderBudget(ENDLESS)), "the data of a request"
-        ).mistakes
+        fields = FieldCheck(parsed, sample(self._groups, RenderBudget(ENDLESS)), "the data of a request")
+        self.mistakes += (*fields.mistakes, *fields.doubts)
         self.group_references = tuple((name, first, last) for first, last, name in sorted(self._references))
 
     def _body(self, body: nodes.Body, place: _CheckPlace) -> None:
