@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 from contextlib import suppress
 
@@ -528,11 +529,25 @@ async def test_a_client_that_ends_its_side_within_a_body_is_let_go(method, caplo
 
 
 class _Closing(asyncio.Transport):
-    """A transport that keeps what is written until it is closed."""
+    """A transport that takes what is written until it is closed; or one whose client has left."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_left: bool = False) -> None:
         super().__init__()
-        self.closed = False
+        self.has_left = has_left
+        self.closed = self.aborted = False
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def write(self, data: bytes) -> None:
+        pass
+
+    def write_eof(self) -> None:
+        if self.has_left:
+            raise OSError(errno.ENOTCONN, "Transport endpoint is not connected")
+
+    def abort(self) -> None:
+        self.closed = self.aborted = True
 
     def can_write_eof(self) -> bool:
         return True
@@ -556,4 +571,17 @@ async def test_an_answer_may_end_after_its_client_ended_within_the_body():
     stream.finish()
     assert transport.closed
     assert isinstance(answer.exception(), ClientDisconnected)
+    connection.connection_lost(None)
+
+
+async def test_an_answer_to_a_client_that_has_left_ends_the_connection():
+    """The end of writing fails before the transport reports that its client has left; that is no defect."""
+    silent, transport = _Silent(), _Closing(has_left=True)
+    connection = Connection(silent, Origin("192.0.2.7"), Limits(), lambda _: None, lambda _: None)
+    connection.connection_made(transport)
+    _receive(connection, f"GET /a HTTP/1.1\r\n{HOST}Connection: close\r\n\r\n".encode())
+    (stream,) = silent.streams
+    stream.write_headers(ResponseStartLine("", 204, "No Content"), Fields())
+    stream.finish()
+    assert transport.aborted
     connection.connection_lost(None)

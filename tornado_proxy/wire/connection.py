@@ -208,6 +208,7 @@ class Connection(asyncio.BufferedProtocol):
                         self._pause_reading()
                 if not goes_on:
                     if self._half_closed and (stream is None or stream.reading is RequestState.BODY):
+                        self._set_deadline(self._limits.send_timeout)
                         self._transport.close()  # the rest will not arrive
                     break
         except Exception:  # noqa: BLE001 - one connection's defect must not end the others
@@ -348,7 +349,11 @@ class Connection(asyncio.BufferedProtocol):
             self._set_deadline(self._limits.send_timeout)
             transport.close()
             return
-        transport.write_eof()
+        try:
+            transport.write_eof()
+        except OSError:  # the client has reset the connection, which asyncio has yet to read
+            transport.abort()
+            return
         self._linger_until = self._loop.time() + _LINGER_TOTAL
         waiting = _LINGER_IDLE if has_unread else _LINGER_DONE
         self._set_deadline(self._limits.send_timeout if transport.get_write_buffer_size() else waiting)
