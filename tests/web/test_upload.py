@@ -712,6 +712,20 @@ async def test_an_invalid_raw_upload_is_refused(headers, body, status):
     assert (answer.status, store.keys()) == (status, ())
 
 
+@pytest.mark.parametrize(
+    "lengths", [["1, 1"], ["1", "1"], ["one"], ["9" * 5000]], ids=["list", "two", "word", "digits"]
+)
+@pytest.mark.parametrize(("target", "headers"), [("/a.txt", {}), ("/", FORM_TYPE)], ids=["raw", "form"])
+async def test_an_upload_with_an_invalid_length_is_refused(target, headers, lengths):
+    """A length that is not one number is the client's mistake on every server, also where Tornado would take it."""
+    sent = head("PUT", target, headers)[:-2] + "".join(f"Content-Length: {each}\r\n" for each in lengths).encode()
+    async with serve({}, actions=RAW) as site, site.connect() as client:
+        await client.send(sent + b"\r\nx")
+        answer = await client.receive()
+        event = await site.last_event()
+    assert (answer.status, type(event), event.status) == (400, Refused, 400)
+
+
 async def test_a_chunked_raw_upload_is_limited():
     """A size that is not announced is counted while the body arrives."""
     store = MemoryStore()

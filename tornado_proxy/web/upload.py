@@ -19,6 +19,7 @@ from tornado_proxy.routing.request import LengthRequired, RequestError
 from tornado_proxy.semantics.fields import ContentCheck, Disposition
 from tornado_proxy.storage.errors import TooLarge
 from tornado_proxy.web.answer import DEFAULT_TYPE
+from tornado_proxy.wire.incoming import content_length
 
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks
@@ -185,7 +186,7 @@ async def _compared(body: AsyncIterator[bytes], check: ContentCheck) -> AsyncIte
 
 def _announced_length(headers: Mapping[str, str]) -> int | None:
     length = headers.get("Content-Length")
-    return None if length is None else int(length)
+    return None if length is None else content_length(length)  # other servers' parsers let some invalid ones pass
 
 
 def boundary(content_type: str | None) -> bytes:

@@ -55,6 +55,13 @@ class ClientDisconnected(RequestError):
     status = 499  # nobody sees it; operators know it from nginx
 
 
+def content_length(text: str) -> int:
+    """Returns the number of bytes that a Content-Length announces; raises `MalformedMessage`."""
+    if not _LENGTH.fullmatch(text):
+        raise MalformedMessage("the Content-Length is invalid, or there are several")
+    return int(text)
+
+
 class RequestParser:
     """Reads one request: `read_head` once, then `read_body` with what follows, until the request is `complete`.
 
@@ -128,9 +135,7 @@ class RequestParser:
                 raise MalformedMessage("unsupported Transfer-Encoding")
             self._chunk, self.complete = _FIRST, False
         elif length is not None:
-            if not _LENGTH.fullmatch(length):
-                raise MalformedMessage("the Content-Length is invalid, or there are several")
-            self._remaining = int(length)
+            self._remaining = content_length(length)
             self.complete = self._remaining == 0
 
     def _read_chunks(self, received: bytearray) -> bytes:
