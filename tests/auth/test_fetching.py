@@ -61,3 +61,10 @@ def test_a_port_that_nobody_listens_on_is_an_error(closed_port):
     """A refused connection raises OSError."""
     with pytest.raises(OSError, match="refused"):
         _fetch(Fetch(GuardedUrl(f"http://127.0.0.1:{closed_port}/")))
+
+
+@pytest.mark.parametrize("text", [b"[" * 100_000, b'{"a":' * 100_000, b'{"a": "\\ud800"}', b'{"\\udfff": 1}'])
+def test_json_that_nothing_can_be_done_with_is_refused(text):
+    """A document that is too deep, or has half a surrogate pair, is refused like any other text that is not JSON."""
+    with pytest.raises(ValueError, match="is not JSON"):
+        Fetched(200, text).document()

@@ -85,6 +85,9 @@ def test_discovery_reads_the_metadata_below_the_issuer():
         (_json({**DOCUMENT, "id_token_signing_alg_values_supported": []}), "signs with none of RS256"),
         (_json({**DOCUMENT, "token_endpoint": "file:///etc/passwd"}), "has no URL `token_endpoint`"),
         (_json({**DOCUMENT, "jwks_uri": None}), "has no URL `jwks_uri`"),
+        (_json({**DOCUMENT, "jwks_uri": "https://["}), "has no URL `jwks_uri`"),
+        (_json({**DOCUMENT, "authorization_endpoint": "https://a\r\nb"}), "has no URL `authorization_endpoint`"),
+        (Fetched(200, b"[" * 100_000), "is not JSON"),
         (_json({**DOCUMENT, "end_session_endpoint": "javascript:alert(1)"}), "has no URL `end_session_endpoint`"),
     ],
 )
@@ -323,6 +326,7 @@ def test_a_token_of_the_issuer_for_this_client_is_accepted(token):
         (_signed(b'{"iss": "https://id.example", "aud": "me", "exp": Infinity}'), "has expired"),
         (_signed(b'{"iss": "https://id.example", "aud": "me", "exp": NaN}'), "has expired"),
         (_signed(b"[" * 10_000), "cannot be verified"),
+        (_signed(b'{"iss": "https://id.example", "aud": "me", "exp": 1e10, "nonce": "\\ud800"}'), "cannot be verified"),
         (f"{urlsafe_b64encode(b'[' * 9_000).decode()}.e30.", "cannot be verified"),
         (f"{urlsafe_b64encode(b'{}').decode()}.e30.", "cannot be verified"),
         (_token(nbf=NOW + 120), "not valid yet"),

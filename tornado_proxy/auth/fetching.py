@@ -40,11 +40,17 @@ class Fetched:
             raise ValueError(f"came with status {self.status}")
         try:
             document = json.loads(self.body)
-        except ValueError:
+            check_unicode(document)
+        except (ValueError, RecursionError):
             raise ValueError("is not JSON") from None
         if not isinstance(document, dict):
             raise ValueError("is not an object")  # noqa: TRY004 - the value is the answer's, not the caller's
         return document
+
+
+def check_unicode(document: object) -> None:
+    """Raises `ValueError` if JSON has half a surrogate pair: it can be escaped (RFC 8259 8.2), but not be sent on."""
+    json.dumps(document, ensure_ascii=False).encode()
 
 
 Fetcher = Callable[[Fetch], Awaitable[Fetched]]

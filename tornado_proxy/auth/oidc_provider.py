@@ -18,7 +18,7 @@ from joserfc import jws, jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
-from tornado_proxy.auth.fetching import Fetch, Fetched, Fetcher
+from tornado_proxy.auth.fetching import Fetch, Fetched, Fetcher, check_unicode
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.rules.model import segment_objection
@@ -266,9 +266,12 @@ def _read_metadata(document: Mapping[str, Any], issuer: str) -> Metadata:
 
 def _endpoint(document: Mapping[str, Any], name: str) -> str:
     url = document.get(name)
-    if not isinstance(url, str) or urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
-        raise ProviderError(f"the provider's metadata has no URL `{name}`")
-    return url
+    if isinstance(url, str) and url.isprintable():
+        with suppress(ValueError):
+            parts = urlsplit(url)
+            if parts.scheme in ("http", "https") and parts.hostname:
+                return url
+    raise ProviderError(f"the provider's metadata has no URL `{name}`")
 
 
 def read_keys(document: Mapping[str, Any]) -> KeySet:
@@ -299,6 +302,7 @@ def verify_token(token: str, trusted: Metadata, client_id: str, now: float) -> C
         raise TokenError(f"the token is longer than {_LONGEST_TOKEN} characters")
     try:
         claims = _decode(token, trusted)
+        check_unicode(claims)
     except (JoseError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise TokenError(f"the token cannot be verified: {error}") from None
     _check(claims, trusted.issuer, client_id, now)
