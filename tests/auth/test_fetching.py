@@ -68,3 +68,23 @@ def test_json_that_nothing_can_be_done_with_is_refused(text):
     """A document that is too deep, or has half a surrogate pair, is refused like any other text that is not JSON."""
     with pytest.raises(ValueError, match="is not JSON"):
         Fetched(200, text).document()
+
+
+def test_a_server_that_hangs_delays_no_other(url):
+    """However many requests wait for one server, those for another one are sent."""
+
+    async def scenario(hanging):
+        fetch = HttpFetcher()
+        waiting = [asyncio.create_task(fetch(Fetch(hanging))) for _ in range(120)]
+        await asyncio.sleep(0)
+        try:
+            async with asyncio.timeout(5):
+                return await fetch(Fetch(GuardedUrl(f"{url}/a")))
+        finally:
+            for each in waiting:
+                each.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
+
+    with socket.create_server(("127.0.0.1", 0), backlog=200) as silent:
+        hanging = GuardedUrl(f"http://127.0.0.1:{silent.getsockname()[1]}/")
+        assert asyncio.run(scenario(hanging)) == Fetched(200, b"/a")

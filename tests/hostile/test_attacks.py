@@ -140,6 +140,11 @@ ATTACKS = {
         "auth/test_basic.py::test_a_password_whose_client_has_left_is_not_checked",
         "hostile/test_sign_in.py::test_wrong_passwords_from_elsewhere_keep_nobody_out",
     ],
+    "an issuer or a policy server that hangs or lies": [
+        "auth/test_fetching.py::test_a_server_that_hangs_delays_no_other",
+        "auth/test_fetching.py::test_json_that_nothing_can_be_done_with_is_refused",
+        "auth/test_oidc_provider.py::test_unusable_metadata_is_refused",
+    ],
     "an address in another case that evades a rule": [
         "routing/test_access.py::test_no_spelling_of_an_address_evades_a_rule",
     ],

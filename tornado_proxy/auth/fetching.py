@@ -6,6 +6,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from tornado_proxy.config.values import GuardedUrl
 
@@ -58,24 +59,30 @@ Fetcher = Callable[[Fetch], Awaitable[Fetched]]
 
 
 class HttpFetcher:
-    """Fetches by HTTP; redirects are not followed, certificates are verified."""
+    """Fetches by HTTP; redirects are not followed, certificates are verified.
+
+    Each server has a client of its own, since a client makes only so many requests at a time: those to a server that
+    hangs would delay those to all others, and whoever begins logins can cause them.
+    """
 
     def __init__(self, timeout: float = _TIMEOUT) -> None:
         self._timeout = timeout
-        self._client: AsyncHTTPClient | None = None
+        self._clients: dict[tuple[str, str], AsyncHTTPClient] = {}  # by scheme and authority
 
     async def __call__(self, wanted: Fetch) -> Fetched:
         """Returns the answer; raises `OSError`."""
         from tornado.httpclient import HTTPClientError, HTTPRequest  # noqa: PLC0415 - few configurations ask others
         from tornado.simple_httpclient import SimpleAsyncHTTPClient  # noqa: PLC0415
 
-        if self._client is None:
+        url = wanted.url.reveal()
+        server = urlsplit(url)[:2]
+        if server not in self._clients:
             # It belongs to the loop that uses it; without `force_instance`, Tornado would share it in the process.
-            self._client = SimpleAsyncHTTPClient(
+            self._clients[server] = SimpleAsyncHTTPClient(
                 force_instance=True, max_clients=100, max_buffer_size=_LARGEST_ANSWER, max_body_size=_LARGEST_ANSWER
             )
         request = HTTPRequest(
-            wanted.url.reveal(),
+            url,
             method=wanted.method or ("GET" if wanted.body is None else "POST"),
             headers=dict(wanted.headers),
             body=wanted.body,
@@ -85,7 +92,7 @@ class HttpFetcher:
             allow_nonstandard_methods=True,  # a DELETE with a body
         )
         try:
-            answer = await self._client.fetch(request, raise_error=False)
+            answer = await self._clients[server].fetch(request, raise_error=False)
         except (HTTPClientError, ValueError) as error:
             raise OSError(str(error)) from error
         if answer.code == 599:
