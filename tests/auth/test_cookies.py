@@ -54,7 +54,7 @@ def test_a_text_is_split_into_chunks(length):
     """A long text is split into cookies of less than 4096 bytes, the limit of browsers."""
     text = "x" * length
     lines = JAR.write(text, 60, {})
-    assert JAR.read(_cookies_sent_back(lines)) == text
+    assert JAR.texts({name: [value] for name, value in _cookies_sent_back(lines).items()})[0] == text
     assert max(map(len, lines)) < 4096
 
 
@@ -81,6 +81,14 @@ def test_cookies_are_written_with_all_protections():
 
 
 def test_cookies_of_a_request_are_read_by_name():
-    """Of two cookies with the same name the first one counts; a text that is not a pair is ignored."""
+    """All cookies with the same name count; a text that is not a pair is ignored."""
     headers = (("Cookie", "a=1; b=x=y;c ; a=2"), ("cookie", "d="), ("Accept", "e=1"))
-    assert read_cookies(headers) == {"a": "1", "b": "x=y", "d": ""}
+    assert read_cookies(headers) == {"a": ["1", "2"], "b": ["x=y"], "d": [""]}
+
+
+def test_cookies_of_one_name_make_several_texts():
+    """Each combination of chunks is a text, and so is its beginning; their number has a limit."""
+    assert JAR.texts({"oidc": ["a", "b"], "oidc.1": ["c"], "oidc.3": ["d"]}) == ["ac", "bc", "a", "b"]
+    assert JAR.texts({"oidc.1": ["c"]}) == []
+    many = ["x", "y", "z"] * 100
+    assert len(JAR.texts({"oidc": many, **{f"oidc.{number}": many for number in range(1, 5)}})) == 40

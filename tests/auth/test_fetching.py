@@ -75,15 +75,15 @@ def test_a_server_that_hangs_delays_no_other(url):
 
     async def scenario(hanging):
         fetch = HttpFetcher()
-        waiting = [asyncio.create_task(fetch(Fetch(hanging))) for _ in range(120)]
-        await asyncio.sleep(0)
-        try:
-            async with asyncio.timeout(5):
-                return await fetch(Fetch(GuardedUrl(f"{url}/a")))
-        finally:
-            for each in waiting:
-                each.cancel()
-            await asyncio.gather(*waiting, return_exceptions=True)
+        async with asyncio.TaskGroup() as group:
+            waiting = [group.create_task(fetch(Fetch(hanging))) for _ in range(120)]
+            await asyncio.sleep(0)
+            try:
+                async with asyncio.timeout(5):
+                    return await fetch(Fetch(GuardedUrl(f"{url}/a")))
+            finally:
+                for each in waiting:
+                    each.cancel()
 
     with socket.create_server(("127.0.0.1", 0), backlog=200) as silent:
         hanging = GuardedUrl(f"http://127.0.0.1:{silent.getsockname()[1]}/")

@@ -223,6 +223,24 @@ def test_a_bearer_token_signs_in():
     _run(steps())
 
 
+@pytest.mark.parametrize(
+    "cookies", ["oidc={old}; oidc={new}", "oidc=x; oidc={new}", "oidc={new}; oidc.1=x", "oidc=; oidc={new}"]
+)
+def test_no_other_cookie_of_the_name_hides_a_session(cookies):
+    """A session counts beside one of before `cookieDomains` changed, old chunks, and what another host of the domain set."""
+
+    async def steps():
+        old, new = _Scenario(), _Scenario(cookie_domains=("example",))
+        for each in (old, new):
+            await each.sign_in()
+        sent = cookies.format(old=old.cookies["oidc"], new=new.cookies["oidc"])
+        new.cookies.clear()
+        assert await new.authenticate(Cookie=sent) == SignIn(ANN)
+        assert (await new.authenticate(method="PUT", Cookie=sent, Origin="https://evil.example")).status == 403
+
+    _run(steps())
+
+
 def test_a_token_in_the_cookie_signs_in():
     """A user who signed in with s3-proxy, whose cookies contain tokens, stays signed in."""
 

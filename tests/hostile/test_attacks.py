@@ -79,6 +79,7 @@ ATTACKS = {
         "end_to_end/test_sign_in.py::test_a_session_counts_for_its_host_and_its_provider_only",
         "end_to_end/test_sign_in.py::test_a_login_cookie_is_not_a_session",
         "end_to_end/test_sign_in.py::test_a_changed_cookie_opens_nothing",
+        "auth/test_oidc.py::test_no_other_cookie_of_the_name_hides_a_session",
     ],
     "a callback that another browser began, or that is sent again": [
         "end_to_end/test_sign_in.py::test_a_state_counts_once_and_in_its_own_browser",

@@ -10,7 +10,7 @@ import json
 import os
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,9 @@ _CHUNK = 3800
 """Characters in one cookie: browsers keep 4096 bytes with name and attributes (RFC 6265 6.1)."""
 
 _MOST_CHUNKS = 5
+
+_MOST_TEXTS = 8
+"""The texts of one number of chunks that the cookies of a request may make: each is decrypted, in microseconds."""
 
 
 class CookieTooLarge(Exception):
@@ -63,10 +66,10 @@ class CookieJar:
     domain: str = ""
     secure: bool = True
 
-    def write(self, text: str, max_age: int, previous: Mapping[str, str]) -> list[str]:
+    def write(self, text: str, max_age: int, previous: Collection[str]) -> list[str]:
         """Returns the values of Set-Cookie that keep a text for `max_age` seconds; raises `CookieTooLarge`.
 
-        `previous` is what the request sent: chunks that are no longer needed are removed.
+        `previous` has the names that the request sent: chunks that are no longer needed are removed.
         """
         chunks = [text[start : start + _CHUNK] for start in range(0, len(text), _CHUNK)]
         if len(chunks) > _MOST_CHUNKS:
@@ -75,18 +78,20 @@ class CookieJar:
         written = [self._line(name, chunk, max_age) for name, chunk in zip(names, chunks, strict=False)]
         return [*written, *(self._line(name, "", 0) for name in names[len(chunks) :] if name in previous)]
 
-    def remove(self, previous: Mapping[str, str]) -> list[str]:
+    def remove(self, previous: Collection[str]) -> list[str]:
         """Returns the values of Set-Cookie that remove what the request sent."""
         return [self._line(name, "", 0) for name in self._names() if name in previous]
 
-    def read(self, sent: Mapping[str, str]) -> str:
-        """Returns the text in the cookies of a request; empty without them."""
-        chunks = []
+    def texts(self, sent: Mapping[str, Sequence[str]]) -> list[str]:
+        """Returns the texts that the cookies of a request may make, those of most chunks first.
+
+        There are several if a browser keeps cookies of one name for a host and for its domain, or old chunks.
+        """
+        found, texts = [], [""]
         for name in self._names():
-            if name not in sent:
-                break
-            chunks.append(sent[name])
-        return "".join(chunks)
+            texts = [text + chunk for text in texts for chunk in sent.get(name, ())[:_MOST_TEXTS]][:_MOST_TEXTS]
+            found.append(texts)
+        return [text for texts in reversed(found) for text in texts]
 
     def _names(self) -> Iterator[str]:
         yield self.name
@@ -102,13 +107,13 @@ class CookieJar:
         return "; ".join(parts)
 
 
-def read_cookies(headers: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """Returns the cookies of a request by name (RFC 6265 5.4); of two with the same name the first."""
-    found: dict[str, str] = {}
+def read_cookies(headers: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
+    """Returns the cookies of a request by name (RFC 6265 5.4), in order: no one says which of two is the right one."""
+    found: dict[str, list[str]] = {}
     for name, value in headers:
         if name.lower() == "cookie":
             for pair in value.split(";"):
                 cookie, separator, text = pair.strip(" \t").partition("=")
                 if separator:
-                    found.setdefault(cookie, text)
+                    found.setdefault(cookie, []).append(text)
     return found

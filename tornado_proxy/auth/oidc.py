@@ -13,7 +13,7 @@ import hashlib
 import hmac
 import secrets
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import quote, quote_plus, urlencode
@@ -89,13 +89,14 @@ class OidcAuthenticator:
         bearer = _bearer(request)
         if bearer is not None:
             return await self._authenticate_token(bearer)
-        text = self._jar(request).read(read_cookies(request.headers))
-        if text and not only_reads(request) and not is_same_origin(request):
+        texts = self._jar(request).texts(read_cookies(request.headers))
+        if texts and not only_reads(request) and not is_same_origin(request):
             return Refuse(403, "a page of another origin made the request")
-        session = self._session(text, request) if text else None
+        session = self._session(texts, request)
         if session is None:
             # A cookie of s3-proxy holds the ID token itself: users who signed in there stay signed in.
-            return await self._authenticate_token(text) if text.count(".") == 2 else self._challenge(request)
+            token = next((text for text in texts if text.count(".") == 2), None)
+            return await self._authenticate_token(token) if token else self._challenge(request)
         if session.expires > self._clock():
             return SignIn(session.user)
         return await self._renew(session, request)
@@ -167,7 +168,8 @@ class OidcAuthenticator:
         query, cookies = dict(reversed(request.query)), read_cookies(request.headers)
         state = query.get("state", "")
         jar = self._login_jar(state, request)
-        login = self._logins.unseal(jar.read(cookies), self._clock()) if state else None
+        begun_here = (self._logins.unseal(text, self._clock()) for text in jar.texts(cookies)) if state else iter(())
+        login = next(filter(None, begun_here), None)
         if login is None or not hmac.compare_digest(login["state"].encode(), state.encode()):
             return ProviderAnswer(400, reason="the login was not begun in this browser, or took too long")
         # The cookie is removed in every case, so that a state can be used only once.
@@ -198,7 +200,7 @@ class OidcAuthenticator:
             return ProviderAnswer(403, reason="a page of another origin made the request")
         cookies = read_cookies(request.headers)
         jar = self._jar(request)
-        session = self._session(jar.read(cookies), request)
+        session = self._session(jar.texts(cookies), request)
         gone = tuple(jar.remove(cookies))
         try:
             end = (await self._provider.metadata()).end_session_endpoint
@@ -218,13 +220,14 @@ class OidcAuthenticator:
             raise NotVerified("the user's email address is not verified")
         return user
 
-    def _session(self, text: str, request: Request) -> _Session | None:
-        """Returns the session in a cookie, if this host set it."""
-        found = self._sessions.unseal(text, self._clock())
-        if found is None or found["host"] != self._scope(request):
-            return None
-        user: dict[str, Any] = found.pop("user")
-        return _Session(User(**{**user, "groups": tuple(user["groups"])}), **found)
+    def _session(self, texts: Iterable[str], request: Request) -> _Session | None:
+        """Returns the first session in texts of cookies that this host set."""
+        for text in texts:
+            found = self._sessions.unseal(text, self._clock())
+            if found is not None and found["host"] == self._scope(request):
+                user: dict[str, Any] = found.pop("user")
+                return _Session(User(**{**user, "groups": tuple(user["groups"])}), **found)
+        return None
 
     def _begin(self, user: User, expires: float, tokens: Tokens, request: Request) -> list[str]:
         """Returns the cookies of a session; without the hint for the logout if they would be too large."""
