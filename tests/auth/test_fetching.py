@@ -51,6 +51,35 @@ def test_an_answer_that_is_too_large_is_an_error(url):
         _fetch(Fetch(GuardedUrl(f"{url}/large")))
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\nX: " + b"a" * 100_000 + b"\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nabc",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n\r\nx",
+        b"HTTP/1.1 abc\r\n\r\n",
+        b"",
+    ],
+    ids=["large head", "no gzip", "chunk", "two lengths", "status", "nothing"],
+)
+def test_an_answer_that_is_not_http_is_an_error(answer):
+    """Whatever a server sends, the caller gets an answer or OSError."""
+
+    async def scenario():
+        async def send(reader, writer):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(answer)
+            writer.close()
+
+        async with await asyncio.start_server(send, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            await HttpFetcher(5.0)(Fetch(GuardedUrl(f"http://127.0.0.1:{port}/")))
+
+    with pytest.raises(OSError, match=r"closed|not found within"):
+        asyncio.run(scenario())
+
+
 def test_no_answer_in_time_is_an_error():
     """A server that doesn't answer in time raises OSError."""
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(OSError, match="imeout"):

@@ -72,6 +72,7 @@ class HttpFetcher:
     async def __call__(self, wanted: Fetch) -> Fetched:
         """Returns the answer; raises `OSError`."""
         from tornado.httpclient import HTTPClientError, HTTPRequest  # noqa: PLC0415 - few configurations ask others
+        from tornado.iostream import UnsatisfiableReadError  # noqa: PLC0415
         from tornado.simple_httpclient import SimpleAsyncHTTPClient  # noqa: PLC0415
 
         url = wanted.url.reveal()
@@ -93,7 +94,7 @@ class HttpFetcher:
         )
         try:
             answer = await self._clients[server].fetch(request, raise_error=False)
-        except (HTTPClientError, ValueError) as error:
+        except (HTTPClientError, UnsatisfiableReadError, ValueError) as error:
             raise OSError(str(error)) from error
         if answer.code == 599:
             raise OSError(str(answer.error))
