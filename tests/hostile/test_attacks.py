@@ -12,8 +12,9 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+import serving
 from memory_store import MemoryStore
-from serving import FORM_TYPE, form, part, serve
+from serving import FORM_TYPE, TornadoServer, form, part, serve
 from stores import read_object
 
 from tornado_proxy.auth.authenticator import HeaderAuthenticator
@@ -27,6 +28,7 @@ TESTS = Path(__file__).parents[1]
 ATTACKS = {
     "forged headers that name a user": [
         "end_to_end/test_sign_in.py::test_headers_of_other_clients_are_ignored",
+        "hostile/test_attacks.py::test_no_client_claims_to_be_a_proxy",
         "auth/test_authenticator.py::test_missing_or_ambiguous_headers_are_refused",
     ],
     "forged headers that name a client, a host or a scheme": [
@@ -211,6 +213,18 @@ async def _request(site, method, target, headers=None, body=b""):
         length = f"Content-Length: {len(body)}\r\n" if body else ""
         await client.send(f"{method} {_raw(target)} HTTP/1.1\r\n{lines}{length}\r\n".encode("latin-1") + body)
         return await client.receive(method)
+
+
+@pytest.mark.parametrize("name", ["X-Real-Ip", "X-Forwarded-For"])
+@pytest.mark.parametrize(
+    ("trusted", "claimed", "status"), [("10.0.0.0/8", "10.0.0.1", 401), ("127.0.0.0/8", "127.0.0.1", 200)]
+)
+async def test_no_client_claims_to_be_a_proxy(monkeypatch, name, trusted, claimed, status):
+    """In a program whose server takes addresses from headers, the connection's own address makes a proxy a trusted one."""
+    monkeypatch.setattr(serving, "make_server", lambda application, _limits: TornadoServer(application, xheaders=True))
+    parts = {**FRONT, "server": Server(trusted_proxies=(trusted,))}
+    async with serve({"a": SECRET}, resources=[Resource("/**", provider="front")], **parts) as site:
+        assert (await site.request("GET", "/a", {**BOB, name: claimed})).status == status
 
 
 async def test_no_path_leads_past_the_access_rules():

@@ -76,8 +76,8 @@ class ClientCertificate:
 class Origin:
     """Where a request comes from: the client's address, the scheme and authority that it used, its certificate.
 
-    `is_stand_in` says that the address is that of a proxy which does not know its client: nothing that such a client
-    reports is believed.
+    `is_stand_in` says that the address is not known to be the peer's, such as that of a proxy which does not know its
+    client: nothing that such a client reports is believed.
     """
 
     address: str

@@ -37,6 +37,9 @@ _WAITING_WALKS = 100
 # Many requests come from one peer.
 _peer = lru_cache(1024)(Origin)
 
+# What Tornado gives as the address of a socket that has none.
+_NO_ADDRESS = "0.0.0.0"  # noqa: S104 - nothing is bound to it
+
 
 class ProxyApplication(Application):
     """Serves the targets of the generation that `current` returns; `emit` gets the events."""
@@ -53,8 +56,7 @@ class ProxyApplication(Application):
         """Returns what answers a request: a handler, with the generation that is in force now."""
         generation = self._current()
         parts, trusted = generation.parts, generation.parts.trusted_proxies
-        context = getattr(request.connection, "context", None)
-        peer = getattr(context, "origin", None) or _peer(request.remote_ip or "", request.protocol)
+        peer = _peer_of(request)
         is_proxied = trusted is not None and is_proxy(peer, trusted)
         origin = origin_behind(peer, tuple(request.headers.get_all()), trusted) if trusted and is_proxied else peer
         arguments: dict[str, Any]
@@ -70,6 +72,20 @@ class ProxyApplication(Application):
 
     def log_request(self, handler: RequestHandler) -> None:
         """Logs nothing: a listener of the events writes the access log."""
+
+
+def _peer_of(request: HTTPServerRequest) -> Origin:
+    """Returns where the connection of a request comes from.
+
+    With `xheaders`, Tornado's server takes the address from headers that any client can send: it is not a proxy's.
+    """
+    context = getattr(request.connection, "context", None)
+    known: Origin | None = getattr(context, "origin", None)
+    if known is not None:
+        return known
+    claimed, address = request.remote_ip or "", getattr(context, "address", None)
+    own = address[0] if isinstance(address, tuple) else _NO_ADDRESS
+    return _peer(claimed, request.protocol, is_stand_in=claimed != own)
 
 
 class _Delegate(HTTPMessageDelegate):
