@@ -241,6 +241,22 @@ def test_no_other_cookie_of_the_name_hides_a_session(cookies):
     _run(steps())
 
 
+@pytest.mark.parametrize("verified", [True, False])
+def test_a_session_counts_as_long_as_its_address_is_verified_enough(verified):
+    """After an edit to `emailVerified: true`, a session of an unverified address ends in a login, at once."""
+
+    async def steps():
+        before, after = _Scenario(), _Scenario(email_verified=True)
+        before.claims["email_verified"] = verified
+        await before.sign_in()
+        assert isinstance(await before.authenticate(), SignIn)
+        after.cookies = before.cookies
+        found = await after.authenticate(Sec_Fetch_Mode="navigate")
+        assert isinstance(found, SignIn) if verified else (found.status, found.location is None) == (307, False)
+
+    _run(steps())
+
+
 def test_a_token_in_the_cookie_signs_in():
     """A user who signed in with s3-proxy, whose cookies contain tokens, stays signed in."""
 

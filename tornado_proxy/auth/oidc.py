@@ -93,7 +93,7 @@ class OidcAuthenticator:
         if texts and not only_reads(request) and not is_same_origin(request):
             return Refuse(403, "a page of another origin made the request")
         session = self._session(texts, request)
-        if session is None:
+        if session is None or not self._is_verified(session.user):
             # A cookie of s3-proxy holds the ID token itself: users who signed in there stay signed in.
             token = next((text for text in texts if text.count(".") == 2), None)
             return await self._authenticate_token(token) if token else self._challenge(request)
@@ -216,9 +216,12 @@ class OidcAuthenticator:
     def _user(self, claims: Claims) -> User:
         """Returns the user of claims; raises `TokenError`, `NotVerified` among them."""
         user = user_of(claims, self.settings.group_claim)
-        if self.settings.email_verified and not user.email_verified:
+        if not self._is_verified(user):
             raise NotVerified("the user's email address is not verified")
         return user
+
+    def _is_verified(self, user: User) -> bool:
+        return user.email_verified or not self.settings.email_verified
 
     def _session(self, texts: Iterable[str], request: Request) -> _Session | None:
         """Returns the first session in texts of cookies that this host set."""
