@@ -38,6 +38,7 @@ ATTACKS = {
     "a forged certificate, and the certificate of a proxy": [
         "wire/test_tls.py::test_a_certificate_of_an_unknown_authority_is_refused",
         "wire/test_tls.py::test_the_certificate_of_a_trusted_proxy_does_not_sign_in",
+        "wire/test_tls.py::test_the_certificate_of_a_proxy_that_names_its_client_does_not_sign_in",
     ],
     "a request in the body of another one, or a body that another parser ends elsewhere": [
         "hostile/test_framing.py::test_an_upgrade_smuggles_nothing",

@@ -8,8 +8,9 @@ import time
 from dataclasses import replace
 
 import pytest
+import serving
 from certificates import Pair, pair
-from serving import serve
+from serving import TornadoServer, serve
 
 from tornado_proxy.auth.authenticator import CertificateAuthenticator
 from tornado_proxy.config.providers import CertificateProvider, Resource
@@ -229,6 +230,29 @@ async def test_the_certificate_of_a_trusted_proxy_does_not_sign_in(tmp_path):
         site.server.opening = _requesting_certificates("request")
         async with site.connect(ssl=_client_with(tmp_path, ANN)) as client:
             assert (await client.request("GET", "/a")).status == 401
+
+
+@pytest.mark.parametrize(("headers", "status"), [({}, 200), ({"X-Real-Ip": "192.0.2.1"}, 401)])
+async def test_the_certificate_of_a_proxy_that_names_its_client_does_not_sign_in(
+    tmp_path, monkeypatch, headers, status
+):
+    """In a program with `xheaders`, the connection's certificate is not that of a client whom a header names."""
+    context = _requesting_certificates("request").tls
+
+    def server(application, _limits):
+        return TornadoServer(application, ssl_options=context, xheaders=True)
+
+    monkeypatch.setattr(serving, "make_server", server)
+    async with serve({"a": b"x"}, **BY_CERTIFICATE) as site, site.connect(ssl=_client_with(tmp_path, ANN)) as client:
+        assert (await client.request("GET", "/a", headers)).status == status
+
+
+@pytest.mark.parametrize("name", ["X-Scheme", "X-Forwarded-Proto"])
+async def test_a_proxy_ends_tls_before_another_program(monkeypatch, name):
+    """In a program with `xheaders`, a request that a proxy received over TLS comes on a plain connection."""
+    monkeypatch.setattr(serving, "make_server", lambda application, _limits: TornadoServer(application, xheaders=True))
+    async with serve({"a": b"x"}) as site:
+        assert (await site.request("GET", "/a", {name: "https"})).status == 200
 
 
 def test_authorities_that_cannot_be_read_are_refused():

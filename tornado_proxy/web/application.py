@@ -28,7 +28,7 @@ from tornado_proxy.web.answer import Answer, Whole
 from tornado_proxy.web.generation import Generation, Parts
 from tornado_proxy.web.handler import Handler
 from tornado_proxy.web.handlers import AnswerHandler, MistakeHandler, ObjectHandler, SignInHandler, TargetListHandler
-from tornado_proxy.wire.tls import certificate_of
+from tornado_proxy.wire.tls import address_of, certificate_of
 
 # Walks through directories for archives: each takes a share of the processor, and more at once end no earlier.
 _WALKS = 4
@@ -36,9 +36,6 @@ _WAITING_WALKS = 100
 
 # Many requests come from one peer.
 _peer = lru_cache(1024)(Origin)
-
-# What Tornado gives as the address of a socket that has none.
-_NO_ADDRESS = "0.0.0.0"  # noqa: S104 - nothing is bound to it
 
 
 class ProxyApplication(Application):
@@ -83,9 +80,8 @@ def _peer_of(request: HTTPServerRequest) -> Origin:
     known: Origin | None = getattr(context, "origin", None)
     if known is not None:
         return known
-    claimed, address = request.remote_ip or "", getattr(context, "address", None)
-    own = address[0] if isinstance(address, tuple) else _NO_ADDRESS
-    return _peer(claimed, request.protocol, is_stand_in=claimed != own)
+    found = request.remote_ip or ""
+    return _peer(found, request.protocol, is_stand_in=found != address_of(request))
 
 
 class _Delegate(HTTPMessageDelegate):

@@ -110,8 +110,24 @@ def certificate_of(request: HTTPServerRequest) -> ClientCertificate | None:
     if hasattr(context, "certificate"):
         found: ClientCertificate | None = context.certificate
         return found
-    shown = request.get_ssl_certificate() if request.protocol == "https" else None
+    # With `xheaders`, Tornado takes address and protocol from headers: the connection may be that of a proxy, whose
+    # certificate names no user.
+    if request.protocol != "https" or request.remote_ip != address_of(request):
+        return None
+    try:
+        shown = request.get_ssl_certificate()
+    except AttributeError:  # the connection is plain
+        return None
     return _read_certificate(shown if isinstance(shown, dict) else None)
+
+
+_NO_ADDRESS = "0.0.0.0"  # noqa: S104 - nothing is bound to it: Tornado has it for a socket without an address
+
+
+def address_of(request: HTTPServerRequest) -> str:
+    """Returns the address of a connection on Tornado's own wire, which no header changes."""
+    address = getattr(getattr(request.connection, "context", None), "address", None)
+    return str(address[0]) if isinstance(address, tuple) else _NO_ADDRESS
 
 
 def _read_certificate(shown: Mapping[str, Any] | None) -> ClientCertificate | None:
