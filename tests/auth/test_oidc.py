@@ -2,6 +2,7 @@ import asyncio
 import json
 import re
 import secrets
+from dataclasses import replace
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
@@ -253,6 +254,20 @@ def test_a_session_counts_as_long_as_its_address_is_verified_enough(verified):
         after.cookies = before.cookies
         found = await after.authenticate(Sec_Fetch_Mode="navigate")
         assert isinstance(found, SignIn) if verified else (found.status, found.location is None) == (307, False)
+
+    _run(steps())
+
+
+@pytest.mark.parametrize("first", ["Bearer {token}", "Basic YTpi", "Bearer x"])
+def test_two_authorizations_are_refused(first):
+    """Of two headers with credentials none counts, as with passwords: a server in front may have read the other one."""
+
+    async def steps():
+        scenario = _Scenario()
+        token = scenario.token()
+        fields = (("Authorization", first.format(token=token)), ("authorization", f"Bearer {token}"))
+        request = replace(scenario.request(), headers=fields)
+        assert (await scenario.authenticator.authenticate(request, GUARD)).status == 401
 
     _run(steps())
 

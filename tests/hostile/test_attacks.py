@@ -90,6 +90,7 @@ ATTACKS = {
     ],
     "a token of another algorithm, key, issuer or audience": [
         "end_to_end/test_sign_in.py::test_a_forged_token_opens_nothing",
+        "auth/test_oidc.py::test_two_authorizations_are_refused",
     ],
     "a session that goes on although its issuer does not renew it": [
         "auth/test_oidc.py::test_a_session_counts_as_long_as_its_address_is_verified_enough",

@@ -21,7 +21,7 @@ from urllib.parse import quote, quote_plus, urlencode
 from tornado_proxy.auth.authenticator import (
     ProviderAnswer,
     SignIn,
-    header,
+    header_values,
     is_same_origin,
     leads_back,
     only_reads,
@@ -282,6 +282,9 @@ def _with_query(url: str, parameters: Mapping[str, str]) -> str:
 
 
 def _bearer(request: Request) -> str | None:
-    """The token of an Authorization header (RFC 6750 2.1), or None."""
-    scheme, _, token = header(request, "authorization").partition(" ")
+    """The token of an Authorization header (RFC 6750 2.1), or None; empty, and so refused, if there are two headers."""
+    sent = header_values(request, "authorization")
+    if len(sent) > 1:
+        return ""
+    scheme, _, token = "".join(sent).partition(" ")
     return token.strip() if scheme.lower() == "bearer" else None
