@@ -102,18 +102,16 @@ def test_json_that_nothing_can_be_done_with_is_refused(text):
 def test_a_server_that_hangs_delays_no_other(url):
     """However many requests wait for one server, those for another one are sent."""
 
-    async def scenario(hanging):
-        fetch = HttpFetcher()
-        async with asyncio.TaskGroup() as group:
-            waiting = [group.create_task(fetch(Fetch(hanging))) for _ in range(120)]
-            await asyncio.sleep(0)
-            try:
-                async with asyncio.timeout(5):
-                    return await fetch(Fetch(GuardedUrl(f"{url}/a")))
-            finally:
-                for each in waiting:
-                    each.cancel()
+    async def scenario(silent):
+        fetch, hanging = HttpFetcher(), GuardedUrl(f"http://127.0.0.1:{silent.getsockname()[1]}/")
+        waiting = asyncio.gather(*(fetch(Fetch(hanging)) for _ in range(120)), return_exceptions=True)
+        await asyncio.sleep(0)
+        try:
+            async with asyncio.timeout(5):
+                return await fetch(Fetch(GuardedUrl(f"{url}/a")))
+        finally:
+            silent.close()  # resets the connections
+            assert all(isinstance(each, OSError) for each in await waiting)
 
     with socket.create_server(("127.0.0.1", 0), backlog=200) as silent:
-        hanging = GuardedUrl(f"http://127.0.0.1:{silent.getsockname()[1]}/")
-        assert asyncio.run(scenario(hanging)) == Fetched(200, b"/a")
+        assert asyncio.run(scenario(silent)) == Fetched(200, b"/a")
