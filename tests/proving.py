@@ -1,7 +1,7 @@
 """Proofs about sources by their automata alone, without the shortcuts of the product."""
 
 from tornado_proxy.goregex.alphabet import Budget, Unsupported
-from tornado_proxy.goregex.proofs import _or_unknown, _reach
+from tornado_proxy.goregex.proofs import Unknown, Unproved, _reach
 
 
 def covered(earlier, later, budget=None):
@@ -15,7 +15,10 @@ def covered(earlier, later, budget=None):
             raise Unsupported("an earlier expression cannot be treated exactly")
         return match
 
-    return _or_unknown(lambda: _reach(earlier, later, first_match, (), budget))
+    try:
+        return _reach(earlier, later, first_match, (), budget)
+    except Unproved as error:
+        return Unknown(str(error))
 
 
 def is_treatable(language):
