@@ -87,6 +87,13 @@ def test_a_field_that_only_some_renderings_read_is_a_warning():
     assert [each.severity for each in loaded.diagnostics] == [Severity.WARNING]
 
 
+def test_a_doubt_in_a_built_in_helper_is_shown_at_the_page():
+    """The page calls a helper of s3-proxy that reads what only pages of errors have."""
+    page = '{{ if eq .Request.Method "PUT" }}{{ template "main.body.errorJsonBody" . }}{{ end }}'
+    loaded = _compile(MINIMAL + "templates: {folderList: {path: a.tpl}}\n", a=page)
+    assert _messages_with_places(loaded) == [("the data has no field `Error`", "etc/a.tpl:1:1")]
+
+
 def test_headers_of_files_are_compiled():
     """Headers of files are a page of their own, and a mistake is reported at the action."""
     text = "targets:\n  site:\n    bucket: {name: my-bucket}\n    actions: {GET: {config: {streamedFileHeaders: {A: '%s'}}}}\n"

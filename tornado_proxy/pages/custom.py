@@ -27,7 +27,7 @@ from tornado_proxy.templates.template import (
 
 if TYPE_CHECKING:
     from tornado_proxy.pages.render import Pages
-    from tornado_proxy.templates.golang.pages import PageTemplate
+    from tornado_proxy.templates.golang.pages import PageMistake, PageTemplate
 
 CONTENT_TYPE = ("Content-Type", '{{ template "main.headers.contentType" . }}')
 """The Content-Type of a page whose headers have none."""
@@ -92,7 +92,7 @@ class CustomPage:
         parts = (("path", self.body), *self.headers, ("status", self.status))
         for part, template in parts:
             for each in template.doubts if template else ():
-                yield CustomPageMistake(part if each.helper is None else each.helper - 1, each)
+                yield _misfit(part, each)
 
     def render(self, data: PageData) -> CustomRendering:
         """Renders the page; raises `RenderError`."""
@@ -158,7 +158,16 @@ def _compiled(kind: str, part: str, text: str, helpers: Sequence[str]) -> PageTe
     try:
         return compile_page(text, callable_from(text, helpers), _SAMPLES.get(kind, _ERROR))
     except PageMistake as mistake:
-        raise CustomPageMistake(mistake.helper - 1 if mistake.helper else part, mistake) from mistake
+        raise _misfit(part, mistake) from mistake
+
+
+def _misfit(part: str, mistake: PageMistake) -> CustomPageMistake:
+    """Returns a mistake with the part where its user can find it: one in a built-in helper is the page's."""
+    if mistake.helper:
+        return CustomPageMistake(mistake.helper - 1, mistake)
+    if mistake.helper == 0:
+        mistake = type(mistake)(mistake, 0, None)
+    return CustomPageMistake(part, mistake)
 
 
 @dataclass(frozen=True, slots=True)
