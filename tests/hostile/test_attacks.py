@@ -45,7 +45,7 @@ ATTACKS = {
         "hostile/test_framing.py::test_bytes_behind_connect_are_not_read",
         "hostile/test_framing.py::test_h11_reads_the_same_requests",
         "integration/test_other_parsers.py::test_go_reads_the_same_requests",
-        "storage/s3/test_connection.py::test_invalid_http_is_an_error",
+        "s3/test_connection.py::test_invalid_http_is_an_error",
     ],
     "heads that do not end, and more connections than there are descriptors": [
         "wire/test_connection.py::test_an_endless_head_is_a_431",
@@ -117,7 +117,7 @@ ATTACKS = {
         "web/test_storing.py::test_each_step_needs_access",
         "web/test_storing.py::test_a_limit_is_checked_at_the_end_too",
         "routing/test_uploads.py::test_a_step_with_an_invalid_query_is_refused",
-        "storage/test_store_contract.py::test_an_upload_belongs_to_its_key",
+        "s3/test_store_contract.py::test_an_upload_belongs_to_its_key",
         "hostile/test_attacks.py::test_no_upload_in_parts_of_another_user_is_touched",
     ],
     "names that a client invents, to fill the metrics": [
@@ -164,7 +164,7 @@ ATTACKS = {
         "config/test_redaction.py::test_secrets_of_a_bucket_are_hidden",
         "config/test_show.py::test_a_secret_in_a_url_is_not_shown",
         "service/test_snapshot.py::test_a_changed_secret_in_a_url_keeps_the_digest",
-        "storage/test_documents.py::test_no_failure_shows_the_query_of_a_url",
+        "s3/test_documents.py::test_no_failure_shows_the_query_of_a_url",
         "telemetry/test_webhooks.py::test_no_failure_shows_the_secrets_of_a_url",
     ],
     "the time that a wrong name or password takes": [

@@ -16,7 +16,7 @@ from tornado_proxy.config.secrets import Resolver, Secret, SecretMissing, file_r
 from tornado_proxy.config.server import Certificate, Ssl, UrlConfig
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, Span
-from tornado_proxy.storage.documents import DocumentUnavailable, fetch_document
+from tornado_proxy.s3.documents import DocumentUnavailable, fetch_document
 from tornado_proxy.wire.tls import CertificateUnusable, ask_clients, make_context
 
 if TYPE_CHECKING:

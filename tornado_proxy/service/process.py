@@ -120,7 +120,7 @@ class Process:
         self._begun = False
 
     def _is_ready(self) -> bool:
-        """Whether requests are answered and, if `s3.readyNeedsBucket` is set, a bucket can be used."""
+        """Whether requests are answered and, if `readyNeedsBucket` is set, a bucket can be used."""
         return self._begun and self._serving.is_serving() and (not self._needs_bucket or self._prober.finds_bucket)
 
     async def run(self) -> None:

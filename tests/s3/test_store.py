@@ -19,6 +19,8 @@ from scripted_s3 import Reply, Then, error_reply, object_reply, reply, scripted_
 from stores import async_chunks, post_form, read_object, store_at
 
 from tornado_proxy.routing.uploads import Properties
+from tornado_proxy.s3.boto3_reads import CHUNK
+from tornado_proxy.s3.store import Precondition, checked_precondition, immediate_precondition, parameters_of
 from tornado_proxy.semantics.conditions import ByteRange, Conditions
 from tornado_proxy.semantics.fields import Checksum
 from tornado_proxy.storage.errors import (
@@ -33,8 +35,6 @@ from tornado_proxy.storage.errors import (
     Unreachable,
     UpstreamError,
 )
-from tornado_proxy.storage.s3.boto3_reads import CHUNK
-from tornado_proxy.storage.s3.store import Precondition, checked_precondition, immediate_precondition, parameters_of
 from tornado_proxy.storage.store import ObjectInfo, Write
 
 ANY = Conditions()

@@ -5,7 +5,7 @@ parses answers (`answers`). `client` makes the client of boto3, whose blocking c
 `upload` sends large objects in parts. `failures` maps errors of S3 and exceptions of boto3 to `StorageError`.
 """
 
-from tornado_proxy.storage.s3.executor import Executor
-from tornado_proxy.storage.s3.store import S3Store
+from tornado_proxy.s3.executor import Executor
+from tornado_proxy.s3.store import S3Store
 
 __all__ = ["Executor", "S3Store"]

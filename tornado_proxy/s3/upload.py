@@ -19,9 +19,9 @@ from math import inf
 from mmap import mmap
 from typing import TYPE_CHECKING, Any
 
+from tornado_proxy.s3.executor import BlockingCall, Executor, Parameters, ask
+from tornado_proxy.s3.failures import translated
 from tornado_proxy.storage.errors import Busy, StorageError, TooLarge, UpstreamError
-from tornado_proxy.storage.s3.executor import BlockingCall, Executor, Parameters, ask
-from tornado_proxy.storage.s3.failures import translated
 from tornado_proxy.storage.shares import CLIENT
 
 if TYPE_CHECKING:

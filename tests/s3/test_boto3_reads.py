@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
+from tornado_proxy.s3.boto3_reads import CHUNK, content_range, list_answer, object_info, opened
+from tornado_proxy.s3.executor import Executor
 from tornado_proxy.semantics.conditions import ContentRange
 from tornado_proxy.semantics.fields import Checksum
 from tornado_proxy.storage.errors import Unreachable, UpstreamError
-from tornado_proxy.storage.s3.boto3_reads import CHUNK, content_range, list_answer, object_info, opened
-from tornado_proxy.storage.s3.executor import Executor
 from tornado_proxy.storage.store import Entry, ObjectInfo
 
 

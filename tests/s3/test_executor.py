@@ -14,9 +14,9 @@ from faulty_s3 import faulty_s3
 from scripted_s3 import Then, error_reply, object_reply, reply, scripted_s3, with_ending
 from stores import async_chunks, read_object, store_at
 
+from tornado_proxy.s3.executor import CallAbandoned, Executor, current_call
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.storage.errors import Busy, ObjectExists, TimedOut, Unreachable, UpstreamError
-from tornado_proxy.storage.s3.executor import CallAbandoned, Executor, current_call
 from tornado_proxy.storage.store import Write
 
 

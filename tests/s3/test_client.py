@@ -7,11 +7,11 @@ import pytest
 
 from tornado_proxy.config.model import Bucket, Credentials
 from tornado_proxy.config.secrets import Secret
+from tornado_proxy.s3.client import find_endpoint, make_client
+from tornado_proxy.s3.endpoint import Endpoint
+from tornado_proxy.s3.executor import PIECE, InterruptibleConnection
+from tornado_proxy.s3.signature import Scope
 from tornado_proxy.storage.errors import UpstreamError
-from tornado_proxy.storage.s3.client import find_endpoint, make_client
-from tornado_proxy.storage.s3.endpoint import Endpoint
-from tornado_proxy.storage.s3.executor import PIECE, InterruptibleConnection
-from tornado_proxy.storage.s3.signature import Scope
 
 PAIR = Credentials(Secret("test", "access"), Secret("test", "secret"))
 

@@ -7,8 +7,8 @@ import pytest
 import urllib3.exceptions
 from botocore.parsers import ResponseParserError
 
+from tornado_proxy.s3.failures import translated
 from tornado_proxy.storage import errors
-from tornado_proxy.storage.s3.failures import translated
 
 
 def client_error(status: int, code: str) -> botocore.exceptions.ClientError:

@@ -10,9 +10,9 @@ import pytest
 from hostile_s3 import hostile_s3, wait_until
 from scripted_s3 import Reply, Then, object_reply, reply, with_ending
 
+from tornado_proxy.s3.pool import Pool, PoolLimits
 from tornado_proxy.storage import shares
 from tornado_proxy.storage.errors import Busy, StorageError, TimedOut, Unreachable
-from tornado_proxy.storage.s3.pool import Pool, PoolLimits
 
 REQUEST = b"GET /bucket/a HTTP/1.1\r\nhost: s3\r\n\r\n"
 SILENT = Reply(b"", Then.SILENCE)

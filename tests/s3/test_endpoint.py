@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from tornado_proxy.config.model import Bucket, Credentials
 from tornado_proxy.config.secrets import Secret
+from tornado_proxy.s3.client import find_endpoint, make_client
+from tornado_proxy.s3.endpoint import plain_endpoint, tls_context
 from tornado_proxy.storage.errors import StorageError
-from tornado_proxy.storage.s3.client import find_endpoint, make_client
-from tornado_proxy.storage.s3.endpoint import plain_endpoint, tls_context
 
 PAIR = Credentials(Secret("test", "access"), Secret("test", "secret"))
 
@@ -104,7 +104,7 @@ def test_a_store_with_a_plain_endpoint_does_not_import_boto3():
 import sys
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.server import S3Pool
-from tornado_proxy.storage.s3 import S3Store
+from tornado_proxy.s3 import S3Store
 S3Store(Bucket("bucket", s3_endpoint="http://minio:9000", anonymous=True), S3Pool())
 print([name for name in ("botocore", "boto3", "urllib3") if name in sys.modules])
 """

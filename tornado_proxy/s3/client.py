@@ -35,11 +35,11 @@ from urllib3.exceptions import HeaderParsingError
 from urllib3.util.response import assert_header_parsing
 
 from tornado_proxy.config.model import Bucket, CallHeaders
+from tornado_proxy.s3.endpoint import PORTS, Endpoint, addressing_style, endpoint_url
+from tornado_proxy.s3.executor import PIECE, InterruptibleConnection, current_call
+from tornado_proxy.s3.failures import translated
+from tornado_proxy.s3.signature import Scope
 from tornado_proxy.storage.errors import UpstreamError
-from tornado_proxy.storage.s3.endpoint import PORTS, Endpoint, addressing_style, endpoint_url
-from tornado_proxy.storage.s3.executor import PIECE, InterruptibleConnection, current_call
-from tornado_proxy.storage.s3.failures import translated
-from tornado_proxy.storage.s3.signature import Scope
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client

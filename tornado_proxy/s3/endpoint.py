@@ -14,8 +14,8 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from tornado_proxy.config.model import Bucket
-from tornado_proxy.storage.s3.failures import translated
-from tornado_proxy.storage.s3.signature import Scope
+from tornado_proxy.s3.failures import translated
+from tornado_proxy.s3.signature import Scope
 
 PORTS = {"http": 80, "https": 443}
 
@@ -131,7 +131,7 @@ def tls_context() -> ssl.SSLContext:
 def _bundle() -> Path:
     named: str | None = os.environ.get("AWS_CA_BUNDLE")
     if not named and _may_affect_endpoint(os.environ):
-        from botocore.session import get_session  # noqa: PLC0415 - see `storage.s3.client`
+        from botocore.session import get_session  # noqa: PLC0415 - see `s3.client`
 
         named = get_session().get_config_variable("ca_bundle")
     if named:

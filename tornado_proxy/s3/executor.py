@@ -1,7 +1,7 @@
 """Blocking calls in threads: limited in number and in time, and cut off if nobody waits for them any more.
 
 A thread cannot be stopped, but its connection can be shut down. The call then fails at once, and the thread is free.
-`storage.s3.client` makes the connections.
+`s3.client` makes the connections.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from hostile_s3 import wait_until
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tornado_proxy.s3.signature import KeyPair, KeyPairs, Scope, encode_path, encode_query, sign
 from tornado_proxy.storage.errors import UpstreamError
-from tornado_proxy.storage.s3.signature import KeyPair, KeyPairs, Scope, encode_path, encode_query, sign
 
 # From the S3 API, "Signature Calculations for the Authorization Header: Transferring Payload in a Single Chunk".
 EXAMPLE = KeyPair("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")

@@ -21,8 +21,8 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
+from tornado_proxy.s3.failures import translated
 from tornado_proxy.storage.errors import StorageError
-from tornado_proxy.storage.s3.failures import translated
 
 if TYPE_CHECKING:
     from botocore.credentials import Credentials

@@ -11,9 +11,9 @@ from itertools import takewhile
 from typing import Protocol, TypeVar
 
 from tornado_proxy.routing.request import ObjectKey
+from tornado_proxy.s3.answers import ListAnswer
 from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, ByteRange, Conditions, is_etag, is_weak
 from tornado_proxy.storage import errors
-from tornado_proxy.storage.s3.answers import ListAnswer
 from tornado_proxy.storage.store import ObjectInfo, Opened, Page, from_token, start_after, to_token
 
 T = TypeVar("T")

@@ -17,15 +17,15 @@ from weakref import WeakValueDictionary
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.routing.request import ObjectKey
+from tornado_proxy.s3.endpoint import has_tenant, plain_endpoint
+from tornado_proxy.s3.executor import Executor, Parameters, ask
+from tornado_proxy.s3.failures import translated
+from tornado_proxy.s3.loop_reads import LoopReads
+from tornado_proxy.s3.reads import ReadCalls, Reader, is_strong
+from tornado_proxy.s3.signature import KeyPair, KeyPairs
+from tornado_proxy.s3.upload import COMPLETION, Part, PartBody, Upload, UploadMemory, cut
 from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, Conditions
 from tornado_proxy.storage import errors
-from tornado_proxy.storage.s3.endpoint import has_tenant, plain_endpoint
-from tornado_proxy.storage.s3.executor import Executor, Parameters, ask
-from tornado_proxy.storage.s3.failures import translated
-from tornado_proxy.storage.s3.loop_reads import LoopReads
-from tornado_proxy.storage.s3.reads import ReadCalls, Reader, is_strong
-from tornado_proxy.storage.s3.signature import KeyPair, KeyPairs
-from tornado_proxy.storage.s3.upload import COMPLETION, Part, PartBody, Upload, UploadMemory, cut
 from tornado_proxy.storage.store import IncomingPart, ObjectInfo, Stored, UploadedPart, UploadForm, Write
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def fields_of(write: Write) -> dict[str, str]:
 
 def prepare_boto3() -> None:
     """Imports what writes and presigned URLs need, with boto3's data of S3, so that the first one need not."""
-    from tornado_proxy.storage.s3.client import make_client  # noqa: PLC0415 - slow, see there
+    from tornado_proxy.s3.client import make_client  # noqa: PLC0415 - slow, see there
 
     with suppress(errors.StorageError):  # without a usable environment the first call reports the error
         make_client(Bucket("any"), 1).close()
@@ -275,8 +275,8 @@ class S3Store(Reader):
 
     def _reads_by_boto3(self) -> ReadCalls:
         """Returns reads on the loop with what boto3 finds, or reads by boto3 if only it can sign them."""
-        from tornado_proxy.storage.s3 import client  # noqa: PLC0415 - slow, see there
-        from tornado_proxy.storage.s3.boto3_reads import Boto3Reads  # noqa: PLC0415
+        from tornado_proxy.s3 import client  # noqa: PLC0415 - slow, see there
+        from tornado_proxy.s3.boto3_reads import Boto3Reads  # noqa: PLC0415
 
         session = client.make_session(self._bucket)
         self._client = client.make_client(self._bucket, self._pool.threads, session)
@@ -293,7 +293,7 @@ class S3Store(Reader):
             return self._client
 
     def _make_client(self) -> S3Client:
-        from tornado_proxy.storage.s3.client import make_client  # noqa: PLC0415 - slow, see there
+        from tornado_proxy.s3.client import make_client  # noqa: PLC0415 - slow, see there
 
         return make_client(self._bucket, self._pool.threads)
 

@@ -9,12 +9,12 @@ from http.client import IncompleteRead
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tornado_proxy.config.model import Bucket
+from tornado_proxy.s3.answers import ListAnswer, sensible_size
+from tornado_proxy.s3.executor import BlockingCall, Executor, Parameters, ask, current_call
+from tornado_proxy.s3.failures import translated
 from tornado_proxy.semantics.conditions import ByteRange, ContentRange
 from tornado_proxy.semantics.fields import Checksum
 from tornado_proxy.storage.errors import Unreachable, UpstreamError
-from tornado_proxy.storage.s3.answers import ListAnswer, sensible_size
-from tornado_proxy.storage.s3.executor import BlockingCall, Executor, Parameters, ask, current_call
-from tornado_proxy.storage.s3.failures import translated
 from tornado_proxy.storage.store import Entry, ObjectInfo
 
 if TYPE_CHECKING:

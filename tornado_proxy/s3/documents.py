@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from tornado_proxy.config.secrets import Location
 from tornado_proxy.config.server import UrlConfig
 from tornado_proxy.config.values import GuardedUrl
-from tornado_proxy.storage.s3.endpoint import is_address
+from tornado_proxy.s3.endpoint import is_address
 
 _LARGEST = 1024 * 1024  # bytes
 _PIECE = 16 * 1024  # bytes

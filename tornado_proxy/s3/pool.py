@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from ssl import SSLContext
 from typing import cast
 
+from tornado_proxy.s3.connection import S3Connection, S3Response, make_buffer
 from tornado_proxy.storage.errors import TimedOut, Unreachable
-from tornado_proxy.storage.s3.connection import S3Connection, S3Response, make_buffer
 from tornado_proxy.storage.shares import Shares
 
 # Seconds. S3s close connections after 5 to 60 idle seconds; one that a firewall has forgotten would only time out.

@@ -11,9 +11,7 @@ from dataclasses import dataclass, replace
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.server import S3Pool
-from tornado_proxy.semantics.conditions import ByteRange, ContentRange, parse_date
-from tornado_proxy.storage.errors import StorageError, TimedOut, Unreachable, UpstreamError
-from tornado_proxy.storage.s3.answers import (
+from tornado_proxy.s3.answers import (
     ErrorDocument,
     ListAnswer,
     content_length,
@@ -22,11 +20,13 @@ from tornado_proxy.storage.s3.answers import (
     read_error,
     read_listing,
 )
-from tornado_proxy.storage.s3.connection import S3Response
-from tornado_proxy.storage.s3.endpoint import Endpoint, tls_context
-from tornado_proxy.storage.s3.failures import from_answer
-from tornado_proxy.storage.s3.pool import Pool, PoolLimits
-from tornado_proxy.storage.s3.signature import KeyPair, KeyPairs, encode_path, encode_query, sign
+from tornado_proxy.s3.connection import S3Response
+from tornado_proxy.s3.endpoint import Endpoint, tls_context
+from tornado_proxy.s3.failures import from_answer
+from tornado_proxy.s3.pool import Pool, PoolLimits
+from tornado_proxy.s3.signature import KeyPair, KeyPairs, encode_path, encode_query, sign
+from tornado_proxy.semantics.conditions import ByteRange, ContentRange, parse_date
+from tornado_proxy.storage.errors import StorageError, TimedOut, Unreachable, UpstreamError
 from tornado_proxy.storage.store import ObjectInfo
 
 # 1,000 percent-encoded keys of 1,024 bytes, with their attributes.
@@ -258,7 +258,7 @@ class LoopReads:
 
 def _endpoint_in(region: str, bucket: Bucket) -> Endpoint | None:
     """Returns the endpoint of a bucket in a region."""
-    from tornado_proxy.storage.s3.client import find_endpoint, make_client  # noqa: PLC0415 - see there
+    from tornado_proxy.s3.client import find_endpoint, make_client  # noqa: PLC0415 - see there
 
     client = make_client(replace(bucket, region=region), 1)
     try:

@@ -6,8 +6,8 @@ import pytest
 from hostile_s3 import hostile_s3, wait_until
 from scripted_s3 import Reply, Then, object_reply
 
+from tornado_proxy.s3.connection import LARGEST_HEAD, S3Connection, make_buffer
 from tornado_proxy.storage.errors import TimedOut, Unreachable, UpstreamError
-from tornado_proxy.storage.s3.connection import LARGEST_HEAD, S3Connection, make_buffer
 
 REQUEST = b"GET /bucket/a HTTP/1.1\r\nhost: s3\r\n\r\n"
 MIB = 1024**2

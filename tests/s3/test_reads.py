@@ -6,6 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from tornado_proxy.s3.answers import ListAnswer
+from tornado_proxy.s3.boto3_reads import list_answer
+from tornado_proxy.s3.reads import Deadlines, Reader, page
 from tornado_proxy.semantics.conditions import ByteRange, Conditions, ContentRange
 from tornado_proxy.storage.errors import (
     AccessDenied,
@@ -19,9 +22,6 @@ from tornado_proxy.storage.errors import (
     TimedOut,
     UpstreamError,
 )
-from tornado_proxy.storage.s3.answers import ListAnswer
-from tornado_proxy.storage.s3.boto3_reads import list_answer
-from tornado_proxy.storage.s3.reads import Deadlines, Reader, page
 from tornado_proxy.storage.store import Entry, ObjectInfo, Page, from_token
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)

@@ -5,9 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tornado_proxy.semantics.conditions import ByteRange, ContentRange
-from tornado_proxy.semantics.fields import Checksum
-from tornado_proxy.storage.s3.answers import (
+from tornado_proxy.s3.answers import (
     ErrorDocument,
     ListAnswer,
     content_length,
@@ -16,6 +14,8 @@ from tornado_proxy.storage.s3.answers import (
     read_error,
     read_listing,
 )
+from tornado_proxy.semantics.conditions import ByteRange, ContentRange
+from tornado_proxy.semantics.fields import Checksum
 from tornado_proxy.storage.store import Entry, ObjectInfo
 
 FIRST_FOUR = ByteRange(0, 3)

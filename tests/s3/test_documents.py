@@ -13,7 +13,7 @@ import pytest
 from tornado_proxy.config.secrets import Credentials, Secret
 from tornado_proxy.config.server import UrlConfig
 from tornado_proxy.config.values import GuardedUrl
-from tornado_proxy.storage.documents import DocumentUnavailable, fetch_document
+from tornado_proxy.s3.documents import DocumentUnavailable, fetch_document
 
 KEYS = Credentials(Secret("test", "a"), Secret("test", "b"))
 
