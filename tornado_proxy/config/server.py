@@ -254,8 +254,8 @@ class Server(Listener):
         default=False,
     )
     health_path: PagePath = option(
-        "The path that answers the checks of load balancers, such as `/-/healthz`. It hides an object of the same path; "
-        "empty disables it.",
+        "The path that answers the checks of load balancers, such as `/-/healthz`. It hides an object of the same "
+        "path; empty disables it.",
         default="",
     )
     cors: Cors | None = option("Access for pages of other origins (CORS).", default=None)
