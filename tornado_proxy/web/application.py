@@ -28,6 +28,7 @@ from tornado_proxy.web.answer import Answer, Whole
 from tornado_proxy.web.generation import Generation, Parts
 from tornado_proxy.web.handler import Handler
 from tornado_proxy.web.handlers import AnswerHandler, MistakeHandler, ObjectHandler, SignInHandler, TargetListHandler
+from tornado_proxy.web.health import HealthCheck, is_health_check
 from tornado_proxy.wire.tls import address_of, certificate_of
 
 # Walks through directories for archives: each takes a share of the processor, and more at once end no earlier.
@@ -52,6 +53,8 @@ class ProxyApplication(Application):
     def find_handler(self, request: HTTPServerRequest, **_kwargs: Any) -> Any:
         """Returns what answers a request: a handler, with the generation that is in force now."""
         generation = self._current()
+        if is_health_check(request, generation.parts.settings.server.health_path):
+            return HealthCheck(request)
         parts, trusted = generation.parts, generation.parts.trusted_proxies
         peer = _peer_of(request)
         is_proxied = trusted is not None and is_proxy(peer, trusted)
