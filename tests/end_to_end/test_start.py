@@ -49,7 +49,7 @@ HEAVY = {
     "tornado_proxy.auth.oidc",
     "tornado_proxy.lint",
     "tornado_proxy.service.supervisor",
-    "tornado_proxy.templates.golang",
+    "tornado_proxy.golang.template.nodes",
     "tornado_proxy.templates.jinja",
     "tornado_proxy.tools",
     "urllib3",

@@ -23,6 +23,7 @@ from tornado_proxy.config.server import Log
 from tornado_proxy.lang.diagnostic import Diagnostic, counted
 from tornado_proxy.pages.status import Explanation
 from tornado_proxy.routing.mounts import Mounts
+from tornado_proxy.semantics.request import User
 from tornado_proxy.service.demo import PASSWORD, gallery, open_demo_sockets, read_demo, sample_s3
 from tornado_proxy.service.generations import Unbuildable
 from tornado_proxy.service.last_good import LastGood, NoLastGood
@@ -43,7 +44,6 @@ from tornado_proxy.service.sockets import (
 )
 from tornado_proxy.storage.probe import PROBE_WITHIN
 from tornado_proxy.telemetry.log import EVENTS, log_diagnostics
-from tornado_proxy.templates.template import User
 
 if TYPE_CHECKING:
     from tornado_proxy.service.supervisor import Supervisor
