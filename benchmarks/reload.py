@@ -32,11 +32,11 @@ sys.path.insert(0, str(ROOT / "tests"))
 from endless_s3 import endless_s3  # noqa: E402 - found by the line above
 
 from tornado_proxy.config.server import Log  # noqa: E402
-from tornado_proxy.service.logs import configure_logging  # noqa: E402
-from tornado_proxy.service.process import Launch, Process  # noqa: E402
-from tornado_proxy.service.serving import SingleProcess  # noqa: E402
-from tornado_proxy.service.snapshot import SnapshotReader, compile_snapshot  # noqa: E402
-from tornado_proxy.service.sockets import open_sockets  # noqa: E402
+from tornado_proxy.service.reload.snapshot import SnapshotReader, compile_snapshot  # noqa: E402
+from tornado_proxy.service.run.logs import configure_logging  # noqa: E402
+from tornado_proxy.service.run.process import Launch, Process  # noqa: E402
+from tornado_proxy.service.run.serving import SingleProcess  # noqa: E402
+from tornado_proxy.service.run.sockets import open_sockets  # noqa: E402
 
 CONFIGURATION = """
 server: {{port: 0}}

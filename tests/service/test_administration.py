@@ -14,8 +14,8 @@ from files import CONFIGURATION, Files
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.pages.status import Explanation, RefusedRow
 from tornado_proxy.service.administration import Administration
-from tornado_proxy.service.reload import InForce
-from tornado_proxy.service.snapshot import compile_snapshot
+from tornado_proxy.service.reload.reloading import InForce
+from tornado_proxy.service.reload.snapshot import compile_snapshot
 from tornado_proxy.storage.probe import BucketProblem, ProbeResult
 from tornado_proxy.telemetry.events import Bus, ReloadOutcome, ReloadReport
 from tornado_proxy.telemetry.metrics import Activity, ProcessReport, Tally

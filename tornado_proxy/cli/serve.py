@@ -24,15 +24,15 @@ from tornado_proxy.lang.diagnostic import Diagnostic, counted
 from tornado_proxy.pages.status import Explanation
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.service.demo import PASSWORD, gallery, open_demo_sockets, read_demo, sample_s3
-from tornado_proxy.service.generations import Unbuildable
-from tornado_proxy.service.last_good import LastGood, NoLastGood
-from tornado_proxy.service.logs import close_logging, configure_logging, flush_logging
-from tornado_proxy.service.process import Launch, Process
-from tornado_proxy.service.reload import run_rule_tests, tolerated
-from tornado_proxy.service.runtime import CannotServe, end_process, raise_descriptor_limit, run_event_loop
-from tornado_proxy.service.serving import SingleProcess
-from tornado_proxy.service.snapshot import CompiledSnapshot, SnapshotReader, compile_snapshot, read_to_check
-from tornado_proxy.service.sockets import (
+from tornado_proxy.service.reload.generations import Unbuildable
+from tornado_proxy.service.reload.last_good import LastGood, NoLastGood
+from tornado_proxy.service.reload.reloading import run_rule_tests, tolerated
+from tornado_proxy.service.reload.snapshot import CompiledSnapshot, SnapshotReader, compile_snapshot, read_to_check
+from tornado_proxy.service.run.logs import close_logging, configure_logging, flush_logging
+from tornado_proxy.service.run.process import Launch, Process
+from tornado_proxy.service.run.runtime import CannotServe, end_process, raise_descriptor_limit, run_event_loop
+from tornado_proxy.service.run.serving import SingleProcess
+from tornado_proxy.service.run.sockets import (
     CannotListen,
     Notifier,
     Sockets,
@@ -46,7 +46,7 @@ from tornado_proxy.telemetry.log import EVENTS, log_diagnostics
 from tornado_proxy.templates.template import User
 
 if TYPE_CHECKING:
-    from tornado_proxy.service.supervisor import Supervisor
+    from tornado_proxy.service.run.supervisor import Supervisor
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -155,7 +155,7 @@ def _supervisor(start: _Start, arguments: argparse.Namespace) -> Supervisor | No
     """Returns the supervisor of several workers; it forks, so it comes before the log's thread and the event loop."""
     if arguments.workers == 1:
         return None
-    from tornado_proxy.service.supervisor import Supervisor  # noqa: PLC0415 - few start workers on each start
+    from tornado_proxy.service.run.supervisor import Supervisor  # noqa: PLC0415 - few start workers on each start
 
     return Supervisor(start.loaded, arguments.workers)
 

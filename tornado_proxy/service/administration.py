@@ -31,9 +31,9 @@ from tornado_proxy.pages.status import (
 )
 from tornado_proxy.routing.mounts import Mounts, sites
 from tornado_proxy.rules.model import Rewrite, RuleSet
-from tornado_proxy.service.last_good import LastGood
-from tornado_proxy.service.reload import InForce, Reloader
-from tornado_proxy.service.serving import Serving
+from tornado_proxy.service.reload.last_good import LastGood
+from tornado_proxy.service.reload.reloading import InForce, Reloader
+from tornado_proxy.service.reload.serving import Serving
 from tornado_proxy.storage.probe import ProbeResult
 from tornado_proxy.telemetry.events import Bus, ReloadReport
 from tornado_proxy.telemetry.exposition import ServiceMetrics, as_text
