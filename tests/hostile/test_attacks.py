@@ -102,7 +102,7 @@ ATTACKS = {
     "a host that was made up": [
         "end_to_end/test_sign_in.py::test_a_forged_host_changes_no_redirect",
         "routing/test_mounts.py::test_an_invalid_host_matches_no_pattern",
-        "service/test_admin.py::test_an_unknown_host_is_refused",
+        "admin/test_application.py::test_an_unknown_host_is_refused",
     ],
     "a path that leads past the access rules, or out of a user's directory": [
         "hostile/test_attacks.py::test_no_path_leads_past_the_access_rules",

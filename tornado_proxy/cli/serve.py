@@ -16,12 +16,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tornado_proxy.admin.listener import admin_listener
+from tornado_proxy.admin.status import Explanation
 from tornado_proxy.cli.inputs import number
 from tornado_proxy.cli.output import CommandError, ExitStatus, show
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Log
 from tornado_proxy.lang.diagnostic import Diagnostic, counted
-from tornado_proxy.pages.status import Explanation
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.service.demo import PASSWORD, gallery, open_demo_sockets, read_demo, sample_s3
 from tornado_proxy.service.reload.generations import Unbuildable
@@ -170,15 +171,16 @@ async def _serve(
         _LOG.error("the files cannot be used: started from the last good copy in `%s`", arguments.last_good)
     if start.in_spite_of_tests:
         _LOG.error("rule tests fail: started with these rules, since there is nothing else to start from")
+    sockets, admin = _sockets(settings, arguments.admin_socket)
     launch = Launch(
         start.loaded,
-        *_sockets(settings, arguments.admin_socket),
+        sockets,
         read=reader,
-        announce=_announce,
+        administer=partial(admin_listener, sockets=admin.sockets, explain=explained),
+        announce=partial(_announce, sockets.url, admin.url),
         notifier=Notifier(os.environ.get("NOTIFY_SOCKET", "")),
         last_good=LastGood(arguments.last_good) if arguments.last_good else None,
         from_last_good=start.is_last_good,
-        explain=explained,
     )
     await Process(launch, serving).run()
 
@@ -272,7 +274,8 @@ def _demonstrate(arguments: argparse.Namespace, endpoint: str) -> int:
     _LOG.setLevel(logging.WARNING)
     logging.getLogger(EVENTS).setLevel(logging.INFO)
     logging.getLogger("tornado_proxy.access").setLevel(logging.WARNING if arguments.quiet else logging.INFO)
-    launch = Launch(loaded, sockets, admin, read, _welcome, explain=explained)
+    administer = partial(admin_listener, sockets=admin.sockets, explain=explained)
+    launch = Launch(loaded, sockets, read, administer, partial(_welcome, sockets.url, admin.url))
     run_event_loop(Process(launch, SingleProcess(loaded)).run(), loaded.settings.server.event_loop)
     return end_process(ExitStatus.CLEAN)
 

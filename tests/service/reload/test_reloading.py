@@ -8,6 +8,7 @@ import re
 import threading
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from files import CONFIGURATION, Files
@@ -15,9 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry
 
+from tornado_proxy.admin.administration import Administration
 from tornado_proxy.config.model import Settings
-from tornado_proxy.lang.diagnostic import Diagnostic
-from tornado_proxy.service.administration import Administration
+from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.service.reload.generations import Unbuildable
 from tornado_proxy.service.reload.reloading import Reloader
 from tornado_proxy.service.reload.snapshot import CompiledSnapshot, Snapshot, compile_snapshot
@@ -80,6 +81,13 @@ class ReloadScene:
             self.files.write(text)
             self.reload()
         return self.outcomes
+
+
+def _administration(reloader: Reloader, serving: RecordingServing) -> Administration:
+    process = SimpleNamespace(
+        reloader=reloader, serving=serving, probes={}, is_ready=lambda: True, last_good=None, bus=Bus()
+    )
+    return Administration(process)
 
 
 @pytest.fixture
@@ -205,8 +213,25 @@ def test_the_status_has_absolute_paths(scene, monkeypatch):
     monkeypatch.chdir(scene.files.folder)
     relative = Files(Path())
     reloader = Reloader(relative.load(), scene.serving, relative.read, scene.events.append)
-    view = asyncio.run(Administration(reloader, scene.serving, {}, lambda: True).status())
+    view = asyncio.run(_administration(reloader, scene.serving).status())
     assert view["files"] == [str(scene.files.configuration), str(scene.files.path())]
+
+
+def test_the_status_line_names_the_refused_mistake(scene):
+    """The line has the first error, not a warning before it."""
+    scene.edit(BAD)
+    diagnostics = (Diagnostic("w", "a warning", severity=Severity.WARNING), Diagnostic("bad-source", "missing `)`"))
+    scene.reloader.failure = replace(scene.reloader.failure, diagnostics=diagnostics)
+    assert scene.reloader.status_line() == "generation 1, 1 rewrite; an edit was refused: missing `)`"
+
+
+def test_a_start_from_the_last_good_copy_is_said_until_the_files_are_in_force(scene):
+    """A refused edit does not end it."""
+    scene.reloader.from_last_good = True
+    scene.edit(BAD)
+    assert scene.reloader.status_line().startswith("generation 1, 1 rewrite, started from the last good copy; ")
+    scene.edit(BETTER)
+    assert scene.reloader.status_line() == "generation 2, 2 rewrites"
 
 
 def test_a_failing_rule_test_can_refuse_the_edit(scene):
@@ -406,12 +431,11 @@ def test_status_metrics_and_log_agree(steps, tmp_path_factory, caplog):
         elif step in texts:
             scene.files.write(texts[step])
         report = asyncio.run(scene.reloader.reload())
-        administration = Administration(scene.reloader, scene.serving, {}, lambda: True)
-        view = asyncio.run(administration.status())
+        view = asyncio.run(_administration(scene.reloader, scene.serving).status())
         refused = not report.is_in_force
         assert registry.get_sample_value("tornado_proxy_config_last_reload_successful") == (0 if refused else 1)
         assert registry.get_sample_value("tornado_proxy_generation") == view["generation"]
         assert (view["lastFailedAttempt"] is not None) is refused
-        assert ("refused" in administration.status_line()) is refused
+        assert ("refused" in scene.reloader.status_line()) is refused
         logged = [text for text in caplog.messages if re.search(r"(stays|is) in force", text)]
         assert ("stays in force" in (logged or [""])[-1]) is refused

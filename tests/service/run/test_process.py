@@ -8,11 +8,13 @@ import signal
 import socket
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 
 import pytest
 from files import Files
 from tornado.httpclient import AsyncHTTPClient
 
+from tornado_proxy.admin.listener import admin_listener
 from tornado_proxy.config.server import Listener
 from tornado_proxy.service.run import process
 from tornado_proxy.service.run.process import Launch, Process
@@ -98,7 +100,12 @@ async def _running(files: Files, serving: _FakeServing, notifier: Notifier | Non
     started: asyncio.Queue[str] = asyncio.Queue()
     sockets, admin = (open_sockets(Listener("127.0.0.1", 0)) for _ in range(2))
     launch = Launch(
-        files.load(), sockets, admin, files.read, lambda _url, admin: started.put_nowait(admin), notifier or Notifier()
+        files.load(),
+        sockets,
+        files.read,
+        partial(admin_listener, sockets=admin.sockets),
+        lambda: started.put_nowait(admin.url),
+        notifier or Notifier(),
     )
     running = asyncio.get_running_loop().create_task(Process(launch, serving).run())
     try:

@@ -136,7 +136,7 @@ def test_what_has_gone_is_in_no_report(run):
     """After a target has gone, its counts are neither in the sum nor kept from workers that have ended."""
     printed = run("""
 async def ask():
-    port = int(supervisor._sockets.url.rpartition(":")[2].strip("/"))
+    port = supervisor._sockets[0].getsockname()[1]
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(b"BREW / HTTP/1.1\\r\\nHost: h\\r\\n\\r\\n")
     await reader.readline()

@@ -15,7 +15,7 @@ from typing import Any
 
 from tornado_proxy.config.model import Settings, Target
 from tornado_proxy.config.options import options_of
-from tornado_proxy.lang.diagnostic import Diagnostic, Severity, counted
+from tornado_proxy.lang.diagnostic import Diagnostic, Severity, counted, errors
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.routing.mounts import target_data
 from tornado_proxy.rules.model import Rewrite, RuleSet, evaluate
@@ -58,7 +58,8 @@ class Reloader:
     """Makes new generations, one attempt at a time.
 
     `read` is called on a thread. `failure` is the report of the last attempt while the files on disk are not in force,
-    and None otherwise: status page, status line, metrics and log all follow it.
+    and None otherwise: status page, status line, metrics and log all follow it. `from_last_good` is true while the copy
+    from which the service started is in force.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class Reloader:
         emit: Callable[[Event], None],
         read_within: float = READ_WITHIN,
     ) -> None:
+        self.from_last_good = False
         self._serving = serving
         self._read_within = read_within
         self._reading: asyncio.Future[Snapshot] | None = None
@@ -86,6 +88,18 @@ class Reloader:
         """Returns the paths to watch: of the snapshot in force, and of the one that was read last."""
         return tuple(dict.fromkeys((*self.in_force.loaded.snapshot.watched, *self._watched)))
 
+    def status_line(self) -> str:
+        """Returns the line of `systemctl status`: the generation, and the first mistake of a refused edit."""
+        now, failure = self.in_force, self.failure
+        line = f"generation {now.number}, {counted(now.loaded.rewrite_count, 'rewrite')}"
+        if self.from_last_good:
+            line += ", started from the last good copy"
+        if failure is None:
+            return line
+        first = errors(failure.diagnostics)[0]
+        place = f"{first.place}: " if first.place else ""
+        return f"{line}; an edit was refused: {place}{first.message}"
+
     async def reload(self) -> ReloadReport:
         """Reads the snapshot, and puts it in force if it is new and good; raises nothing but cancellation."""
         # Two attempts at once would give two generations one number, and the older snapshot could win.
@@ -100,6 +114,7 @@ class Reloader:
                 return self.failure  # reported once: the files are looked at every few seconds
             report = replace(report, seconds=time.perf_counter() - began)
             self.failure = None if report.is_in_force else report
+            self.from_last_good = self.from_last_good and not report.is_in_force
             # A reading that finds nothing new does not hide the result of the last edit.
             if report.outcome is not ReloadOutcome.UNCHANGED:
                 self._emit(report)

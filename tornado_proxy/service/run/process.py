@@ -1,4 +1,4 @@
-"""The service as one process: its start, signals, edits, probes, service manager, admin listener and end."""
+"""The service as one process: its start, signals, edits, probes, service manager and end."""
 
 from __future__ import annotations
 
@@ -7,14 +7,11 @@ import logging
 import os
 import random
 import signal
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from functools import partial
-from ssl import SSLContext
 from typing import TYPE_CHECKING
 
-from tornado_proxy.pages.status import Explanation
-from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.service.reload.generations import in_background
 from tornado_proxy.service.reload.last_good import LastGood, keep_each
 from tornado_proxy.service.reload.reloading import Reloader
@@ -25,15 +22,13 @@ from tornado_proxy.service.run.sockets import Notifier, Sockets, watchdog_period
 from tornado_proxy.storage.probe import ProbeResult
 from tornado_proxy.telemetry.events import Bus, Event, Probed, ReloadOutcome, ReloadReport
 from tornado_proxy.telemetry.log import log_service_events
-from tornado_proxy.wire.tls import make_context
 
 if TYPE_CHECKING:
-    from tornado_proxy.service.admin import AdminServer
+    from tornado_proxy.service.reload.watching import Follower
 
 _LOG = logging.getLogger("tornado_proxy")
 
 FEEDS_A_PERIOD = 3  # how often the watchdog is fed in its period
-_LARGEST_ADMIN_BODY = 64 * 1024  # bytes; no page takes a body
 _JITTER = 0.1  # of the interval, so that many instances do not probe at once
 SPARE = 10.0  # seconds that systemd should wait beyond the grace period
 
@@ -42,20 +37,19 @@ SPARE = 10.0  # seconds that systemd should wait beyond the grace period
 class Launch:
     """The arguments of a process.
 
-    `read` reads the snapshot again. `announce` gets the URLs of requests and of the admin listener when both are
-    answered. `last_good` keeps each snapshot that is put in force; `from_last_good` is true if the first came from it.
-    `explain` explains paths on the status page.
+    `read` reads the snapshot again. `administer` answers operators from the start of the process to its end.
+    `announce` is called when requests are answered. `last_good` keeps each snapshot that is put in force;
+    `from_last_good` is true if the first came from it.
     """
 
     loaded: CompiledSnapshot
     sockets: Sockets
-    admin: Sockets
     read: Callable[[], Snapshot]
-    announce: Callable[[str, str], None]
+    administer: Callable[[Process], AbstractAsyncContextManager[None]]
+    announce: Callable[[], None]
     notifier: Notifier = field(default_factory=Notifier)
     last_good: LastGood | None = None
     from_last_good: bool = False
-    explain: Callable[[Mounts, Mapping[str, str]], Explanation] | None = None
 
 
 class Prober:
@@ -107,21 +101,25 @@ class Process:
 
     def __init__(self, launch: Launch, serving: Serving) -> None:
         self._launch = launch
-        self._serving = serving
-        self._bus = bus = Bus()
+        self.serving = serving
+        self.last_good = launch.last_good
+        self.bus = bus = Bus()
         log_service_events(bus)
         settings = launch.loaded.settings
         self._needs_bucket = settings.s3.ready_needs_bucket
         self._prober = Prober(serving.probe, settings.s3.probe_interval, bus.emit)
-        self._reloader = Reloader(launch.loaded, serving, launch.read, bus.emit)
+        self.probes = self._prober.results
+        self.reloader = Reloader(launch.loaded, serving, launch.read, bus.emit)
+        self.reloader.from_last_good = launch.from_last_good
+        bus.add(self._follow_up, ReloadReport)
         self._stop = asyncio.Event()
         self._hang_up = asyncio.Event()
         self._set_changed = asyncio.Event()
         self._begun = False
 
-    def _is_ready(self) -> bool:
+    def is_ready(self) -> bool:
         """Whether requests are answered and, if `s3.readyNeedsBucket` is set, a bucket can be used."""
-        return self._begun and self._serving.is_serving() and (not self._needs_bucket or self._prober.finds_bucket)
+        return self._begun and self.serving.is_serving() and (not self._needs_bucket or self._prober.finds_bucket)
 
     async def run(self) -> None:
         """Serves until SIGTERM or SIGINT, then finishes running requests within the grace period.
@@ -134,45 +132,18 @@ class Process:
             loop.add_signal_handler(number, self._stop.set)
         loop.add_signal_handler(signal.SIGHUP, self._hang_up.set)
         sockets = self._launch.sockets
-        starting = loop.create_task(self._serving.start(sockets.sockets, inherited=sockets.inherited))
+        starting = loop.create_task(self.serving.start(sockets.sockets, inherited=sockets.inherited))
         await asyncio.sleep(0)  # a single process answers requests from here on
-        admin = await in_background(self._prepare)
-        admin.add_sockets(self._launch.admin.sockets)
-        try:
-            if await self._started(starting):
-                self._begun = True
-                self._launch.announce(self._launch.sockets.url, self._launch.admin.url)
-                self._launch.notifier.ready(self._administration.status_line())
-                await self._until_stopped()
-        finally:
-            self._begun = False
-            await self._wind_down()
-            admin.stop()
-            await admin.close_all_connections()
-
-    def _prepare(self) -> AdminServer:
-        """Makes the admin listener and what follows edits; the first requests do not wait for these imports."""
-        from tornado_proxy.service.admin import AdminServer, admin_application  # noqa: PLC0415
-        from tornado_proxy.service.administration import Administration  # noqa: PLC0415
-        from tornado_proxy.service.reload.watching import Follower  # noqa: PLC0415
-
-        launch, reloader = self._launch, self._reloader
-        self._follow = partial(Follower, reloader.watched, reloader.reload)
-        self._administration = Administration(
-            reloader, self._serving, self._prober.results, self._is_ready, launch.explain
-        )
-        self._administration.last_good = launch.last_good
-        self._administration.started_from_last_good = launch.from_last_good
-        self._administration.listen(self._bus)
-        self._bus.add(self._follow_up, ReloadReport)
-        # Tornado reads `ssl_options` for each connection, so that a renewed context can replace it. Whether it
-        # speaks TLS at all is fixed here.
-        self._admin = AdminServer(
-            admin_application(self._administration),
-            ssl_options=self._admin_context(),
-            max_body_size=_LARGEST_ADMIN_BODY,
-        )
-        return self._admin
+        async with self._launch.administer(self):
+            try:
+                if await self._started(starting):
+                    self._begun = True
+                    self._launch.announce()
+                    self._launch.notifier.ready(self.reloader.status_line())
+                    await self._until_stopped()
+            finally:
+                self._begun = False
+                await self._wind_down()
 
     async def _started(self, starting: asyncio.Task[None]) -> bool:
         """Waits until requests are answered; false if the process is stopped before that."""
@@ -186,12 +157,10 @@ class Process:
         return True
 
     async def _until_stopped(self) -> None:
-        loops = [self._follow().run(), self._heed_hang_ups(), self._feed_watchdog()]
-        loops += [self._prober.run(), self._administration.sample()]
-        if self._launch.last_good is not None:
-            loops.append(
-                keep_each(self._launch.last_good, lambda: self._reloader.in_force.loaded.snapshot, self._set_changed)
-            )
+        follower = (await in_background(_follower))(self.reloader.watched, self.reloader.reload)
+        loops = [follower.run(), self._prober.run(), self._heed_hang_ups(), self._feed_watchdog()]
+        if self.last_good is not None:
+            loops.append(keep_each(self.last_good, lambda: self.reloader.in_force.loaded.snapshot, self._set_changed))
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(each) for each in loops]
             await self._stop.wait()
@@ -202,13 +171,7 @@ class Process:
         if report.outcome is ReloadOutcome.LOADED:
             self._set_changed.set()
             self._prober.poke()
-            self._admin.ssl_options = self._admin_context()
-        self._launch.notifier.status(self._administration.status_line())
-
-    def _admin_context(self) -> SSLContext | None:
-        """Returns the TLS context of the admin listener; None for plain HTTP."""
-        ssl = self._reloader.in_force.settings.internal_server.ssl
-        return make_context(ssl) if ssl and ssl.enabled else None
+        self._launch.notifier.status(self.reloader.status_line())
 
     async def _heed_hang_ups(self) -> None:
         """Reloads on SIGHUP, and reports the end to systemd, for which `systemctl reload` waits."""
@@ -216,18 +179,25 @@ class Process:
             await self._hang_up.wait()
             self._hang_up.clear()
             self._launch.notifier.reloading()
-            await self._reloader.reload()
-            self._launch.notifier.ready(self._administration.status_line())
+            await self.reloader.reload()
+            self._launch.notifier.ready(self.reloader.status_line())
 
     async def _feed_watchdog(self) -> None:
         period = watchdog_period(os.environ, os.getpid())
         while period is not None:
-            if self._serving.is_responsive():
+            if self.serving.is_responsive():
                 self._launch.notifier.alive()
             await asyncio.sleep(period / FEEDS_A_PERIOD)
 
     async def _wind_down(self) -> None:
-        grace = self._reloader.in_force.settings.server.grace_period
+        grace = self.reloader.in_force.settings.server.grace_period
         self._launch.notifier.stopping("finishing running requests", grace + SPARE)
         _LOG.info("stopping: running requests have %g s to finish", grace)
-        await self._serving.wind_down(grace)
+        await self.serving.wind_down(grace)
+
+
+def _follower() -> type[Follower]:
+    """Imports what follows edits, for which the first requests do not wait."""
+    from tornado_proxy.service.reload.watching import Follower  # noqa: PLC0415
+
+    return Follower

@@ -15,11 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from tornado_proxy.config.show import show
-from tornado_proxy.lang.diagnostic import Severity, counted, errors
-from tornado_proxy.lang.excerpt import render
-from tornado_proxy.pages.listing import human_size
-from tornado_proxy.pages.status import (
+from tornado_proxy.admin.status import (
     Chart,
     ChartLine,
     Explanation,
@@ -29,13 +25,15 @@ from tornado_proxy.pages.status import (
     RewriteTable,
     TargetRow,
 )
+from tornado_proxy.config.show import show
+from tornado_proxy.lang.diagnostic import Severity
+from tornado_proxy.lang.excerpt import render
+from tornado_proxy.pages.listing import human_size
 from tornado_proxy.routing.mounts import Mounts, sites
 from tornado_proxy.rules.model import Rewrite, RuleSet
-from tornado_proxy.service.reload.last_good import LastGood
-from tornado_proxy.service.reload.reloading import InForce, Reloader
-from tornado_proxy.service.reload.serving import Serving
-from tornado_proxy.storage.probe import ProbeResult
-from tornado_proxy.telemetry.events import Bus, ReloadReport
+from tornado_proxy.service.reload.reloading import InForce
+from tornado_proxy.service.run.process import Process
+from tornado_proxy.telemetry.events import ReloadReport
 from tornado_proxy.telemetry.exposition import ServiceMetrics, as_text
 from tornado_proxy.telemetry.log import diagnostic_fields, moment, probe_fields
 from tornado_proxy.telemetry.metrics import (
@@ -61,26 +59,15 @@ _PACKAGES = ("tornado-proxy", "tornado", "boto3", "google-re2")
 
 
 class Administration:
-    """The pages and commands of the admin listener; remembers reloads and samples for the status page.
+    """The pages and commands of a process; remembers reloads and samples for the status page."""
 
-    `probes` has the last probe of each target. `is_ready` is true if requests are being answered.
-    """
-
-    def __init__(
-        self,
-        reloader: Reloader,
-        serving: Serving,
-        probes: Mapping[str, ProbeResult],
-        is_ready: Callable[[], bool],
-        explain: Explain | None = None,
-    ) -> None:
-        self.is_ready = is_ready
-        self.last_good: LastGood | None = None
-        self.started_from_last_good = False
+    def __init__(self, process: Process, explain: Explain | None = None) -> None:
+        self.is_ready = process.is_ready
         self.history = ActivityHistory()
-        self._reloader = reloader
-        self._serving = serving
-        self._probes = probes
+        self._reloader = reloader = process.reloader
+        self._serving = process.serving
+        self._probes = process.probes
+        self._last_good = process.last_good
         self._explain = explain
         self._explaining = asyncio.Lock()
         # Reads files, for which there may be no descriptor later.
@@ -89,16 +76,11 @@ class Administration:
         self._reloads: deque[ReloadRow] = deque([ReloadRow("started", 1, now.since)], _KEPT)
         self._started = now.since
         digest = now.loaded.snapshot.digest
-        self._metrics = ServiceMetrics(self._versions["tornado-proxy"], digest, now.since, probes.values)
-
-    def listen(self, bus: Bus) -> None:
-        """Follows the reloads on a bus."""
-        self._metrics.listen(bus)
-        bus.add(self._note, ReloadReport)
+        self._metrics = ServiceMetrics(self._versions["tornado-proxy"], digest, now.since, self._probes.values)
+        self._metrics.listen(process.bus)
+        process.bus.add(self._note, ReloadReport)
 
     def _note(self, report: ReloadReport) -> None:
-        if report.is_in_force:
-            self.started_from_last_good = False
         # The excerpts, not the spans: those would keep every version of the files in memory.
         shown = sorted(report.news, key=lambda each: each.severity is not Severity.ERROR)
         row = ReloadRow(
@@ -146,22 +128,10 @@ class Administration:
             },
             "lastAttempt": report_view(last) if last else None,
             "lastFailedAttempt": report_view(failure) if failure else None,
-            "startedFromLastGood": self.started_from_last_good,
-            "lastGoodTrouble": (self.last_good and self.last_good.trouble) or None,
+            "startedFromLastGood": self._reloader.from_last_good,
+            "lastGoodTrouble": (self._last_good and self._last_good.trouble) or None,
             "workers": list(self._serving.workers()),
         }
-
-    def status_line(self) -> str:
-        """Returns the line of `systemctl status`: the generation, and the first mistake of a refused edit."""
-        now, failure = self._reloader.in_force, self._reloader.failure
-        line = f"generation {now.number}, {counted(now.loaded.rewrite_count, 'rewrite')}"
-        if self.started_from_last_good:
-            line += ", started from the last good copy"
-        if failure is None:
-            return line
-        first = errors(failure.diagnostics)[0]
-        place = f"{first.place}: " if first.place else ""
-        return f"{line}; an edit was refused: {place}{first.message}"
 
     async def overview(self, asked: Mapping[str, str]) -> Overview:
         """Returns the values of the status page; `asked` are the fields of its form."""

@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 
 from tornado_proxy.pages.listing import human_size, timestamp, visible
 from tornado_proxy.pages.render import Asset, asset
+from tornado_proxy.telemetry.metrics import RefusedRow
 
 WIDTH, HEIGHT = 300, 72
 _TOP = 4  # pixels left free above the highest point
@@ -141,19 +142,6 @@ class RewriteTable:
 
     rows: tuple[RewriteRow, ...] = ()
     total: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class RefusedRow:
-    """A request that was answered with an error."""
-
-    at: float  # Unix time, seconds
-    status: int
-    method: str
-    target: str | None
-    path: str
-    reason: str
-    request_id: str
 
 
 @dataclass(frozen=True, slots=True)

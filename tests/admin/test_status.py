@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from overviews import FAILED, NOW, STATE, overview
 
-from tornado_proxy.pages.status import (
+from tornado_proxy.admin.status import (
     HEIGHT,
     WIDTH,
     Chart,

@@ -11,14 +11,14 @@ from types import SimpleNamespace
 import pytest
 from files import CONFIGURATION, Files
 
+from tornado_proxy.admin.administration import Administration
+from tornado_proxy.admin.status import Explanation
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
-from tornado_proxy.pages.status import Explanation, RefusedRow
-from tornado_proxy.service.administration import Administration
 from tornado_proxy.service.reload.reloading import InForce
 from tornado_proxy.service.reload.snapshot import compile_snapshot
 from tornado_proxy.storage.probe import BucketProblem, ProbeResult
 from tornado_proxy.telemetry.events import Bus, ReloadOutcome, ReloadReport
-from tornado_proxy.telemetry.metrics import Activity, ProcessReport, Tally
+from tornado_proxy.telemetry.metrics import Activity, ProcessReport, RefusedRow, Tally
 
 RULES = 'rewrite home `^/h` -> "/x"\nrewrite `^/z` -> "/y"'
 
@@ -46,9 +46,21 @@ class _FakeServing:
         return ProcessReport((), self.activity)
 
 
+def _process(in_force, serving, probes=None, bus=None) -> SimpleNamespace:
+    """A process that serves."""
+    reloader = SimpleNamespace(in_force=in_force, last=None, failure=None, from_last_good=False)
+    return SimpleNamespace(
+        reloader=reloader,
+        serving=serving,
+        probes=probes or {},
+        is_ready=lambda: True,
+        last_good=None,
+        bus=bus or Bus(),
+    )
+
+
 def _administration(in_force, activity=None, explain=None, probes=None) -> Administration:
-    reloader = SimpleNamespace(in_force=in_force, last=None, failure=None)
-    return Administration(reloader, _FakeServing(activity), probes or {}, lambda: True, explain)
+    return Administration(_process(in_force, _FakeServing(activity), probes), explain)
 
 
 def _overview(in_force, activity=None, explain=None, **fields):
@@ -57,8 +69,8 @@ def _overview(in_force, activity=None, explain=None, **fields):
 
 def _reloads(in_force, *reports):
     """The rows of the status page after some reloads."""
-    administration, bus = _administration(in_force), Bus()
-    administration.listen(bus)
+    bus = Bus()
+    administration = Administration(_process(in_force, _FakeServing(), bus=bus))
     for report in reports:
         bus.emit(report)
     return asyncio.run(administration.overview({})).reloads
@@ -66,14 +78,6 @@ def _reloads(in_force, *reports):
 
 def _report(outcome, **fields):
     return ReloadReport(outcome, 2, "d1", at=1000.0, seconds=0.5, **fields)
-
-
-def test_the_status_line_names_the_refused_mistake(in_force):
-    """The line has the first error, not a warning before it."""
-    administration = _administration(in_force)
-    diagnostics = (Diagnostic("w", "a warning", severity=Severity.WARNING), Diagnostic("bad-source", "missing `)`"))
-    administration._reloader.failure = _report(ReloadOutcome.REFUSED, diagnostics=diagnostics)
-    assert administration.status_line() == "generation 3, 2 rewrites; an edit was refused: missing `)`"
 
 
 def test_reloads_are_listed_newest_first(in_force):
@@ -87,17 +91,6 @@ def test_reloads_are_listed_newest_first(in_force):
     assert [row.outcome for row in rows] == ["loaded", "reverted", "refused", "started"]
     assert (rows[0].changes, rows[0].kept_back) == (("limits changed",), ("log",))
     assert rows[2].diagnostics == ("error[bad-source]: missing `)`",)
-
-
-def test_a_start_from_the_last_good_copy_is_reported(in_force):
-    """The status reports the start from a copy until a reload succeeds."""
-    administration, bus, reported = _administration(in_force), Bus(), []
-    administration.started_from_last_good = True
-    administration.listen(bus)
-    for outcome in (ReloadOutcome.REFUSED, ReloadOutcome.LOADED):
-        bus.emit(_report(outcome))
-        reported.append(asyncio.run(administration.status())["startedFromLastGood"])
-    assert reported == [True, False]
 
 
 def test_the_status_has_the_last_probe_of_a_target(in_force):
@@ -123,8 +116,8 @@ def test_a_purge_is_for_targets_with_a_cache(tmp_path, target, expected):
     files.configure(
         f"{CONFIGURATION}  cached: {{bucket: {{name: b, region: r}}, mount: {{path: [/c]}}, cache: {{}}}}\n"
     )
-    reloader = SimpleNamespace(in_force=InForce(1, files.load(), 0.0))
-    assert asyncio.run(Administration(reloader, _CachingServing(), {}, lambda: True).purge(target, "")) == expected
+    administration = Administration(_process(InForce(1, files.load(), 0.0), _CachingServing()))
+    assert asyncio.run(administration.purge(target, "")) == expected
 
 
 def test_errors_of_a_reload_are_first_and_limited(in_force):
@@ -206,9 +199,9 @@ class _BusyServing(_FakeServing):
 
 def test_charts_show_samples(in_force, monkeypatch):
     """Totals become rates, durations and volumes of the last minutes."""
-    monkeypatch.setattr("tornado_proxy.service.administration.SAMPLE_EVERY", 0.05)
-    serving, reloader = _BusyServing(), SimpleNamespace(in_force=in_force, last=None, failure=None)
-    administration = Administration(reloader, serving, {}, lambda: True)
+    monkeypatch.setattr("tornado_proxy.admin.administration.SAMPLE_EVERY", 0.05)
+    serving = _BusyServing()
+    administration = Administration(_process(in_force, serving))
 
     async def take_five_samples():
         sampling = asyncio.get_running_loop().create_task(administration.sample())
@@ -275,7 +268,7 @@ def test_explanations_run_one_at_a_time(in_force):
 
 def test_a_failing_sample_does_not_end_sampling(in_force, monkeypatch, caplog):
     """The log has the traceback, and the next sample is taken."""
-    monkeypatch.setattr("tornado_proxy.service.administration.SAMPLE_EVERY", 0.001)
+    monkeypatch.setattr("tornado_proxy.admin.administration.SAMPLE_EVERY", 0.001)
     calls = []
 
     class Broken:
@@ -289,8 +282,7 @@ def test_a_failing_sample_does_not_end_sampling(in_force, monkeypatch, caplog):
     async def sample_for_a_while():
         with suppress(TimeoutError):
             async with asyncio.timeout(0.3):
-                reloader = SimpleNamespace(in_force=in_force)
-                await Administration(reloader, Broken(), {}, lambda: True).sample()
+                await Administration(_process(in_force, Broken())).sample()
 
     asyncio.run(sample_for_a_while())
     assert len(calls) > 1
