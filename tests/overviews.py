@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from tornado_proxy.pages.status import (
+from tornado_proxy.admin.status import (
     Chart,
     ChartLine,
     Overview,
-    RefusedRow,
     ReloadRow,
     RewriteRow,
     RewriteTable,
     TargetRow,
 )
+from tornado_proxy.telemetry.metrics import RefusedRow
 
 NOW = 1_780_000_000.0
 

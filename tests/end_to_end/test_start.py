@@ -48,7 +48,7 @@ HEAVY = {
     "prometheus_client",
     "tornado_proxy.auth.oidc",
     "tornado_proxy.lint",
-    "tornado_proxy.service.supervisor",
+    "tornado_proxy.service.run.supervisor",
     "tornado_proxy.golang.template.nodes",
     "tornado_proxy.templates.jinja",
     "tornado_proxy.tools",

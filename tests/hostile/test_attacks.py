@@ -102,7 +102,7 @@ ATTACKS = {
     "a host that was made up": [
         "end_to_end/test_sign_in.py::test_a_forged_host_changes_no_redirect",
         "routing/test_mounts.py::test_an_invalid_host_matches_no_pattern",
-        "service/test_admin.py::test_an_unknown_host_is_refused",
+        "admin/test_application.py::test_an_unknown_host_is_refused",
     ],
     "a path that leads past the access rules, or out of a user's directory": [
         "hostile/test_attacks.py::test_no_path_leads_past_the_access_rules",
@@ -156,14 +156,14 @@ ATTACKS = {
         "routing/test_access.py::test_no_spelling_of_an_address_evades_a_rule",
     ],
     "a planted copy in the directory of the last good snapshot": [
-        "service/test_last_good.py::test_a_directory_of_others_is_refused",
-        "service/test_last_good.py::test_no_link_is_followed",
+        "service/reload/test_last_good.py::test_a_directory_of_others_is_refused",
+        "service/reload/test_last_good.py::test_no_link_is_followed",
     ],
     "a secret in a URL of the configuration": [
         "config/test_values.py::test_a_url_is_never_printed_whole",
         "config/test_redaction.py::test_secrets_of_a_bucket_are_hidden",
         "config/test_show.py::test_a_secret_in_a_url_is_not_shown",
-        "service/test_snapshot.py::test_a_changed_secret_in_a_url_keeps_the_digest",
+        "service/reload/test_snapshot.py::test_a_changed_secret_in_a_url_keeps_the_digest",
         "s3/test_documents.py::test_no_failure_shows_the_query_of_a_url",
         "telemetry/test_webhooks.py::test_no_failure_shows_the_secrets_of_a_url",
     ],

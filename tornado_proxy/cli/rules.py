@@ -151,7 +151,7 @@ def run_lsp(arguments: argparse.Namespace) -> int:
     import signal  # noqa: PLC0415 - the same
     from importlib.metadata import version  # noqa: PLC0415 - the same
 
-    from tornado_proxy.service.runtime import end_process  # noqa: PLC0415 - the same
+    from tornado_proxy.service.run.runtime import end_process  # noqa: PLC0415 - the same
 
     try:
         from tornado_proxy.tools.lsp.server import rules_server  # noqa: PLC0415 - pygls is an extra
