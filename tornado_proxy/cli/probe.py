@@ -16,7 +16,7 @@ from tornado_proxy.cli.output import CommandError, ExitStatus, activity
 from tornado_proxy.config.model import Target
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.s3.store import S3Store
-from tornado_proxy.service.reload.reloading.snapshot import read_to_check
+from tornado_proxy.service.reload.snapshot import read_to_check
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.probe import PROBE_WITHIN, BucketProblem, ProbeResult, probe_all
 from tornado_proxy.telemetry.log import probe_fields

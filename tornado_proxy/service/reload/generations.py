@@ -23,9 +23,9 @@ from tornado_proxy.pages.custom import CustomPages
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts, sites
 from tornado_proxy.routing.request import ObjectKey
-from tornado_proxy.storage.s3.store import S3Store, prepare_boto3
-from tornado_proxy.storage.s3.upload import UploadMemory
-from tornado_proxy.service.reload.reloading.snapshot import CompiledSnapshot
+from tornado_proxy.s3.store import S3Store, prepare_boto3
+from tornado_proxy.s3.upload import UploadMemory
+from tornado_proxy.service.reload.snapshot import CompiledSnapshot
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.store import ForwardingStore, Store
