@@ -12,7 +12,7 @@ import pytest
 from files import CONFIGURATION, Files
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
-from tornado_proxy.pages.status import Explanation, RefusedRow
+from tornado_proxy.pages.status import ErrorRow, Explanation
 from tornado_proxy.service.administration import Administration
 from tornado_proxy.service.reload import InForce
 from tornado_proxy.service.snapshot import compile_snapshot
@@ -182,9 +182,9 @@ def test_the_most_used_rewrites_are_listed(tmp_path):
 
 def test_refused_requests_are_listed_newest_first(in_force):
     """The refused requests are sorted by time, the newest first."""
-    refused = tuple(RefusedRow(at, 404, "GET", None, "/a", "why", "id") for at in (1.0, 2.0))
-    page = _overview(in_force, Activity(refused=refused))
-    assert [row.at for row in page.refused] == [2.0, 1.0]
+    errors = tuple(ErrorRow(at, 404, "GET", None, "/a", "why", "id") for at in (1.0, 2.0))
+    page = _overview(in_force, Activity(errors=errors))
+    assert [row.at for row in page.errors] == [2.0, 1.0]
 
 
 class _BusyServing(_FakeServing):

@@ -137,8 +137,8 @@ def moved(statement: Statement, above: Statement) -> tuple[Edit, ...]:
 
 
 def _with_comments(statement: Statement) -> Span:
-    parts = [statement.span, *(comment.span for comment in comments_of(statement))]
-    start, end = min(part.start for part in parts), max(part.end for part in parts)
+    spans = [statement.span, *(comment.span for comment in comments_of(statement))]
+    start, end = min(span.start for span in spans), max(span.end for span in spans)
     return Span(statement.span.source, start, end)
 
 

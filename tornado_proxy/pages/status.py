@@ -144,7 +144,7 @@ class RewriteTable:
 
 
 @dataclass(frozen=True, slots=True)
-class RefusedRow:
+class ErrorRow:
     """A request that was answered with an error."""
 
     at: float  # Unix time, seconds
@@ -177,7 +177,7 @@ class Overview:
     used: RewriteTable
     unused: RewriteTable
     reloads: tuple[ReloadRow, ...]  # the newest first
-    refused: tuple[RefusedRow, ...]  # the newest first
+    errors: tuple[ErrorRow, ...]  # the newest first
     asked: Mapping[str, str] = field(default_factory=dict)
     explanation: Explanation | None = None
 

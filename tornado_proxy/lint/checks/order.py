@@ -216,8 +216,8 @@ def _repeats(rewrite: Rewrite, source: Language) -> bool:
     tree = source.tree
     if tree is None or rewrite.dialect is not Dialect.PLAIN or not starts_anchored(tree):
         return False
-    parts = tree.parts if isinstance(tree, Sequence) else (tree,)
-    last = parts[-1].body if parts and isinstance(parts[-1], Group) else parts and parts[-1]
+    nodes = tree.pieces if isinstance(tree, Sequence) else (tree,)
+    last = nodes[-1].body if nodes and isinstance(nodes[-1], Group) else nodes and nodes[-1]
     if not (ends_anchored(tree) or (last and takes_anything(last))):
         return False
     text = rewrite.template.text
@@ -230,18 +230,18 @@ def _repeats(rewrite: Rewrite, source: Language) -> bool:
             pieces.append(number)
         end = following
     _add(pieces, text[end:])
-    return pieces in ([0], _source_pieces(parts))
+    return pieces in ([0], _source_pieces(nodes))
 
 
-def _source_pieces(parts: tuple[Node, ...]) -> _Pieces | None:
-    """Returns the text and the groups that a source consists of; None if it has other parts."""
+def _source_pieces(nodes: tuple[Node, ...]) -> _Pieces | None:
+    """Returns the text and the groups that a source consists of; None if it has other pieces."""
     pieces: _Pieces = []
-    for part in parts:
-        match part:
+    for node in nodes:
+        match node:
             case Assertion():
                 continue
             case Text(folded=False):
-                _add(pieces, part.characters)
+                _add(pieces, node.characters)
             case Group(number=int() as number):
                 pieces.append(number)
             case _:

@@ -19,7 +19,7 @@ from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.model import Rewrite, objection, path_objection
 from tornado_proxy.templates.template import GO_SPACES
 
-_REFUSAL_HELP = "write the key of the object to serve; where refusing is meant, add a test that expects `error`"
+_ERROR_HELP = "write the key of the object to serve; where refusing is meant, add a test that expects `error`"
 _SLASH_HELP = "begin it with `/`"
 
 _KIND_STEPS = 300_000  # for each target
@@ -55,7 +55,7 @@ class UnusableResult(Check):
     ```
     """
 
-    name = "refused-result"  # `RefusedResult` in rules.model is the error that it prevents
+    name = "refused-result"  # `InvalidResult` in rules.model is the error that it prevents
     category = Category.MISTAKES
     severity = Severity.ERROR
 
@@ -63,14 +63,14 @@ class UnusableResult(Check):
         """Yields templates that can make no key."""
         for target in subject.targets:
             for rewrite in target.rewrites:
-                reason = _refusal(rewrite)
+                reason = _certain_error(rewrite)
                 tests = target.tested.get(rewrite.number, ())
                 if reason is not None and all(each.test.expected is not Verdict.ERROR for each in tests):
                     message = f"the result is always refused: it {reason}"
-                    yield LintFinding(message, rewrite.statement.template.span, _REFUSAL_HELP)
+                    yield LintFinding(message, rewrite.statement.template.span, _ERROR_HELP)
 
 
-def _refusal(rewrite: Rewrite) -> str | None:
+def _certain_error(rewrite: Rewrite) -> str | None:
     """Returns why no result of a rewrite can be a key; None if a result may be one."""
     text = constant(rewrite)
     if text is not None:
@@ -152,7 +152,7 @@ def _certain(node: Node) -> Iterator[Node]:
     if isinstance(node, Group) or (isinstance(node, Repeat) and node.least > 0):
         yield from _certain(node.body)
     elif isinstance(node, Sequence):
-        for part in node.parts:
+        for part in node.pieces:
             yield from _certain(part)
 
 

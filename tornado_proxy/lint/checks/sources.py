@@ -156,7 +156,7 @@ def _dots(tree: Node) -> Iterator[AnyCharacter]:
         if not isinstance(node, Sequence):
             continue
         before: Node | None = None
-        for part, behind in pairwise(node.parts):
+        for part, behind in pairwise(node.pieces):
             if isinstance(part, AnyCharacter) and not isinstance(before, AnyCharacter) and _begins_a_word(behind):
                 yield part
             before = part
