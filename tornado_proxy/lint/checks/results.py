@@ -29,31 +29,7 @@ _FILE_NAME = re.compile(r"[^/]\.[A-Za-z0-9]{1,8}$")
 
 
 class UnusableResult(Check):
-    """A template whose result is always refused.
-
-    A result must not be empty, have `.` or `..` as a segment, or contain a control character: such a request is
-    refused with 400. Nothing is reported if a test expects the error.
-
-    ### Avoid
-
-    ```rules
-    target site {
-        rewrite `^/press/(?P<page>[^/]+)$` -> "/archive/../old/$page"  # allow: untested-rewrite
-    }
-    ```
-
-    ### Prefer
-
-    ```rules
-    target site {
-        rewrite `^/press/(?P<page>[^/]+)$` -> "/old/$page"
-        rewrite `^/drafts/`                -> ""
-
-        test "/press/a.html"  -> "/old/a.html"
-        test "/drafts/a.html" -> error
-    }
-    ```
-    """
+    """A template whose result is always refused."""
 
     name = "refused-result"  # `InvalidResult` in rules.model is the error that it prevents
     category = Category.MISTAKES
@@ -89,38 +65,7 @@ def _filled(rewrite: Rewrite) -> str:
 
 
 class RelativeResult(Check):
-    """A template whose result has no leading slash.
-
-    A key begins with `/`, which is added to a result without it. The template then looks as if its result were
-    appended to something, but it replaces the whole key. The check looks at text and at groups that never begin
-    with a slash. A result such as `https://example.com/` is not a redirect, but the key `/https://example.com/`.
-    White space at the beginning of a plain template is part of the key.
-
-    ### Avoid
-
-    ```rules
-    target site {
-        rewrite `^/press/(?P<page>[^/]+)$` -> "archive/$page"
-
-        test "/press/spring.html" -> "/archive/spring.html"
-    }
-    ```
-
-    ### Prefer
-
-    ```rules
-    target site {
-        rewrite `^/press/(?P<page>[^/]+)$` -> "/archive/$page"
-
-        test "/press/spring.html" -> "/archive/spring.html"
-    }
-    ```
-
-    ### Fix
-
-    Writes the slash. Safe: the key has it anyway. In a plain template that begins with white space, the slash
-    replaces that, which is unsafe.
-    """
+    """A template whose result has no leading slash."""
 
     category = Category.DOUBTS
     severity = Severity.WARNING
@@ -188,32 +133,7 @@ def _spaced(template: Literal, start: int) -> LintFinding:
 
 
 class KindChange(Check):
-    """A rewrite that turns a file into a directory, or a directory into a file.
-
-    A request is for a directory if its path ends with `/`, and a rewrite does not change that. A file whose result
-    ends with a slash is never found: GET answers 404, PUT 403. A directory whose result is `/docs/index.html` is
-    looked up as `/docs/index.html/`. The index document of a directory is a setting of the target.
-
-    ### Avoid
-
-    ```rules
-    target site {
-        rewrite `^/docs/$` -> "/manual/index.html"
-
-        test "/docs/" -> "/manual/index.html/"
-    }
-    ```
-
-    ### Prefer
-
-    ```rules
-    target site {
-        rewrite `^/docs/$` -> "/manual/"
-
-        test "/docs/" -> "/manual/"
-    }
-    ```
-    """
+    """A rewrite that turns a file into a directory, or a directory into a file."""
 
     category = Category.DOUBTS
     severity = Severity.WARNING
