@@ -7,13 +7,13 @@ from typing import Any
 from tornado_proxy.admin.status import (
     Chart,
     ChartLine,
+    ErrorRow,
     Overview,
     ReloadRow,
     RewriteRow,
     RewriteTable,
     TargetRow,
 )
-from tornado_proxy.telemetry.metrics import RefusedRow
 
 NOW = 1_780_000_000.0
 
@@ -73,9 +73,9 @@ def overview(**replacements: Any) -> Overview:
             ReloadRow("loaded", 3, NOW - 65, 0.1, ("target `site`: rewrites added: `press`",), ("log",)),
             ReloadRow("started", 1, NOW - 7200),
         ),
-        "refused": (
-            RefusedRow(NOW - 2, 502, "GET", "site", "/<script>\x07", "S3 cannot be reached at `s3.test`", "4f2a"),
-            RefusedRow(NOW - 3, 404, "GET", None, "/x", "no target is mounted at this host and path", "4f2b"),
+        "errors": (
+            ErrorRow(NOW - 2, 502, "GET", "site", "/<script>\x07", "S3 cannot be reached at `s3.test`", "4f2a"),
+            ErrorRow(NOW - 3, 404, "GET", None, "/x", "no target is mounted at this host and path", "4f2b"),
         ),
     }  # fmt: skip
     return Overview(**(values | replacements))

@@ -18,7 +18,7 @@ from tornado_proxy.service.reload.reloading import InForce
 from tornado_proxy.service.reload.snapshot import compile_snapshot
 from tornado_proxy.storage.probe import BucketProblem, ProbeResult
 from tornado_proxy.telemetry.events import Bus, ReloadOutcome, ReloadReport
-from tornado_proxy.telemetry.metrics import Activity, ProcessReport, RefusedRow, Tally
+from tornado_proxy.telemetry.metrics import Activity, ErrorRow, ProcessReport, Tally
 
 RULES = 'rewrite home `^/h` -> "/x"\nrewrite `^/z` -> "/y"'
 
@@ -175,9 +175,9 @@ def test_the_most_used_rewrites_are_listed(tmp_path):
 
 def test_refused_requests_are_listed_newest_first(in_force):
     """The refused requests are sorted by time, the newest first."""
-    refused = tuple(RefusedRow(at, 404, "GET", None, "/a", "why", "id") for at in (1.0, 2.0))
-    page = _overview(in_force, Activity(refused=refused))
-    assert [row.at for row in page.refused] == [2.0, 1.0]
+    errors = tuple(ErrorRow(at, 404, "GET", None, "/a", "why", "id") for at in (1.0, 2.0))
+    page = _overview(in_force, Activity(errors=errors))
+    assert [row.at for row in page.errors] == [2.0, 1.0]
 
 
 class _BusyServing(_FakeServing):

@@ -165,7 +165,7 @@ def test_an_empty_page_has_notes(pages):
     """Empty sections contain a sentence instead of a table."""
     empty = Chart("Requests", (ChartLine("all", "area", ()),), NOW - 900, NOW, str)
     page = _render(
-        pages, charts=(empty,), targets=(), used=RewriteTable(), unused=RewriteTable(), reloads=(), refused=()
+        pages, charts=(empty,), targets=(), used=RewriteTable(), unused=RewriteTable(), reloads=(), errors=()
     )
     assert "nothing yet" in page
     assert "No request was refused." in page
@@ -185,4 +185,4 @@ def test_an_empty_page_has_notes(pages):
 )
 def test_the_start_is_shown_by_its_age(pages, seconds, expected):
     """The age has the largest suitable unit."""
-    assert expected in _render(pages, started=NOW - seconds, reloads=(), refused=())
+    assert expected in _render(pages, started=NOW - seconds, reloads=(), errors=())

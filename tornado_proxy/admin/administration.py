@@ -149,7 +149,7 @@ class Administration:
             _table(now, busiest),
             _table(now, [each for each in rewrites if not each[2]]),
             tuple(self._reloads),
-            activity.refused[::-1],
+            activity.errors[::-1],
             asked,
             await self._explained(now, asked),
         )

@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 
 from tornado_proxy.pages.listing import human_size, timestamp, visible
 from tornado_proxy.pages.render import Asset, asset
-from tornado_proxy.telemetry.metrics import RefusedRow
+from tornado_proxy.telemetry.metrics import ErrorRow
 
 WIDTH, HEIGHT = 300, 72
 _TOP = 4  # pixels left free above the highest point
@@ -165,7 +165,7 @@ class Overview:
     used: RewriteTable
     unused: RewriteTable
     reloads: tuple[ReloadRow, ...]  # the newest first
-    refused: tuple[RefusedRow, ...]  # the newest first
+    errors: tuple[ErrorRow, ...]  # the newest first
     asked: Mapping[str, str] = field(default_factory=dict)
     explanation: Explanation | None = None
 

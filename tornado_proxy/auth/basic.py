@@ -328,10 +328,10 @@ class Verifier:
             return False
         return until is not None
 
-    def _digest(self, *parts: str) -> bytes:
+    def _digest(self, *texts: str) -> bytes:
         keyed = hmac.new(self._key, digestmod="sha256")
-        for part in parts:
-            encoded = part.encode()
+        for text in texts:
+            encoded = text.encode()
             # The length distinguishes `a`, `bc` from `ab`, `c`.
             keyed.update(len(encoded).to_bytes(8) + encoded)
         return keyed.digest()

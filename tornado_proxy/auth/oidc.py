@@ -85,7 +85,7 @@ class OidcAuthenticator:
         self._logins = Sealer(key, f"login {purpose}")
 
     async def authenticate(self, request: Request, guard: SignedIn) -> SignIn | Refuse:  # noqa: ARG002 - the protocol
-        """Returns the user of a bearer token or a session, or a refusal."""
+        """Returns the user of a bearer token or a session, or `Refuse`."""
         bearer = _bearer(request)
         if bearer is not None:
             return await self._authenticate_token(bearer)

@@ -212,7 +212,7 @@ def listen_address(text: str) -> str:
 
 
 def _split_url(text: str) -> SplitResult | None:
-    """The parts of an absolute URL of HTTP or HTTPS; None for any other text."""
+    """Returns a split absolute URL of HTTP or HTTPS; None for any other text."""
     try:
         url = urlsplit(text)
         is_valid = url.scheme in ("http", "https") and url.hostname and url.port != 0 and not _SPACE.search(text)

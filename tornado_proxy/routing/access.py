@@ -142,5 +142,5 @@ def path_expression(glob: str) -> str:
     `*` matches any part of one segment, `**` any number of segments, other characters themselves. `/public/**` covers
     `/public`, `/public/` and everything below; `/**` covers all.
     """
-    parts = (_GLOB_MEANING.get(part) or re.escape(part) for part in _GLOB_PART.findall(glob))
-    return rf"\A(?s:{''.join(parts)})\z"
+    expressions = (_GLOB_MEANING.get(part) or re.escape(part) for part in _GLOB_PART.findall(glob))
+    return rf"\A(?s:{''.join(expressions)})\z"

@@ -26,8 +26,8 @@ from tornado_proxy.routing.request import (
 )
 from tornado_proxy.rules.model import (
     LONGEST_OBJECT_KEY,
+    InvalidResult,
     Key,
-    RefusedResult,
     Rewrite,
     RewriteError,
     Rewritten,
@@ -84,7 +84,7 @@ class Decision(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Authenticate:
-    """Asks for the user of the request; the answer is a user that the guard lists, or a refusal."""
+    """Asks for the user of the request; the answer is a user that the guard lists, or `Refuse`."""
 
     so_far: Decision
     guard: SignedIn
@@ -92,7 +92,7 @@ class Authenticate:
 
 @dataclass(frozen=True, slots=True)
 class Authorize:
-    """Asks a policy server whether a signed-in user may make the request; the answer is a boolean or a refusal."""
+    """Asks a policy server whether a signed-in user may make the request; the answer is a boolean or `Refuse`."""
 
     so_far: Decision
     server: OpaServer
@@ -310,7 +310,7 @@ class RewriteTrace:
     """The application of the rules to a key: `result` is the raw result of the template.
 
     `matched` is the rewrite that matched: those before it did not match, those after it were not tried. `failure` is
-    the refusal where there is no object key.
+    an error where there is no object key.
     """
 
     key: str
@@ -329,7 +329,7 @@ def trace(decision: Decision) -> RewriteTrace | None:
         return None
     if error is not None:
         captures = error.rewrite.pattern.search(data.key)
-        result = error.result if isinstance(error, RefusedResult) else None
+        result = error.result if isinstance(error, InvalidResult) else None
         return RewriteTrace(data.key, error.rewrite, captures, result, failure=_failure(error))
     assert rewritten is not None
     made = RewriteTrace(data.key, rewritten.rewrite, rewritten.captures, rewritten.result, rewritten.key)

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, unquote_to_bytes
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.rules.model import LONGEST_OBJECT_KEY, Key, path_objection, segment_objection
-from tornado_proxy.semantics.errors import AnsweredError
+from tornado_proxy.semantics.errors import StatusError
 from tornado_proxy.semantics.forwarded import ClientCertificate
 from tornado_proxy.semantics.request import RequestData
 
@@ -25,7 +25,7 @@ ASSETS_AT = ".tornado-proxy/"
 _BROKEN_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 
-class RequestError(AnsweredError):
+class RequestError(StatusError):
     """A request that must be refused; the text is for the log and `explain`, not for a client."""
 
     status = 400

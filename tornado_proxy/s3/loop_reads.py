@@ -212,7 +212,7 @@ class LoopReads:
         asked: Endpoint,
         corrected: set[str],
     ) -> bool:
-        """Corrects the region, the clock or the keys after a refusal; returns whether to send the request again."""
+        """Corrects region, clock or keys after a request was refused; returns whether to send it again."""
         before = len(corrected)
         region = answer.headers.get(b"x-amz-bucket-region", b"").decode("latin-1") or fault.region
         is_elsewhere = answer.status in (301, 302, 307) or (answer.status == 400 and fault.code in _WRONG_REGION)
@@ -235,7 +235,7 @@ class LoopReads:
             self._endpoint, self._pool = endpoint, _pool(endpoint, self._limits)
 
     def _clock_differs(self, request: _ReadRequest, answer: S3Response, fault: ErrorDocument) -> bool:
-        """Adopts S3's clock if the difference of the clocks is the reason for a refusal; returns whether it is."""
+        """Adopts S3's clock if the difference of the clocks is why a request was refused; returns whether it is."""
         date = parse_date(answer.headers.get(b"date", b"").decode("latin-1"))
         if answer.status != 403 or date is None:
             return False

@@ -14,7 +14,7 @@ from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.s3.answers import ListAnswer
 from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, ByteRange, Conditions, is_etag, is_weak
 from tornado_proxy.storage import errors
-from tornado_proxy.storage.store import ObjectInfo, Opened, Page, from_token, start_after, to_token
+from tornado_proxy.storage.store import ObjectInfo, OpenedObject, Page, from_token, start_after, to_token
 
 T = TypeVar("T")
 
@@ -71,7 +71,7 @@ class ReadCalls(Protocol):
     Keys are never empty.
     """
 
-    async def get(self, key: str, part: ByteRange | None, if_match: str | None) -> Opened:
+    async def get(self, key: str, part: ByteRange | None, if_match: str | None) -> OpenedObject:
         """Sends a GetObject, with `Range` and `If-Match` if given, and opens its answer."""
         ...
 
@@ -101,7 +101,7 @@ class Reader:
         self._within = Deadlines(timeout).bound
         self._bucket_seen = -math.inf
 
-    async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> Opened:
+    async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> OpenedObject:
         """Opens an object or a part of it."""
         _check(key)
         conditions, part = _effective(conditions, part)
@@ -166,7 +166,7 @@ class Reader:
             return
         self._bucket_seen = time.monotonic()
 
-    async def _get(self, key: str, part: ByteRange | None, if_match: str | None) -> Opened:
+    async def _get(self, key: str, part: ByteRange | None, if_match: str | None) -> OpenedObject:
         """Opens an object; raises `UpstreamError` if S3 sends another part than requested."""
         found = await self._within(self._calls.get(key, part, if_match))
         sent = found.content_range
@@ -175,7 +175,7 @@ class Reader:
             raise errors.UpstreamError(f"S3 sends `{sent.to_header()}` of `{key}`, which was not requested")
         return found
 
-    async def _open_after_head(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None) -> Opened:
+    async def _open_after_head(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None) -> OpenedObject:
         """Evaluates the conditions after a HEAD and opens the same version, or tries again if it has changed."""
         for _ in range(_MOST_TRIES):
             info = await self.head(key, conditions)

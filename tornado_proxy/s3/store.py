@@ -41,7 +41,7 @@ class Precondition:
     """The parameters for a conditional write, and the error that it raises if S3 finds them false."""
 
     parameters: Parameters = field(default_factory=dict)
-    refusal: type[errors.StorageError] = errors.PreconditionFailed
+    error_class: type[errors.StorageError] = errors.PreconditionFailed
 
     @contextmanager
     def decided(self) -> Iterator[None]:
@@ -49,7 +49,7 @@ class Precondition:
         try:
             yield
         except (errors.PreconditionFailed, errors.ObjectMissing) as error:
-            raise self.refusal(str(error)) from error
+            raise self.error_class(str(error)) from error
 
 
 def immediate_precondition(write: Write) -> Precondition | None:

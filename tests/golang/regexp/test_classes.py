@@ -147,7 +147,7 @@ ONE_CHARACTER = [
 def _ranges(text):
     """Returns the code points that an expression of one character matches, after its flags."""
     tree = _tree(text)
-    node = tree.parts[-1] if isinstance(tree, Sequence) else tree
+    node = tree.pieces[-1] if isinstance(tree, Sequence) else tree
     return cases(node.characters, folded=node.folded) if isinstance(node, Text) else characters(node)
 
 

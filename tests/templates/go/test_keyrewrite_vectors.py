@@ -7,7 +7,7 @@ from recorded import vectors
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.lang.parser import parse
 from tornado_proxy.rules.compile import compile_documents
-from tornado_proxy.rules.model import RefusedResult, RewriteError
+from tornado_proxy.rules.model import InvalidResult, RewriteError
 from tornado_proxy.semantics.request import RequestData
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 
@@ -46,7 +46,7 @@ def _outcome(vector):
         return None
     try:
         rewritten = compiled.rule_sets["site"].apply(_data(vector))
-    except RefusedResult as error:
+    except InvalidResult as error:
         return error.rewrite.number - 1, error.result
     except RewriteError:
         return None

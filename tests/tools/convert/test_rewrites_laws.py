@@ -15,7 +15,7 @@ from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.routing.request import object_key
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
-from tornado_proxy.rules.model import RefusedResult, path_objection
+from tornado_proxy.rules.model import InvalidResult, path_objection
 from tornado_proxy.semantics.request import RequestData, User
 from tornado_proxy.templates import go
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
@@ -79,7 +79,7 @@ def assert_same_key(rules, configured, path, method="GET"):
     data = TargetKeyRewriteData(f"/{path}", ANN, RequestData(method), TargetData("site", "bucket", bucket.prefix))
     try:
         converted_key = object_key(bucket, rule_set.apply(data).key)
-    except RefusedResult:
+    except InvalidResult:
         # The report mentions once for all rules that empty results and dot segments are refused here.
         assert s3_proxy_result.strip("/") in ("", configured.strip("/")) or path_objection(f"/{s3_proxy_result}")
         return

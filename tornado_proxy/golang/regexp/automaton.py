@@ -212,12 +212,12 @@ class Automaton:
 
 
 def atoms(node: syntax.Node, end: int | None = None) -> Iterator[Atom]:
-    """Yields the parts of an expression's outermost sequence, with nested sequences and groups opened."""
+    """Yields the pieces of an expression's outermost sequence, with nested sequences and groups opened."""
     match node:
-        case syntax.Sequence(parts) if parts:
-            for part in parts[:-1]:
+        case syntax.Sequence(pieces) if pieces:
+            for part in pieces[:-1]:
                 yield from atoms(part)
-            yield from atoms(parts[-1], end)
+            yield from atoms(pieces[-1], end)
         case syntax.Group():
             yield from atoms(node.body, end or node.extent.end)
         case _:
@@ -277,7 +277,7 @@ class _TableBuilder:
             case syntax.BracketClass() | syntax.AnyCharacter() | syntax.PerlClass() | syntax.UnicodeClass():
                 return self.positions([allowed_characters(node)])
             case syntax.Sequence():
-                return self.concatenation([self.fragment(part) for part in node.parts])
+                return self.concatenation([self.fragment(part) for part in node.pieces])
             case syntax.Group():
                 return self.fragment(node.body)
             case syntax.Repeat():

@@ -53,7 +53,7 @@ class Language:
 
     @cached_property
     def atoms(self) -> tuple[Atom, ...]:
-        """The parts of the outermost sequence; empty without a tree."""
+        """The pieces of the outermost sequence; empty without a tree."""
         return tuple(atoms(self.tree)) if self.tree else ()
 
     @cached_property
@@ -115,7 +115,7 @@ def _text(node: syntax.Node) -> str | None:  # noqa: PLR0911 - one case for each
         case syntax.BracketClass() | syntax.AnyCharacter() | syntax.PerlClass() | syntax.UnicodeClass():
             return _likely(node)
         case syntax.Sequence():
-            return _joined([_text(part) for part in node.parts])
+            return _joined([_text(part) for part in node.pieces])
         case syntax.Group():
             return _text(node.body)
         case syntax.Repeat():
@@ -150,7 +150,7 @@ def _likely_case(character: str, *, folded: bool) -> str | None:
 class Progress:
     """The longest prefix of a source that matches a key.
 
-    `part` is its extent in the source's text. It ends between two parts of the outermost sequence; groups are opened,
+    `part` is its extent in the source's text. It ends between two pieces of the outermost sequence; groups are opened,
     so a group's `)` may be missing. For an alternation it is a part of the branch that gets furthest. `reached` is the
     offset in the key after the last match of it. `failing` is the extent of the next part, which matches nothing there;
     None if the whole source matches.
@@ -192,7 +192,7 @@ def _progress(automaton: Automaton, key: str, start: int) -> Progress:
     held, done, reached = 0, 0, 0
     for place, (holding, character) in enumerate(gaps(key)):
         table = automaton.table(holding)
-        # A match of a part holds matches of all its leading parts, which end no later: none is ever skipped.
+        # A match of a part holds matches of all its leading pieces, which end no later: none is ever skipped.
         while done < len(automaton.atoms) and table.prefixes[done + 1].matches_after(held):
             done += 1
         if done and table.prefixes[done].matches_after(held):

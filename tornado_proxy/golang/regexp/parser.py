@@ -58,7 +58,7 @@ def parse(text: str) -> Expression:
 
 @dataclass(slots=True)
 class _OpenGroup:
-    """An unclosed group, or the whole expression: its parts so far, and the flags outside it."""
+    """An unclosed group, or the whole expression: its pieces so far, and the flags outside it."""
 
     start: int
     opening: GroupOpening
@@ -66,16 +66,16 @@ class _OpenGroup:
     outer_flags: frozenset[str]
     branch_start: int
     branches: list[syntax.Node] = field(default_factory=list)
-    parts: list[syntax.Node] = field(default_factory=list)
+    pieces: list[syntax.Node] = field(default_factory=list)
     operand: int | None = None  # the index of the last part that is not a change of flags
 
     def close_branch(self, end: int) -> None:
         """Ends an alternative at an offset."""
-        parts = self.parts
+        pieces = self.pieces
         self.branches.append(
-            parts[0] if len(parts) == 1 else syntax.Sequence(tuple(parts), syntax.Extent(self.branch_start, end))
+            pieces[0] if len(pieces) == 1 else syntax.Sequence(tuple(pieces), syntax.Extent(self.branch_start, end))
         )
-        self.parts, self.operand, self.branch_start = [], None, end + 1
+        self.pieces, self.operand, self.branch_start = [], None, end + 1
 
     def body(self, end: int) -> syntax.Node:
         """Returns the body of the group, which ends at an offset."""
@@ -123,8 +123,8 @@ class _Parser:
     def _push(self, node: syntax.Node) -> None:
         group = self._groups[-1]
         if not isinstance(node, syntax.FlagChange):
-            group.operand = len(group.parts)
-        group.parts.append(node)
+            group.operand = len(group.pieces)
+        group.pieces.append(node)
 
     def _advance(self, end: int) -> syntax.Extent:
         """Moves to the end of a construct; returns its extent."""
@@ -186,17 +186,17 @@ class _Parser:
         end += lazy
         if repetition is not None:
             raise _nested(self.text, repetition, start, end)
-        parts, index = self._groups[-1].parts, self._groups[-1].operand
+        pieces, index = self._groups[-1].pieces, self._groups[-1].operand
         if index is None:
             raise _nothing_to_repeat(self.text[start:end], start, end)
-        operand = parts[index]
+        operand = pieces[index]
         if isinstance(operand, syntax.Text) and len(operand.characters) > 1:
             before, operand = self._without_last(operand)
-            parts.insert(index, before)
+            pieces.insert(index, before)
             index += 1
             self._groups[-1].operand = index
         extent = syntax.Extent(operand.extent.start, end)
-        parts[index] = syntax.Repeat(operand, *count, lazy != ("U" in self._flags), extent)
+        pieces[index] = syntax.Repeat(operand, *count, lazy != ("U" in self._flags), extent)
         self.at = end
 
     @staticmethod

@@ -286,9 +286,9 @@ def _parts(source: Language) -> list[Node]:
     return [node for node, _ in source.atoms if not isinstance(node, FlagChange)]
 
 
-def _literal_edge(parts: Iterable[Node], anchors: set[AssertionKind], step: int = 1) -> str:
+def _literal_edge(pieces: Iterable[Node], anchors: set[AssertionKind], step: int = 1) -> str:
     """Returns the literal characters next to an anchor that comes first; `step` is the direction of reading."""
-    rest = iter(parts)
+    rest = iter(pieces)
     first = next(rest, None)
     if not isinstance(first, Assertion) or first.kind not in anchors:
         return ""

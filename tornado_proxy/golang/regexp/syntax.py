@@ -190,9 +190,9 @@ class Repeat(NamedTuple):
 
 @_node
 class Sequence(NamedTuple):
-    """Consecutive parts; without parts, the empty expression."""
+    """Consecutive pieces; without pieces, the empty expression."""
 
-    parts: tuple[Node, ...]
+    pieces: tuple[Node, ...]
     extent: Extent
 
 
@@ -249,7 +249,7 @@ def fold(tree: Node, combine: Callable[[Node, list[_Result]], _Result]) -> _Resu
 
 def _parts(node: Node | Member) -> tuple[Node, ...]:
     if isinstance(node, Sequence):
-        return node.parts
+        return node.pieces
     if isinstance(node, Group | Repeat):
         return (node.body,)
     return node.branches if isinstance(node, Alternation) else ()

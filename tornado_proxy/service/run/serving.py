@@ -28,13 +28,13 @@ from tornado_proxy.service.reload.generations import (
 from tornado_proxy.service.reload.snapshot import CompiledSnapshot
 from tornado_proxy.service.run.logs import line_writer, set_log_level
 from tornado_proxy.storage.probe import ProbeResult, probe_all
-from tornado_proxy.telemetry.events import Bus, ObjectWritten, Refused, Retired, Served
+from tornado_proxy.telemetry.events import Bus, ErrorServed, ObjectWritten, Retired, Served
 from tornado_proxy.telemetry.log import access_log, log_service_events
 from tornado_proxy.telemetry.metrics import ProcessReport, RequestMetrics
 from tornado_proxy.telemetry.tracing import RequestTracer
 from tornado_proxy.telemetry.webhooks import WebhookCaller
 from tornado_proxy.web.application import ProxyApplication
-from tornado_proxy.wire.server import HttpServer, Opening
+from tornado_proxy.wire.server import ConnectionSetup, HttpServer
 from tornado_proxy.wire.tls import make_context
 
 _LOG = logging.getLogger("tornado_proxy")
@@ -43,11 +43,11 @@ _WEBHOOKS_WITHIN = 5.0  # seconds for the last webhooks
 _CLOSE_WITHIN = 2.0  # seconds for calls to buckets to end after their requests were cut off
 
 
-def opening_of(settings: Settings) -> Opening:
+def connection_setup(settings: Settings) -> ConnectionSetup:
     """Returns how connections of clients begin: TLS, and the PROXY protocol."""
     server = settings.server
     tls = make_context(server.ssl) if server.ssl and server.ssl.enabled else None
-    return Opening(tls, TrustedProxies(server.trusted_proxies if server.proxy_protocol else ()))
+    return ConnectionSetup(tls, TrustedProxies(server.trusted_proxies if server.proxy_protocol else ()))
 
 
 def _tracer(tracing: Tracing | None) -> RequestTracer | None:
@@ -82,7 +82,7 @@ class SingleProcess:
         self.emit = bus.emit
         log_service_events(bus)
         if settings.log.access and (write := line_writer()):
-            bus.add(access_log(settings.log.format, write), Served, Refused)
+            bus.add(access_log(settings.log.format, write), Served, ErrorServed)
         self._webhooks = WebhookCaller(HttpFetcher(), bus.emit)
         self._webhooks.listen(bus)
         self._tracer = _tracer(settings.tracing)
@@ -101,7 +101,7 @@ class SingleProcess:
         self._names = counted_names(parts)
         self._generations = GenerationHolder(parts, bus.emit, number)
         self.application = ProxyApplication(lambda: self._generations.current, bus.emit)
-        self._server = HttpServer(self.application, settings.limits, opening_of(settings))
+        self._server = HttpServer(self.application, settings.limits, connection_setup(settings))
 
     async def start(self, sockets: Sequence[socket], *, inherited: bool) -> None:
         """Begins to answer; imports in the background what the first requests do not need."""
@@ -124,7 +124,7 @@ class SingleProcess:
         parts = await in_background(self._builder.build, loaded, before)
         # TLS contexts are slow to make, and most edits change rules only.
         changed = loaded.settings != before.settings
-        opening = await asyncio.to_thread(opening_of, loaded.settings) if changed else self._server.opening
+        setup = await asyncio.to_thread(connection_setup, loaded.settings) if changed else self._server.setup
         names = await asyncio.to_thread(counted_names, parts)
         self._generations.swap(parts, number)
         self._names = names
@@ -132,7 +132,7 @@ class SingleProcess:
         if self._freezer is not None:
             self._freezer.freeze(new_clients=len({*parts.stores.values()} - {*before.stores.values()}))
         self._server.limits = loaded.settings.limits
-        self._server.opening = opening
+        self._server.setup = setup
 
     def is_serving(self) -> bool:
         """Always true: the caller runs on the event loop that answers requests."""

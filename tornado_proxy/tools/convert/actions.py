@@ -130,14 +130,14 @@ class PageConversion:
 
         `helpers` are the texts that come before it; those for all targets by default.
         """
-        text, parts = self.read(path), PurePosixPath(path)
+        text, pure = self.read(path), PurePosixPath(path)
         if text is None:
             text = default_page(path)
-        place = f"templates/{parts.name}" if ".." in parts.parts else path.removeprefix("./")
+        place = f"templates/{pure.name}" if ".." in pure.parts else path.removeprefix("./")
         objection = None
         if text is None:
             objection = f"was not found: put it at `{place}` beside the new configuration"
-        elif not parts.is_absolute():
+        elif not pure.is_absolute():
             self.files[place] = text
             try:
                 self._compiled(text, helpers)

@@ -90,7 +90,7 @@ def _single(tree: syntax.Node, *, sure: bool = True) -> Iterator[tuple[syntax.Gr
         case syntax.Repeat(most=1):
             yield from _single(tree.body, sure=sure and tree.least == 1)
         case syntax.Sequence():
-            for part in tree.parts:
+            for part in tree.pieces:
                 yield from _single(part, sure=sure)
         case syntax.Alternation():
             for branch in tree.branches:
@@ -149,8 +149,8 @@ def source_here(text: str, prefix: str) -> Here:
 
 def _anchored(text: str, starts: list[syntax.Assertion], tree: syntax.Node, prefix: str) -> Here:
     """Converts a source that begins with its only `^`: the prefix is removed, and a slash is inserted."""
-    parts = tree.parts if isinstance(tree, syntax.Sequence) else (tree,)
-    first, *following = dropwhile(lambda each: isinstance(each, syntax.FlagChange), parts)
+    pieces = tree.pieces if isinstance(tree, syntax.Sequence) else (tree,)
+    first, *following = dropwhile(lambda each: isinstance(each, syntax.FlagChange), pieces)
     if starts != [first]:
         raise NotConvertible("`^` is not only at its start", "make a rewrite of each alternative")
     rest = first.extent.end

@@ -1,4 +1,4 @@
-"""The parts that several reports share: rows in columns, rewrites, captured groups, logs."""
+"""What several reports share: rows in columns, rewrites, captured groups, logs."""
 
 from __future__ import annotations
 

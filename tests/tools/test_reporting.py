@@ -1,7 +1,7 @@
 from rule_sites import rule_sets
 
 from tornado_proxy.golang.regexp.matching import Captures
-from tornado_proxy.tools.report_parts import group_rows, groups_json, rewrite_json, section
+from tornado_proxy.tools.reporting import group_rows, groups_json, rewrite_json, section
 
 
 def test_rows_are_aligned_in_columns_after_their_title():
