@@ -294,7 +294,7 @@ def _welcome(url: str, admin: str) -> None:
 
           curl -s {url}/press/spring.html                # an old address: the rewrite `press` knows the new key
           curl -sI {url}/releases/latest/tool.tar.gz     # `latest` is a link that one edit moves on
-          curl -s '{url}/releases/nightly/?format=text'  # a listing, the first of its pages
+          curl -s '{url}/releases/nightly/?format=text'  # a listing as text
           curl -s -H 'Accept: application/json' {url}/releases/
           curl -s -r 0-9 {url}/releases/2.1.0/notes.txt  # a range
           curl -s -u ann:{PASSWORD} {url}/team/home/plan.txt       # ben, with the same password, has another plan
