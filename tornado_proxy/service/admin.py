@@ -25,6 +25,7 @@ from tornado.web import Application, RedirectHandler, RequestHandler
 from tornado_proxy.config.server import LOG_LEVELS
 from tornado_proxy.pages.status import StatusPages
 from tornado_proxy.routing.request import host_name
+from tornado_proxy.semantics.forwarded import peer_address
 from tornado_proxy.service.administration import Administration
 from tornado_proxy.wire.server import Acceptor
 
@@ -107,7 +108,7 @@ def _is_address(name: str) -> bool:
 
 
 def _is_loopback(name: str | None) -> bool:
-    return name is not None and _is_address(name) and ip_address(name).is_loopback
+    return name is not None and _is_address(name) and ip_address(peer_address(name)).is_loopback
 
 
 class _Overview(_Handler):
