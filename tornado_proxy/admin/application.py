@@ -16,6 +16,7 @@ from tornado_proxy.admin.administration import Administration
 from tornado_proxy.admin.status import StatusPages
 from tornado_proxy.config.server import LOG_LEVELS
 from tornado_proxy.routing.request import host_name
+from tornado_proxy.semantics.forwarded import peer_address
 
 _ASKED = ("method", "path", "host", "user", "file")
 _LONGEST = 2048  # characters of a field of the form
@@ -96,7 +97,7 @@ def _is_address(name: str) -> bool:
 
 
 def _is_loopback(name: str | None) -> bool:
-    return name is not None and _is_address(name) and ip_address(name).is_loopback
+    return name is not None and _is_address(name) and ip_address(peer_address(name)).is_loopback
 
 
 class _Overview(_Handler):

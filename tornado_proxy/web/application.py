@@ -21,7 +21,7 @@ from tornado.web import Application, RequestHandler
 from tornado_proxy.routing.decide import Deciding, decide
 from tornado_proxy.routing.plan import VisitProvider
 from tornado_proxy.routing.request import ASSETS_AT, Request, host_name, read_address, read_request
-from tornado_proxy.semantics.forwarded import Origin, is_proxy, origin_behind
+from tornado_proxy.semantics.forwarded import Origin, is_proxy, origin_behind, peer_address
 from tornado_proxy.storage.shares import Shares
 from tornado_proxy.telemetry.events import Event
 from tornado_proxy.web.answer import Answer, Whole
@@ -84,7 +84,7 @@ def _peer_of(request: HTTPServerRequest) -> Origin:
     if known is not None:
         return known
     found = request.remote_ip or ""
-    return _peer(found, request.protocol, is_stand_in=found != address_of(request))
+    return _peer(peer_address(found), request.protocol, is_stand_in=found != address_of(request))
 
 
 class _Delegate(HTTPMessageDelegate):

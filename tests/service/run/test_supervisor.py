@@ -204,3 +204,17 @@ async with asyncio.timeout(30):
 print("ended")
 """)
     assert printed == "ended\n"
+
+
+def test_processes_are_named(run):
+    """`ps` shows which process is which, and a worker that replaces another has its name."""
+    output = run("""
+title = lambda pid: Path(f"/proc/{pid}/cmdline").read_text().strip("\\0")
+print(title(os.getpid()), title(supervisor._fork_server.pid), *sorted(map(title, await pids())), sep="|")
+await kill_one()
+while sum("generation" in worker for worker in supervisor.workers()) < 2:
+    await asyncio.sleep(0.01)
+print(*sorted(map(title, await pids())), sep="|")
+""")
+    workers = "tornado-proxy: worker 1|tornado-proxy: worker 2"
+    assert output.splitlines() == [f"tornado-proxy: supervisor|tornado-proxy: fork server|{workers}", workers]

@@ -25,6 +25,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Literal
 
+from setproctitle import setproctitle
+
 _LOG = logging.getLogger("tornado_proxy")
 
 _STARTED, _ENDED = b"s", b"e"
@@ -199,6 +201,7 @@ class ForkServer:
 
 def _serve_forks(ours: socket.socket, work: Work) -> None:
     """Forks and reports until the supervisor is gone."""
+    setproctitle("tornado-proxy: fork server")
     for number in (signal.SIGINT, signal.SIGHUP):  # a terminal sends them to all processes; the supervisor handles them
         signal.signal(number, signal.SIG_IGN)
     for name in _MANAGER_ONLY:

@@ -17,6 +17,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from setproctitle import setproctitle
+
 from tornado_proxy.service.reload.generations import GenerationBuilder, bare_stores, counted_names
 from tornado_proxy.service.reload.snapshot import CompiledSnapshot, Snapshot
 from tornado_proxy.service.run.logs import set_log_level
@@ -164,6 +166,7 @@ class Supervisor:
         self._builder.prepare_to_fork(loaded.settings)
         # Only now, so that all workers share the memory of pages and of boto3.
         self._fork_server = ForkServer(partial(work_on, loaded.settings.server.event_loop))
+        setproctitle("tornado-proxy: supervisor")
         self._sockets: Sequence[socket.socket] = ()
         self._workers: dict[int, WorkerHandle] = {}
         self._keeping: dict[int, asyncio.Task[None]] = {}
@@ -286,7 +289,7 @@ class Supervisor:
             return
         self._workers[place] = worker
         try:
-            _resolve(first, serves=bool(await worker.call("start", self._start)))
+            _resolve(first, serves=bool(await worker.call("start", replace(self._start, place=place + 1))))
             status = await worker.ended()
             if not self._stopping:
                 ending = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"

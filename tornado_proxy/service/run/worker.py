@@ -18,6 +18,8 @@ from functools import partial
 from inspect import isawaitable
 from typing import Any, Literal
 
+from setproctitle import setproctitle
+
 from tornado_proxy.service.reload.generations import in_background
 from tornado_proxy.service.reload.snapshot import Snapshot, compile_snapshot
 from tornado_proxy.service.run.logs import configure_logging, set_log_level
@@ -38,7 +40,7 @@ Method = Literal["start", "activate", "report", "purge", "forget", "set_log_leve
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The argument of a worker's first call: the snapshot to serve.
+    """The argument of a worker's first call: the snapshot to serve, and its place among the workers, from 1.
 
     `inherited` is true if the service manager holds the sockets too. `log_level` is the one that an operator has set
     since the start of the service.
@@ -46,6 +48,7 @@ class Start:
 
     number: int
     snapshot: Snapshot
+    place: int = 1
     inherited: bool = False
     log_level: str | None = None
 
@@ -149,6 +152,7 @@ class _Worker:
     """A worker from its first message to its last."""
 
     def __init__(self, channel: Channel, start: Start) -> None:
+        setproctitle(f"tornado-proxy: worker {start.place}")
         self._loaded = compile_snapshot(start.snapshot)
         configure_logging(self._loaded.settings.log)
         if start.log_level is not None:
