@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
+from tornado_proxy.golang import sprig
 from tornado_proxy.golang.regexp.matching import Captures
-from tornado_proxy.golang.sprig import REFUSED, RESULTS, functions
 from tornado_proxy.golang.template import nodes
 from tornado_proxy.golang.template.budget import RenderBudget, RenderLimits
 from tornado_proxy.golang.template.calling import Vocabulary
@@ -21,7 +21,6 @@ from tornado_proxy.golang.template.fields import ENDLESS, FieldCheck
 from tornado_proxy.golang.template.numbers import Number
 from tornado_proxy.golang.template.parser import ParsedTemplate
 from tornado_proxy.golang.template.program import Program, definitions
-from tornado_proxy.golang.template.standard import STANDARD
 from tornado_proxy.golang.template.text import runes
 from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.go.built_in import callable_from
@@ -58,7 +57,7 @@ class TemplateCheck:
         self.mistakes: list[TemplateMistake] = []
         while self._called:
             self._body(*self._called.pop(0))
-        fields = FieldCheck(parsed, sample(self._groups, RenderBudget(ENDLESS)), "the data of a request", RESULTS)
+        fields = FieldCheck(parsed, sample(self._groups, RenderBudget(ENDLESS)), "the data of a request", sprig.RESULTS)
         self.mistakes += (*fields.mistakes, *fields.doubts)
         self.group_references = tuple((name, first, last) for first, last, name in sorted(self._references))
 
@@ -216,7 +215,7 @@ class GoTemplate:
 @cache
 def vocabulary() -> Vocabulary:
     """Returns the functions that rules may call."""
-    return Vocabulary({**STANDARD, **functions()}, REFUSED, DATA, RESULTS)
+    return sprig.vocabulary(data=DATA)
 
 
 def compile_template(text: str, names: Mapping[str, int], group_count: int, helpers: Sequence[str] = ()) -> GoTemplate:
