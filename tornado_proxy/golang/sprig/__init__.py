@@ -1,7 +1,7 @@
 """The functions of Masterminds/sprig 3.3 whose result depends only on their arguments, by topic.
 
 Each module has a table `FUNCTIONS`. Functions that read the clock, random numbers, the environment, the network or
-files, or that are slow on purpose, are in `REFUSED` with the reason. `randomness` has those that pages may call.
+files, or that are slow on purpose, are in `REFUSED` with the reason; `randomness` has the random ones.
 """
 
 from __future__ import annotations
@@ -63,6 +63,6 @@ RESULTS: SampleResults = {
 
 def vocabulary(more: Mapping[str, Function] | None = None, data: Collection[str] = ()) -> Vocabulary:
     """Returns the functions of text/template, of sprig and `more`; `data` names the fields of the outermost dot."""
-    known = {**STANDARD, **functions(), **(more or {})}
-    refused = {name: reason for name, reason in REFUSED.items() if name not in known}
-    return Vocabulary(known, refused, data, RESULTS)
+    available = {**STANDARD, **functions(), **(more or {})}
+    refused = {name: reason for name, reason in REFUSED.items() if name not in available}
+    return Vocabulary(available, refused, data, RESULTS)

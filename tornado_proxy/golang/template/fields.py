@@ -65,7 +65,7 @@ class FieldCheck:
     """A check of all parts of a template that may run, with a sample of its data; `mistakes` are what it found.
 
     `doubts` are mistakes below a condition: a rendering that does not reach them is right. `readings` are what the
-    template reads from the data, of which the field `optional` may be absent. `results` are those of a `Vocabulary`.
+    template reads from the data, of which the field `optional` may be absent. `results` is as in a `Vocabulary`.
     """
 
     def __init__(
@@ -268,17 +268,17 @@ def _mistake(value: _Sample, name: str, parent: str, count: int) -> tuple[str, s
     of = type_of(value)
     if method is not None or isinstance(value, Map) or name.encode() in of.getters:
         return None
-    known = sorted(member.decode() for member in {*of.methods, *of.getters})
-    if not known:
+    names = sorted(member.decode() for member in {*of.methods, *of.getters})
+    if not names:
         return f"{parent} has no fields", None
-    return f"{parent} has no field `{name}`", help_for_unknown(name, known) or f"there are {', '.join(known)}"
+    return f"{parent} has no field `{name}`", help_for_unknown(name, names) or f"there are {', '.join(names)}"
 
 
 def _read(value: _Sample, name: str) -> _Sample:
     if isinstance(value, Map) and name.encode() not in value and method_of(value, name.encode()) is None:
         return element(value) if type(value) is Map else UNKNOWN  # others decide themselves what they have
     try:
-        found = read(value, name.encode(), RenderBudget(ENDLESS))
+        field = read(value, name.encode(), RenderBudget(ENDLESS))
     except RenderError:
         return UNKNOWN  # a method with arguments, or a field of nil
-    return UNKNOWN if found is None or found is INVALID else found
+    return UNKNOWN if field is None or field is INVALID else field

@@ -1,6 +1,6 @@
 """Pages, headers and status codes as Go templates: rendered with Python data, with definitions that they share.
 
-The functions are those of rules, those that s3-proxy adds for its pages, and random ones. `value_of` converts Python
+The functions are rules' functions, s3-proxy's own for pages, and random ones. `value_of` converts Python
 values to Go values:
 
 - None, bool, int, float, str and bytes; datetime is time.Time, without a zone in UTC;
@@ -214,7 +214,7 @@ PAGE_FUNCTIONS: Mapping[str, calling.Function] = {
     "toYaml": calling.budgeted(write_yaml, calling.ANY),
     "tpl": calling.special(_template_of_text, calling.STRING, calling.ANY),
 }
-"""The functions for pages, in addition to those of rules."""
+"""The functions for pages, in addition to rules' functions."""
 
 
 @cache

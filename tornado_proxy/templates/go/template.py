@@ -97,13 +97,13 @@ def compile_template(text: str, names: Mapping[str, int], group_count: int, help
     start = len(before.text)
     try:
         program = Program(text, vocabulary(), before)
-        known = TemplateCheck(program.parsed, [*names, *map(str, range(group_count + 1))], start)
-        refuse([*program.mistakes, *program.certain_failures, *known.mistakes])
+        check = TemplateCheck(program.parsed, [*names, *map(str, range(group_count + 1))], start)
+        refuse([*program.mistakes, *program.certain_failures, *check.mistakes])
     except TemplateMistake as mistake:
         first, *others = (_in_text(each, start) for each in (mistake, *mistake.others))
         first.others = tuple(others)
         raise first from mistake
-    return GoTemplate(text, known.group_references, known.reads_user, program, tuple(helpers))
+    return GoTemplate(text, check.group_references, check.reads_user, program, tuple(helpers))
 
 
 def _in_text(mistake: TemplateMistake, start: int) -> TemplateMistake:
