@@ -61,10 +61,10 @@ def leftmost(compiled: Any, text: bytes, start: int = 0, *, sees_within: bool) -
     RE2 searches bytes, while Go searches characters. `sees_within` is true if the program has a `\B`, so that such a
     match is possible.
     """
-    found = compiled.search(text, start)
-    while sees_within and found is not None and is_within(text, found.start()):
-        found = compiled.search(text, found.start() + 1)
-    return found
+    match = compiled.search(text, start)
+    while sees_within and match is not None and is_within(text, match.start()):
+        match = compiled.search(text, match.start() + 1)
+    return match
 
 
 def is_within(text: bytes, offset: int) -> bool:
@@ -166,8 +166,8 @@ def _literal(node: syntax.Text) -> str:
     return f"(?i:{program})"
 
 
-def _by_number(found: re.Match[str]) -> str:
-    return f"\\x{{{ord(found[0]):x}}}"
+def _by_number(character: re.Match[str]) -> str:
+    return f"\\x{{{ord(character[0]):x}}}"
 
 
 def _class(node: syntax.AnyOf) -> str:

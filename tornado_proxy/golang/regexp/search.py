@@ -158,20 +158,20 @@ class Product:
 
     def _choices(self, next_positions: Sequence[int], readers: int) -> list[int]:
         """Returns the sets with one position of each required automaton after a symbol was read."""
-        found = [0]
+        combinations = [0]
         for part, following in zip(self._parts, next_positions, strict=True):
             held = following & readers
             if not held:
                 return []
             choices = [part.complete] if held & part.certain else [1 << each for each in bits(held)]
-            found = [one | other for one in found for other in choices]
-        return found
+            combinations = [one | other for one in combinations for other in choices]
+        return combinations
 
     def _gap(self, before: int, after: int) -> Gap:
-        found = self._gaps.get((before, after))
-        if found is None:
-            found = self._gaps[before, after] = self._joined(GAP_ASSERTIONS[before][after])
-        return found
+        gap = self._gaps.get((before, after))
+        if gap is None:
+            gap = self._gaps[before, after] = self._joined(GAP_ASSERTIONS[before][after])
+        return gap
 
     def _joined(self, assertions: int) -> Gap:
         tables = [(each.table(assertions), shift) for each, shift in zip(self._automata, self._shifts, strict=True)]
@@ -210,13 +210,13 @@ class Product:
                 readers[ranges] = readers.get(ranges, 0) | positions << shift
         sets = tuple(sorted(readers))  # sorted, so that products of the same sets share the cached symbols
         masks = [readers[each] for each in sets]
-        found: dict[int, list[Move]] = {side: [] for side in self._sides}
+        moves: dict[int, list[Move]] = {side: [] for side in self._sides}
         for symbol in symbols(sets, words=self._words):
             held = self._every
             for index in bits(symbol.sets):
                 held |= masks[index]
-            found[symbol.side].append(Move(symbol.path_role, symbol.character, symbol.size, held))
-        return found
+            moves[symbol.side].append(Move(symbol.path_role, symbol.character, symbol.size, held))
+        return moves
 
 
 State = tuple[PartialState, int]

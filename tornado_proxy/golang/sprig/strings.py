@@ -57,19 +57,19 @@ def replace(budget: RenderBudget, old: bytes, new: bytes, text: bytes) -> bytes:
     if old:
         budget.text(len(text) + text.count(old) * max(len(new) - len(old), 0))
         return text.replace(old, new)
-    parts = split(budget, text, b"")
-    budget.text(len(text) + len(new) * (len(parts) + 1))
-    return b"".join(new + part for part in parts) + new
+    characters = split(budget, text, b"")
+    budget.text(len(text) + len(new) * (len(characters) + 1))
+    return b"".join(new + part for part in characters) + new
 
 
 def _join(budget: RenderBudget, separator: bytes, value: Value) -> bytes:
-    parts = strings_of(budget, value)
-    budget.text(sum(map(len, parts)) + len(separator) * max(len(parts) - 1, 0))
-    return separator.join(parts)
+    texts = strings_of(budget, value)
+    budget.text(sum(map(len, texts)) + len(separator) * max(len(texts) - 1, 0))
+    return separator.join(texts)
 
 
-def _numbered(parts: list[bytes]) -> Map:
-    return Map({b"_%d" % number: part for number, part in enumerate(parts)}, STRING_MAP)
+def _numbered(texts: list[bytes]) -> Map:
+    return Map({b"_%d" % number: part for number, part in enumerate(texts)}, STRING_MAP)
 
 
 def _substr(start: int, end: int, text: bytes) -> bytes:
@@ -222,15 +222,15 @@ _URL_PARTS = {
 
 def _url_parse(text: bytes) -> Map:
     url = urls.parse(text)
-    parts = {key: getattr(url, name) for key, name in _URL_PARTS.items()}
+    components = {key: getattr(url, name) for key, name in _URL_PARTS.items()}
     hostname, userinfo = urls.split_port(url.host)[0], b"" if url.user is None else bytes(url.user)
-    return Map({**parts, b"hostname": hostname, b"userinfo": userinfo})
+    return Map({**components, b"hostname": hostname, b"userinfo": userinfo})
 
 
-def _url_join(parts: Map) -> bytes:
-    info = _part(parts, b"userinfo")
+def _url_join(components: Map) -> bytes:
+    info = _part(components, b"userinfo")
     user = urls.parse(b"proto://" + info + b"@host").user if info else None
-    fields: dict[str, Any] = {name: _part(parts, key) for key, name in _URL_PARTS.items()}
+    fields: dict[str, Any] = {name: _part(components, key) for key, name in _URL_PARTS.items()}
     return bytes(urls.Url(user=user, **fields))
 
 

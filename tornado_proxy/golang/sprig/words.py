@@ -115,13 +115,13 @@ def _joined(text: bytes, connector: str) -> bytes:
 
 
 def _kinds(letters: str) -> str:
-    """Returns the kind of each rune; an invalid one takes that of the next rune, and at the end of the one before."""
+    """Returns the kind of each rune; an invalid one has its follower's, at the end its predecessor's."""
     kinds, following = [], ""
     for rune in reversed(letters):
         following = following if _is_invalid(rune) else _kind(rune)
         kinds.append(following)
-    known = "".join(reversed(kinds))
-    return known + (known[-1:] or "o") * (len(letters) - len(known))
+    joined = "".join(reversed(kinds))
+    return joined + (joined[-1:] or "o") * (len(letters) - len(joined))
 
 
 def _is_invalid(rune: str) -> bool:

@@ -256,8 +256,8 @@ def _index(item: go.Value, *indexes: go.Value) -> go.Value:
         if isinstance(item, go.Map):
             if type(each) is not bytes:
                 raise go.ExecutionError(f"a map's key is a string, not `{go.type_name(each)}`")
-            found = item.lookup(each)
-            item = go.zero(item.type.element) if found is go.INVALID else found
+            field = item.lookup(each)
+            item = go.zero(item.type.element) if field is go.INVALID else field
         elif isinstance(item, go.Slice | bytes):
             element = item[_position(each, len(item) - 1)]
             item = go.Uint8(element) if isinstance(item, bytes) else element
