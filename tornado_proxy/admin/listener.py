@@ -10,7 +10,7 @@ from ssl import SSLContext
 from typing import TYPE_CHECKING
 
 from tornado_proxy.config.model import Settings
-from tornado_proxy.service.reload.generations import in_background
+from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.run.process import Process
 from tornado_proxy.telemetry.events import ReloadOutcome, ReloadReport
 from tornado_proxy.wire.tls import make_context

@@ -25,23 +25,16 @@ from tornado_proxy.config.server import Log
 from tornado_proxy.lang.diagnostic import Diagnostic, counted
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.service.demo import PASSWORD, gallery, open_demo_sockets, read_demo, sample_s3
-from tornado_proxy.service.reload.generations import Unbuildable
 from tornado_proxy.service.reload.last_good import LastGood, NoLastGood
-from tornado_proxy.service.reload.reloading import run_rule_tests, tolerated
+from tornado_proxy.service.reload.rule_tests import run_rule_tests, tolerated
 from tornado_proxy.service.reload.snapshot import CompiledSnapshot, SnapshotReader, compile_snapshot, read_to_check
+from tornado_proxy.service.reload.stores import Unbuildable
 from tornado_proxy.service.run.logs import close_logging, configure_logging, flush_logging
 from tornado_proxy.service.run.process import Launch, Process
 from tornado_proxy.service.run.runtime import CannotServe, end_process, raise_descriptor_limit, run_event_loop
 from tornado_proxy.service.run.serving import SingleProcess
-from tornado_proxy.service.run.sockets import (
-    CannotListen,
-    Notifier,
-    Sockets,
-    inherited_sockets,
-    local_socket,
-    named,
-    open_sockets,
-)
+from tornado_proxy.service.run.sockets import CannotListen, Sockets, local_socket, named, open_sockets
+from tornado_proxy.service.run.systemd import Notifier, inherited_sockets
 from tornado_proxy.storage.probe import PROBE_WITHIN
 from tornado_proxy.telemetry.log import EVENTS, log_diagnostics
 from tornado_proxy.templates.template import User

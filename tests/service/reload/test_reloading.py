@@ -19,9 +19,9 @@ from prometheus_client import CollectorRegistry
 from tornado_proxy.admin.administration import Administration
 from tornado_proxy.config.model import Settings
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
-from tornado_proxy.service.reload.generations import Unbuildable
 from tornado_proxy.service.reload.reloading import Reloader
 from tornado_proxy.service.reload.snapshot import CompiledSnapshot, Snapshot, compile_snapshot
+from tornado_proxy.service.reload.stores import Unbuildable
 from tornado_proxy.telemetry.events import Bus, Event, ReloadOutcome
 from tornado_proxy.telemetry.exposition import ServiceMetrics
 from tornado_proxy.telemetry.log import log_service_events

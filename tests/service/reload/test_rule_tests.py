@@ -9,7 +9,7 @@ from files import CONFIGURATION, Files
 
 from tornado_proxy.config.server import Reload
 from tornado_proxy.lang.diagnostic import Severity
-from tornado_proxy.service.reload.reloading import run_rule_tests, tolerated
+from tornado_proxy.service.reload.rule_tests import run_rule_tests, tolerated
 from tornado_proxy.service.reload.snapshot import compile_snapshot
 
 PASSING_TEST = 'rewrite `^/a$` -> "/b"\ntest "/a" -> "/b"'

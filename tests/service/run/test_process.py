@@ -18,7 +18,8 @@ from tornado_proxy.admin.listener import admin_listener
 from tornado_proxy.config.server import Listener
 from tornado_proxy.service.run import process
 from tornado_proxy.service.run.process import Launch, Process
-from tornado_proxy.service.run.sockets import Notifier, open_sockets
+from tornado_proxy.service.run.sockets import open_sockets
+from tornado_proxy.service.run.systemd import Notifier
 from tornado_proxy.telemetry.metrics import ProcessReport
 
 

@@ -13,24 +13,16 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Tracing
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.semantics.forwarded import TrustedProxies
-from tornado_proxy.service.reload.generations import (
-    GcFreezer,
-    GenerationBuilder,
-    GenerationHolder,
-    Unbuildable,
-    bare_stores,
-    cache_counts,
-    counted_names,
-    forget_written,
-    in_background,
-    purge,
-)
+from tornado_proxy.service.reload.background import COLLECTOR, in_background
+from tornado_proxy.service.reload.building import GenerationBuilder
 from tornado_proxy.service.reload.snapshot import CompiledSnapshot
+from tornado_proxy.service.reload.stores import Unbuildable, bare_stores, cache_counts, forget_written, purge
+from tornado_proxy.service.run.generations import GenerationHolder
 from tornado_proxy.service.run.logs import line_writer, set_log_level
 from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.telemetry.events import Bus, ObjectWritten, Refused, Retired, Served
 from tornado_proxy.telemetry.log import access_log, log_service_events
-from tornado_proxy.telemetry.metrics import ProcessReport, RequestMetrics
+from tornado_proxy.telemetry.metrics import CountedNames, ProcessReport, RequestMetrics
 from tornado_proxy.telemetry.tracing import RequestTracer
 from tornado_proxy.telemetry.webhooks import WebhookCaller
 from tornado_proxy.web.application import ProxyApplication
@@ -77,7 +69,7 @@ class SingleProcess:
     ) -> None:
         settings = loaded.settings
         self._inherited = False
-        self._freezer = GcFreezer() if freezes else None
+        self._freezes = freezes
         bus = Bus()
         self.emit = bus.emit
         log_service_events(bus)
@@ -98,7 +90,7 @@ class SingleProcess:
         self._spread = spread
         bus.add(self._forget, ObjectWritten)
         parts = self._builder.build(loaded)
-        self._names = counted_names(parts)
+        self._names = CountedNames.of(parts.mounts.sites, parts.authenticators)
         self._generations = GenerationHolder(parts, bus.emit, number)
         self.application = ProxyApplication(lambda: self._generations.current, bus.emit)
         self._server = HttpServer(self.application, settings.limits, opening_of(settings))
@@ -108,8 +100,8 @@ class SingleProcess:
         self._inherited = inherited
         self._server.add_sockets(sockets)
         await in_background(self._prepare)
-        if self._freezer is not None:
-            self._freezer.freeze()
+        if self._freezes:
+            COLLECTOR.freeze()
 
     def _prepare(self) -> None:
         # Reads files, for which there may be no descriptor later.
@@ -125,12 +117,12 @@ class SingleProcess:
         # TLS contexts are slow to make, and most edits change rules only.
         changed = loaded.settings != before.settings
         opening = await asyncio.to_thread(opening_of, loaded.settings) if changed else self._server.opening
-        names = await asyncio.to_thread(counted_names, parts)
+        names = await asyncio.to_thread(CountedNames.of, parts.mounts.sites, parts.authenticators)
         self._generations.swap(parts, number)
         self._names = names
         self._metrics.keep_only(names)
-        if self._freezer is not None:
-            self._freezer.freeze(new_clients=len({*parts.stores.values()} - {*before.stores.values()}))
+        if self._freezes:
+            COLLECTOR.freeze(new_clients=len({*parts.stores.values()} - {*before.stores.values()}))
         self._server.limits = loaded.settings.limits
         self._server.opening = opening
 

@@ -17,10 +17,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from tornado_proxy.service.reload.generations import GenerationBuilder, bare_stores, counted_names
+from tornado_proxy.service.reload.building import GenerationBuilder
 from tornado_proxy.service.reload.snapshot import CompiledSnapshot, Snapshot
+from tornado_proxy.service.reload.stores import bare_stores
+from tornado_proxy.service.run.forking import ForkedProcess, ForkServer
 from tornado_proxy.service.run.logs import set_log_level
-from tornado_proxy.service.run.runtime import CannotServe, ForkedProcess, ForkServer
+from tornado_proxy.service.run.runtime import CannotServe
 from tornado_proxy.service.run.worker import Channel, Heartbeat, Method, Result, Start, WorkerCall, work_on
 from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.telemetry.events import ObjectWritten
@@ -168,7 +170,7 @@ class Supervisor:
         self._workers: dict[int, WorkerHandle] = {}
         self._keeping: dict[int, asyncio.Task[None]] = {}
         self._stopping = False
-        self._names = counted_names(self._parts)
+        self._names = CountedNames.of(self._parts.mounts.sites, self._parts.authenticators)
         self._ended = ProcessReport()  # of the workers that have ended
 
     async def start(self, sockets: Sequence[socket.socket], *, inherited: bool) -> None:
@@ -186,7 +188,7 @@ class Supervisor:
         before = self._parts
         self._parts = await asyncio.to_thread(self._builder.build, loaded, before)
         await _close_stores({*before.stores.values()} - {*self._parts.stores.values()})
-        self._names = await asyncio.to_thread(counted_names, self._parts)
+        self._names = await asyncio.to_thread(CountedNames.of, self._parts.mounts.sites, self._parts.authenticators)
         self._ended = _added((self._ended,), self._names)
         # Workers that start from here on serve it.
         self._start = replace(self._start, number=number, snapshot=loaded.snapshot)

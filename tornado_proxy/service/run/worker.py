@@ -18,7 +18,7 @@ from functools import partial
 from inspect import isawaitable
 from typing import Any, Literal
 
-from tornado_proxy.service.reload.generations import in_background
+from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.snapshot import Snapshot, compile_snapshot
 from tornado_proxy.service.run.logs import configure_logging, set_log_level
 from tornado_proxy.service.run.runtime import DetachedExecutor, end_process, run_event_loop
