@@ -37,10 +37,10 @@ class _Builder:
     def build(self, text: str) -> Parts:
         """The parts of the next generation."""
         self._config.write_text(text)
-        loaded = compile_snapshot(read_snapshot(self._config, {}))
-        assert loaded.usable, [diagnostic.message for diagnostic in loaded.diagnostics]
-        self._builder = self._builder or GenerationBuilder(loaded.settings, lambda _: None)
-        self.parts = self._builder.build(loaded, self.parts)
+        configuration = compile_snapshot(read_snapshot(self._config, {}))
+        assert configuration.usable, [diagnostic.message for diagnostic in configuration.diagnostics]
+        self._builder = self._builder or GenerationBuilder(configuration.settings, lambda _: None)
+        self.parts = self._builder.build(configuration, self.parts)
         return self.parts
 
 

@@ -15,7 +15,7 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.pages.custom import CustomPages
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts, sites
-from tornado_proxy.service.reload.snapshot import CompiledSnapshot
+from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.reload.stores import StoreMaker
 from tornado_proxy.storage.s3.store import prepare_boto3
 from tornado_proxy.telemetry.events import Event
@@ -40,7 +40,7 @@ class GenerationBuilder:
         if any(each.put.enabled or each.delete.enabled or each.get.redirect_to_signed_url for each in actions):
             prepare_boto3()
 
-    def build(self, configuration: CompiledSnapshot, in_force: Parts | None = None) -> Parts:
+    def build(self, configuration: Configuration, in_force: Parts | None = None) -> Parts:
         """Builds the parts of a generation; raises `Unbuildable`."""
         settings = configuration.settings
         stores = self._stores.make(settings, in_force)

@@ -13,35 +13,37 @@ from tornado_proxy.config.options import options_of
 from tornado_proxy.lang.diagnostic import counted
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.rules.model import Rewrite, RuleSet
-from tornado_proxy.service.reload.snapshot import CompiledSnapshot
+from tornado_proxy.service.reload.snapshot import Configuration
 
 _SHOWN = 5  # changes of a kind that are named; the others are counted
 
 
-def changes(before: CompiledSnapshot, after: CompiledSnapshot) -> Iterator[str]:
-    """Yields a line for each difference between two generations; names settings, but shows no values."""
-    old, new = ({target.name: target for target in each.targets} for each in (before.settings, after.settings))
+def changes(in_force: Configuration, configuration: Configuration) -> Iterator[str]:
+    """Yields a line for each difference from what is in force; names settings, but shows no values."""
+    old = {target.name: target for target in in_force.settings.targets}
+    new = {target.name: target for target in configuration.settings.targets}
     if gone := [f"`{name}`" for name in old if name not in new]:
         yield f"targets removed: {_listed(gone)}"
     for name, target in new.items():
-        rules = after.rule_sets.get(name, RuleSet(name))
+        rules = configuration.rule_sets.get(name, RuleSet(name))
         if name not in old:
             yield f"target `{name}` added: {counted(len(rules.rewrites), 'rewrite')}"
             continue
         if changed := _changed(old[name], target):
             yield f"target `{name}` changed: {', '.join(changed)}"
-        for line in _rewrite_lines(before.rule_sets.get(name, RuleSet(name)), rules, after.settings.directory):
+        old_rules = in_force.rule_sets.get(name, RuleSet(name))
+        for line in _rewrite_lines(old_rules, rules, configuration.settings.directory):
             yield f"target `{name}`: {line}"
     # The order decides between host patterns that match the same host.
     if [name for name in old if name in new] != [name for name in new if name in old]:
         yield "the order of the targets changed"
-    if changed := _changed(replace(before.settings, targets=()), replace(after.settings, targets=())):
+    if changed := _changed(replace(in_force.settings, targets=()), replace(configuration.settings, targets=())):
         yield f"changed: {', '.join(changed)}"
 
 
 def _changed(old: Any, new: Any, path: str = "") -> list[str]:
     """Returns the paths of the options that differ between two sections, such as `bucket.region`."""
-    found: list[str] = []
+    paths: list[str] = []
     for each in options_of(type(new)) if old != new else ():
         name = f"{path}{each.group.name}.{each.name}" if each.group else f"{path}{each.name}"
         one, other = getattr(old, each.attribute), getattr(new, each.attribute)
@@ -49,8 +51,8 @@ def _changed(old: Any, new: Any, path: str = "") -> list[str]:
             continue
         is_within = each.type.section and not each.type.is_secret and one is not None and other is not None
         # If no option differs, a certificate was renewed.
-        found += (is_within and _changed(one, other, f"{name}.")) or [name]
-    return found
+        paths += (is_within and _changed(one, other, f"{name}.")) or [name]
+    return paths
 
 
 def _rewrite_lines(before: RuleSet, after: RuleSet, directory: Path) -> Iterator[str]:
@@ -91,16 +93,17 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_SHOWN]) + more
 
 
-def fixed_at_start(settings: Settings, running: Settings) -> tuple[Settings, tuple[str, ...]]:
-    """Restores the settings that only a restart changes; also returns the names of those that differ."""
-    fixed = {"server": "server", "internalServer": "internal_server", "s3": "s3", "log": "log", "tracing": "tracing"}
-    server, internal = running.server, running.internal_server
-    kept = replace(
+def fixed_at_start(configuration: Configuration, at_start: Settings) -> Configuration:
+    """Restores the settings that only a restart changes, and names those that differ."""
+    settings, server, internal = configuration.settings, at_start.server, at_start.internal_server
+    restored = replace(
         settings,
         server=replace(settings.server, address=server.address, port=server.port, event_loop=server.event_loop),
         internal_server=replace(settings.internal_server, address=internal.address, port=internal.port),
-        s3=running.s3,
-        log=running.log,
-        tracing=running.tracing,
+        s3=at_start.s3,
+        log=at_start.log,
+        tracing=at_start.tracing,
     )
-    return kept, tuple(shown for shown, name in fixed.items() if getattr(settings, name) != getattr(kept, name))
+    names = {"server": "server", "internalServer": "internal_server", "s3": "s3", "log": "log", "tracing": "tracing"}
+    kept_back = tuple(shown for shown, name in names.items() if getattr(settings, name) != getattr(restored, name))
+    return replace(configuration, snapshot=configuration.snapshot.with_settings(restored), kept_back=kept_back)

@@ -8,21 +8,21 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from socket import socket
 from typing import Protocol
 
-from tornado_proxy.config.model import Settings
 from tornado_proxy.lang.diagnostic import Diagnostic, counted, errors
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.changes import changes, fixed_at_start
 from tornado_proxy.service.reload.rule_tests import run_rule_tests
-from tornado_proxy.service.reload.snapshot import CompiledSnapshot, Snapshot, compile_snapshot
+from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, compile_snapshot
 from tornado_proxy.service.reload.stores import Unbuildable
 from tornado_proxy.storage.probe import ProbeResult
 from tornado_proxy.telemetry.events import Event, ReloadOutcome, ReloadReport
 from tornado_proxy.telemetry.metrics import ProcessReport
+from tornado_proxy.web.generation import Generation
 
 READ_WITHIN = 10.0  # seconds after which a reload no longer waits for a file system
 
@@ -35,7 +35,13 @@ _HANGS = Diagnostic(
 
 
 class Serving(Protocol):
-    """Answers requests: `SingleProcess` or `Supervisor`."""
+    """Answers requests: `SingleProcess` or `Supervisor`. It has the configuration and the generation in force."""
+
+    configuration: Configuration
+
+    @property
+    def generation(self) -> Generation:
+        """The generation in force, made from the configuration."""
 
     async def start(self, sockets: Sequence[socket], *, inherited: bool) -> None:
         """Takes over listening sockets, and returns when requests are answered.
@@ -43,10 +49,10 @@ class Serving(Protocol):
         Inherited ones belong to the service manager: the next process accepts what waits in their queue.
         """
 
-    async def activate(self, number: int, loaded: CompiledSnapshot) -> None:
-        """Puts a snapshot in force, and returns when every new request gets it.
+    async def activate(self, number: int, configuration: Configuration) -> None:
+        """Puts a configuration in force as a generation, and returns when every new request gets it.
 
-        Raises `Unbuildable`; the snapshot before it then stays in force.
+        Raises `Unbuildable`; what was in force then stays.
         """
 
     def is_serving(self) -> bool:
@@ -77,21 +83,6 @@ class Serving(Protocol):
         """Accepts no more, and finishes running requests within `grace` seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class InForce:
-    """The snapshot in force, its number, its start (Unix time in seconds), and the settings that wait for a restart."""
-
-    number: int
-    loaded: CompiledSnapshot
-    since: float
-    kept_back: tuple[str, ...] = ()
-
-    @property
-    def settings(self) -> Settings:
-        """The settings."""
-        return self.loaded.settings
-
-
 class Reloader:
     """Makes new generations, one attempt at a time.
 
@@ -102,7 +93,6 @@ class Reloader:
 
     def __init__(
         self,
-        first: CompiledSnapshot,
         serving: Serving,
         read: Callable[[], Snapshot],
         emit: Callable[[Event], None],
@@ -110,26 +100,25 @@ class Reloader:
     ) -> None:
         self.from_last_good = False
         self._serving = serving
+        self._at_start = serving.configuration.settings
         self._read_within = read_within
         self._reading: asyncio.Future[Snapshot] | None = None
         self._read = read
         self._emit = emit
         self._lock = asyncio.Lock()
-        self.in_force = InForce(1, first, time.time())
-        self._watched = first.snapshot.watched
-        self._running = first.settings
+        self._watched = serving.configuration.snapshot.watched
         self._refused: Snapshot | None = None
         self.last: ReloadReport | None = None
         self.failure: ReloadReport | None = None
 
     def watched(self) -> tuple[Path, ...]:
         """Returns the paths to watch: of the snapshot in force, and of the one that was read last."""
-        return tuple(dict.fromkeys((*self.in_force.loaded.snapshot.watched, *self._watched)))
+        return tuple(dict.fromkeys((*self._serving.configuration.snapshot.watched, *self._watched)))
 
     def status_line(self) -> str:
         """Returns the line of `systemctl status`: the generation, and the first mistake of a refused edit."""
-        now, failure = self.in_force, self.failure
-        line = f"generation {now.number}, {counted(now.loaded.rewrite_count, 'rewrite')}"
+        failure, rewrites = self.failure, self._serving.configuration.rewrite_count
+        line = f"generation {self._serving.generation.number}, {counted(rewrites, 'rewrite')}"
         if self.from_last_good:
             line += ", started from the last good copy"
         if failure is None:
@@ -162,33 +151,33 @@ class Reloader:
 
     async def _attempt(self) -> ReloadReport:
         refused, self._refused = self._refused, None
-        now = self.in_force
+        in_force = self._serving.configuration
         try:
             snapshot = await self._snapshot()
         except TimeoutError:
-            return self._report(ReloadOutcome.REFUSED, now.loaded.snapshot.digest, (_HANGS,))
+            return self._report(ReloadOutcome.REFUSED, in_force.snapshot.digest, (_HANGS,))
         self._watched = snapshot.watched
-        if snapshot.is_as(now.loaded.snapshot):
+        if snapshot.is_as(in_force.snapshot):
             outcome = ReloadOutcome.REVERTED if self.failure else ReloadOutcome.UNCHANGED
             # The watcher may have loaded the edit already: repeat its warnings.
-            report = self._report(outcome, snapshot.digest, now.loaded.diagnostics)
-            return replace(report, news=(), kept_back=now.kept_back)
+            report = self._report(outcome, snapshot.digest, in_force.diagnostics)
+            return replace(report, news=(), kept_back=in_force.kept_back)
         if not snapshot.settled:
-            return self._report(ReloadOutcome.REFUSED, now.loaded.snapshot.digest, (_UNSETTLED,))
+            return self._report(ReloadOutcome.REFUSED, in_force.snapshot.digest, (_UNSETTLED,))
         if self.failure is not None and snapshot.is_as(refused):
             self._refused = refused
             return self.failure
-        loaded = await in_background(compile_snapshot, snapshot, now.loaded)
-        if any(rules.tests for rules in loaded.rule_sets.values()):
-            loaded = await in_background(run_rule_tests, loaded, now.loaded)
-        found = loaded.diagnostics
-        if loaded.usable:
+        configuration = await in_background(compile_snapshot, snapshot, in_force)
+        if any(rules.tests for rules in configuration.rule_sets.values()):
+            configuration = await in_background(run_rule_tests, configuration, in_force)
+        diagnostics = configuration.diagnostics
+        if configuration.usable:
             try:
-                return await self._activate(loaded)
+                return await self._activate(configuration)
             except Unbuildable as error:
-                found = (*found, *error.diagnostics)
+                diagnostics = (*diagnostics, *error.diagnostics)
         self._refused = snapshot
-        return self._report(ReloadOutcome.REFUSED, snapshot.digest, _news(now.loaded.diagnostics, found))
+        return self._report(ReloadOutcome.REFUSED, snapshot.digest, _news(in_force.diagnostics, diagnostics))
 
     async def _snapshot(self) -> Snapshot:
         """Reads the snapshot; raises `TimeoutError`. A reading that hangs is waited for again, not doubled."""
@@ -197,24 +186,27 @@ class Reloader:
         async with asyncio.timeout(self._read_within):
             return await asyncio.shield(self._reading)
 
-    async def _activate(self, loaded: CompiledSnapshot) -> ReloadReport:
-        settings, kept_back = fixed_at_start(loaded.settings, self._running)
-        before, number = self.in_force.loaded, self.in_force.number + 1
-        loaded = replace(loaded, snapshot=loaded.snapshot.with_settings(settings))
-        lines = await in_background(tuple, changes(before, loaded))
-        await self._serving.activate(number, loaded)
+    async def _activate(self, configuration: Configuration) -> ReloadReport:
+        in_force, number = self._serving.configuration, self._serving.generation.number + 1
+        configuration = fixed_at_start(configuration, self._at_start)
+        lines = await in_background(tuple, changes(in_force, configuration))
+        await self._serving.activate(number, configuration)
         # Nothing is awaited from here to the report: the status would contradict itself meanwhile.
-        self.in_force = InForce(number, loaded, time.time(), kept_back)
-        report = self._report(ReloadOutcome.LOADED, loaded.snapshot.digest, loaded.diagnostics)
-        news = _news(before.diagnostics, loaded.diagnostics) if loaded.diagnostics else ()
-        return replace(report, news=news, changes=lines, kept_back=kept_back, rewrites=loaded.rewrite_count)
+        diagnostics, digest = configuration.diagnostics, configuration.snapshot.digest
+        return replace(
+            self._report(ReloadOutcome.LOADED, digest, diagnostics),
+            news=_news(in_force.diagnostics, diagnostics) if diagnostics else (),
+            changes=lines,
+            kept_back=configuration.kept_back,
+            rewrites=configuration.rewrite_count,
+        )
 
     def _report(self, outcome: ReloadOutcome, digest: str, diagnostics: tuple[Diagnostic, ...]) -> ReloadReport:
-        now = self.in_force
-        return ReloadReport(outcome, now.number, digest, now.since, diagnostics, diagnostics, at=time.time())
+        generation, at = self._serving.generation, time.time()
+        return ReloadReport(outcome, generation.number, digest, generation.since, diagnostics, diagnostics, at=at)
 
 
-def _news(before: Iterable[Diagnostic], now: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+def _news(in_force: Iterable[Diagnostic], diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Returns the diagnostics that are new; places are ignored, since an edit moves them."""
-    known = {(each.severity, each.code, each.message) for each in before}
-    return tuple(each for each in now if (each.severity, each.code, each.message) not in known)
+    old = {(each.severity, each.code, each.message) for each in in_force}
+    return tuple(each for each in diagnostics if (each.severity, each.code, each.message) not in old)

@@ -10,7 +10,7 @@ from tornado_proxy.config.model import Target
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.routing.mounts import target_data
 from tornado_proxy.rules.model import RuleSet, evaluate
-from tornado_proxy.service.reload.snapshot import CompiledSnapshot
+from tornado_proxy.service.reload.snapshot import Configuration
 
 FAILING_TEST = "failing-test"
 """The code of a failing rule test, as in the linter."""
@@ -18,27 +18,28 @@ FAILING_TEST = "failing-test"
 _MOST_FAILING = 20  # failing tests that are reported one by one
 
 
-def run_rule_tests(loaded: CompiledSnapshot, before: CompiledSnapshot | None = None) -> CompiledSnapshot:
-    """Runs the rule tests of targets that changed since `before`; adds a diagnostic for each failure."""
-    if not loaded.usable or loaded.settings.reload.tests == "off":
-        return loaded
-    severity = Severity.ERROR if loaded.settings.reload.tests == "refuse" else Severity.WARNING
-    found = [replace(each, severity=severity) for each in _failures(loaded, before)]
-    return replace(loaded, diagnostics=(*loaded.diagnostics, *found)) if found else loaded
+def run_rule_tests(configuration: Configuration, in_force: Configuration | None = None) -> Configuration:
+    """Runs the rule tests of targets that differ from those in force; adds a diagnostic for each failure."""
+    if not configuration.usable or configuration.settings.reload.tests == "off":
+        return configuration
+    severity = Severity.ERROR if configuration.settings.reload.tests == "refuse" else Severity.WARNING
+    failures = [replace(each, severity=severity) for each in _failures(configuration, in_force)]
+    return replace(configuration, diagnostics=(*configuration.diagnostics, *failures)) if failures else configuration
 
 
-def tolerated(loaded: CompiledSnapshot) -> CompiledSnapshot:
-    """Returns the snapshot with failing rule tests as warnings."""
-    milder = (
-        replace(each, severity=Severity.WARNING) if each.code == FAILING_TEST else each for each in loaded.diagnostics
-    )
-    return replace(loaded, diagnostics=tuple(milder))
+def tolerated(configuration: Configuration) -> Configuration:
+    """Returns the configuration with failing rule tests as warnings."""
+    milder = [
+        replace(each, severity=Severity.WARNING) if each.code == FAILING_TEST else each
+        for each in configuration.diagnostics
+    ]
+    return replace(configuration, diagnostics=tuple(milder))
 
 
-def _failures(loaded: CompiledSnapshot, before: CompiledSnapshot | None) -> Iterator[Diagnostic]:
-    timeout, failed = loaded.settings.reload.test_timeout, 0
+def _failures(configuration: Configuration, in_force: Configuration | None) -> Iterator[Diagnostic]:
+    timeout, failed = configuration.settings.reload.test_timeout, 0
     end = time.monotonic() + timeout
-    for target, rules in _untested(loaded, before):
+    for target, rules in _untested(configuration, in_force):
         data = target_data(target)
         for number, test in enumerate(rules.tests):
             if time.monotonic() > end:
@@ -59,11 +60,11 @@ def _failures(loaded: CompiledSnapshot, before: CompiledSnapshot | None) -> Iter
         yield Diagnostic(FAILING_TEST, more, help="`tornado-proxy test` shows them all")
 
 
-def _untested(loaded: CompiledSnapshot, before: CompiledSnapshot | None) -> Iterator[tuple[Target, RuleSet]]:
-    """Yields the targets with tests whose rules, tests, or data that templates read differ from before."""
-    known = before.settings.targets if before else ()
-    old = {each.name: (target_data(each), before and before.rule_sets.get(each.name)) for each in known}
-    for target in loaded.settings.targets:
-        rules = loaded.rule_sets.get(target.name)
+def _untested(configuration: Configuration, in_force: Configuration | None) -> Iterator[tuple[Target, RuleSet]]:
+    """Yields the targets with tests whose rules, tests, or data that templates read differ from those in force."""
+    targets = in_force.settings.targets if in_force else ()
+    old = {each.name: (target_data(each), in_force and in_force.rule_sets.get(each.name)) for each in targets}
+    for target in configuration.settings.targets:
+        rules = configuration.rule_sets.get(target.name)
         if rules and rules.tests and old.get(target.name) != (target_data(target), rules):
             yield target, rules

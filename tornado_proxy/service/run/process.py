@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.last_good import LastGood, keep_each
 from tornado_proxy.service.reload.reloading import Reloader, Serving
-from tornado_proxy.service.reload.snapshot import CompiledSnapshot, Snapshot
+from tornado_proxy.service.reload.snapshot import Snapshot
 from tornado_proxy.service.run.probing import Prober
 from tornado_proxy.service.run.runtime import DetachedExecutor
 from tornado_proxy.service.run.sockets import Sockets
@@ -40,7 +40,6 @@ class Launch:
     `from_last_good` is true if the first came from it.
     """
 
-    loaded: CompiledSnapshot
     sockets: Sockets
     read: Callable[[], Snapshot]
     administer: Callable[[Process], AbstractAsyncContextManager[None]]
@@ -59,11 +58,11 @@ class Process:
         self.last_good = launch.last_good
         self.bus = bus = Bus()
         log_service_events(bus)
-        settings = launch.loaded.settings
+        settings = serving.configuration.settings
         self._needs_bucket = settings.s3.ready_needs_bucket
         self._prober = Prober(serving.probe, settings.s3.probe_interval, bus.emit)
         self.probes = self._prober.results
-        self.reloader = Reloader(launch.loaded, serving, launch.read, bus.emit)
+        self.reloader = Reloader(serving, launch.read, bus.emit)
         self.reloader.from_last_good = launch.from_last_good
         bus.add(self._follow_up, ReloadReport)
         self._stop = asyncio.Event()
@@ -114,7 +113,7 @@ class Process:
         follower = (await in_background(_follower))(self.reloader.watched, self.reloader.reload)
         loops = [follower.run(), self._prober.run(), self._heed_hang_ups(), self._feed_watchdog()]
         if self.last_good is not None:
-            loops.append(keep_each(self.last_good, lambda: self.reloader.in_force.loaded.snapshot, self._set_changed))
+            loops.append(keep_each(self.last_good, lambda: self.serving.configuration.snapshot, self._set_changed))
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(each) for each in loops]
             await self._stop.wait()
@@ -144,7 +143,7 @@ class Process:
             await asyncio.sleep(period / FEEDS_A_PERIOD)
 
     async def _wind_down(self) -> None:
-        grace = self.reloader.in_force.settings.server.grace_period
+        grace = self.serving.configuration.settings.server.grace_period
         self._launch.notifier.stopping("finishing running requests", grace + SPARE)
         _LOG.info("stopping: running requests have %g s to finish", grace)
         await self.serving.wind_down(grace)
