@@ -139,8 +139,8 @@ def resolver(env: Mapping[str, str], directory: Path) -> Resolver:
         if kind == "credential" and path is None:
             cure = "systemd sets `CREDENTIALS_DIRECTORY` for a unit with `LoadCredential=`"
             raise SecretMissing(f"{origin} cannot be found: `CREDENTIALS_DIRECTORY` is not set", cure)
-        found = _read(path, origin) if path else env[text] if kind == "env" else text
-        value = _LINE_END.sub("", found, count=1)
+        content = _read(path, origin) if path else env[text] if kind == "env" else text
+        value = _LINE_END.sub("", content, count=1)
         if not value:
             raise SecretMissing(f"{'`value`' if kind == 'value' else origin} is empty")
         # Bytes of the environment that are not UTF-8 are surrogates here (PEP 383).

@@ -62,11 +62,11 @@ class Selection:
 
 def read_words(words: Iterable[str], checks: Collection[Check]) -> frozenset[str]:
     """Returns the words if each is known; raises `UnknownWord`."""
-    known = {ALL, *(category.value for category in Category), *(check.name for check in checks)}
-    found = frozenset(words)
-    for word in sorted(found - known):
-        raise UnknownWord(word, did_you_mean(word, sorted(known)))
-    return found
+    names = {ALL, *(category.value for category in Category), *(check.name for check in checks)}
+    chosen = frozenset(words)
+    for word in sorted(chosen - names):
+        raise UnknownWord(word, did_you_mean(word, sorted(names)))
+    return chosen
 
 
 OWN_FILE = "tornado-proxy.toml"

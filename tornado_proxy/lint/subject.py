@@ -72,11 +72,11 @@ class TargetRules:
     @cached_property
     def tested(self) -> Mapping[int, Sequence[TestOutcome]]:
         """The outcomes of tests, by the number of the rewrite that takes their key."""
-        found: dict[int, list[TestOutcome]] = {}
+        outcomes: dict[int, list[TestOutcome]] = {}
         for outcome in self.outcomes:
             if outcome.rewrite:
-                found.setdefault(outcome.rewrite.number, []).append(outcome)
-        return found
+                outcomes.setdefault(outcome.rewrite.number, []).append(outcome)
+        return outcomes
 
     @cached_property
     def data(self) -> TargetData:
@@ -89,8 +89,8 @@ class TargetRules:
 
     def taker(self, key: str) -> int | None:
         """Returns the index of the rewrite that takes a key."""
-        found = self.rule_set.first_match.find(key)
-        return None if found is None else found[0]
+        match = self.rule_set.first_match.find(key)
+        return None if match is None else match[0]
 
     def example(self, index: int) -> str | None:
         """Returns a key that reaches a rewrite; None if none was found."""

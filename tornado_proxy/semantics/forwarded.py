@@ -38,13 +38,13 @@ class TrustedProxies:
 
     def _includes(self, address: object) -> bool:
         try:
-            found = ip_address(str(address))
+            ip = ip_address(str(address))
         except ValueError:
             # A Unix socket has no address; the file system decides who may open it.
             return not address
-        if mapped := getattr(found, "ipv4_mapped", None):
-            found = mapped
-        return any(found in network for network in self._networks)
+        if mapped := getattr(ip, "ipv4_mapped", None):
+            ip = mapped
+        return any(ip in network for network in self._networks)
 
 
 @lru_cache(maxsize=1024)
@@ -54,12 +54,12 @@ def client_at(address: str) -> str:
     Any other text stays as it is.
     """
     try:
-        found = ip_address(address)
+        ip = ip_address(address)
     except ValueError:
         return address
-    if isinstance(found, IPv4Address):
+    if isinstance(ip, IPv4Address):
         return address
-    return str(found.ipv4_mapped or IPv6Network((int(found), 64), strict=False))
+    return str(ip.ipv4_mapped or IPv6Network((int(ip), 64), strict=False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,21 +100,21 @@ def origin_behind(peer: Origin, headers: Iterable[tuple[str, str]], trusted: Tru
     """
     if not is_proxy(peer, trusted):
         return peer
-    wanted: dict[str, list[str]] = {}
+    fields: dict[str, list[str]] = {}
     for name, value in headers:
         lowered = name.lower()
         if lowered in _OLD_NAMES or lowered == "forwarded":
-            wanted.setdefault(lowered, []).append(value)
-    if not wanted:
+            fields.setdefault(lowered, []).append(value)
+    if not fields:
         return peer
-    old = any(name in wanted for name in _OLD_NAMES)
-    hops = _old_hops(*(_values(wanted.get(name, ())) for name in _OLD_NAMES)) if old else _hops(wanted["forwarded"])
-    found = peer
+    old = any(name in fields for name in _OLD_NAMES)
+    hops = _old_hops(*(_values(fields.get(name, ())) for name in _OLD_NAMES)) if old else _hops(fields["forwarded"])
+    origin = peer
     for hop in hops:
-        found = Origin(hop.address or found.address, hop.scheme or found.scheme, hop.authority or found.authority)
+        origin = Origin(hop.address or origin.address, hop.scheme or origin.scheme, hop.authority or origin.authority)
         if not hop.address or hop.address not in trusted:
             break
-    return found
+    return origin
 
 
 def _old_hops(addresses: list[str], hosts: list[str], schemes: list[str]) -> Iterator[Origin]:
@@ -180,16 +180,16 @@ class NotProxied(ValueError):
 
 def read_proxy_line(line: bytes) -> str | None:
     """Returns the client's address in a line of version 1; None if the proxy does not know it. Raises `NotProxied`."""
-    found = _PROXY_LINE.fullmatch(line)
-    if found is None or any(int(port or 0) > _LAST_PORT for port in found.groups()[3:]):
+    match = _PROXY_LINE.fullmatch(line)
+    if match is None or any(int(port or 0) > _LAST_PORT for port in match.groups()[3:]):
         raise NotProxied("the line is malformed")
-    if found[1] is None:
+    if match[1] is None:
         return None
     try:
-        client, server = (ip_address(address.decode()) for address in found.group(2, 3))
+        client, server = (ip_address(address.decode()) for address in match.group(2, 3))
     except ValueError:
         raise NotProxied("an address is malformed") from None
-    if {client.version, server.version} != {int(found[1])}:
+    if {client.version, server.version} != {int(match[1])}:
         raise NotProxied("an address is of another family")
     return str(client)
 

@@ -107,12 +107,12 @@ class Tally:
 
     def quantile(self, part: float) -> float | None:
         """Returns a quantile of the durations in seconds, by its bucket; None without requests."""
-        wanted, before = part * sum(self.buckets), 0
-        if not wanted:
+        rank, before = part * sum(self.buckets), 0
+        if not rank:
             return None
         for (low, high), count in zip(pairwise((0, *SECONDS, SECONDS[-1])), self.buckets, strict=True):
-            if before + count >= wanted:
-                return low + (high - low) * (wanted - before) / count
+            if before + count >= rank:
+                return low + (high - low) * (rank - before) / count
             before += count
         return None
 

@@ -102,12 +102,14 @@ def _certain(node: Node) -> Iterator[Node]:
 
 
 def _reads_no_slash_first(group: Group) -> bool:
-    found = Automaton(tuple(atoms(group.body)))  # a source that was compiled is never too large for one
-    table = found.table(0)
-    first = [found.sets[position] for position in bits(table.first)]
+    automaton = Automaton(tuple(atoms(group.body)))  # a source that was compiled is never too large for one
+    table = automaton.table(0)
+    first = [automaton.sets[position] for position in bits(table.first)]
     # With assertions inside, other characters may come first.
     return (
-        not found.assertions and not table.prefixes[-1].nullable and not any(contains(each, ord("/")) for each in first)
+        not automaton.assertions
+        and not table.prefixes[-1].nullable
+        and not any(contains(each, ord("/")) for each in first)
     )
 
 

@@ -83,17 +83,17 @@ class PageConversion:
     def headers(self, section: Section, name: str) -> dict[str, Setting]:
         """Converts an option of header names and their templates; headers that cannot be set are left out."""
         headers = section.section(name)
-        found: dict[str, Setting] = {}
+        templates: dict[str, Setting] = {}
         for header, text in headers.pairs().items() if headers else ():
             try:
                 values.header_templates(((header, text),))
                 self._compiled(text)
-                found[header] = text
+                templates[header] = text
             except InvalidValue as misfit:
                 section.remark(OptionOutcome.LEFT_OUT, name, f"an answer {misfit.message}", misfit.help)
             except TemplateMistake as mistake:
                 section.remark(OptionOutcome.LEFT_OUT, name, f"`{header}` is left out: {mistake}", mistake.help)
-        return {name: found} if found else {}
+        return {name: templates} if templates else {}
 
     def _status(self, text: str) -> str:
         try:
@@ -275,7 +275,7 @@ def _webhook(section: Section) -> Mapping[str, Setting]:
     settings = section.copied(texts=("method", "url"))
     if pairs:
         settings["headers"] = pairs
-    if secrets and (named := {name: found for name, each in secrets.named() if (found := reference(each))}):
+    if secrets and (named := {name: secret for name, each in secrets.named() if (secret := reference(each))}):
         settings["secretHeaders"] = named
     if count := section.whole("retryCount", 0):
         settings["retryCount"] = min(count, 100)

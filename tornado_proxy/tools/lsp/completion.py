@@ -46,8 +46,8 @@ def _template_items(dialect: Dialect, text: str, names: Sequence[str]) -> tuple[
     `names` are the groups of the source.
     """
     if dialect is Dialect.PLAIN:
-        found = _PLAIN_GROUP.search(text)
-        return (found["word"], _groups(names)) if found else _NOTHING
+        group = _PLAIN_GROUP.search(text)
+        return (group["word"], _groups(names)) if group else _NOTHING
     action = _ACTION.search(text)
     if action is None:
         return _NOTHING
@@ -76,9 +76,9 @@ def _in_jinja(action: str, names: Sequence[str]) -> tuple[str, _Items]:
         return piped["word"], _items(sorted(FILTERS), Kind.Function, "filter")
     if tested := _JINJA_TEST.search(action):
         return tested["word"], _items(sorted(TESTS), Kind.Function, "test")
-    found = _JINJA_PATH.search(action)
-    assert found, "the expression matches an empty text"
-    return found["word"], _after(Dialect.JINJA, "groups", found["path"], names)
+    path = _JINJA_PATH.search(action)
+    assert path, "the expression matches an empty text"
+    return path["word"], _after(Dialect.JINJA, "groups", path["path"], names)
 
 
 def _in_go(action: str, text: str, names: Sequence[str]) -> tuple[str, _Items]:
@@ -92,15 +92,15 @@ def _in_go(action: str, text: str, names: Sequence[str]) -> tuple[str, _Items]:
         return _NOTHING
     from tornado_proxy.templates.golang.template import vocabulary  # noqa: PLC0415 - for such a template only
 
-    found = [(f".{name}", Kind.Field, detail) for name, detail in fields(Dialect.GO, "")]
-    return word["word"], found + _items(sorted(vocabulary().functions), Kind.Function, "function")
+    members = [(f".{name}", Kind.Field, detail) for name, detail in fields(Dialect.GO, "")]
+    return word["word"], members + _items(sorted(vocabulary().functions), Kind.Function, "function")
 
 
 def _after(dialect: Dialect, groups: str, dotted: str, names: Iterable[str]) -> _Items:
     """Returns the fields of the variable before the last dot."""
     path = dotted.removesuffix(".")
-    found = [(name, Kind.Field, detail) for name, detail in fields(dialect, path)]
-    return _groups(name for name in names if not name.isdecimal()) + found if path == groups else found
+    members = [(name, Kind.Field, detail) for name, detail in fields(dialect, path)]
+    return _groups(name for name in names if not name.isdecimal()) + members if path == groups else members
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,14 +144,14 @@ _COMMENT_WORD = re.compile(r"#\s*(?P<word>[a-z-]*)\Z")
 def completions(source: SourceFile, offset: int, targets: Iterable[str] = ()) -> list[Completion]:
     """Returns the completions at an offset of a file; `targets` are the known names."""
     word = _WORD.search(source.text, 0, offset)
-    found = unfinished(source, offset)
-    if found.open is None:
+    reading = unfinished(source, offset)
+    if reading.open is None:
         start = word.start() if word else offset
-        before = unfinished(source, start) if word else found
+        before = unfinished(source, start) if word else reading
         return list(_at_word(before, Span(source, start, offset), targets))
-    if found.open.type == "COMMENT":
-        return list(_in_comment(source, found.open, offset))
-    return list(_in_string(source, found, offset))
+    if reading.open.type == "COMMENT":
+        return list(_in_comment(source, reading.open, offset))
+    return list(_in_string(source, reading, offset))
 
 
 def _at_word(before: Unfinished, span: Span, targets: Iterable[str]) -> Iterator[Completion]:
@@ -181,19 +181,19 @@ def _in_comment(source: SourceFile, comment: Token, offset: int) -> Iterator[Com
         yield Completion("allow-file:", Kind.Keyword, span, "silence checks for the file")
 
 
-def _in_string(source: SourceFile, found: Unfinished, offset: int) -> Iterator[Completion]:
+def _in_string(source: SourceFile, reading: Unfinished, offset: int) -> Iterator[Completion]:
     """Yields completions within a template; other strings have no completions."""
-    kinds = [token.type for token in found.begun]
-    if found.where is not Where.REWRITE or "ARROW" not in kinds or found.open is None:
+    kinds = [token.type for token in reading.begun]
+    if reading.where is not Where.REWRITE or "ARROW" not in kinds or reading.open is None:
         return
     dialect = {"JINJA": Dialect.JINJA, "GO": Dialect.GO}.get(kinds[-1], Dialect.PLAIN)
     if dialect is Dialect.PLAIN and kinds[-1] != "ARROW":
         return
-    start = (found.open.start_pos or 0) + 1
+    start = (reading.open.start_pos or 0) + 1
     text = source.text[start:offset]
     if source.text[start - 1] == '"':
         text = text.replace('\\"', '"')
-    pattern, _ = literal(source, found.begun[kinds.index("ARROW") - 1])
+    pattern, _ = literal(source, reading.begun[kinds.index("ARROW") - 1])
     names = group_names(pattern.value)
     if dialect is Dialect.PLAIN and _OPEN_BRACE.search(text) and not _BEFORE_BRACE.match(source.text, offset):
         names = [f"{name}}}" for name in names]
