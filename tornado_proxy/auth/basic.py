@@ -71,7 +71,7 @@ class HashedPassword:
         return self.text.rsplit("$", 2)[0] if self.text.startswith("$argon2") else self.text[4:6]
 
     def matches(self, offered: str) -> bool:
-        """Whether the hash is that of this password."""
+        """Whether this password has the hash."""
         # Both libraries are imported only where there is such a hash.
         if not self.text.startswith("$argon2"):
             import bcrypt  # noqa: PLC0415
@@ -230,7 +230,7 @@ class Verifier:
         self._clock = clock
         self._key = secrets.token_bytes(32)
         self._executor = ThreadPoolExecutor(self._limits.threads, thread_name_prefix="password")
-        self._checks: dict[bytes, _Check] = {}  # those that wait and those that run
+        self._checks: dict[bytes, _Check] = {}  # waiting and running ones
         self._running = 0
         self._waiting: dict[str, dict[bytes, _Check]] = {}  # by client: first the one whose turn it is
         self._right_until: OrderedDict[bytes, float] = OrderedDict()

@@ -83,7 +83,7 @@ class CookieJar:
         return [self._line(name, "", 0) for name in self._names() if name in previous]
 
     def texts(self, sent: Mapping[str, Sequence[str]]) -> list[str]:
-        """Returns the texts that the cookies of a request may make, those of most chunks first.
+        """Returns the texts that the cookies of a request may make, the ones of most chunks first.
 
         There are several if a browser keeps cookies of one name for a host and for its domain, or old chunks.
         """

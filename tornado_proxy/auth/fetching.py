@@ -61,8 +61,8 @@ Fetcher = Callable[[Fetch], Awaitable[Fetched]]
 class HttpFetcher:
     """Fetches by HTTP; redirects are not followed, certificates are verified.
 
-    Each server has a client of its own, since a client makes only so many requests at a time: those to a server that
-    hangs would delay those to all others, and whoever begins logins can cause them.
+    Each server has a client of its own, since a client makes only so many requests at a time: a server that hangs
+    would delay the requests to all others, and whoever begins logins can cause them.
     """
 
     def __init__(self, timeout: float = _TIMEOUT) -> None:

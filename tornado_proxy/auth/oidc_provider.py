@@ -44,7 +44,7 @@ _ASYMMETRIC = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "E
 _DEFAULT_ALGORITHMS = ("RS256",)  # Discovery 3
 _LONGEST_TOKEN = 16 * 1024
 _LEEWAY = 60
-"""Seconds by which the clocks of provider and service may differ."""
+"""Seconds between the clocks of provider and service that are tolerated."""
 
 _END_OF_TIME = 2**53
 """Seconds since 1970; beyond it, a float is not exact."""

@@ -159,7 +159,7 @@ def bare_site(name: str, rules: RuleSet, user: str | None = None, prefix: str = 
 
 
 def chosen_target(name: str | None, names: Sequence[str]) -> str:
-    """Returns the given name, or that of the only target; raises `CommandError`."""
+    """Returns the chosen target's name, or the only one's; raises `CommandError`."""
     if name is not None:
         inputs.require_target(name, names)
         return name
@@ -216,7 +216,7 @@ def request_defaults(arguments: argparse.Namespace) -> RequestDefaults:
 
 
 def requests_of(path: Path, rule_sets: Iterable[RuleSet]) -> RequestLog:
-    """Reads the requests of a log, and counts together those that are equal for the rules. Raises `CommandError`."""
+    """Reads the requests of a log, and counts together what is equal for the rules. Raises `CommandError`."""
     queries = any(_may_read_query(each) for rule_set in rule_sets for each in rule_set.rewrites)
     try:
         with progress("reading") as show:

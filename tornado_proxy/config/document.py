@@ -90,7 +90,7 @@ class MappingNode:
 
     @cached_property
     def fields(self) -> Mapping[str, MappingEntry]:
-        """The entries by name: the first one of a name; own entries take precedence over those that `<<` adds."""
+        """The entries by name: the first one of a name; own entries take precedence over entries that `<<` adds."""
         fields: dict[str, MappingEntry] = {}
         for entry in self.entries:
             if isinstance(entry.key, ScalarNode) and entry.key.kind is ScalarKind.STRING:

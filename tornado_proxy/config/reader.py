@@ -63,7 +63,7 @@ class ValidationContext:
         return (each.section for each in self.places.values() if isinstance(each.section, kind))
 
     def name(self, section: Any) -> Node:
-        """The key that names a section, such as that of a target."""
+        """The key that names a section, such as a target."""
         return self.places[id(section)].name
 
     def quoted_name(self, section: Any) -> str:
@@ -199,7 +199,7 @@ class _DocumentReader:
         self.diagnostics.append(Diagnostic(code, message, span, help))
 
     def value(self, kind: OptionType, place: _NamedNode, *, name: str | None = None) -> Any:
-        """The value of a node; `name` is that of a section in a mapping by name."""
+        """The value of a node; `name` names a section in a mapping by name."""
         node = place.node
         if isinstance(node, ScalarNode) and node.kind in _UNFIT:
             code, message, advice = _UNFIT[node.kind]

@@ -23,7 +23,7 @@ LARGEST = 64 * 1024
 """The most bytes of a secret's file; a larger file is probably a mistake."""
 
 HASHES = ("$2a$", "$2b$", "$2y$", "$argon2")
-"""The beginnings of the hashes of passwords: those of bcrypt and argon2."""
+"""The beginnings of hashed passwords: bcrypt and argon2."""
 
 
 @dataclass(frozen=True, slots=True)

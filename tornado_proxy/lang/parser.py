@@ -239,7 +239,7 @@ class Unfinished:
     """The state of the parser at the end of a text.
 
     `open` is the string or comment in which the text ends; `begun` are the tokens of the statement or first line before
-    it, without those of finished clauses; `accepts` names the terminals that would fit.
+    it, without finished clauses; `accepts` names the terminals that would fit.
     """
 
     where: Where

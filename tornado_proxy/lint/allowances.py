@@ -44,7 +44,7 @@ class Allowance:
 
 
 class Allowances:
-    """All allowances of some files, with those that have silenced something so far.
+    """All allowances of some files; it remembers which have silenced something.
 
     `empty` are comments that name no check. `judged` names the checks that run, whose allowances can be unused; `known`
     names all checks.

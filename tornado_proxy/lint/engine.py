@@ -131,7 +131,7 @@ def _after(fixed: Fixed, fixes: Sequence[Fix], look: Look) -> Fixed | None:
 
 
 def _bearable(fixed: Fixed, fixes: Sequence[Fix], look: Look) -> Sequence[Fix]:
-    """Returns those of some fixes that do not break a file, if all together do: halves are tried."""
+    """Returns the fixes that do not break a file, if all together do: halves are tried."""
     if len(fixes) < 2:
         return ()
     middle = len(fixes) // 2

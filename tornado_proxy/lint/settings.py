@@ -84,7 +84,7 @@ class SettingsMistake(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LintSettings:
-    """The settings of a file, with defaults for those that it leaves out."""
+    """The settings of a file, completed by defaults."""
 
     selection: Selection = field(default_factory=Selection)
     fail_level: Severity = Severity.WARNING

@@ -45,7 +45,7 @@ class TargetRules:
 
     @property
     def rewrites(self) -> tuple[Rewrite, ...]:
-        """The rewrites in order, without those that have a mistake."""
+        """The rewrites without a mistake, in order."""
         return self.rule_set.rewrites
 
     @cached_property
@@ -131,13 +131,13 @@ class Subject:
 
     @property
     def rewrite_count(self) -> int:
-        """The number of rewrites, including those with a mistake."""
+        """The number of rewrites, with or without a mistake."""
         blocks = (block for document in self.documents for block in document.blocks)
         return sum(isinstance(each, RewriteStatement) for block in blocks for each in block.statements)
 
 
 def subject_of(loaded: LoadedRules, settings: Settings | None = None, mistakes: Sequence[Diagnostic] = ()) -> Subject:
-    """Returns the subject of loaded rule files; `settings` and `mistakes` are those of the configuration."""
+    """Returns the subject of loaded rule files; the configuration has `settings` and `mistakes`."""
     configured = {each.name: each for each in settings.targets} if settings else {}
     blocks: dict[str, list[TargetBlock]] = {}
     for block in (block for document in loaded.documents for block in document.blocks):

@@ -30,7 +30,7 @@ _ANYONE = Anyone()
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """Lets users of a provider pass: those in `users` if there is a list, else all.
+    """Lets users of a provider pass: only `users` if there is such a list, else all.
 
     `accesses` are rules that authorize users, `opa` is a policy server.
     """

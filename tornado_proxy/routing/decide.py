@@ -239,7 +239,7 @@ class Deciding:
 def decide_beside(mounts: Mounts, decision: Decision, path: RequestPath, method: str = "") -> Steps:
     """Decides what the user of a decision would be answered to a request for another path, with its method or another.
 
-    The only questions are those to policy servers: a user who would have to sign in once more is refused.
+    The only questions are for policy servers: a user who would have to sign in once more is refused.
     """
     request = decision.request
     asked = replace(request, method=method or request.method, path=path, raw_query="", query=())
@@ -308,7 +308,7 @@ def _simulated(question: Question, user: User | None, file_name: str | None) -> 
 class RewriteTrace:
     """The application of the rules to a key: `result` is the raw result of the template.
 
-    `matched` is the rewrite that matched: those before it did not match, those after it were not tried. `failure` is
+    `matched` is the rewrite that matched: earlier ones did not match, later ones were not tried. `failure` is
     an error where there is no object key.
     """
 

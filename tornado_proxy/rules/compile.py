@@ -94,7 +94,7 @@ class _Room:
 
 @dataclass(slots=True)
 class _Target:
-    """A rule set in the making; numbers count all rewrites, even those with mistakes, as their author counts them."""
+    """A rule set in the making; numbers count all rewrites, mistaken ones included, as their author counts them."""
 
     name: str
     before: RuleSet

@@ -1,7 +1,7 @@
 """What proxies in front report about a client, and which proxies are trusted.
 
 Sources: RFC 7239 (Forwarded); X-Forwarded-For, -Host and -Proto as nginx, HAProxy and Envoy write them; the PROXY
-protocol, with which a connection may begin (haproxy.org, proxy-protocol.txt, 2.1 and 2.2).
+protocol at the beginning of a connection (haproxy.org, proxy-protocol.txt, 2.1 and 2.2).
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class ClientCertificate:
 class Origin:
     """Where a request comes from: the client's address, the scheme and authority that it used, its certificate.
 
-    `is_stand_in` says that the address is not known to be the peer's, such as that of a proxy which does not know its
+    `is_stand_in` says that the address is not known to be the peer's, such as a proxy's which does not know its
     client: nothing that such a client reports is believed.
     """
 

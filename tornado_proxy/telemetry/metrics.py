@@ -129,7 +129,7 @@ class Activity:
 
     @property
     def total(self) -> Tally:
-        """The numbers of all targets, also of those that are no longer in force."""
+        """The numbers of all targets, former ones included."""
         return sum(self.targets.values(), self.gone)
 
     def only(self, names: CountedNames) -> Activity:

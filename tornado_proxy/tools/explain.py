@@ -272,7 +272,7 @@ class NearMiss:
 
 
 def near_miss(source: str, key: str) -> NearMiss | None:
-    """Returns the extent to which a source matches a key that it does not match; None if it is not known exactly."""
+    """Returns how far a source matches a key that it does not match; None if that is not certain."""
     progress = longest_matching_part(language(source), key)
     if progress is None or progress.failing is None:
         return None

@@ -105,7 +105,7 @@ def _from_git(place: str) -> Read:
 
 
 def _rule_files(tree: str) -> Iterator[str]:
-    """Yields the paths of a tree's rule files, in the order in which a directory is read."""
+    """Yields the paths of a tree's rule files, in a directory's order."""
     listed = _git("ls-tree", "-r", "-z", "--name-only", "--full-tree", tree)
     for path in sorted(listed.split(b"\0")):
         name = os.fsdecode(path)

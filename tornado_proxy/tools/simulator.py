@@ -145,7 +145,7 @@ UPLOAD = "a log does not contain the name of an uploaded file"
 class SimulatedAnswer(NamedTuple):
     """The result of a request, without the decision itself: many are kept and sent between processes.
 
-    `reached` is whether it reached the rules of its target; `number` is that of the rewrite that took its key. A
+    `reached` is whether it reached the rules of its target; `number` names the rewrite that took its key. A
     request without a key, or with one that cannot be served, has a status and a reason.
     """
 

@@ -5,7 +5,7 @@ from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.tools.convert.go_targets import Surroundings
 from tornado_proxy.tools.convert.options import OptionOutcome
-from tornado_proxy.tools.convert.rewrites import RewriteEntry, KeysAs, LeftOut, Never, Written, converted
+from tornado_proxy.tools.convert.rewrites import KeysAs, LeftOut, Never, RewriteEntry, Written, converted
 
 
 def test_a_rewrite_that_calls_a_helper_is_converted():

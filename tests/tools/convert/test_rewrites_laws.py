@@ -25,7 +25,7 @@ from tornado_proxy.templates.template import (
     compile_plain,
 )
 from tornado_proxy.tools.convert.go_targets import Surroundings
-from tornado_proxy.tools.convert.rewrites import RewriteEntry, KeysAs, LeftOut, converted, rule_text
+from tornado_proxy.tools.convert.rewrites import KeysAs, LeftOut, RewriteEntry, converted, rule_text
 
 NOWHERE = Span(SourceFile("conf.yaml", "\n"), 0, 0)
 ANN = User("ann")

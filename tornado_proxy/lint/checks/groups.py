@@ -1,4 +1,4 @@
-"""Checks of groups: those that a template uses but the source lacks, and the reverse."""
+"""Checks of groups that a template uses but the source lacks, and the reverse."""
 
 from __future__ import annotations
 

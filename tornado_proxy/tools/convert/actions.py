@@ -47,8 +47,8 @@ class PageConversion:
 
     read: ReadFile = no_file
     files: dict[str, str] = field(default_factory=dict)
-    helpers: tuple[str, ...] = ()  # texts of those for all targets
-    pages: frozenset[str] = frozenset()  # the kinds of those for all targets
+    helpers: tuple[str, ...] = ()  # the texts for all targets
+    pages: frozenset[str] = frozenset()  # the kinds of pages for all targets
 
     def general(self, section: Section | None) -> dict[str, Setting]:
         """Converts the option `templates`."""
@@ -128,7 +128,7 @@ class PageConversion:
     def _file(self, path: str, section: Section | None, helpers: Sequence[str] | None = None) -> str:
         """Returns the new place of a template; its text is written there if it was found.
 
-        `helpers` are the texts that come before it; those for all targets by default.
+        `helpers` are the texts that come before it, by default the general ones.
         """
         text, pure = self.read(path), PurePosixPath(path)
         if text is None:

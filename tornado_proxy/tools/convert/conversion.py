@@ -73,7 +73,7 @@ def convert(
     new_key: Callable[[], str] = token_urlsafe,
     read_file: ReadFile = no_file,
 ) -> Converted:
-    """Converts a configuration; raises `Unreadable` for one with which s3-proxy does not start.
+    """Converts a configuration; raises `Unreadable` for one that s3-proxy refuses.
 
     `new_key` makes random secrets, `read_file` reads the template files that the configuration names.
     """

@@ -213,7 +213,7 @@ class Section:
         return self._options.span
 
     def place(self, name: str) -> Span:
-        """Returns the place of an option's name; that of the whole section if the option is not given."""
+        """Returns the place of an option's name, or of the whole section without the option."""
         option = self._options.entries.get(name.lower())
         return option.place if option else self.span
 
@@ -292,7 +292,7 @@ class Section:
     def copied(
         self, *, texts: Sequence[str] = (), flags: Sequence[str] = (), lists: Sequence[str] = ()
     ) -> dict[str, Setting]:
-        """Returns those options that are given and not empty or false; they have the same names and meanings here."""
+        """Returns the options that are neither empty nor false; names and meanings are the same here."""
         settings: dict[str, Setting] = {name: self.text(name) for name in texts}
         settings.update((name, self.flag(name)) for name in flags)
         settings.update((name, self.texts(name)) for name in lists)

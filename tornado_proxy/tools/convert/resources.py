@@ -20,7 +20,7 @@ from tornado_proxy.goregex.syntax import PatternError
 from tornado_proxy.tools.convert.options import OptionOutcome, Section, Setting, reference
 
 KINDS = ("oidc", "header", "basic")
-"""The kinds of providers, in the order in which s3-proxy uses those of a resource."""
+"""The kinds of providers; s3-proxy uses the first that a resource has."""
 
 PRIVATE_NETWORKS = ("127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
 """Networks without traffic from the Internet (RFC 1918, RFC 4193); most proxies in front are in one of them."""
@@ -83,7 +83,7 @@ def _provider(kind: str, name: str, section: Section, new_key: Callable[[], str]
 
 
 def _pages(name: str, section: Section) -> dict[str, Setting]:
-    """Converts the provider's pages; s3-proxy prepends the path of `redirectUrl` to that of the callback."""
+    """Converts the provider's pages; s3-proxy prepends the path of `redirectUrl` to the callback's."""
     callback = section.text("callbackPath") or f"/auth/{name}/callback"
     pages: dict[str, Setting] = {}
     if url := section.text("redirectUrl"):
@@ -152,9 +152,9 @@ class _Inexpressible(Exception):
 
 
 def resources(target: Section, providers: Providers, enabled: Sequence[str]) -> tuple[bool, list[Resource]]:
-    """Returns whether a target has resources at all, and those that are converted; `enabled` are its methods."""
+    """Returns whether a target has resources at all, and the converted ones; `enabled` are its methods."""
     done: list[Resource] = []
-    missing: list[tuple[str, frozenset[str]]] = []  # the globs and methods of those that are left out
+    missing: list[tuple[str, frozenset[str]]] = []  # the globs and methods of omitted ones
     sections = target.sections("resources")
     for section in sections:
         glob, methods = section.text("path"), _methods(section)

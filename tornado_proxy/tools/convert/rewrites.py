@@ -51,7 +51,7 @@ class Written(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """A rewrite that is left out: the reason and the advice; `keys` are those of its source, None if unknown."""
+    """A rewrite that is left out: the reason and the advice; its source matches `keys`, None if unknown."""
 
     reason: str
     help: str | None

@@ -171,7 +171,7 @@ def _sizes(section: Section) -> dict[str, Setting]:
 
 
 def _call_headers(section: Section) -> dict[str, Setting]:
-    """Converts the headers of calls to S3, without those that have an effect on what the service reads."""
+    """Converts the headers of calls to S3, unless they affect what the service reads."""
     settings: dict[str, Setting] = {}
     for option in ("listHeaders", "getHeaders", "putHeaders", "deleteHeaders"):
         headers: dict[str, Setting] = {}

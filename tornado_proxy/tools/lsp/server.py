@@ -52,7 +52,7 @@ _log = logging.getLogger(__name__)
 
 
 class RulesServer(LanguageServer):
-    """A language server for rule files; `places` are read together, and `settings` are those of a configuration."""
+    """A language server for rule files; `places` are read together, and a configuration has the `settings`."""
 
     def __init__(self, version: str, places: Sequence[Path] = (), settings: Settings | None = None) -> None:
         # The whole text is sent: pygls takes U+2028 and the like for line ends, and would apply changes elsewhere.
@@ -126,7 +126,7 @@ class RulesServer(LanguageServer):
         return sorted({*configured, *analysed})
 
     async def analysis(self, uri: str) -> Analysis | None:
-        """Returns the current analysis of a file and those that belong to it; None if it takes too long."""
+        """Returns the current analysis of a file with its companions; None if it takes too long."""
         analysed = asyncio.wrap_future(self._analyst.submit(self._analyse, self.name_of(uri)))
         try:
             async with asyncio.timeout(PATIENCE):

@@ -80,7 +80,7 @@ class Translation:
         return Lines(source.text, self.codec).offset(position)
 
     def range(self, span: Span, lines: Lines | None = None) -> types.Range:
-        """Returns the range of a span; `lines` are those of its file, if known."""
+        """Returns the range of a span; `lines` may be its file's."""
         counted = lines or Lines(span.source.text, self.codec)
         return types.Range(counted.position(span.start), counted.position(span.end))
 

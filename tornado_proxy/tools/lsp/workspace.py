@@ -41,7 +41,7 @@ class _TooMuch(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RuleFileSet:
-    """The rule files that are read together, in order, and diagnostics of those that cannot be read."""
+    """The rule files that are read together, in order, and diagnostics of unreadable ones."""
 
     files: tuple[SourceFile, ...]
     mistakes: tuple[Diagnostic, ...] = ()
@@ -61,11 +61,11 @@ class Workspace:
     texts: Mapping[str, str] = field(default_factory=dict)
 
     def with_text(self, name: str, text: str) -> Workspace:
-        """Returns a workspace in which a file is open with a text."""
+        """Opens a file with a text, in a copy."""
         return replace(self, texts={**self.texts, name: text})
 
     def without(self, name: str) -> Workspace:
-        """Returns a workspace in which a file is not open."""
+        """Closes a file, in a copy."""
         return replace(self, texts={each: text for each, text in self.texts.items() if each != name})
 
     def together_with(self, name: str) -> tuple[Path, ...]:
@@ -118,7 +118,7 @@ class Workspace:
         return 0
 
     def _names(self, places: Iterable[Path]) -> Iterator[str]:
-        """Yields the files of the places in the order in which the service reads them, with those not saved yet."""
+        """Yields the files of the places as the service orders them, unsaved ones included."""
         for place in places:
             resolved = {path: os.path.realpath(path) for path in _rule_files(place)}
             unsaved = (Path(name) for name in self.texts if name not in resolved.values())
@@ -199,7 +199,7 @@ class Analysis:
         return (each for each in self.diagnostics if each.span and each.span.source.name == name)
 
     def target(self, block: TargetBlock) -> TargetRules | None:
-        """Returns the rules of a block's target, including those of its other blocks."""
+        """Returns the rules of a block's target, other blocks included."""
         return next((each for each in self.subject.targets if each.name == block.name.value), None)
 
     def rewrite(self, statement: RewriteStatement) -> Rewrite | None:
