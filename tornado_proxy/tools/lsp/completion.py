@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 
 from lark import Token
 from lsprotocol.types import CompletionItemKind as Kind
@@ -212,108 +214,10 @@ def group_names(source: str) -> Sequence[str]:
     return list(dict.fromkeys(name or str(number) for number, name in enumerate(names, start=1)))
 
 
-JINJA: Mapping[str, str] = {
-    "user": "the user who is signed in; none without one",
-    "user.username": "the name; always one segment of a key",
-    "user.kind": "how the user signed in: `BASIC`, `HEADER`, `OIDC` or `CERTIFICATE`",
-    "user.email": "the e-mail address, empty if unknown",
-    "user.groups": "the groups that the user is in",
-    "user.name": "the full name, empty if unknown",
-    "user.given_name": "the given name, empty if unknown",
-    "user.family_name": "the family name, empty if unknown",
-    "user.email_verified": "whether the provider vouches for the address",
-    "request": "the request",
-    "request.method": "`GET`, `HEAD`, `PUT` or `DELETE`",
-    "request.host": "the host of the request",
-    "request.path": "the whole path, decoded, mount included",
-    "request.scheme": "`http` or `https`",
-    "request.remote_address": "the address that the request came from",
-    "request.query": "the query's parameters by name, the first value of each",
-    "request.headers": "the headers by name, in any case, the first value of each",
-    "target": "the target",
-    "target.name": "its name",
-    "target.bucket": "its bucket",
-    "target.bucket.name": "the bucket's name",
-    "target.bucket.prefix": "the bucket's prefix, which no key has yet",
-    "target.bucket.region": "the bucket's region",
-    "target.mount": "its mount",
-    "target.mount.host": "the host pattern of its mount",
-    "target.mount.path": "the paths of its mount",
-    "key": "the key before the rewrite, with its leading slash",
-    "groups": "the texts of the groups of the source, by name and by number",
-}
+_VARIABLES = tomllib.loads((files(__package__) / "variables.toml").read_text(encoding="utf-8"))
 
-GO: Mapping[str, str] = {
-    "User": "the user who is signed in; nil without one",
-    "User.GetEmail": "the e-mail address, empty if unknown",
-    "User.GetFamilyName": "the family name, empty if unknown",
-    "User.GetGivenName": "the given name, empty if unknown",
-    "User.GetGroups": "the groups that the user is in",
-    "User.GetIdentifier": "the name, or else the e-mail address",
-    "User.GetName": "the full name, empty if unknown",
-    "User.GetType": "how the user signed in: `BASIC`, `HEADER`, `OIDC` or `CERTIFICATE`",
-    "User.GetUsername": "the name; always one segment of a key",
-    "User.IsEmailVerified": "whether the provider vouches for the address",
-    "User.Username": "the name, of users with a password and of those from headers",
-    "User.PreferredUsername": "the name, of users from an OpenID provider",
-    "User.Email": "the e-mail address, of users from headers or an OpenID provider",
-    "User.Groups": "the groups, of users from headers or an OpenID provider",
-    "User.Name": "the full name, of users from an OpenID provider",
-    "User.GivenName": "the given name, of users from an OpenID provider",
-    "User.FamilyName": "the family name, of users from an OpenID provider",
-    "User.EmailVerified": "whether the OpenID provider vouches for the address",
-    "Request": "the request, as Go's `*http.Request`",
-    "Request.Method": "`GET`, `HEAD`, `PUT` or `DELETE`",
-    "Request.URL": "the path and the query",
-    "Request.URL.EscapedFragment": "the fragment, percent-encoded; empty",
-    "Request.URL.EscapedPath": "the path, percent-encoded",
-    "Request.URL.Hostname": "the host of the URL without its port; empty",
-    "Request.URL.IsAbs": "whether the URL has a scheme; false",
-    "Request.URL.Port": "the port of the URL; empty",
-    "Request.URL.Query": "the query's parameters, a list of values for each",
-    "Request.URL.RequestURI": "the path and the query, as sent",
-    "Request.URL.String": "the URL as a text",
-    "Request.URL.Scheme": "the URL's scheme; empty",
-    "Request.URL.Opaque": "the URL's opaque part; empty",
-    "Request.URL.User": "the URL's user; nil",
-    "Request.URL.Host": "the URL's host; empty",
-    "Request.URL.Path": "the whole path, decoded, mount included",
-    "Request.URL.Fragment": "the URL's fragment; empty",
-    "Request.URL.RawQuery": "the query as sent, without `?`",
-    "Request.URL.RawPath": "the path as sent, if that differs from the usual form; empty",
-    "Request.URL.RawFragment": "the fragment as sent; empty",
-    "Request.URL.ForceQuery": "whether the URL ends in `?` without a query; false",
-    "Request.URL.OmitHost": "whether the URL has an empty host; false",
-    "Request.FormValue": 'the first value of a query\'s parameter: `.Request.FormValue "name"`',
-    "Request.ProtoAtLeast": "whether the protocol is that new: `.Request.ProtoAtLeast 1 1`",
-    "Request.Referer": "the header `Referer`",
-    "Request.UserAgent": "the header `User-Agent`",
-    "Request.Proto": "`HTTP/1.1`",
-    "Request.ProtoMajor": "1",
-    "Request.ProtoMinor": "1",
-    "Request.Header": 'the headers, a list of values for each: `.Request.Header.Get "X-Team"`',
-    "Request.Host": "the host of the request",
-    "Request.RemoteAddr": "the address that the request came from",
-    "Request.RequestURI": "the path and the query, as sent",
-    "Request.TLS": "the state of TLS; nil for plain HTTP",
-    "Target": "the target",
-    "Target.Name": "its name",
-    "Target.Bucket": "its bucket",
-    "Target.Bucket.Name": "the bucket's name",
-    "Target.Bucket.Prefix": "the bucket's prefix, which no key has yet",
-    "Target.Bucket.Region": "the bucket's region",
-    "Target.Bucket.S3Endpoint": "the endpoint of the bucket",
-    "Target.Bucket.S3ListMaxKeys": "the number of keys per request of a listing",
-    "Target.Bucket.DisableSSL": "whether the bucket is reached without TLS",
-    "Target.Mount": "its mount",
-    "Target.Mount.Host": "the host pattern of its mount",
-    "Target.Mount.Path": "the paths of its mount",
-    "Key": "the key before the rewrite, with its leading slash",
-    "Groups": "the texts of the groups of the source, by name and by number",
-}
-
-BY_DIALECT: Mapping[Dialect, Mapping[str, str]] = {Dialect.PLAIN: {}, Dialect.JINJA: JINJA, Dialect.GO: GO}
-"""The variables of each dialect."""
+BY_DIALECT: Mapping[Dialect, Mapping[str, str]] = {each: _VARIABLES.get(each.value, {}) for each in Dialect}
+"""The variables of each dialect, with their descriptions."""
 
 
 def fields(dialect: Dialect, path: str) -> Iterator[tuple[str, str]]:
