@@ -121,8 +121,10 @@ class _Target:
         for statement in block.statements:
             if isinstance(statement, RewriteStatement):
                 yield from self._add_rewrite(statement)
+            elif isinstance(test := compile_test(statement), RuleTest):
+                self.tests.append(test)
             else:
-                yield from self._add_test(statement)
+                yield from test
 
     def _add_rewrite(self, statement: RewriteStatement) -> Iterator[Diagnostic]:
         self.number += 1
@@ -171,13 +173,6 @@ class _Target:
                 help="give one of them another name, or none",
                 notes=(Note("the first is here", first.span),),
             )
-
-    def _add_test(self, statement: TestStatement) -> Iterator[Diagnostic]:
-        test = compile_test(statement)
-        if isinstance(test, RuleTest):
-            self.tests.append(test)
-        else:
-            yield from test
 
 
 def _compile_template(text: str, dialect: Dialect, pattern: Pattern, helpers: tuple[str, ...]) -> Template:

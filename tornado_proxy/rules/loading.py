@@ -99,12 +99,16 @@ def read_rule_files(roots: Sequence[Path], named: Mapping[Path, Span] | None = N
             try:
                 files[str(path)] = RuleFile(str(path), read_file(path, left, regular=again or path != root))
             except FileTooLargeError:
-                return Read((), (*diagnostics, _too_large(path, span)))
+                message = f"the rule files are larger than {LARGEST // 1024**2} MiB together, counted up to `{path}`"
+                advice = "split the rules over several services, or shorten them"
+                return Read((), (*diagnostics, Diagnostic("rules-too-large", message, span, advice)))
             except OSError as error:
                 mistakes.append(error)
             else:
                 left -= len(files[str(path)].data)
-        diagnostics.extend(_unreadable(error, root, span) for error in mistakes)
+        for mistake in mistakes:
+            message = f"`{mistake.filename or root}` cannot be read: {mistake.strerror or mistake}"
+            diagnostics.append(Diagnostic("unreadable-file", message, span))
     return Read(tuple(files.values()), tuple(diagnostics))
 
 
@@ -125,16 +129,6 @@ def rule_files_by_folder(root: Path, unreadable: Callable[[OSError], object]) ->
         if real not in seen:
             yield [Path(folder, name) for name in names if name.endswith(".rules") and not name.startswith(".")]
         seen.add(real)
-
-
-def _too_large(path: Path, span: Span | None) -> Diagnostic:
-    message = f"the rule files are larger than {LARGEST // 1024**2} MiB together, counted up to `{path}`"
-    return Diagnostic("rules-too-large", message, span, "split the rules over several services, or shorten them")
-
-
-def _unreadable(error: OSError, root: Path, span: Span | None) -> Diagnostic:
-    message = f"`{error.filename or root}` cannot be read: {error.strerror or error}"
-    return Diagnostic("unreadable-file", message, span)
 
 
 def _nothing_there(root: Path, span: Span | None) -> Diagnostic:

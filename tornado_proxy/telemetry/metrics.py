@@ -74,11 +74,8 @@ class CountedNames:
     def cover(self, labels: Mapping[str, str]) -> bool:
         """Whether a series with these labels is about nothing that has gone."""
         target, rule, provider = labels.get("target"), labels.get("rule", OTHER), labels.get("provider")
-        is_target = not target or target in self.targets
-        return is_target and (not provider or provider in self.providers) and self._covers_rule(target, rule)
-
-    def _covers_rule(self, target: str | None, rule: str) -> bool:
-        return rule == OTHER or (target, rule) in self.rules
+        is_target, is_rule = not target or target in self.targets, rule == OTHER or (target, rule) in self.rules
+        return is_target and is_rule and (not provider or provider in self.providers)
 
 
 @dataclass(frozen=True, slots=True)

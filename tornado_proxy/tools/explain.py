@@ -17,7 +17,7 @@ from typing import Any
 from tornado_proxy.goregex.language import language, longest_matching_part
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.routing import plan
-from tornado_proxy.routing.access import Anyone, Guard, Nobody, SignedIn
+from tornado_proxy.routing.access import Anyone, Nobody, SignedIn
 from tornado_proxy.routing.decide import AccessCheck, Decision, RewriteTrace, simulate, trace
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.request import ASSETS_AT, Request, RequestError, RequestPath, read_request
@@ -105,8 +105,9 @@ def _asset(decision: Decision) -> str | None:
 
 def _access(decision: Decision, unasked: User | None) -> Iterator[Sequence[str]]:
     for check in decision.checks:
-        covering = _covering(decision, check)
-        yield check.path, _passes(check.guard), f"by `{covering[0]}`" if covering else ""
+        covering, guard = _covering(decision, check), check.guard
+        who = _GUARDS[type(guard)] + (f" of `{guard.provider}`" if isinstance(guard, SignedIn) else "")
+        yield check.path, who, f"by `{covering[0]}`" if covering else ""
         for other in covering[1:]:
             yield "", "", f"`{other}` also covers it, but comes later"
     if unasked is not None:
@@ -120,10 +121,6 @@ def _covering(decision: Decision, check: AccessCheck) -> list[str]:
 
 
 _GUARDS = {Anyone: "anyone", SignedIn: "users", Nobody: "nobody"}
-
-
-def _passes(guard: Guard) -> str:
-    return _GUARDS[type(guard)] + (f" of `{guard.provider}`" if isinstance(guard, SignedIn) else "")
 
 
 def _rewriting(rewriting: RewriteTrace, rewrites: tuple[Rewrite, ...], most: int) -> Iterator[tuple[str, Rows]]:

@@ -151,7 +151,10 @@ class KindChange(Check):
                 if source.tree is None or open_end(source.tree):
                     continue
                 files = ending.endswith("/")
-                if not files and not (_FILE_NAME.search(ending) and _may_end_in_a_slash(source.tree)):
+                if not files and not _FILE_NAME.search(ending):
+                    continue
+                # A quick look, not a proof.
+                if not files and ends_anchored(source.tree) and not _may_be_a_slash(edge_part(source.tree, last=True)):
                     continue
                 key = _taken(target, index, budget, files=files)
                 if key is not None:
@@ -170,11 +173,6 @@ _KIND_WORDS = {  # by whether files become directories
         "lead to a directory, whose index document the target names, or end the source with `[^/]$`",
     ),
 }
-
-
-def _may_end_in_a_slash(tree: Node) -> bool:
-    """Returns whether keys of directories may match; it is a quick look, not a proof."""
-    return not ends_anchored(tree) or _may_be_a_slash(edge_part(tree, last=True))
 
 
 def _may_be_a_slash(last: Node | None) -> bool:

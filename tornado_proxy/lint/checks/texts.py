@@ -63,7 +63,9 @@ class QueryInRule(Check):
     def find(self, subject: Subject) -> Iterator[LintFinding]:
         """Yields a question mark, a name and an equals sign."""
         for target in subject.targets:
-            for literal, query in [*_queries_in_rewrites(target)] or _queries_in_tests(target):
+            keys = (test.statement.key for test in target.rule_set.tests)
+            in_tests = ((key, query) for key in keys for query in _QUERY_IN_TEXT.finditer(key.value))
+            for literal, query in [*_queries_in_rewrites(target)] or in_tests:
                 message = f"`{query[0]}` looks like a query, but keys have none"
                 advice = "write the path alone; a `jinja` or `go` template can read the query"
                 yield LintFinding(message, literal.at(*query.span()), advice)
@@ -75,11 +77,6 @@ def _queries_in_rewrites(target: TargetRules) -> Iterator[_Query]:
         yield from ((source, query) for query in _QUERY_IN_SOURCE.finditer(source.value))
         if rewrite.dialect is Dialect.PLAIN:
             yield from ((template, query) for query in _QUERY_IN_TEXT.finditer(template.value))
-
-
-def _queries_in_tests(target: TargetRules) -> Iterator[_Query]:
-    keys = (test.statement.key for test in target.rule_set.tests)
-    return ((key, query) for key in keys for query in _QUERY_IN_TEXT.finditer(key.value))
 
 
 class MissingDialect(Check):
