@@ -171,7 +171,6 @@ def test_a_lone_percent_sign_has_no_warning():
     ],
 )
 def test_two_listeners_on_one_port_are_an_error(text):
-    """Two listeners with the same address and port are an error."""
     ((code, message),) = codes_and_messages(f"{text}\n{MINIMAL}")
     assert code == "same-listener"
     assert message.startswith("`server` and `internalServer` both listen on port")

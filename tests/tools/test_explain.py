@@ -321,7 +321,6 @@ def test_a_near_miss_has_parts_of_source_and_key():
 
 
 def test_a_source_that_matches_is_no_near_miss():
-    """A match is not a near miss."""
     assert near_miss(r"^/a", "/abc") is None
 
 
