@@ -1,4 +1,4 @@
-"""Commands for configurations: `config show`, and `convert` for those of another proxy."""
+"""Commands for configurations: `config show`, and `convert` for another proxy's."""
 
 from __future__ import annotations
 

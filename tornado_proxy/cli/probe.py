@@ -80,11 +80,11 @@ async def probe_buckets(targets: Sequence[Target], within: float, *, write: bool
             failed[target.name] = _failed(target, BucketProblem("failed", str(error), "correct the target's `bucket`"))
     try:
         asked = [(each, stores[each.name]) for each in targets if each.name in stores]
-        found = {result.target: result for result in await probe_all(asked, within, write=write)}
+        results = {result.target: result for result in await probe_all(asked, within, write=write)}
     finally:
         for store in stores.values():
             await store.close()
-    return [failed.get(target.name) or found[target.name] for target in targets]
+    return [failed.get(target.name) or results[target.name] for target in targets]
 
 
 def _failed(target: Target, problem: BucketProblem) -> ProbeResult:

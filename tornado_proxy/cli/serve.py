@@ -184,8 +184,8 @@ def explained(mounts: Mounts, asked: Mapping[str, str]) -> Explanation:
     user = User(asked["user"]) if asked.get("user") else None
     method, host = asked.get("method", "GET"), asked.get("host", "")
     request = explain.ExplainedRequest(asked["path"], method, host, user, file_name=asked.get("file"))
-    found = explain.explain(mounts, request)
-    return Explanation(explain.heading(found), tuple(explain.sections(found, user, most=_MOST_REWRITES)))
+    decision = explain.explain(mounts, request)
+    return Explanation(explain.heading(decision), tuple(explain.sections(decision, user, most=_MOST_REWRITES)))
 
 
 def _announce(url: str, admin: str) -> None:
@@ -197,9 +197,9 @@ def _announce(url: str, admin: str) -> None:
 def _sockets(settings: Settings, local: Path | None) -> tuple[Sockets, Sockets]:
     """Returns the sockets for requests and for the admin listener, of the service manager or of the configuration."""
     inherited = inherited_sockets(os.environ, os.getpid())
-    given = inherited.get("http") or inherited.get("unknown")
+    listening = inherited.get("http") or inherited.get("unknown")
     admin = inherited.get("admin")
-    of_requests = named(given, inherited=True, is_tls=settings.server.speaks_tls) if given else None
+    of_requests = named(listening, inherited=True, is_tls=settings.server.speaks_tls) if listening else None
     of_admin = named(admin, inherited=True, is_tls=settings.internal_server.speaks_tls) if admin else None
     of_requests = of_requests or open_sockets(settings.server)
     of_admin = of_admin or open_sockets(settings.internal_server)

@@ -44,7 +44,7 @@ class BadStep(RequestError):
 
 
 class UnknownFormat(RequestError):
-    """A `?format=` that a listing does not have; the text names those that it has, and the client may read it."""
+    """A `?format=` that a listing does not have; the text names the formats that it has, and the client may read it."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)

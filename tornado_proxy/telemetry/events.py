@@ -21,7 +21,7 @@ class RequestRecord(NamedTuple):
     """The data of a request at its end; None for steps that were not reached.
 
     `at` is the Unix time in seconds. `path` is the decoded request path, or the raw one if it cannot be decoded, and
-    never holds the query, in which signatures and tokens travel. `key` is the rewritten one, without the prefix.
+    never holds the query, where signatures and tokens travel. `key` is the rewritten one, without the prefix.
     """
 
     request_id: str
@@ -75,7 +75,7 @@ class ReloadOutcome(Enum):
 
     LOADED = "loaded"
     UNCHANGED = "unchanged"
-    REVERTED = "reverted"  # a bad edit was taken back: the files on disk are those in force again
+    REVERTED = "reverted"  # a bad edit was taken back: the files on disk are in force again
     REFUSED = "refused"
     FAILED = "failed"  # a defect of ours
 

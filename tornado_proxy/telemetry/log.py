@@ -1,4 +1,4 @@
-"""The lines of the log: one for each request, as `key=value` pairs or JSON, and those of service events."""
+"""The lines of the log: one for each request, as `key=value` pairs or JSON, and one for each event of the service."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ ServiceEvent = Failed | Probed | ReloadReport | Retired
 
 
 def log_service_events(bus: Bus) -> None:
-    """Logs the events of the service on a bus; those of requests go to the access log."""
+    """Logs the events of the service on a bus; requests go to the access log."""
     bus.add(service_log, *get_args(ServiceEvent))
 
 

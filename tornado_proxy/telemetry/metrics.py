@@ -98,11 +98,8 @@ class CountedNames:
     def cover(self, labels: Mapping[str, str]) -> bool:
         """Whether a series with these labels is about nothing that has gone."""
         target, rule, provider = labels.get("target"), labels.get("rule", OTHER), labels.get("provider")
-        is_target = not target or target in self.targets
-        return is_target and (not provider or provider in self.providers) and self._covers_rule(target, rule)
-
-    def _covers_rule(self, target: str | None, rule: str) -> bool:
-        return rule == OTHER or (target, rule) in self.rules
+        is_target, is_rule = not target or target in self.targets, rule == OTHER or (target, rule) in self.rules
+        return is_target and is_rule and (not provider or provider in self.providers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +128,12 @@ class Tally:
 
     def quantile(self, part: float) -> float | None:
         """Returns a quantile of the durations in seconds, by its bucket; None without requests."""
-        wanted, before = part * sum(self.buckets), 0
-        if not wanted:
+        rank, before = part * sum(self.buckets), 0
+        if not rank:
             return None
         for (low, high), count in zip(pairwise((0, *SECONDS, SECONDS[-1])), self.buckets, strict=True):
-            if before + count >= wanted:
-                return low + (high - low) * (wanted - before) / count
+            if before + count >= rank:
+                return low + (high - low) * (rank - before) / count
             before += count
         return None
 
@@ -153,7 +150,7 @@ class Activity:
 
     @property
     def total(self) -> Tally:
-        """The numbers of all targets, also of those that are no longer in force."""
+        """The numbers of all targets, former ones included."""
         return sum(self.targets.values(), self.gone)
 
     def only(self, names: CountedNames) -> Activity:
