@@ -97,7 +97,9 @@ def test_each_user_has_an_own_home(printed):
     assert len({_read(f"{url}team/home/plan.txt", user) for user in ("ann", "ben")}) == 2
 
 
-@pytest.mark.parametrize("path", ["home/ben/plan.txt", "users/ben/plan.txt", "notes/ann/today.txt", "drafts/ann/letter.txt"])
+@pytest.mark.parametrize(
+    "path", ["home/ben/plan.txt", "users/ben/plan.txt", "notes/ann/today.txt", "drafts/ann/letter.txt"]
+)
 def test_no_user_reads_the_files_of_another(printed, path):
     """No path leads into the directory of another user."""
     url = re.search(r"http://\S+", printed)[0]
