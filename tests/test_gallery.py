@@ -13,9 +13,9 @@ from tornado_proxy.lang.parser import parse
 from tornado_proxy.lang.printer import print_document
 from tornado_proxy.rules import load
 from tornado_proxy.rules.model import evaluate
+from tornado_proxy.semantics.request import User
 from tornado_proxy.service.demo import read_demo
 from tornado_proxy.service.reload.snapshot import compile_snapshot
-from tornado_proxy.templates.template import User
 
 GALLERY = sorted((Path(__file__).parent.parent / "rules").glob("*.rules"))
 
