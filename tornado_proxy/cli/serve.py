@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from tornado_proxy.cli.inputs import number
 from tornado_proxy.cli.output import CommandError, ExitStatus, show
+from tornado_proxy.cli.units import is_wider, other_addresses, run_as_unit, sockets_of
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Log
 from tornado_proxy.lang.diagnostic import Diagnostic, counted
@@ -50,6 +51,10 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("tornado_proxy")
 
+_WITH_CHECK = {
+    "probe": "the service probes its buckets by itself",
+    "unit": "systemd starts the service as the unit says by itself",
+}
 _MOST_REWRITES = 50  # that the status page shows
 
 
@@ -72,6 +77,11 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
         help="also have the admin listener on a socket at FILE, without TLS",
     )
     parser.add_argument("--check", action="store_true", help="check configuration and rules, and end")
+    parser.add_argument(
+        "--unit",
+        metavar="UNIT",
+        help="with `--check`: check as this unit of systemd, with its user, credentials, limits and sockets",
+    )
     parser.add_argument("--probe", action="store_true", help="with `--check`: also check each bucket, as `probe` does")
 
 
@@ -86,10 +96,16 @@ class _Start:
 
 def run_serve(arguments: argparse.Namespace) -> int:
     """Serves; returns an exit status."""
-    if arguments.probe and not arguments.check:
-        return _fail("`--probe` goes with `--check`; the service probes its buckets by itself")
+    for option, reason in _WITH_CHECK.items():
+        if getattr(arguments, option) and not arguments.check:
+            return _fail(f"`--{option}` goes with `--check`; {reason}")
     if not arguments.config.is_file() and arguments.last_good is None:
         return _fail(f"there is no file `{arguments.config}`")
+    return _checked_as_unit(arguments) if arguments.unit else _served(arguments)
+
+
+def _served(arguments: argparse.Namespace) -> int:
+    """Serves or checks, from the first snapshot that can be used; returns an exit status."""
     reader = SnapshotReader(arguments.config, dict(os.environ))
     for start in _starts(arguments, reader):
         log = None if arguments.check else _log(start)
@@ -131,6 +147,16 @@ def _checked(loaded: CompiledSnapshot, arguments: argparse.Namespace) -> int:
     results = asyncio.run(probe_buckets(targets, PROBE_WITHIN, write=False))
     print(to_text(results), end="")
     return ExitStatus.CLEAN if all(result.is_up for result in results) else ExitStatus.FINDINGS
+
+
+def _checked_as_unit(arguments: argparse.Namespace) -> int:
+    """Checks in a process as a unit would start it, and compares its sockets; returns an exit status."""
+    command = ["serve", "--check", "--config", str(arguments.config.absolute()), *(["--probe"] * arguments.probe)]
+    status = run_as_unit(arguments.unit, command)
+    settings = read_to_check(arguments.config, dict(os.environ)).configuration.settings
+    if settings is not None:
+        show(tuple(other_addresses(settings, sockets_of(arguments.unit))))
+    return status
 
 
 def _starts(arguments: argparse.Namespace, reader: SnapshotReader) -> Iterator[_Start]:
@@ -205,6 +231,8 @@ def _sockets(settings: Settings, local: Path | None) -> tuple[Sockets, Sockets]:
     inherited = inherited_sockets(os.environ, os.getpid())
     given = inherited.get("http") or inherited.get("unknown")
     admin = inherited.get("admin")
+    if any(is_wider(settings.server, each) for each in given or ()):
+        _LOG.warning("the socket unit listens on every interface, but `server.listenAddr` says otherwise")
     of_requests = named(given, inherited=True, is_tls=settings.server.speaks_tls) if given else None
     of_admin = named(admin, inherited=True, is_tls=settings.internal_server.speaks_tls) if admin else None
     of_requests = of_requests or open_sockets(settings.server)
