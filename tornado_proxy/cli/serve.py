@@ -10,6 +10,7 @@ import shlex
 import shutil
 import sys
 import textwrap
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -42,6 +43,7 @@ from tornado_proxy.service.sockets import (
     named,
     open_sockets,
 )
+from tornado_proxy.service.validity import tolerant_of_dates
 from tornado_proxy.storage.probe import PROBE_WITHIN
 from tornado_proxy.telemetry.log import EVENTS, log_diagnostics
 from tornado_proxy.templates.template import User
@@ -162,17 +164,20 @@ def _checked_as_unit(arguments: argparse.Namespace) -> int:
 def _starts(arguments: argparse.Namespace, reader: SnapshotReader) -> Iterator[_Start]:
     """Yields the snapshots to try: the files, the last good copy, then the files in spite of failing tests."""
     snapshot = read_to_check(arguments.config, dict(os.environ)) if arguments.check else reader()
-    first = _Start(run_rule_tests(compile_snapshot(snapshot)))
-    yield first
+    compiled = run_rule_tests(compile_snapshot(snapshot))
     if arguments.check:
+        yield _Start(compiled)
         return
+    # With an expired certificate it still serves some clients, and its metrics and status page say what is wrong.
+    first = _Start(tolerant_of_dates(compiled, None, time.time()))
+    yield first
     if arguments.last_good is not None:
         try:
             kept = LastGood(arguments.last_good).read(arguments.config, dict(os.environ))
         except NoLastGood as error:
             _fail(f"there is no last good copy to start from: {error}", _log(first))
         else:
-            yield _Start(compile_snapshot(kept), is_last_good=True)
+            yield _Start(tolerant_of_dates(compile_snapshot(kept), None, time.time()), is_last_good=True)
     if not first.loaded.usable and (milder := tolerated(first.loaded)).usable:
         yield replace(first, loaded=milder, in_spite_of_tests=True)
 

@@ -34,6 +34,7 @@ from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.service.last_good import LastGood
 from tornado_proxy.service.reload import InForce, Reloader
 from tornado_proxy.service.serving import Serving
+from tornado_proxy.service.validity import certificate_views, validities
 from tornado_proxy.storage.probe import ProbeResult
 from tornado_proxy.telemetry.events import Bus, ReloadReport
 from tornado_proxy.telemetry.exposition import ServiceMetrics, as_text
@@ -89,7 +90,9 @@ class Administration:
         self._reloads: deque[ReloadRow] = deque([ReloadRow("started", 1, now.since)], _KEPT)
         self._started = now.since
         digest = now.loaded.snapshot.digest
-        self._metrics = ServiceMetrics(self._versions["tornado-proxy"], digest, now.since, probes.values)
+        self._metrics = ServiceMetrics(
+            self._versions["tornado-proxy"], digest, now.since, probes.values, self._not_after
+        )
 
     def listen(self, bus: Bus) -> None:
         """Follows the reloads on a bus."""
@@ -112,6 +115,11 @@ class Administration:
             max(0, len(shown) - _SHOWN),
         )
         self._reloads.appendleft(row)
+
+    def _not_after(self) -> dict[tuple[str, str], float]:
+        """Returns the end of the certificates in force by listener and name: of several of one name, the first end."""
+        ends = sorted(validities(self._reloader.in_force.settings), key=lambda each: -each.not_after)
+        return {(each.listener, each.name): each.not_after for each in ends}
 
     async def sample(self) -> None:
         """Takes samples for the charts until cancelled; a defect costs a sample."""
@@ -148,6 +156,7 @@ class Administration:
             "lastFailedAttempt": report_view(failure) if failure else None,
             "startedFromLastGood": self.started_from_last_good,
             "lastGoodTrouble": (self.last_good and self.last_good.trouble) or None,
+            "certificates": certificate_views(now.settings, time.time()),
             "workers": list(self._serving.workers()),
         }
 

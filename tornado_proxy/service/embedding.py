@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tornado_proxy.service.generations import Unbuildable
 from tornado_proxy.service.reload import Reloader, run_rule_tests
 from tornado_proxy.service.serving import SingleProcess
 from tornado_proxy.service.snapshot import SnapshotReader, compile_snapshot
+from tornado_proxy.service.validity import tolerant_of_dates
 from tornado_proxy.service.watching import Follower
 from tornado_proxy.web.application import ProxyApplication
 
@@ -32,7 +34,7 @@ def application(config: str | Path) -> ProxyApplication:
     application as it likes. Raises `ConfigurationError`.
     """
     reader = SnapshotReader(Path(config), dict(os.environ))
-    loaded = run_rule_tests(compile_snapshot(reader()))
+    loaded = tolerant_of_dates(run_rule_tests(compile_snapshot(reader())), None, time.time())
     if not loaded.usable:
         raise ConfigurationError(loaded.diagnostics)
     try:

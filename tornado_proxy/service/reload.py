@@ -22,6 +22,7 @@ from tornado_proxy.rules.model import Rewrite, RuleSet, evaluate
 from tornado_proxy.service.generations import Unbuildable, in_background
 from tornado_proxy.service.serving import Serving
 from tornado_proxy.service.snapshot import CompiledSnapshot, Snapshot, compile_snapshot
+from tornado_proxy.service.validity import tolerant_of_dates
 from tornado_proxy.telemetry.events import Event, ReloadOutcome, ReloadReport
 
 FAILING_TEST = "failing-test"
@@ -126,6 +127,7 @@ class Reloader:
             self._refused = refused
             return self.failure
         loaded = await in_background(compile_snapshot, snapshot, now.loaded)
+        loaded = tolerant_of_dates(loaded, now.settings, time.time())
         if any(rules.tests for rules in loaded.rule_sets.values()):
             loaded = await in_background(run_rule_tests, loaded, now.loaded)
         found = loaded.diagnostics
