@@ -22,7 +22,7 @@ from memory_store import MemoryStore
 from serving import generation
 from tornado.netutil import bind_sockets
 
-from tornado_proxy.telemetry.events import Bus, Refused, Served
+from tornado_proxy.telemetry.events import Bus, ErrorServed, Served
 from tornado_proxy.telemetry.log import access_log
 from tornado_proxy.telemetry.metrics import RequestMetrics
 from tornado_proxy.web.application import ProxyApplication
@@ -52,7 +52,7 @@ async def measure(requests: int) -> float:
     store.add("a", b"x" * 1024)
     active_generation = generation(store)
     bus = Bus()
-    bus.add(access_log("text", lambda _line: None), Served, Refused)
+    bus.add(access_log("text", lambda _line: None), Served, ErrorServed)
     RequestMetrics().listen(bus)
     times: list[float] = []
     bus.add(lambda _event: times.append(time.process_time()), Served)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tornado_proxy.pages.status import (
+from tornado_proxy.admin.status import (
     Chart,
     ChartLine,
+    ErrorRow,
     Overview,
-    RefusedRow,
     ReloadRow,
     RewriteRow,
     RewriteTable,
@@ -74,9 +74,9 @@ def overview(**replacements: Any) -> Overview:
             ReloadRow("loaded", 3, NOW - 65, 0.1, ("target `site`: rewrites added: `press`",), ("log",)),
             ReloadRow("started", 1, NOW - 7200),
         ),
-        "refused": (
-            RefusedRow(NOW - 2, 502, "GET", "site", "/<script>\x07", "S3 cannot be reached at `s3.test`", "4f2a"),
-            RefusedRow(NOW - 3, 404, "GET", None, "/x", "no target is mounted at this host and path", "4f2b"),
+        "errors": (
+            ErrorRow(NOW - 2, 502, "GET", "site", "/<script>\x07", "S3 cannot be reached at `s3.test`", "4f2a"),
+            ErrorRow(NOW - 3, 404, "GET", None, "/x", "no target is mounted at this host and path", "4f2b"),
         ),
     }  # fmt: skip
     return Overview(**(values | replacements))

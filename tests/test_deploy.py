@@ -12,8 +12,8 @@ from endless_s3 import endless_s3
 from running import start_proxy
 from steady_load import under_load
 
+from tornado_proxy.admin.application import PATHS
 from tornado_proxy.cli.main import load_command, main
-from tornado_proxy.service.admin import PATHS
 
 DEPLOY = Path(__file__).parent.parent / "deploy"
 SCALING = (DEPLOY.parent / "docs" / "scaling.md").read_text(encoding="utf-8")

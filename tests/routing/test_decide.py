@@ -5,6 +5,7 @@ from tornado_proxy.config.model import Bucket, Mount, TargetList
 from tornado_proxy.config.providers import AccessRule, Authorization, BasicUser, OidcProvider, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
+from tornado_proxy.golang.template.errors import LimitError, RenderError
 from tornado_proxy.routing.access import Anyone, Nobody, SignedIn
 from tornado_proxy.routing.decide import (
     Authenticate,
@@ -21,7 +22,8 @@ from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import Browse, ListTargets, ReadForm, Receive, Refuse, Serve, VisitProvider
 from tornado_proxy.routing.request import read_request
 from tornado_proxy.rules.model import METHODS
-from tornado_proxy.templates.template import LimitError, MissingUserError, RenderError, User
+from tornado_proxy.semantics.request import User
+from tornado_proxy.templates.template import MissingUserError
 
 ANN = BasicUser("ann", Secret("value", "x"))
 STAFF = Resource("/**", ("GET", "PUT"), provider="staff", users=(ANN,))
@@ -52,7 +54,7 @@ def test_a_resource_covers_paths_with_their_mount(decide_request, make_site, pat
 
 
 def test_a_driver_may_refuse_with_a_challenge(make_site):
-    """If a driver answers the question for the user with a refusal, this refusal is the plan."""
+    """If a driver answers the question for the user with an attempt to refuse, this is the plan."""
     steps = decide(Mounts([make_site(resources=[STAFF])]), read_request("/a"))
     steps.send(None)
     challenge = Refuse(401, "the password is wrong", challenge="Basic")
@@ -74,7 +76,7 @@ EDITORS = Resource("/**", provider="id", oidc=Authorization((AccessRule(group="e
     ],
 )
 def test_a_policy_server_is_asked_about_the_user(make_site, answer, plan):
-    """A policy server decides after the sign-in; a refusal that the driver returns is the plan."""
+    """A policy server decides after the sign-in; an attempt to refuse that the driver returns is the plan."""
     resource = Resource("/**", provider="id", oidc=Authorization((), OPA))
     steps = decide(Mounts([make_site(resources=[resource])]), read_request("/a"))
     steps.send(None)
@@ -132,7 +134,7 @@ def test_a_template_reads_the_request(decide_request, resources_for, scripted_te
 
 
 def test_a_failing_rewrite_of_an_upload_is_refused(decide_request, scripted_template, make_site):
-    """If the rewrite of an upload fails, its plan is a refusal."""
+    """If the rewrite of an upload fails, its plan is an error."""
     decision = decide_request(make_site((".", scripted_template("/.."))), "PUT /", file_name="a")
     assert decision.plan[0].status == 400
     assert decision.failure is not None

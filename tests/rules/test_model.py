@@ -4,12 +4,12 @@ from hypothesis import strategies as st
 from rule_sites import rule_sets
 from rule_texts import document, statement
 
-from tornado_proxy.goregex.alphabet import LONGEST_KEY, is_valid_key
+from tornado_proxy.golang.regexp.alphabet import LONGEST_KEY, is_valid_key
 from tornado_proxy.lang.tree import Verdict
 from tornado_proxy.rules.compile import compile_documents, compile_test
 from tornado_proxy.rules.model import (
     LONGEST_OBJECT_KEY,
-    RefusedResult,
+    InvalidResult,
     RewriteError,
     RuleSet,
     RuleTest,
@@ -21,7 +21,8 @@ from tornado_proxy.rules.model import (
     path_objection,
     segment_objection,
 )
-from tornado_proxy.templates.template import TargetData, User
+from tornado_proxy.semantics.request import User
+from tornado_proxy.templates.data import TargetData
 
 
 @pytest.mark.parametrize(
@@ -135,7 +136,7 @@ REWRITE = compile_documents([document('target site { rewrite home `^/a$` -> "/b"
 @pytest.mark.parametrize(
     "error",
     [
-        RefusedResult("the result is empty", REWRITE, ""),
+        InvalidResult("the result is empty", REWRITE, ""),
         UserRequired("the template reads `user.name`, but nobody is signed in", REWRITE),
         TemplateFailed("division by zero", REWRITE),
     ],
@@ -150,7 +151,7 @@ def test_an_error_names_its_rewrite(error):
 
 def test_an_error_keeps_the_refused_result():
     """The error of a refused result has the text of the result."""
-    assert RefusedResult("the result contains a control character", REWRITE, "/a\n").result == "/a\n"
+    assert InvalidResult("the result contains a control character", REWRITE, "/a\n").result == "/a\n"
 
 
 def _rewrites(statement):
@@ -238,7 +239,7 @@ def test_slashes_are_added_and_kept(template, key, method, result):
 )
 def test_a_result_that_is_not_a_valid_key_is_refused(template, message, result):
     """The result of a template is checked as the path of a request is."""
-    with pytest.raises(RefusedResult) as caught:
+    with pytest.raises(InvalidResult) as caught:
         rule_set(f"rewrite bad `^/a$` -> {template}").rewrite("/a")
     assert (str(caught.value), caught.value.result, caught.value.rewrite.label) == (message, result, "bad")
 
@@ -288,7 +289,7 @@ def test_a_result_is_a_valid_key_for_any_user_and_key(username, name):
     rules = rule_set("rewrite `(?s)^/(.*)$` -> jinja `/{{ user.username }}/{{ groups[1] }}`")
     try:
         key = rules.rewrite(f"/{name}", user=username).key
-    except RefusedResult:
+    except InvalidResult:
         return
     assert key.startswith("/")
     assert objection(key) is None

@@ -6,8 +6,9 @@ from recorded import vectors
 from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect, Document, Literal, RewriteStatement, TargetBlock
 from tornado_proxy.rules.compile import compile_documents
-from tornado_proxy.rules.model import RefusedResult, RewriteError
-from tornado_proxy.templates.template import RequestData, TargetData, TargetKeyRewriteData, User
+from tornado_proxy.rules.model import InvalidResult, RewriteError
+from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 
 VECTORS = vectors("keyrewrite")
 DIALECTS = {"REGEX": Dialect.PLAIN, "TEMPLATE": Dialect.GO}
@@ -44,7 +45,7 @@ def _outcome(vector):
         return "error"
     try:
         rewritten = compiled.rule_sets["site"].apply(_data(vector))
-    except RefusedResult as error:
+    except InvalidResult as error:
         return error.result, error.rewrite.number - 1
     except RewriteError:
         return "error"

@@ -9,9 +9,9 @@ import pytest
 from serving import rule_set
 
 from tornado_proxy.telemetry import metrics
-from tornado_proxy.telemetry.events import Bus, Refused, RequestRecord, Served
+from tornado_proxy.telemetry.events import Bus, ErrorServed, RequestRecord, Served
 from tornado_proxy.telemetry.metrics import (
-    MOST_REFUSED,
+    MOST_ERRORS,
     Activity,
     ActivityHistory,
     RequestMetrics,
@@ -29,8 +29,8 @@ def _served(rewrite=None, seconds: float = 0.003) -> Served:
     return Served(_request(0.0, rewrite), 200, 10, 2, seconds)
 
 
-def _refused(status: int, at: float = 0.0, path: str = "/a", reason: str = "why") -> Refused:
-    return Refused(_request(at, path=path), status, 0, 0, 0.03, reason)
+def _error_served(status: int, at: float = 0.0, path: str = "/a", reason: str = "why") -> ErrorServed:
+    return ErrorServed(_request(at, path=path), status, 0, 0, 0.03, reason)
 
 
 class _Process:
@@ -54,7 +54,7 @@ def process():
 
 def test_requests_are_counted_by_target_class_and_duration(process):
     """A tally of a target has its requests by status class and duration, and the bytes; requests in flight are counted too."""
-    for event in (_served(), _served(seconds=0.4), _refused(404), _refused(502)):
+    for event in (_served(), _served(seconds=0.4), _error_served(404), _error_served(502)):
         process.bus.emit(event)
     tally = process.activity.targets["site"]
     assert (tally.requests, tally.classes, tally.sent, tally.received) == (4, (0, 2, 0, 1, 1), 20, 4)
@@ -87,19 +87,19 @@ def test_the_number_of_rewrites_with_hits_is_limited(process, monkeypatch):
 
 
 def test_the_last_refused_requests_of_both_kinds_are_kept(process):
-    """Many refusals with 4xx don't remove those with 5xx, nor vice versa; the oldest comes first."""
-    process.bus.emit(_refused(502, at=1.0))
+    """Many errors with 4xx don't remove those with 5xx, nor vice versa; the oldest comes first."""
+    process.bus.emit(_error_served(502, at=1.0))
     for number in range(50):
-        process.bus.emit(_refused(404, at=2.0 + number))
-    refused = process.activity.refused
-    assert [row.status for row in refused] == [502] + [404] * MOST_REFUSED
-    assert [row.at for row in refused][-1] == 51.0
+        process.bus.emit(_error_served(404, at=2.0 + number))
+    errors = process.activity.errors
+    assert [row.status for row in errors] == [502] + [404] * MOST_ERRORS
+    assert [row.at for row in errors][-1] == 51.0
 
 
 def test_the_texts_of_a_refused_request_are_cut(process):
     """The path and the reason of a refused request are cut after 300 characters."""
-    process.bus.emit(_refused(400, path="/" + "a" * 9000, reason="b" * 9000))
-    (row,) = process.activity.refused
+    process.bus.emit(_error_served(400, path="/" + "a" * 9000, reason="b" * 9000))
+    (row,) = process.activity.errors
     assert (len(row.path), len(row.reason)) == (300, 300)
 
 
@@ -108,9 +108,9 @@ def test_the_activity_of_processes_is_added_up():
     first, second = _Process(), _Process()
     first.bus.emit(_served(FIRST))
     second.bus.emit(_served(FIRST))
-    second.bus.emit(_refused(404, at=5.0))
+    second.bus.emit(_error_served(404, at=5.0))
     total = pickle.loads(pickle.dumps(first.activity)) + second.activity
-    assert (total.total.requests, total.in_flight, len(total.refused)) == (3, 6, 1)
+    assert (total.total.requests, total.in_flight, len(total.errors)) == (3, 6, 1)
     assert total.hits == {("site", "^/a", "/x"): 2}
 
 

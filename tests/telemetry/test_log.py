@@ -13,7 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, SourceFile, Span
-from tornado_proxy.telemetry.events import Failed, Refused, ReloadOutcome, ReloadReport, RequestRecord, Retired, Served
+from tornado_proxy.telemetry.events import (
+    ErrorServed,
+    Failed,
+    ReloadOutcome,
+    ReloadReport,
+    RequestRecord,
+    Retired,
+    Served,
+)
 from tornado_proxy.telemetry.log import (
     access_log,
     harmless,
@@ -95,10 +103,10 @@ def test_a_served_request_is_one_line_of_pairs():
     )
 
 
-def test_a_refusal_has_its_reason():
+def test_an_error_has_its_reason():
     """The line of a refused request ends with the reason, which is quoted if it contains spaces."""
     request = RequestRecord("4f2a", 0.0, "127.0.0.1", "GET", "", "/..", 7)
-    assert _line(Refused(request, 400, 90, 0, 0.0, "contains a `.` segment")) == (
+    assert _line(ErrorServed(request, 400, 90, 0, 0.0, "contains a `.` segment")) == (
         "time=1970-01-01T00:00:00.000Z id=4f2a client=127.0.0.1 method=GET path=/.. status=400"
         ' sent=90 received=0 ms=0.0 generation=7 reason="contains a `.` segment"'
     )
@@ -107,7 +115,7 @@ def test_a_refusal_has_its_reason():
 @pytest.mark.parametrize("url", ["https://ann:pASSw@s3.test/b", "http://pASSw@s3.test", "//a:pASSw@h"])
 def test_a_reason_shows_no_user_information(url):
     """An address in a library's error is logged without its user information."""
-    line = _line(Refused(REQUEST, 502, 0, 0, 0.0, f'Unreachable: could not connect to "{url}"'))
+    line = _line(ErrorServed(REQUEST, 502, 0, 0, 0.0, f'Unreachable: could not connect to "{url}"'))
     assert "could not connect to" in line
     assert "pASSw" not in line
 

@@ -13,8 +13,8 @@ from tornado_proxy.storage.cache import CacheCounts
 from tornado_proxy.telemetry.events import (
     AccessDecided,
     Bus,
+    ErrorServed,
     Failed,
-    Refused,
     RequestRecord,
     S3Called,
     Served,
@@ -66,7 +66,7 @@ def test_an_answer_is_counted_with_its_bytes_and_time(registry, emit):
 def test_an_unknown_method_is_not_a_label(registry, emit):
     """Unknown methods are counted together; requests without a target have an empty label."""
     for method in ("BREW", "STEEP"):
-        emit(Refused(_request(method, None), 405, sent=0, received=0, seconds=0.1, reason="no"))
+        emit(ErrorServed(_request(method, None), 405, sent=0, received=0, seconds=0.1, reason="no"))
     labels = {"target": "", "method": "other", "status": "405"}
     assert registry.get_sample_value("tornado_proxy_requests_total", labels) == 2
 

@@ -28,13 +28,13 @@ def test_requests_are_counted_by_their_rewrites():
     assert usage.unmatched == {("site", "/else"): 1}
 
 
-def test_a_failing_rewrite_counts_as_used_and_as_a_refusal():
+def test_a_failing_rewrite_counts_as_used_and_as_an_error():
     """The rewrite matched and the client got an error, with the path as the example."""
     usage = _usage("/dots", "/dots")
-    refusal = (400, "the result contains a `.` or `..` segment")
+    error = (400, "the result contains a `.` or `..` segment")
     assert usage.rewrites == {("site", 2): 2}
-    assert usage.refused == {refusal: 2}
-    assert usage.examples == {refusal: "/dots"}
+    assert usage.errors == {error: 2}
+    assert usage.examples == {error: "/dots"}
 
 
 def test_a_path_that_the_service_could_not_decode_is_refused(tmp_path):
@@ -45,7 +45,7 @@ def test_a_path_that_the_service_could_not_decode_is_refused(tmp_path):
         Simulator(Mounts([site(COUNTED_RULES)]), RequestDefaults()), read_request_log(log), lambda part: None
     )
     assert usage.rewrites == {}
-    assert [status for status, _ in usage.refused] == [400, 400]
+    assert [status for status, _ in usage.errors] == [400, 400]
 
 
 def test_uploads_are_excluded_and_counted():
@@ -57,13 +57,13 @@ def test_uploads_are_excluded_and_counted():
 
 
 def test_counts_of_portions_are_added():
-    """The example of a refusal comes from the first portion."""
+    """The example of an error comes from the first portion."""
     first, second = _usage("/old/a", "/else", "/a/../b"), _usage("/old/a", "/c/../d")
     total = Usage()
     total.add(first)
     total.add(second)
     assert total.rewrites == {("site", 1): 2, ("site", None): 1}
-    assert list(total.refused.values()) == [2]
+    assert list(total.errors.values()) == [2]
     assert list(total.examples.values()) == ["/a/../b"]
 
 

@@ -17,7 +17,7 @@ from tornado_proxy.semantics.conditions import ContentRange
 from tornado_proxy.semantics.fields import Checksum
 from tornado_proxy.storage.errors import TimedOut, Unreachable
 from tornado_proxy.storage.store import ObjectInfo
-from tornado_proxy.telemetry.events import Failed, Refused, Served
+from tornado_proxy.telemetry.events import ErrorServed, Failed, Served
 from tornado_proxy.web.answer import Whole, file_headers, is_active, page, private_headers, unchanged_headers
 
 SHA256 = Checksum("SHA256", "LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=", "FULL_OBJECT")
@@ -282,7 +282,7 @@ async def test_a_failure_before_the_first_byte_is_an_error_page():
         events = site.events
     assert (answer.status, next_answer.status) == (504, 400)
     assert "etag" not in answer.headers
-    assert isinstance(events[0], Refused)
+    assert isinstance(events[0], ErrorServed)
     assert body.closed.is_set()
 
 

@@ -11,7 +11,7 @@ from serving import part, serve
 
 from tornado_proxy.config.actions import Actions, PutAction
 from tornado_proxy.semantics.conditions import ContentRange
-from tornado_proxy.semantics.errors import AnsweredError
+from tornado_proxy.semantics.errors import StatusError
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.web.answer import file_headers
 from tornado_proxy.web.generation import GENERATION
@@ -26,7 +26,7 @@ SHAPES = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", TEXT, 
 def test_every_status_is_documented():
     """The table has a row for each status of a failure or an answer."""
     answered = {200, 201, 204, 206, 302, 304, 401, 405, 500}
-    errors, statuses = [AnsweredError], set[int]()
+    errors, statuses = [StatusError], set[int]()
     while errors:
         error = errors.pop()
         errors += error.__subclasses__()

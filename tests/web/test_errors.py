@@ -9,7 +9,7 @@ import pytest
 from tornado_proxy.auth.authenticator import AuthBusy
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import BadAddress, RequestError
-from tornado_proxy.semantics.errors import AnsweredError
+from tornado_proxy.semantics.errors import StatusError
 from tornado_proxy.storage.errors import (
     AccessDenied,
     BucketMissing,
@@ -24,7 +24,7 @@ from tornado_proxy.storage.errors import (
     UploadMissing,
     UpstreamError,
 )
-from tornado_proxy.web.answer import Refusal, refusal, refusal_of
+from tornado_proxy.web.answer import ErrorAnswer, answer_attempt, answer_exception
 from tornado_proxy.web.body import BodyTimeout
 from tornado_proxy.web.custom_pages import PageFailed
 from tornado_proxy.web.deciding import CrossOrigin
@@ -79,14 +79,14 @@ TABLE = [
 @pytest.mark.parametrize(("error", "status", "headers"), TABLE)
 def test_each_error_has_a_status_and_headers(error, status, headers):
     """The table contains the status and the headers of each error."""
-    refused = refusal(error)
+    refused = answer_exception(error)
     assert (refused.status, refused.headers) == (status, headers)
 
 
 @pytest.mark.parametrize(("error", "status", "headers"), TABLE)
 def test_the_message_does_not_reveal_the_error(error, status, headers):
     """The message contains neither the text of the error nor its class name."""
-    message = refusal(error).message
+    message = answer_exception(error).message
     assert "secret" not in message
     assert type(error).__name__ not in message
 
@@ -97,13 +97,13 @@ def _errors(root):
 
 def test_every_error_that_is_raised_has_a_status():
     """Each class below the base has a status, its own or that of its parent; the base of rewrites' errors has none."""
-    without = {error.__name__ for error in _errors(AnsweredError) if not hasattr(error, "status")}
-    assert without == {"AnsweredError", "RewriteError"}
+    without = {error.__name__ for error in _errors(StatusError) if not hasattr(error, "status")}
+    assert without == {"StatusError", "RewriteError"}
 
 
 def test_only_an_exception_without_an_answer_is_a_defect():
     """An exception without an answer of its own is a defect, and no other is."""
-    assert [refusal(error).is_defect for error, *_ in TABLE] == [False] * (len(TABLE) - 1) + [True]
+    assert [answer_exception(error).is_defect for error, *_ in TABLE] == [False] * (len(TABLE) - 1) + [True]
 
 
 @pytest.mark.parametrize(
@@ -117,36 +117,36 @@ def test_only_an_exception_without_an_answer_is_a_defect():
 )
 def test_the_reason_names_the_error(error, reason):
     """The reason for the log has the name or the text of the error."""
-    assert refusal(error).reason == reason
+    assert answer_exception(error).reason == reason
 
 
 def test_a_405_has_allow():
     """A 405 has Allow, even an empty one; another status has no Allow."""
-    assert refusal_of(Refuse(405, "not enabled", ("GET", "HEAD"))).headers == (("Allow", "GET, HEAD"),)
-    assert refusal_of(Refuse(405, "nothing is enabled")).headers == (("Allow", ""),)
-    assert refusal_of(Refuse(403, "no")).headers == ()
+    assert answer_attempt(Refuse(405, "not enabled", ("GET", "HEAD"))).headers == (("Allow", "GET, HEAD"),)
+    assert answer_attempt(Refuse(405, "nothing is enabled")).headers == (("Allow", ""),)
+    assert answer_attempt(Refuse(403, "no")).headers == ()
 
 
 def test_a_401_has_a_challenge():
     """A 401 has WWW-Authenticate, and its message does not contain the reason."""
-    refused = refusal_of(Refuse(401, "wrong password", challenge='Basic realm="x"'))
+    refused = answer_attempt(Refuse(401, "wrong password", challenge='Basic realm="x"'))
     assert (refused.status, refused.headers) == (401, (("WWW-Authenticate", 'Basic realm="x"'),))
     assert "password" not in refused.message
 
 
 def test_an_unknown_status_has_a_general_message():
     """A status without its own message has a general one."""
-    assert Refusal(418, "teapot").message == "The request could not be answered"
+    assert ErrorAnswer(418, "teapot").message == "The request could not be answered"
 
 
 @pytest.mark.parametrize("error", [MalformedForm("x"), NotAForm("x")])
 def test_an_invalid_form_is_answered_with_instructions(error):
     """The message explains how a file is uploaded."""
-    assert "field “file”" in refusal(error).message
+    assert "field “file”" in answer_exception(error).message
 
 
 def test_a_lack_of_descriptors_is_a_503():
     """A lack of file descriptors is a 503 with Retry-After, not a defect."""
-    refused = refusal(OSError(errno.EMFILE, "Too many open files"))
+    refused = answer_exception(OSError(errno.EMFILE, "Too many open files"))
     assert (refused.status, refused.reason, refused.is_defect) == (503, "Too many open files", False)
     assert ("Retry-After", "2") in refused.headers

@@ -19,10 +19,10 @@ from tornado_proxy.config.server import Cors, Server
 from tornado_proxy.pages.render import Pages, Theme
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.semantics.conditions import UNCONDITIONAL
+from tornado_proxy.semantics.request import User
 from tornado_proxy.storage.errors import AccessDenied, BucketMissing, ObjectMissing, Unreachable
 from tornado_proxy.storage.store import ObjectInfo
-from tornado_proxy.telemetry.events import Failed, Refused, RequestRecord, Served
-from tornado_proxy.templates.template import User
+from tornado_proxy.telemetry.events import ErrorServed, Failed, RequestRecord, Served
 
 
 class _Staff:
@@ -68,11 +68,11 @@ async def test_a_served_request_is_reported_once():
 
 
 async def test_a_refused_request_is_reported_with_its_reason():
-    """The event of a refusal has the reason."""
+    """The event of an error has the reason."""
     async with serve({}) as site:
         await site.get("/missing")
         event = await site.last_event()
-    assert isinstance(event, Refused)
+    assert isinstance(event, ErrorServed)
     assert (event.status, event.request.target, event.request.key, event.reason) == (
         404,
         "site",

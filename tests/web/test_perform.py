@@ -556,7 +556,7 @@ async def test_conditions_are_reported():
     ],
 )
 async def test_a_request_that_does_not_succeed_is_not_reported(method, path, headers):
-    """Webhooks are not called for refusals, redirects and files that have not changed."""
+    """Webhooks are not called for errors, redirects and files that have not changed."""
     assert await _reported_events(method, f"/m/{path}", headers) == []
 
 

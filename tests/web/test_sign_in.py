@@ -10,8 +10,8 @@ from tornado_proxy.auth.fetching import Fetched
 from tornado_proxy.config.providers import OpaServer, Resource
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.routing.plan import Refuse
+from tornado_proxy.semantics.request import User
 from tornado_proxy.telemetry.events import AccessDecided, SignInTried
-from tornado_proxy.templates.template import User
 
 ANN = User("ann")
 GUARDED = Resource("/**", ("GET",), provider="id")
@@ -64,7 +64,7 @@ async def test_a_challenge_becomes_an_answer(challenge, status, header, expected
     ],
 )
 async def test_each_sign_in_is_reported_with_its_outcome(answer, outcome):
-    """A redirect to the login page is reported as a refusal."""
+    """A redirect to the login page is reported as an error."""
     async with _serve(answer) as site:
         await site.get("/a")
     assert site.events[0] == SignInTried("id", "request", outcome)

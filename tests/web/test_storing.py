@@ -92,7 +92,7 @@ async def test_an_upload_that_could_not_be_stored_is_not_begun(options, headers,
 
 
 async def test_a_file_that_was_created_meanwhile_is_not_replaced():
-    """Whether a file may be replaced is checked again at the end; a refusal keeps the parts."""
+    """Whether a file may be replaced is checked again at the end; an error keeps the parts."""
     store = MemoryStore()
     async with serve(store, actions=_put_actions()) as site:
         upload = await _begin(site, size=1)

@@ -23,10 +23,10 @@ from tornado_proxy.config.server import Limits
 from tornado_proxy.pages.custom import Recipe
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.uploads import Properties
+from tornado_proxy.semantics.request import User
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.store import Write
-from tornado_proxy.telemetry.events import Refused
-from tornado_proxy.templates.template import User
+from tornado_proxy.telemetry.events import ErrorServed
 from tornado_proxy.web.upload import (
     FileHead,
     FormTooLarge,
@@ -445,7 +445,7 @@ async def test_an_interrupted_upload_stores_nothing():
         await store.finished.wait()
         event = await site.last_event()
     assert (store.outcomes, store.keys()) == (["ClientDisconnected"], ())
-    assert isinstance(event, Refused)
+    assert isinstance(event, ErrorServed)
     assert (event.status, event.reason) == (499, "the client closed the connection")
 
 
@@ -525,7 +525,7 @@ EARLY_REFUSALS = [
 
 @pytest.mark.parametrize(("status", "target", "headers", "parts"), EARLY_REFUSALS)
 async def test_expect_can_be_answered_with_a_refusal(status, target, headers, parts):
-    """A refusal replaces the 100 and ends the connection."""
+    """An error replaces the 100 and ends the connection."""
     request_headers = {**FORM_TYPE, **headers, "Expect": "100-continue"}
     async with serve({}, **parts) as site, site.connect() as client:
         await client.send(head("PUT", target, request_headers, 10**7))
@@ -723,7 +723,7 @@ async def test_an_upload_with_an_invalid_length_is_refused(target, headers, leng
         await client.send(sent + b"\r\nx")
         answer = await client.receive()
         event = await site.last_event()
-    assert (answer.status, type(event), event.status) == (400, Refused, 400)
+    assert (answer.status, type(event), event.status) == (400, ErrorServed, 400)
 
 
 async def test_a_chunked_raw_upload_is_limited():

@@ -19,7 +19,7 @@ from tornado.httputil import HTTPMessageDelegate, HTTPServerConnectionDelegate, 
 from tornado_proxy.config.actions import Actions, PutAction
 from tornado_proxy.config.server import Limits
 from tornado_proxy.semantics.forwarded import Origin
-from tornado_proxy.telemetry.events import Failed, Refused
+from tornado_proxy.telemetry.events import ErrorServed, Failed
 from tornado_proxy.wire.connection import Connection
 from tornado_proxy.wire.headers import Fields
 from tornado_proxy.wire.incoming import ClientDisconnected
@@ -67,7 +67,7 @@ async def test_a_malformed_head_is_answered(head, caplog):
         closed, event = await client.is_closed(), await site.last_event()
     assert (answer.status, closed, answer.headers["connection"]) == (400, True, "close")
     assert answer.headers["x-request-id"] in answer.text
-    assert isinstance(event, Refused)
+    assert isinstance(event, ErrorServed)
     assert (event.status, event.request.method, event.request.path) == (400, "", "")
     assert caplog.records == []
 
@@ -264,7 +264,7 @@ async def test_a_malformed_head_request_gets_no_body():
                 await client.send(f"HEAD / HTTP/1.1\r\n{host}\r\n".encode())
                 status, _ = await client.receive_head()
                 assert (status, await client.is_closed()) == (400, True)
-        assert [type(event) for event in site.events] == [Refused] * 4
+        assert [type(event) for event in site.events] == [ErrorServed] * 4
 
 
 CHUNKED = f"HTTP/1.1\r\n{HOST}Transfer-Encoding: chunked\r\n\r\n"

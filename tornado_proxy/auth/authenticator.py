@@ -17,11 +17,11 @@ from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import Request
 from tornado_proxy.rules.model import segment_objection
-from tornado_proxy.semantics.errors import AnsweredError
-from tornado_proxy.templates.template import User, groups_of
+from tornado_proxy.semantics.errors import StatusError
+from tornado_proxy.semantics.request import User, groups_of
 
 
-class AuthBusy(AnsweredError):
+class AuthBusy(StatusError):
     """Too many passwords wait to be checked; answered with 503, so that the client tries again."""
 
     status = 503
@@ -49,7 +49,7 @@ class Authenticator(Protocol):
     """One way to sign in; an instance for each configured provider."""
 
     async def authenticate(self, request: Request, guard: SignedIn) -> SignIn | Refuse:
-        """Returns the user or a refusal; raises `AuthBusy`."""
+        """Returns the user or `Refuse`; raises `AuthBusy`."""
         ...
 
 
@@ -95,7 +95,7 @@ class CertificateAuthenticator:
         self._clock = clock
 
     async def authenticate(self, request: Request, guard: SignedIn) -> SignIn | Refuse:  # noqa: ARG002 - the protocol
-        """Returns the user whom the connection's certificate names, or a refusal."""
+        """Returns the user whom the connection's certificate names, or `Refuse`."""
         certificate = request.certificate
         if certificate is None:
             reason = "a proxy's certificate names no user" if request.from_trusted_proxy else "there is no certificate"
@@ -165,10 +165,10 @@ def leads_back(address: str, request: Request) -> bool:
         # Browsers drop tabs and line ends, and read `\` as `/`.
         return False
     try:
-        parts = urlsplit(address)
-        authority = parts.netloc
+        split = urlsplit(address)
+        authority = split.netloc
     except ValueError:
         return False
     if not authority:
-        return address.startswith("/") and not address.startswith("//") and not parts.scheme
-    return parts.scheme == request.scheme and authority.lower() == request.authority.lower()
+        return address.startswith("/") and not address.startswith("//") and not split.scheme
+    return split.scheme == request.scheme and authority.lower() == request.authority.lower()

@@ -99,12 +99,12 @@ class CookieJar:
 
     def _line(self, name: str, value: str, max_age: int) -> str:
         # Lax: browsers send the cookie when a link leads here, but not with forms and scripts of other sites.
-        parts = [f"{name}={value}", "Path=/", f"Max-Age={max_age}", "HttpOnly", "SameSite=Lax"]
+        attributes = [f"{name}={value}", "Path=/", f"Max-Age={max_age}", "HttpOnly", "SameSite=Lax"]
         if self.domain:
-            parts.append(f"Domain={self.domain}")
+            attributes.append(f"Domain={self.domain}")
         if self.secure:
-            parts.append("Secure")
-        return "; ".join(parts)
+            attributes.append("Secure")
+        return "; ".join(attributes)
 
 
 def read_cookies(headers: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:

@@ -22,7 +22,7 @@ from tornado_proxy.auth.fetching import Fetch, Fetched, Fetcher, check_unicode
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.rules.model import segment_objection
-from tornado_proxy.templates.template import User
+from tornado_proxy.semantics.request import User
 
 _DISCOVERY = "/.well-known/openid-configuration"
 _FRESH = 3600.0
@@ -205,7 +205,7 @@ class Provider:
         metadata, client_id, secret = await self.metadata(), self._settings.client_id, self._settings.client_secret
         headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
         if secret:
-            # RFC 6749 2.3.1: both parts are form-encoded before they are joined.
+            # RFC 6749 2.3.1: id and secret are form-encoded before they are joined.
             pair = f"{quote_plus(client_id)}:{quote_plus(secret.reveal())}"
             headers["Authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
         else:
@@ -268,8 +268,8 @@ def _endpoint(document: Mapping[str, Any], name: str) -> str:
     url = document.get(name)
     if isinstance(url, str) and url.isprintable():
         with suppress(ValueError):
-            parts = urlsplit(url)
-            if parts.scheme in ("http", "https") and parts.hostname:
+            split = urlsplit(url)
+            if split.scheme in ("http", "https") and split.hostname:
                 return url
     raise ProviderError(f"the provider's metadata has no URL `{name}`")
 

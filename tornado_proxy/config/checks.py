@@ -114,8 +114,8 @@ def _open_secrets(context: ValidationContext) -> Iterator[Diagnostic]:
     hooks = [(each, "url", each.url) for each in context.sections(Webhook) if each.secret_headers]
     traces = [(each, "endpoint", each.endpoint) for each in context.sections(Tracing) if each.secret_headers]
     for section, option, url in (*hooks, *traces):
-        parts = urlsplit(url.reveal())
-        if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
+        split = urlsplit(url.reveal())
+        if split.scheme == "http" and split.hostname not in _LOOPBACK:
             message = f"`{option}` is `http`, so `secretHeaders` can be read on the way"
             yield context.warning("open-secret", message, context.value(section, option), "use `https`")
 

@@ -274,14 +274,14 @@ class _NodeBuilder:
         if raw.tag not in (f"{_TAG}map", f"{_TAG}seq"):
             self._tagged(raw)
         is_mapping = isinstance(raw, yaml.MappingNode)
-        parts = [
+        composed = [
             self.build(each) for each in ([node for pair in raw.value for node in pair] if is_mapping else raw.value)
         ]
-        size, height = 1 + sum(each.size for each in parts), 1 + max((each.height for each in parts), default=0)
+        size, height = 1 + sum(each.size for each in composed), 1 + max((each.height for each in composed), default=0)
         start, end = _place(raw)
         if size > LARGEST or height > DEEPEST:
             raise _TooLarge((start, end))
-        nodes = [each.node for each in parts]
+        nodes = [each.node for each in composed]
         if not raw.flow_style:  # its mark extends to the next token, over empty lines and comments
             end = max((start, *(each.end for each in nodes)))
         if not is_mapping:

@@ -28,7 +28,7 @@ MASK = "•"
 _Range = tuple[int, int]
 
 _COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*", re.MULTILINE)
-_PARTS_OF_LINES = re.compile(r"\S(?:[^\n\r]*\S)?")
+_WITHOUT_MARGINS = re.compile(r"\S(?:[^\n\r]*\S)?")
 _TELLS = re.compile(r"//[^/\s]*@|://\S*[?#]|(?:pass|pwd|secret|token|key)[\w.-]*[\"']?\s*[:=]", re.IGNORECASE)
 _NAMES = {  # the forms of names; a secret that was put there by mistake rarely has one
     "env": re.compile(r"\w+"),
@@ -134,13 +134,13 @@ def redacted(source: SourceFile, composed: document.Composed) -> SourceFile:
 
 
 def _masked(text: str, ranges: Iterable[_Range]) -> str:
-    parts, reached = [], 0
+    masked, reached = [], 0
     for start, end in sorted(ranges):
         if end > reached:
             start = max(start, reached)  # noqa: PLW2901 - ranges may overlap
-            parts += [text[reached:start], _PARTS_OF_LINES.sub(lambda found: MASK * len(found[0]), text[start:end])]
+            masked += [text[reached:start], _WITHOUT_MARGINS.sub(lambda found: MASK * len(found[0]), text[start:end])]
             reached = end
-    return "".join((*parts, text[reached:]))
+    return "".join((*masked, text[reached:]))
 
 
 class _Redactor:

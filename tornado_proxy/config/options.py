@@ -198,7 +198,7 @@ class OptionType(NamedTuple):
 
 
 def option_type(annotation: Any) -> OptionType:
-    """The parts of an annotation."""
+    """Returns what an annotation says."""
     if get_origin(annotation) is Annotated:
         base, *marks = get_args(annotation)
         inner = option_type(base)

@@ -186,7 +186,7 @@ _LOCATIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """The parts of a document's place. `host` is the bucket where the scheme is `s3`; `path` is then the key.
+    """A document's place, split. `host` is the bucket where the scheme is `s3`; `path` is then the key.
 
     Of an ARN, `scheme` is `secretsmanager` or `ssm`, and `path` the ARN itself; an ARN of S3 is as its URL.
     """

@@ -1,6 +1,6 @@
 """The frozen syntax tree of one rule file, with its comments.
 
-Spans, the form of strings and blank lines are parts of the nodes that are never compared: two documents are equal if
+Spans, the form of strings and blank lines are fields of the nodes that are never compared: two documents are equal if
 they have the same meaning. `blank_before` is whether a blank line is directly above; comments are above their node.
 """
 

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from inspect import cleandoc
+from importlib.resources import files
 from typing import TYPE_CHECKING, ClassVar
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Note, Safety, Severity, Span
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tornado_proxy.lint.subject import Subject
 
 _LONGEST = 80
+_MANUAL = files("tornado_proxy.lint") / "manual"
 
 
 class Category(Enum):
@@ -42,7 +43,7 @@ class LintFinding:
 
 
 class Check(ABC):
-    """A kind of problem that the linter reports; the docstring of the class is its manual page.
+    """A kind of problem that the linter reports; `manual/NAME.md` explains it.
 
     The name of the check is that of the class, unless it sets another: `UnescapedDot` is `unescaped-dot`. It should
     read well after "allow". A check that needs a configuration finds nothing without one, and its allowances are then
@@ -65,12 +66,13 @@ class Check(ABC):
     @property
     def manual(self) -> str:
         """The manual page, in Markdown."""
-        return cleandoc(type(self).__doc__ or "")
+        page = (_MANUAL / f"{self.name}.md").read_text(encoding="utf-8")
+        return f"{self.summary}\n\n{page.rstrip()}"
 
     @property
     def summary(self) -> str:
-        """The first sentence of the manual page."""
-        return self.manual.partition("\n")[0]
+        """The first sentence of the manual page: the docstring of the class."""
+        return type(self).__doc__ or ""
 
     def diagnostic(self, finding: LintFinding) -> Diagnostic:
         """Returns a finding as a diagnostic with the name and the severity of this check."""
@@ -137,8 +139,8 @@ def moved(statement: Statement, above: Statement) -> tuple[Edit, ...]:
 
 
 def _with_comments(statement: Statement) -> Span:
-    parts = [statement.span, *(comment.span for comment in comments_of(statement))]
-    start, end = min(part.start for part in parts), max(part.end for part in parts)
+    spans = [statement.span, *(comment.span for comment in comments_of(statement))]
+    start, end = min(span.start for span in spans), max(span.end for span in spans)
     return Span(statement.span.source, start, end)
 
 

@@ -9,11 +9,12 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple, assert_never
 
-from tornado_proxy.goregex import syntax
-from tornado_proxy.goregex.matching import Pattern
+from tornado_proxy.golang.regexp import syntax
+from tornado_proxy.golang.regexp.expansion import group_number
+from tornado_proxy.golang.regexp.matching import Pattern
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.rules.model import Rewrite
-from tornado_proxy.templates.template import group_number, trimmed
+from tornado_proxy.templates.template import trimmed
 
 _STARTS = frozenset({syntax.AssertionKind.TEXT_START, syntax.AssertionKind.LINE_START})
 _ENDS = frozenset({syntax.AssertionKind.TEXT_END, syntax.AssertionKind.LINE_END})
@@ -58,7 +59,7 @@ def _anchored(node: syntax.Node, kinds: frozenset[syntax.AssertionKind], *, last
 def edge_of(node: syntax.Sequence, *, last: bool) -> list[syntax.Node]:
     """Returns the first parts of a sequence, or the last in reverse order, up to the one that reads a character."""
     found: list[syntax.Node] = []
-    for part in reversed(node.parts) if last else node.parts:
+    for part in reversed(node.pieces) if last else node.pieces:
         found.append(part)
         if not isinstance(part, syntax.Assertion | syntax.FlagChange):
             break
@@ -108,8 +109,8 @@ def takes_anything(node: syntax.Node | None) -> bool:
 
 def bare(node: syntax.Node) -> syntax.Node:
     """Returns a part without the parentheses around it."""
-    while isinstance(node, syntax.Group) or (isinstance(node, syntax.Sequence) and len(node.parts) == 1):
-        node = node.body if isinstance(node, syntax.Group) else node.parts[0]
+    while isinstance(node, syntax.Group) or (isinstance(node, syntax.Sequence) and len(node.pieces) == 1):
+        node = node.body if isinstance(node, syntax.Group) else node.pieces[0]
     return node
 
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tornado_proxy.config.providers import AccessRule, BasicUser, OpaServer, Resource
-from tornado_proxy.goregex.matching import FirstMatch, Pattern, compile_pattern
+from tornado_proxy.golang.regexp.matching import FirstMatch, Pattern, compile_pattern
 from tornado_proxy.routing.request import RequestPath
-from tornado_proxy.templates.template import User
+from tornado_proxy.semantics.request import User
 
 _GLOB_PART = re.compile(r"/\*\*(?=/|$)|\*\*|\*|[^*/]+|/")
 
@@ -142,5 +142,5 @@ def path_expression(glob: str) -> str:
     `*` matches any part of one segment, `**` any number of segments, other characters themselves. `/public/**` covers
     `/public`, `/public/` and everything below; `/**` covers all.
     """
-    parts = (_GLOB_MEANING.get(part) or re.escape(part) for part in _GLOB_PART.findall(glob))
-    return rf"\A(?s:{''.join(parts)})\z"
+    expressions = (_GLOB_MEANING.get(part) or re.escape(part) for part in _GLOB_PART.findall(glob))
+    return rf"\A(?s:{''.join(expressions)})\z"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, assert_never
 
 from tornado_proxy.config.providers import OpaServer
-from tornado_proxy.goregex.matching import Captures
+from tornado_proxy.golang.regexp.matching import Captures
 from tornado_proxy.routing.access import Access, Anyone, Guard, Nobody, SignedIn
 from tornado_proxy.routing.mounts import Mounts, RouteMatch
 from tornado_proxy.routing.plan import ListTargets, Plan, ReadForm, Refuse, VisitProvider, plan_early, plan_object
@@ -26,14 +26,15 @@ from tornado_proxy.routing.request import (
 )
 from tornado_proxy.rules.model import (
     LONGEST_OBJECT_KEY,
+    InvalidResult,
     Key,
-    RefusedResult,
     Rewrite,
     RewriteError,
     Rewritten,
     segment_objection,
 )
-from tornado_proxy.templates.template import TargetKeyRewriteData, User
+from tornado_proxy.semantics.request import User
+from tornado_proxy.templates.data import TargetKeyRewriteData
 
 _NO_TARGET = (Refuse(404, "no target is mounted at this host and path"),)
 # A source takes linear time in the length of the key, so the length must be bounded before rules see the key.
@@ -83,7 +84,7 @@ class Decision(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Authenticate:
-    """Asks for the user of the request; the answer is a user that the guard lists, or a refusal."""
+    """Asks for the user of the request; the answer is a user that the guard lists, or `Refuse`."""
 
     so_far: Decision
     guard: SignedIn
@@ -91,7 +92,7 @@ class Authenticate:
 
 @dataclass(frozen=True, slots=True)
 class Authorize:
-    """Asks a policy server whether a signed-in user may make the request; the answer is a boolean or a refusal."""
+    """Asks a policy server whether a signed-in user may make the request; the answer is a boolean or `Refuse`."""
 
     so_far: Decision
     server: OpaServer
@@ -309,7 +310,7 @@ class RewriteTrace:
     """The application of the rules to a key: `result` is the raw result of the template.
 
     `matched` is the rewrite that matched: those before it did not match, those after it were not tried. `failure` is
-    the refusal where there is no object key.
+    an error where there is no object key.
     """
 
     key: str
@@ -328,7 +329,7 @@ def trace(decision: Decision) -> RewriteTrace | None:
         return None
     if error is not None:
         captures = error.rewrite.pattern.search(data.key)
-        result = error.result if isinstance(error, RefusedResult) else None
+        result = error.result if isinstance(error, InvalidResult) else None
         return RewriteTrace(data.key, error.rewrite, captures, result, failure=_failure(error))
     assert rewritten is not None
     made = RewriteTrace(data.key, rewritten.rewrite, rewritten.captures, rewritten.result, rewritten.key)

@@ -9,9 +9,9 @@ from urllib.parse import parse_qsl, unquote_to_bytes
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.rules.model import LONGEST_OBJECT_KEY, Key, path_objection, segment_objection
-from tornado_proxy.semantics.errors import AnsweredError
+from tornado_proxy.semantics.errors import StatusError
 from tornado_proxy.semantics.forwarded import ClientCertificate
-from tornado_proxy.templates.template import RequestData
+from tornado_proxy.semantics.request import RequestData
 
 RequestPath = NewType("RequestPath", str)
 """What the client asked for, percent-decoded exactly once; routing, access, rules and logs read this value."""
@@ -25,7 +25,7 @@ ASSETS_AT = ".tornado-proxy/"
 _BROKEN_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 
-class RequestError(AnsweredError):
+class RequestError(StatusError):
     """A request that must be refused; the text is for the log and `explain`, not for a client."""
 
     status = 400

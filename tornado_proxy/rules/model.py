@@ -1,7 +1,7 @@
 """Keys, and the compiled form of rule files: rewrites, rule sets and their tests, and how a rewrite may fail.
 
 RewriteError
-├── RefusedResult      the result is not a key: a dot segment, a control character, too long, empty   → 400
+├── InvalidResult      the result is not a key: a dot segment, a control character, too long, empty   → 400
 ├── UserRequired       the template reads from the user, but nobody is signed in                   → 403
 └── TemplateFailed     any other failure of the template                                           → 500
 """
@@ -13,20 +13,15 @@ from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, field
 from typing import Final, NewType
 
-from tornado_proxy.goregex.matching import Captures, FirstMatch, Pattern
+from tornado_proxy.golang.regexp.matching import Captures, FirstMatch, Pattern
+from tornado_proxy.golang.template.errors import RenderError
 from tornado_proxy.lang.diagnostic import Diagnostic, Span
 from tornado_proxy.lang.parser import Parsed
 from tornado_proxy.lang.tree import Dialect, Document, RewriteStatement, TestStatement, Verdict
-from tornado_proxy.semantics.errors import AnsweredError
-from tornado_proxy.templates.template import (
-    MissingUserError,
-    RenderError,
-    RequestData,
-    TargetData,
-    TargetKeyRewriteData,
-    Template,
-    User,
-)
+from tornado_proxy.semantics.errors import StatusError
+from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
+from tornado_proxy.templates.template import MissingUserError, Template
 
 Key = NewType("Key", str)
 """The decoded path below the mount, starting with `/`, which rules get and produce."""
@@ -81,7 +76,7 @@ def host_objection(text: str) -> str | None:
     return f"contains `{found[0]}`" if found[0].isprintable() else "contains a control character"
 
 
-class RewriteError(AnsweredError):
+class RewriteError(StatusError):
     """A key that could not be rewritten; the text says why."""
 
     def __init__(self, message: str, rewrite: Rewrite) -> None:
@@ -89,7 +84,7 @@ class RewriteError(AnsweredError):
         self.rewrite = rewrite
 
 
-class RefusedResult(RewriteError):
+class InvalidResult(RewriteError):
     """The template's result cannot be a key; `result` is the text that was refused."""
 
     status = 400  # the client chose what the template inserted
@@ -163,7 +158,7 @@ class RuleTest:
 class RuleSet:
     """All rewrites of one target in order, compiled; the first whose source matches is applied, once.
 
-    Parts of `known`, which searches in another rule set, are reused.
+    The automata of `known`, which searches in another rule set, are reused.
     """
 
     target: str
@@ -204,14 +199,14 @@ class RuleSet:
         except RenderError as error:
             raise TemplateFailed(str(error), rewrite) from error
         if not text:
-            raise RefusedResult("the result is empty", rewrite, text)
+            raise InvalidResult("the result is empty", rewrite, text)
         key = text if text.startswith("/") else f"/{text}"
         # A directory stays a directory: a listing of `/a` would show `/a-secret/` too.
         if data.key.endswith("/") and data.request.method in ("GET", "HEAD") and not key.endswith("/"):
             key += "/"
         reason = objection(key)
         if reason is not None:
-            raise RefusedResult(f"the result {reason}", rewrite, text)
+            raise InvalidResult(f"the result {reason}", rewrite, text)
         return Rewritten(Key(key), rewrite, captures, text)
 
 

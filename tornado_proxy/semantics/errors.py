@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 
-class AnsweredError(Exception):
+class StatusError(Exception):
     """An error that a client is answered with: its `status`, and a `public_message` if the status says too little."""
 
     status: ClassVar[int]

@@ -23,7 +23,7 @@ from tornado_proxy.semantics.conditions import (
     strong_match,
 )
 from tornado_proxy.storage import errors
-from tornado_proxy.storage.store import CacheResult, ForwardingStore, ObjectInfo, Opened, Store
+from tornado_proxy.storage.store import CacheResult, ForwardingStore, ObjectInfo, OpenedObject, Store
 
 T = TypeVar("T")
 
@@ -126,7 +126,7 @@ class CachingStore(ForwardingStore):
         self._heads: dict[str, _Call] = {}
         self._gets: dict[str, _Call] = {}
 
-    async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> Opened:
+    async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> OpenedObject:
         """Opens an object or a part of it."""
         entry, result = self._fresh(key), _HIT
         if entry is None and (key in self._entries or conditions != UNCONDITIONAL):
@@ -217,7 +217,7 @@ class CachingStore(ForwardingStore):
             self._keep(key, entry)
         return entry
 
-    async def _fetch(self, key: ObjectKey, call: _Call) -> _CachedObject | Opened:
+    async def _fetch(self, key: ObjectKey, call: _Call) -> _CachedObject | OpenedObject:
         """Returns the object with its body if it is cached, or as the store opened it."""
         opened = await self.behind.open(key, UNCONDITIONAL)
         info = opened.info
@@ -239,7 +239,7 @@ class CachingStore(ForwardingStore):
             self._keep(key, entry)
         return entry
 
-    def _uncached(self, opened: Opened) -> Opened:
+    def _uncached(self, opened: OpenedObject) -> OpenedObject:
         """Counts a miss, and passes an object on."""
         self.counts.count(_MISS)
         return _Uncached(opened)
@@ -305,7 +305,7 @@ class _Uncached:
 
     __slots__ = ("_opened", "chunks", "close", "content_range", "info")
 
-    def __init__(self, opened: Opened) -> None:
+    def __init__(self, opened: OpenedObject) -> None:
         self.info = replace(opened.info, cache=_MISS)
         self.content_range = opened.content_range
         self.chunks = opened.chunks

@@ -20,11 +20,11 @@ from __future__ import annotations
 
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.semantics.conditions import ConditionResult, Conditions
-from tornado_proxy.semantics.errors import AnsweredError
+from tornado_proxy.semantics.errors import StatusError
 from tornado_proxy.storage.store import ObjectInfo
 
 
-class StorageError(AnsweredError):
+class StorageError(StatusError):
     """A call of a store failed; the text is for the log, never for a client.
 
     `code` is the error code of S3 or the name of the library's exception; empty without either.

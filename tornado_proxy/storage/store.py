@@ -39,7 +39,7 @@ class ObjectInfo:
     age: int = field(default=0, compare=False)  # seconds since S3 answered
 
 
-class Opened(Protocol):
+class OpenedObject(Protocol):
     """An object whose body can be read; must be closed."""
 
     @property
@@ -143,7 +143,7 @@ class Store(Protocol):
     One contract suite tests the implementations for S3 and for memory.
     """
 
-    async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> Opened:
+    async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> OpenedObject:
         """Opens an object or a part of it."""
         ...
 
@@ -211,7 +211,7 @@ class ForwardingStore:
     def __init__(self, behind: Store) -> None:
         self.behind = behind
 
-    async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> Opened:
+    async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> OpenedObject:
         """Opens an object or a part of it."""
         return await self._forward("open", self.behind.open(key, conditions, part))
 

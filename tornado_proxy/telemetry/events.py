@@ -51,7 +51,7 @@ class Served(NamedTuple):
     reason: str | None = None  # why it broke off
 
 
-class Refused(NamedTuple):
+class ErrorServed(NamedTuple):
     """A request got an error; `reason` is for the operator, never for the client."""
 
     request: RequestRecord
@@ -189,7 +189,7 @@ class WebhookCalled:
 
 Event = (
     Served
-    | Refused
+    | ErrorServed
     | Failed
     | ReloadReport
     | Retired

@@ -15,9 +15,9 @@ from tornado_proxy.lang.diagnostic import Diagnostic, Severity, counted
 from tornado_proxy.storage.probe import ProbeResult
 from tornado_proxy.telemetry.events import (
     Bus,
+    ErrorServed,
     Failed,
     Probed,
-    Refused,
     ReloadOutcome,
     ReloadReport,
     RequestRecord,
@@ -72,13 +72,13 @@ _USER_INFORMATION = re.compile(r"//[^/?#\s@]*@")
 _BARE = re.compile(r'[^\s"=\\]+')
 
 
-def access_log(form: Literal["text", "json"], write: Callable[[str], None]) -> Callable[[Served | Refused], None]:
+def access_log(form: Literal["text", "json"], write: Callable[[str], None]) -> Callable[[Served | ErrorServed], None]:
     """Returns a listener that writes a line for each request."""
     render = _text_line if form == "text" else _json_line
     return lambda event: write(render(event))
 
 
-def _text_line(event: Served | Refused) -> str:
+def _text_line(event: Served | ErrorServed) -> str:
     """`key=value` pairs in a fixed order; unknown ones are left out."""
     request, reason = event.request, event.reason and _reason(event)
     # Nearly no request has anything to quote: one look at all its texts says so.
@@ -97,7 +97,7 @@ def _text_line(event: Served | Refused) -> str:
     return f"{line}{broken}{_pair(' reason=', _safe(reason))}"
 
 
-def _json_line(event: Served | Refused) -> str:
+def _json_line(event: Served | ErrorServed) -> str:
     request = event.request
     fields: dict[str, Field] = {
         "time": moment(request.at),
@@ -121,11 +121,11 @@ def _json_line(event: Served | Refused) -> str:
     return json_line({name: value for name, value in fields.items() if value is not None and value != ""})
 
 
-def _is_broken(event: Served | Refused) -> bool:
+def _is_broken(event: Served | ErrorServed) -> bool:
     return isinstance(event, Served) and not event.complete
 
 
-def _reason(event: Served | Refused) -> str | None:
+def _reason(event: Served | ErrorServed) -> str | None:
     return event.reason and _USER_INFORMATION.sub("//", event.reason)
 
 
@@ -194,7 +194,7 @@ def _log_reload(report: ReloadReport) -> None:
 
 
 def log_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
-    """Logs each diagnostic at its severity; the record's `fields` has its parts."""
+    """Logs each diagnostic at its severity; the record's `fields` has its members."""
     for each in diagnostics:
         advice = f" (help: {' '.join(each.help.split())})" if each.help else ""
         _LOG.log(_LEVELS[each.severity], "%s%s", each.line, advice, extra={"fields": diagnostic_fields(each)})

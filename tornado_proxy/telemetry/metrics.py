@@ -13,14 +13,13 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tornado_proxy.pages.status import RefusedRow
 from tornado_proxy.rules.model import METHODS, Rewrite
 from tornado_proxy.storage.cache import CacheCounts
 from tornado_proxy.telemetry.events import (
     AccessDecided,
     Bus,
+    ErrorServed,
     Failed,
-    Refused,
     S3Called,
     Served,
     SignInTried,
@@ -39,8 +38,8 @@ MOST_RULES = 1000
 MOST_HIT = 100_000
 """Rewrites whose hits are known to the status page: edits bring new ones for years."""
 
-MOST_REFUSED = 20
-"""Refused requests that are kept of each kind: those that the client caused, and those that it did not."""
+MOST_ERRORS = 20
+"""The most requests with an error that are kept of each kind: errors of clients, and errors of servers."""
 
 BYTES = tuple(4**power * 1024 for power in range(11))
 """The upper bounds of the buckets of sizes, from 1 KiB to 1 GiB; there is one more for everything larger."""
@@ -55,6 +54,19 @@ _LONGEST = 300  # characters of a path and of a reason on the status page
 
 RewriteId = tuple[str, str, str]
 """A rewrite by its target and its texts: an edit of other rewrites does not change it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRow:
+    """A request that was answered with an error."""
+
+    at: float  # Unix time, seconds
+    status: int
+    method: str
+    target: str | None
+    path: str
+    reason: str
+    request_id: str
 
 
 def rewrite_id(target: str, rewrite: Rewrite) -> RewriteId:
@@ -123,7 +135,7 @@ class Activity:
 
     targets: Mapping[str, Tally] = field(default_factory=dict)
     hits: Counter[RewriteId] = field(default_factory=Counter)
-    refused: tuple[RefusedRow, ...] = ()  # the oldest first
+    errors: tuple[ErrorRow, ...] = ()  # the oldest first
     in_flight: int = 0
     gone: Tally = Tally()  # of targets that are no longer in force
 
@@ -144,17 +156,17 @@ class Activity:
             name: self.targets.get(name, Tally()) + other.targets.get(name, Tally())
             for name in {**self.targets, **other.targets}
         }
-        refused = _latest((*self.refused, *other.refused))
+        errors = _latest((*self.errors, *other.errors))
         in_flight, gone = self.in_flight + other.in_flight, self.gone + other.gone
-        return Activity(targets, self.hits + other.hits, refused, in_flight, gone)
+        return Activity(targets, self.hits + other.hits, errors, in_flight, gone)
 
 
-def _latest(refused: Iterable[RefusedRow]) -> tuple[RefusedRow, ...]:
+def _latest(errors: Iterable[ErrorRow]) -> tuple[ErrorRow, ...]:
     """Returns the last requests of each kind, the oldest first."""
-    ordered = sorted(refused, key=lambda each: each.at)
+    ordered = sorted(errors, key=lambda each: each.at)
     # Apart, so that neither a scanner's requests nor a bucket that is down hides the other kind.
-    faults = [each for each in ordered if each.status >= 500][-MOST_REFUSED:]
-    others = [each for each in ordered if each.status < 500][-MOST_REFUSED:]
+    faults = [each for each in ordered if each.status >= 500][-MOST_ERRORS:]
+    others = [each for each in ordered if each.status < 500][-MOST_ERRORS:]
     return tuple(sorted((*faults, *others), key=lambda each: each.at))
 
 
@@ -215,7 +227,7 @@ class RequestMetrics:
         self._gone = Tally()
         self._rules: dict[tuple[str, str], int] = {}
         self._hits: Counter[RewriteId] = Counter()
-        self._refused = {is_fault: deque[Refused](maxlen=MOST_REFUSED) for is_fault in (False, True)}
+        self._errors = {is_fault: deque[ErrorServed](maxlen=MOST_ERRORS) for is_fault in (False, True)}
         self._s3_calls: dict[tuple[str, str, str], int] = defaultdict(int)
         self._s3_seconds: dict[tuple[str, str, str], _Observed] = defaultdict(lambda: _Observed(SECONDS))
         self._webhooks: Counter[tuple[str, str, str]] = Counter()
@@ -226,8 +238,8 @@ class RequestMetrics:
 
     def listen(self, bus: Bus) -> None:
         """Counts the events of a bus."""
-        bus.add(self._count, Served, Refused)
-        bus.add(lambda event: self._refused[event.status >= 500].append(event), Refused)
+        bus.add(self._count, Served, ErrorServed)
+        bus.add(lambda event: self._errors[event.status >= 500].append(event), ErrorServed)
         bus.add(self._count_call, S3Called)
         bus.add(lambda event: self._webhooks.update([(event.target, event.method, event.outcome)]), WebhookCalled)
         bus.add(lambda event: self._sign_ins.update([(event.provider, event.step, event.outcome)]), SignInTried)
@@ -301,10 +313,10 @@ class RequestMetrics:
             classes = tuple(sum(series.seconds.buckets) * (each == first) for each in range(1, 6))
             volume = int(series.sent.sum), int(series.received.sum)
             tallies[target] += Tally(classes, tuple(series.seconds.buckets), *volume)
-        refused = _latest(_row(each) for kind in self._refused.values() for each in kind)
-        return Activity(dict(tallies), self._hits.copy(), refused, self._in_flight(), self._gone)
+        errors = _latest(_row(each) for kind in self._errors.values() for each in kind)
+        return Activity(dict(tallies), self._hits.copy(), errors, self._in_flight(), self._gone)
 
-    def _count(self, event: Served | Refused) -> None:
+    def _count(self, event: Served | ErrorServed) -> None:
         request = event.request
         target, method = request.target or "", request.method
         if method not in METHODS:
@@ -337,10 +349,10 @@ def _values(series: Mapping[Any, _Observed]) -> dict[Any, tuple[Sequence[int], f
     return {key: (each.buckets, each.sum) for key, each in series.items()}
 
 
-def _row(event: Refused) -> RefusedRow:
+def _row(event: ErrorServed) -> ErrorRow:
     asked = event.request
     texts = asked.path[:_LONGEST], event.reason[:_LONGEST]
-    return RefusedRow(asked.at, event.status, asked.method, asked.target, *texts, asked.request_id)
+    return ErrorRow(asked.at, event.status, asked.method, asked.target, *texts, asked.request_id)
 
 
 @dataclass(frozen=True, slots=True)

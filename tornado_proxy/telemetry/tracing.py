@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from tornado_proxy.config.server import Tracing
-from tornado_proxy.telemetry.events import Bus, Refused, S3Called, Served
+from tornado_proxy.telemetry.events import Bus, ErrorServed, S3Called, Served
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
@@ -48,7 +48,7 @@ class RequestTracer:
     def listen(self, bus: Bus) -> None:
         """Makes spans of the events of a bus."""
         bus.add(self._note, S3Called)
-        bus.add(self._trace, Served, Refused)
+        bus.add(self._trace, Served, ErrorServed)
 
     def close(self) -> None:
         """Sends the last spans; may take some seconds."""
@@ -57,7 +57,7 @@ class RequestTracer:
     def _note(self, event: S3Called) -> None:
         _calls.set((*_calls.get(), (event, time.time_ns())))
 
-    def _trace(self, event: Served | Refused) -> None:
+    def _trace(self, event: Served | ErrorServed) -> None:
         from opentelemetry.trace import SpanKind, Status, StatusCode, set_span_in_context  # noqa: PLC0415
         from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator  # noqa: PLC0415
 
@@ -82,7 +82,7 @@ class RequestTracer:
         span.end(start + int(event.seconds * _NANOSECONDS))
 
 
-def _attributes(event: Served | Refused) -> Mapping[str, str | int]:
+def _attributes(event: Served | ErrorServed) -> Mapping[str, str | int]:
     """Returns the attributes of a request's span (OpenTelemetry's semantic conventions for HTTP servers)."""
     request = event.request
     attributes: dict[str, str | int] = {

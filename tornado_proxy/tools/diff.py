@@ -14,7 +14,7 @@ from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.routing.mounts import Site
 from tornado_proxy.routing.request import RequestError
 from tornado_proxy.rules.model import Rewrite, RuleSet
-from tornado_proxy.tools.report_parts import JSON_VERSION, log_json, rewrite_json, strange_lines
+from tornado_proxy.tools.reporting import JSON_VERSION, log_json, rewrite_json, strange_lines
 from tornado_proxy.tools.simulator import LoggedRequest, RequestLog, SimulatedAnswer, Simulator, in_portions
 
 

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from typing import Any
 
-from tornado_proxy.goregex.language import language, longest_matching_part
+from tornado_proxy.golang.regexp.language import language, longest_matching_part
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.routing import plan
 from tornado_proxy.routing.access import Anyone, Guard, Nobody, SignedIn
@@ -22,8 +22,8 @@ from tornado_proxy.routing.decide import AccessCheck, Decision, RewriteTrace, si
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.request import ASSETS_AT, Request, RequestError, RequestPath, read_request
 from tornado_proxy.rules.model import Rewrite
-from tornado_proxy.templates.template import User
-from tornado_proxy.tools.report_parts import JSON_VERSION, Rows, group_rows, groups_json, rewrite_json, section
+from tornado_proxy.semantics.request import User
+from tornado_proxy.tools.reporting import JSON_VERSION, Rows, group_rows, groups_json, rewrite_json, section
 
 _WHOLE_BUCKET = "(the whole bucket)"
 
@@ -165,8 +165,12 @@ def _status(status: int, reason: str) -> str:
     return f"{status} {HTTPStatus(status).phrase}: {reason}"
 
 
+# The names in reports, which stay as they are.
+_REPORTED_AS = {plan.RedirectToSignedUrl: "sign", plan.OfferForm: "presign"}
+
+
 def _name(attempt: plan.Attempt) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(attempt).__name__).lower()
+    return _REPORTED_AS.get(type(attempt)) or re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(attempt).__name__).lower()
 
 
 def _words(attempt: plan.Attempt) -> str:
@@ -177,7 +181,7 @@ def _words(attempt: plan.Attempt) -> str:
             words = "the rest depends on the file's name, which `--file-name` gives"
         case plan.Receive():
             words = f"{attempt.key}, available at {attempt.location}"
-        case plan.Sign() | plan.Presign():
+        case plan.RedirectToSignedUrl() | plan.OfferForm():
             words = f"{attempt.key}, for {attempt.expires} seconds"
         case plan.Redirect():
             words = attempt.location + ("" if attempt.below is None else f", if anything lies below {attempt.below}")

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tornado_proxy.goregex.matching import Captures, Pattern
+from tornado_proxy.golang.regexp.matching import Captures, Pattern
 from tornado_proxy.lang.excerpt import visible, width
 from tornado_proxy.lang.printer import group_lines
 from tornado_proxy.lang.tree import Verdict
 from tornado_proxy.rules.model import Rewrite, RewriteError, RuleSet, RuleTest, TestOutcome, evaluate
-from tornado_proxy.templates.template import TargetData
-from tornado_proxy.tools.report_parts import GUTTER, JSON_VERSION, group_rows, groups_json, rewrite_json, section
+from tornado_proxy.templates.data import TargetData
+from tornado_proxy.tools.reporting import GUTTER, JSON_VERSION, group_rows, groups_json, rewrite_json, section
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,10 @@ class TestRun:
     @property
     def coverage(self) -> Coverage:
         """The coverage of all targets together."""
-        parts = [each.coverage for each in self.targets]
-        return Coverage(sum(each.rewrites for each in parts), tuple(missed for each in parts for missed in each.missed))
+        coverages = [each.coverage for each in self.targets]
+        return Coverage(
+            sum(each.rewrites for each in coverages), tuple(missed for each in coverages for missed in each.missed)
+        )
 
 
 def run_tests(rule_sets: Iterable[RuleSet], known: Mapping[str, TargetData], chosen: Pattern | None = None) -> TestRun:

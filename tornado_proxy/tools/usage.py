@@ -1,4 +1,4 @@
-"""Prints how often each rewrite takes a key, the keys that no rewrite takes, and the requests that are refused."""
+"""Prints how often each rewrite takes a key, the keys that no rewrite takes, and the requests that are errors."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 
 from tornado_proxy.lang.diagnostic import counted
 from tornado_proxy.routing.mounts import Site
-from tornado_proxy.tools.report_parts import JSON_VERSION, log_json, rewrite_json, section, strange_lines
+from tornado_proxy.tools.reporting import JSON_VERSION, log_json, rewrite_json, section, strange_lines
 from tornado_proxy.tools.simulator import UPLOAD, LoggedRequest, RequestLog, SimulatedAnswer, Simulator, in_portions
 
 
 @dataclass(slots=True)
 class Usage:
-    """Counts of requests; a request may be counted for its rewrite and as refused."""
+    """Counts of requests; a request may be counted for its rewrite and as an error."""
 
     rewrites: Counter[tuple[str, int | None]] = field(default_factory=Counter)  # by target and number, None: no rewrite
     unmatched: Counter[tuple[str, str]] = field(default_factory=Counter)  # by target and path
-    refused: Counter[tuple[int, str]] = field(default_factory=Counter)  # by status and reason
+    errors: Counter[tuple[int, str]] = field(default_factory=Counter)  # by status and reason
     examples: dict[tuple[int, str], str] = field(default_factory=dict)  # a path for each of them
     left_out: int = 0  # uploads: a log has no names of files
 
@@ -31,9 +31,9 @@ class Usage:
             if answer.number is None:
                 self.unmatched[answer.target, answer.path] += times
         if answer.status is not None:
-            refusal = (answer.status, answer.reason)
-            self.refused[refusal] += times
-            self.examples.setdefault(refusal, answer.path)
+            error = (answer.status, answer.reason)
+            self.errors[error] += times
+            self.examples.setdefault(error, answer.path)
         if answer.reason == UPLOAD:
             self.left_out += times
 
@@ -41,7 +41,7 @@ class Usage:
         """Adds the counts of another part of the log."""
         self.rewrites.update(other.rewrites)
         self.unmatched.update(other.unmatched)
-        self.refused.update(other.refused)
+        self.errors.update(other.errors)
         self.examples = other.examples | self.examples
         self.left_out += other.left_out
 
@@ -82,7 +82,7 @@ class UsageReport:
 
 
 def to_text(report: UsageReport) -> str:
-    """Returns text for people: the log, then each target with its rewrites, then what was refused."""
+    """Returns text for people: the log, then each target with its rewrites, then the errors."""
     log, usage = report.log, report.usage
     rows = [(f"{log.total:,}, {len(log.requests):,} distinct",)]
     if log.strange:
@@ -90,8 +90,8 @@ def to_text(report: UsageReport) -> str:
     if usage.left_out:
         rows.append((f"{usage.left_out:,} left out: {UPLOAD}",))
     blocks = [list(section("requests", rows)), *(_target(report, site) for site in report.sites)]
-    if report.usage.refused:
-        blocks.append(list(section("refused", list(_refusals(report)))))
+    if report.usage.errors:
+        blocks.append(list(section("refused", list(_errors(report)))))
     return "\n\n".join("\n".join(lines) for lines in blocks) + "\n"
 
 
@@ -112,10 +112,10 @@ def _share(times: int, total: int) -> tuple[str, str]:
     return f"{times:>9,}", f"{100 * times / total if total else 0:5.1f} %"
 
 
-def _refusals(report: UsageReport) -> Iterator[Sequence[str]]:
-    for (status, reason), times in report.usage.refused.most_common(report.top):
+def _errors(report: UsageReport) -> Iterator[Sequence[str]]:
+    for (status, reason), times in report.usage.errors.most_common(report.top):
         yield f"{times:>9,}", str(status), reason, f"for example {report.usage.examples[status, reason]}"
-    more = len(report.usage.refused) - report.top
+    more = len(report.usage.errors) - report.top
     if more > 0:
         yield ("", f"{more} more reasons")
 
@@ -128,7 +128,7 @@ def to_json(report: UsageReport) -> dict[str, Any]:
         "targets": [_target_json(report, site) for site in report.sites],
         "refused": [
             {"status": status, "reason": reason, "requests": times, "example": report.usage.examples[status, reason]}
-            for (status, reason), times in report.usage.refused.most_common()
+            for (status, reason), times in report.usage.errors.most_common()
         ],
     }
 

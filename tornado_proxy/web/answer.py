@@ -1,4 +1,4 @@
-"""Answers as values (pages, objects with their headers, refusals of errors), and how one is sent to the client."""
+"""Answers as values (pages, objects with their headers, errors), and how one is sent to the client."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tornado_proxy.config.actions import Actions
 from tornado_proxy.pages.render import Rendering
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.semantics.conditions import ContentRange, for_one_user, format_date
-from tornado_proxy.semantics.errors import AnsweredError
+from tornado_proxy.semantics.errors import StatusError
 from tornado_proxy.semantics.fields import Disposition, content_digest
 from tornado_proxy.storage.errors import RangeUnsatisfiable, StorageError
-from tornado_proxy.storage.store import ObjectInfo, Opened
+from tornado_proxy.storage.store import ObjectInfo, OpenedObject
 from tornado_proxy.telemetry.log import shortage
 
 Headers = tuple[tuple[str, str], ...]
@@ -57,14 +57,14 @@ class Streamed:
 
     status: int
     headers: Headers
-    opened: Opened
+    opened: OpenedObject
 
 
 Answer = Whole | Streamed
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class ErrorAnswer:
     """An error as an answer: the reason is the operator's, the message the client's."""
 
     status: int
@@ -79,7 +79,7 @@ class Refusal:
         return self.client_message or _MESSAGES.get(self.status, "The request could not be answered")
 
 
-Outcome = Answer | Refusal
+Outcome = Answer | ErrorAnswer
 """What becomes of a request: an answer, or an error, whose page is made last."""
 
 
@@ -215,26 +215,28 @@ _MESSAGES: Mapping[int, str] = MappingProxyType(
 )
 
 
-def refusal(error: Exception) -> Refusal:
+def answer_exception(error: Exception) -> ErrorAnswer:
     """Returns the answer to an exception; one that has none of its own is a defect of ours."""
-    if not isinstance(error, AnsweredError):
+    if not isinstance(error, StatusError):
         missing = shortage(error)
         if missing:
-            return Refusal(503, missing, _RETRY_AFTER)
-        return Refusal(500, f"`{type(error).__name__}` was raised", is_defect=True)
+            return ErrorAnswer(503, missing, _RETRY_AFTER)
+        return ErrorAnswer(500, f"`{type(error).__name__}` was raised", is_defect=True)
     headers = _RETRY_AFTER if error.status == 503 else ()
     if isinstance(error, RangeUnsatisfiable) and error.size is not None:
         headers = (("Content-Range", ContentRange(None, None, error.size).to_header()),)
     reason = str(error)
     if isinstance(error, StorageError):
         reason = f"{type(error).__name__}: {reason}" if reason else type(error).__name__
-    return Refusal(error.status, reason, headers, client_message=error.public_message)
+    return ErrorAnswer(error.status, reason, headers, client_message=error.public_message)
 
 
-def refusal_of(attempt: Refuse) -> Refusal:
-    """Returns the answer of a plan that refuses; Allow belongs to a 405, even where it is empty (RFC 9110 15.5.6)."""
+def answer_attempt(attempt: Refuse) -> ErrorAnswer:
+    """Returns the answer of an attempt to refuse; Allow belongs to a 405, even where it is empty (RFC 9110 15.5.6)."""
     headers = (("Allow", ", ".join(attempt.allow)),) if attempt.status == 405 else ()
     # RFC 9110 11.6.1
     challenge = (("WWW-Authenticate", attempt.challenge),) if attempt.challenge else ()
     location = (("Location", attempt.location), ("Cache-Control", "no-store")) if attempt.location else ()
-    return Refusal(attempt.status, attempt.reason, (*headers, *challenge, *location), client_message=attempt.message)
+    return ErrorAnswer(
+        attempt.status, attempt.reason, (*headers, *challenge, *location), client_message=attempt.message
+    )

@@ -18,7 +18,7 @@ class BodyTimeout(RequestError):
 class Body:
     """An asynchronous iterator over the chunks of a body, which holds one chunk at most; the slower side sets the pace.
 
-    It is read only when it is wanted, so that a refusal can come first; a body that nobody will read is discarded.
+    It is read only when it is wanted, so that an error can come first; a body that nobody will read is discarded.
     Within each `timeout` seconds of waiting for the client, as many bytes must arrive as the least rate demands.
     """
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
+from tornado_proxy.golang.template.errors import RenderError
 from tornado_proxy.pages.custom import (
     CustomPage,
     CustomPageMistake,
@@ -20,10 +21,9 @@ from tornado_proxy.pages.custom import (
 )
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.semantics.conditions import UNCONDITIONAL
-from tornado_proxy.semantics.errors import AnsweredError
+from tornado_proxy.semantics.errors import StatusError
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.store import Store
-from tornado_proxy.templates.template import RenderError
 from tornado_proxy.web.answer import Whole, with_headers, without
 
 _LOG = logging.getLogger("tornado_proxy")
@@ -40,7 +40,7 @@ _BODILESS = (204, 304)
 _OF_BODY = frozenset({"content-type", "content-security-policy", "content-length"})
 
 
-class PageFailed(AnsweredError):
+class PageFailed(StatusError):
     """A custom page that cannot be made; the text is for the log."""
 
     status = 500

@@ -23,9 +23,9 @@ from tornado_proxy.routing.decide import (
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import RequestError, RequestPath
 from tornado_proxy.semantics.cors import is_cross_origin
+from tornado_proxy.semantics.request import User
 from tornado_proxy.telemetry.events import AccessDecided, SignInTried
-from tornado_proxy.templates.template import User
-from tornado_proxy.web.answer import refusal_of
+from tornado_proxy.web.answer import answer_attempt
 from tornado_proxy.web.handler import Handler, answered
 
 _LOG = logging.getLogger("tornado_proxy")
@@ -47,7 +47,7 @@ class DecidedHandler(Handler):
     """Decides about a request before its method is called."""
 
     def prepare(self) -> Awaitable[None] | None:
-        """Decides up to the name of a form's file, before a byte of the body is taken; refusals end here."""
+        """Decides up to the name of a form's file, before a byte of the body is taken; an error is answered here."""
         super().prepare()
         deciding = self.deciding
         assert deciding is not None
@@ -78,13 +78,13 @@ class DecidedHandler(Handler):
 
     @answered
     async def _prepare(self) -> None:
-        """Decides as far as that is possible without the body; a refusal is answered at once."""
+        """Decides as far as that is possible without the body; an error is answered at once."""
         assert self.deciding is not None
         if self.request.method not in _SAFE:
             self._check_origin(self.decided.request.authority)
         await self.decide()
         if self.deciding.question is None and isinstance(only := self.decided.plan[0], Refuse):
-            await self.refuse(refusal_of(only))
+            await self.refuse(answer_attempt(only))
 
     def _check_origin(self, authority: str) -> None:
         """Raises `CrossOrigin` if a page of another origin would change something without permission.

@@ -19,7 +19,7 @@ from tornado_proxy.config.server import CacheHeaders, Compress, Cors, Server
 from tornado_proxy.semantics.conditions import is_weak
 from tornado_proxy.semantics.cors import Ask, CorsPolicy, is_preflight
 from tornado_proxy.semantics.fields import negotiate_coding
-from tornado_proxy.storage.store import ObjectInfo, Opened
+from tornado_proxy.storage.store import ObjectInfo, OpenedObject
 from tornado_proxy.web.answer import Answer, Headers, Streamed, Whole, with_headers, without
 
 _NO_CACHE = (
@@ -185,7 +185,7 @@ class CompressedObject:
 
     content_range = None
 
-    def __init__(self, opened: Opened, coder: Any, on_close: Callable[[], None]) -> None:
+    def __init__(self, opened: OpenedObject, coder: Any, on_close: Callable[[], None]) -> None:
         self._opened = opened
         self._coder = coder
         self._on_close = on_close

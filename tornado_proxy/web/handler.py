@@ -25,25 +25,25 @@ from tornado_proxy.routing.decide import (
 )
 from tornado_proxy.routing.request import RequestError, shown_path
 from tornado_proxy.semantics.forwarded import Origin, client_at
+from tornado_proxy.semantics.request import RequestData
 from tornado_proxy.storage.shares import CLIENT
 from tornado_proxy.telemetry.events import (
+    ErrorServed,
     Event,
     Failed,
     ObjectUsed,
-    Refused,
     RequestRecord,
     Served,
 )
-from tornado_proxy.templates.template import RequestData
 from tornado_proxy.web.answer import (
     Answer,
+    ErrorAnswer,
     Headers,
     Outcome,
-    Refusal,
     Whole,
+    answer_exception,
     page,
     private_headers,
-    refusal,
 )
 from tornado_proxy.web.body import NO_BODY, Body
 from tornado_proxy.web.custom_pages import PageFailed, customized
@@ -134,7 +134,7 @@ class Handler(RequestHandler):
         self.has_left = False  # the client
         self._is_started = self._is_ended = False
         self._sent = 0  # bytes of the answer's body
-        self._refusal: Refusal | None = None
+        self._error_answer: ErrorAnswer | None = None
         self._broken: str | None = None  # why the answer broke off
         self.cookies_to_set: Headers = ()  # of a sign-in, which the answer must carry
         self.application.in_flight += 1
@@ -177,8 +177,8 @@ class Handler(RequestHandler):
         """Writes the page of an error: `answer`, or the one of a status that Tornado chose."""
         answer = kwargs.get("answer")
         if answer is None:
-            self._refusal = self._refusal or Refusal(status_code, "the request failed")
-            answer = self._plain_page(self._refusal)
+            self._error_answer = self._error_answer or ErrorAnswer(status_code, "the request failed")
+            answer = self._plain_page(self._error_answer)
         self._begin(answer)
         self.write(answer.body)
         self._is_started = True
@@ -198,14 +198,14 @@ class Handler(RequestHandler):
             received = self.body.received
             self.body.discard()
         counts = self._sent, received, time.perf_counter() - self._started_at
-        if self.used is not None and self._refusal is None and self._broken is None:
+        if self.used is not None and self._error_answer is None and self._broken is None:
             self.application.emit(self.used)
         event: Event
-        if self._refusal is None:
+        if self._error_answer is None:
             event = Served(self._record(), self._status_code, *counts, self._broken is None, self._broken)
         else:
-            status = self._status_code if self._is_started else self._refusal.status
-            event = Refused(self._record(), status, *counts, self._refusal.reason)
+            status = self._status_code if self._is_started else self._error_answer.status
+            event = ErrorServed(self._record(), status, *counts, self._error_answer.reason)
         self.application.emit(event)
         self.application.in_flight -= 1
         self.generation.__exit__()
@@ -223,8 +223,8 @@ class Handler(RequestHandler):
         return mistake or ClientDisconnected("the client closed the connection")
 
     async def give(self, outcome: Outcome) -> None:
-        """Sends an answer, or the page of a refusal."""
-        if isinstance(outcome, Refusal):
+        """Sends an answer, or the page of an error."""
+        if isinstance(outcome, ErrorAnswer):
             await self.refuse(outcome)
         else:
             await self.send(outcome)
@@ -245,10 +245,10 @@ class Handler(RequestHandler):
                 await answer.opened.close()
         self.finish()
 
-    async def refuse(self, refused: Refusal) -> None:
+    async def refuse(self, error_answer: ErrorAnswer) -> None:
         """Sends the page of an error: a custom one if there is one, else the service's own."""
-        self._refusal = refused
-        answer = self._filtered(await self._page(refused))
+        self._error_answer = error_answer
+        answer = self._filtered(await self._page(error_answer))
         _check(answer.headers)
         self.send_error(answer.status, answer=answer)
 
@@ -262,7 +262,7 @@ class Handler(RequestHandler):
             if self._is_started or isinstance(error, ClientDisconnected):
                 break
             try:
-                await self.refuse(self._refusal_of(error))
+                await self.refuse(self._answer_exception(error))
             except Exception as again:  # noqa: BLE001 - as above
                 error = again
             else:
@@ -272,35 +272,35 @@ class Handler(RequestHandler):
     def cut(self, error: Exception) -> None:
         """Closes the connection: the client sees that the answer is not complete."""
         if self._is_started:
-            self._broken = self._refusal_of(error).reason
+            self._broken = self._answer_exception(error).reason
         else:
-            self._refusal = self._refusal_of(error)
+            self._error_answer = self._answer_exception(error)
         assert self.request.connection is not None
         self.request.connection.close()  # type: ignore[attr-defined] # Tornado's connections have it, and so have ours
         with suppress(Exception):  # the connection may have an objection to an end here
             self.finish()
 
-    def _refusal_of(self, error: Exception) -> Refusal:
-        refused = refusal(error)
-        if refused.is_defect:
+    def _answer_exception(self, error: Exception) -> ErrorAnswer:
+        error_answer = answer_exception(error)
+        if error_answer.is_defect:
             self.application.emit(Failed(self._record(), error))
-        return refused
+        return error_answer
 
-    async def _page(self, refused: Refusal) -> Whole:
+    async def _page(self, error_answer: ErrorAnswer) -> Whole:
         decision = self.decision
         request, user = (decision.request, decision.user) if decision else (self._unread(), None)
         target = decision.match.site.target.name if decision and decision.match else None
-        kind = ERROR_PAGES.get(refused.status)
+        kind = ERROR_PAGES.get(error_answer.status)
         if kind is None:
-            return self._plain_page(refused)
+            return self._plain_page(error_answer)
         store = self.parts.stores[target].store if target else None
-        data = partial(ErrorData, request, user, PageError(refused.message))
+        data = partial(ErrorData, request, user, PageError(error_answer.message))
         try:
             custom = await self.parts.renderer.render(kind, target, store, data)
         except PageFailed:
             # The page that failed is in the log; the client gets one that cannot fail.
-            return self._plain_page(replace(refused, status=500))
-        return customized(self._plain_page(refused), custom)
+            return self._plain_page(replace(error_answer, status=500))
+        return customized(self._plain_page(error_answer), custom)
 
     def _unread(self) -> RequestData:
         """Returns what is known of a request whose address cannot be read: its path is as it was sent."""
@@ -309,14 +309,14 @@ class Handler(RequestHandler):
         host, fields = asked.headers.get("Host", ""), tuple(asked.headers.get_all())
         return RequestData(asked.method or "", host, path, query, (), fields, origin.scheme, origin.address)
 
-    def _plain_page(self, refused: Refusal) -> Whole:
+    def _plain_page(self, error_answer: ErrorAnswer) -> Whole:
         decision, accept = self.decision, self.request.headers.get("Accept")
         request, match = (decision.request, decision.match) if decision else (RequestData(), None)
         form = choose(FAILURE_FORMS, accept, dict(reversed(request.query)).get("format"))
         where = (match.mount, decision.request.path) if decision and match else ()
-        failure = Failure(refused.status, refused.message, self.id, *where)
+        failure = Failure(error_answer.status, error_answer.message, self.id, *where)
         pages = self.parts.renderer.pages.themed.get(match.site.target.name if match else None, self.parts.pages)
-        return page(refused.status, pages.failure(failure, form), refused.headers)
+        return page(error_answer.status, pages.failure(failure, form), error_answer.headers)
 
     def _filtered(self, answer: Any) -> Any:
         """Returns an answer with what sign-in and configuration add to every answer."""

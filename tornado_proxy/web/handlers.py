@@ -12,7 +12,7 @@ from tornado_proxy.routing.decide import NameFile
 from tornado_proxy.routing.plan import Receive, VisitProvider
 from tornado_proxy.routing.uploads import ReceivePart
 from tornado_proxy.semantics.conditions import Conditions
-from tornado_proxy.web.answer import Outcome, Refusal, Whole, page
+from tornado_proxy.web.answer import ErrorAnswer, Outcome, Whole, page
 from tornado_proxy.web.custom_pages import customized
 from tornado_proxy.web.deciding import DecidedHandler
 from tornado_proxy.web.generation import RequestContext
@@ -84,7 +84,7 @@ class ObjectHandler(DecidedHandler):
         )
         outcome, attempt = await perform(decision.plan, context)
         webhooks = match.site.webhooks.get(decision.request.method)
-        is_done = webhooks and not isinstance(outcome, Refusal) and outcome.status < 300
+        is_done = webhooks and not isinstance(outcome, ErrorAnswer) and outcome.status < 300
         return outcome, object_used(webhooks, attempt, context) if webhooks and is_done else None
 
     async def _give_changed(self, outcome: Outcome, used: Any) -> None:
@@ -112,7 +112,7 @@ class SignInHandler(DecidedHandler):
         answer = await steps[attempt.step](self.decided.request)
         self.note_sign_in(attempt.provider, attempt.step, answer.status, answer.cookies)
         if not answer.location:
-            await self.refuse(Refusal(answer.status, answer.reason))
+            await self.refuse(ErrorAnswer(answer.status, answer.reason))
             return
         headers = (("Location", answer.location), ("Cache-Control", "no-store"), ("Content-Length", "0"))
         await self.send(Whole(answer.status, headers))

@@ -11,12 +11,23 @@ from typing import Any
 from tornado_proxy.config.actions import Webhook
 from tornado_proxy.pages.custom import FILE_HEADERS, NEVER, DeleteData, DeletePageData, StreamFile, StreamFileData
 from tornado_proxy.routing import uploads
-from tornado_proxy.routing.plan import Attempt, Browse, Plan, Presign, Receive, Redirect, Refuse, Remove, Serve, Sign
+from tornado_proxy.routing.plan import (
+    Attempt,
+    Browse,
+    OfferForm,
+    Plan,
+    Receive,
+    Redirect,
+    RedirectToSignedUrl,
+    Refuse,
+    Remove,
+    Serve,
+)
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, ContentRange
 from tornado_proxy.storage.errors import NotModified, ObjectMissing
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ObjectUsed
-from tornado_proxy.templates.template import ObjectMetadata
+from tornado_proxy.templates.data import ObjectMetadata
 from tornado_proxy.web import storing
 from tornado_proxy.web.answer import (
     Answer,
@@ -24,8 +35,8 @@ from tornado_proxy.web.answer import (
     Outcome,
     Streamed,
     Whole,
+    answer_attempt,
     file_headers,
-    refusal_of,
     unchanged_headers,
     with_headers,
 )
@@ -42,7 +53,7 @@ async def perform(plan: Plan, context: RequestContext) -> tuple[Outcome, Attempt
     """
     for attempt in plan:
         if isinstance(attempt, Refuse):
-            return refusal_of(attempt), attempt
+            return answer_attempt(attempt), attempt
         path = getattr(attempt, "beside", None)
         if path is not None and not context.is_ours(await context.ask(path)):
             continue
@@ -106,7 +117,7 @@ async def _redirect(attempt: Redirect, context: RequestContext) -> Answer | None
     return _found(attempt.location, "no-cache")
 
 
-async def _sign(attempt: Sign, context: RequestContext) -> Answer:
+async def _sign(attempt: RedirectToSignedUrl, context: RequestContext) -> Answer:
     await context.store.head(attempt.key, UNCONDITIONAL)
     return _found(await context.store.presign(attempt.key, attempt.expires), "private, no-store")
 
@@ -126,9 +137,9 @@ _PERFORMERS: Mapping[type[Attempt], Callable[[Any, RequestContext], Awaitable[An
         Serve: _serve,
         Browse: browse,
         Redirect: _redirect,
-        Sign: _sign,
+        RedirectToSignedUrl: _sign,
         Receive: storing.receive,
-        Presign: storing.presign,
+        OfferForm: storing.presign,
         uploads.BeginUpload: storing.begin,
         uploads.ReceivePart: storing.receive_part,
         uploads.ListParts: storing.list_parts,

@@ -9,11 +9,11 @@ from contextlib import aclosing
 from tornado_proxy.pages.custom import PutPageData, StoredUpload
 from tornado_proxy.pages.render import UPLOAD_FORMS, choose
 from tornado_proxy.routing import uploads
-from tornado_proxy.routing.plan import Presign, Receive
+from tornado_proxy.routing.plan import OfferForm, Receive
 from tornado_proxy.routing.request import LengthRequired, ObjectKey, RequestError
 from tornado_proxy.storage.errors import TooLarge
 from tornado_proxy.storage.store import IncomingPart, UploadedPart, Write
-from tornado_proxy.templates.template import HeaderFields, PutData, PutInput
+from tornado_proxy.templates.data import HeaderFields, PutData, PutInput
 from tornado_proxy.web.answer import Answer, Whole, page
 from tornado_proxy.web.custom_pages import customized
 from tornado_proxy.web.generation import RequestContext
@@ -46,7 +46,7 @@ async def receive(attempt: Receive, context: RequestContext) -> Answer:
     return await _stored(attempt, _stored_data(attempt.key, upload.head, upload.size, properties), stored.etag, context)
 
 
-async def presign(attempt: Presign, context: RequestContext) -> Answer:
+async def presign(attempt: OfferForm, context: RequestContext) -> Answer:
     """Answers with a form for S3."""
     file = named_file(context)
     _check_type(file, context)

@@ -8,22 +8,18 @@ from hypothesis import strategies as st
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.values import prefix as as_directory
-from tornado_proxy.goregex.matching import compile_pattern
-from tornado_proxy.goregex.syntax import PatternError
+from tornado_proxy.golang.regexp.matching import compile_pattern
+from tornado_proxy.golang.regexp.syntax import PatternError
+from tornado_proxy.golang.template.errors import TemplateMistake
 from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.routing.request import object_key
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
-from tornado_proxy.rules.model import RefusedResult, path_objection
-from tornado_proxy.templates import golang
-from tornado_proxy.templates.template import (
-    RequestData,
-    TargetData,
-    TargetKeyRewriteData,
-    TemplateMistake,
-    User,
-    compile_plain,
-)
+from tornado_proxy.rules.model import InvalidResult, path_objection
+from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.templates import go
+from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
+from tornado_proxy.templates.template import compile_plain
 from tornado_proxy.tools.convert.go_targets import Surroundings
 from tornado_proxy.tools.convert.rewrites import Given, KeysAs, LeftOut, converted, rule_text
 
@@ -51,7 +47,7 @@ def s3_proxy_key(rules, configured, path, method):
         pattern = compile_pattern(rule.source)
         captures = pattern.search(key)
         if captures is not None:
-            compile_template = golang.compile_template if rule.dialect is Dialect.GO else compile_plain
+            compile_template = go.compile_template if rule.dialect is Dialect.GO else compile_plain
             template = compile_template(rule.target, pattern.names, pattern.group_count)
             target = TargetData("site", "bucket", configured)
             data = TargetKeyRewriteData(key, ANN, RequestData(method), target)
@@ -83,7 +79,7 @@ def assert_same_key(rules, configured, path, method="GET"):
     data = TargetKeyRewriteData(f"/{path}", ANN, RequestData(method), TargetData("site", "bucket", bucket.prefix))
     try:
         converted_key = object_key(bucket, rule_set.apply(data).key)
-    except RefusedResult:
+    except InvalidResult:
         # The report mentions once for all rules that empty results and dot segments are refused here.
         assert s3_proxy_result.strip("/") in ("", configured.strip("/")) or path_objection(f"/{s3_proxy_result}")
         return
@@ -179,7 +175,7 @@ def _is_valid_rule(rule):
     try:
         pattern = compile_pattern(rule.source)
         if rule.dialect is Dialect.GO:
-            golang.compile_template(rule.target, pattern.names, pattern.group_count)
+            go.compile_template(rule.target, pattern.names, pattern.group_count)
     except (PatternError, TemplateMistake):
         return False
     return True

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
-from tornado_proxy.goregex.matching import Pattern
-from tornado_proxy.goregex.syntax import Alternation, Group, Member, Node, Repeat, children, walk
+from tornado_proxy.golang.regexp.expansion import group_number
+from tornado_proxy.golang.regexp.matching import Pattern
+from tornado_proxy.golang.regexp.syntax import Alternation, Group, Member, Node, Repeat, children, walk
 from tornado_proxy.lang.diagnostic import Safety, Severity, did_you_mean
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.check import Category, Check, LintFinding, listed, offer, reworded
 from tornado_proxy.lint.shapes import bare, has_group, reference, slips
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.model import Rewrite
-from tornado_proxy.templates.template import group_number
 
 # Places where a template may use groups, named by a literal or not; in a plain one, those of another dialect.
 _MENTIONS = {
@@ -30,37 +30,7 @@ _WHOLE = {
 
 
 class UnknownGroup(Check):
-    r"""A reference to a group that the source does not have.
-
-    In a plain template such a group is empty, as in Go: `/archive/$page.html` becomes `/archive/.html`. The longest
-    name counts, so `$1x` is the group `1x`. The other dialects refuse such a reference when the file is compiled.
-    References of other languages (`\1`, `$(page)`, `{page}`, `%1`, `$&`) and `${page` without its closing brace are
-    text. So is `$page` in `jinja` and `go` templates, which write `{{ groups.page }}` and `{{ .Groups.page }}`.
-
-    ### Avoid
-
-    ```rules
-    target site {
-        rewrite `^/press/([^/]+)\.html$` -> "/archive/$1_old.html"
-
-        test "/press/spring.html" -> "/archive/.html"
-    }
-    ```
-
-    ### Prefer
-
-    ```rules
-    target site {
-        rewrite `^/press/([^/]+)\.html$` -> "/archive/${1}_old.html"
-
-        test "/press/spring.html" -> "/archive/spring_old.html"
-    }
-    ```
-
-    ### Fix
-
-    Writes the group that was probably meant. Unsafe: keys are rewritten differently.
-    """
+    """A reference to a group that the source does not have."""
 
     category = Category.MISTAKES
     severity = Severity.ERROR
@@ -113,37 +83,7 @@ def _misreference(rewrite: Rewrite, place: tuple[int, int], message: str, advice
 
 
 class UnusedGroup(Check):
-    r"""A group that captures what the template never uses.
-
-    A named part of a key is meant to be used. If the template does not use it, many keys become one:
-    `/press/spring.html` and `/press/autumn.html` both lead to the same object. Unnamed groups that only hold
-    alternatives together, or that repeat, are not reported. Neither are groups where the template uses the whole
-    match or the whole key, or has text that was meant as a reference, which `unknown-group` reports.
-
-    ### Avoid
-
-    ```rules
-    target site {
-        rewrite `^/press/(?P<page>[^/]+)\.html$` -> "/archive/press.html"
-
-        test "/press/spring.html" -> "/archive/press.html"
-    }
-    ```
-
-    ### Prefer
-
-    ```rules
-    target site {
-        rewrite `^/press/[^/]+\.html$` -> "/archive/press.html"
-
-        test "/press/spring.html" -> "/archive/press.html"
-    }
-    ```
-
-    ### Fix
-
-    Makes the group non-capturing. Safe in a plain template that uses no group by number, unsafe otherwise.
-    """
+    """A group that captures what the template never uses."""
 
     category = Category.DOUBTS
     severity = Severity.WARNING

@@ -12,43 +12,7 @@ from tornado_proxy.rules.compile import unknown_targets
 
 
 class UnknownTarget(Check):
-    """A block of a target that the configuration does not name.
-
-    The service refuses to load such a file. The configuration is given with `--config`.
-
-    ### Avoid
-
-    ```rules
-    target sight {
-        rewrite `^/start$` -> "/index.html"
-
-        test "/start" -> "/index.html"
-    }
-    ```
-
-    ### Prefer
-
-    ```rules
-    target site {
-        rewrite `^/start$` -> "/index.html"
-
-        test "/start" -> "/index.html"
-    }
-    ```
-
-    ### Configuration
-
-    ```yaml
-    targets:
-      site:
-        mount: {path: [/]}
-        bucket: {name: files, region: eu-west-1}
-    ```
-
-    ### Fix
-
-    Writes the name of the target that was probably meant. Unsafe: these rules then rewrite its keys.
-    """
+    """A block of a target that the configuration does not name."""
 
     category = Category.MISTAKES
     severity = Severity.ERROR
@@ -62,36 +26,7 @@ class UnknownTarget(Check):
 
 
 class UnusedAllowance(Check):
-    """An allowance that silences nothing, or that names no check.
-
-    `# allow: a-check (reason)` above a statement or a block, or at its end, silences that check there, and `#
-    allow-file: a-check` in the whole file. A comment that is no longer needed could hide the next finding.
-    Allowances of checks that do not run are not reported. This finding cannot be allowed itself.
-
-    ### Avoid
-
-    ```rules
-    target site {
-        rewrite `^/start$` -> "/index.html"  # allow: unanchored-source (it once was `/start`)
-
-        test "/start" -> "/index.html"
-    }
-    ```
-
-    ### Prefer
-
-    ```rules
-    target site {
-        rewrite `^/start$` -> "/index.html"
-
-        test "/start" -> "/index.html"
-    }
-    ```
-
-    ### Fix
-
-    Removes the name, and the comment with it if it was the only one. Safe.
-    """
+    """An allowance that silences nothing, or that names no check."""
 
     category = Category.UPKEEP
     severity = Severity.WARNING

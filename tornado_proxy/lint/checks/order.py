@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 
-from tornado_proxy.goregex.alphabet import Budget
-from tornado_proxy.goregex.language import Language
-from tornado_proxy.goregex.proofs import Example, NoKey, Overlap, OverlapCandidates, difference, overlap, overlaps
-from tornado_proxy.goregex.syntax import Assertion, Group, Node, Sequence, Text
+from tornado_proxy.golang.regexp.alphabet import Budget
+from tornado_proxy.golang.regexp.expansion import group_number
+from tornado_proxy.golang.regexp.language import Language
+from tornado_proxy.golang.regexp.proofs import Example, NoKey, Overlap, OverlapCandidates, difference, overlap, overlaps
+from tornado_proxy.golang.regexp.syntax import Assertion, Group, Node, Sequence, Text
 from tornado_proxy.lang.diagnostic import Note, Severity
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.check import Category, Check, LintFinding, named, shown
 from tornado_proxy.lint.shapes import ends_anchored, open_start, starts_anchored, takes_anything
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.model import Rewrite, Rewritten
-from tornado_proxy.templates.template import group_number
 
 _OVERLAP_STEPS = 400_000  # for each target
 _EFFECT_STEPS = 300_000  # for each target
@@ -26,36 +26,7 @@ _Pieces = list[str | int]
 
 
 class OverlappingRewrites(Check):
-    """Two rewrites that match the same key, so their order decides.
-
-    If the order is not meant, a later edit or a new file in between changes the result without a word. The finding
-    shows a key that both match. Nothing is reported if the first rewrite is a special case of the second, if a test
-    pins a key that both match, or if a source is not anchored at the beginning, which `unanchored-source` reports.
-
-    ### Avoid
-
-    ```rules
-    target site {
-        rewrite `^/blog/(?P<rest>.*)$`                        -> "/archive/$rest"
-        rewrite `^/(?P<section>[^/]+)/draft/(?P<page>[^/]+)$` -> "/drafts/$section/$page"
-
-        test "/blog/a.html"       -> "/archive/a.html"
-        test "/shop/draft/b.html" -> "/drafts/shop/b.html"
-    }
-    ```
-
-    ### Prefer
-
-    ```rules
-    target site {
-        rewrite `^/blog/(?P<rest>.*)$`          -> "/archive/$rest"
-        rewrite `^/shop/draft/(?P<page>[^/]+)$` -> "/drafts/shop/$page"
-
-        test "/blog/a.html"       -> "/archive/a.html"
-        test "/shop/draft/b.html" -> "/drafts/shop/b.html"
-    }
-    ```
-    """
+    """Two rewrites that match the same key, so their order decides."""
 
     category = Category.DOUBTS
     severity = Severity.INFO
@@ -107,35 +78,7 @@ def _overlapping(target: TargetRules, later: int, pairs: list[Overlap]) -> LintF
 
 
 class ChainedRewrite(Check):
-    """A result that another rewrite matches, though a key is rewritten only once.
-
-    The first source that matches takes the key, and the result of its template is final. Some other servers
-    continue with the next rewrite. The finding shows a key whose result another rewrite matches. Nothing is
-    reported if that rewrite also matches the key itself.
-
-    ### Avoid
-
-    ```rules
-    target site {
-        rewrite `^/press/(?P<page>[^/]+)$` -> "/news/$page"
-        rewrite `^/news/(?P<page>[^/]+)$`  -> "/archive/news/$page"
-
-        test "/press/a.html" -> "/news/a.html"
-        test "/news/a.html"  -> "/archive/news/a.html"
-    }
-    ```
-
-    ### Prefer
-
-    ```rules
-    target site {
-        rewrite `^/(?:press|news)/(?P<page>[^/]+)$` -> "/archive/news/$page"
-
-        test "/press/a.html" -> "/archive/news/a.html"
-        test "/news/a.html"  -> "/archive/news/a.html"
-    }
-    ```
-    """
+    """A result that another rewrite matches, though a key is rewritten only once."""
 
     category = Category.DOUBTS
     severity = Severity.INFO
@@ -172,32 +115,7 @@ def _chained(target: TargetRules, index: int, key: str, result: str) -> LintFind
 
 
 class NoEffect(Check):
-    r"""A rewrite whose result is always the key itself.
-
-    Such a rewrite changes nothing, unless it keeps a key from a later rewrite: then it is not reported.
-
-    ### Avoid
-
-    ```rules
-    target site {
-        rewrite `^/press/(?P<page>[^/]+)$` -> "/press/$page"
-
-        test "/press/spring.html" -> "/press/spring.html"
-    }
-    ```
-
-    ### Prefer
-
-    ```rules
-    target site {
-        rewrite `^/press/draft\.html$`     -> "/press/draft.html"
-        rewrite `^/press/(?P<page>[^/]+)$` -> "/archive/$page"
-
-        test "/press/draft.html"  -> "/press/draft.html"
-        test "/press/spring.html" -> "/archive/spring.html"
-    }
-    ```
-    """
+    """A rewrite whose result is always the key itself."""
 
     category = Category.DOUBTS
     severity = Severity.WARNING
@@ -216,8 +134,8 @@ def _repeats(rewrite: Rewrite, source: Language) -> bool:
     tree = source.tree
     if tree is None or rewrite.dialect is not Dialect.PLAIN or not starts_anchored(tree):
         return False
-    parts = tree.parts if isinstance(tree, Sequence) else (tree,)
-    last = parts[-1].body if parts and isinstance(parts[-1], Group) else parts and parts[-1]
+    nodes = tree.pieces if isinstance(tree, Sequence) else (tree,)
+    last = nodes[-1].body if nodes and isinstance(nodes[-1], Group) else nodes and nodes[-1]
     if not (ends_anchored(tree) or (last and takes_anything(last))):
         return False
     text = rewrite.template.text
@@ -230,18 +148,18 @@ def _repeats(rewrite: Rewrite, source: Language) -> bool:
             pieces.append(number)
         end = following
     _add(pieces, text[end:])
-    return pieces in ([0], _source_pieces(parts))
+    return pieces in ([0], _source_pieces(nodes))
 
 
-def _source_pieces(parts: tuple[Node, ...]) -> _Pieces | None:
-    """Returns the text and the groups that a source consists of; None if it has other parts."""
+def _source_pieces(nodes: tuple[Node, ...]) -> _Pieces | None:
+    """Returns the text and the groups that a source consists of; None if it has other pieces."""
     pieces: _Pieces = []
-    for part in parts:
-        match part:
+    for node in nodes:
+        match node:
             case Assertion():
                 continue
             case Text(folded=False):
-                _add(pieces, part.characters)
+                _add(pieces, node.characters)
             case Group(number=int() as number):
                 pieces.append(number)
             case _:

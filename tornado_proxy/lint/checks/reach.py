@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tornado_proxy.goregex.alphabet import Budget
-from tornado_proxy.goregex.language import language
-from tornado_proxy.goregex.proofs import Covered, Example, NoKey, reach_of, shortest_key
+from tornado_proxy.golang.regexp.alphabet import Budget
+from tornado_proxy.golang.regexp.language import language
+from tornado_proxy.golang.regexp.proofs import Covered, Example, NoKey, reach_of, shortest_key
 from tornado_proxy.lang.diagnostic import Note, Safety, Severity
 from tornado_proxy.lang.literals import undelimited
 from tornado_proxy.lang.tree import Literal
@@ -34,36 +34,7 @@ _KEYS = (
 
 
 class UnmatchableSource(Check):
-    r"""A source that no key can match.
-
-    A key begins with `/` and has no `.` or `..` as a segment and no control character. A source that asks for
-    something else matches nothing, such as `^docs/`, without the leading slash, or `/^\/docs/i`, with the slashes
-    that delimit expressions in other languages.
-
-    ### Avoid
-
-    ```rules
-    target site {
-        rewrite `^docs/(?P<rest>.*)$` -> "/manual/$rest"
-
-        test "/docs/a.html" -> unchanged
-    }
-    ```
-
-    ### Prefer
-
-    ```rules
-    target site {
-        rewrite `^/docs/(?P<rest>.*)$` -> "/manual/$rest"
-
-        test "/docs/a.html" -> "/manual/a.html"
-    }
-    ```
-
-    ### Fix
-
-    Writes the missing slash, or removes those around the source. Unsafe: keys are rewritten that were not.
-    """
+    """A source that no key can match."""
 
     category = Category.MISTAKES
     severity = Severity.ERROR
@@ -96,35 +67,7 @@ def _has_key(text: str, budget: Budget) -> bool:
 
 
 class DuplicateRewrite(Check):
-    """A source that an earlier rewrite has: the second one is never reached.
-
-    Of two rewrites with the same source the first takes every key.
-
-    ### Avoid
-
-    ```rules
-    target site {
-        rewrite `^/start$` -> "/index.html"
-        rewrite `^/start$` -> "/home.html"
-
-        test "/start" -> "/index.html"
-    }
-    ```
-
-    ### Prefer
-
-    ```rules
-    target site {
-        rewrite `^/start$` -> "/index.html"
-
-        test "/start" -> "/index.html"
-    }
-    ```
-
-    ### Fix
-
-    Deletes the second. Safe if its template is the same and it has neither a name nor a comment, unsafe otherwise.
-    """
+    """A source that an earlier rewrite has: the second one is never reached."""
 
     category = Category.MISTAKES
     severity = Severity.ERROR
@@ -152,40 +95,7 @@ def _duplicate(rewrite: Rewrite, earlier: Rewrite) -> LintFinding:
 
 
 class UnreachableRewrite(Check):
-    """A rewrite that no key reaches, because earlier ones take every key that it matches.
-
-    The first source that matches takes the key, so a special case below the general one is never used. This is
-    proved on the expressions, for all possible keys and any number of rewrites; if a proof takes too long, nothing
-    is reported.
-
-    ### Avoid
-
-    ```rules
-    target site {
-        rewrite `^/docs/(?P<rest>.*)$`        -> "/manual/$rest"
-        rewrite `^/docs/latest/(?P<rest>.*)$` -> "/manual/4.2/$rest"
-
-        test "/docs/3.0/index.html" -> "/manual/3.0/index.html"
-    }
-    ```
-
-    ### Prefer
-
-    ```rules
-    target site {
-        rewrite `^/docs/latest/(?P<rest>.*)$` -> "/manual/4.2/$rest"
-        rewrite `^/docs/(?P<rest>.*)$`        -> "/manual/$rest"
-
-        test "/docs/latest/index.html" -> "/manual/4.2/index.html"
-        test "/docs/3.0/index.html"    -> "/manual/3.0/index.html"
-    }
-    ```
-
-    ### Fix
-
-    Moves the rewrite, with its comments, above the one that takes its keys, if that is a single one in the same
-    block. Unsafe: keys are rewritten differently.
-    """
+    """A rewrite that no key reaches, because earlier ones take every key that it matches."""
 
     category = Category.MISTAKES
     severity = Severity.WARNING

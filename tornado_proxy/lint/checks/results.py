@@ -5,21 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tornado_proxy.goregex.alphabet import Budget
-from tornado_proxy.goregex.automaton import Automaton, atoms, bits
-from tornado_proxy.goregex.classes import contains
-from tornado_proxy.goregex.language import language
-from tornado_proxy.goregex.proofs import Example, overlap
-from tornado_proxy.goregex.syntax import Alternation, Group, Node, Repeat, Sequence, Text, walk
+from tornado_proxy.golang.regexp.alphabet import Budget
+from tornado_proxy.golang.regexp.automaton import Automaton, atoms, bits
+from tornado_proxy.golang.regexp.classes import contains
+from tornado_proxy.golang.regexp.language import language
+from tornado_proxy.golang.regexp.proofs import Example, overlap
+from tornado_proxy.golang.regexp.syntax import Alternation, Group, Node, Repeat, Sequence, Text, walk
+from tornado_proxy.golang.template.text import GO_SPACES
 from tornado_proxy.lang.diagnostic import Safety, Severity
 from tornado_proxy.lang.tree import Dialect, Literal, Verdict
 from tornado_proxy.lint.check import Category, Check, LintFinding, inserted, offer, reworded, shown
 from tornado_proxy.lint.shapes import constant, edge_part, ends_anchored, head, is_address, open_end, tail
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.model import Rewrite, objection, path_objection
-from tornado_proxy.templates.template import GO_SPACES
 
-_REFUSAL_HELP = "write the key of the object to serve; where refusing is meant, add a test that expects `error`"
+_ERROR_HELP = "write the key of the object to serve; where refusing is meant, add a test that expects `error`"
 _SLASH_HELP = "begin it with `/`"
 
 _KIND_STEPS = 300_000  # for each target
@@ -29,33 +29,9 @@ _FILE_NAME = re.compile(r"[^/]\.[A-Za-z0-9]{1,8}$")
 
 
 class UnusableResult(Check):
-    """A template whose result is always refused.
+    """A template whose result is always refused."""
 
-    A result must not be empty, have `.` or `..` as a segment, or contain a control character: such a request is
-    refused with 400. Nothing is reported if a test expects the error.
-
-    ### Avoid
-
-    ```rules
-    target site {
-        rewrite `^/press/(?P<page>[^/]+)$` -> "/archive/../old/$page"  # allow: untested-rewrite
-    }
-    ```
-
-    ### Prefer
-
-    ```rules
-    target site {
-        rewrite `^/press/(?P<page>[^/]+)$` -> "/old/$page"
-        rewrite `^/drafts/`                -> ""
-
-        test "/press/a.html"  -> "/old/a.html"
-        test "/drafts/a.html" -> error
-    }
-    ```
-    """
-
-    name = "refused-result"  # `RefusedResult` in rules.model is the error that it prevents
+    name = "refused-result"  # `InvalidResult` in rules.model is the error that it prevents
     category = Category.MISTAKES
     severity = Severity.ERROR
 
@@ -63,14 +39,14 @@ class UnusableResult(Check):
         """Yields templates that can make no key."""
         for target in subject.targets:
             for rewrite in target.rewrites:
-                reason = _refusal(rewrite)
+                reason = _certain_error(rewrite)
                 tests = target.tested.get(rewrite.number, ())
                 if reason is not None and all(each.test.expected is not Verdict.ERROR for each in tests):
                     message = f"the result is always refused: it {reason}"
-                    yield LintFinding(message, rewrite.statement.template.span, _REFUSAL_HELP)
+                    yield LintFinding(message, rewrite.statement.template.span, _ERROR_HELP)
 
 
-def _refusal(rewrite: Rewrite) -> str | None:
+def _certain_error(rewrite: Rewrite) -> str | None:
     """Returns why no result of a rewrite can be a key; None if a result may be one."""
     text = constant(rewrite)
     if text is not None:
@@ -89,38 +65,7 @@ def _filled(rewrite: Rewrite) -> str:
 
 
 class RelativeResult(Check):
-    """A template whose result has no leading slash.
-
-    A key begins with `/`, which is added to a result without it. The template then looks as if its result were
-    appended to something, but it replaces the whole key. The check looks at text and at groups that never begin
-    with a slash. A result such as `https://example.com/` is not a redirect, but the key `/https://example.com/`.
-    White space at the beginning of a plain template is part of the key.
-
-    ### Avoid
-
-    ```rules
-    target site {
-        rewrite `^/press/(?P<page>[^/]+)$` -> "archive/$page"
-
-        test "/press/spring.html" -> "/archive/spring.html"
-    }
-    ```
-
-    ### Prefer
-
-    ```rules
-    target site {
-        rewrite `^/press/(?P<page>[^/]+)$` -> "/archive/$page"
-
-        test "/press/spring.html" -> "/archive/spring.html"
-    }
-    ```
-
-    ### Fix
-
-    Writes the slash. Safe: the key has it anyway. In a plain template that begins with white space, the slash
-    replaces that, which is unsafe.
-    """
+    """A template whose result has no leading slash."""
 
     category = Category.DOUBTS
     severity = Severity.WARNING
@@ -152,7 +97,7 @@ def _certain(node: Node) -> Iterator[Node]:
     if isinstance(node, Group) or (isinstance(node, Repeat) and node.least > 0):
         yield from _certain(node.body)
     elif isinstance(node, Sequence):
-        for part in node.parts:
+        for part in node.pieces:
             yield from _certain(part)
 
 
@@ -188,32 +133,7 @@ def _spaced(template: Literal, start: int) -> LintFinding:
 
 
 class KindChange(Check):
-    """A rewrite that turns a file into a directory, or a directory into a file.
-
-    A request is for a directory if its path ends with `/`, and a rewrite does not change that. A file whose result
-    ends with a slash is never found: GET answers 404, PUT 403. A directory whose result is `/docs/index.html` is
-    looked up as `/docs/index.html/`. The index document of a directory is a setting of the target.
-
-    ### Avoid
-
-    ```rules
-    target site {
-        rewrite `^/docs/$` -> "/manual/index.html"
-
-        test "/docs/" -> "/manual/index.html/"
-    }
-    ```
-
-    ### Prefer
-
-    ```rules
-    target site {
-        rewrite `^/docs/$` -> "/manual/"
-
-        test "/docs/" -> "/manual/"
-    }
-    ```
-    """
+    """A rewrite that turns a file into a directory, or a directory into a file."""
 
     category = Category.DOUBTS
     severity = Severity.WARNING

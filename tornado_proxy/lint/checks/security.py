@@ -8,15 +8,16 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from tornado_proxy.goregex.alphabet import Budget
-from tornado_proxy.goregex.language import language
-from tornado_proxy.goregex.proofs import Example, overlap
+from tornado_proxy.golang.regexp.alphabet import Budget
+from tornado_proxy.golang.regexp.language import language
+from tornado_proxy.golang.regexp.proofs import Example, overlap
 from tornado_proxy.lang.diagnostic import Severity
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.check import Category, Check, LintFinding, shown
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.model import Rewrite, RewriteError, UserRequired
-from tornado_proxy.templates.template import RequestData, TargetKeyRewriteData, User
+from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.templates.data import TargetKeyRewriteData
 
 if TYPE_CHECKING:
     from tornado_proxy.config.model import Target
@@ -25,41 +26,7 @@ _STEPS = 200_000  # for the search of open paths, in all targets together
 
 
 class MissingUser(Check):
-    """A template that reads the user, on a path that needs no sign-in.
-
-    Without a user such a template fails, and the request is refused with 403. With a configuration (`--config`)
-    every such rewrite is tried on paths that no resource protects.
-
-    ### Avoid
-
-    ```rules
-    target team {
-        rewrite `^/home/(?P<rest>.*)$` -> jinja "/users/{{ user.username }}/{{ groups.rest }}"
-
-        test "/home/a.txt" as "ann" -> "/users/ann/a.txt"
-    }
-    ```
-
-    ### Prefer
-
-    ```rules
-    target team {
-        rewrite `^/home/(?P<rest>.*)$` -> jinja "/users/{{ user.username if user else 'guest' }}/{{ groups.rest }}"
-
-        test "/home/a.txt" as "ann" -> "/users/ann/a.txt"
-        test "/home/a.txt"          -> "/users/guest/a.txt"
-    }
-    ```
-
-    ### Configuration
-
-    ```yaml
-    targets:
-      team:
-        mount: {path: [/team]}
-        bucket: {name: files, region: eu-west-1}
-    ```
-    """
+    """A template that reads the user, on a path that needs no sign-in."""
 
     category = Category.SECURITY
     severity = Severity.WARNING
@@ -140,39 +107,7 @@ _NAMES = re.compile(r"(?i)(?:user\W{1,2}|get|given_?|family_?)name\b")
 
 
 class UnsafeInsertion(Check):
-    """A template that inserts a client's value, which may span several segments of the key.
-
-    A client, or its identity provider, chooses the value of a header, a query value, an email address, a group or
-    another claim. If it contains `/`, the key is in another directory than the template's author expects. Results
-    with `..` are refused, so no key leaves the prefix of the bucket. `user.username` is always one segment: a name
-    with a `/` is refused at sign-in.
-
-    The check renders the template with an example key and such values, and reports those that appear in the result
-    with their `/`. So a value is not reported if a condition compares it with the allowed ones or excludes `/`, or if
-    its slashes are removed.
-
-    ### Avoid
-
-    ```rules
-    target team {
-        rewrite `^/box/(?P<file>[^/]+)$` -> jinja `/boxes/{{ request.headers["X-Team"] }}/{{ groups.file }}`
-
-        test "/box/a.txt" header "X-Team" "blue" -> "/boxes/blue/a.txt"
-    }
-    ```
-
-    ### Prefer
-
-    ```rules
-    target team {
-        rewrite `^/box/(?P<file>[^/]+)$` -> jinja `
-            /boxes/{{ request.headers["X-Team"] | replace("/", "") }}/{{ groups.file }}
-        `
-
-        test "/box/a.txt" header "X-Team" "blue" -> "/boxes/blue/a.txt"
-    }
-    ```
-    """
+    """A template that inserts a client's value, which may span several segments of the key."""
 
     category = Category.SECURITY
     severity = Severity.WARNING

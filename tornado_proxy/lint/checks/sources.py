@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from tornado_proxy.goregex.language import guess
-from tornado_proxy.goregex.proofs import NoKey
-from tornado_proxy.goregex.syntax import Alternation, AnyCharacter, Node, Sequence, Text, walk
+from tornado_proxy.golang.regexp.language import guess
+from tornado_proxy.golang.regexp.proofs import NoKey
+from tornado_proxy.golang.regexp.syntax import Alternation, AnyCharacter, Node, Sequence, Text, walk
 from tornado_proxy.lang.diagnostic import Severity
 from tornado_proxy.lang.literals import undelimited
 from tornado_proxy.lint.check import Category, Check, LintFinding, inserted, offer, shown
@@ -28,39 +28,7 @@ _ADVICE = {
 
 
 class UnanchoredSource(Check):
-    r"""A source without anchors, which matches more keys than its author probably means.
-
-    A source may match anywhere in a key, as with Go's `MatchString`, and the whole key is replaced. Without `^` the
-    source `/old/` also takes `/shop/old/list.html`; without `$` the source `^/news\.html` also takes
-    `/news.html.bak`.
-
-    Sources that end with `/` or `.*`, that begin with `.*`, or that match the end of a file name, such as `\.php$`,
-    are not reported. Neither are those that no key can match, which `unmatchable-source` reports.
-
-    ### Avoid
-
-    ```rules
-    target site {
-        rewrite `/news\.html` -> "/archive/news.html"
-
-        test "/news.html" -> "/archive/news.html"
-    }
-    ```
-
-    ### Prefer
-
-    ```rules
-    target site {
-        rewrite `^/news\.html$` -> "/archive/news.html"
-
-        test "/news.html" -> "/archive/news.html"
-    }
-    ```
-
-    ### Fix
-
-    Writes the anchors. Unsafe: fewer keys are rewritten.
-    """
+    """A source without anchors, which matches more keys than its author probably means."""
 
     category = Category.DOUBTS
     severity = Severity.WARNING
@@ -105,36 +73,7 @@ def _example(rewrite: Rewrite, tree: Node, before: str, after: str) -> str | Non
 
 
 class UnescapedDot(Check):
-    r"""A `.` that matches any character, where a dot is probably meant.
-
-    `^/news.html$` also matches `/news-html` and `/newsxhtml`. A dot is written `\.`.
-
-    The check looks for a single `.` before a letter or a digit, as in a file name or a version.
-
-    ### Avoid
-
-    ```rules
-    target site {
-        rewrite `^/news.html$` -> "/archive/news.html"
-
-        test "/news.html" -> "/archive/news.html"
-    }
-    ```
-
-    ### Prefer
-
-    ```rules
-    target site {
-        rewrite `^/news\.html$` -> "/archive/news.html"
-
-        test "/news.html" -> "/archive/news.html"
-    }
-    ```
-
-    ### Fix
-
-    Escapes the dot. Unsafe: fewer keys are rewritten.
-    """
+    """A `.` that matches any character, where a dot is probably meant."""
 
     category = Category.DOUBTS
     severity = Severity.WARNING
@@ -156,7 +95,7 @@ def _dots(tree: Node) -> Iterator[AnyCharacter]:
         if not isinstance(node, Sequence):
             continue
         before: Node | None = None
-        for part, behind in pairwise(node.parts):
+        for part, behind in pairwise(node.pieces):
             if isinstance(part, AnyCharacter) and not isinstance(before, AnyCharacter) and _begins_a_word(behind):
                 yield part
             before = part

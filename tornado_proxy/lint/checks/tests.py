@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tornado_proxy.goregex.proofs import Covered, NoKey
+from tornado_proxy.golang.regexp.proofs import Covered, NoKey
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Note, Safety, Severity, Span
 from tornado_proxy.lang.literals import string_text
 from tornado_proxy.lang.tree import Literal, TestStatement, Verdict
@@ -16,35 +16,7 @@ _LONGEST = 200  # characters of a test that is worth copying
 
 
 class FailingTest(Check):
-    """A test that fails.
-
-    Either the test or a rewrite is wrong. The service warns of a failing test in an edit, or refuses the edit if
-    `reload: {tests: refuse}` is set.
-
-    ### Avoid
-
-    ```rules
-    target site {
-        rewrite `^/press/(?P<page>[^/]+)$` -> "/archive/$page"
-
-        test "/press/spring.html" -> "/archive/press/spring.html"
-    }
-    ```
-
-    ### Prefer
-
-    ```rules
-    target site {
-        rewrite `^/press/(?P<page>[^/]+)$` -> "/archive/press/$page"
-
-        test "/press/spring.html" -> "/archive/press/spring.html"
-    }
-    ```
-
-    ### Fix
-
-    Expects what happens. Only shown, because the rewrite may be wrong instead.
-    """
+    """A test that fails."""
 
     category = Category.TESTS
     severity = Severity.ERROR
@@ -101,34 +73,7 @@ def _expected(statement: TestStatement) -> Span:
 
 
 class UntestedRewrite(Check):
-    """A rewrite that no test reaches.
-
-    A test shows what a rewrite is for, and shows the next author what broke. A target without any test has one
-    finding, unless all its rewrites allow it. Rewrites that no key can reach are not reported.
-
-    ### Avoid
-
-    ```rules
-    target site {
-        rewrite `^/press/(?P<page>[^/]+)$` -> "/archive/$page"
-        rewrite `^/shop/(?P<page>[^/]+)$`  -> "/market/$page"
-
-        test "/press/spring.html" -> "/archive/spring.html"
-    }
-    ```
-
-    ### Prefer
-
-    ```rules
-    target site {
-        rewrite `^/press/(?P<page>[^/]+)$` -> "/archive/$page"
-        rewrite `^/shop/(?P<page>[^/]+)$`  -> "/market/$page"
-
-        test "/press/spring.html" -> "/archive/spring.html"
-        test "/shop/apples.html"  -> "/market/apples.html"
-    }
-    ```
-    """
+    """A rewrite that no test reaches."""
 
     category = Category.TESTS
     severity = Severity.INFO

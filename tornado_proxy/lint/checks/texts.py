@@ -22,35 +22,7 @@ _Query = tuple[Literal, re.Match[str]]
 
 
 class PercentEncoding(Check):
-    """Percent-encoding in a rule: keys are decoded before the rules see them.
-
-    The path `/my%20files/` is the key `/my files/` in sources, templates and tests. A source with `%20` matches
-    only what a client has encoded twice, and a template with `%20` makes a key with a percent sign.
-
-    ### Avoid
-
-    ```rules
-    target site {
-        rewrite `^/my%20files/(?P<rest>.*)$` -> "/files/$rest"
-
-        test "/my%20files/a.txt" -> "/files/a.txt"  # allow: percent-encoding (the same, again)
-    }
-    ```
-
-    ### Prefer
-
-    ```rules
-    target site {
-        rewrite `^/my files/(?P<rest>.*)$` -> "/files/$rest"
-
-        test "/my files/a.txt" -> "/files/a.txt"
-    }
-    ```
-
-    ### Fix
-
-    Decodes it. Unsafe: keys are rewritten differently.
-    """
+    """Percent-encoding in a rule: keys are decoded before the rules see them."""
 
     category = Category.MISTAKES
     severity = Severity.WARNING
@@ -83,32 +55,7 @@ def _literals(target: TargetRules) -> Iterator[tuple[Literal, bool]]:
 
 
 class QueryInRule(Check):
-    r"""A query in a rule: keys have none.
-
-    A source is matched with the key alone, so `\?page=1` matches only a question mark that the client has
-    percent-encoded, and a template with `?page=1` makes a key with that name. `jinja` and `go` templates can read
-    the query.
-
-    ### Avoid
-
-    ```rules
-    target site {
-        rewrite `^/show\?page=(?P<page>\w+)$` -> "/pages/$page.html"
-
-        test "/show?page=2" -> "/pages/2.html"
-    }
-    ```
-
-    ### Prefer
-
-    ```rules
-    target site {
-        rewrite `^/show$` -> jinja `/pages/{{ request.query.page | replace("/", "") }}.html`
-
-        test "/show" -> error
-    }
-    ```
-    """
+    """A query in a rule: keys have none."""
 
     category = Category.MISTAKES
     severity = Severity.WARNING
@@ -136,35 +83,7 @@ def _queries_in_tests(target: TargetRules) -> Iterator[_Query]:
 
 
 class MissingDialect(Check):
-    """A plain template that looks like one of another dialect.
-
-    Without `jinja` or `go` before it a template is plain: only `$` has a meaning, and `{{ user.username }}` becomes
-    part of the key.
-
-    ### Avoid
-
-    ```rules
-    target team {
-        rewrite `^/home/(?P<rest>.*)$` -> "/users/{{ user.username }}/{{ groups.rest }}"
-
-        test "/home/a.txt" as "ann" -> "/users/{{ user.username }}/{{ groups.rest }}"
-    }
-    ```
-
-    ### Prefer
-
-    ```rules
-    target team {
-        rewrite `^/home/(?P<rest>.*)$` -> jinja "/users/{{ user.username }}/{{ groups.rest }}"
-
-        test "/home/a.txt" as "ann" -> "/users/ann/a.txt"
-    }
-    ```
-
-    ### Fix
-
-    Writes the dialect, unless a `$` would lose its meaning. Unsafe: keys are rewritten differently.
-    """
+    """A plain template that looks like one of another dialect."""
 
     category = Category.MISTAKES
     severity = Severity.WARNING

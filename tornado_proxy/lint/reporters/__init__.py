@@ -59,15 +59,15 @@ def summary(report: LintReport) -> str:
 def _by_severity(report: LintReport) -> str:
     numbers = Counter(each.severity for each in report.diagnostics)
     words = ((Severity.ERROR, "error"), (Severity.WARNING, "warning"))
-    parts = [counted(numbers[severity], word) for severity, word in words if numbers[severity]]
-    return ", ".join([*parts, f"{numbers[Severity.INFO]} info"] if numbers[Severity.INFO] else parts)
+    phrases = [counted(numbers[severity], word) for severity, word in words if numbers[severity]]
+    return ", ".join([*phrases, f"{numbers[Severity.INFO]} info"] if numbers[Severity.INFO] else phrases)
 
 
 def _fixable(report: LintReport) -> str:
     offered = [{fix.safety for fix in each.fixes} for each in report.diagnostics]
     safe = sum(Safety.SAFE in each for each in offered)
     unsafe = sum(Safety.UNSAFE in each and Safety.SAFE not in each for each in offered)
-    parts = [f"{safe} fixable with `--fix`"] if safe else []
+    phrases = [f"{safe} fixable with `--fix`"] if safe else []
     if unsafe:
-        parts.append(f"{unsafe} {'more' if safe else 'fixable'} with `--unsafe-fixes`")
-    return ", ".join(parts)
+        phrases.append(f"{unsafe} {'more' if safe else 'fixable'} with `--unsafe-fixes`")
+    return ", ".join(phrases)

@@ -16,8 +16,9 @@ from jinja2 import Undefined, filters, pass_context, tests
 from jinja2.runtime import Context, LoopContext, Macro
 from jinja2.utils import Namespace
 
+from tornado_proxy.golang.template.budget import RenderBudget, RenderLimits
+from tornado_proxy.golang.template.errors import LimitError, RenderError
 from tornado_proxy.templates.jinja.views import Lookup, NoUser, Record
-from tornado_proxy.templates.template import LimitError, RenderBudget, RenderError, RenderLimits
 
 LIMITS = RenderLimits(steps=50_000, text=65_536, items=65_536, unit="characters")
 """A usual template takes a few dozen steps; a key has at most 1024 bytes."""

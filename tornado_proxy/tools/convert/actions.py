@@ -12,10 +12,10 @@ from tornado_proxy.config import model, values
 from tornado_proxy.config.actions import CannedAcl
 from tornado_proxy.config.options import DAY, camel_case
 from tornado_proxy.config.values import InvalidValue
+from tornado_proxy.golang.template.errors import TemplateMistake
 from tornado_proxy.rules.model import METHODS
-from tornado_proxy.templates.golang.pages import compile_page
-from tornado_proxy.templates.golang.program import callable_from
-from tornado_proxy.templates.template import TemplateMistake
+from tornado_proxy.templates.go.built_in import callable_from
+from tornado_proxy.templates.go.pages import compile_page
 from tornado_proxy.tools.convert.options import OptionOutcome, Section, Setting, reference
 
 _HELPERS = "templates/_helpers.tpl"  # s3-proxy's default; its helpers are built in here
@@ -130,14 +130,14 @@ class PageConversion:
 
         `helpers` are the texts that come before it; those for all targets by default.
         """
-        text, parts = self.read(path), PurePosixPath(path)
+        text, pure = self.read(path), PurePosixPath(path)
         if text is None:
             text = default_page(path)
-        place = f"templates/{parts.name}" if ".." in parts.parts else path.removeprefix("./")
+        place = f"templates/{pure.name}" if ".." in pure.parts else path.removeprefix("./")
         objection = None
         if text is None:
             objection = f"was not found: put it at `{place}` beside the new configuration"
-        elif not parts.is_absolute():
+        elif not pure.is_absolute():
             self.files[place] = text
             try:
                 self._compiled(text, helpers)

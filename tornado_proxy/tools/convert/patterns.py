@@ -14,13 +14,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import dropwhile
 
-from tornado_proxy.goregex import syntax
-from tornado_proxy.goregex.language import Language, language
-from tornado_proxy.goregex.matching import compile_pattern
-from tornado_proxy.goregex.parser import parse
-from tornado_proxy.goregex.proofs import NoKey, difference, overlap
+from tornado_proxy.golang.regexp import syntax
+from tornado_proxy.golang.regexp.expansion import Reference, group_number
+from tornado_proxy.golang.regexp.language import Language, language
+from tornado_proxy.golang.regexp.matching import compile_pattern
+from tornado_proxy.golang.regexp.parser import parse
+from tornado_proxy.golang.regexp.proofs import NoKey, difference, overlap
 from tornado_proxy.rules.model import path_objection
-from tornado_proxy.templates.template import Reference, compile_plain, group_number
+from tornado_proxy.templates.template import compile_plain
 
 _EMPTY_SEGMENT = language("//")
 
@@ -89,7 +90,7 @@ def _single(tree: syntax.Node, *, sure: bool = True) -> Iterator[tuple[syntax.Gr
         case syntax.Repeat(most=1):
             yield from _single(tree.body, sure=sure and tree.least == 1)
         case syntax.Sequence():
-            for part in tree.parts:
+            for part in tree.pieces:
                 yield from _single(part, sure=sure)
         case syntax.Alternation():
             for branch in tree.branches:
@@ -148,8 +149,8 @@ def source_here(text: str, prefix: str) -> Here:
 
 def _anchored(text: str, starts: list[syntax.Assertion], tree: syntax.Node, prefix: str) -> Here:
     """Converts a source that begins with its only `^`: the prefix is removed, and a slash is inserted."""
-    parts = tree.parts if isinstance(tree, syntax.Sequence) else (tree,)
-    first, *following = dropwhile(lambda each: isinstance(each, syntax.FlagChange), parts)
+    pieces = tree.pieces if isinstance(tree, syntax.Sequence) else (tree,)
+    first, *following = dropwhile(lambda each: isinstance(each, syntax.FlagChange), pieces)
     if starts != [first]:
         raise NotConvertible("`^` is not only at its start", "make a rewrite of each alternative")
     rest = first.extent.end

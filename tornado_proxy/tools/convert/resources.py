@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 from tornado_proxy.config import values
 from tornado_proxy.config.providers import SHORTEST_KEY
 from tornado_proxy.config.values import InvalidValue
-from tornado_proxy.goregex.matching import compile_pattern
-from tornado_proxy.goregex.syntax import PatternError
+from tornado_proxy.golang.regexp.matching import compile_pattern
+from tornado_proxy.golang.regexp.syntax import PatternError
 from tornado_proxy.tools.convert.options import OptionOutcome, Section, Setting, reference
 
 KINDS = ("oidc", "header", "basic")
@@ -87,9 +87,9 @@ def _pages(name: str, section: Section) -> dict[str, Setting]:
     callback = section.text("callbackPath") or f"/auth/{name}/callback"
     pages: dict[str, Setting] = {}
     if url := section.text("redirectUrl"):
-        parts = urlsplit(url)
-        callback = posixpath.normpath(posixpath.join("/", parts.path, callback.lstrip("/")))
-        pages["redirectUrl"] = url if parts.path in ("", "/") else f"{parts.scheme}://{parts.netloc}"
+        split = urlsplit(url)
+        callback = posixpath.normpath(posixpath.join("/", split.path, callback.lstrip("/")))
+        pages["redirectUrl"] = url if split.path in ("", "/") else f"{split.scheme}://{split.netloc}"
     return pages | {"loginPath": section.text("loginPath") or f"/auth/{name}", "callbackPath": callback}
 
 
@@ -125,10 +125,10 @@ def globs_here(glob: str) -> tuple[str, ...]:
 def _overlapping(glob: str) -> Iterator[str]:
     """Yields the paths whose beginning and end overlap, such as `/a/b` for `/a/**/b`, if the glob is of that form.
 
-    s3-proxy's matcher (github.com/gobwas/glob) compares the two parts without their lengths.
+    s3-proxy's matcher (github.com/gobwas/glob) compares the two ends without their lengths.
     """
-    if parts := _TWO_ENDS.fullmatch(glob):
-        start, end = parts.groups()
+    if ends := _TWO_ENDS.fullmatch(glob):
+        start, end = ends.groups()
         for shared in range(1, min(len(start), len(end)) + 1):
             if start.endswith(end[:shared]):
                 yield start + end[shared:]

@@ -15,7 +15,7 @@ from tornado_proxy.tools.convert.options import OptionOutcome, Section, Setting,
 
 _LOOPBACK = "127.0.0.1"
 _PORTS = {"server": 8080, "internalServer": 9090}
-_PARTS = {"certificate": "crt", "privateKey": "key"}  # with the endings of their files
+_FILE_ENDINGS = {"certificate": "crt", "privateKey": "key"}  # with the endings of their files
 _NO_CACHE: Mapping[str, Setting] = {"noCacheEnabled": True}
 _SMALLEST: Mapping[str, Setting] = {"minSize": 0}  # s3-proxy compresses the smallest answers too
 _DEFAULT_LEVEL, _HIGHEST_LEVEL = 5, 9
@@ -60,7 +60,7 @@ def _ssl(server: Section, files: dict[str, str]) -> dict[str, Setting]:
 
 def _certificate(section: Section, stem: str, files: dict[str, str]) -> dict[str, Setting]:
     found: dict[str, Setting] = {}
-    for name, ending in _PARTS.items():
+    for name, ending in _FILE_ENDINGS.items():
         if text := section.text(name):
             files[f"{stem}.{ending}"] = text
             found[f"{name}Url"] = f"{stem}.{ending}"

@@ -1,4 +1,4 @@
-"""Converts an s3-proxy target: its mount and bucket here, its other parts elsewhere; closes it if necessary."""
+"""Converts an s3-proxy target: its mount and bucket here, its other options elsewhere; closes it if necessary."""
 
 from __future__ import annotations
 

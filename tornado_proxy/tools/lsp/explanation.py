@@ -1,4 +1,4 @@
-"""Explains an expression in words: an outline of its parts, in Markdown."""
+"""Explains an expression in words: an outline of its pieces, in Markdown."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from tornado_proxy.goregex import syntax
+from tornado_proxy.golang.regexp import syntax
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.lint.check import listed
 
@@ -25,9 +25,9 @@ def code(text: str) -> str:
     return f"{fence}{padding}{shown}{padding}{fence}"
 
 
-def paragraphs(parts: Iterable[str]) -> str:
+def paragraphs(texts: Iterable[str]) -> str:
     """Joins paragraphs, without empty ones."""
-    return "\n\n".join(part for part in parts if part)
+    return "\n\n".join(text for text in texts if text)
 
 
 def prose(text: str) -> str:
@@ -66,7 +66,7 @@ _Piece = syntax.Text | syntax.AnyOf | syntax.Assertion | syntax.FlagChange | _Br
 
 
 def outline(node: syntax.Node, depth: int = 0) -> Iterator[OutlineItem]:
-    """Yields the parts of an expression in their order; a part that fits on one line is not divided."""
+    """Yields the pieces of an expression in their order; a part that fits on one line is not divided."""
     for piece in _pieces(node):
         if _is_simple(piece):
             yield OutlineItem(piece.extent, depth, _phrase(piece))
@@ -95,7 +95,7 @@ def phrase(node: syntax.Node) -> str:
 
 def _pieces(node: syntax.Node) -> Sequence[_Piece]:
     found: list[_Piece] = []
-    for part in node.parts if isinstance(node, syntax.Sequence) else (node,):
+    for part in node.pieces if isinstance(node, syntax.Sequence) else (node,):
         last = found[-1] if found else None
         match part:
             case syntax.Sequence():  # the expression is empty here

@@ -7,8 +7,8 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tornado_proxy.goregex.language import language
-from tornado_proxy.goregex.syntax import Group, Node, walk
+from tornado_proxy.golang.regexp.language import language
+from tornado_proxy.golang.regexp.syntax import Group, Node, walk
 from tornado_proxy.lang.diagnostic import Span, counted
 from tornado_proxy.lang.tree import Dialect, Document, Literal, RewriteStatement, TargetBlock, TestStatement
 from tornado_proxy.lint.allowances import find_allowances
@@ -22,7 +22,7 @@ from tornado_proxy.tools.lsp.explanation import code, outline, paragraphs, phras
 from tornado_proxy.tools.lsp.workspace import Analysis, statement_at
 
 _CHECKS = {check.name: check for check in CHECKS}
-_MOST_PARTS = 60  # of an expression, that are shown
+_MOST_PIECES = 60  # of an expression, that are shown
 _REACH = {  # by whether the expression is anchored to the start and to the end
     (True, True): "the whole key",
     (True, False): "the beginning of the key",
@@ -96,17 +96,17 @@ def _pattern(rewrite: Rewrite | None, statement: RewriteStatement, at: int) -> s
     if tree is None:
         return ""
     lines = list(_lines(tree, statement.source.value, at))
-    if len(lines) > _MOST_PARTS:
-        lines = [*lines[:_MOST_PARTS], "- …"]
+    if len(lines) > _MOST_PIECES:
+        lines = [*lines[:_MOST_PIECES], "- …"]
     reach = f"Matches {_REACH[starts_anchored(tree), ends_anchored(tree)]}:"
     return paragraphs((reach, "\n".join(lines), _example(rewrite)))
 
 
 def _lines(tree: Node, text: str, at: int) -> Iterator[str]:
     """Yields a line for each part of an expression, with the part under the pointer in bold."""
-    parts = list(outline(tree))
-    under = [part for part in parts if part.extent.start <= at < part.extent.end]
-    for part in parts:
+    pieces = list(outline(tree))
+    under = [part for part in pieces if part.extent.start <= at < part.extent.end]
+    for part in pieces:
         written = text[part.extent.start : part.extent.end]
         meaning = "this text" if part.meaning == code(written) else part.meaning
         shown = f"{code(written)} {meaning}" if written else meaning
