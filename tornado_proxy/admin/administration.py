@@ -32,6 +32,7 @@ from tornado_proxy.pages.listing import human_size
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.service.reload.snapshot import Configuration
+from tornado_proxy.service.reload.validity import certificate_views, validities
 from tornado_proxy.service.run.process import Process
 from tornado_proxy.telemetry.events import ReloadReport
 from tornado_proxy.telemetry.exposition import ServiceMetrics, as_text
@@ -75,7 +76,9 @@ class Administration:
         self._started = started = serving.generation.since
         self._reloads: deque[ReloadRow] = deque([ReloadRow("started", 1, started)], _KEPT)
         digest = serving.configuration.snapshot.digest
-        self._metrics = ServiceMetrics(self._versions["tornado-proxy"], digest, started, self._probes.values)
+        self._metrics = ServiceMetrics(
+            self._versions["tornado-proxy"], digest, started, self._probes.values, self._not_after
+        )
         self._metrics.listen(process.bus)
         process.bus.add(self._note, ReloadReport)
 
@@ -93,6 +96,11 @@ class Administration:
             max(0, len(shown) - _SHOWN),
         )
         self._reloads.appendleft(row)
+
+    def _not_after(self) -> dict[tuple[str, str], float]:
+        """Returns the end of the certificates in force by listener and name: of several of one name, the first end."""
+        ends = sorted(validities(self._serving.configuration.settings), key=lambda each: -each.not_after)
+        return {(each.listener, each.name): each.not_after for each in ends}
 
     async def sample(self) -> None:
         """Takes samples for the charts until cancelled; a defect costs a sample."""
@@ -129,6 +137,7 @@ class Administration:
             "lastFailedAttempt": report_view(failure) if failure else None,
             "startedFromLastGood": self._reloader.from_last_good,
             "lastGoodTrouble": (self._last_good and self._last_good.trouble) or None,
+            "certificates": certificate_views(configuration.settings, time.time()),
             "workers": list(self._serving.workers()),
         }
 

@@ -10,6 +10,7 @@ import shlex
 import shutil
 import sys
 import textwrap
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,6 +21,7 @@ from tornado_proxy.admin.listener import admin_listener
 from tornado_proxy.admin.status import Explanation
 from tornado_proxy.cli.inputs import number
 from tornado_proxy.cli.output import CommandError, ExitStatus, show
+from tornado_proxy.cli.units import is_wider, other_addresses, run_as_unit, sockets_of
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Log
 from tornado_proxy.lang.diagnostic import Diagnostic, counted
@@ -30,6 +32,7 @@ from tornado_proxy.service.reload.last_good import LastGood, NoLastGood
 from tornado_proxy.service.reload.rule_tests import run_rule_tests, tolerated
 from tornado_proxy.service.reload.snapshot import Configuration, SnapshotReader, compile_snapshot, read_to_check
 from tornado_proxy.service.reload.stores import Unbuildable
+from tornado_proxy.service.reload.validity import tolerant_of_dates
 from tornado_proxy.service.run.logs import close_logging, configure_logging, flush_logging
 from tornado_proxy.service.run.process import Launch, Process
 from tornado_proxy.service.run.runtime import CannotServe, end_process, raise_descriptor_limit, run_event_loop
@@ -44,6 +47,10 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("tornado_proxy")
 
+_WITH_CHECK = {
+    "probe": "the service probes its buckets by itself",
+    "unit": "systemd starts the service as the unit says by itself",
+}
 _MOST_REWRITES = 50  # that the status page shows
 
 
@@ -66,6 +73,11 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
         help="also have the admin listener on a socket at FILE, without TLS",
     )
     parser.add_argument("--check", action="store_true", help="check configuration and rules, and end")
+    parser.add_argument(
+        "--unit",
+        metavar="UNIT",
+        help="with `--check`: check as this unit of systemd, with its user, credentials, limits and sockets",
+    )
     parser.add_argument("--probe", action="store_true", help="with `--check`: also check each bucket, as `probe` does")
 
 
@@ -80,10 +92,16 @@ class _Start:
 
 def run_serve(arguments: argparse.Namespace) -> int:
     """Serves; returns an exit status."""
-    if arguments.probe and not arguments.check:
-        return _fail("`--probe` goes with `--check`; the service probes its buckets by itself")
+    for option, reason in _WITH_CHECK.items():
+        if getattr(arguments, option) and not arguments.check:
+            return _fail(f"`--{option}` goes with `--check`; {reason}")
     if not arguments.config.is_file() and arguments.last_good is None:
         return _fail(f"there is no file `{arguments.config}`")
+    return _checked_as_unit(arguments) if arguments.unit else _served(arguments)
+
+
+def _served(arguments: argparse.Namespace) -> int:
+    """Serves or checks, from the first snapshot that can be used; returns an exit status."""
     reader = SnapshotReader(arguments.config, dict(os.environ))
     for start in _starts(arguments, reader):
         log = None if arguments.check else _log(start)
@@ -127,20 +145,33 @@ def _checked(configuration: Configuration, arguments: argparse.Namespace) -> int
     return ExitStatus.CLEAN if all(result.is_up for result in results) else ExitStatus.FINDINGS
 
 
+def _checked_as_unit(arguments: argparse.Namespace) -> int:
+    """Checks in a process as a unit would start it, and compares its sockets; returns an exit status."""
+    command = ["serve", "--check", "--config", str(arguments.config.absolute()), *(["--probe"] * arguments.probe)]
+    status = run_as_unit(arguments.unit, command)
+    settings = read_to_check(arguments.config, dict(os.environ)).settings
+    if settings is not None:
+        show(tuple(other_addresses(settings, sockets_of(arguments.unit))))
+    return status
+
+
 def _starts(arguments: argparse.Namespace, reader: SnapshotReader) -> Iterator[_Start]:
     """Yields the snapshots to try: the files, the last good copy, then the files in spite of failing tests."""
     snapshot = read_to_check(arguments.config, dict(os.environ)) if arguments.check else reader()
-    first = _Start(run_rule_tests(compile_snapshot(snapshot)))
-    yield first
+    compiled = run_rule_tests(compile_snapshot(snapshot))
     if arguments.check:
+        yield _Start(compiled)
         return
+    # With an expired certificate it still serves some clients, and its metrics and status page say what is wrong.
+    first = _Start(tolerant_of_dates(compiled, None, time.time()))
+    yield first
     if arguments.last_good is not None:
         try:
             kept = LastGood(arguments.last_good).read(arguments.config, dict(os.environ))
         except NoLastGood as error:
             _fail(f"there is no last good copy to start from: {error}", _log(first))
         else:
-            yield _Start(compile_snapshot(kept), is_last_good=True)
+            yield _Start(tolerant_of_dates(compile_snapshot(kept), None, time.time()), is_last_good=True)
     if not first.configuration.usable and (milder := tolerated(first.configuration)).usable:
         yield replace(first, configuration=milder, in_spite_of_tests=True)
 
@@ -199,6 +230,8 @@ def _sockets(settings: Settings, local: Path | None) -> tuple[Sockets, Sockets]:
     inherited = inherited_sockets(os.environ, os.getpid())
     listening = inherited.get("http") or inherited.get("unknown")
     admin = inherited.get("admin")
+    if any(is_wider(settings.server, each) for each in listening or ()):
+        _LOG.warning("the socket unit listens on every interface, but `server.listenAddr` says otherwise")
     of_requests = named(listening, inherited=True, is_tls=settings.server.speaks_tls) if listening else None
     of_admin = named(admin, inherited=True, is_tls=settings.internal_server.speaks_tls) if admin else None
     of_requests = of_requests or open_sockets(settings.server)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tornado_proxy.service.reload.reloading import Reloader
 from tornado_proxy.service.reload.rule_tests import run_rule_tests
 from tornado_proxy.service.reload.snapshot import SnapshotReader, compile_snapshot
 from tornado_proxy.service.reload.stores import Unbuildable
+from tornado_proxy.service.reload.validity import tolerant_of_dates
 from tornado_proxy.service.reload.watching import Follower
 from tornado_proxy.service.run.serving import SingleProcess
 from tornado_proxy.web.application import ProxyApplication
@@ -33,7 +35,7 @@ def application(config: str | Path) -> ProxyApplication:
     application as it likes. Raises `ConfigurationError`.
     """
     reader = SnapshotReader(Path(config), dict(os.environ))
-    configuration = run_rule_tests(compile_snapshot(reader()))
+    configuration = tolerant_of_dates(run_rule_tests(compile_snapshot(reader())), None, time.time())
     if not configuration.usable:
         raise ConfigurationError(configuration.diagnostics)
     try:

@@ -19,6 +19,7 @@ from tornado_proxy.service.reload.changes import changes, fixed_at_start
 from tornado_proxy.service.reload.rule_tests import run_rule_tests
 from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, compile_snapshot
 from tornado_proxy.service.reload.stores import Unbuildable
+from tornado_proxy.service.reload.validity import tolerant_of_dates
 from tornado_proxy.storage.probe import ProbeResult
 from tornado_proxy.telemetry.events import Event, ReloadOutcome, ReloadReport
 from tornado_proxy.telemetry.metrics import ProcessReport
@@ -168,6 +169,7 @@ class Reloader:
             self._refused = refused
             return self.failure
         configuration = await in_background(compile_snapshot, snapshot, in_force)
+        configuration = tolerant_of_dates(configuration, in_force.settings, time.time())
         if any(rules.tests for rules in configuration.rule_sets.values()):
             configuration = await in_background(run_rule_tests, configuration, in_force)
         diagnostics = configuration.diagnostics

@@ -24,6 +24,7 @@ from tornado_proxy.rules.compile import unknown_targets
 from tornado_proxy.rules.loading import Read, RuleFile, compile_rule_files, read_rule_files
 from tornado_proxy.rules.model import LoadedRules, RuleSet
 from tornado_proxy.service.reload.certificates import FetchedDocuments, find_certificates, unusable_certificates
+from tornado_proxy.service.reload.validity import doubtful_certificates
 
 SETTLED_AFTER = 0.02  # seconds between two readings that must agree
 # Readings that must agree after a file became empty or unreadable: an edit may be half done. A rule file that
@@ -142,9 +143,15 @@ def compile_text(
     files = (file_of(reference, environment, config.parent) for reference in answers)
     snapshot = _assembled(loaded, config, rules, templates, answers)
     settings = loaded.settings
-    remarks = (*_doubtful_passwords(settings), *unusable_certificates(settings)) if settings else ()
+    remarks = tuple(_remarks(settings)) if settings else ()
     watched = (*snapshot.watched, *filter(None, files))
     return replace(snapshot, text=text, watched=watched, fetched=fetched, remarks=remarks)
+
+
+def _remarks(settings: Settings) -> Iterator[Diagnostic]:
+    yield from _doubtful_passwords(settings)
+    yield from unusable_certificates(settings)
+    yield from doubtful_certificates(settings, time.time())
 
 
 class SnapshotReader:
