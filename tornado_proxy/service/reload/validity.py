@@ -100,7 +100,7 @@ def _has_self_signed(settings: Settings) -> bool:
 
 
 def tolerant_of_dates(configuration: Configuration, in_force: Settings | None, now: float) -> Configuration:
-    """Returns a configuration whose invalid certificates are warnings, unless they would replace valid ones in force."""
+    """Returns a configuration where invalid certificates are warnings, unless they would replace valid ones."""
     known = validities(in_force) if in_force else ()
     if in_force is not None and not any(each.objection(now) for each in known):
         return configuration
