@@ -279,16 +279,12 @@ def _assigned() -> Ranges:
     return union((*matched(r"[\pL\pM\pN\pP\pS\pZ\pC]"), _SURROGATES, *_PRIVATE_USE, *added))
 
 
-def _other() -> Ranges:
-    return union((*matched(r"\pC"), _SURROGATES, *_PRIVATE_USE, *_members("Cn")))
-
-
 # Classes that RE2 lacks, classes with unassigned code points, which RE2 lacks too, and constant ones.
 _SPECIAL: Mapping[str, Callable[[], Ranges]] = {
     "Any": lambda: EVERYTHING,
     "ASCII": lambda: ASCII,
     "Assigned": _assigned,
-    "C": _other,
+    "C": lambda: union((*matched(r"\pC"), _SURROGATES, *_PRIVATE_USE, *_members("Cn"))),
     "Cn": lambda: complement(_assigned()),
     "Co": lambda: _PRIVATE_USE,
     "Cs": lambda: (_SURROGATES,),

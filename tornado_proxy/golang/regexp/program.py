@@ -217,13 +217,10 @@ def _repeated(node: syntax.Repeat, body: _Printed) -> _Printed:
     if most == 0:  # only the numbers of its groups matter
         return _Printed(f"(?:{'()' * body.groups}){{0}}", is_atom=False, nullable=True, groups=body.groups)
     operand = body.atom
-    if body.nullable and most != 1 and (isinstance(node.body, syntax.Repeat) or _is_plain_group(node.body)):
+    is_plain_group = isinstance(node.body, syntax.Group) and node.body.number is None
+    if body.nullable and most != 1 and (is_plain_group or isinstance(node.body, syntax.Repeat)):
         operand = f"(?:{body.part}{_SOMEWHERE})"
     bounds = f"{{{least}}}" if least == most else f"{{{least},{'' if most is None else most}}}"
     operator = _COUNTS.get((least, most), bounds)
     nullable = least == 0 or body.nullable
     return _Printed(f"{operand}{operator}{'?' * node.lazy}", is_atom=False, nullable=nullable, groups=body.groups)
-
-
-def _is_plain_group(node: syntax.Node) -> bool:
-    return isinstance(node, syntax.Group) and node.number is None

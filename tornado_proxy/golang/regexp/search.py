@@ -238,7 +238,11 @@ def shortest(required: Sequence[Automaton], excluded_automata: Sequence[Automato
     prefix = max((each.literal_prefix for each in required), key=len)
     if not all(prefix.startswith(each.literal_prefix) for each in required):
         return None
-    compatible = [each for each in excluded_automata if _are_compatible(prefix, each.literal_prefix)]
+    compatible = [
+        each
+        for each in excluded_automata
+        if prefix.startswith(each.literal_prefix) or each.literal_prefix.startswith(prefix)
+    ]
     product = Product(required, compatible, prefix)
     budget.spend(_SETUP_STEPS + product.positions // 8)
     initial = product.initial_states()
@@ -249,7 +253,9 @@ def shortest(required: Sequence[Automaton], excluded_automata: Sequence[Automato
     size = len(prefix.encode())
     waiting: defaultdict[int, list[Step]] = defaultdict(list, {size: [(state, None, "") for state in initial]})
     while waiting:
-        for state, origin, character in sorted(waiting.pop(size, ()), key=_excluded_count):
+        # States with few positions of excluded automata subsume most others.
+        steps = sorted(waiting.pop(size, ()), key=lambda step: step[0][1].bit_count())
+        for state, origin, character in steps:
             if not reached.add(state, origin, character):
                 continue
             if product.accepts(*state):
@@ -262,16 +268,6 @@ def shortest(required: Sequence[Automaton], excluded_automata: Sequence[Automato
                     waiting[size + move.size].append(((partial, excluded), state, move.character))
         size += 1
     return None
-
-
-def _are_compatible(prefix: str, other: str) -> bool:
-    """Whether a key may begin with both texts."""
-    return prefix.startswith(other) or other.startswith(prefix)
-
-
-def _excluded_count(step: Step) -> int:
-    """Returns the number of positions of excluded automata; states with few of them subsume most others."""
-    return step[0][1].bit_count()
 
 
 class _Reached:

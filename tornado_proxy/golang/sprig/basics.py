@@ -28,10 +28,6 @@ def forgiving(call: Callable[..., go.Value], fallback: Callable[..., go.Value]) 
     return forgiven
 
 
-def _coalesce(*values: go.Value) -> go.Value:
-    return next(filter(go.is_true, values), None)
-
-
 def _fail(message: bytes) -> go.Value:
     raise go.ExecutionError(runes(message))
 
@@ -210,7 +206,7 @@ def _seq(budget: RenderBudget, *numbers: int) -> bytes:
 FUNCTIONS: Mapping[str, Function] = {
     "all": function(lambda *values: all(map(go.is_true, values)), rest=ANY),
     "any": function(lambda *values: any(map(go.is_true, values)), rest=ANY),
-    "coalesce": function(_coalesce, rest=ANY),
+    "coalesce": function(lambda *values: next(filter(go.is_true, values), None), rest=ANY),
     "default": function(lambda other, *values: values[0] if values and go.is_true(values[0]) else other, ANY, rest=ANY),
     "empty": function(lambda value: not go.is_true(value), ANY),
     "fail": function(_fail, STRING),

@@ -82,12 +82,6 @@ def _substr(start: int, end: int, text: bytes) -> bytes:
     return text[start:end]
 
 
-def _trunc(count: int, text: bytes) -> bytes:
-    if count < 0:
-        return text[count:] if len(text) + count > 0 else text
-    return text[:count]
-
-
 def _repeat(budget: RenderBudget, count: int, text: bytes) -> bytes:
     if count < 0:
         raise ExecutionError("the number of repetitions is negative")
@@ -141,10 +135,6 @@ def _abbreviate(left: int, width: int, text: bytes) -> bytes:
         # The rest needs a width of at least four; goutils returns nothing for less.
         return b"..." + (_abbreviate(0, room, rest) if room >= 4 else b"")
     return b"..." + text[len(text) - room :]
-
-
-def _abbrevboth(left: int, right: int, text: bytes) -> bytes:
-    return text if right < 4 or (left > 0 and right < 7) else _abbreviate(left, right, text)
 
 
 def _wrap(budget: RenderBudget, width: int, line: bytes, text: bytes, *, cut_words: bool) -> bytes:
@@ -243,7 +233,12 @@ def _part(parts: Map, key: bytes) -> bytes:
 
 FUNCTIONS: Mapping[str, Function] = {
     "abbrev": function(lambda width, text: text if width < 4 else _abbreviate(0, width, text), INT, STRING),
-    "abbrevboth": function(_abbrevboth, INT, INT, STRING),
+    "abbrevboth": function(
+        lambda left, right, text: text if right < 4 or (left > 0 and right < 7) else _abbreviate(left, right, text),
+        INT,
+        INT,
+        STRING,
+    ),
     "cat": _joining(bytes),
     "contains": function(lambda part, text: part in text, STRING, STRING),
     "hasPrefix": function(lambda part, text: text.startswith(part), STRING, STRING),
@@ -271,7 +266,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "trimPrefix": function(lambda part, text: text.removeprefix(part), STRING, STRING),
     "trimSuffix": function(lambda part, text: text.removesuffix(part), STRING, STRING),
     "trimall": function(_trim, STRING, STRING),
-    "trunc": function(_trunc, INT, STRING),
+    "trunc": function(lambda count, text: text[count:] if count < 0 else text[:count], INT, STRING),
     "upper": function(to_upper, STRING),
     "wrap": budgeted(lambda budget, width, text: _wrap(budget, width, b"", text, cut_words=False), INT, STRING),
     "wrapWith": budgeted(

@@ -215,11 +215,6 @@ _HTML_SPECIAL = re.compile(b"[\\0\"'&<>]")
 _JS = {"\\": "\\\\", "'": "\\'", '"': '\\"', "<": "\\u003C", ">": "\\u003E", "&": "\\u0026", "=": "\\u003D"}
 
 
-def _escape_html(budget: RenderBudget, *values: go.Value) -> bytes:
-    """template.HTMLEscaper."""
-    return _HTML_SPECIAL.sub(lambda match: _HTML[match[0]], _text(budget, *values))
-
-
 def _escape_js(budget: RenderBudget, *values: go.Value) -> bytes:
     """template.JSEscaper."""
     text = _text(budget, *values).decode("utf-8", "surrogateescape")
@@ -338,7 +333,9 @@ STANDARD: Mapping[str, Function] = {
     "eq": function(_eq, REFLECTED, rest=REFLECTED),
     "ge": function(lambda first, other: not go.less(first, other), REFLECTED, REFLECTED),
     "gt": function(lambda first, other: not _less_or_equal(first, other), REFLECTED, REFLECTED),
-    "html": budgeted(_escape_html, rest=ANY),
+    "html": budgeted(
+        lambda budget, *values: _HTML_SPECIAL.sub(lambda match: _HTML[match[0]], _text(budget, *values)), rest=ANY
+    ),
     "index": function(_index, REFLECTED, rest=REFLECTED),
     "js": budgeted(_escape_js, rest=ANY),
     "le": function(_less_or_equal, REFLECTED, REFLECTED),
