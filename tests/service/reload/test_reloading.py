@@ -374,7 +374,7 @@ def test_a_hanging_file_system_is_read_once(scene):
         return scene.files.read()
 
     async def scenario():
-        reloader = Reloader(scene.serving, read, scene.events.append, 0.01)
+        reloader = Reloader(scene.serving, read, scene.events.append, read_within=0.01)
         outcomes = [(await reloader.reload()).outcome for _ in range(3)]
         resumed.set()
         return outcomes

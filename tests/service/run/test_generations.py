@@ -8,7 +8,7 @@ from dataclasses import replace
 from memory_store import MemoryStore
 from serving import generation
 
-from tornado_proxy.service.run.generations import GenerationHolder
+from tornado_proxy.service.run.generations import Generations
 from tornado_proxy.telemetry.events import Retired
 from tornado_proxy.web.generation import Shared
 
@@ -41,12 +41,12 @@ def test_a_swap_closes_the_old_store():
 
     async def scenario():
         first, second, retired = _ClosableStore(), _ClosableStore(), asyncio.Event()
-        holder = GenerationHolder(_parts(first), lambda event: retired.set() if event == Retired(1) else None)
-        holder.swap(_parts(second), 2)
+        generations = Generations(_parts(first), lambda event: retired.set() if event == Retired(1) else None)
+        generations.swap(_parts(second), 2)
         await retired.wait()
         assert (first.closed, second.closed) == (True, False)
-        assert holder.current.number == 2
-        await holder.close()
+        assert generations.in_force.number == 2
+        await generations.close()
         assert second.closed
 
     _run(scenario)
@@ -57,12 +57,12 @@ def test_a_request_keeps_its_generation_open():
 
     async def scenario():
         first = _ClosableStore()
-        holder = GenerationHolder(_parts(first), lambda _event: None)
-        with holder.current:
-            holder.swap(_parts(_ClosableStore()), 2)
+        generations = Generations(_parts(first), lambda _event: None)
+        with generations.in_force:
+            generations.swap(_parts(_ClosableStore()), 2)
             await asyncio.sleep(0)
-            assert (first.closed, holder.retiring) == (False, 1)
-        await holder.close()
+            assert (first.closed, generations.retiring) == (False, 1)
+        await generations.close()
         assert first.closed
 
     _run(scenario)
@@ -73,8 +73,8 @@ def test_a_failing_close_does_not_block_retirement():
 
     async def scenario():
         events = []
-        holder = GenerationHolder(_parts(_ClosableStore(OSError("stuck"))), events.append)
-        await holder.close()
+        generations = Generations(_parts(_ClosableStore(OSError("stuck"))), events.append)
+        await generations.close()
         assert events == [Retired(1)]
 
     _run(scenario)

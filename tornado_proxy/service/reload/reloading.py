@@ -97,9 +97,11 @@ class Reloader:
         serving: Serving,
         read: Callable[[], Snapshot],
         emit: Callable[[Event], None],
+        *,
+        from_last_good: bool = False,
         read_within: float = READ_WITHIN,
     ) -> None:
-        self.from_last_good = False
+        self.from_last_good = from_last_good
         self._serving = serving
         self._at_start = serving.configuration.settings
         self._read_within = read_within

@@ -170,29 +170,30 @@ class SnapshotReader:
 
     def __call__(self) -> Snapshot:
         """Reads the snapshot; blocks; mistakes in the files become diagnostics."""
-        before = last = self._last
+        settled = last = self._last
         agreed = 0
         for number in range(MOST_READINGS):
             if number:
                 self._pause(SETTLED_AFTER)
-            now = read_snapshot(self._config, self._environment, last)
-            agreed = agreed + 1 if now.is_as(last) else 0
-            last = now
-            if now.is_as(before) or agreed >= (READINGS_IF_HALFWAY if _may_be_halfway(before, now) else 1):
+            snapshot = read_snapshot(self._config, self._environment, last)
+            agreed = agreed + 1 if snapshot.is_as(last) else 0
+            last = snapshot
+            needed = READINGS_IF_HALFWAY if _may_be_halfway(settled, snapshot) else 1
+            if snapshot.is_as(settled) or agreed >= needed:
                 break
         else:
-            last = replace(now, settled=False)
-        self._last = last
-        return last
+            snapshot = replace(snapshot, settled=False)
+        self._last = snapshot
+        return snapshot
 
 
-def _may_be_halfway(before: Snapshot | None, now: Snapshot) -> bool:
+def _may_be_halfway(settled: Snapshot | None, snapshot: Snapshot) -> bool:
     """Whether a file has become empty or unreadable, so that an edit may still go on."""
-    if before is None:
+    if settled is None:
         return False
-    held = {file.name for file in before.files if file.data}
-    emptied = any(not file.data and file.name in held for file in now.files)
-    return emptied or (_is_incomplete(now) and not _is_incomplete(before))
+    held = {file.name for file in settled.files if file.data}
+    emptied = any(not file.data and file.name in held for file in snapshot.files)
+    return emptied or (_is_incomplete(snapshot) and not _is_incomplete(settled))
 
 
 def _is_incomplete(snapshot: Snapshot) -> bool:

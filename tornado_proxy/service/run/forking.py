@@ -190,13 +190,13 @@ def _obey(ours: socket.socket, children: set[int], work: Work, pipe: tuple[int, 
 
 def _ended(children: set[int]) -> list[tuple[int, int]]:
     """Returns the children that have ended since the last call, with their exit statuses."""
-    found = []
+    ends = []
     for pid in list(children):
         ended, status = os.waitpid(pid, os.WNOHANG)
         if ended:
             children.discard(pid)
-            found.append((pid, os.waitstatus_to_exitcode(status)))
-    return found
+            ends.append((pid, os.waitstatus_to_exitcode(status)))
+    return ends
 
 
 def _end(work: Callable[..., None], *arguments: object) -> None:

@@ -12,12 +12,12 @@ from tornado_proxy.web.generation import Generation, Parts
 _LOG = logging.getLogger("tornado_proxy")
 
 
-class GenerationHolder:
-    """Holds the generation in force, `current`, and closes earlier ones when their last requests have left."""
+class Generations:
+    """The generation in force, and earlier ones, which are closed when their last requests have left."""
 
-    def __init__(self, first: Parts, emit: Callable[[Event], None], number: int = 1) -> None:
+    def __init__(self, parts: Parts, emit: Callable[[Event], None], number: int = 1) -> None:
         self._emit = emit
-        self.current = Generation(number, first)
+        self.in_force = Generation(number, parts)
         self._retiring: set[asyncio.Task[None]] = set()
 
     @property
@@ -27,12 +27,12 @@ class GenerationHolder:
 
     def swap(self, parts: Parts, number: int) -> None:
         """Puts new parts in force under a number; running requests keep the generation that they have."""
-        before, self.current = self.current, Generation(number, parts)
-        self._retire(before)
+        self._retire(self.in_force)
+        self.in_force = Generation(number, parts)
 
     async def close(self) -> None:
         """Retires all generations and waits for them; call it when no new request can come."""
-        self._retire(self.current)
+        self._retire(self.in_force)
         await asyncio.gather(*self._retiring)
 
     def _retire(self, generation: Generation) -> None:

@@ -62,8 +62,7 @@ class Process:
         self._needs_bucket = settings.s3.ready_needs_bucket
         self._prober = Prober(serving.probe, settings.s3.probe_interval, bus.emit)
         self.probes = self._prober.results
-        self.reloader = Reloader(serving, launch.read, bus.emit)
-        self.reloader.from_last_good = launch.from_last_good
+        self.reloader = Reloader(serving, launch.read, bus.emit, from_last_good=launch.from_last_good)
         bus.add(self._follow_up, ReloadReport)
         self._stop = asyncio.Event()
         self._hang_up = asyncio.Event()

@@ -17,7 +17,7 @@ from tornado_proxy.service.reload.background import COLLECTOR, in_background
 from tornado_proxy.service.reload.building import GenerationBuilder
 from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.reload.stores import Unbuildable, bare_stores, cache_counts, forget_written, purge
-from tornado_proxy.service.run.generations import GenerationHolder
+from tornado_proxy.service.run.generations import Generations
 from tornado_proxy.service.run.logs import line_writer, set_log_level
 from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.telemetry.events import Bus, ErrorServed, ObjectWritten, Retired, Served
@@ -91,14 +91,14 @@ class SingleProcess:
         bus.add(self._forget, ObjectWritten)
         parts = self._builder.build(configuration)
         self._names = CountedNames.of(parts.mounts.sites, parts.authenticators)
-        self._generations = GenerationHolder(parts, bus.emit, number)
+        self._generations = Generations(parts, bus.emit, number)
         self.application = ProxyApplication(lambda: self.generation, bus.emit)
         self._server = HttpServer(self.application, settings.limits, connection_setup(settings))
 
     @property
     def generation(self) -> Generation:
         """The generation in force."""
-        return self._generations.current
+        return self._generations.in_force
 
     async def start(self, sockets: Sequence[socket], *, inherited: bool) -> None:
         """Begins to answer; imports in the background what the first requests do not need."""

@@ -52,38 +52,38 @@ def local_socket(path: Path) -> socket.socket:
 
     One that an earlier process left is replaced.
     """
-    made = socket.socket(socket.AF_UNIX)
+    listening = socket.socket(socket.AF_UNIX)
     try:
-        os.fchmod(made.fileno(), 0o600)  # before it has a name, so that nobody else can ever connect
+        os.fchmod(listening.fileno(), 0o600)  # before it has a name, so that nobody else can ever connect
         if path.is_socket():
             with socket.socket(socket.AF_UNIX) as client:
                 is_alive = client.connect_ex(os.fspath(path)) == 0
             if not is_alive:
                 path.unlink()
-        made.bind(os.fspath(path))
-        made.listen(BACKLOG)
+        listening.bind(os.fspath(path))
+        listening.listen(BACKLOG)
     except OSError as error:
-        made.close()
+        listening.close()
         raise CannotListen(f"cannot listen on `{path}`: {error.strerror or error}") from error
-    made.setblocking(False)
-    return made
+    listening.setblocking(False)
+    return listening
 
 
 def _bound(listener: Listener) -> list[socket.socket]:
     """Opens a socket for each address of a name, all on one port; if one fails, closes the others."""
     kind, passive = socket.SOCK_STREAM, socket.AI_PASSIVE
-    found = socket.getaddrinfo(listener.address or None, listener.port, type=kind, flags=passive)
+    addresses = socket.getaddrinfo(listener.address or None, listener.port, type=kind, flags=passive)
     port = listener.port
     with ExitStack() as undo:
         sockets: list[socket.socket] = []
-        for family, address in dict.fromkeys((family, address) for family, *_, address in found):
-            made = undo.enter_context(
+        for family, address in dict.fromkeys((family, address) for family, *_, address in addresses):
+            bound = undo.enter_context(
                 socket.create_server((address[0], port, *address[2:]), family=family, backlog=BACKLOG)
             )
-            made.setblocking(False)
+            bound.setblocking(False)
             # Port 0 chooses a free port, which the other addresses then use too.
-            port = made.getsockname()[1]
-            sockets.append(made)
+            port = bound.getsockname()[1]
+            sockets.append(bound)
         undo.pop_all()
     return sockets
 

@@ -24,7 +24,7 @@ from tornado_proxy.service.reload.building import GenerationBuilder
 from tornado_proxy.service.reload.snapshot import Configuration, Snapshot
 from tornado_proxy.service.reload.stores import bare_stores
 from tornado_proxy.service.run.forking import ForkedProcess, ForkServer
-from tornado_proxy.service.run.generations import GenerationHolder
+from tornado_proxy.service.run.generations import Generations
 from tornado_proxy.service.run.logs import set_log_level
 from tornado_proxy.service.run.runtime import CannotServe
 from tornado_proxy.service.run.worker import Channel, Heartbeat, Method, Result, Start, WorkerCall, work_on
@@ -168,7 +168,7 @@ class Supervisor:
         # Each generation is built here too, so that no worker is sent one that cannot be built.
         self._builder = GenerationBuilder(configuration.settings, lambda _: None)
         parts = self._builder.build(configuration)
-        self._generations = GenerationHolder(parts, lambda _: None)
+        self._generations = Generations(parts, lambda _: None)
         self._builder.prepare_to_fork(configuration.settings)
         # Only now, so that all workers share the memory of pages and of boto3.
         self._fork_server = ForkServer(partial(work_on, configuration.settings.server.event_loop))
@@ -183,7 +183,7 @@ class Supervisor:
     @property
     def generation(self) -> Generation:
         """The generation in force; no worker has an older one."""
-        return self._generations.current
+        return self._generations.in_force
 
     async def start(self, sockets: Sequence[socket.socket], *, inherited: bool) -> None:
         """Starts the workers, and waits until each serves; raises `CannotServe`."""
@@ -234,7 +234,7 @@ class Supervisor:
         """Purges the caches of all workers."""
         workers = self._workers.values()
         calls = (worker.call("purge", target, prefix, within=PURGED_WITHIN) for worker in workers)
-        return sum(found or 0 for found in await asyncio.gather(*calls))
+        return sum(purged or 0 for purged in await asyncio.gather(*calls))
 
     def set_log_level(self, level: str) -> None:
         """Sets the log level of all workers, and of those that start later."""

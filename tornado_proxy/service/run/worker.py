@@ -213,8 +213,9 @@ class _Worker:
         """Answers calls until the supervisor is gone."""
         while isinstance(call := await self._channel.receive(), WorkerCall):
             try:
-                found = self._methods[call.method](*call.arguments)
-                value = await found if isawaitable(found) else found
+                value = self._methods[call.method](*call.arguments)
+                if isawaitable(value):
+                    value = await value
             except Exception:  # noqa: BLE001 - a worker that cannot follow would serve something else than the others
                 _LOG.exception("the call `%s` failed: this worker is replaced", call.method)
                 value = None
