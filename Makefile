@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.filled
 
 # Each of these is covered whole, by its own tests alone.
-PURE := goregex semantics templates lang rules config routing
+PURE := golang semantics templates lang rules config routing
 
 # Many of the other tests wait for a process or a time-out: more workers than processors keep these busy.
 WORKERS := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) * 2)))

@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-from tornado_proxy.goregex.language import Language, language, longest_matching_part
-from tornado_proxy.goregex.matching import FirstMatch, Pattern, compile_pattern
-from tornado_proxy.goregex.proofs import Covered, NoKey, Unknown, overlaps, reachability
+from tornado_proxy.golang.regexp.language import Language, language, longest_matching_part
+from tornado_proxy.golang.regexp.matching import FirstMatch, Pattern, compile_pattern
+from tornado_proxy.golang.regexp.proofs import Covered, NoKey, Unknown, overlaps, reachability
 
 Sources = Iterator[tuple[str, bool]]
 """Sources in order, each with a flag that is true if a key can reach the rewrite."""

@@ -22,6 +22,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Event
 from pathlib import Path
@@ -31,12 +32,13 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from endless_s3 import endless_s3  # noqa: E402 - found by the line above
 
+from tornado_proxy.admin.listener import admin_listener  # noqa: E402
 from tornado_proxy.config.server import Log  # noqa: E402
-from tornado_proxy.service.logs import configure_logging  # noqa: E402
-from tornado_proxy.service.process import Launch, Process  # noqa: E402
-from tornado_proxy.service.serving import SingleProcess  # noqa: E402
-from tornado_proxy.service.snapshot import SnapshotReader, compile_snapshot  # noqa: E402
-from tornado_proxy.service.sockets import open_sockets  # noqa: E402
+from tornado_proxy.service.reload.snapshot import SnapshotReader, compile_snapshot  # noqa: E402
+from tornado_proxy.service.run.logs import configure_logging  # noqa: E402
+from tornado_proxy.service.run.process import Launch, Process  # noqa: E402
+from tornado_proxy.service.run.serving import SingleProcess  # noqa: E402
+from tornado_proxy.service.run.sockets import open_sockets  # noqa: E402
 
 CONFIGURATION = """
 server: {{port: 0}}
@@ -157,7 +159,7 @@ async def serve(folder: Path, count: int, edits: int, measurements: Measurements
     serving = ObservedProcess(loaded)
     sockets = open_sockets(loaded.settings.server)
     admin = open_sockets(loaded.settings.internal_server)
-    launch = Launch(loaded, sockets, admin, reader, lambda *_: None)
+    launch = Launch(loaded, sockets, reader, partial(admin_listener, sockets=admin.sockets), lambda: None)
     stop = multiprocessing.get_context("spawn").Event()
     with started_process(send_requests, sockets.sockets[0].getsockname(), stop) as client:
         async with asyncio.TaskGroup() as tasks:

@@ -41,7 +41,7 @@ _SETTLED = 3  # seconds
 _MIB = 1024**2
 
 CONFIGURATION = """\
-server: {{port: {port}}}
+server: {{port: {port}, healthPath: /-/healthz}}
 internalServer: {{port: {admin}}}
 rules: [{folder}/site.rules]
 targets:

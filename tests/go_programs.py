@@ -6,29 +6,22 @@ from typing import Any
 
 import pytest
 
-from tornado_proxy.goregex.matching import Captures
-from tornado_proxy.templates.golang import urls
-from tornado_proxy.templates.golang.calling import Vocabulary
-from tornado_proxy.templates.golang.pages import PAGE_FUNCTIONS
-from tornado_proxy.templates.golang.program import Program
-from tornado_proxy.templates.golang.sprig import REFUSED, functions
-from tornado_proxy.templates.golang.sprig.encoding import from_json
-from tornado_proxy.templates.golang.standard import STANDARD
-from tornado_proxy.templates.golang.text import go_string, runes
-from tornado_proxy.templates.golang.values import Nil, Struct, Type, Value
-from tornado_proxy.templates.golang.view import ROOT as DATA
-from tornado_proxy.templates.golang.view import GroupMap, RequestFacts, RootFacts
-from tornado_proxy.templates.template import (
-    RenderBudget,
-    RenderError,
-    RenderLimits,
-    RequestData,
-    TargetData,
-    TargetKeyRewriteData,
-    TemplateMistake,
-    User,
-    refuse,
-)
+from tornado_proxy.golang.regexp.matching import Captures
+from tornado_proxy.golang.sprig import REFUSED, functions
+from tornado_proxy.golang.sprig.encoding import from_json
+from tornado_proxy.golang.template import urls
+from tornado_proxy.golang.template.budget import RenderBudget, RenderLimits
+from tornado_proxy.golang.template.calling import Vocabulary
+from tornado_proxy.golang.template.errors import RenderError, TemplateMistake, refuse
+from tornado_proxy.golang.template.program import Program
+from tornado_proxy.golang.template.standard import STANDARD
+from tornado_proxy.golang.template.text import go_string, runes
+from tornado_proxy.golang.template.values import Nil, Struct, Type, Value
+from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
+from tornado_proxy.templates.go.pages import PAGE_FUNCTIONS
+from tornado_proxy.templates.go.view import ROOT as DATA
+from tornado_proxy.templates.go.view import GroupMap, RequestFacts, RootFacts
 
 GO = Vocabulary(STANDARD)
 """The functions of text/template alone."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tornado_proxy.goregex.matching import Captures
+from tornado_proxy.golang.regexp.matching import Captures
+from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 from tornado_proxy.templates.jinja import compile_template
-from tornado_proxy.templates.template import RequestData, TargetData, TargetKeyRewriteData, User
 
 CAPTURES = Captures(("/a/b", "b", None, "x"), {"rest": 1, "none": 2, "items": 3})
 USER = User("ann", email="a@b", groups=("g1", "g2"), name="Ann A.")

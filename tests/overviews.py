@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tornado_proxy.pages.status import (
+from tornado_proxy.admin.status import (
     Chart,
     ChartLine,
     ErrorRow,

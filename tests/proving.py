@@ -1,7 +1,7 @@
 """Proofs about sources by their automata alone, without the shortcuts of the product."""
 
-from tornado_proxy.goregex.alphabet import Budget, Unsupported
-from tornado_proxy.goregex.proofs import Unknown, Unproved, _reach
+from tornado_proxy.golang.regexp.alphabet import Budget, Unsupported
+from tornado_proxy.golang.regexp.proofs import Unknown, Unproved, _reach
 
 
 def covered(earlier, later, budget=None):

@@ -15,8 +15,8 @@ from memory_store import MemoryStore
 from real_s3 import Endpoint
 
 from tornado_proxy.config.server import S3Pool
+from tornado_proxy.s3 import S3Store
 from tornado_proxy.semantics.conditions import Conditions
-from tornado_proxy.storage.s3 import S3Store
 from tornado_proxy.storage.store import ObjectInfo, Store, UploadForm
 
 _NUMBERS = itertools.count(1)

@@ -27,6 +27,7 @@ LONG_FUNCTIONS: dict[str, str] = {}
 # Modules that are tested in a file of another name.
 TESTED_ELSEWHERE = {
     "__main__.py": "tests/cli/test_main.py",
+    "admin/listener.py": "tests/end_to_end/test_admin.py",
     "cli/serve.py": "tests/end_to_end/test_serve.py",
     "service/embedding.py": "tests/end_to_end/test_embedding.py",
     "wire/stream.py": "tests/wire/test_connection.py",

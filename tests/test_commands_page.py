@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from tornado_proxy.cli.main import COMMANDS, load_command
-from tornado_proxy.goregex.parser import parse
-from tornado_proxy.goregex.syntax import PatternError
+from tornado_proxy.golang.regexp.parser import parse
+from tornado_proxy.golang.regexp.syntax import PatternError
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")

@@ -12,8 +12,8 @@ from endless_s3 import endless_s3
 from running import start_proxy
 from steady_load import under_load
 
+from tornado_proxy.admin.application import PATHS
 from tornado_proxy.cli.main import load_command, main
-from tornado_proxy.service.admin import PATHS
 
 DEPLOY = Path(__file__).parent.parent / "deploy"
 SCALING = (DEPLOY.parent / "docs" / "scaling.md").read_text(encoding="utf-8")
@@ -34,8 +34,11 @@ def test_the_container_is_started_with_options_that_exist():
 
 @pytest.mark.parametrize("probe", ["startupProbe", "readinessProbe", "livenessProbe"])
 def test_probes_request_pages_that_exist(probe):
-    """Each probe requests a page of the admin listener."""
-    assert CONTAINER[probe]["httpGet"]["path"] in PATHS
+    """Each probe requests a page of the admin listener, or the health path of the configuration."""
+    health_path = yaml.safe_load((FILES / "proxy.yaml").read_text())["server"]["healthPath"]
+    pages = {"admin": PATHS, "http": (health_path,)}
+    asked = CONTAINER[probe]["httpGet"]
+    assert asked["path"] in pages[asked["port"]]
 
 
 def test_ports_are_those_of_the_configuration():
@@ -88,7 +91,7 @@ def _configuration(endpoint: str, prefix: str) -> str:
     bucket = f'prefix: {prefix}, s3Endpoint: "{endpoint}", s3ForcePathStyle: true, '
     credentials = "credentials: {accessKey: {env: ACCESS}, secretKey: {env: SECRET}}"
     for before, after in {
-        'listenAddr: "", port: 8080': "port: 0",
+        'listenAddr: "", port: 8080,': "port: 0,",
         'listenAddr: "", port: 9090': "port: 0",
         "format: json": "format: text",
         "region: eu-west-1": bucket + credentials,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,8 +13,9 @@ from tornado_proxy.lang.parser import parse
 from tornado_proxy.lang.printer import print_document
 from tornado_proxy.rules import load
 from tornado_proxy.rules.model import evaluate
+from tornado_proxy.semantics.request import User
 from tornado_proxy.service.demo import read_demo
-from tornado_proxy.service.snapshot import compile_snapshot
+from tornado_proxy.service.reload.snapshot import compile_snapshot
 
 GALLERY = sorted((Path(__file__).parent.parent / "rules").glob("*.rules"))
 
@@ -36,3 +39,25 @@ def test_the_demo_loads_without_diagnostics():
     """The demo's configuration with the gallery compiles without a diagnostic."""
     loaded = compile_snapshot(read_demo("http://127.0.0.1:9000"))
     assert (loaded.usable, loaded.diagnostics) == (True, ())
+
+
+DOCUMENTS = [Path(__file__).parent.parent / "README.md", *sorted((Path(__file__).parent.parent / "docs").glob("*.md"))]
+SAMPLES = [
+    (each.name, text)
+    for each in DOCUMENTS
+    for text in re.findall(r"^```rules\n(.*?)^```$", each.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    if text.startswith("target ")
+]
+
+
+@pytest.mark.parametrize(("name", "text"), [*SAMPLES, *((path.name, path.read_text()) for path in GALLERY)])
+def test_no_key_of_a_sample_leads_to_the_files_of_another_user(tmp_path, name, text):
+    """Where a user's name decides, another user reaches the same object neither by the path nor by the new key."""
+    (tmp_path / "sample.rules").write_text(text, encoding="utf-8")
+    for rule_set in load(tmp_path / "sample.rules").values():
+        for test in rule_set.tests:
+            if test.user is None or test.user.username not in test.expected:
+                continue
+            for key in (test.key, test.expected):
+                asked = replace(test, key=key, user=User("mallory"))
+                assert not evaluate(rule_set, asked).passed, f"{name}: mallory reads `{test.expected}` at `{key}`"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tornado_proxy.service.admin import PATHS
+from tornado_proxy.admin.application import PATHS
 from tornado_proxy.telemetry.events import ReloadOutcome
 from tornado_proxy.telemetry.exposition import ServiceMetrics
 from tornado_proxy.telemetry.metrics import RequestMetrics

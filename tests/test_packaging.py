@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tornado_proxy.service.administration import _PACKAGES
+from tornado_proxy.admin.administration import _PACKAGES
 
 ROOT = Path(__file__).parent.parent
 

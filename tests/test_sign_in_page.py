@@ -15,7 +15,7 @@ from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.routing.request import Request, RequestPath
-from tornado_proxy.templates.template import User
+from tornado_proxy.semantics.request import User
 
 TEXT = (Path(__file__).parent.parent / "docs" / "sign-in.md").read_text(encoding="utf-8")
 

@@ -18,7 +18,7 @@ from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import Request
 from tornado_proxy.semantics.forwarded import ClientCertificate
-from tornado_proxy.templates.template import User
+from tornado_proxy.semantics.request import User
 
 
 def test_basic_authentication_is_an_authenticator():

@@ -27,7 +27,7 @@ from tornado_proxy.auth.oidc_provider import (
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
-from tornado_proxy.templates.template import User
+from tornado_proxy.semantics.request import User
 
 ISSUER = "https://id.example"
 DOCUMENT = {

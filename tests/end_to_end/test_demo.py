@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from pathlib import Path
 from urllib.parse import urljoin
@@ -93,21 +94,32 @@ def test_an_edit_is_reported(tmp_path):
 def test_each_user_has_an_own_home(printed):
     """The same URL returns another file to each user."""
     url = re.search(r"http://\S+", printed)[0]
-    plans = set()
-    for user in ("ann", "ben"):
-        request = urllib.request.Request(f"{url}team/home/plan.txt")
-        handler = urllib.request.HTTPPasswordMgrWithDefaultRealm()
-        handler.add_password(None, url, user, "demo")
-        opener = urllib.request.build_opener(urllib.request.HTTPBasicAuthHandler(handler))
-        with opener.open(request) as answer:
-            plans.add(answer.read())
-    assert len(plans) == 2
+    assert len({_read(f"{url}team/home/plan.txt", user) for user in ("ann", "ben")}) == 2
+
+
+@pytest.mark.parametrize(
+    "path", ["home/ben/plan.txt", "users/ben/plan.txt", "notes/ann/today.txt", "drafts/ann/letter.txt"]
+)
+def test_no_user_reads_the_files_of_another(printed, path):
+    """No path leads into the directory of another user."""
+    url = re.search(r"http://\S+", printed)[0]
+    user = "ann" if "/ben/" in path else "ben"
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        _read(f"{url}team/{path}", user)
+
+
+def _read(url, user):
+    passwords = urllib.request.HTTPPasswordMgrWithDefaultRealm()
+    passwords.add_password(None, url, user, "demo")
+    opener = urllib.request.build_opener(urllib.request.HTTPBasicAuthHandler(passwords))
+    with opener.open(url) as answer:
+        return answer.read()
 
 
 def test_a_long_listing_has_several_pages(printed):
     """The listing of the nightly builds has several pages, which `next` links."""
     url = re.search(r"http://\S+", printed)[0]
-    names, page = [], f"{url}releases/nightly/?format=json"
+    names, page = [], f"{url}releases/nightly/?format=json&limit=100"
     while page:
         with urllib.request.urlopen(page) as answer:
             listing = json.load(answer)

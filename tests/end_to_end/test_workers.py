@@ -18,7 +18,7 @@ import pytest
 from administering import RULES, Admin, eventually, service
 from running import START_LIMIT
 
-from tornado_proxy.service import supervisor
+from tornado_proxy.service.run import supervisor
 
 SIZE = 16 << 20
 CLIENTS = 4

@@ -45,7 +45,7 @@ ATTACKS = {
         "hostile/test_dialogues.py::test_a_dialogue_on_the_wire",
         "hostile/test_framing.py::test_h11_reads_the_same_requests",
         "integration/test_other_parsers.py::test_go_reads_the_same_requests",
-        "storage/s3/test_connection.py::test_invalid_http_is_an_error",
+        "s3/test_connection.py::test_invalid_http_is_an_error",
     ],
     "heads that do not end, and more connections than there are descriptors": [
         "wire/test_connection.py::test_an_endless_head_is_a_431",
@@ -102,7 +102,7 @@ ATTACKS = {
     "a host that was made up": [
         "end_to_end/test_sign_in.py::test_a_forged_host_changes_no_redirect",
         "routing/test_mounts.py::test_an_invalid_host_matches_no_pattern",
-        "service/test_admin.py::test_an_unknown_host_is_refused",
+        "admin/test_application.py::test_an_unknown_host_is_refused",
     ],
     "a path that leads past the access rules, or out of a user's directory": [
         "hostile/test_attacks.py::test_no_path_leads_past_the_access_rules",
@@ -117,7 +117,7 @@ ATTACKS = {
         "web/test_storing.py::test_each_step_needs_access",
         "web/test_storing.py::test_a_limit_is_checked_at_the_end_too",
         "routing/test_uploads.py::test_a_step_with_an_invalid_query_is_refused",
-        "storage/test_store_contract.py::test_an_upload_belongs_to_its_key",
+        "s3/test_store_contract.py::test_an_upload_belongs_to_its_key",
         "hostile/test_attacks.py::test_no_upload_in_parts_of_another_user_is_touched",
     ],
     "names that a client invents, to fill the metrics": [
@@ -156,15 +156,15 @@ ATTACKS = {
         "routing/test_access.py::test_no_spelling_of_an_address_evades_a_rule",
     ],
     "a planted copy in the directory of the last good snapshot": [
-        "service/test_last_good.py::test_a_directory_of_others_is_refused",
-        "service/test_last_good.py::test_no_link_is_followed",
+        "service/reload/test_last_good.py::test_a_directory_of_others_is_refused",
+        "service/reload/test_last_good.py::test_no_link_is_followed",
     ],
     "a secret in a URL of the configuration": [
         "config/test_values.py::test_a_url_is_never_printed_whole",
         "config/test_redaction.py::test_secrets_of_a_bucket_are_hidden",
         "config/test_show.py::test_a_secret_in_a_url_is_not_shown",
-        "service/test_snapshot.py::test_a_changed_secret_in_a_url_keeps_the_digest",
-        "storage/test_documents.py::test_no_failure_shows_the_query_of_a_url",
+        "service/reload/test_snapshot.py::test_a_changed_secret_in_a_url_keeps_the_digest",
+        "s3/test_documents.py::test_no_failure_shows_the_query_of_a_url",
         "telemetry/test_webhooks.py::test_no_failure_shows_the_secrets_of_a_url",
     ],
     "the time that a wrong name or password takes": [

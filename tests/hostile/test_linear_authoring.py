@@ -10,7 +10,7 @@ from linting import report
 
 from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.secrets import unresolved
-from tornado_proxy.goregex.matching import compile_pattern, compile_source
+from tornado_proxy.golang.regexp.matching import compile_pattern, compile_source
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.lang.excerpt import render
 from tornado_proxy.lang.parser import parse, unfinished
@@ -18,7 +18,7 @@ from tornado_proxy.lang.printer import print_document
 from tornado_proxy.pages.custom import FILE_HEADERS, Recipe
 from tornado_proxy.pages.render import Pages, Theme
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
-from tornado_proxy.templates import golang, jinja
+from tornado_proxy.templates import go, jinja
 from tornado_proxy.templates.template import compile_plain
 
 LONGEST = 16 * 1024  # characters
@@ -101,8 +101,8 @@ READERS = {
     "linted sources": (_linted, EXPRESSION, ("", "^/"), ("",)),
     "linted rules": (lambda text: report(a=text), STATEMENTS, ("target a {\n",), ("}\n",)),
     "plain templates": (compile_plain, ("$", "{", "}", "a", "1", "$a", "${a}", "é", "²"), ("",), ("", "}")),
-    "Go templates": (lambda text: golang.compile_template(text, {}, 0), GO, ("", "{{ "), ("", " }}")),
-    "Go statements": (lambda text: golang.compile_template(text, {}, 0), GO_STATEMENTS, ("",), ("", "{{ end }}")),
+    "Go templates": (lambda text: go.compile_template(text, {}, 0), GO, ("", "{{ "), ("", " }}")),
+    "Go statements": (lambda text: go.compile_template(text, {}, 0), GO_STATEMENTS, ("",), ("", "{{ end }}")),
     "Jinja templates": (
         lambda text: jinja.compile_template(text, {}, 0),
         JINJA,

@@ -13,18 +13,18 @@ from linear_time import check_linear, text_makers
 
 import tornado_proxy.auth
 import tornado_proxy.routing
+import tornado_proxy.s3
 import tornado_proxy.semantics
-import tornado_proxy.storage.s3
 import tornado_proxy.telemetry
 import tornado_proxy.web
 from tornado_proxy.auth.cookies import Sealer, read_cookies
 from tornado_proxy.auth.oidc_provider import Metadata
 from tornado_proxy.routing.request import Request
+from tornado_proxy.s3 import answers
+from tornado_proxy.s3.answers import read_listing
 from tornado_proxy.semantics.conditions import ByteRange, Conditions
 from tornado_proxy.semantics.cors import CorsPolicy
 from tornado_proxy.semantics.forwarded import Origin, TrustedProxies, origin_behind
-from tornado_proxy.storage.s3 import answers
-from tornado_proxy.storage.s3.answers import read_listing
 from tornado_proxy.web import upload
 
 LONGEST = 64 * 1024
@@ -94,8 +94,8 @@ ARGUMENTS = {
 TRUSTED_OR_SHORT = {
     "tornado_proxy.auth.basic.doubt",
     "tornado_proxy.auth.basic.read_password",
-    "tornado_proxy.storage.s3.failures.translated",
-    "tornado_proxy.storage.s3.failures.from_answer",
+    "tornado_proxy.s3.failures.translated",
+    "tornado_proxy.s3.failures.from_answer",
     "tornado_proxy.semantics.fields.challenge",
     "tornado_proxy.telemetry.metrics.rewrite_id",
     "tornado_proxy.telemetry.exposition.counter",
@@ -113,7 +113,7 @@ def _modules() -> Iterator[object]:
         tornado_proxy.web,
         tornado_proxy.auth,
         tornado_proxy.telemetry,
-        tornado_proxy.storage.s3,
+        tornado_proxy.s3,
     ):
         for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
             yield importlib.import_module(module.name)
@@ -200,8 +200,8 @@ HEADER_READERS = {
         "X-Forwarded-Proto",
     ),
     "tornado_proxy.auth.cookies.read_cookies": ("Cookie",),
-    "tornado_proxy.storage.s3.answers.object_info": (b"last-modified", b"etag", b"x-amz-checksum-sha256"),
-    "tornado_proxy.storage.s3.answers.content_range": (b"content-range",),
+    "tornado_proxy.s3.answers.object_info": (b"last-modified", b"etag", b"x-amz-checksum-sha256"),
+    "tornado_proxy.s3.answers.content_range": (b"content-range",),
     "tornado_proxy.web.upload.raw_upload": ("Content-Type", "Content-Encoding", "Content-Md5", "Content-Digest"),
     "tornado_proxy.web.upload.check_raw": ("Content-Type", "Content-Encoding"),  # which `raw_upload` calls
     "tornado_proxy.web.answer.with_headers": (),  # headers of an answer
@@ -209,8 +209,8 @@ HEADER_READERS = {
     "tornado_proxy.web.answer.private_headers": (),
     "tornado_proxy.web.answer.unchanged_headers": (),
     "tornado_proxy.semantics.cors.CorsPolicy.of": (),  # from the configuration
-    "tornado_proxy.storage.s3.signature.sign": (),  # headers of a request to S3
-    "tornado_proxy.storage.s3.answers.content_length": (),  # int() of bytes: refused beyond 4,300 digits
+    "tornado_proxy.s3.signature.sign": (),  # headers of a request to S3
+    "tornado_proxy.s3.answers.content_length": (),  # int() of bytes: refused beyond 4,300 digits
 }
 
 
@@ -243,7 +243,7 @@ READERS = {
     **{name: _preflight(name) for name in ("Origin", "Access-Control-Request-Headers")},
     "Cookie": lambda text: read_cookies((("Cookie", text),)),
     "a session": lambda text: SEALER.unseal(text, 0),
-    **{f"S3's {name}": _s3_header(name) for name in HEADER_READERS["tornado_proxy.storage.s3.answers.object_info"]},
+    **{f"S3's {name}": _s3_header(name) for name in HEADER_READERS["tornado_proxy.s3.answers.object_info"]},
     "S3's content-range": _s3_range,
     **{f"a listing's {name}": _s3_listing(name) for name in ("Key", "Size", "LastModified")},
     "a form's content": _form,

@@ -12,11 +12,11 @@ from generated_expressions import Generator
 from real_go import build
 from recorded import vectors
 
-from tornado_proxy.goregex.classes import NAMES
-from tornado_proxy.goregex.matching import compile_pattern
-from tornado_proxy.goregex.parser import parse
-from tornado_proxy.goregex.program import print_program
-from tornado_proxy.goregex.syntax import PatternError
+from tornado_proxy.golang.regexp.classes import NAMES
+from tornado_proxy.golang.regexp.matching import compile_pattern
+from tornado_proxy.golang.regexp.parser import parse
+from tornado_proxy.golang.regexp.program import print_program
+from tornado_proxy.golang.regexp.syntax import PatternError
 from tornado_proxy.templates.template import compile_plain
 
 pytestmark = pytest.mark.integration

@@ -1,8 +1,8 @@
 import pytest
 from linting import target
 
-from tornado_proxy.goregex.parser import parse
-from tornado_proxy.goregex.syntax import Alternation, Text
+from tornado_proxy.golang.regexp.parser import parse
+from tornado_proxy.golang.regexp.syntax import Alternation, Text
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.shapes import (
     bare,

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tornado_proxy.golang.template.errors import LimitError, RenderError
 from tornado_proxy.pages.custom import (
     FILE_HEADERS,
     BucketKey,
@@ -16,7 +17,8 @@ from tornado_proxy.pages.custom import (
     TargetListData,
 )
 from tornado_proxy.routing.request import Request
-from tornado_proxy.templates.template import LimitError, RenderError, RequestData, ResourceData, TargetData, User
+from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.templates.data import ResourceData, TargetData
 
 JSON = RequestData(headers=(("Accept", "application/json"),))
 HTML_TYPE = ("Content-Type", "text/html; charset=utf-8")

@@ -12,7 +12,7 @@ from tornado_proxy.pages.custom import FILE_HEADERS, CustomPage, PageData, Recip
 from tornado_proxy.pages.loading import LARGEST, compile_pages, read_templates, template_places
 from tornado_proxy.pages.render import Failure, Form, Pages, Theme
 from tornado_proxy.rules.loading import Read, RuleFile
-from tornado_proxy.templates.template import RequestData
+from tornado_proxy.semantics.request import RequestData
 
 
 def _compile(text, **files):

@@ -10,14 +10,15 @@ from tornado_proxy.config.actions import Actions, DeleteAction, PutAction
 from tornado_proxy.config.model import Bucket, Mount, Target
 from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.goregex.matching import compile_pattern
+from tornado_proxy.golang.regexp.matching import compile_pattern
 from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect, Literal, RewriteStatement
 from tornado_proxy.routing.decide import simulate
 from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.routing.request import read_request
 from tornado_proxy.rules.model import METHODS, Rewrite, RuleSet
-from tornado_proxy.templates.template import User, compile_plain
+from tornado_proxy.semantics.request import User
+from tornado_proxy.templates.template import compile_plain
 
 EVERYTHING = Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=True))
 

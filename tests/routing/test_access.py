@@ -3,10 +3,10 @@ import pytest
 from tornado_proxy.config.providers import AccessRule, BasicUser, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
-from tornado_proxy.goregex.matching import compile_pattern
+from tornado_proxy.golang.regexp.matching import compile_pattern
 from tornado_proxy.routing.access import Access, Anyone, Nobody, SignedIn, path_expression
 from tornado_proxy.routing.request import parse_request_path
-from tornado_proxy.templates.template import User
+from tornado_proxy.semantics.request import User
 
 ANN = BasicUser("ann", Secret("value", "secret"))
 BEN = BasicUser("ben", Secret("value", "secret"))

@@ -5,6 +5,7 @@ from tornado_proxy.config.model import Bucket, Mount, TargetList
 from tornado_proxy.config.providers import AccessRule, Authorization, BasicUser, OidcProvider, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
+from tornado_proxy.golang.template.errors import LimitError, RenderError
 from tornado_proxy.routing.access import Anyone, Nobody, SignedIn
 from tornado_proxy.routing.decide import (
     Authenticate,
@@ -21,7 +22,8 @@ from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import Browse, ListTargets, ReadForm, Receive, Refuse, Serve, VisitProvider
 from tornado_proxy.routing.request import read_request
 from tornado_proxy.rules.model import METHODS
-from tornado_proxy.templates.template import LimitError, MissingUserError, RenderError, User
+from tornado_proxy.semantics.request import User
+from tornado_proxy.templates.template import MissingUserError
 
 ANN = BasicUser("ann", Secret("value", "x"))
 STAFF = Resource("/**", ("GET", "PUT"), provider="staff", users=(ANN,))

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tornado_proxy.config.model import Bucket, ListingOptions, Mount, Target
 from tornado_proxy.config.providers import Resource
-from tornado_proxy.goregex.matching import compile_pattern
+from tornado_proxy.golang.regexp.matching import compile_pattern
 from tornado_proxy.routing.access import Nobody
 from tornado_proxy.routing.mounts import (
     Mounts,
@@ -17,7 +17,7 @@ from tornado_proxy.routing.mounts import (
 )
 from tornado_proxy.routing.request import RequestPath
 from tornado_proxy.rules.model import RuleSet
-from tornado_proxy.templates.template import ResourceData, TargetData
+from tornado_proxy.templates.data import ResourceData, TargetData
 
 
 def _site(name, host="", *paths):

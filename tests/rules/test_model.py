@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from rule_sites import rule_sets
 from rule_texts import document, statement
 
-from tornado_proxy.goregex.alphabet import LONGEST_KEY, is_valid_key
+from tornado_proxy.golang.regexp.alphabet import LONGEST_KEY, is_valid_key
 from tornado_proxy.lang.tree import Verdict
 from tornado_proxy.rules.compile import compile_documents, compile_test
 from tornado_proxy.rules.model import (
@@ -21,7 +21,8 @@ from tornado_proxy.rules.model import (
     path_objection,
     segment_objection,
 )
-from tornado_proxy.templates.template import TargetData, User
+from tornado_proxy.semantics.request import User
+from tornado_proxy.templates.data import TargetData
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect, Document, Literal, RewriteStatement, TargetBlock
 from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.model import InvalidResult, RewriteError
-from tornado_proxy.templates.template import RequestData, TargetData, TargetKeyRewriteData, User
+from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 
 VECTORS = vectors("keyrewrite")
 DIALECTS = {"REGEX": Dialect.PLAIN, "TEMPLATE": Dialect.GO}

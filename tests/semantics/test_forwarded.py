@@ -12,6 +12,7 @@ from tornado_proxy.semantics.forwarded import (
     TrustedProxies,
     client_at,
     origin_behind,
+    peer_address,
     proxy_header_rest,
     read_proxy_header,
     read_proxy_line,
@@ -29,6 +30,16 @@ def test_a_peer_within_a_network_is_trusted(address):
 @pytest.mark.parametrize("address", ["11.0.0.1", "2001:db9::1", "192.0.2.8", "not an address"])
 def test_a_peer_outside_the_networks_is_not_trusted(address):
     assert address not in PROXIES
+
+
+@pytest.mark.parametrize(
+    ("address", "plain"),
+    [("::ffff:192.0.2.7", "192.0.2.7"), ("192.0.2.7", "192.0.2.7"), ("2001:db8::1", "2001:db8::1"), ("", "")],
+)
+def test_an_address_of_ipv4_is_written_as_such(address, plain):
+    """A socket for both families reports clients of IPv4 with a prefix, which nobody wants in a log or a rule."""
+    assert peer_address(address) == plain
+    assert origin_behind(Origin("10.0.0.1"), [("X-Forwarded-For", address)], PROXIES).address == plain or not address
 
 
 def test_without_networks_no_peer_is_trusted():

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from memory_store import MemoryStore
 
+from tornado_proxy.s3 import S3Store
+from tornado_proxy.s3.boto3_reads import S3Object
 from tornado_proxy.storage.cache import MemoryObject
-from tornado_proxy.storage.s3 import S3Store
-from tornado_proxy.storage.s3.boto3_reads import S3Object
 from tornado_proxy.storage.store import Entry, ForwardingStore, OpenedObject, Store, from_token, start_after, to_token
 
 OPERATIONS = [name for name, _ in inspect.getmembers(Store, inspect.isfunction) if not name.startswith("_")]

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from rule_sites import read_request_log, requests, site
 
 from tornado_proxy.routing.mounts import Mounts
-from tornado_proxy.templates.template import User
+from tornado_proxy.semantics.request import User
 from tornado_proxy.tools.diff import Cause, Comparer, outcome, to_json, to_markdown, to_text
 from tornado_proxy.tools.simulator import LoggedRequest, RequestDefaults, SimulatedAnswer, Simulator
 

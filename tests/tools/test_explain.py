@@ -16,7 +16,7 @@ from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.routing.request import read_request
 from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.model import RuleSet
-from tornado_proxy.templates.template import User
+from tornado_proxy.semantics.request import User
 from tornado_proxy.tools.explain import (
     ExplainedRequest,
     NearMiss,

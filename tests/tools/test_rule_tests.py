@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from rule_sites import rule_sets
 
-from tornado_proxy.goregex.matching import compile_pattern
+from tornado_proxy.golang.regexp.matching import compile_pattern
 from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.literals import name_text
 from tornado_proxy.lang.tree import Literal
-from tornado_proxy.templates.template import TargetData
+from tornado_proxy.templates.data import TargetData
 from tornado_proxy.tools.rule_tests import Coverage, TestRun, message, run_tests, to_json, to_junit, to_text
 
 RULES = r"""

@@ -15,9 +15,9 @@ from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.request import BadAddress, parse_request_path
+from tornado_proxy.semantics.request import User
 from tornado_proxy.telemetry.events import ErrorServed, RequestRecord, Served
 from tornado_proxy.telemetry.log import access_log
-from tornado_proxy.templates.template import User
 from tornado_proxy.tools.simulator import (
     UPLOAD,
     LoggedRequest,

@@ -20,8 +20,8 @@ from tornado_proxy.config.providers import BasicUser, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.routing.plan import Refuse
+from tornado_proxy.semantics.request import User
 from tornado_proxy.storage.errors import StorageError
-from tornado_proxy.templates.template import User
 from tornado_proxy.web.archive import FORMATS, ArchiveMember
 
 CHANGED = datetime(2026, 5, 1, 12, 34, 56, tzinfo=UTC)

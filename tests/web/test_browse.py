@@ -18,8 +18,8 @@ from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.pages.listing_view import LARGEST_README
 from tornado_proxy.routing.plan import Refuse
+from tornado_proxy.semantics.request import User
 from tornado_proxy.storage.errors import UpstreamError
-from tornado_proxy.templates.template import User
 from tornado_proxy.web import browse
 
 ANN = BasicUser("ann", Secret("test", "x"))

@@ -20,9 +20,9 @@ from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.server import CacheHeaders, Compress, Cors, Server
 from tornado_proxy.pages.custom import FILE_HEADERS, Recipe
 from tornado_proxy.semantics.conditions import UNCONDITIONAL
+from tornado_proxy.semantics.request import User
 from tornado_proxy.storage.errors import Unreachable
 from tornado_proxy.storage.store import ObjectInfo
-from tornado_proxy.templates.template import User
 from tornado_proxy.web import filters
 from tornado_proxy.web.answer import Streamed
 

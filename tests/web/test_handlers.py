@@ -19,10 +19,10 @@ from tornado_proxy.config.server import Cors, Server
 from tornado_proxy.pages.render import Pages, Theme
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.semantics.conditions import UNCONDITIONAL
+from tornado_proxy.semantics.request import User
 from tornado_proxy.storage.errors import AccessDenied, BucketMissing, ObjectMissing, Unreachable
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ErrorServed, Failed, RequestRecord, Served
-from tornado_proxy.templates.template import User
 
 
 class _Staff:

@@ -10,8 +10,8 @@ from tornado_proxy.auth.fetching import Fetched
 from tornado_proxy.config.providers import OpaServer, Resource
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.routing.plan import Refuse
+from tornado_proxy.semantics.request import User
 from tornado_proxy.telemetry.events import AccessDecided, SignInTried
-from tornado_proxy.templates.template import User
 
 ANN = User("ann")
 GUARDED = Resource("/**", ("GET",), provider="id")

@@ -118,6 +118,19 @@ async def test_a_stopped_server_refuses_connections():
         raise AssertionError
 
 
+async def test_a_socket_for_both_families_names_clients_of_ipv4_plainly():
+    """A client of IPv4 has its own address, not the one of IPv6 that the kernel maps it to."""
+    async with serve({"a": b"x"}) as site:
+        both = socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True)
+        both.setblocking(False)
+        site.server.add_sockets([both])
+        async with AsyncExitStack() as stack:
+            client = Client(*await asyncio.open_connection("127.0.0.1", both.getsockname()[1]))
+            stack.push_async_callback(client.close)
+            await client.request("GET", "/a")
+            assert (await site.last_event()).request.client == "127.0.0.1"
+
+
 async def test_a_queued_connection_is_served():
     """A connection in the kernel's queue at the start of a shutdown is accepted and answered."""
     async with serve({"a": b"x"}) as site:

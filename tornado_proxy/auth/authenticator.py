@@ -18,7 +18,7 @@ from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import Request
 from tornado_proxy.rules.model import segment_objection
 from tornado_proxy.semantics.errors import StatusError
-from tornado_proxy.templates.template import User, groups_of
+from tornado_proxy.semantics.request import User, groups_of
 
 
 class AuthBusy(StatusError):

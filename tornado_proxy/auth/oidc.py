@@ -44,7 +44,7 @@ from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import Request
-from tornado_proxy.templates.template import User
+from tornado_proxy.semantics.request import User
 
 _LOGIN_SECONDS = 600
 _PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))

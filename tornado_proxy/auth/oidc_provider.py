@@ -22,7 +22,7 @@ from tornado_proxy.auth.fetching import Fetch, Fetched, Fetcher, check_unicode
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.rules.model import segment_objection
-from tornado_proxy.templates.template import User
+from tornado_proxy.semantics.request import User
 
 _DISCOVERY = "/.well-known/openid-configuration"
 _FRESH = 3600.0

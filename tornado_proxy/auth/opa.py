@@ -11,7 +11,7 @@ from typing import Any
 from tornado_proxy.auth.fetching import Fetch, Fetcher
 from tornado_proxy.config.providers import OpaServer
 from tornado_proxy.routing.request import Request
-from tornado_proxy.templates.template import User
+from tornado_proxy.semantics.request import User
 
 
 class PolicyUnavailable(Exception):

@@ -298,7 +298,7 @@ def _digest(expected: str) -> str:
         return expected
     from tornado_proxy.config.loading import Loaded, read  # noqa: PLC0415 - the whole service, for a file only
     from tornado_proxy.config.secrets import unresolved  # noqa: PLC0415
-    from tornado_proxy.service.snapshot import compile_text  # noqa: PLC0415
+    from tornado_proxy.service.reload.snapshot import compile_text  # noqa: PLC0415
 
     text = read(configuration)
     if isinstance(text, Loaded):

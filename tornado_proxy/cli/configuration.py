@@ -21,7 +21,7 @@ from tornado_proxy.config.show import show
 from tornado_proxy.lang.diagnostic import Diagnostic, errors
 from tornado_proxy.pages.loading import read_templates
 from tornado_proxy.rules.loading import read_rule_files
-from tornado_proxy.service.snapshot import Snapshot, compile_snapshot
+from tornado_proxy.service.reload.snapshot import Snapshot, compile_snapshot
 from tornado_proxy.tools.convert import conversion
 from tornado_proxy.tools.convert.options import Unreadable, read
 from tornado_proxy.tools.convert.rewrites import KeysAs

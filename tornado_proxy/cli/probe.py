@@ -15,10 +15,10 @@ from tornado_proxy.cli.inputs import add_format, add_timeout, raise_errors, requ
 from tornado_proxy.cli.output import CommandError, ExitStatus, activity
 from tornado_proxy.config.model import Target
 from tornado_proxy.config.server import S3Pool
-from tornado_proxy.service.snapshot import read_to_check
+from tornado_proxy.s3.store import S3Store
+from tornado_proxy.service.reload.snapshot import read_to_check
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.probe import PROBE_WITHIN, BucketProblem, ProbeResult, probe_all
-from tornado_proxy.storage.s3.store import S3Store
 from tornado_proxy.telemetry.log import probe_fields
 
 _POOL = S3Pool(threads=2, queue=10, connections=2)

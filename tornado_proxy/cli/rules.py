@@ -10,11 +10,11 @@ from pathlib import Path
 
 from tornado_proxy.cli.inputs import add_format, configured_sites, default_places, load_rules, load_settings, number
 from tornado_proxy.cli.output import CommandError, ExitStatus, print_bytes, print_diff, show
-from tornado_proxy.goregex.matching import Pattern, compile_pattern
-from tornado_proxy.goregex.syntax import PatternError
+from tornado_proxy.golang.regexp.matching import Pattern, compile_pattern
+from tornado_proxy.golang.regexp.syntax import PatternError
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.rules.loading import RuleFile, read_rule_files
-from tornado_proxy.templates.template import TargetData
+from tornado_proxy.templates.data import TargetData
 from tornado_proxy.tools.files import difference, formatted, replace_file
 from tornado_proxy.tools.rule_tests import run_tests, summary, to_json, to_junit, to_text
 
@@ -151,7 +151,7 @@ def run_lsp(arguments: argparse.Namespace) -> int:
     import signal  # noqa: PLC0415 - the same
     from importlib.metadata import version  # noqa: PLC0415 - the same
 
-    from tornado_proxy.service.runtime import end_process  # noqa: PLC0415 - the same
+    from tornado_proxy.service.run.runtime import end_process  # noqa: PLC0415 - the same
 
     try:
         from tornado_proxy.tools.lsp.server import rules_server  # noqa: PLC0415 - pygls is an extra

@@ -16,23 +16,25 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tornado_proxy.admin.listener import admin_listener
+from tornado_proxy.admin.status import Explanation
 from tornado_proxy.cli.inputs import number
 from tornado_proxy.cli.output import CommandError, ExitStatus, show
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Log
 from tornado_proxy.lang.diagnostic import Diagnostic, counted
-from tornado_proxy.pages.status import Explanation
 from tornado_proxy.routing.mounts import Mounts
+from tornado_proxy.semantics.request import User
 from tornado_proxy.service.demo import PASSWORD, gallery, open_demo_sockets, read_demo, sample_s3
-from tornado_proxy.service.generations import Unbuildable
-from tornado_proxy.service.last_good import LastGood, NoLastGood
-from tornado_proxy.service.logs import close_logging, configure_logging, flush_logging
-from tornado_proxy.service.process import Launch, Process
-from tornado_proxy.service.reload import run_rule_tests, tolerated
-from tornado_proxy.service.runtime import CannotServe, end_process, raise_descriptor_limit, run_event_loop
-from tornado_proxy.service.serving import SingleProcess
-from tornado_proxy.service.snapshot import CompiledSnapshot, SnapshotReader, compile_snapshot, read_to_check
-from tornado_proxy.service.sockets import (
+from tornado_proxy.service.reload.generations import Unbuildable
+from tornado_proxy.service.reload.last_good import LastGood, NoLastGood
+from tornado_proxy.service.reload.reloading import run_rule_tests, tolerated
+from tornado_proxy.service.reload.snapshot import CompiledSnapshot, SnapshotReader, compile_snapshot, read_to_check
+from tornado_proxy.service.run.logs import close_logging, configure_logging, flush_logging
+from tornado_proxy.service.run.process import Launch, Process
+from tornado_proxy.service.run.runtime import CannotServe, end_process, raise_descriptor_limit, run_event_loop
+from tornado_proxy.service.run.serving import SingleProcess
+from tornado_proxy.service.run.sockets import (
     CannotListen,
     Notifier,
     Sockets,
@@ -43,10 +45,9 @@ from tornado_proxy.service.sockets import (
 )
 from tornado_proxy.storage.probe import PROBE_WITHIN
 from tornado_proxy.telemetry.log import EVENTS, log_diagnostics
-from tornado_proxy.templates.template import User
 
 if TYPE_CHECKING:
-    from tornado_proxy.service.supervisor import Supervisor
+    from tornado_proxy.service.run.supervisor import Supervisor
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -155,7 +156,7 @@ def _supervisor(start: _Start, arguments: argparse.Namespace) -> Supervisor | No
     """Returns the supervisor of several workers; it forks, so it comes before the log's thread and the event loop."""
     if arguments.workers == 1:
         return None
-    from tornado_proxy.service.supervisor import Supervisor  # noqa: PLC0415 - few start workers on each start
+    from tornado_proxy.service.run.supervisor import Supervisor  # noqa: PLC0415 - few start workers on each start
 
     return Supervisor(start.loaded, arguments.workers)
 
@@ -170,15 +171,16 @@ async def _serve(
         _LOG.error("the files cannot be used: started from the last good copy in `%s`", arguments.last_good)
     if start.in_spite_of_tests:
         _LOG.error("rule tests fail: started with these rules, since there is nothing else to start from")
+    sockets, admin = _sockets(settings, arguments.admin_socket)
     launch = Launch(
         start.loaded,
-        *_sockets(settings, arguments.admin_socket),
+        sockets,
         read=reader,
-        announce=_announce,
+        administer=partial(admin_listener, sockets=admin.sockets, explain=explained),
+        announce=partial(_announce, sockets.url, admin.url),
         notifier=Notifier(os.environ.get("NOTIFY_SOCKET", "")),
         last_good=LastGood(arguments.last_good) if arguments.last_good else None,
         from_last_good=start.is_last_good,
-        explain=explained,
     )
     await Process(launch, serving).run()
 
@@ -272,7 +274,8 @@ def _demonstrate(arguments: argparse.Namespace, endpoint: str) -> int:
     _LOG.setLevel(logging.WARNING)
     logging.getLogger(EVENTS).setLevel(logging.INFO)
     logging.getLogger("tornado_proxy.access").setLevel(logging.WARNING if arguments.quiet else logging.INFO)
-    launch = Launch(loaded, sockets, admin, read, _welcome, explain=explained)
+    administer = partial(admin_listener, sockets=admin.sockets, explain=explained)
+    launch = Launch(loaded, sockets, read, administer, partial(_welcome, sockets.url, admin.url))
     run_event_loop(Process(launch, SingleProcess(loaded)).run(), loaded.settings.server.event_loop)
     return end_process(ExitStatus.CLEAN)
 
@@ -291,7 +294,7 @@ def _welcome(url: str, admin: str) -> None:
 
           curl -s {url}/press/spring.html                # an old address: the rewrite `press` knows the new key
           curl -sI {url}/releases/latest/tool.tar.gz     # `latest` is a link that one edit moves on
-          curl -s '{url}/releases/nightly/?format=text'  # a listing, the first of its pages
+          curl -s '{url}/releases/nightly/?format=text'  # a listing as text
           curl -s -H 'Accept: application/json' {url}/releases/
           curl -s -r 0-9 {url}/releases/2.1.0/notes.txt  # a range
           curl -s -u ann:{PASSWORD} {url}/team/home/plan.txt       # ben, with the same password, has another plan

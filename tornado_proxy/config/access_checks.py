@@ -18,8 +18,8 @@ from tornado_proxy.config.providers import (
 )
 from tornado_proxy.config.reader import ValidationContext
 from tornado_proxy.config.values import enumeration
-from tornado_proxy.goregex.matching import compile_pattern
-from tornado_proxy.goregex.syntax import PatternError
+from tornado_proxy.golang.regexp.matching import compile_pattern
+from tornado_proxy.golang.regexp.syntax import PatternError
 from tornado_proxy.lang.diagnostic import Diagnostic, did_you_mean
 
 _NO_WILDCARD = re.compile(r"[?\[{]")

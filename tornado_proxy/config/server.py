@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal, get_args
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import MediaType
 from tornado_proxy.config.options import DAY, GIB, KIB, MIB, Bounds, Constraint, Duration, Mark, Size, option, place_of
-from tornado_proxy.config.providers import HeaderName, Line
+from tornado_proxy.config.providers import HeaderName, Line, PagePath
 from tornado_proxy.config.secrets import Credentials, Secret, document_url
 from tornado_proxy.config.values import GuardedUrl, InvalidValue
 from tornado_proxy.lang.diagnostic import Span
@@ -252,6 +252,11 @@ class Server(Listener):
     proxy_protocol: bool = option(
         "Whether connections from `trustedProxies` begin with a header of the PROXY protocol, version 1 or 2.",
         default=False,
+    )
+    health_path: PagePath = option(
+        "The path that answers the checks of load balancers, such as `/-/healthz`. It hides an object of the same "
+        "path; empty disables it.",
+        default="",
     )
     cors: Cors | None = option("Access for pages of other origins (CORS).", default=None)
     cache: CacheHeaders | None = option("Headers about caching.", default=None)

@@ -9,11 +9,12 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple, assert_never
 
-from tornado_proxy.goregex import syntax
-from tornado_proxy.goregex.matching import Pattern
+from tornado_proxy.golang.regexp import syntax
+from tornado_proxy.golang.regexp.expansion import group_number
+from tornado_proxy.golang.regexp.matching import Pattern
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.rules.model import Rewrite
-from tornado_proxy.templates.template import group_number, trimmed
+from tornado_proxy.templates.template import trimmed
 
 _STARTS = frozenset({syntax.AssertionKind.TEXT_START, syntax.AssertionKind.LINE_START})
 _ENDS = frozenset({syntax.AssertionKind.TEXT_END, syntax.AssertionKind.LINE_END})

@@ -7,15 +7,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tornado_proxy.goregex.alphabet import Budget
-from tornado_proxy.goregex.language import Language, language
-from tornado_proxy.goregex.proofs import Example, Reach, reachability
-from tornado_proxy.goregex.syntax import Node
+from tornado_proxy.golang.regexp.alphabet import Budget
+from tornado_proxy.golang.regexp.language import Language, language
+from tornado_proxy.golang.regexp.proofs import Example, Reach, reachability
+from tornado_proxy.golang.regexp.syntax import Node
 from tornado_proxy.lang.diagnostic import Diagnostic, errors
 from tornado_proxy.lang.tree import Document, RewriteStatement, TargetBlock
 from tornado_proxy.lint.allowances import Allowances
 from tornado_proxy.rules.model import Key, LoadedRules, Rewrite, RewriteError, RuleSet, TestOutcome, evaluate
-from tornado_proxy.templates.template import RequestData, TargetData, TargetKeyRewriteData, User
+from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 
 if TYPE_CHECKING:
     from tornado_proxy.config.model import Settings, Target

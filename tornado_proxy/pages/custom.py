@@ -11,23 +11,15 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from tornado_proxy.templates.template import (
-    PAGE_LIMITS,
-    AnyUser,
-    ObjectMetadata,
-    RenderError,
-    RenderLimits,
-    RequestData,
-    ResourceData,
-    TargetData,
-    TemplateMistake,
-    User,
-    trimmed,
-)
+from tornado_proxy.golang.template.budget import RenderLimits
+from tornado_proxy.golang.template.errors import RenderError, TemplateMistake
+from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.templates.data import AnyUser, ObjectMetadata, ResourceData, TargetData
+from tornado_proxy.templates.template import PAGE_LIMITS, trimmed
 
 if TYPE_CHECKING:
     from tornado_proxy.pages.render import Pages
-    from tornado_proxy.templates.golang.pages import PageMistake, PageTemplate
+    from tornado_proxy.templates.go.pages import PageMistake, PageTemplate
 
 CONTENT_TYPE = ("Content-Type", '{{ template "main.headers.contentType" . }}')
 """The Content-Type of a page whose headers have none."""
@@ -152,8 +144,8 @@ class Recipe:
 
 def _compiled(kind: str, part: str, text: str, helpers: Sequence[str]) -> PageTemplate:
     # A fifth of the service's modules, which only custom pages need.
-    from tornado_proxy.templates.golang.pages import PageMistake, compile_page  # noqa: PLC0415
-    from tornado_proxy.templates.golang.program import callable_from  # noqa: PLC0415
+    from tornado_proxy.templates.go.built_in import callable_from  # noqa: PLC0415
+    from tornado_proxy.templates.go.pages import PageMistake, compile_page  # noqa: PLC0415
 
     try:
         return compile_page(text, callable_from(text, helpers), _SAMPLES.get(kind, _ERROR))

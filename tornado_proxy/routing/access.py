@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tornado_proxy.config.providers import AccessRule, BasicUser, OpaServer, Resource
-from tornado_proxy.goregex.matching import FirstMatch, Pattern, compile_pattern
+from tornado_proxy.golang.regexp.matching import FirstMatch, Pattern, compile_pattern
 from tornado_proxy.routing.request import RequestPath
-from tornado_proxy.templates.template import User
+from tornado_proxy.semantics.request import User
 
 _GLOB_PART = re.compile(r"/\*\*(?=/|$)|\*\*|\*|[^*/]+|/")
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, assert_never
 
 from tornado_proxy.config.providers import OpaServer
-from tornado_proxy.goregex.matching import Captures
+from tornado_proxy.golang.regexp.matching import Captures
 from tornado_proxy.routing.access import Access, Anyone, Guard, Nobody, SignedIn
 from tornado_proxy.routing.mounts import Mounts, RouteMatch
 from tornado_proxy.routing.plan import ListTargets, Plan, ReadForm, Refuse, VisitProvider, plan_early, plan_object
@@ -33,7 +33,8 @@ from tornado_proxy.rules.model import (
     Rewritten,
     segment_objection,
 )
-from tornado_proxy.templates.template import TargetKeyRewriteData, User
+from tornado_proxy.semantics.request import User
+from tornado_proxy.templates.data import TargetKeyRewriteData
 
 _NO_TARGET = (Refuse(404, "no target is mounted at this host and path"),)
 # A source takes linear time in the length of the key, so the length must be bounded before rules see the key.

@@ -11,7 +11,7 @@ from tornado_proxy.config.model import Bucket
 from tornado_proxy.rules.model import LONGEST_OBJECT_KEY, Key, path_objection, segment_objection
 from tornado_proxy.semantics.errors import StatusError
 from tornado_proxy.semantics.forwarded import ClientCertificate
-from tornado_proxy.templates.template import RequestData
+from tornado_proxy.semantics.request import RequestData
 
 RequestPath = NewType("RequestPath", str)
 """What the client asked for, percent-decoded exactly once; routing, access, rules and logs read this value."""

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 
 from tornado_proxy.config.actions import PutAction
 from tornado_proxy.config.options import MIB
+from tornado_proxy.golang.template.budget import RenderLimits
+from tornado_proxy.golang.template.errors import RenderError
 from tornado_proxy.routing.request import BadStep, LengthRequired, ObjectKey, PropertyFailed, Request, RequestError
-from tornado_proxy.templates.template import PutData, RenderError, RenderLimits
+from tornado_proxy.templates.data import PutData
 
 if TYPE_CHECKING:
-    from tornado_proxy.templates.golang.pages import PageTemplate
+    from tornado_proxy.templates.go.pages import PageTemplate
 
 MOST_PARTS = 10_000
 """The most parts of an object (S3 API, "Multipart upload limits")."""
@@ -189,7 +191,7 @@ class PropertyTemplates:
 def _compiled(texts: Iterable[tuple[str, str]]) -> list[tuple[str, PageTemplate]]:
     if not (named := list(texts)):
         return []
-    from tornado_proxy.templates.golang.pages import compile_page  # noqa: PLC0415 - only where uploads have properties
+    from tornado_proxy.templates.go.pages import compile_page  # noqa: PLC0415 - only where uploads have properties
 
     return [(name, compile_page(text)) for name, text in named]
 

@@ -7,8 +7,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import partial
 
-from tornado_proxy.goregex.matching import Pattern, compile_source
-from tornado_proxy.goregex.syntax import PatternError
+from tornado_proxy.golang.regexp.matching import Pattern, compile_source
+from tornado_proxy.golang.regexp.syntax import PatternError
+from tornado_proxy.golang.template.errors import TemplateMistake
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Note, Safety, did_you_mean
 from tornado_proxy.lang.literals import name_text
 from tornado_proxy.lang.tree import (
@@ -32,7 +33,8 @@ from tornado_proxy.rules.model import (
     objection,
     segment_objection,
 )
-from tornado_proxy.templates.template import Template, TemplateMistake, User, compile_plain, groups_of
+from tornado_proxy.semantics.request import User, groups_of
+from tornado_proxy.templates.template import Template, compile_plain
 
 MOST_MEMORY = 64 << 20
 """The most bytes that the compiled sources of all rules take: twenty times what 10,000 ordinary ones need."""
@@ -183,9 +185,9 @@ def _compile_template(text: str, dialect: Dialect, pattern: Pattern, helpers: tu
         from tornado_proxy.templates import jinja  # noqa: PLC0415 - Jinja2 is imported only if a file needs it
 
         return jinja.compile_template(text, pattern.names, pattern.group_count)
-    from tornado_proxy.templates import golang  # noqa: PLC0415 - only if a file needs it
+    from tornado_proxy.templates import go  # noqa: PLC0415 - only if a file needs it
 
-    return golang.compile_template(text, pattern.names, pattern.group_count, helpers)
+    return go.compile_template(text, pattern.names, pattern.group_count, helpers)
 
 
 def _all_mistakes(

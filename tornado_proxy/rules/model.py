@@ -13,20 +13,15 @@ from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, field
 from typing import Final, NewType
 
-from tornado_proxy.goregex.matching import Captures, FirstMatch, Pattern
+from tornado_proxy.golang.regexp.matching import Captures, FirstMatch, Pattern
+from tornado_proxy.golang.template.errors import RenderError
 from tornado_proxy.lang.diagnostic import Diagnostic, Span
 from tornado_proxy.lang.parser import Parsed
 from tornado_proxy.lang.tree import Dialect, Document, RewriteStatement, TestStatement, Verdict
 from tornado_proxy.semantics.errors import StatusError
-from tornado_proxy.templates.template import (
-    MissingUserError,
-    RenderError,
-    RequestData,
-    TargetData,
-    TargetKeyRewriteData,
-    Template,
-    User,
-)
+from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
+from tornado_proxy.templates.template import MissingUserError, Template
 
 Key = NewType("Key", str)
 """The decoded path below the mount, starting with `/`, which rules get and produce."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 _OLD_NAMES = ("x-forwarded-for", "x-forwarded-host", "x-forwarded-proto")
 
@@ -38,13 +38,22 @@ class TrustedProxies:
 
     def _includes(self, address: object) -> bool:
         try:
-            ip = ip_address(str(address))
+            ip = _plain(str(address))
         except ValueError:
             # A Unix socket has no address; the file system decides who may open it.
             return not address
-        if mapped := getattr(ip, "ipv4_mapped", None):
-            ip = mapped
         return any(ip in network for network in self._networks)
+
+
+def _plain(text: str) -> IPv4Address | IPv6Address:
+    """Returns an IP address; one of IPv4 as such if it is written as one of IPv6 (RFC 4291 2.5.5.2)."""
+    address = ip_address(text)
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def peer_address(text: str) -> str:
+    """Returns the address of a peer without the prefix that a socket for both families gives to addresses of IPv4."""
+    return str(_plain(text)) if text.startswith("::ffff:") else text
 
 
 @lru_cache(maxsize=1024)
@@ -54,12 +63,10 @@ def client_at(address: str) -> str:
     Any other text stays as it is.
     """
     try:
-        ip = ip_address(address)
+        ip = _plain(address)
     except ValueError:
         return address
-    if isinstance(ip, IPv4Address):
-        return address
-    return str(ip.ipv4_mapped or IPv6Network((int(ip), 64), strict=False))
+    return str(ip if isinstance(ip, IPv4Address) else IPv6Network((int(ip), 64), strict=False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +159,7 @@ def _address(text: str) -> str:
     with_port = _WITH_PORT.fullmatch(text)
     for candidate in (text, *(with_port.groups("") if with_port else ())):
         try:
-            return str(ip_address(candidate))
+            return str(_plain(candidate))
         except ValueError:
             continue
     return ""
@@ -191,7 +198,7 @@ def read_proxy_line(line: bytes) -> str | None:
         raise NotProxied("an address is malformed") from None
     if {client.version, server.version} != {int(match[1])}:
         raise NotProxied("an address is of another family")
-    return str(client)
+    return str(_plain(str(client)))
 
 
 def proxy_header_rest(head: bytes) -> int:
@@ -208,4 +215,4 @@ def read_proxy_header(head: bytes, rest: bytes) -> str | None:
         return None
     if len(rest) < 2 * length + 4:
         raise NotProxied("the addresses are cut short")
-    return str(ip_address(rest[:length]))
+    return str(_plain(str(ip_address(rest[:length]))))

@@ -13,8 +13,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from tornado_proxy.config.server import Listener
-from tornado_proxy.service.snapshot import Snapshot, read_snapshot
-from tornado_proxy.service.sockets import CannotListen, Sockets, open_sockets
+from tornado_proxy.service.reload.snapshot import Snapshot, read_snapshot
+from tornado_proxy.service.run.sockets import CannotListen, Sockets, open_sockets
 
 PASSWORD = "demo"  # noqa: S105 - the demo's, printed on the screen
 

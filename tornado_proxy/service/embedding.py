@@ -9,11 +9,11 @@ from pathlib import Path
 
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lang.excerpt import render
-from tornado_proxy.service.generations import Unbuildable
-from tornado_proxy.service.reload import Reloader, run_rule_tests
-from tornado_proxy.service.serving import SingleProcess
-from tornado_proxy.service.snapshot import SnapshotReader, compile_snapshot
-from tornado_proxy.service.watching import Follower
+from tornado_proxy.service.reload.generations import Unbuildable
+from tornado_proxy.service.reload.reloading import Reloader, run_rule_tests
+from tornado_proxy.service.reload.snapshot import SnapshotReader, compile_snapshot
+from tornado_proxy.service.reload.watching import Follower
+from tornado_proxy.service.run.serving import SingleProcess
 from tornado_proxy.web.application import ProxyApplication
 
 

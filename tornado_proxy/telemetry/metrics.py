@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tornado_proxy.pages.status import ErrorRow
 from tornado_proxy.rules.model import METHODS, Rewrite
 from tornado_proxy.storage.cache import CacheCounts
 from tornado_proxy.telemetry.events import (
@@ -55,6 +54,19 @@ _LONGEST = 300  # characters of a path and of a reason on the status page
 
 RewriteId = tuple[str, str, str]
 """A rewrite by its target and its texts: an edit of other rewrites does not change it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRow:
+    """A request that was answered with an error."""
+
+    at: float  # Unix time, seconds
+    status: int
+    method: str
+    target: str | None
+    path: str
+    reason: str
+    request_id: str
 
 
 def rewrite_id(target: str, rewrite: Rewrite) -> RewriteId:

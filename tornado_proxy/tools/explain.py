@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from typing import Any
 
-from tornado_proxy.goregex.language import language, longest_matching_part
+from tornado_proxy.golang.regexp.language import language, longest_matching_part
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.routing import plan
 from tornado_proxy.routing.access import Anyone, Nobody, SignedIn
@@ -22,7 +22,7 @@ from tornado_proxy.routing.decide import AccessCheck, Decision, RewriteTrace, si
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.request import ASSETS_AT, Request, RequestError, RequestPath, read_request
 from tornado_proxy.rules.model import Rewrite
-from tornado_proxy.templates.template import User
+from tornado_proxy.semantics.request import User
 from tornado_proxy.tools.reporting import JSON_VERSION, Rows, group_rows, groups_json, rewrite_json, section
 
 _WHOLE_BUCKET = "(the whole bucket)"

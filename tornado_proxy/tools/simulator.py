@@ -25,7 +25,7 @@ from tornado_proxy.routing.decide import simulate
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import ReadForm, Refuse
 from tornado_proxy.routing.request import Request, RequestError, read_request
-from tornado_proxy.templates.template import User
+from tornado_proxy.semantics.request import User
 
 _COMMON = re.compile(r'(?:(\S+) )?\S+ \S+ (\S+) \[[^\]]*\] "([A-Z]+) (\S+)(?: HTTP/[\d.]+)?"')
 _PAIR = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|\S*)')

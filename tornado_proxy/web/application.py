@@ -21,13 +21,14 @@ from tornado.web import Application, RequestHandler
 from tornado_proxy.routing.decide import Deciding, decide
 from tornado_proxy.routing.plan import VisitProvider
 from tornado_proxy.routing.request import ASSETS_AT, Request, host_name, read_address, read_request
-from tornado_proxy.semantics.forwarded import Origin, is_proxy, origin_behind
+from tornado_proxy.semantics.forwarded import Origin, is_proxy, origin_behind, peer_address
 from tornado_proxy.storage.shares import Shares
 from tornado_proxy.telemetry.events import Event
 from tornado_proxy.web.answer import Answer, Whole
 from tornado_proxy.web.generation import Generation, Parts
 from tornado_proxy.web.handler import Handler
 from tornado_proxy.web.handlers import AnswerHandler, MistakeHandler, ObjectHandler, SignInHandler, TargetListHandler
+from tornado_proxy.web.health import HealthCheck, is_health_check
 from tornado_proxy.wire.tls import address_of, certificate_of
 
 # Walks through directories for archives: each takes a share of the processor, and more at once end no earlier.
@@ -52,6 +53,8 @@ class ProxyApplication(Application):
     def find_handler(self, request: HTTPServerRequest, **_kwargs: Any) -> Any:
         """Returns what answers a request: a handler, with the generation that is in force now."""
         generation = self._current()
+        if is_health_check(request, generation.parts.settings.server.health_path):
+            return HealthCheck(request)
         parts, trusted = generation.parts, generation.parts.trusted_proxies
         peer = _peer_of(request)
         is_proxied = trusted is not None and is_proxy(peer, trusted)
@@ -81,7 +84,7 @@ def _peer_of(request: HTTPServerRequest) -> Origin:
     if known is not None:
         return known
     found = request.remote_ip or ""
-    return _peer(found, request.protocol, is_stand_in=found != address_of(request))
+    return _peer(peer_address(found), request.protocol, is_stand_in=found != address_of(request))
 
 
 class _Delegate(HTTPMessageDelegate):

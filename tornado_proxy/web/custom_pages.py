@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
+from tornado_proxy.golang.template.errors import RenderError
 from tornado_proxy.pages.custom import (
     CustomPage,
     CustomPageMistake,
@@ -23,7 +24,6 @@ from tornado_proxy.semantics.conditions import UNCONDITIONAL
 from tornado_proxy.semantics.errors import StatusError
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.store import Store
-from tornado_proxy.templates.template import RenderError
 from tornado_proxy.web.answer import Whole, with_headers, without
 
 _LOG = logging.getLogger("tornado_proxy")

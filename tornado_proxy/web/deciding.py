@@ -23,8 +23,8 @@ from tornado_proxy.routing.decide import (
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import RequestError, RequestPath
 from tornado_proxy.semantics.cors import is_cross_origin
+from tornado_proxy.semantics.request import User
 from tornado_proxy.telemetry.events import AccessDecided, SignInTried
-from tornado_proxy.templates.template import User
 from tornado_proxy.web.answer import answer_attempt
 from tornado_proxy.web.handler import Handler, answered
 

@@ -20,9 +20,9 @@ from tornado_proxy.routing.request import Request, RequestPath
 from tornado_proxy.rules.model import path_objection
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.semantics.forwarded import TrustedProxies
+from tornado_proxy.semantics.request import User
 from tornado_proxy.storage.shares import Shares
 from tornado_proxy.storage.store import Entry, Store
-from tornado_proxy.templates.template import User
 from tornado_proxy.web.custom_pages import PageRenderer
 from tornado_proxy.web.filters import Compressions, Compressor, PolicyHeaders
 from tornado_proxy.web.upload import IncomingFile

@@ -25,6 +25,7 @@ from tornado_proxy.routing.decide import (
 )
 from tornado_proxy.routing.request import RequestError, shown_path
 from tornado_proxy.semantics.forwarded import Origin, client_at
+from tornado_proxy.semantics.request import RequestData
 from tornado_proxy.storage.shares import CLIENT
 from tornado_proxy.telemetry.events import (
     ErrorServed,
@@ -34,7 +35,6 @@ from tornado_proxy.telemetry.events import (
     RequestRecord,
     Served,
 )
-from tornado_proxy.templates.template import RequestData
 from tornado_proxy.web.answer import (
     Answer,
     ErrorAnswer,

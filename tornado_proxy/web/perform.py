@@ -27,7 +27,7 @@ from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, Content
 from tornado_proxy.storage.errors import NotModified, ObjectMissing
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ObjectUsed
-from tornado_proxy.templates.template import ObjectMetadata
+from tornado_proxy.templates.data import ObjectMetadata
 from tornado_proxy.web import storing
 from tornado_proxy.web.answer import (
     Answer,

@@ -22,7 +22,7 @@ from tornado.httputil import HTTPConnection, HTTPMessageDelegate, HTTPServerConn
 
 from tornado_proxy.config.server import Limits
 from tornado_proxy.semantics import forwarded
-from tornado_proxy.semantics.forwarded import NotProxied, Origin, TrustedProxies
+from tornado_proxy.semantics.forwarded import NotProxied, Origin, TrustedProxies, peer_address
 from tornado_proxy.wire.connection import Connection
 
 _LOG = logging.getLogger("tornado_proxy")
@@ -169,7 +169,7 @@ class HttpServer(HTTPServerConnectionDelegate):
     def _serve(self, accepted: socket.socket, address: object) -> None:
         accepted.setblocking(False)
         # A Unix socket has no address of its peer.
-        host = str(address[0]) if isinstance(address, tuple) and address else ""
+        host = peer_address(address[0]) if isinstance(address, tuple) and address else ""
         peer = Origin(host, "https" if self.setup.tls else "http")
         if len(self._connections) >= self._most and not self._make_room():
             _LOG.debug("a connection of %s was not opened: too many are answered", host)

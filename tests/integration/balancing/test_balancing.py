@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.integration
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
 CONFIGURATION = """
-server: {{port: {port}, trustedProxies: [127.0.0.1], cache: {{cacheControl: "public, max-age=1"}}}}
+server: {{port: {port}, healthPath: /-/healthz, trustedProxies: [127.0.0.1], cache: {{cacheControl: "public, max-age=1"}}}}
 internalServer: {{port: 0}}
 rules: [rules]
 targets:
@@ -58,6 +59,10 @@ class Instances:
     def admin(self, number: int) -> Admin:
         """Returns the admin listener of an instance."""
         return Admin.of(self._running[number][1])
+
+    def send(self, number: int, signal_number: int) -> None:
+        """Sends a signal to an instance."""
+        self._running[number][1].process.send_signal(signal_number)
 
     def lines(self) -> list[str]:
         """Returns the log lines of all running instances."""
@@ -181,6 +186,23 @@ def test_a_rolling_change_of_rules_loses_no_request(instances, tmp_path):
         assert set(load.answers) == {b"first/a.txt", b"second/a.txt"}
         print(f"{load.answered} requests over a change of rules in three instances")
         assert {front.request("GET", "/a").text for _ in range(12)} == {"second/a.txt"}
+
+
+def test_an_instance_that_accepts_but_does_not_answer_is_down_within_3_seconds(instances, tmp_path):
+    """The kernel accepts for a stopped process, as systemd does for a service that cannot start; then no request is lost."""
+    with _haproxy(instances, tmp_path) as front:
+        instances.send(0, signal.SIGSTOP)
+        began = time.monotonic()
+        try:
+            line = next(line for line in front.process.stderr if "DOWN" in line)
+            seconds = time.monotonic() - began
+            assert [front.request("GET", "/a").status for _ in range(12)] == [200] * 12
+        finally:
+            instances.send(0, signal.SIGCONT)
+        assert "instances/one is DOWN, reason: Layer7 timeout" in line
+        print(f"DOWN after {seconds:.1f} s")
+        assert seconds < 3
+        assert any("instances/one is UP" in line for line in front.process.stderr)
 
 
 def test_a_client_cannot_choose_its_host(instances, tmp_path):

@@ -4,6 +4,8 @@ from hypothesis import strategies as st
 from jinja2 import StrictUndefined, UndefinedError, filters, tests
 from jinja_texts import rendered
 
+from tornado_proxy.golang.template.budget import RenderBudget
+from tornado_proxy.golang.template.errors import LimitError, RenderError
 from tornado_proxy.templates.jinja.filters import (
     FILTERS,
     LIMITS,
@@ -20,7 +22,6 @@ from tornado_proxy.templates.jinja.filters import (
     written,
 )
 from tornado_proxy.templates.jinja.views import Lookup, Record
-from tornado_proxy.templates.template import LimitError, RenderBudget, RenderError
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,10 @@
 import pytest
 from jinja2 import nodes
 
+from tornado_proxy.golang.template.errors import TemplateMistake
 from tornado_proxy.templates.jinja import compile_template
 from tornado_proxy.templates.jinja.source import parse, reworded
 from tornado_proxy.templates.jinja.template import KeyEnvironment
-from tornado_proxy.templates.template import TemplateMistake
 
 ENVIRONMENT = KeyEnvironment()
 NAMES = {"rest": 1, "items": 2}

@@ -4,13 +4,13 @@ import pytest
 from jinja2 import nodes
 from jinja_texts import rendered
 
+from tornado_proxy.golang.template.errors import LimitError, RenderError, TemplateMistake
 from tornado_proxy.templates.jinja import JinjaTemplate, compile_template
 from tornado_proxy.templates.jinja.filters import FILTERS, GLOBALS, TESTS, TEXT_METHODS
 from tornado_proxy.templates.jinja.source import parse
 from tornado_proxy.templates.jinja.template import HIDDEN_FILTERS, KeyEnvironment, instrument
 from tornado_proxy.templates.jinja.views import NAMES as VARIABLES
 from tornado_proxy.templates.jinja.views import RECORDS
-from tornado_proxy.templates.template import LimitError, RenderError, TemplateMistake
 
 DOCUMENTATION = (Path(__file__).parents[3] / "docs/jinja-templates.md").read_text(encoding="utf-8")
 

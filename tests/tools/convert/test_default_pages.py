@@ -18,7 +18,8 @@ from tornado_proxy.pages.custom import (
     Recipe,
     TargetListData,
 )
-from tornado_proxy.templates.template import RequestData, TargetData
+from tornado_proxy.semantics.request import RequestData
+from tornado_proxy.templates.data import TargetData
 from tornado_proxy.tools.convert.actions import default_page
 from tornado_proxy.tools.convert.options import OptionOutcome
 

@@ -8,22 +8,18 @@ from hypothesis import strategies as st
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.values import prefix as as_directory
-from tornado_proxy.goregex.matching import compile_pattern
-from tornado_proxy.goregex.syntax import PatternError
+from tornado_proxy.golang.regexp.matching import compile_pattern
+from tornado_proxy.golang.regexp.syntax import PatternError
+from tornado_proxy.golang.template.errors import TemplateMistake
 from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.routing.request import object_key
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 from tornado_proxy.rules.model import InvalidResult, path_objection
-from tornado_proxy.templates import golang
-from tornado_proxy.templates.template import (
-    RequestData,
-    TargetData,
-    TargetKeyRewriteData,
-    TemplateMistake,
-    User,
-    compile_plain,
-)
+from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.templates import go
+from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
+from tornado_proxy.templates.template import compile_plain
 from tornado_proxy.tools.convert.go_targets import Surroundings
 from tornado_proxy.tools.convert.rewrites import KeysAs, LeftOut, RewriteEntry, converted, rule_text
 
@@ -51,7 +47,7 @@ def s3_proxy_key(rules, configured, path, method):
         pattern = compile_pattern(rule.source)
         captures = pattern.search(key)
         if captures is not None:
-            compile_template = golang.compile_template if rule.dialect is Dialect.GO else compile_plain
+            compile_template = go.compile_template if rule.dialect is Dialect.GO else compile_plain
             template = compile_template(rule.target, pattern.names, pattern.group_count)
             target = TargetData("site", "bucket", configured)
             data = TargetKeyRewriteData(key, ANN, RequestData(method), target)
@@ -179,7 +175,7 @@ def _is_valid_rule(rule):
     try:
         pattern = compile_pattern(rule.source)
         if rule.dialect is Dialect.GO:
-            golang.compile_template(rule.target, pattern.names, pattern.group_count)
+            go.compile_template(rule.target, pattern.names, pattern.group_count)
     except (PatternError, TemplateMistake):
         return False
     return True

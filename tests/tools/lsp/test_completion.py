@@ -9,7 +9,7 @@ from tornado_proxy.lang.diagnostic import Edit
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import edited
-from tornado_proxy.templates.golang import view
+from tornado_proxy.templates.go import view
 from tornado_proxy.templates.jinja.views import NAMES, RECORDS
 from tornado_proxy.tools.lsp.completion import BY_DIALECT, Completion, completions, fields, group_names
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
-from tornado_proxy.goregex.matching import Pattern
-from tornado_proxy.goregex.syntax import Alternation, Group, Member, Node, Repeat, children, walk
+from tornado_proxy.golang.regexp.expansion import group_number
+from tornado_proxy.golang.regexp.matching import Pattern
+from tornado_proxy.golang.regexp.syntax import Alternation, Group, Member, Node, Repeat, children, walk
 from tornado_proxy.lang.diagnostic import Safety, Severity, did_you_mean
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.check import Category, Check, LintFinding, listed, offer, reworded
 from tornado_proxy.lint.shapes import bare, has_group, reference, slips
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.model import Rewrite
-from tornado_proxy.templates.template import group_number
 
 # Places where a template may use groups, named by a literal or not; in a plain one, those of another dialect.
 _MENTIONS = {

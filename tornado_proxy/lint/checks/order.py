@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 
-from tornado_proxy.goregex.alphabet import Budget
-from tornado_proxy.goregex.language import Language
-from tornado_proxy.goregex.proofs import Example, NoKey, Overlap, OverlapCandidates, difference, overlap, overlaps
-from tornado_proxy.goregex.syntax import Assertion, Group, Node, Sequence, Text
+from tornado_proxy.golang.regexp.alphabet import Budget
+from tornado_proxy.golang.regexp.expansion import group_number
+from tornado_proxy.golang.regexp.language import Language
+from tornado_proxy.golang.regexp.proofs import Example, NoKey, Overlap, OverlapCandidates, difference, overlap, overlaps
+from tornado_proxy.golang.regexp.syntax import Assertion, Group, Node, Sequence, Text
 from tornado_proxy.lang.diagnostic import Note, Severity
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.check import Category, Check, LintFinding, named, shown
 from tornado_proxy.lint.shapes import ends_anchored, open_start, starts_anchored, takes_anything
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.model import Rewrite, Rewritten
-from tornado_proxy.templates.template import group_number
 
 _OVERLAP_STEPS = 400_000  # for each target
 _EFFECT_STEPS = 300_000  # for each target

@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tornado_proxy.goregex.alphabet import Budget
-from tornado_proxy.goregex.automaton import Automaton, atoms, bits
-from tornado_proxy.goregex.classes import contains
-from tornado_proxy.goregex.language import language
-from tornado_proxy.goregex.proofs import Example, overlap
-from tornado_proxy.goregex.syntax import Alternation, Group, Node, Repeat, Sequence, Text, walk
+from tornado_proxy.golang.regexp.alphabet import Budget
+from tornado_proxy.golang.regexp.automaton import Automaton, atoms, bits
+from tornado_proxy.golang.regexp.classes import contains
+from tornado_proxy.golang.regexp.language import language
+from tornado_proxy.golang.regexp.proofs import Example, overlap
+from tornado_proxy.golang.regexp.syntax import Alternation, Group, Node, Repeat, Sequence, Text, walk
+from tornado_proxy.golang.template.text import GO_SPACES
 from tornado_proxy.lang.diagnostic import Safety, Severity
 from tornado_proxy.lang.tree import Dialect, Literal, Verdict
 from tornado_proxy.lint.check import Category, Check, LintFinding, inserted, offer, reworded, shown
 from tornado_proxy.lint.shapes import constant, edge_part, ends_anchored, head, is_address, open_end, tail
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.model import Rewrite, objection, path_objection
-from tornado_proxy.templates.template import GO_SPACES
 
 _ERROR_HELP = "write the key of the object to serve; where refusing is meant, add a test that expects `error`"
 _SLASH_HELP = "begin it with `/`"

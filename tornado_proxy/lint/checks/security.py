@@ -8,15 +8,16 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from tornado_proxy.goregex.alphabet import Budget
-from tornado_proxy.goregex.language import language
-from tornado_proxy.goregex.proofs import Example, overlap
+from tornado_proxy.golang.regexp.alphabet import Budget
+from tornado_proxy.golang.regexp.language import language
+from tornado_proxy.golang.regexp.proofs import Example, overlap
 from tornado_proxy.lang.diagnostic import Severity
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.check import Category, Check, LintFinding, shown
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.model import Rewrite, RewriteError, UserRequired
-from tornado_proxy.templates.template import RequestData, TargetKeyRewriteData, User
+from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.templates.data import TargetKeyRewriteData
 
 if TYPE_CHECKING:
     from tornado_proxy.config.model import Target

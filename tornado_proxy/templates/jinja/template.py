@@ -21,19 +21,15 @@ from jinja2.runtime import Context, LoopContext, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
 
-from tornado_proxy.goregex.matching import Captures
+from tornado_proxy.golang.regexp.expansion import Reference
+from tornado_proxy.golang.regexp.matching import Captures
+from tornado_proxy.golang.template.budget import RenderBudget
+from tornado_proxy.golang.template.errors import LimitError, RenderError, TemplateMistake
+from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.jinja import filters
 from tornado_proxy.templates.jinja.source import TemplateReading, parse, reworded
 from tornado_proxy.templates.jinja.views import Lookup, Record, variables
-from tornado_proxy.templates.template import (
-    LimitError,
-    Reference,
-    RenderBudget,
-    RenderError,
-    TargetKeyRewriteData,
-    TemplateMistake,
-    trimmed,
-)
+from tornado_proxy.templates.template import trimmed
 
 
 def instrument(tree: nodes.Template) -> nodes.Template:

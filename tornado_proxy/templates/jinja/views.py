@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any
 
-from tornado_proxy.goregex.matching import Captures
-from tornado_proxy.templates.template import MissingUserError, TargetKeyRewriteData, group_number
+from tornado_proxy.golang.regexp.expansion import group_number
+from tornado_proxy.golang.regexp.matching import Captures
+from tornado_proxy.templates.data import TargetKeyRewriteData
+from tornado_proxy.templates.template import MissingUserError
 
 
 class Record:

@@ -14,11 +14,13 @@ from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from tornado_proxy.goregex.matching import compile_pattern
-from tornado_proxy.templates.golang import compile_template, nodes
-from tornado_proxy.templates.golang.parser import parse, scan
-from tornado_proxy.templates.golang.program import built_in
-from tornado_proxy.templates.template import GO_SPACES, TemplateMistake
+from tornado_proxy.golang.regexp.matching import compile_pattern
+from tornado_proxy.golang.template import nodes
+from tornado_proxy.golang.template.errors import TemplateMistake
+from tornado_proxy.golang.template.parser import parse, scan
+from tornado_proxy.golang.template.text import GO_SPACES
+from tornado_proxy.templates.go import compile_template
+from tornado_proxy.templates.go.built_in import built_in
 from tornado_proxy.tools.convert import patterns
 
 _KEY = ("Key",)

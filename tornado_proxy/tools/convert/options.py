@@ -22,9 +22,9 @@ from typing import NamedTuple, TypeAlias, assert_never
 from tornado_proxy.config import document, values
 from tornado_proxy.config.document import MappingNode, Node, ScalarKind, ScalarNode, SequenceNode
 from tornado_proxy.config.values import InvalidValue
+from tornado_proxy.golang.sprig.dates import parse_duration
+from tornado_proxy.golang.template.values import ExecutionError
 from tornado_proxy.lang.diagnostic import Diagnostic, SourceFile, Span
-from tornado_proxy.templates.golang.sprig.dates import parse_duration
-from tornado_proxy.templates.golang.values import ExecutionError
 
 _READ = (".json", ".yaml", ".yml")  # in viper's order of preference
 _OTHERS = (".toml", ".properties", ".props", ".prop", ".hcl", ".tfvars", ".dotenv", ".env", ".ini")

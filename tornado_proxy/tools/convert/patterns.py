@@ -14,13 +14,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import dropwhile
 
-from tornado_proxy.goregex import syntax
-from tornado_proxy.goregex.language import Language, language
-from tornado_proxy.goregex.matching import compile_pattern
-from tornado_proxy.goregex.parser import parse
-from tornado_proxy.goregex.proofs import NoKey, difference, overlap
+from tornado_proxy.golang.regexp import syntax
+from tornado_proxy.golang.regexp.expansion import Reference, group_number
+from tornado_proxy.golang.regexp.language import Language, language
+from tornado_proxy.golang.regexp.matching import compile_pattern
+from tornado_proxy.golang.regexp.parser import parse
+from tornado_proxy.golang.regexp.proofs import NoKey, difference, overlap
 from tornado_proxy.rules.model import path_objection
-from tornado_proxy.templates.template import Reference, compile_plain, group_number
+from tornado_proxy.templates.template import compile_plain
 
 _EMPTY_SEGMENT = language("//")
 

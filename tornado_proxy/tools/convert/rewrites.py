@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple, assert_never
 
-from tornado_proxy.goregex.language import Language, language
-from tornado_proxy.goregex.matching import compile_pattern
-from tornado_proxy.goregex.syntax import PatternError
+from tornado_proxy.golang.regexp.language import Language, language
+from tornado_proxy.golang.regexp.matching import compile_pattern
+from tornado_proxy.golang.regexp.syntax import PatternError
+from tornado_proxy.golang.template.errors import TemplateMistake
 from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.printer import print_document
 from tornado_proxy.lang.tree import Comment, Dialect, Document, Literal, RewriteStatement, TargetBlock
-from tornado_proxy.templates.golang import compile_template as compile_go
-from tornado_proxy.templates.template import TemplateMistake
+from tornado_proxy.templates.go import compile_template as compile_go
 from tornado_proxy.tools.convert import patterns
 from tornado_proxy.tools.convert.go_targets import Surroundings, go_target_here
 from tornado_proxy.tools.convert.options import OptionOutcome, Section, where

@@ -11,8 +11,8 @@ from importlib.resources import files
 from lark import Token
 from lsprotocol.types import CompletionItemKind as Kind
 
-from tornado_proxy.goregex.parser import parse
-from tornado_proxy.goregex.syntax import PatternError
+from tornado_proxy.golang.regexp.parser import parse
+from tornado_proxy.golang.regexp.syntax import PatternError
 from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.literals import literal
 from tornado_proxy.lang.parser import Unfinished, unfinished
@@ -92,7 +92,7 @@ def _in_go(action: str, text: str, names: Sequence[str]) -> tuple[str, _Items]:
     word = _GO_WORD.search(action)
     if word is None:
         return _NOTHING
-    from tornado_proxy.templates.golang.template import vocabulary  # noqa: PLC0415 - for such a template only
+    from tornado_proxy.templates.go.template import vocabulary  # noqa: PLC0415 - for such a template only
 
     members = [(f".{name}", Kind.Field, detail) for name, detail in fields(Dialect.GO, "")]
     return word["word"], members + _items(sorted(vocabulary().functions), Kind.Function, "function")

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from tornado_proxy.goregex import syntax
+from tornado_proxy.golang.regexp import syntax
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.lint.check import listed
 

@@ -7,8 +7,8 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tornado_proxy.goregex.language import language
-from tornado_proxy.goregex.syntax import Group, Node, walk
+from tornado_proxy.golang.regexp.language import language
+from tornado_proxy.golang.regexp.syntax import Group, Node, walk
 from tornado_proxy.lang.diagnostic import Span, counted
 from tornado_proxy.lang.tree import Dialect, Document, Literal, RewriteStatement, TargetBlock, TestStatement
 from tornado_proxy.lint.allowances import find_allowances

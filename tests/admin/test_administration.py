@@ -1,0 +1,309 @@
+"""The administration: status, reloads, charts, targets, rewrites, refused requests and explanations."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from contextlib import suppress
+from types import SimpleNamespace
+
+import pytest
+from files import CONFIGURATION, Files
+
+from tornado_proxy.admin.administration import Administration
+from tornado_proxy.admin.status import Explanation
+from tornado_proxy.lang.diagnostic import Diagnostic, Severity
+from tornado_proxy.service.reload.reloading import InForce
+from tornado_proxy.service.reload.snapshot import compile_snapshot
+from tornado_proxy.storage.probe import BucketProblem, ProbeResult
+from tornado_proxy.telemetry.events import Bus, ReloadOutcome, ReloadReport
+from tornado_proxy.telemetry.metrics import Activity, ErrorRow, ProcessReport, Tally
+
+RULES = 'rewrite home `^/h` -> "/x"\nrewrite `^/z` -> "/y"'
+
+
+@pytest.fixture
+def in_force(tmp_path):
+    """The generation in force, with its number and its start."""
+    files = Files.create(tmp_path, site=RULES)
+    files.configure(CONFIGURATION.replace("path: [/]", "host: files.test, path: [/a/, /b/]"))
+    return InForce(3, files.load(), 100.0)
+
+
+class _FakeServing:
+    """Serving with a fixed activity."""
+
+    def __init__(self, activity: Activity | None = None) -> None:
+        self.activity = activity or Activity()
+
+    def workers(self) -> list[dict[str, object]]:
+        """No workers."""
+        return []
+
+    async def report(self) -> ProcessReport:
+        """The activity."""
+        return ProcessReport((), self.activity)
+
+
+def _process(in_force, serving, probes=None, bus=None) -> SimpleNamespace:
+    """A process that serves."""
+    reloader = SimpleNamespace(in_force=in_force, last=None, failure=None, from_last_good=False)
+    return SimpleNamespace(
+        reloader=reloader,
+        serving=serving,
+        probes=probes or {},
+        is_ready=lambda: True,
+        last_good=None,
+        bus=bus or Bus(),
+    )
+
+
+def _administration(in_force, activity=None, explain=None, probes=None) -> Administration:
+    return Administration(_process(in_force, _FakeServing(activity), probes), explain)
+
+
+def _overview(in_force, activity=None, explain=None, **fields):
+    return asyncio.run(_administration(in_force, activity, explain).overview(fields))
+
+
+def _reloads(in_force, *reports):
+    """The rows of the status page after some reloads."""
+    bus = Bus()
+    administration = Administration(_process(in_force, _FakeServing(), bus=bus))
+    for report in reports:
+        bus.emit(report)
+    return asyncio.run(administration.overview({})).reloads
+
+
+def _report(outcome, **fields):
+    return ReloadReport(outcome, 2, "d1", at=1000.0, seconds=0.5, **fields)
+
+
+def test_reloads_are_listed_newest_first(in_force):
+    """Each row has the changes and the new diagnostics of its reload."""
+    rows = _reloads(
+        in_force,
+        _report(ReloadOutcome.REFUSED, news=(Diagnostic("bad-source", "missing `)`"),)),
+        _report(ReloadOutcome.REVERTED),
+        _report(ReloadOutcome.LOADED, changes=("limits changed",), kept_back=("log",)),
+    )
+    assert [row.outcome for row in rows] == ["loaded", "reverted", "refused", "started"]
+    assert (rows[0].changes, rows[0].kept_back) == (("limits changed",), ("log",))
+    assert rows[2].diagnostics == ("error[bad-source]: missing `)`",)
+
+
+def test_the_status_has_the_last_probe_of_a_target(in_force):
+    """The probe is in the JSON of its target, or null before the first probe."""
+    problem = BucketProblem("no-bucket", "there is no bucket `b`", "create it")
+    administration = _administration(in_force, probes={"site": ProbeResult("site", "b", 2.0, 0.1, (), problem)})
+    assert asyncio.run(administration.status())["targets"]["site"]["probe"]["problem"]["code"] == "no-bucket"
+    assert asyncio.run(_administration(in_force).status())["targets"]["site"]["probe"] is None
+
+
+class _CachingServing(_FakeServing):
+    """Serving with five objects in its caches."""
+
+    async def purge(self, _target, _prefix) -> int:
+        """The number of purged objects."""
+        return 5
+
+
+@pytest.mark.parametrize(("target", "expected"), [(None, 5), ("cached", 5), ("site", None), ("unknown", None)])
+def test_a_purge_is_for_targets_with_a_cache(tmp_path, target, expected):
+    """A purge of a target that is unknown or has no cache returns `None`, not a number."""
+    files = Files.create(tmp_path)
+    files.configure(
+        f"{CONFIGURATION}  cached: {{bucket: {{name: b, region: r}}, mount: {{path: [/c]}}, cache: {{}}}}\n"
+    )
+    administration = Administration(_process(InForce(1, files.load(), 0.0), _CachingServing()))
+    assert asyncio.run(administration.purge(target, "")) == expected
+
+
+def test_errors_of_a_reload_are_first_and_limited(in_force):
+    """The page has five diagnostics, errors first, and the number of the others."""
+    warning = Diagnostic("w", "a warning", severity=Severity.WARNING)
+    mistakes = tuple(Diagnostic("e", f"mistake {number}") for number in range(7))
+    row = _reloads(in_force, _report(ReloadOutcome.REFUSED, news=(warning, *mistakes)))[0]
+    assert row.diagnostics == tuple(f"error[e]: mistake {number}" for number in range(5))
+    assert row.unshown == 3
+
+
+def test_the_number_of_listed_reloads_is_limited(in_force):
+    """The page has the last twenty reloads."""
+    assert len(_reloads(in_force, *[_report(ReloadOutcome.LOADED)] * 100)) == 20
+
+
+def test_a_target_has_statistics_of_its_requests(in_force):
+    """The row has addresses, requests, errors, faults, and the median and a slow duration."""
+    tally = Tally((0, 90, 0, 7, 3), (0, 100, *[0] * 12))
+    (row,) = _overview(in_force, Activity({"site": tally})).targets
+    assert row.addresses == ("files.test/a/", "files.test/b/")
+    assert (row.requests, row.errors, row.faults, row.typical, row.slow) == (100, 7, 3, "7.5 ms", "9.8 ms")
+
+
+def test_requests_without_a_target_have_a_row(in_force):
+    """Requests outside of all targets are counted in a row of their own."""
+    page = _overview(in_force, Activity({"": Tally((0, 0, 0, 5, 0))}))
+    assert [(row.name, row.requests) for row in page.targets] == [("site", 0), ("(no target)", 5)]
+
+
+def test_rewrites_have_hits(in_force):
+    """Used and unused rewrites have their hits, and places relative to the configuration."""
+    page = _overview(in_force, Activity(hits=Counter({("site", "^/z", "/y"): 4})))
+    (used,), (unused,) = page.used.rows, page.unused.rows
+    assert (used.target, used.number, used.name, used.hits, used.place) == ("site", 2, None, 4, "rules/site.rules:3:1")
+    assert (unused.number, unused.name, unused.hits, unused.place) == (1, "home", 0, "rules/site.rules:2:1")
+
+
+def test_equal_rewrites_have_separate_hits(tmp_path):
+    """The hits of two equal rewrites belong to the first, since the second never matches."""
+    snapshot = Files.create(tmp_path, site='rewrite `^/a` -> "/x"\nrewrite `^/a` -> "/x"').read()
+    activity = Activity(hits=Counter({("site", "^/a", "/x"): 3}))
+    administration = _administration(InForce(1, compile_snapshot(snapshot), 100.0), activity)
+    assert [row["hits"] for row in asyncio.run(administration.rewrites())["rewrites"]] == [3, 0]
+
+
+def test_the_most_used_rewrites_are_listed(tmp_path):
+    """The page has 50 used and 50 unused rewrites, and the numbers of all."""
+    snapshot = Files.create(tmp_path, site="\n".join(f"rewrite `^/{number}$` -> `/x`" for number in range(200))).read()
+    in_force = InForce(1, compile_snapshot(snapshot), 100.0)
+    page = _overview(in_force, Activity(hits=Counter({("site", f"^/{number}$", "/x"): number for number in range(80)})))
+    assert [row.hits for row in page.used.rows] == [*range(79, 29, -1)]
+    assert (page.used.total, len(page.unused.rows), page.unused.total) == (79, 50, 121)
+
+
+def test_refused_requests_are_listed_newest_first(in_force):
+    """The refused requests are sorted by time, the newest first."""
+    errors = tuple(ErrorRow(at, 404, "GET", None, "/a", "why", "id") for at in (1.0, 2.0))
+    page = _overview(in_force, Activity(errors=errors))
+    assert [row.at for row in page.errors] == [2.0, 1.0]
+
+
+class _BusyServing(_FakeServing):
+    """Serving with ten more requests in each report."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fifth_report = asyncio.Event()
+
+    async def report(self) -> ProcessReport:
+        """A report with ten more requests than before."""
+        requests = self.activity.total.requests + 10
+        tally = Tally((0, requests, 0, 0, 0), (0, requests, *[0] * 12), sent=1024 * requests)
+        self.activity = Activity({"site": tally}, in_flight=2)
+        if requests == 50:
+            self.fifth_report.set()
+        return await super().report()
+
+
+def test_charts_show_samples(in_force, monkeypatch):
+    """Totals become rates, durations and volumes of the last minutes."""
+    monkeypatch.setattr("tornado_proxy.admin.administration.SAMPLE_EVERY", 0.05)
+    serving = _BusyServing()
+    administration = Administration(_process(in_force, serving))
+
+    async def take_five_samples():
+        sampling = asyncio.get_running_loop().create_task(administration.sample())
+        await serving.fifth_report.wait()
+        sampling.cancel()
+        return await administration.overview({})
+
+    requests, durations, traffic, in_flight = asyncio.run(take_five_samples()).charts
+    (all_requests, *_) = requests.legend
+    assert 0 < float(all_requests[2].removesuffix("/s").replace(",", "")) <= 200
+    assert durations.legend == (
+        ("median", "area", "7.5 ms"),
+        ("95 %", "warn", "9.8 ms"),
+        ("99 %", "bad", "10 ms"),
+    )  # fmt: skip
+    assert traffic.legend[0][2].endswith("KiB/s")
+    assert in_flight.legend == (("requests", "area", "2"),)
+
+
+@pytest.mark.parametrize(
+    ("bucket", "expected"), [(0, "2.5 ms"), (6, "380 ms"), (8, "1.8 s"), (12, "330 s"), (13, "600 s")]
+)
+def test_durations_have_two_digits(in_force, bucket, expected):
+    """A duration has two significant digits and a suitable unit."""
+    buckets = tuple(int(index == bucket) for index in range(14))
+    (row,) = _overview(in_force, Activity({"site": Tally((0, 1, 0, 0, 0), buckets)})).targets
+    assert row.typical == expected
+
+
+def test_a_path_is_explained_with_the_mounts_in_force(in_force):
+    """The function gets the mounts and the fields of the form; without a path, nothing is explained."""
+    calls = []
+
+    def explain(mounts, fields):
+        calls.append((mounts.sites[0].target.name, fields))
+        rows = [("✓", f"{in_force.loaded.settings.directory}/rules/site.rules:2:1")]
+        return Explanation("GET /h", (("rewrites", rows),))
+
+    assert _overview(in_force, explain=explain).explanation is None
+    explanation = _overview(in_force, explain=explain, path="/h", user="ann").explanation
+    assert explanation == Explanation("GET /h", (("rewrites", [["✓", "rules/site.rules:2:1"]]),))
+    assert calls == [("site", {"path": "/h", "user": "ann"})]
+
+
+def test_explanations_run_one_at_a_time(in_force):
+    """Explanations never run at once, since they take processor time from requests."""
+    running: list[int] = []
+    concurrency: list[int] = []
+
+    def explain(_mounts, _fields):
+        running.append(1)
+        concurrency.append(len(running))
+        time.sleep(0.01)
+        running.pop()
+        return Explanation("", ())
+
+    async def explain_concurrently():
+        administration = _administration(in_force, explain=explain)
+        await asyncio.gather(*(administration.overview({"path": "/"}) for _ in range(5)))
+
+    asyncio.run(explain_concurrently())
+    assert concurrency == [1] * 5
+
+
+def test_a_failing_sample_does_not_end_sampling(in_force, monkeypatch, caplog):
+    """The log has the traceback, and the next sample is taken."""
+    monkeypatch.setattr("tornado_proxy.admin.administration.SAMPLE_EVERY", 0.001)
+    calls = []
+
+    class Broken:
+        """Serving with reports that fail."""
+
+        async def report(self):
+            """Raise an error."""
+            calls.append(1)
+            raise RuntimeError("no numbers")
+
+    async def sample_for_a_while():
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0.3):
+                await Administration(_process(in_force, Broken())).sample()
+
+    asyncio.run(sample_for_a_while())
+    assert len(calls) > 1
+    assert "no numbers" in caplog.text
+
+
+def test_a_failing_explanation_is_an_error_on_the_page(in_force, caplog):
+    """The page names the exception, and the log has the traceback."""
+
+    def explain(_mounts, _fields):
+        raise RuntimeError("no idea")
+
+    explanation = _overview(in_force, explain=explain, path="/h").explanation
+    assert explanation.sections == (("error", (("`RuntimeError` was raised; the log has the traceback",),)),)
+    assert "no idea" in caplog.text
+
+
+@pytest.mark.parametrize(("samples", "minutes"), [(0, 1), (2, 1), (25, 2), (500, 15)])
+def test_charts_start_with_the_process(in_force, monkeypatch, samples, minutes):
+    """Charts have the time since the start: at least one minute, at most 15."""
+    administration, at = _administration(in_force), time.time()
+    for number in range(samples):
+        administration.history.add(at - 5.0 * (samples - number), Activity())
+    assert asyncio.run(administration.overview({})).minutes in (minutes, minutes + 1)

@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+
+import pytest
+
+from tornado_proxy.s3.answers import (
+    ErrorDocument,
+    ListAnswer,
+    content_length,
+    content_range,
+    object_info,
+    read_error,
+    read_listing,
+)
+from tornado_proxy.semantics.conditions import ByteRange, ContentRange
+from tornado_proxy.semantics.fields import Checksum
+from tornado_proxy.storage.store import Entry, ObjectInfo
+
+FIRST_FOUR = ByteRange(0, 3)
+
+
+def test_headers_become_an_info():
+    """Each header of an object sets its field of the info, unchanged."""
+    headers = {
+        b"etag": b'"e"',
+        b"last-modified": b"Fri, 01 May 2026 10:00:00 GMT",
+        b"content-type": b"text/plain",
+        b"content-disposition": b"inline",
+        b"content-encoding": b"br",
+        b"content-language": b"de",
+        b"cache-control": b"no-store",
+        b"expires": b"-1",
+        b"x-amz-meta-x": b"y",
+    }
+    modified = datetime(2026, 5, 1, 10, tzinfo=UTC)
+    assert object_info(headers, 7) == ObjectInfo(
+        7, '"e"', modified, "text/plain", "inline", "br", "de", "no-store", "-1", metadata=(("x", "y"),)
+    )
+
+
+def test_checksums_have_their_type():
+    """All checksums of an object have the type in `x-amz-checksum-type`."""
+    headers = {
+        b"x-amz-checksum-sha256": b"YQ==",
+        b"x-amz-checksum-type": b"COMPOSITE",
+        b"x-amz-checksum-crc32": b"Yg==",
+    }
+    assert object_info(headers, 1).checksums == (
+        Checksum("SHA256", "YQ==", "COMPOSITE"),
+        Checksum("CRC32", "Yg==", "COMPOSITE"),
+    )
+
+
+@pytest.mark.parametrize(("value", "text"), [("é日".encode(), "é日"), ("é".encode("latin-1"), "é"), (b"", "")])
+def test_headers_are_decoded_as_utf_8_or_latin_1(value, text):
+    """A header that is not UTF-8 is decoded as Latin-1, in which each byte is a character."""
+    assert object_info({b"content-disposition": value}, 0).content_disposition == text
+
+
+@pytest.mark.parametrize(
+    ("value", "moment"),
+    [
+        (b"Fri, 01 May 2026 10:00:00 +0000", datetime(2026, 5, 1, 10, tzinfo=UTC)),
+        (b"Fri, 01 May 2026 10:00:00", datetime(2026, 5, 1, 10, tzinfo=UTC)),
+        (b"Fri, 31 Dec 9999 23:59:59 -0500", None),
+    ],
+)
+def test_dates_in_other_forms_are_read(value, moment):
+    """A date that is not in HTTP's form is read; one that is out of range in UTC becomes None."""
+    assert object_info({b"last-modified": value}, 0).last_modified == moment
+
+
+def test_an_invalid_date_is_refused():
+    """A Last-Modified that is not a date raises `ValueError`."""
+    with pytest.raises(ValueError, match=r"."):
+        object_info({b"last-modified": b"yesterday"}, 0)
+
+
+def test_a_missing_length_is_refused():
+    """A missing Content-Length raises `ValueError`, because an object of unknown size cannot be served."""
+    with pytest.raises(ValueError, match="Content-Length"):
+        content_length({})
+
+
+def test_an_answer_may_ignore_the_range():
+    """A 200 has no `content_range`, even if a range was requested."""
+    assert content_range(200, {b"content-length": b"10"}, FIRST_FOUR) is None
+
+
+@pytest.mark.parametrize(
+    ("requested", "header", "length"),
+    [
+        (FIRST_FOUR, b"bytes 0-3/10", 4),
+        (ByteRange(None, 4), b"bytes 6-9/10", 4),
+        (ByteRange(5, None), b"bytes 5-9/10", 5),
+        (ByteRange(5, 500), b"bytes 5-9/10", 5),
+    ],
+)
+def test_the_range_of_an_answer_is_read(requested, header, length):
+    """The Content-Range of a 206 is accepted if it is the requested range of an object of its size."""
+    headers = {b"content-range": header, b"content-length": str(length).encode()}
+    assert content_range(206, headers, requested) == ContentRange.from_header(header.decode())
+
+
+@pytest.mark.parametrize(
+    ("status", "requested", "header", "length"),
+    [
+        (206, FIRST_FOUR, b"bytes 0-3/10", b"5"),
+        (206, FIRST_FOUR, b"bytes 0-3/10", None),
+        (206, FIRST_FOUR, b"bytes 1-4/10", b"4"),
+        (206, FIRST_FOUR, b"bytes 0-2/10", b"3"),
+        (206, FIRST_FOUR, b"bytes 0-3/*", b"4"),
+        (206, FIRST_FOUR, b"bytes */10", b"4"),
+        (206, FIRST_FOUR, b"nonsense", b"4"),
+        (206, FIRST_FOUR, b"bytes 0-3/10, bytes 0-3/11", b"4"),
+        (206, FIRST_FOUR, None, b"4"),
+        (206, None, b"bytes 0-3/10", b"4"),
+        (200, FIRST_FOUR, b"bytes 0-3/10", b"4"),
+    ],
+)
+def test_a_contradictory_range_is_refused(status, requested, header, length):
+    """A Content-Range that contradicts the status, the length or the requested range raises `ValueError`."""
+    headers = {b"content-range": header, b"content-length": length}
+    with pytest.raises(ValueError, match=r"."):
+        content_range(status, {name: value for name, value in headers.items() if value is not None}, requested)
+
+
+AMAZON_NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
+
+
+def listing(content: str, namespace: str = AMAZON_NAMESPACE) -> bytes:
+    return f'<?xml version="1.0"?>\n<ListBucketResult xmlns="{namespace}">{content}</ListBucketResult>'.encode()
+
+
+def test_a_listing_is_read():
+    """A listing has files with size, date and ETag, directories with a name, and a continuation token if it is truncated."""
+    content = (
+        "<Name>bucket</Name><IsTruncated>true</IsTruncated><NextContinuationToken>on</NextContinuationToken>"
+        "<Contents><Key>d/a</Key><LastModified>2026-05-01T10:00:00.123Z</LastModified><ETag>&quot;e&quot;</ETag>"
+        "<Size>5</Size><Owner><ID>x</ID></Owner></Contents><CommonPrefixes><Prefix>d/b/</Prefix></CommonPrefixes>"
+    )
+    file = Entry("d/a", 5, datetime(2026, 5, 1, 10, tzinfo=UTC), '"e"')
+    assert read_listing(listing(content)) == ListAnswer((file, Entry("d/b/")), truncated=True, continuation="on")
+
+
+@pytest.mark.parametrize("root", [listing(""), listing("", "urn:other"), b"<ListBucketResult/>"])
+def test_an_empty_listing_is_read_in_any_namespace(root):
+    """An empty listing is read in the namespace of Amazon, in another, and without one."""
+    assert read_listing(root) == ListAnswer(())
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        ("<EncodingType>url</EncodingType><Contents><Key>a+b%2Bc%0A%C3%A9</Key></Contents>", "a b+c\né"),
+        ("<Contents><Key>a+b%2Bc</Key></Contents>", "a+b%2Bc"),
+        ("<EncodingType>url</EncodingType><CommonPrefixes><Prefix>a%20b/</Prefix></CommonPrefixes>", "a b/"),
+        ("<Contents><Key> a&amp;b </Key></Contents>", " a&b "),
+    ],
+)
+def test_keys_are_decoded_if_they_are_encoded(content, name):
+    """A key is percent-decoded only if the listing has the EncodingType `url`."""
+    assert [entry.name for entry in read_listing(listing(content)).entries] == [name]
+
+
+@pytest.mark.parametrize(
+    ("date", "moment"),
+    [
+        ("2026-05-01T10:00:00", datetime(2026, 5, 1, 10, tzinfo=UTC)),
+        ("2026-05-01T12:00:00.5+02:00", datetime(2026, 5, 1, 10, tzinfo=UTC)),
+        ("9999-12-31T23:59:59-05:00", None),
+    ],
+)
+def test_dates_are_in_utc_without_fractions(date, moment):
+    """A date in any time zone, or without one, becomes UTC; a date that is out of range in UTC becomes None."""
+    content = f"<Contents><Key>a</Key><LastModified>{date}</LastModified><Size>-1</Size></Contents>"
+    assert read_listing(listing(content)).entries == (Entry("a", None, moment),)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        b"",
+        b"nonsense",
+        b"<ListBucketResult>",
+        b"<Error><Code>SlowDown</Code></Error>",
+        b"<!DOCTYPE a [<!ENTITY b 'c'>]><ListBucketResult/>",
+        "<!DOCTYPE a [<!ENTITY b 'c'>]><ListBucketResult/>".encode("utf-16"),
+        "<!DOCTYPE a [<!ENTITY b 'c'>]><ListBucketResult/>".encode("utf-16-le"),
+        b"<?xml version='1.0' encoding='cp037'?>" + "<ListBucketResult/>".encode("cp037"),
+        listing("<Contents/>"),
+        listing("<Contents><Key>a</Key><Size>many</Size></Contents>"),
+        listing("<Contents><Key>a</Key><LastModified>soon</LastModified></Contents>"),
+        listing("<CommonPrefixes><Prefix/></CommonPrefixes>"),
+    ],
+)
+def test_an_invalid_listing_is_refused(document):
+    """A document that is incomplete, is not a listing, or has an invalid entry raises `ValueError`."""
+    with pytest.raises(ValueError, match=r"."):
+        read_listing(document)
+
+
+def test_an_impossible_size_is_ignored():
+    """An entry has no size if the size in the listing is too large for an object."""
+    content = f"<Contents><Key>a</Key><Size>{'9' * 400}</Size></Contents>"
+    assert read_listing(listing(content)).entries == (Entry("a"),)
+
+
+def test_entities_are_not_expanded():
+    """Entities of a document type are not expanded, even in an encoding that hides the document type."""
+    bomb = f"<!DOCTYPE a [<!ENTITY a '{'x' * 1000}'><!ENTITY b '{'&a;' * 200}'>]><Error><Code>&b;</Code></Error>"
+    assert read_error(bomb.encode("utf-16")) == ErrorDocument()
+
+
+def test_an_error_is_read():
+    """The code, message, region and request ID of an error document are read."""
+    document = b"<Error><Code>C</Code><Message>M</Message><Region>r</Region><RequestId>1</RequestId><X/></Error>"
+    assert read_error(document) == ErrorDocument("C", "M", "r", "1")
+
+
+@pytest.mark.parametrize("document", [b"", b"Bad Gateway", b"<html/>", b"<Error>", b"<Error/>"])
+def test_an_invalid_error_document_is_empty(document):
+    """A document that is not an error document, such as a page of a proxy, gives an empty `ErrorDocument`."""
+    assert read_error(document) == ErrorDocument()
+
+
+def test_a_thousand_entries_are_read_in_a_few_milliseconds():
+    """A full page of a listing is read in less than 50 ms of processor time, as it blocks the loop."""
+    entry = (
+        "<Contents><Key>prefix/file.txt</Key><LastModified>2026-05-01T10:00:00.000Z</LastModified>"
+        "<ETag>&quot;781e5e245d69b566979b86e28d23f2c7&quot;</ETag><Size>10</Size>"
+        "<StorageClass>STANDARD</StorageClass></Contents>"
+    )
+    document = listing(entry * 1000)
+    seconds = []
+    for _ in range(5):
+        began = time.thread_time()
+        read_listing(document)
+        seconds.append(time.thread_time() - began)
+    assert min(seconds) < 0.05

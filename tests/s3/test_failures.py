@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from http.client import IncompleteRead, RemoteDisconnected
+
+import botocore.exceptions
+import pytest
+import urllib3.exceptions
+from botocore.parsers import ResponseParserError
+
+from tornado_proxy.s3.failures import translated
+from tornado_proxy.storage import errors
+
+
+def client_error(status: int, code: str) -> botocore.exceptions.ClientError:
+    metadata = {"HTTPStatusCode": status, "RequestId": "tx-1", "HTTPHeaders": {}}
+    return botocore.exceptions.ClientError(
+        {"Error": {"Code": code, "Message": "So it is"}, "ResponseMetadata": metadata}, "GetObject"
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "expected"),
+    [
+        (404, "NoSuchKey", errors.ObjectMissing),
+        (404, "404", errors.ObjectMissing),
+        (404, "NoSuchBucket", errors.BucketMissing),
+        (404, "NoSuchUpload", errors.UploadMissing),
+        (403, "AccessDenied", errors.AccessDenied),
+        (403, "403", errors.AccessDenied),
+        (403, "SignatureDoesNotMatch", errors.AccessDenied),
+        (403, "InvalidAccessKeyId", errors.AccessDenied),
+        (403, "RequestTimeTooSkewed", errors.AccessDenied),
+        (403, "SomethingNew", errors.AccessDenied),
+        (400, "ExpiredToken", errors.AccessDenied),
+        (304, "304", errors.NotModified),
+        (412, "PreconditionFailed", errors.PreconditionFailed),
+        (412, "412", errors.PreconditionFailed),
+        (409, "ConditionalRequestConflict", errors.PreconditionFailed),
+        (409, "OperationAborted", errors.Busy),
+        (416, "InvalidRange", errors.RangeUnsatisfiable),
+        (400, "EntityTooLarge", errors.TooLarge),
+        (503, "SlowDown", errors.Busy),
+        (503, "503", errors.Busy),
+        (429, "TooManyRequests", errors.Busy),
+        (400, "RequestLimitExceeded", errors.Busy),
+        (400, "RequestTimeout", errors.TimedOut),
+        (504, "504", errors.TimedOut),
+        (500, "InternalError", errors.UpstreamError),
+        (501, "NotImplemented", errors.UpstreamError),
+        (400, "InvalidArgument", errors.UpstreamError),
+        (301, "PermanentRedirect", errors.UpstreamError),
+    ],
+)
+def test_an_error_of_s3_becomes_a_storage_error(status, code, expected):
+    """An error of S3 becomes the storage error for its code, or for its status if the code is unknown."""
+    with pytest.raises(errors.StorageError) as caught, translated("GetObject of `a`"):
+        raise client_error(status, code)
+    assert type(caught.value) is expected
+    assert str(caught.value) == f"GetObject of `a`: {status} {code}: So it is (request tx-1)"
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (botocore.exceptions.ConnectTimeoutError(endpoint_url="http://s3"), errors.TimedOut),
+        (botocore.exceptions.ReadTimeoutError(endpoint_url="http://s3"), errors.TimedOut),
+        (TimeoutError(), errors.TimedOut),
+        (botocore.exceptions.EndpointConnectionError(endpoint_url="http://s3"), errors.Unreachable),
+        (botocore.exceptions.ConnectionClosedError(endpoint_url="http://s3"), errors.Unreachable),
+        (botocore.exceptions.SSLError(endpoint_url="http://s3", error="bad certificate"), errors.Unreachable),
+        (botocore.exceptions.ProxyConnectionError(proxy_url="http://proxy"), errors.Unreachable),
+        (botocore.exceptions.HTTPClientError(error="broken"), errors.Unreachable),
+        (botocore.exceptions.IncompleteReadError(actual_bytes=1, expected_bytes=2), errors.Unreachable),
+        (botocore.exceptions.ResponseStreamingError(error="broken"), errors.Unreachable),
+        (urllib3.exceptions.ProtocolError("broken"), errors.Unreachable),
+        (IncompleteRead(b"", 5), errors.Unreachable),
+        (RemoteDisconnected(), errors.Unreachable),
+        (ConnectionResetError(), errors.Unreachable),
+        (botocore.exceptions.NoCredentialsError(), errors.UpstreamError),
+        (botocore.exceptions.CredentialRetrievalError(provider="iam-role", error_msg="gone"), errors.UpstreamError),
+        (botocore.exceptions.ParamValidationError(report="bad"), errors.UpstreamError),
+        (ResponseParserError("no XML"), errors.UpstreamError),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else value.__name__,
+)
+def test_an_error_of_a_library_becomes_a_storage_error(error, expected):
+    """An error of botocore, urllib3 or http.client becomes a storage error with it as the cause."""
+    with (
+        pytest.raises(errors.StorageError, match=f"^reading: {type(error).__name__}: ") as caught,
+        translated("reading"),
+    ):
+        raise error
+    assert (type(caught.value), caught.value.__cause__) == (expected, error)
+
+
+@pytest.mark.parametrize(
+    "error", [errors.Busy("so it is"), KeyError("key"), ValueError("value"), TypeError(), KeyboardInterrupt()]
+)
+def test_other_errors_pass_unchanged(error):
+    """A storage error and an error that no library raises pass through unchanged."""
+    with pytest.raises(type(error)) as caught, translated("reading"):
+        raise error
+    assert caught.value is error

@@ -1,0 +1,323 @@
+from __future__ import annotations
+
+import asyncio
+import random
+import socket
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hostile_s3 import hostile_s3, wait_until
+from scripted_s3 import Reply, Then, object_reply, reply, with_ending
+
+from tornado_proxy.s3.pool import Pool, PoolLimits
+from tornado_proxy.storage import shares
+from tornado_proxy.storage.errors import Busy, StorageError, TimedOut, Unreachable
+
+REQUEST = b"GET /bucket/a HTTP/1.1\r\nhost: s3\r\n\r\n"
+SILENT = Reply(b"", Then.SILENCE)
+MIB = 1024**2
+
+
+def pool_at(port: int, **limits) -> Pool:
+    return Pool("127.0.0.1", port, None, PoolLimits(**{"connect_timeout": 2.0, "read_timeout": 5.0} | limits))
+
+
+def descriptors() -> int:
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+async def get(pool: Pool) -> bytes:
+    answer = await pool.request(REQUEST)
+    return await answer.read_all(MIB)
+
+
+async def test_a_connection_is_reused():
+    """Consecutive requests share a connection, and concurrent requests have one each."""
+    async with hostile_s3(object_reply(b"x")) as s3:
+        pool = pool_at(s3.port)
+        for _ in range(5):
+            assert await get(pool) == b"x"
+        before = s3.connections_made
+        await asyncio.gather(*[get(pool) for _ in range(5)])
+        pool.close()
+    assert (before, s3.connections_made) == (1, 5)
+
+
+async def test_an_unread_small_answer_frees_its_connection():
+    """The connection of an answer that is completely in memory is free, even if the answer was not read."""
+    async with hostile_s3(object_reply(b"x")) as s3:
+        pool = pool_at(s3.port)
+        answers = [await pool.request(REQUEST) for _ in range(3)]
+        assert ([await answer.read() for answer in answers], s3.connections_made) == ([b"x"] * 3, 1)
+        pool.close()
+
+
+async def test_a_dropped_answer_closes_its_connection():
+    """The connection of a body that was not read to its end is closed, because the rest would become the next answer."""
+    async with hostile_s3(object_reply(bytes(64 * MIB))) as s3:
+        pool = pool_at(s3.port)
+        for _ in range(3):
+            (await pool.request(REQUEST)).drop()
+        await wait_until(lambda: not s3.open_connections)
+        pool.close()
+    assert s3.connections_made == 3
+
+
+async def test_a_connection_that_s3_has_closed_is_replaced():
+    """Requests succeed if S3 has closed all idle connections, or closes one when a request is sent on it."""
+    async with hostile_s3(
+        lambda number: object_reply(b"x") if number < 8 or number > 8 else Reply(b"", Then.RESET)
+    ) as s3:
+        pool = pool_at(s3.port)
+        await asyncio.gather(*[get(pool) for _ in range(8)])
+        assert await get(pool) == b"x"
+        s3.hang_up()
+        assert await get(pool) == b"x"
+        pool.close()
+
+
+async def test_a_new_connection_that_is_closed_is_an_error():
+    """A request fails, and is not repeated, if S3 closes its new connection without an answer."""
+    async with hostile_s3(Reply(b"", Then.CLOSE)) as s3:
+        pool = pool_at(s3.port)
+        with pytest.raises(Unreachable):
+            await get(pool)
+        pool.close()
+    assert len(s3.requests) == 1
+
+
+async def test_half_closed_connections_are_not_used():
+    """A connection that S3 closes right after an answer is not used for the next request."""
+    async with hostile_s3(with_ending(object_reply(b"x"), Then.CLOSE)) as s3:
+        pool = pool_at(s3.port)
+        for _ in range(20):
+            assert await get(pool) == b"x"
+        pool.close()
+    assert (s3.connections_made, len(s3.requests)) == (20, 20)
+
+
+# Limits
+
+
+async def test_the_number_of_connections_is_limited():
+    """Requests above the limit of connections wait, and all succeed."""
+    async with hostile_s3(object_reply(b"x")) as s3:
+        pool = pool_at(s3.port, connections=3)
+        assert await asyncio.gather(*[get(pool) for _ in range(50)]) == [b"x"] * 50
+        pool.close()
+    assert s3.connections_made == 3
+
+
+async def test_the_number_of_waiting_requests_is_limited():
+    """A request is refused with `Busy` if all connections are in use and the queue is full."""
+    async with hostile_s3(SILENT) as s3:
+        pool = pool_at(s3.port, connections=1, waiting=2)
+        waiting = [asyncio.ensure_future(get(pool)) for _ in range(3)]
+        await wait_until(lambda: len(s3.requests) == 1)
+        with pytest.raises(Busy):
+            await get(pool)
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        pool.close()
+
+
+async def test_a_cancelled_request_leaves_the_queue():
+    """The place of a cancelled request in the queue is free at once."""
+    async with hostile_s3(SILENT) as s3:
+        pool = pool_at(s3.port, connections=1, waiting=1)
+        first = asyncio.ensure_future(get(pool))
+        await wait_until(lambda: len(s3.requests) == 1)
+        for _ in range(20):
+            waiting = asyncio.ensure_future(get(pool))
+            await asyncio.sleep(0)
+            waiting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        pool.close()
+
+
+async def test_a_request_that_waits_too_long_is_refused(monkeypatch):
+    """A request that gets no connection in time is refused with `Busy`."""
+    monkeypatch.setattr(shares, "PATIENCE", 0.1)
+    async with hostile_s3(with_ending(object_reply(bytes(64 * MIB)), Then.SILENCE, after=4 * MIB)) as s3:
+        pool = pool_at(s3.port, connections=1)
+        # The body is not read, so the pool expects nothing of S3 and keeps the connection.
+        answer = await pool.request(REQUEST)
+        with pytest.raises(Busy, match="free"):
+            await get(pool)
+        answer.drop()
+        pool.close()
+
+
+async def test_all_requests_in_the_queue_are_served():
+    """Every request in the queue ends, and the pool still works, after others failed or were cancelled."""
+    async with hostile_s3(lambda number: Reply(b"", Then.CLOSE) if number % 2 else object_reply(b"x")) as s3:
+        pool = pool_at(s3.port, connections=2, waiting=1000)
+        tasks = [asyncio.ensure_future(get(pool)) for _ in range(300)]
+        for task in random.Random(5).sample(tasks, 100):
+            await asyncio.sleep(0)
+            task.cancel()
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+        assert {type(result) for result in results} <= {bytes, Unreachable, asyncio.CancelledError}
+        s3.answer = lambda _: object_reply(b"last")
+        assert await get(pool) == b"last"
+        pool.close()
+    assert repr(pool).endswith("0 busy, 0 idle>")
+
+
+# Time
+
+
+async def test_silence_times_out_in_head_and_body():
+    """A request times out if S3 is silent before, in or after the head of its answer."""
+    complete = object_reply(bytes(1000))
+    for after in (0, 10, len(complete.data) - 1000, len(complete.data) - 1):
+        async with hostile_s3(with_ending(complete, Then.SILENCE, after=after)) as s3:
+            pool = pool_at(s3.port, read_timeout=0.1)
+            with pytest.raises(TimedOut):
+                await get(pool)
+            await wait_until(lambda: not s3.open_connections)
+            pool.close()
+
+
+async def test_a_slow_head_times_out():
+    """A request times out if the head of its answer is not complete in time, even if bytes arrive."""
+
+    async def serve(_, writer):
+        for byte in b"HTTP/1.1 200 OK\r\nX: " + b"y" * 30:
+            writer.write(bytes([byte]))
+            await asyncio.sleep(0.01)
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    pool = pool_at(server.sockets[0].getsockname()[1], read_timeout=0.2)
+    with pytest.raises(TimedOut):
+        await get(pool)
+    await asyncio.sleep(0.4)
+    pool.close()
+    server.close()
+
+
+async def test_a_slow_client_does_not_time_s3_out():
+    """A body that waits longer than the read timeout for its reader does not time out."""
+    async with hostile_s3(object_reply(bytes(8 * MIB))) as s3:
+        pool = pool_at(s3.port, read_timeout=0.5)
+        answer = await pool.request(REQUEST)
+        await asyncio.sleep(1.2)
+        assert len(await answer.read_all(8 * MIB)) == 8 * MIB
+        pool.close()
+
+
+async def test_a_connection_that_is_not_accepted_times_out():
+    """A request times out if its connection is not accepted in time."""
+    with socket.socket() as full:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        port = full.getsockname()[1]
+        sockets = []
+        for _ in range(3):
+            sockets.append(socket.socket())
+            sockets[-1].setblocking(False)
+            sockets[-1].connect_ex(("127.0.0.1", port))
+        pool = pool_at(port, connect_timeout=0.2)
+        with pytest.raises(TimedOut, match="no connection"):
+            await get(pool)
+        for each in sockets:
+            each.close()
+
+
+async def test_a_request_has_no_timer():
+    """A thousand requests add no timer to the loop, as one timer of the pool checks all deadlines."""
+    async with hostile_s3(object_reply(b"x")) as s3:
+        pool = pool_at(s3.port)
+        loop = asyncio.get_running_loop()
+        await get(pool)
+        before = len(loop._scheduled)
+        for _ in range(1000):
+            await get(pool)
+        assert len(loop._scheduled) <= before
+        pool.close()
+
+
+# Closing
+
+
+async def test_answers_can_be_read_after_the_pool_is_closed():
+    """A closed pool makes no new request; an answer that has begun can be read, and its connection is closed afterwards."""
+    async with hostile_s3(object_reply(bytes(MIB))) as s3:
+        pool = pool_at(s3.port)
+        answer = await pool.request(REQUEST)
+        pool.close()
+        with pytest.raises(Unreachable):
+            await pool.request(REQUEST)
+        assert len(await answer.read_all(MIB)) == MIB
+        await wait_until(lambda: not s3.open_connections)
+
+
+async def test_waiting_requests_fail_when_the_pool_is_closed():
+    """A request in the queue raises `Unreachable` when the pool is closed."""
+    async with hostile_s3(SILENT) as s3:
+        pool = pool_at(s3.port, connections=1)
+        tasks = [asyncio.ensure_future(get(pool)) for _ in range(2)]
+        await wait_until(lambda: len(s3.requests) == 1)
+        pool.close()
+        with pytest.raises(Unreachable):
+            await tasks[1]
+        tasks[0].cancel()
+        await asyncio.gather(tasks[0], return_exceptions=True)
+
+
+async def test_thousands_of_faults_leave_nothing_open():
+    """Under random faults of S3, each request ends, and no connection or descriptor stays open."""
+    generator = random.Random(11)
+    complete = object_reply(b"0123456789" * 50)
+    faults = [
+        lambda: with_ending(
+            complete, generator.choice([Then.CLOSE, Then.RESET]), after=generator.randrange(len(complete.data))
+        ),
+        lambda: Reply(generator.randbytes(50), generator.choice([Then.CLOSE, Then.KEEP_OPEN])),
+        lambda: replace(complete, data=complete.data + b"more"),
+        lambda: reply(503),
+        lambda: Reply(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\nContent-Length: 8\r\n\r\n"),
+        lambda: Reply(b"HTTP/1.0 200 OK\r\n\r\nabc", Then.CLOSE),
+    ]
+    results = []
+
+    async def make_requests(pool):
+        for _ in range(80):
+            try:
+                answer = await pool.request(REQUEST)
+                if generator.random() < 0.1:
+                    answer.drop()
+                results.append(await answer.read_all(MIB))
+            except StorageError as error:
+                results.append(error)
+
+    async with hostile_s3(lambda _: generator.choice(faults)() if generator.random() < 0.8 else complete) as s3:
+        pool = pool_at(s3.port, connections=30)
+        before = descriptors()
+        await asyncio.gather(*[make_requests(pool) for _ in range(50)])
+        pool.close()
+        await wait_until(lambda: not s3.open_connections)
+        assert descriptors() <= before
+    assert len(results) == 4_000
+    assert {len(result) for result in results if isinstance(result, bytes)} <= {500, 0, 3}
+    assert repr(pool).endswith("0 busy, 0 idle>")
+
+
+async def test_a_pool_does_not_block_others():
+    """Requests to a pool succeed while all connections of another pool hang."""
+    async with hostile_s3(SILENT) as bad, hostile_s3(object_reply(b"x")) as good:
+        stuck, pool = pool_at(bad.port, connections=2), pool_at(good.port)
+        tasks = [asyncio.ensure_future(get(stuck)) for _ in range(20)]
+        await wait_until(lambda: len(bad.requests) == 2)
+        assert await asyncio.gather(*[get(pool) for _ in range(20)]) == [b"x"] * 20
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        stuck.close()
+        pool.close()

@@ -1,0 +1,344 @@
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import pytest
+
+from tornado_proxy.s3.answers import ListAnswer
+from tornado_proxy.s3.boto3_reads import list_answer
+from tornado_proxy.s3.reads import Deadlines, Reader, page
+from tornado_proxy.semantics.conditions import ByteRange, Conditions, ContentRange
+from tornado_proxy.storage.errors import (
+    AccessDenied,
+    BucketMissing,
+    Busy,
+    NotModified,
+    ObjectMissing,
+    PreconditionFailed,
+    RangeUnsatisfiable,
+    StorageError,
+    TimedOut,
+    UpstreamError,
+)
+from tornado_proxy.storage.store import Entry, ObjectInfo, Page, from_token
+
+NOW = datetime(2026, 5, 1, tzinfo=UTC)
+INFO = ObjectInfo(10, '"1"', NOW)
+PART = ByteRange(2, 5)
+
+
+@dataclass
+class OpenedObject:
+    """An opened object without a body."""
+
+    info: ObjectInfo = INFO
+    content_range: ContentRange | None = None
+    is_closed: bool = False
+
+    async def close(self) -> None:
+        """Sets `is_closed`."""
+        self.is_closed = True
+
+
+OPENED = OpenedObject()
+
+
+@dataclass
+class RecordedCalls:
+    """Calls of S3 that record their arguments and return or raise the given answers in turn."""
+
+    answers: list[object]
+    recorded: list[tuple] = field(default_factory=list)
+
+    async def _answer(self, *call):
+        self.recorded.append(call)
+        answer = self.answers.pop(0)
+        if isinstance(answer, StorageError):
+            raise answer
+        return answer
+
+    async def get(self, key, part, if_match):
+        """Records a GET and returns the next answer."""
+        return await self._answer("get", part, if_match)
+
+    async def head(self, key):
+        """Records a HEAD and returns the next answer."""
+        return await self._answer("head")
+
+    async def list(self, prefix, after, limit, continuation=None):
+        """Records a listing and returns the next answer."""
+        return await self._answer("list", after, limit, *([continuation] if continuation else []))
+
+    async def close(self) -> None:
+        """Records that it was called."""
+        self.recorded.append(("close",))
+
+
+@pytest.mark.parametrize(
+    ("conditions", "part", "expected"),
+    [
+        (Conditions(), None, ("get", None, None)),
+        (Conditions(), PART, ("get", PART, None)),
+        (Conditions(if_match=("*",)), None, ("get", None, None)),
+        (Conditions(if_match=('"1"',)), None, ("get", None, '"1"')),
+        (Conditions(if_range='"1"'), PART, ("get", PART, '"1"')),
+        (Conditions(if_range='W/"1"'), PART, ("get", None, None)),
+        (Conditions(if_range='"1"'), None, ("get", None, None)),
+    ],
+)
+async def test_conditions_for_s3_need_one_call(conditions, part, expected):
+    """A GET without conditions, or with one strong ETag in If-Match or If-Range, is one call."""
+    calls = RecordedCalls([OPENED])
+    assert await Reader(calls).open("a", conditions, part) == OPENED
+    assert calls.recorded == [expected]
+
+
+@pytest.mark.parametrize(
+    ("conditions", "part", "expected"),
+    [
+        (Conditions(if_none_match=('"2"',)), None, ("get", None, '"1"')),
+        (Conditions(if_match=('"1"', '"2"')), PART, ("get", PART, '"1"')),
+        (Conditions(if_modified_since=datetime(2020, 1, 1, tzinfo=UTC)), None, ("get", None, '"1"')),
+        (Conditions(if_range=datetime(2020, 1, 1, tzinfo=UTC)), PART, ("get", None, '"1"')),
+    ],
+)
+async def test_other_conditions_are_decided_after_a_head(conditions, part, expected):
+    """Other conditions are decided by a HEAD, and the GET has its ETag in If-Match."""
+    calls = RecordedCalls([INFO, OPENED])
+    assert await Reader(calls).open("a", conditions, part) == OPENED
+    assert calls.recorded == [("head",), expected]
+
+
+@pytest.mark.parametrize(
+    ("conditions", "part", "error"),
+    [
+        (Conditions(if_none_match=('"1"',)), None, NotModified),
+        (Conditions(if_match=('"2"', '"3"')), None, PreconditionFailed),
+        (Conditions(), ByteRange(None, 0), RangeUnsatisfiable),
+    ],
+)
+async def test_a_request_that_fails_after_the_head_makes_one_call(conditions, part, error):
+    """A 304, 412 or 416 needs a HEAD and no GET."""
+    calls = RecordedCalls([INFO])
+    with pytest.raises(error):
+        await Reader(calls).open("a", conditions, part)
+    assert calls.recorded == [("head",)]
+
+
+async def test_a_failed_if_range_opens_the_complete_object():
+    """A GET with a failed If-Range is repeated without the range."""
+    calls = RecordedCalls([PreconditionFailed("changed"), OPENED])
+    assert await Reader(calls).open("a", Conditions(if_range='"1"'), PART) == OPENED
+    assert calls.recorded[1] == ("get", None, None)
+
+
+async def test_a_refused_range_needs_a_head():
+    """The error about an unsatisfiable range gets the object's size from a HEAD."""
+    calls = RecordedCalls([RangeUnsatisfiable("no"), INFO])
+    with pytest.raises(RangeUnsatisfiable) as caught:
+        await Reader(calls).open("a", Conditions(), ByteRange(10, None))
+    assert caught.value.size == 10
+
+
+async def test_an_object_that_changes_again_is_busy():
+    """`open` raises `Busy` if the object changes between HEAD and GET twice."""
+    calls = RecordedCalls([INFO, PreconditionFailed("changed")] * 2)
+    with pytest.raises(Busy):
+        await Reader(calls).open("a", Conditions(if_none_match=('"0"',)))
+
+
+@pytest.mark.parametrize("method", ["open", "head"])
+async def test_the_empty_key_names_no_object(method):
+    """The empty key raises `ObjectMissing` without a call, because S3 would return the bucket."""
+    calls = RecordedCalls([])
+    with pytest.raises(ObjectMissing):
+        await getattr(Reader(calls), method)("", Conditions())
+    assert calls.recorded == []
+
+
+async def test_a_listing_continues_after_an_entry():
+    """A page begins after the entry that the token names."""
+    calls = RecordedCalls([ListAnswer((Entry("d/a"), Entry("d/b/")), truncated=True), ListAnswer((Entry("d/c"),))])
+    reader = Reader(calls)
+    page = await reader.list("d/", None, 2)
+    assert [entry.name for entry in (await reader.list("d/", page.next_token, 2)).entries] == ["c"]
+    assert calls.recorded == [("list", None, 3), ("list", "d/b/\U0010ffff", 3)]
+
+
+async def test_a_token_without_later_entries_leads_to_the_first_page():
+    """A token with no entries after it leads to the first page, not to an empty one."""
+    calls = RecordedCalls([ListAnswer((Entry("d/a"),), truncated=True), ListAnswer(()), ListAnswer((Entry("d/a"),))])
+    reader = Reader(calls)
+    token = (await reader.list("d/", None, 1)).next_token
+    assert [entry.name for entry in (await reader.list("d/", token, 1)).entries] == ["a"]
+
+
+async def test_a_truncated_answer_without_entries_is_followed():
+    """A listing continues at S3's continuation token if an answer has only the marker, or no entry."""
+    calls = RecordedCalls(
+        [
+            ListAnswer((Entry("d/"),), truncated=True, continuation="1"),
+            ListAnswer((), truncated=True, continuation="2"),
+            ListAnswer((Entry("d/a"),)),
+        ]
+    )
+    page = await Reader(calls).list("d/", None, 5)
+    assert ([entry.name for entry in page.entries], page.next_token) == (["a"], None)
+    assert calls.recorded == [("list", None, 6), ("list", None, 6, "1"), ("list", None, 6, "2")]
+
+
+@pytest.mark.parametrize("continuation", ["again", None])
+async def test_truncated_answers_without_entries_end(continuation):
+    """Truncated answers without entries raise an error after ten calls, or at once without a continuation token."""
+    calls = RecordedCalls([ListAnswer((), truncated=True, continuation=continuation) for _ in range(20)])
+    with pytest.raises(UpstreamError, match="truncated answers without an entry"):
+        await Reader(calls).list("d/", None, 5)
+    assert len(calls.recorded) == (10 if continuation else 1)
+
+
+@pytest.mark.parametrize(
+    ("requested", "sent"),
+    [
+        (None, ContentRange(0, 3, 10)),
+        (PART, ContentRange(0, 3, 10)),
+        (PART, ContentRange(2, 4, 10)),
+        (ByteRange(8, 20), ContentRange(8, 8, 10)),
+    ],
+)
+async def test_a_range_that_was_not_requested_is_an_error(requested, sent):
+    """A 206 with another range than the requested one is closed and raises an error."""
+    opened = OpenedObject(content_range=sent)
+    with pytest.raises(UpstreamError, match="was not requested"):
+        await Reader(RecordedCalls([opened])).open("a", Conditions(), requested)
+    assert opened.is_closed
+
+
+async def test_the_requested_range_is_opened():
+    """A requested range that exceeds the object is opened up to the end of the object."""
+    opened = OpenedObject(content_range=ContentRange(8, 9, 10))
+    assert await Reader(RecordedCalls([opened])).open("a", Conditions(), ByteRange(8, 20)) is opened
+
+
+async def test_a_head_of_a_missing_bucket_is_not_a_missing_object():
+    """After a 404 of a HEAD, which has no error code, a listing shows whether the bucket is missing."""
+    calls = RecordedCalls([ObjectMissing("404"), BucketMissing("NoSuchBucket")])
+    with pytest.raises(BucketMissing):
+        await Reader(calls).head("a", Conditions())
+
+
+@pytest.mark.parametrize(("answer", "lists"), [(ListAnswer(()), 1), (AccessDenied("no"), 2)])
+async def test_an_existing_bucket_is_not_checked_again(answer, lists):
+    """Missing objects cause one listing a minute, unless the listing is denied and so does not prove that the bucket exists."""
+    calls = RecordedCalls([ObjectMissing("404"), answer, ObjectMissing("404"), answer])
+    reader = Reader(calls)
+    for _ in range(2):
+        with pytest.raises(ObjectMissing):
+            await reader.head("a", Conditions())
+    assert [call[0] for call in calls.recorded].count("list") == lists
+
+
+async def test_closing_closes_the_calls():
+    """`close` of a reader closes its calls."""
+    calls = RecordedCalls([])
+    await Reader(calls).close()
+    assert calls.recorded == [("close",)]
+
+
+# Time
+
+
+async def _slow(seconds: float) -> str:
+    await asyncio.sleep(seconds)
+    return "answered"
+
+
+async def test_a_call_that_takes_too_long_ends():
+    """A call that exceeds its deadline is cancelled, and the error has the limit."""
+    with pytest.raises(TimedOut, match=r"S3 did not answer within 0\.05 s"):
+        await Deadlines(0.05).bound(_slow(60))
+
+
+async def test_each_call_has_its_own_deadline():
+    """A call returns if it meets its deadline, even if a concurrent call exceeds its own."""
+    deadlines = Deadlines(1)
+    late = asyncio.ensure_future(deadlines.bound(_slow(60)))
+    await asyncio.sleep(0.95)
+    assert await deadlines.bound(_slow(0.1)) == "answered"
+    with pytest.raises(TimedOut):
+        await late
+
+
+async def test_a_cancelled_call_does_not_time_out():
+    """A cancelled call raises `CancelledError`, not `TimedOut`."""
+    call = asyncio.ensure_future(Deadlines(60).bound(_slow(60)))
+    await asyncio.sleep(0)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+
+
+async def test_a_call_can_be_cancelled_as_it_times_out():
+    """A call that is cancelled in the same turn of the loop in which it times out raises `CancelledError`."""
+    deadlines = Deadlines(0.02)
+    call = asyncio.ensure_future(deadlines.bound(_slow(60)))
+    await asyncio.sleep(0)
+    deadlines._ends[call] = 0.0
+    deadlines._expire(asyncio.get_running_loop())
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+
+
+async def test_a_task_can_make_a_call_after_a_time_out():
+    """A task whose call timed out can make another call."""
+    deadlines = Deadlines(0.05)
+
+    async def twice() -> str:
+        with pytest.raises(TimedOut):
+            await deadlines.bound(_slow(60))
+        return await deadlines.bound(_slow(0))
+
+    assert await asyncio.ensure_future(twice()) == "answered"
+
+
+def listing(*keys: str, directories: tuple[str, ...] = (), truncated: bool = False) -> dict:
+    contents = [{"Key": key, "Size": 1, "ETag": '"1"'} for key in keys]
+    return {
+        "Contents": contents,
+        "CommonPrefixes": [{"Prefix": directory} for directory in directories],
+        "IsTruncated": truncated,
+    }
+
+
+@pytest.mark.parametrize(
+    ("answer", "after", "limit", "names", "token", "exists"),
+    [
+        ({}, "", 5, [], None, False),
+        (listing("d/b", directories=("d/a/",)), "", 5, ["a/", "b"], None, True),
+        (listing("d/"), "", 5, [], None, True),
+        (listing("d/", truncated=True), "", 5, [], None, True),
+        (listing("d/", "d/a", "d/b"), "", 2, ["a", "b"], None, True),
+        (listing("d/a", "d/b", "d/c"), "", 2, ["a", "b"], "b", True),
+        (listing("d/a", "d/b", truncated=True), "", 5, ["a", "b"], "b", True),
+        (listing("d/c", directories=("d/b/",)), "b/", 5, ["c"], None, True),
+    ],
+)
+def test_an_answer_becomes_a_page(answer, after, limit, names, token, exists):
+    """A page has files and directories in one list of at most `limit` entries, without the marker and earlier entries."""
+    result = page([list_answer(answer)], "d/", after, limit)
+    assert ([entry.name for entry in result.entries], result.exists) == (names, exists)
+    assert result.next_token is None if token is None else from_token(result.next_token) == token
+
+
+def test_an_entry_may_lack_its_properties():
+    """An entry has no size, date and ETag if S3's answer has none."""
+    answer = {"Contents": [{"Key": "d/a"}], "CommonPrefixes": [{"Prefix": "d/b/"}]}
+    assert page([list_answer(answer)], "d/", "", 5) == Page((Entry("a"), Entry("b/")))
+
+
+def test_an_entry_outside_the_prefix_is_an_error():
+    """A key that is not below the requested prefix raises an error."""
+    with pytest.raises(UpstreamError, match="`e/a`, which is not below `d/`"):
+        page([list_answer(listing("e/a"))], "d/", "", 5)

@@ -1,0 +1,696 @@
+from __future__ import annotations
+
+import asyncio
+import gc
+import hashlib
+import json
+import socket
+import threading
+import urllib.request
+import warnings
+from base64 import b64decode, b64encode
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+
+import pytest
+from endless_s3 import endless_s3
+from scripted_s3 import Reply, Then, error_reply, object_reply, reply, scripted_s3, with_ending
+from stores import async_chunks, post_form, read_object, store_at
+
+from tornado_proxy.routing.uploads import Properties
+from tornado_proxy.s3.boto3_reads import CHUNK
+from tornado_proxy.s3.store import Precondition, checked_precondition, immediate_precondition, parameters_of
+from tornado_proxy.semantics.conditions import ByteRange, Conditions
+from tornado_proxy.semantics.fields import Checksum
+from tornado_proxy.storage.errors import (
+    AccessDenied,
+    BucketMissing,
+    Busy,
+    ObjectExists,
+    ObjectMissing,
+    PreconditionFailed,
+    TimedOut,
+    TooLarge,
+    Unreachable,
+    UpstreamError,
+)
+from tornado_proxy.storage.store import ObjectInfo, Write
+
+ANY = Conditions()
+IF_NOT_OLD = Conditions(if_none_match=('"old"',))
+MIB = 1024**2
+
+OPERATIONS = {
+    "open": lambda store: store.open("a", ANY),
+    "head": lambda store: store.head("a", ANY),
+    "list": lambda store: store.list("a/"),
+    "put": lambda store: store.put("a", async_chunks(b"x"), Write()),
+    "put in parts": lambda store: store.put("a", async_chunks(b"x" * 6 * MIB), Write()),
+    "remove": lambda store: store.remove("a"),
+}
+
+
+@pytest.fixture(params=["loop", "executor"])
+def open_store(request):
+    """`store_at` with each way of reading objects."""
+    return partial(store_at, reads=request.param)
+
+
+# Failures
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+async def test_a_closed_port_is_unreachable(open_store, operation, closed_port):
+    """Each operation on a closed port raises `Unreachable`."""
+    async with open_store(f"http://127.0.0.1:{closed_port}") as store:
+        with pytest.raises(Unreachable):
+            await OPERATIONS[operation](store)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+async def test_a_silent_s3_times_out(open_store, operation):
+    """Each operation times out if S3 does not answer."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        async with open_store(f"http://127.0.0.1:{silent.getsockname()[1]}", read_timeout=0.2) as store:
+            with pytest.raises(TimedOut):
+                await OPERATIONS[operation](store)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+async def test_an_s3_that_closes_the_connection_is_unreachable(open_store, operation):
+    """Each operation raises `Unreachable` if the connection is closed without an answer."""
+    with scripted_s3(with_ending(reply(200), Then.CLOSE, after=0)) as s3:
+        async with open_store(s3.url) as store:
+            with pytest.raises(Unreachable):
+                await OPERATIONS[operation](store)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize(
+    ("status", "code", "error"),
+    [(403, "AccessDenied", AccessDenied), (503, "SlowDown", Busy), (500, "InternalError", UpstreamError)],
+)
+async def test_errors_of_s3_become_storage_errors(open_store, operation, status, code, error):
+    """Each operation raises the storage error for an error of S3."""
+    answer = reply(status) if operation == "head" else error_reply(status, code)
+    with scripted_s3(answer) as s3:
+        async with open_store(s3.url) as store:
+            with pytest.raises(error):
+                await OPERATIONS[operation](store)
+
+
+@pytest.mark.parametrize("operation", ["open", "list", "put", "put in parts", "remove"])
+async def test_a_missing_bucket_is_distinguished_from_a_missing_object(open_store, operation):
+    """Each operation but HEAD, whose answer has no error code, raises `BucketMissing` if the bucket is missing."""
+    with scripted_s3(error_reply(404, "NoSuchBucket")) as s3:
+        async with open_store(s3.url) as store:
+            with pytest.raises(BucketMissing):
+                await OPERATIONS[operation](store)
+
+
+@pytest.mark.parametrize("answer", [reply(200, b"no markup"), reply(500, b"<html>")])
+async def test_an_answer_of_another_server_is_an_error(open_store, answer):
+    """An answer of a server that is not an S3 raises `UpstreamError`."""
+    with scripted_s3(answer) as s3:
+        async with open_store(s3.url) as store:
+            with pytest.raises(UpstreamError):
+                await store.list("a/")
+
+
+@pytest.mark.parametrize("operation", ["open", "head"])
+async def test_an_answer_without_a_length_is_an_error(open_store, operation):
+    """An object without a Content-Length raises `UpstreamError`."""
+    with scripted_s3(with_ending(reply(200), Then.CLOSE, after=len("HTTP/1.1 200 Reason\r\n"))) as s3:
+        s3.replies[0] = replace(s3.replies[0], data=s3.replies[0].data + b"\r\n")
+        async with open_store(s3.url) as store:
+            with pytest.raises(UpstreamError):
+                await OPERATIONS[operation](store)
+
+
+@pytest.mark.parametrize("content_range", ["bytes */10", "nonsense", "bytes 0-9/*"])
+async def test_an_invalid_content_range_is_an_error(open_store, content_range):
+    """A Content-Range without the range or without the size raises `UpstreamError`."""
+    with scripted_s3(
+        replace(object_reply(b"0123"), data=object_reply(b"0123", Content_Range=content_range).data)
+    ) as s3:
+        async with open_store(s3.url) as store:
+            with pytest.raises(UpstreamError):
+                await store.open("a", ANY, ByteRange(0, 3))
+
+
+def raw(*lines: str, body: bytes = b"") -> Reply:
+    return Reply("\r\n".join(["HTTP/1.1 200 OK", *lines, "", ""]).encode() + body, Then.CLOSE)
+
+
+@pytest.mark.parametrize("operation", ["open", "head"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        raw("Content-Length: -5"),
+        raw("Content-Length: five"),
+        raw("Content-Length: 5", "Content-Length: 7", body=b"0123456"),
+        raw("Content-Length: 2", "Last-Modified: yesterday", body=b"ab"),
+        raw("Content-Length: 2", "Last-Modified: 99999999999999999999", body=b"ab"),
+        Reply(b"HTTP/1.1 200 OK\r\n" + b"x" * 70_000 + b"\r\n\r\n", Then.CLOSE),
+        Reply(b"nonsense\r\n\r\n", Then.CLOSE),
+        Reply(b"HTTP/1.1 two hundred\r\n\r\n", Then.CLOSE),
+    ],
+)
+async def test_an_invalid_head_of_an_answer_is_an_error(open_store, operation, answer):
+    """An invalid length, date or status line raises `UpstreamError` or `Unreachable`."""
+    gc.freeze()
+    with scripted_s3(*[answer] * 3) as s3:
+        async with open_store(s3.url, max_attempts=1, read_timeout=10) as store:
+            with pytest.raises((UpstreamError, Unreachable)):
+                await OPERATIONS[operation](store)
+    with warnings.catch_warnings():
+        # boto3 leaves the connection of an answer that it cannot parse to the garbage collector; `freeze` hides older garbage.
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
+    gc.unfreeze()
+
+
+@pytest.mark.parametrize("operation", ["open", "head"])
+async def test_a_date_out_of_range_is_ignored(open_store, operation):
+    """An object whose date is out of range in UTC has no date."""
+    with scripted_s3(raw("Content-Length: 0", "Last-Modified: Fri, 31 Dec 9999 23:59:59 -0500")) as s3:
+        async with open_store(s3.url) as store:
+            result = await OPERATIONS[operation](store)
+            assert (result if operation == "head" else result.info).last_modified is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "<Contents><Key>a/b</Key><Size>many</Size></Contents>",
+        "<Contents><Key>a/b</Key><LastModified>soon</LastModified></Contents>",
+        "<Contents><Size>1</Size></Contents>",
+        "<Contents/>",
+        "<CommonPrefixes/>",
+        "<Contents><Key><Key>a</Key></Key></Contents>",
+        "<Contents>text</Contents><IsTruncated>maybe</IsTruncated>",
+        "<IsTruncated>true</IsTruncated>",
+    ],
+)
+async def test_an_invalid_listing_is_an_error(open_store, content):
+    """A listing with an entry without a key, or with an invalid size, date or continuation, raises `UpstreamError`."""
+    answer = reply(200, f"<ListBucketResult>{content}</ListBucketResult>".encode())
+    with scripted_s3(answer) as s3:
+        async with open_store(s3.url) as store:
+            with pytest.raises(UpstreamError):
+                await store.list("a/")
+
+
+async def test_a_body_longer_than_its_range_is_an_error(open_store):
+    """A 206 with a chunked body that is longer than its range raises `UpstreamError`."""
+    data = (
+        "HTTP/1.1 206 OK\r\nContent-Range: bytes 0-3/10\r\nTransfer-Encoding: chunked\r\n\r\n6\r\n012345\r\n0\r\n\r\n"
+    )
+    with scripted_s3(Reply(data.encode())) as s3:
+        async with open_store(s3.url) as store:
+            with pytest.raises(UpstreamError):
+                await store.open("a", ANY, ByteRange(0, 3))
+
+
+async def test_a_busy_s3_is_tried_again(open_store):
+    """A GET is repeated after a 503, up to the configured number of attempts."""
+    with scripted_s3(reply(503), reply(503), object_reply(b"x")) as s3:
+        async with open_store(s3.url, max_attempts=3) as store:
+            assert await read_object(store, "a") == b"x"
+
+
+async def test_a_404_after_a_removal_is_not_an_error(open_store):
+    """`remove` returns if S3 answers 404, as some S3s do for a missing object."""
+    with scripted_s3(error_reply(404, "NoSuchKey")) as s3:
+        async with open_store(s3.url) as store:
+            await store.remove("a")
+    assert s3.requests[0].startswith("DELETE /bucket/a ")
+
+
+# Bodies
+
+
+@pytest.mark.parametrize("then", [Then.CLOSE, Then.SILENCE])
+async def test_a_body_that_ends_early_raises(open_store, then):
+    """A body that ends early raises after its received chunks."""
+    with scripted_s3(with_ending(object_reply(bytes(4 * CHUNK)), then, after=2 * CHUNK)) as s3:
+        async with open_store(s3.url, read_timeout=1.5 if then is Then.SILENCE else 20) as store:
+            opened, lengths = await store.open("a", ANY), []
+            with pytest.raises(TimedOut if then is Then.SILENCE else Unreachable):
+                await _read(opened, lengths)
+            assert CHUNK <= sum(lengths) < 4 * CHUNK
+            await opened.close()
+
+
+@pytest.mark.parametrize("then", [Then.CLOSE, Then.RESET, Then.SILENCE])
+async def test_a_body_that_ends_in_its_first_chunk_fails_to_open(open_store, then):
+    """`open` raises if the body ends in its first chunk, before the client has got an answer."""
+    with scripted_s3(with_ending(object_reply(bytes(1000)), then, after=500)) as s3:
+        async with open_store(s3.url, read_timeout=0.3 if then is Then.SILENCE else 20) as store:
+            with pytest.raises(TimedOut if then is Then.SILENCE else Unreachable):
+                await store.open("a", ANY)
+
+
+async def _read(opened, lengths):
+    """Reads a body and records the lengths of its chunks."""
+    async for chunk in opened.chunks():
+        lengths.append(len(chunk))
+
+
+async def test_the_connection_of_a_completely_read_body_is_reused(open_store):
+    """Consecutive requests whose bodies are completely read use one connection."""
+    with scripted_s3(*[object_reply(bytes(2 * CHUNK))] * 3, object_reply(b"")) as s3:
+        async with open_store(s3.url) as store:
+            for size in (2 * CHUNK, 2 * CHUNK, 2 * CHUNK, 0):
+                assert len(await read_object(store, "a")) == size
+    assert len(s3.connections) == 1
+
+
+async def test_a_body_that_is_closed_early_closes_its_connection(open_store):
+    """A body that is closed early is not read to its end, and its connection is closed at once."""
+    with scripted_s3(
+        with_ending(object_reply(bytes(8 * CHUNK)), Then.SILENCE, after=3 * CHUNK), object_reply(b"x")
+    ) as s3:
+        async with open_store(s3.url, read_timeout=20) as store:
+            opened = await store.open("a", ANY)
+            await anext(opened.chunks())
+            await opened.close()
+            await s3.wait_for_disconnect()
+            assert await read_object(store, "a") == b"x"
+    assert len(s3.connections) == 2
+
+
+async def test_a_cancelled_get_closes_its_connection(open_store):
+    """The connection of an answer is closed if its GET was cancelled."""
+    gate = threading.Event()
+    with scripted_s3(
+        replace(with_ending(object_reply(bytes(8 * CHUNK)), Then.SILENCE, after=3 * CHUNK), gate=gate)
+    ) as s3:
+        async with open_store(s3.url, read_timeout=20) as store:
+            opening = asyncio.ensure_future(store.open("a", ANY))
+            await s3.wait_for_requests()
+            opening.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await opening
+            gate.set()
+            await s3.wait_for_disconnect()
+
+
+async def test_a_cancelled_reader_closes_its_connection(open_store):
+    """The connection of a body is closed if its reader is cancelled while it waits for a chunk."""
+    with scripted_s3(with_ending(object_reply(bytes(8 * CHUNK)), Then.SILENCE, after=2 * CHUNK)) as s3:
+        async with open_store(s3.url, read_timeout=2) as store:
+            opened, lengths = await store.open("a", ANY), []
+            reading = asyncio.ensure_future(_read(opened, lengths))
+            await asyncio.sleep(0.2)
+            reading.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await reading
+            await opened.close()
+            await s3.wait_for_disconnect()
+
+
+# Conditions
+
+
+async def test_a_get_has_the_etag_of_its_head(open_store):
+    """A GET after a HEAD that decided the conditions has the ETag of the HEAD in If-Match."""
+    with scripted_s3(object_reply(b"", Content_Length="3"), object_reply(b"abc")) as s3:
+        async with open_store(s3.url) as store:
+            assert await read_object(store, "a", IF_NOT_OLD) == b"abc"
+    assert (s3.requests[0].split()[0], s3.requests[1].split()[0]) == ("HEAD", "GET")
+    assert s3.header(1, "If-Match") == '"1"'
+
+
+async def test_conditions_are_decided_again_if_the_object_changes(open_store):
+    """If the object changes between HEAD and GET, both are repeated once."""
+    head, late = object_reply(b"", Content_Length="3"), error_reply(412, "PreconditionFailed")
+    with scripted_s3(head, late, object_reply(b"", '"2"', Content_Length="3"), object_reply(b"new", '"2"')) as s3:
+        async with open_store(s3.url) as store:
+            assert await read_object(store, "a", IF_NOT_OLD) == b"new"
+    assert s3.header(3, "If-Match") == '"2"'
+
+
+async def test_an_object_that_changes_again_is_busy(open_store):
+    """`open` raises `Busy` if the object changes between HEAD and GET twice."""
+    with scripted_s3(*[object_reply(b"", Content_Length="3"), error_reply(412, "PreconditionFailed")] * 2) as s3:
+        async with open_store(s3.url) as store:
+            with pytest.raises(Busy):
+                await store.open("a", IF_NOT_OLD)
+
+
+async def test_an_if_match_is_left_to_s3(open_store):
+    """If-Match with one strong ETag is sent to S3 in one call."""
+    with scripted_s3(error_reply(412, "PreconditionFailed")) as s3:
+        async with open_store(s3.url) as store:
+            with pytest.raises(PreconditionFailed):
+                await store.open("a", Conditions(if_match=('"x"',)))
+    assert (len(s3.requests), s3.header(0, "If-Match")) == (1, '"x"')
+
+
+async def test_an_if_range_that_holds_needs_one_call(open_store):
+    """A GET with If-Range and a range sends the range with If-Match."""
+    part = replace(
+        object_reply(b""), data=object_reply(b"01", Content_Range="bytes 0-1/10").data.replace(b" 200 ", b" 206 ")
+    )
+    with scripted_s3(part) as s3:
+        async with open_store(s3.url) as store:
+            opened = await store.open("a", Conditions(if_range='"1"'), ByteRange(0, 1))
+            await opened.close()
+    assert (opened.info.size, s3.header(0, "If-Match"), s3.header(0, "Range")) == (10, '"1"', "bytes=0-1")
+
+
+@pytest.mark.parametrize("etag", ['W/"1"', None])
+async def test_a_get_after_a_head_without_a_strong_etag_has_no_if_match(open_store, etag):
+    """A GET has no If-Match if the HEAD had no strong ETag."""
+    head = object_reply(b"", Content_Length="3") if etag is None else object_reply(b"", etag, Content_Length="3")
+    head = head if etag else replace(head, data=head.data.replace(b'ETag: "1"\r\n', b""))
+    with scripted_s3(head, object_reply(b"abc")) as s3:
+        async with open_store(s3.url) as store:
+            assert await read_object(store, "a", IF_NOT_OLD) == b"abc"
+    assert s3.header(1, "If-Match") is None
+
+
+# Listings
+
+
+async def test_a_directory_that_s3_lists_twice_is_listed_once(open_store):
+    """A directory that ends a page is not repeated if S3 lists it again on the next page."""
+    directories = (
+        "<CommonPrefixes><Prefix>d/a/</Prefix></CommonPrefixes><CommonPrefixes><Prefix>d/b/</Prefix></CommonPrefixes>"
+    )
+    answer = f"<ListBucketResult><IsTruncated>false</IsTruncated>{directories}</ListBucketResult>"
+    with scripted_s3(reply(200, answer.encode()), reply(200, answer.encode())) as s3:
+        async with open_store(s3.url) as store:
+            first = await store.list("d/", None, 1)
+            second = await store.list("d/", first.next_token, 1)
+    assert [entry.name for page in (first, second) for entry in page.entries] == ["a/", "b/"]
+    assert second.next_token is None
+
+
+# Headers
+
+
+async def test_a_header_in_utf_8_is_decoded(open_store):
+    """A file name in UTF-8 in a stored header is decoded."""
+    disposition = 'attachment; filename="é日.txt"'
+    with scripted_s3(object_reply(b"x", Content_Disposition=disposition)) as s3:
+        async with open_store(s3.url) as store:
+            opened = await store.open("a", ANY)
+            await opened.close()
+    assert opened.info.content_disposition == disposition
+
+
+# Checksums
+
+
+async def test_checksums_are_reported(bucket):
+    """`open` and `head` report the checksums of an object."""
+    bucket.client.put_object(Bucket=bucket.name, Key="a", Body=b"abc", ChecksumAlgorithm="SHA256")
+    expected = (Checksum("SHA256", b64encode(hashlib.sha256(b"abc").digest()).decode()),)
+    opened = await bucket.store.open("a", ANY)
+    await opened.close()
+    assert opened.info.checksums == expected
+    assert (await bucket.store.head("a", ANY)).checksums == expected
+
+
+async def test_checksums_are_not_verified(open_store):
+    """A body with a wrong checksum is passed on unchanged, because the client can verify it."""
+    wrong = b64encode(bytes(4)).decode()
+    answer = object_reply(b"abc", x_amz_checksum_crc32=wrong, x_amz_checksum_type="FULL_OBJECT")
+    with scripted_s3(answer) as s3:
+        async with open_store(s3.url) as store:
+            opened = await store.open("a", ANY)
+            assert [chunk async for chunk in opened.chunks()] == [b"abc"]
+            await opened.close()
+    assert s3.header(0, "x-amz-checksum-mode") == "ENABLED"
+    assert opened.info.checksums == (Checksum("CRC32", wrong, "FULL_OBJECT"),)
+
+
+# Uploads
+
+
+async def _interrupted():
+    yield b"n" * 12 * MIB
+    raise ConnectionResetError
+
+
+@pytest.mark.parametrize(
+    ("chunks", "write", "error"),
+    [
+        (_interrupted, Write(), ConnectionResetError),
+        (lambda: async_chunks(b"n" * 6 * MIB, b"n" * 6 * MIB), Write(max_size=11 * MIB), TooLarge),
+        (lambda: async_chunks(b"n" * 6 * MIB), Write(conditions=Conditions(if_none_match=("*",))), PreconditionFailed),
+    ],
+)
+async def test_a_failed_upload_leaves_no_parts(bucket, chunks, write, error):
+    """An upload that fails for any reason removes its parts and keeps the old object."""
+    bucket.add("a", b"old")
+    with pytest.raises(error):
+        await bucket.store.put("a", chunks(), write)
+    assert bucket.uploads() == []
+    assert await read_object(bucket.store, "a") == b"old"
+
+
+async def test_a_cancelled_upload_leaves_no_parts(bucket):
+    """A cancelled upload removes its parts before it ends."""
+    waiting = asyncio.Event()
+
+    async def endless():
+        yield b"n" * 12 * MIB
+        waiting.set()
+        await asyncio.Event().wait()
+
+    write = asyncio.ensure_future(bucket.store.put("a", endless(), Write()))
+    await waiting.wait()
+    assert bucket.uploads() == ["a"]
+    write.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await write
+    assert (bucket.uploads(), bucket.keys()) == ([], [])
+
+
+async def test_a_large_upload_is_stored_in_parts(bucket):
+    """An upload that is larger than a part is stored in parts, whose number is in the ETag."""
+    stored = await bucket.store.put("a", async_chunks(b"n" * 12 * MIB), Write())
+    assert stored.etag.endswith('-3"')
+    assert bucket.uploads() == []
+
+
+async def test_a_large_upload_has_limited_memory(live_bytes):
+    """An upload of 256 MiB takes less than 32 MiB of memory, for three parts of 8 MiB."""
+
+    async def chunks():
+        for _ in range(4096):
+            yield block
+
+    block = bytes(64 * 1024)
+    with endless_s3() as (url, traffic):
+        async with store_at(url, part_size=8 * MIB, read_timeout=20) as store:
+            with live_bytes() as peak:
+                await store.put("a", chunks(), Write())
+    assert (traffic.parts, traffic.completed, traffic.received >= 256 * MIB) == (32, 1, True)
+    assert peak() < 32 * MIB
+
+
+async def test_a_slow_s3_slows_the_upload_down():
+    """An upload reads chunks only as fast as S3 accepts them: it waits while two parts are being sent."""
+    gate = threading.Event()
+    begun = reply(200, b"<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>")
+    stored = replace(reply(200, ETag='"p"'), gate=gate)
+    completed = reply(200, b'<CompleteMultipartUploadResult><ETag>"e"</ETag></CompleteMultipartUploadResult>')
+    read = []
+
+    async def chunks():
+        for number in range(20):
+            read.append(number)
+            yield bytes(MIB)
+
+    with scripted_s3(begun, *[stored] * 4, completed) as s3:
+        async with store_at(s3.url, read_timeout=20) as store:
+            write = asyncio.ensure_future(store.put("a", chunks(), Write()))
+            await s3.wait_for_requests(3)
+            for _ in range(50):
+                await asyncio.sleep(0)
+            read_before = len(read)
+            gate.set()
+            await write
+    assert (read_before, len(read)) == (16, 20)
+
+
+# Signed URLs
+
+
+@pytest.mark.parametrize("key", ["plain.txt", "a b+c%.txt", "/lead//ing", "é/日本?#"])
+async def test_a_signed_url_fetches_the_object(bucket, key):
+    """A GET of a signed URL returns the object."""
+    bucket.add(key, b"abc")
+    url = await bucket.store.presign(key, 60)
+    assert await asyncio.to_thread(_fetch, url) == b"abc"
+
+
+def _fetch(url: str) -> bytes:
+    with urllib.request.urlopen(url, timeout=20) as answer:
+        return answer.read()
+
+
+async def test_the_policy_of_a_form_has_all_fields(bucket):
+    """The signed policy has the key, the bucket, the size, the type and every property as conditions."""
+    properties = Properties(
+        {"by": "ann"},
+        cache_control="no-cache",
+        content_disposition="inline",
+        content_encoding="gzip",
+        content_language="en",
+        expires=datetime(2030, 1, 2, tzinfo=UTC),
+        storage_class="STANDARD_IA",
+        canned_acl="private",
+    )
+    form = await bucket.store.presign_upload("a", Write("text/css", max_size=10, properties=properties), 60)
+    policy = json.loads(b64decode(form.fields["policy"]))
+    conditions = {
+        name: value
+        for condition in policy["conditions"]
+        if isinstance(condition, dict)
+        for name, value in condition.items()
+    }
+    assert [condition for condition in policy["conditions"] if isinstance(condition, list)] == [
+        ["content-length-range", 0, 10]
+    ]
+    fields = {name: value for name, value in form.fields.items() if name not in ("policy", "x-amz-signature")}
+    assert conditions == {**fields, "bucket": bucket.name}
+    assert conditions["Expires"] == "Wed, 02 Jan 2030 00:00:00 GMT"
+    assert conditions["x-amz-meta-by"] == "ann"
+
+
+async def test_a_form_stores_the_object(bucket):
+    """A POST of a form stores an object."""
+    form = await bucket.store.presign_upload("d/é.txt", Write("text/css", max_size=10), 60)
+    await asyncio.to_thread(post_form, form, b"abc")
+    opened = await bucket.store.open("d/é.txt", ANY)
+    assert b"".join([chunk async for chunk in opened.chunks()]) == b"abc"
+    await opened.close()
+
+
+async def test_the_repr_of_a_store_names_its_bucket(bucket):
+    """The `repr` of a store has the name of its bucket and no secret."""
+    assert repr(bucket.store) == f"<S3Store of {bucket.name}>"
+
+
+async def test_a_closed_store_is_unreachable():
+    """A closed store raises `Unreachable`; for the empty key, which needs no call, it raises `ObjectMissing`."""
+    async with store_at("http://127.0.0.1:9") as store:
+        await store.close()
+        with pytest.raises(Unreachable):
+            await store.head("a", ANY)
+        with pytest.raises(ObjectMissing):
+            await store.head("", ANY)
+
+
+NOW = datetime(2026, 5, 1, tzinfo=UTC)
+INFO = ObjectInfo(3, '"1"', NOW)
+IF_MISSING = {"IfNoneMatch": "*"}
+
+
+@pytest.mark.parametrize(
+    ("write", "expected"),
+    [
+        (Write(), Precondition()),
+        (Write(conditions=Conditions(if_modified_since=NOW)), Precondition()),
+        (Write(replace=False), Precondition(IF_MISSING, ObjectExists)),
+        (Write(conditions=Conditions(if_none_match=("*",))), Precondition(IF_MISSING)),
+        (Write(replace=False, conditions=Conditions(if_none_match=("*",))), Precondition(IF_MISSING)),
+        (Write(conditions=Conditions(if_match=('"1"',))), Precondition({"IfMatch": '"1"'})),
+    ],
+)
+def test_a_condition_that_s3_decides_needs_no_head(write, expected):
+    """`immediate_precondition` returns the header and the error of a condition that every S3 decides."""
+    assert immediate_precondition(write) == expected
+
+
+@pytest.mark.parametrize(
+    "conditions",
+    [
+        Conditions(if_match=("*",)),
+        Conditions(if_match=('W/"1"',)),
+        Conditions(if_match=("nonsense",)),
+        Conditions(if_match=('"1"', '"2"')),
+        Conditions(if_match=('"1"',), if_none_match=("*",)),
+        Conditions(if_none_match=('"1"',)),
+        Conditions(if_unmodified_since=NOW),
+        Conditions(if_none_match=("*",), if_unmodified_since=NOW),
+    ],
+)
+def test_other_conditions_need_a_head(conditions):
+    """`immediate_precondition` returns None for conditions that S3 does not decide as HTTP demands."""
+    assert immediate_precondition(Write(conditions=conditions)) is None
+
+
+def test_an_if_match_without_replace_needs_a_head():
+    """`immediate_precondition` returns None for `replace=False` with If-Match, whose error depends on the object."""
+    assert immediate_precondition(Write(replace=False, conditions=Conditions(if_match=('"1"',)))) is None
+
+
+@pytest.mark.parametrize(
+    ("write", "info", "expected"),
+    [
+        (Write(conditions=Conditions(if_match=("*",))), INFO, Precondition({"IfMatch": '"1"'})),
+        (Write(conditions=Conditions(if_none_match=('"2"',))), INFO, Precondition({"IfMatch": '"1"'})),
+        (Write(conditions=Conditions(if_none_match=('"2"',))), None, Precondition(IF_MISSING)),
+        (Write(conditions=Conditions(if_unmodified_since=NOW)), ObjectInfo(3), Precondition()),
+        (
+            Write(replace=False, conditions=Conditions(if_none_match=('"2"',))),
+            None,
+            Precondition(IF_MISSING, ObjectExists),
+        ),
+    ],
+)
+def test_a_write_has_the_etag_of_its_head(write, info, expected):
+    """`checked_precondition` demands that the object has not changed since the HEAD."""
+    assert checked_precondition(write, info) == expected
+
+
+@pytest.mark.parametrize(
+    ("write", "info", "error"),
+    [
+        (Write(conditions=Conditions(if_match=("*",))), None, PreconditionFailed),
+        (Write(conditions=Conditions(if_match=('"2"', '"3"'))), INFO, PreconditionFailed),
+        (Write(replace=False, conditions=Conditions(if_match=('"1"',))), INFO, ObjectExists),
+        (Write(replace=False, conditions=Conditions(if_match=('"1"',))), None, PreconditionFailed),
+    ],
+)
+def test_a_write_with_a_failed_condition_is_refused(write, info, error):
+    """`checked_precondition` raises if a condition fails or the object exists."""
+    with pytest.raises(error):
+        checked_precondition(write, info)
+
+
+@pytest.mark.parametrize("error", [PreconditionFailed, ObjectMissing])
+def test_a_failed_precondition_becomes_the_error_of_the_write(error):
+    """A 412 and a 404 of a write with a precondition become the error of its precondition."""
+    with pytest.raises(ObjectExists, match="so it is"), Precondition(IF_MISSING, ObjectExists).decided():
+        raise error("so it is")
+
+
+def test_other_errors_pass():
+    """An error that does not concern the precondition is raised unchanged."""
+    with pytest.raises(Unreachable), Precondition(IF_MISSING, ObjectExists).decided():
+        raise Unreachable("so it is")
+
+
+def test_properties_are_parameters_of_s3():
+    """The given properties become parameters of S3; others are left out, so that the bucket's defaults apply."""
+    moment = datetime(2065, 10, 21, tzinfo=UTC)
+    properties = Properties(
+        {"a": "b"}, cache_control="no-cache", expires=moment, storage_class="GLACIER", canned_acl="private"
+    )
+    assert parameters_of(Write("text/plain", properties=properties)) == {
+        "ContentType": "text/plain",
+        "Metadata": {"a": "b"},
+        "CacheControl": "no-cache",
+        "Expires": moment,
+        "StorageClass": "GLACIER",
+        "ACL": "private",
+    }
+    assert parameters_of(Write()) == {}

@@ -1,0 +1,435 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+
+import pytest
+from endless_s3 import endless_s3
+from hostile_s3 import wait_until
+from hypothesis import given
+from hypothesis import strategies as st
+from scripted_s3 import error_reply, reply, scripted_s3
+from stores import async_chunks, store_at
+
+from tornado_proxy.s3 import upload
+from tornado_proxy.s3.upload import MOST_PARTS, Part, PartBody, Upload, UploadMemory, cut, part_size
+from tornado_proxy.storage.errors import Busy, TooLarge, UpstreamError
+from tornado_proxy.storage.shares import CLIENT
+from tornado_proxy.storage.store import Write
+
+
+def content(part) -> bytes:
+    part.body.seek(0)
+    return b"".join(iter(part.body.read, b""))
+
+
+MIB, TIB = 1024**2, 1024**4
+
+
+async def test_chunks_become_parts_of_one_size():
+    """All parts but the last have the same size, for chunks of any sizes."""
+    parts = [
+        (part.number, content(part), part.is_last)
+        async for part in cut(async_chunks(b"abc", b"d", b"efghijk"), 4, None, UploadMemory(100))
+    ]
+    assert parts == [(1, b"abcd", False), (2, b"efgh", False), (3, b"ijk", True)]
+
+
+@pytest.mark.parametrize("chunks", [[], [b""], [b"", b""]])
+async def test_an_empty_stream_is_one_empty_part(chunks):
+    """A stream without bytes becomes one empty part."""
+    assert [
+        (part.number, content(part), part.is_last)
+        async for part in cut(async_chunks(*chunks), 4, None, UploadMemory(100))
+    ] == [(1, b"", True)]
+
+
+async def test_a_stream_of_the_part_size_is_one_part():
+    """A stream that fits into one part becomes one part, because a full part waits for more bytes."""
+    assert [part.is_last async for part in cut(async_chunks(b"ab", b"cd", b""), 4, None, UploadMemory(100))] == [True]
+
+
+@given(st.lists(st.binary(max_size=20), max_size=10), st.integers(1, 9))
+def test_parts_have_the_bytes_of_the_stream(chunks, size):
+    """The parts of any chunks have the bytes of the stream, one size except the last, and consecutive numbers."""
+
+    async def all_parts():
+        return [part async for part in cut(async_chunks(*chunks), size, None, UploadMemory(100))]
+
+    parts = _run(all_parts())
+    assert b"".join(content(part) for part in parts) == b"".join(chunks)
+    assert [part.number for part in parts] == list(range(1, len(parts) + 1))
+    assert all(len(part.body) == size for part in parts[:-1])
+    assert len(parts[-1].body) <= size
+
+
+def _run(coroutine):
+    """Runs a coroutine that never waits, and returns its result."""
+    try:
+        coroutine.send(None)
+    except StopIteration as stop:
+        return stop.value
+
+
+@pytest.mark.parametrize(("size", "fits"), [(10, True), (11, False)])
+async def test_a_stream_above_the_maximum_size_raises(size, fits):
+    """`cut` raises `TooLarge` before it yields a part with more bytes than the maximum."""
+    total = 0
+    try:
+        async for part in cut(async_chunks(*[b"x"] * size), 4, 10, UploadMemory(100)):
+            total += len(part.body)
+    except TooLarge:
+        assert (total, fits) == (8, False)
+    else:
+        assert (total, fits) == (10, True)
+
+
+async def test_the_number_of_parts_is_limited(monkeypatch):
+    """A stream that would need more parts than S3 accepts raises `TooLarge`."""
+    monkeypatch.setattr(upload, "MOST_PARTS", 3)
+    assert len([part async for part in cut(async_chunks(b"x" * 12), 4, None, UploadMemory(100))]) == 3
+    with pytest.raises(TooLarge, match="more than 3 parts"):
+        assert [part async for part in cut(async_chunks(b"x" * 13), 4, None, UploadMemory(100))]
+
+
+def test_the_first_thousand_parts_have_one_size():
+    """The first thousand parts have one size, because some S3s demand that."""
+    assert {part_size(number, 8 * MIB) for number in range(1, 1001)} == {8 * MIB}
+
+
+@pytest.mark.parametrize("smallest", [8 * MIB, 16 * MIB, 5 * 1024 * MIB])
+def test_parts_can_hold_the_largest_object(smallest):
+    """Parts grow up to S3's maximum of 5 GiB, so that the maximum number of parts holds 5 TiB."""
+    sizes = [part_size(number, smallest) for number in range(1, MOST_PARTS + 1)]
+    assert sum(sizes) >= 5 * TIB
+    assert max(sizes) <= 5 * 1024 * MIB
+
+
+def part_of(client: str, memory: UploadMemory) -> PartBody:
+    """An empty part of a client."""
+    token = CLIENT.set(client)
+    try:
+        return PartBody(memory)
+    finally:
+        CLIENT.reset(token)
+
+
+async def fill(body: PartBody, size: int, capacity: int = 8 * MIB) -> asyncio.Task[None]:
+    """Appends to a part, and returns the task, which waits if there is no memory."""
+    task = asyncio.ensure_future(body.append(memoryview(bytes(size)), capacity))
+    await asyncio.sleep(0)
+    return task
+
+
+async def test_memory_is_taken_as_bytes_arrive():
+    """A part takes no more memory than it has bytes, however large it may become."""
+    memory = UploadMemory(16 * MIB)
+    bodies = [PartBody(memory) for _ in range(100)]
+    for body in bodies:
+        assert (await fill(body, 70_000)).done()
+    assert memory.free == 16 * MIB - 100 * 70_000
+    for body in bodies:
+        body.close()
+    assert memory.free == 16 * MIB
+
+
+async def test_a_client_leaves_memory_for_others():
+    """The parts of a client get half of the memory; the next client finds some."""
+    memory = UploadMemory(16 * MIB)
+    crowd = [part_of("a", memory) for _ in range(20)]
+    tasks = [await fill(body, MIB, MIB) for body in crowd]
+    assert [task.done() for task in tasks] == [True] * 8 + [False] * 12
+    other = await fill(part_of("b", memory), MIB, MIB)
+    assert other.done()
+    for body in crowd:
+        body.close()
+        await asyncio.sleep(0)
+    assert all(task.done() for task in tasks)
+
+
+async def test_the_oldest_part_finds_what_it_needs():
+    """Parts of one client, and of several, never wait for each other only: the one begun first becomes full."""
+    for clients in ("aaaa", "abcd"):
+        memory = UploadMemory(16 * MIB)
+        bodies, waiting = [part_of(client, memory) for client in clients], {}
+        for _ in range(8):
+            for body in bodies:
+                if body not in waiting or waiting[body].done():
+                    waiting[body] = await fill(body, MIB)
+        assert len(bodies[0]) == 8 * MIB
+        assert memory.free >= -8 * MIB
+        assert not all(task.done() for task in waiting.values())
+        for body in bodies:
+            body.close()
+            await asyncio.sleep(0)
+        assert all(task.done() for task in waiting.values())
+
+
+@pytest.mark.parametrize(("clients", "most"), [("a" * 64, 6), ("abcdefgh" * 8, 8)])
+async def test_older_parts_become_full_first(clients, most):
+    """Among many parts that fill at the same pace, enough become full at once to keep S3 busy."""
+    memory = UploadMemory(16 * MIB)
+    bodies = [part_of(client, memory) for client in clients]
+    waiting = {body: await fill(body, 70_000, MIB) for body in bodies}
+    for _ in range(20):
+        for body in bodies:
+            if waiting[body].done() and len(body) + 50_000 <= MIB:
+                waiting[body] = await fill(body, 50_000, MIB)
+    full = [body for body in bodies if len(body) + 50_000 > MIB]
+    assert len(full) == most
+    assert full == bodies[: len(full)]
+
+
+async def test_nobody_waits_for_memory_without_end(monkeypatch):
+    """An upload that finds no memory for long is refused."""
+    monkeypatch.setattr(upload, "PATIENCE", 0.01)
+    memory = UploadMemory(8 * MIB)
+    await fill(PartBody(memory), 8 * MIB)
+    body = PartBody(memory)
+    with pytest.raises(Busy, match="no memory"):
+        await (await fill(body, MIB))
+    body.close()
+    assert memory.free == 0
+
+
+async def test_a_cancelled_upload_takes_no_memory():
+    """An upload that is cancelled while it waits, or in the moment in which it gets memory, keeps none."""
+    for is_late in (False, True):
+        memory = UploadMemory(8 * MIB)
+        holder, body = PartBody(memory), PartBody(memory)
+        await fill(holder, 8 * MIB)
+        waiting = await fill(body, MIB)
+        if is_late:
+            holder.close()
+        waiting.cancel()
+        await asyncio.wait([waiting])
+        body.close()
+        holder.close()
+        assert memory.free == 8 * MIB
+
+
+async def test_a_part_larger_than_the_memory_takes_all():
+    """A part that is larger than the shared memory is taken alone."""
+    memory = UploadMemory(MIB)
+    large, other = PartBody(memory), PartBody(memory)
+    assert (await fill(large, 3 * MIB)).done()
+    waiting = await fill(other, MIB)
+    assert not waiting.done()
+    large.close()
+    await waiting
+    other.close()
+
+
+async def test_a_small_file_takes_no_shared_memory():
+    """A file of 60 kB does not wait for shared memory."""
+    memory = UploadMemory(MIB)
+    await fill(PartBody(memory), MIB, MIB)
+    contents = [content(part) async for part in cut(async_chunks(bytes(60_000)), MIB, None, memory)]
+    assert (contents, memory.free) == ([bytes(60_000)], 0)
+
+
+async def test_a_large_part_takes_shared_memory_until_it_is_closed():
+    """A large part takes shared memory, and gives it back once when it is closed."""
+    memory = UploadMemory(4 * MIB)
+    parts = [part async for part in cut(async_chunks(bytes(100_000), bytes(2 * MIB)), MIB, None, memory)]
+    assert (len(parts), memory.free) == (3, 2 * MIB - 100_000)
+    assert sum(len(content(part)) for part in parts) == 100_000 + 2 * MIB
+    for part in [*parts, *parts]:
+        part.body.close()
+    assert memory.free == 4 * MIB
+
+
+async def test_an_interrupted_upload_gives_its_memory_back():
+    """The memory of a part that is being filled is given back if the stream raises."""
+    memory = UploadMemory(4 * MIB)
+
+    async def broken():
+        yield bytes(500_000)
+        raise ConnectionResetError
+
+    with pytest.raises(ConnectionResetError):
+        assert [part async for part in cut(broken(), MIB, None, memory)] == []
+    assert memory.free == 4 * MIB
+
+
+async def test_a_part_can_be_read_repeatedly():
+    """A part supports `seek` and `tell`, because boto3 reads it for the signature and for each attempt."""
+    body = PartBody(UploadMemory(100))
+    await body.append(memoryview(b"0123456789"), 100)
+    assert (body.read(4), body.tell(), body.read(100), body.read(1)) == (b"0123", 4, b"456789", b"")
+    assert (body.seek(2), body.read(2), body.seek(-1, 2), body.read(), body.seek(0, 1)) == (2, b"23", 9, b"9", 10)
+
+
+BEGUN = reply(200, b"<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>")
+COMPLETED = reply(200, b'<CompleteMultipartUploadResult><ETag>"e"</ETag></CompleteMultipartUploadResult>')
+STORED = reply(200, ETag='"p"')
+ABORTED = reply(204)
+TARGET = {"Bucket": "bucket", "Key": "a"}
+
+
+async def begin(store) -> Upload:
+    return await Upload.begin(await store._boto3(), store._executor, TARGET, {"ContentType": "text/x"})
+
+
+async def part_body(data: bytes, memory: UploadMemory | None = None) -> PartBody:
+    body = PartBody(memory or UploadMemory(MIB))
+    await body.append(memoryview(data), len(data))
+    return body
+
+
+def request_lines(s3) -> list[str]:
+    return [request.splitlines()[0].removesuffix(" HTTP/1.1") for request in s3.requests]
+
+
+async def test_an_upload_is_begun_sent_and_completed():
+    """An upload begins, sends each part in one request, and completes with the precondition."""
+    with scripted_s3(BEGUN, STORED, STORED, COMPLETED) as s3:
+        async with store_at(s3.url) as store:
+            upload = await begin(store)
+            await upload.send(Part(1, await part_body(b"a"), is_last=False))
+            await upload.send(Part(2, await part_body(b"b"), is_last=True))
+            answer = await upload.complete({"IfNoneMatch": "*"})
+    assert answer["ETag"] == '"e"'
+    assert (request_lines(s3)[0], request_lines(s3)[3]) == ("POST /bucket/a?uploads", "POST /bucket/a?uploadId=u")
+    assert sorted(request_lines(s3)[1:3]) == [f"PUT /bucket/a?uploadId=u&partNumber={number}" for number in (1, 2)]
+    assert (s3.header(0, "Content-Type"), s3.header(3, "If-None-Match")) == ("text/x", "*")
+
+
+async def test_a_stored_part_gives_its_memory_back():
+    """The memory of a part is given back after S3 has stored the part."""
+    memory = UploadMemory(MIB)
+    with scripted_s3(BEGUN, STORED, COMPLETED) as s3:
+        async with store_at(s3.url) as store:
+            upload = await begin(store)
+            await upload.send(Part(1, await part_body(bytes(100_000), memory), is_last=True))
+            assert memory.free == MIB - 100_000
+            await upload.complete({})
+            await wait_until(lambda: memory.free == MIB)  # the thread that sent the part ends shortly after the answer
+
+
+async def test_an_aborted_upload_gives_its_memory_back():
+    """The memory of parts that are being sent or wait is given back when the upload is aborted."""
+    memory, gate = UploadMemory(MIB), threading.Event()
+    with scripted_s3(BEGUN, type(STORED)(STORED.data, gate=gate), STORED, ABORTED) as s3:
+        async with store_at(s3.url, read_timeout=20, threads=1) as store:
+            upload = await begin(store)
+            for number in (1, 2):
+                await upload.send(Part(number, await part_body(bytes(100_000), memory), is_last=False))
+            await s3.wait_for_requests(2)
+            aborting = asyncio.ensure_future(upload.abort())
+            await asyncio.sleep(0)
+            assert memory.free == MIB
+            gate.set()
+            await aborting
+
+
+async def test_a_failed_part_prevents_the_completion():
+    """`complete` raises the error of a part that S3 has refused."""
+    with scripted_s3(BEGUN, error_reply(500, "InternalError")) as s3:
+        async with store_at(s3.url) as store:
+            upload = await begin(store)
+            await upload.send(Part(1, await part_body(b"a"), is_last=True))
+            with pytest.raises(UpstreamError, match="uploading a part of `a`: 500 InternalError"):
+                await upload.complete({})
+
+
+async def test_an_upload_is_aborted_after_its_parts_have_arrived():
+    """`abort` waits for parts that are being sent, because a part that arrives after the abort would remain."""
+    gate = threading.Event()
+    with scripted_s3(BEGUN, type(STORED)(STORED.data, gate=gate), ABORTED) as s3:
+        async with store_at(s3.url, read_timeout=20) as store:
+            upload = await begin(store)
+            await upload.send(Part(1, await part_body(b"a"), is_last=True))
+            await s3.wait_for_requests(2)
+            aborting = asyncio.ensure_future(upload.abort())
+            await asyncio.sleep(0)
+            assert len(s3.requests) == 2
+            gate.set()
+            await aborting
+    assert request_lines(s3)[2] == "DELETE /bucket/a?uploadId=u"
+
+
+async def test_an_abort_continues_if_its_caller_is_cancelled():
+    """An upload is aborted even if the task that awaits `abort` is cancelled."""
+    gate = threading.Event()
+    with scripted_s3(BEGUN, type(ABORTED)(ABORTED.data, gate=gate)) as s3:
+        async with store_at(s3.url, read_timeout=20) as store:
+            upload = await begin(store)
+            aborting = asyncio.ensure_future(upload.abort())
+            await asyncio.sleep(0)
+            aborting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await aborting
+            gate.set()
+            await s3.wait_for_requests(2)
+    assert request_lines(s3)[1] == "DELETE /bucket/a?uploadId=u"
+
+
+async def test_an_upload_is_aborted_if_its_beginning_is_cancelled():
+    """An upload that S3 begins after the caller was cancelled is aborted."""
+    gate = threading.Event()
+    with scripted_s3(type(BEGUN)(BEGUN.data, gate=gate), ABORTED) as s3:
+        async with store_at(s3.url, read_timeout=20) as store:
+            beginning = asyncio.ensure_future(begin(store))
+            await s3.wait_for_requests()
+            beginning.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await beginning
+            gate.set()
+            await s3.wait_for_requests()
+    assert request_lines(s3)[1] == "DELETE /bucket/a?uploadId=u"
+
+
+async def test_an_abort_waits_for_a_cancelled_completion():
+    """`abort` waits for the answer to a completion whose caller was cancelled."""
+    gate = threading.Event()
+    with scripted_s3(BEGUN, type(COMPLETED)(COMPLETED.data, gate=gate), error_reply(404, "NoSuchUpload")) as s3:
+        async with store_at(s3.url, read_timeout=20) as store:
+            upload = await begin(store)
+            completing = asyncio.ensure_future(upload.complete({}))
+            await s3.wait_for_requests(2)
+            completing.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await completing
+            gate.set()
+            await upload.abort()
+    assert len(s3.requests) == 3
+
+
+async def test_a_failed_abort_is_logged(caplog):
+    """A failed abort is logged for the operator and raises no error, because the client can do nothing about it."""
+    with scripted_s3(BEGUN, error_reply(500, "InternalError")) as s3, caplog.at_level(logging.WARNING):
+        async with store_at(s3.url) as store:
+            await (await begin(store)).abort()
+    assert [record.getMessage().partition(" (")[0] for record in caplog.records] == [
+        "parts of an aborted upload may remain in S3: aborting an upload of `a`: 500 InternalError: So it is"
+    ]
+
+
+async def test_an_upload_without_an_id_is_an_error():
+    """An answer without an UploadId raises `UpstreamError`."""
+    with scripted_s3(reply(200, b"<InitiateMultipartUploadResult/>")) as s3:
+        async with store_at(s3.url) as store:
+            with pytest.raises(UpstreamError, match="begins an upload of `a` without an UploadId"):
+                await begin(store)
+
+
+async def test_a_part_without_an_etag_is_an_error():
+    """An answer without an ETag of the part makes `complete` raise `UpstreamError`."""
+    with scripted_s3(BEGUN, reply(200)) as s3:
+        async with store_at(s3.url) as store:
+            upload = await begin(store)
+            await upload.send(Part(1, await part_body(b"a"), is_last=True))
+            with pytest.raises(UpstreamError, match="accepts part 1 without an ETag"):
+                await upload.complete({})
+
+
+async def test_two_uploads_can_share_memory_for_one_part():
+    """Two concurrent uploads complete with memory for one part, because a stored part frees its memory at once."""
+    with endless_s3() as (url, traffic):
+        async with store_at(url, upload_memory=5 * MIB, read_timeout=20) as store:
+            uploads = [store.put(name, async_chunks(*[bytes(MIB)] * 12), Write()) for name in "ab"]
+            async with asyncio.timeout(20):
+                await asyncio.gather(*uploads)
+    assert (traffic.parts, traffic.completed) == (6, 2)

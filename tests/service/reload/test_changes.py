@@ -1,0 +1,153 @@
+"""Reports of the changes of a reload."""
+
+from __future__ import annotations
+
+import pytest
+from files import CONFIGURATION, Files
+
+from tornado_proxy.service.reload.reloading import changes, fixed_at_start
+
+THREE_REWRITES = 'rewrite a `^/a$` -> "/1"\nrewrite b `^/b$` -> "/2"\nrewrite `^/c$` -> "/3"'
+
+
+@pytest.mark.parametrize(
+    ("statements", "expected"),
+    [
+        (THREE_REWRITES, []),
+        (THREE_REWRITES + '\nrewrite `^/d$` -> "/4"', ["added: `#4` (rules/site.rules:5)"]),
+        ('rewrite a `^/a$` -> "/1"', ["removed: `b` (rules/site.rules:3), `#3` (rules/site.rules:4)"]),
+        (THREE_REWRITES.replace('"/3"', '"/33"'), ["changed: `#3` (rules/site.rules:4)"]),
+        (THREE_REWRITES.replace("`^/a$`", "`^/aa$`"), ["changed: `a` (rules/site.rules:2)"]),
+        ("# a comment\n" + THREE_REWRITES, []),
+        (
+            'rewrite a `^/a$` -> "/x"\nrewrite `^/c$` -> "/3"\nrewrite n `^/n$` -> "/n"',
+            [
+                "added: `n` (rules/site.rules:4)",
+                "removed: `b` (rules/site.rules:3)",
+                "changed: `a` (rules/site.rules:2)",
+            ],
+        ),
+    ],
+)
+def test_rewrites_are_added_removed_or_changed(tmp_path, statements, expected):
+    """A rewrite is identified by its name or its source, and reported with its place."""
+    files = Files.create(tmp_path, site=THREE_REWRITES)
+    before = files.load()
+    files.write(statements)
+    assert list(changes(before, files.load())) == [f"target `site`: rewrites {line}" for line in expected]
+
+
+def test_the_order_of_rewrites_is_reported(tmp_path):
+    """A new order is a change, since the first matching source decides."""
+    files = Files.create(tmp_path, site=THREE_REWRITES)
+    before = files.load()
+    files.write("\n".join(reversed(THREE_REWRITES.splitlines())))
+    assert list(changes(before, files.load())) == ["target `site`: the order of the rewrites changed"]
+
+
+def test_equal_rewrites_are_paired_in_order(tmp_path):
+    """A third rewrite with the same source is reported as one addition."""
+    rewrite = 'rewrite `^/a$` -> "/1"'
+    files = Files.create(tmp_path, site=f"{rewrite}\n{rewrite}")
+    before = files.load()
+    files.write(f"{rewrite}\n{rewrite}\n{rewrite}")
+    assert list(changes(before, files.load())) == ["target `site`: rewrites added: `#3` (rules/site.rules:4)"]
+
+
+def test_many_rewrites_are_shortened(tmp_path):
+    """Five rewrites are named, and the others are counted."""
+    files = Files.create(tmp_path)
+    before = files.load()
+    files.write("\n".join(f'rewrite r{number} `^/{number}$` -> "/x"' for number in range(100)))
+    (line,) = changes(before, files.load())
+    assert line.startswith("target `site`: rewrites added: `r0` (rules/site.rules:2), `r1` ")
+    assert line.endswith("`r4` (rules/site.rules:6) and 95 more")
+
+
+ACTIONS = "actions: {PUT: {enabled: true, config: {maxSize: 1MiB}}}\n    mount:"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("path: [/]", "path: [/m], host: h", ["target `site` changed: mount.host, mount.path"]),
+        ("some-bucket", "other-bucket", ["target `site` changed: bucket.name"]),
+        (
+            "region: eu-west-1",
+            "disableSSL: true, s3ForcePathStyle: true, s3ListMaxKeys: 7",
+            ["target `site` changed: bucket.region, bucket.disableSSL, bucket.s3ForcePathStyle, bucket.s3ListMaxKeys"],
+        ),
+        ("mount:", ACTIONS, ["target `site` changed: actions.PUT.enabled, actions.PUT.config.maxSize"]),
+        (
+            "mount:",
+            "resources: [{path: /**, whiteList: true}]\n    mount:",
+            ["target `site` changed: resources"],
+        ),
+        ("mount:", "cache: {maxAge: 5s}\n    mount:", ["target `site` changed: cache"]),
+        ("{port: 0}", "{port: 0, gracePeriod: 5s}", ["changed: server.gracePeriod"]),
+        (
+            "rules:",
+            "limits: {maxHeaderSize: 1KiB, idleTimeout: 5s}\nrules:",
+            ["changed: limits.maxHeaderSize, limits.idleTimeout"],
+        ),
+        ("rules: [rules]", "rules: [rules/site.rules]", ["changed: rules"]),
+        ("{port: 0}", "{port: 0, cors: {enabled: true}}", ["changed: server.cors"]),
+        ("rules:", "authProviders: {basic: {staff: {realm: Staff}}}\nrules:", ["changed: authProviders.basic"]),
+    ],
+)
+def test_changed_options_are_named(tmp_path, old, new, expected):
+    """Each changed option is named, with its target if it belongs to one."""
+    files = Files.create(tmp_path)
+    before = files.load()
+    files.configure(CONFIGURATION.replace(old, new, 1))
+    after = files.load()
+    assert list(changes(before, after)) == expected
+
+
+def test_no_secret_is_reported(tmp_path):
+    """A changed key or password is reported only by its name."""
+    staff = "authProviders: {basic: {staff: {realm: Staff}}}\nrules:"
+    team = "resources: [{path: /**, provider: staff, basic: {credentials: [{user: ann, password: {value: OLDpass1}}]}}]\n    mount:"
+    text = CONFIGURATION.replace("rules:", staff).replace("mount:", team)
+    files = Files.create(tmp_path)
+    files.configure(text)
+    before = files.load()
+    files.configure(text.replace("OLDpass1", "NEWpass2"))
+    (tmp_path / "secret").write_text("0ther\n")
+    assert list(changes(before, files.load())) == [
+        "target `site` changed: bucket.credentials.secretKey, resources",
+    ]
+
+
+def test_a_renamed_target_is_removed_and_added(tmp_path):
+    """A new name is reported as one removed and one added target."""
+    files = Files.create(tmp_path)
+    before = files.load()
+    files.configure(CONFIGURATION.replace("  site:", "  other:"))
+    files.path().write_text("target other {}")
+    assert list(changes(before, files.load())) == ["targets removed: `site`", "target `other` added: 0 rewrites"]
+
+
+def test_the_order_of_targets_is_reported(tmp_path):
+    """A new order is a change, since the first of two targets on a mount answers."""
+    site = CONFIGURATION[CONFIGURATION.index("  site:") :]
+    other = site.replace("site:", "other:").replace("[/]", "[/o]")
+    files = Files.create(tmp_path)
+    head = CONFIGURATION.removesuffix(site)
+    files.configure(head + site + other)
+    before = files.load()
+    files.configure(head + other + site)
+    assert list(changes(before, files.load())) == ["the order of the targets changed"]
+
+
+def test_some_sections_are_fixed_at_start(tmp_path):
+    """Sections that need a restart keep their values and are reported."""
+    files = Files.create(tmp_path)
+    running = files.load().settings
+    files.configure(
+        CONFIGURATION.replace("{port: 0}", "{port: 81}", 1).replace("{port: 0}", "{port: 82}")
+        + "s3: {threads: 7}\nlog: {level: debug}\n"
+    )
+    settings, kept_back = fixed_at_start(files.load().settings, running)
+    assert kept_back == ("server", "internalServer", "s3", "log")
+    assert settings.s3 == running.s3

@@ -1,0 +1,441 @@
+"""Reloads: no edit breaks the generation in force."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import threading
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from files import CONFIGURATION, Files
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry
+
+from tornado_proxy.admin.administration import Administration
+from tornado_proxy.config.model import Settings
+from tornado_proxy.lang.diagnostic import Diagnostic, Severity
+from tornado_proxy.service.reload.generations import Unbuildable
+from tornado_proxy.service.reload.reloading import Reloader
+from tornado_proxy.service.reload.snapshot import CompiledSnapshot, Snapshot, compile_snapshot
+from tornado_proxy.telemetry.events import Bus, Event, ReloadOutcome
+from tornado_proxy.telemetry.exposition import ServiceMetrics
+from tornado_proxy.telemetry.log import log_service_events
+
+GOOD = 'rewrite a `^/a$` -> "/b"'
+BETTER = 'rewrite a `^/a$` -> "/c"\nrewrite `^/x$` -> "/y"'
+BAD = 'rewrite `^/(` -> "/b"'
+
+
+@dataclass
+class RecordingServing:
+    """Serving that records activated generations, or raises `Unbuildable`."""
+
+    activated: list[tuple[int, CompiledSnapshot]] = field(default_factory=list)
+    mistake: Diagnostic | None = None
+
+    def workers(self) -> list[dict[str, object]]:
+        """No workers."""
+        return []
+
+    async def activate(self, number: int, loaded: CompiledSnapshot) -> None:
+        """Record a generation, or raise `Unbuildable` with the mistake."""
+        if self.mistake:
+            raise Unbuildable((self.mistake,))
+        self.activated.append((number, loaded))
+
+
+@dataclass
+class ReloadScene:
+    """Files, a reloader for them, and the outcomes and events of its reloads."""
+
+    files: Files
+    serving: RecordingServing = field(default_factory=RecordingServing)
+    events: list[Event] = field(default_factory=list)
+    outcomes: list[ReloadOutcome] = field(default_factory=list)
+    defect: str = ""
+    is_unsettled: bool = False
+
+    def __post_init__(self) -> None:
+        first = self.files.read()
+        self.reloader = Reloader(compile_snapshot(first), self.serving, self.read, self.events.append)
+
+    def read(self) -> Snapshot:
+        """Read the files, or raise the defect."""
+        if self.defect:
+            raise RuntimeError(self.defect)
+        return replace(self.files.read(), settled=not self.is_unsettled)
+
+    def reload(self) -> ReloadOutcome:
+        """Reload and record the outcome."""
+        self.outcomes.append(asyncio.run(self.reloader.reload()).outcome)
+        return self.outcomes[-1]
+
+    def edit(self, *texts: str) -> list[ReloadOutcome]:
+        """Write each text and reload after it; returns all outcomes."""
+        for text in texts:
+            self.files.write(text)
+            self.reload()
+        return self.outcomes
+
+
+def _administration(reloader: Reloader, serving: RecordingServing) -> Administration:
+    process = SimpleNamespace(
+        reloader=reloader, serving=serving, probes={}, is_ready=lambda: True, last_good=None, bus=Bus()
+    )
+    return Administration(process)
+
+
+@pytest.fixture
+def scene(tmp_path):
+    """A reloader whose files are valid."""
+    return ReloadScene(Files.create(tmp_path, site=GOOD))
+
+
+def test_unchanged_files_do_nothing(scene):
+    """Unchanged files activate no generation and emit no event."""
+    assert scene.reload() is ReloadOutcome.UNCHANGED
+    assert (scene.serving.activated, scene.events) == ([], [])
+
+
+def test_an_edit_is_the_next_generation(scene):
+    """A valid edit becomes generation 2 with its rules."""
+    scene.edit(BETTER)
+    ((number, loaded),) = scene.serving.activated
+    assert number == scene.reloader.in_force.number == 2
+    assert loaded.rewrite_count == 2
+    assert scene.reloader.last.is_in_force
+
+
+def test_changes_are_reported(scene):
+    """The event names the added and the changed rewrites."""
+    scene.edit(BETTER)
+    (event,) = scene.events
+    assert event.outcome is ReloadOutcome.LOADED
+    assert event.changes == (
+        "target `site`: rewrites added: `#2` (rules/site.rules:3)",
+        "target `site`: rewrites changed: `a` (rules/site.rules:2)",
+    )
+
+
+def test_an_invalid_edit_is_reported_once(scene):
+    """An invalid edit activates nothing, and the second reload of it emits no event."""
+    assert scene.edit(BAD, BAD) == [ReloadOutcome.REFUSED, ReloadOutcome.REFUSED]
+    assert scene.serving.activated == []
+    (event,) = scene.events
+    assert event.outcome is ReloadOutcome.REFUSED
+    assert event.diagnostics[0].span.place.endswith("site.rules:2:12")
+
+
+@pytest.mark.parametrize(
+    ("edits", "outcomes"),
+    [
+        ((BAD, BETTER), [ReloadOutcome.REFUSED, ReloadOutcome.LOADED]),
+        ((BAD, BAD, GOOD), [ReloadOutcome.REFUSED, ReloadOutcome.REFUSED, ReloadOutcome.REVERTED]),
+        ((BETTER, BAD, GOOD), [ReloadOutcome.LOADED, ReloadOutcome.REFUSED, ReloadOutcome.LOADED]),
+        ((BAD, GOOD, BAD), [ReloadOutcome.REFUSED, ReloadOutcome.REVERTED, ReloadOutcome.REFUSED]),
+    ],
+)
+def test_a_valid_edit_follows_an_invalid_one(scene, edits, outcomes):
+    """After any invalid edit, a valid one is activated, and another invalid one is refused."""
+    assert scene.edit(*edits) == outcomes
+
+
+def test_a_new_generation_and_the_end_of_a_failure_are_seen_together(scene):
+    """At no time does the status show the new generation beside the failure that it ended."""
+    scene.edit(BAD)
+    scene.files.write(BETTER)
+
+    async def states():
+        reloading = asyncio.ensure_future(scene.reloader.reload())
+        while not reloading.done():
+            await asyncio.sleep(0)
+            yield scene.reloader.in_force.number, scene.reloader.failure is not None, len(scene.events)
+
+    async def seen():
+        return {state async for state in states()}
+
+    assert asyncio.run(seen()) == {(1, True, 1), (2, False, 2)}
+
+
+def test_a_reverted_edit_is_no_failure(scene):
+    """The reloader has no failure after the files are restored."""
+    scene.edit(BAD, GOOD)
+    assert scene.reloader.failure is None
+
+
+FAILING_TEST = 'rewrite a `^/a$` -> "/b"\ntest "/a" -> "/c"'
+
+
+def test_a_failing_rule_test_is_a_warning(scene):
+    """The edit is activated, and its event and report have the failing test."""
+    assert scene.edit(FAILING_TEST) == [ReloadOutcome.LOADED]
+    (event,) = scene.events
+    assert [diagnostic.code for diagnostic in event.diagnostics] == ["failing-test"]
+    assert scene.reloader.last.diagnostics == event.diagnostics
+
+
+def test_a_reload_without_changes_repeats_warnings(scene):
+    """Its report has the warnings, the sections that need a restart and the time of the last activation."""
+    scene.files.configure(CONFIGURATION.replace("server: {port: 0}", "server: {port: 81}", 1))
+    scene.edit(FAILING_TEST)
+    report = asyncio.run(scene.reloader.reload())
+    assert report.outcome is ReloadOutcome.UNCHANGED
+    assert [diagnostic.code for diagnostic in report.diagnostics] == ["failing-test"]
+    assert (report.kept_back, report.since) == (("server",), scene.reloader.in_force.since)
+
+
+def test_a_refused_edit_reports_only_its_own_mistakes(scene):
+    """Warnings of the configuration in force are not repeated."""
+    scene.files.configure(f"{CONFIGURATION}    actions: {{PUT: {{enabled: true}}}}\n")
+    scene.reload()
+    assert [diagnostic.code for diagnostic in scene.reloader.last.diagnostics] == ["open-writes"]
+    scene.edit(BAD)
+    assert [diagnostic.code for diagnostic in scene.reloader.failure.diagnostics] == ["bad-source"]
+    assert scene.events[-1].diagnostics == scene.reloader.failure.diagnostics
+
+
+def test_a_warning_can_become_an_error(scene):
+    """With `tests: refuse`, a rule test that failed before is the reason of the refusal."""
+    refusing = CONFIGURATION.replace("rules: [rules]", "rules: [rules]\nreload: {tests: refuse}")
+    scene.edit(FAILING_TEST)
+    scene.files.configure(refusing)
+    scene.edit(FAILING_TEST.replace("/b", "/d"))
+    assert [diagnostic.severity.value for diagnostic in scene.reloader.failure.diagnostics] == ["error"]
+
+
+def test_the_status_has_absolute_paths(scene, monkeypatch):
+    """The paths are absolute even if that of the configuration is relative."""
+    monkeypatch.chdir(scene.files.folder)
+    relative = Files(Path())
+    reloader = Reloader(relative.load(), scene.serving, relative.read, scene.events.append)
+    view = asyncio.run(_administration(reloader, scene.serving).status())
+    assert view["files"] == [str(scene.files.configuration), str(scene.files.path())]
+
+
+def test_the_status_line_names_the_refused_mistake(scene):
+    """The line has the first error, not a warning before it."""
+    scene.edit(BAD)
+    diagnostics = (Diagnostic("w", "a warning", severity=Severity.WARNING), Diagnostic("bad-source", "missing `)`"))
+    scene.reloader.failure = replace(scene.reloader.failure, diagnostics=diagnostics)
+    assert scene.reloader.status_line() == "generation 1, 1 rewrite; an edit was refused: missing `)`"
+
+
+def test_a_start_from_the_last_good_copy_is_said_until_the_files_are_in_force(scene):
+    """A refused edit does not end it."""
+    scene.reloader.from_last_good = True
+    scene.edit(BAD)
+    assert scene.reloader.status_line().startswith("generation 1, 1 rewrite, started from the last good copy; ")
+    scene.edit(BETTER)
+    assert scene.reloader.status_line() == "generation 2, 2 rewrites"
+
+
+def test_a_failing_rule_test_can_refuse_the_edit(scene):
+    """With `tests: refuse`, the generation stays in force until the test passes."""
+    scene.files.configure(f"{CONFIGURATION}reload: {{tests: refuse}}\n")
+    assert scene.edit(GOOD, FAILING_TEST, FAILING_TEST.replace("/c", "/b")) == [
+        ReloadOutcome.LOADED,
+        ReloadOutcome.REFUSED,
+        ReloadOutcome.LOADED,
+    ]
+    assert [diagnostic.code for diagnostic in scene.events[1].diagnostics] == ["failing-test"]
+
+
+def test_deleted_files_are_refused(scene):
+    """A configuration without any rule file is refused, and restored files are a reverted edit."""
+    scene.files.path().unlink()
+    assert scene.reload() is ReloadOutcome.REFUSED
+    assert scene.edit(GOOD)[-1] is ReloadOutcome.REVERTED
+
+
+def test_a_deleted_file_is_an_edit(scene):
+    """The rewrites of one deleted file are removed, and those of other files stay."""
+    scene.files.write('rewrite other `^/o$` -> "/p"', "other")
+    assert scene.reload() is ReloadOutcome.LOADED
+    scene.files.path("other").unlink()
+    assert scene.reload() is ReloadOutcome.LOADED
+    (_, loaded) = scene.serving.activated[-1]
+    assert [rewrite.name for rewrite in loaded.rule_sets["site"].rewrites] == ["a"]
+
+
+def test_an_unreadable_file_is_refused(scene):
+    """A rule file that cannot be read is a mistake, and the generation stays in force."""
+    scene.files.path("other").symlink_to("nowhere")
+    assert scene.reload() is ReloadOutcome.REFUSED
+    assert "cannot be read" in scene.reloader.failure.diagnostics[0].message
+
+
+def test_paths_of_a_refused_edit_are_watched(scene):
+    """The paths in a refused configuration are watched, since the correction may be there."""
+    scene.files.configure(CONFIGURATION.replace("rules: [rules]", "rules: [elsewhere]"))
+    scene.reload()
+    assert {path.name for path in scene.reloader.watched()} == {"proxy.yaml", "rules", "secret", "elsewhere"}
+
+
+def test_a_new_port_needs_a_restart(scene):
+    """The report names the section that needs a restart, and the rest of the edit is in force."""
+    scene.files.configure(CONFIGURATION.replace("server: {port: 0}", "server: {port: 81}", 1))
+    scene.edit(BETTER)
+    assert scene.reloader.last.kept_back == ("server",)
+    assert scene.serving.activated[0][1].settings.server.port == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("s3", "s3: {threads: 7}\n"),
+        ("log", "log: {level: debug}\n"),
+        ("tracing", "tracing: {endpoint: 'http://127.0.0.1:4318/v1/traces'}\n"),
+    ],
+)
+def test_some_sections_need_a_restart(scene, name, text):
+    """The report names the section, and its old values stay in force."""
+    scene.files.configure(CONFIGURATION + text)
+    scene.edit(BETTER)
+    assert scene.reloader.last.kept_back == (name,)
+    assert getattr(scene.reloader.in_force.settings, name) == getattr(Settings(), name)
+
+
+def test_a_changed_secret_is_activated(scene):
+    """A changed secret is an edit, although no rule or option differs."""
+    (scene.files.folder / "secret").write_text("changed")
+    assert scene.reload() is ReloadOutcome.LOADED
+
+
+def test_an_unbuildable_generation_is_refused(scene):
+    """Valid files from which no client of S3 can be made are refused with the reason."""
+    scene.serving.mistake = Diagnostic("unusable-bucket", "target `site`: no such thing")
+    assert scene.edit(BETTER) == [ReloadOutcome.REFUSED]
+    assert scene.reloader.in_force.number == 1
+    assert scene.reloader.failure.diagnostics == (scene.serving.mistake,)
+
+
+def test_a_defect_is_reported_once(scene):
+    """After an unexpected exception the generation stays in force, and the next reload can succeed."""
+    scene.defect = "a defect"
+    assert [scene.reload(), scene.reload()] == [ReloadOutcome.FAILED, ReloadOutcome.FAILED]
+    assert [event.outcome for event in scene.events] == [ReloadOutcome.FAILED]
+    scene.defect = ""
+    assert scene.edit(BETTER)[-1] is ReloadOutcome.LOADED
+
+
+@pytest.mark.parametrize("defect", ["", "a defect"])
+def test_a_reverted_edit_is_reported(scene, defect):
+    """After a refusal or a defect, one event reports that the files in force are restored."""
+    scene.defect = defect
+    scene.edit(BAD)
+    scene.defect = ""
+    scene.edit(GOOD, GOOD)
+    assert len(scene.events) == 2
+    assert scene.events[-1].outcome is scene.reloader.last.outcome is ReloadOutcome.REVERTED
+
+
+def test_an_unchanged_reload_keeps_the_last_report(scene):
+    """`last` is the report of the last edit, not of a reload without changes."""
+    scene.edit(BETTER, BETTER)
+    assert scene.reloader.last.outcome is ReloadOutcome.LOADED
+
+
+def test_a_repeated_refusal_has_its_diagnostics(scene):
+    """Another reload of the same invalid files returns the same mistakes."""
+    scene.edit(BAD)
+    report = asyncio.run(scene.reloader.reload())
+    assert report.diagnostics == scene.reloader.failure.diagnostics != ()
+
+
+def test_unsettled_files_are_refused_once(scene):
+    """The generation stays in force until two readings are equal, and one event is emitted."""
+    scene.files.write(BETTER)
+    scene.is_unsettled = True
+    assert [scene.reload(), scene.reload()] == [ReloadOutcome.REFUSED] * 2
+    (event,) = scene.events
+    assert [diagnostic.code for diagnostic in event.diagnostics] == ["unsettled"]
+    scene.is_unsettled = False
+    assert scene.reload() is ReloadOutcome.LOADED
+
+
+def test_a_hanging_file_system_is_read_once(scene):
+    """A reload ends without the files, and later reloads do not start a second thread."""
+    resumed, readings = threading.Event(), []
+
+    def read():
+        readings.append(1)
+        resumed.wait(10)
+        return scene.files.read()
+
+    async def scenario():
+        now = scene.reloader.in_force
+        reloader = Reloader(now.loaded, scene.serving, read, scene.events.append, 0.01)
+        outcomes = [(await reloader.reload()).outcome for _ in range(3)]
+        resumed.set()
+        return outcomes
+
+    assert asyncio.run(scenario()) == [ReloadOutcome.REFUSED] * 3
+    assert len(scene.events) == 1
+    assert len(readings) == 1
+
+
+def test_concurrent_reloads_run_in_turn(scene):
+    """The second reload waits for the first, so that each edit gets one number."""
+    running, concurrency = [], []
+
+    class Slow(RecordingServing):
+        """Serving that is slow and records the number of concurrent activations."""
+
+        async def activate(self, number: int, loaded: CompiledSnapshot) -> None:
+            running.append(number)
+            concurrency.append(len(running))
+            await asyncio.sleep(0.01)
+            await super().activate(number, loaded)
+            running.remove(number)
+
+    async def scenario():
+        now, serving = scene.reloader.in_force, Slow()
+        reloader = Reloader(now.loaded, serving, scene.read, scene.events.append)
+        scene.files.write(BETTER)
+        reports = await asyncio.gather(reloader.reload(), reloader.reload())
+        return [report.outcome for report in reports], [number for number, _ in serving.activated]
+
+    assert asyncio.run(scenario()) == ([ReloadOutcome.LOADED, ReloadOutcome.UNCHANGED], [2])
+    assert concurrency == [1]
+
+
+STEPS = st.lists(
+    st.sampled_from(["good", "better", "bad", "worse", "delete", "defect", "unsettled", "reload"]), max_size=8
+)
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=STEPS)
+def test_status_metrics_and_log_agree(steps, tmp_path_factory, caplog):
+    """After any edits, status, metrics and log agree on whether the files on disk are in force."""
+    scene = ReloadScene(Files.create(tmp_path_factory.mktemp("set"), site=GOOD))
+    registry = CollectorRegistry()
+    bus = Bus()
+    metrics = ServiceMetrics("1", "", 0.0)
+    metrics.listen(bus)
+    registry.register(metrics)
+    log_service_events(bus)
+    scene.reloader = Reloader(scene.reloader.in_force.loaded, scene.serving, scene.read, bus.emit)
+    caplog.set_level(logging.INFO, "tornado_proxy")
+    texts = {"good": GOOD, "better": BETTER, "bad": BAD, "worse": BAD + BAD}
+    caplog.clear()
+    for step in steps:
+        scene.defect, scene.is_unsettled = ("x" if step == "defect" else ""), step == "unsettled"
+        if step == "delete":
+            scene.files.path().unlink(missing_ok=True)
+        elif step in texts:
+            scene.files.write(texts[step])
+        report = asyncio.run(scene.reloader.reload())
+        view = asyncio.run(_administration(scene.reloader, scene.serving).status())
+        refused = not report.is_in_force
+        assert registry.get_sample_value("tornado_proxy_config_last_reload_successful") == (0 if refused else 1)
+        assert registry.get_sample_value("tornado_proxy_generation") == view["generation"]
+        assert (view["lastFailedAttempt"] is not None) is refused
+        assert ("refused" in scene.reloader.status_line()) is refused
+        logged = [text for text in caplog.messages if re.search(r"(stays|is) in force", text)]
+        assert ("stays in force" in (logged or [""])[-1]) is refused

@@ -1,0 +1,424 @@
+"""Snapshots: every change is noticed, and all mistakes are reported."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from files import CONFIGURATION, ENVIRONMENT, Files
+
+from tornado_proxy.lang.diagnostic import Severity
+from tornado_proxy.service.reload.certificates import FetchedDocuments
+from tornado_proxy.service.reload.snapshot import (
+    SnapshotReader,
+    compile_snapshot,
+    compile_text,
+    read_snapshot,
+    read_to_check,
+)
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Files with one rule file."""
+    return Files.create(tmp_path, site='rewrite a `^/a$` -> "/b"')
+
+
+def test_reading_twice_gives_the_same_digest(files):
+    """The digest depends only on the files."""
+    assert files.read().digest == files.read().digest
+
+
+def _edit_rules(files):
+    files.write('rewrite `^/a$` -> "/c"')
+
+
+def _add_a_file(files):
+    files.write("", "another")
+
+
+def _rename_a_file(files):
+    files.path().rename(files.path("renamed"))
+
+
+def _remove_all(files):
+    files.path().unlink()
+
+
+def _edit_configuration(files):
+    files.configure(files.configuration.read_text().replace("some-bucket", "other-bucket"))
+
+
+def _break_configuration(files):
+    files.configure("targets: [")
+
+
+def _change_a_secret(files):
+    (files.folder / "secret").write_text("changed\n")
+
+
+def _remove_a_secret(files):
+    (files.folder / "secret").unlink()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _edit_rules,
+        _add_a_file,
+        _rename_a_file,
+        _remove_all,
+        _edit_configuration,
+        _break_configuration,
+        _remove_a_secret,
+    ],
+)
+def test_an_edit_changes_the_digest(files, change):
+    """Rules, names of files, the configuration and missing secrets are part of the digest."""
+    before = files.read()
+    change(files)
+    assert files.read().digest != before.digest
+    assert not files.read().is_as(before)
+
+
+def test_a_changed_secret_keeps_the_digest(files):
+    """A changed secret is noticed, but is not part of the digest, which would allow guessing it."""
+    before = files.read()
+    _change_a_secret(files)
+    assert files.read().digest == before.digest
+    assert not files.read().is_as(before)
+
+
+def test_a_changed_secret_in_a_url_keeps_the_digest(files):
+    """A query of a URL, which may be a secret, is noticed too, and is not part of the digest."""
+    text = files.configuration.read_text()
+    hook = "    actions: {{GET: {{config: {{webhooks: [{{method: POST, url: 'https://hooks.example/?t={}'}}]}}}}}}\n"
+    files.configure(text + hook.format("one"))
+    before = files.read()
+    assert before.configuration.settings is not None
+    files.configure(text + hook.format("two"))
+    assert files.read().digest == before.digest
+    assert not files.read().is_as(before)
+
+
+def test_a_default_that_is_written_down_keeps_the_digest(files):
+    """The digest is of what the options say, so that a new option of a later version does not change it."""
+    before = files.read().digest
+    files.configure(CONFIGURATION + "limits: {idleTimeout: 75s}\n")
+    assert files.read().digest == before
+
+
+def test_the_digest_does_not_depend_on_the_directory(files, tmp_path):
+    """Equal files in another directory have the same digest."""
+    (tmp_path / "elsewhere").mkdir()
+    other = Files.create(tmp_path / "elsewhere", site='rewrite a `^/a$` -> "/b"')
+    assert other.read().digest == files.read().digest
+
+
+def test_a_comment_in_the_configuration_keeps_the_digest(files):
+    """The digest depends on the settings, not on their text."""
+    before = files.read().digest
+    files.configure("# a remark\n" + files.configuration.read_text())
+    assert files.read().digest == before
+
+
+def test_the_repr_has_no_secret(files):
+    """The `repr` of a snapshot contains no secret."""
+    assert "s3cret" not in repr(files.read())
+
+
+def test_all_sources_are_watched(files):
+    """The configuration, the paths of rules and the files of secrets are watched."""
+    assert [path.name for path in files.read().watched] == ["proxy.yaml", "rules", "secret"]
+
+
+def test_a_credential_is_watched(files):
+    """A credential of systemd is watched, and a new one is a change."""
+    (files.folder / "credentials").mkdir()
+    credential = files.folder / "credentials" / "s3"
+    credential.write_text("first\n")
+    files.configure(files.configuration.read_text().replace("{path: secret}", "{credential: s3}"))
+    environment = {**ENVIRONMENT, "CREDENTIALS_DIRECTORY": str(credential.parent)}
+    before = read_snapshot(files.configuration, environment)
+    credential.write_text("second\n")
+    assert before.watched[-1] == credential
+    assert not read_snapshot(files.configuration, environment, before).is_as(before)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _edit_rules,
+        _add_a_file,
+        _remove_all,
+        _edit_configuration,
+        _break_configuration,
+        _change_a_secret,
+        _remove_a_secret,
+    ],
+)
+def test_a_known_snapshot_hides_no_change(files, change):
+    """Reading with a previous snapshot returns the same as reading without one."""
+    before = files.read()
+    change(files)
+    assert read_snapshot(files.configuration, ENVIRONMENT, before) == files.read()
+
+
+def test_a_new_secret_is_noticed(files):
+    """A configuration without its secret is compiled again once the secret exists."""
+    (files.folder / "secret").unlink()
+    before = files.read()
+    (files.folder / "secret").write_text("s3cret")
+    assert read_snapshot(files.configuration, ENVIRONMENT, before).configuration.settings
+
+
+@pytest.mark.parametrize(("due", "is_compiled_again"), [(math.inf, False), (0.0, True)])
+def test_certificates_are_fetched_when_they_are_due(files, due, is_compiled_again):
+    """An unchanged configuration is compiled again only after its certificates are due, which fetches these."""
+    known = replace(files.read(), fetched=FetchedDocuments(due=due))
+    snapshot = read_snapshot(files.configuration, ENVIRONMENT, known)
+    assert (snapshot.configuration is not known.configuration) == is_compiled_again
+
+
+def test_an_unchanged_configuration_is_compiled_once(files):
+    """Another reading reuses the compiled configuration."""
+    before = files.read()
+    files.write("", "another")
+    assert read_snapshot(files.configuration, ENVIRONMENT, before).configuration is before.configuration
+
+
+def test_a_snapshot_can_be_compiled_from_texts(files):
+    """The text of a configuration and its rule files make an equal snapshot."""
+    snapshot = files.read()
+    assert snapshot.text is not None
+    assert compile_text(snapshot.text, ENVIRONMENT, (snapshot.rules, snapshot.templates)) == snapshot
+
+
+def test_other_settings_keep_the_digest(files):
+    """A snapshot with replaced settings has the digest of the files."""
+    snapshot = files.read()
+    settings = snapshot.configuration.settings
+    other = replace(settings, server=replace(settings.server, grace_period=1.0))
+    changed = snapshot.with_settings(other)
+    assert (changed.configuration.settings, changed.digest) == (other, snapshot.digest)
+
+
+def test_an_edit_in_progress_is_read_again(files):
+    """Files that change between two readings are read again until two readings are equal."""
+    edits = iter([_edit_rules, _add_a_file])
+
+    def pause(_seconds: float) -> None:
+        edit = next(edits, None)
+        if edit:
+            edit(files)
+
+    settled = SnapshotReader(files.configuration, ENVIRONMENT, pause)()
+    assert settled.digest == files.read().digest
+
+
+def test_files_that_never_settle_are_read(files):
+    """Files that never settle are read, so that a service can start, and the snapshot is not settled."""
+    number = iter(range(1000))
+    snapshot = SnapshotReader(files.configuration, ENVIRONMENT, lambda _: files.write(f"# {next(number)}"))()
+    assert snapshot.rules.files
+    assert not snapshot.settled
+
+
+def _truncate(files):
+    files.path().write_bytes(b"")
+
+
+def test_an_emptied_file_is_read_again(files):
+    """An editor can truncate a file some time before it writes it."""
+    edits = iter([None] * 30 + [_edit_rules])
+    reader = SnapshotReader(files.configuration, ENVIRONMENT, lambda _: (next(edits, None) or (lambda _: None))(files))
+    reader()
+    _truncate(files)
+    assert reader().rules.files[0].data
+
+
+def test_an_empty_file_is_accepted_after_a_second(files):
+    """A file that stays empty for a second is empty on purpose."""
+    pauses: list[float] = []
+    reader = SnapshotReader(files.configuration, ENVIRONMENT, pauses.append)
+    reader()
+    _truncate(files)
+    emptied = reader()
+    assert (emptied.rules.files[0].data, emptied.settled) == (b"", True)
+    assert 0.9 < sum(pauses) < 1.1
+
+
+def _link(files):
+    (files.folder / "rules").rename(files.folder / "revision")
+    (files.folder / "rules").symlink_to("revision")
+
+
+def _unlink(files):
+    (files.folder / "rules").unlink()
+
+
+def _link_another_directory(files):
+    (files.folder / "next").mkdir()
+    (files.folder / "next" / "site.rules").write_text('target site { rewrite `^/a$` -> "/new" }')
+    (files.folder / "rules").symlink_to("next")
+
+
+def test_a_missing_link_is_read_again(files):
+    """A link that is missing while it is replaced is not an edit."""
+    _link(files)
+    edits = iter([None] * 30 + [_link_another_directory])
+    reader = SnapshotReader(files.configuration, ENVIRONMENT, lambda _: (next(edits, None) or (lambda _: None))(files))
+    reader()
+    _unlink(files)
+    snapshot = reader()
+    assert (snapshot.rules.diagnostics, snapshot.settled) == ((), True)
+    assert b"/new" in snapshot.rules.files[0].data
+
+
+def test_a_missing_directory_is_reported_after_a_second(files):
+    """A link that is missing for a second is a mistake, and later readings do not wait for it."""
+    pauses: list[float] = []
+    reader = SnapshotReader(files.configuration, ENVIRONMENT, pauses.append)
+    _link(files)
+    reader()
+    _unlink(files)
+    missing = reader()
+    assert ([diagnostic.code for diagnostic in missing.rules.diagnostics], missing.settled) == (["no-rule-files"], True)
+    assert 0.9 < sum(pauses) < 1.1
+    pauses.clear()
+    _edit_configuration(files)
+    assert reader().settled
+    assert sum(pauses) < 0.1
+
+
+def test_unchanged_files_are_read_once(files):
+    """An unchanged snapshot needs no second reading."""
+    pauses: list[float] = []
+    reader = SnapshotReader(files.configuration, ENVIRONMENT, pauses.append)
+    first = reader()
+    assert (reader().digest, len(pauses)) == (first.digest, 1)
+
+
+def test_a_missing_configuration_is_reported(tmp_path):
+    """A missing configuration is a diagnostic, and its path is watched."""
+    snapshot = read_snapshot(tmp_path / "none.yaml", {})
+    assert [diagnostic.code for diagnostic in snapshot.configuration.diagnostics] == ["unreadable-file"]
+    assert snapshot.watched == (tmp_path / "none.yaml",)
+
+
+def test_valid_files_are_usable(files):
+    """Valid files have settings and rule sets."""
+    loaded = files.load()
+    assert loaded.usable
+    assert loaded.rule_sets["site"].rewrite("/a").key == "/b"
+
+
+def test_rules_of_an_unknown_target_are_an_error(files):
+    """The diagnostic of an unknown target suggests a similar one."""
+    files.path("other").write_text("target sight {}\n")
+    (diagnostic,) = files.load().diagnostics
+    assert (diagnostic.code, diagnostic.help) == ("unknown-target", "did you mean `site`?")
+
+
+def test_a_target_without_a_similar_one_has_general_help(files):
+    """Without a similar target, the help is to name the target in the configuration."""
+    files.path("other").write_text("target wholly-different {}\n")
+    (diagnostic,) = files.load().diagnostics
+    assert diagnostic.help == "name it in `targets` of the configuration"
+
+
+def test_mistakes_of_all_files_are_reported_in_one_run(files):
+    """A mistake in one file does not hide a mistake in another."""
+    files.write('rewrite `^/(` -> "/b"')
+    files.write("rewrit", "other")
+    loaded = files.load()
+    assert not loaded.usable
+    assert {diagnostic.span.source.name.rpartition("/")[2] for diagnostic in loaded.diagnostics} == {
+        "site.rules",
+        "other.rules",
+    }
+
+
+def test_an_invalid_configuration_is_reported(files):
+    """Without settings no rules are read, and the mistakes of the configuration are reported."""
+    files.configure(files.configuration.read_text().replace("mount", "mounts"))
+    loaded = files.load()
+    assert loaded.snapshot.configuration.settings is None
+    assert not loaded.usable
+    assert loaded.diagnostics
+
+
+RESOURCES = """    resources: [{path: /**, provider: staff, basic: {credentials: [{user: ann, password: {env: HASH}}]}}]
+authProviders: {basic: {staff: {realm: Files}}}
+"""
+
+
+def test_an_invalid_hash_is_an_error(files):
+    """A password that is an invalid hash is reported with its place and without its text."""
+    files.configure(files.configuration.read_text() + RESOURCES)
+    loaded = compile_snapshot(read_snapshot(files.configuration, {**ENVIRONMENT, "HASH": "$2b$nonsense"}))
+    (diagnostic,) = loaded.diagnostics
+    assert (diagnostic.code, diagnostic.span.text) == ("unreadable-hash", "password")
+    assert "nonsense" not in diagnostic.message
+
+
+def test_an_unsupported_hash_is_a_warning(files):
+    """An unsupported hash would be a plain password, which is possible but unlikely."""
+    files.configure(files.configuration.read_text() + RESOURCES)
+    loaded = compile_snapshot(read_snapshot(files.configuration, {**ENVIRONMENT, "HASH": "{SHA}nonsense="}))
+    (diagnostic,) = loaded.diagnostics
+    assert (diagnostic.code, loaded.usable) == ("doubtful-password", True)
+    assert "nonsense" not in diagnostic.message
+
+
+def test_missing_rules_are_an_error(files):
+    """The place of the mistake is the path in the configuration."""
+    files.configure(files.configuration.read_text().replace("[rules]", "[rules, nowhere]"))
+    (diagnostic,) = files.load().diagnostics
+    assert (diagnostic.code, diagnostic.span.text) == ("no-rule-files", "nowhere")
+
+
+def test_a_configuration_without_rules_needs_no_rule_files(files):
+    """`rules` can be left out."""
+    files.configure(files.configuration.read_text().replace("rules: [rules]\n", ""))
+    assert files.load().usable
+
+
+def test_a_check_without_credentials_checks_the_rest(files):
+    """A missing systemd credential is only reported, and all other mistakes are found."""
+    text = CONFIGURATION.replace("{path: secret}", "{credential: s3-key}")
+    files.configure(text)
+    loaded = compile_snapshot(read_to_check(files.configuration, ENVIRONMENT))
+    assert loaded.usable
+    assert [(diagnostic.severity, diagnostic.message) for diagnostic in loaded.diagnostics] == [
+        (Severity.INFO, "not checked: the systemd credential `s3-key`, which only the service has")
+    ]
+    files.configure(text.replace("{env: ACCESS}", "{env: MISSING}"))
+    assert not compile_snapshot(read_to_check(files.configuration, ENVIRONMENT)).usable
+    # With a directory of credentials, a missing credential is an error.
+    environment = {**ENVIRONMENT, "CREDENTIALS_DIRECTORY": str(files.folder)}
+    assert not compile_snapshot(read_to_check(files.configuration, environment)).usable
+
+
+def test_templates_belong_to_the_snapshot(files):
+    """Templates are watched and part of the digest, and rules can call their helpers."""
+    files.configure(files.configuration.read_text() + "templates: {helpers: [h.tpl], put: {path: h.tpl}}\n")
+    (files.folder / "h.tpl").write_text('{{ define "a" }}one{{ end }}')
+    files.write('rewrite `^/a$` -> go `/{{ template "a" . }}`')
+    before = files.read()
+    assert files.folder / "h.tpl" in before.watched
+    loaded = compile_snapshot(before)
+    assert loaded.usable
+    assert loaded.pages.pages.find(None, "put") is not None
+    assert compile_snapshot(files.read(), loaded).pages is loaded.pages  # unchanged, so not compiled again
+    assert loaded.rule_sets["site"].rewrite("/a").key == "/one"
+    assert str(files.folder / "h.tpl") in [file.name for file in loaded.snapshot.files]
+    (files.folder / "h.tpl").write_text('{{ define "a" }}two{{ end }}')
+    after = files.read()
+    assert not after.is_as(before)
+    assert compile_snapshot(after, loaded).rule_sets["site"].rewrite("/a").key == "/two"
+    (files.folder / "h.tpl").write_text("{{ x }}")
+    assert not files.load().usable
+    (files.folder / "h.tpl").unlink()
+    assert "unreadable-file" in [diagnostic.code for diagnostic in files.load().diagnostics]

@@ -1,0 +1,442 @@
+"""Edits are noticed in every way of saving files."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import threading
+from pathlib import Path
+from time import sleep
+
+import pytest
+from watchdog.events import FileClosedNoWriteEvent, FileOpenedEvent
+
+from tornado_proxy.service.reload.watching import Follower, Pace, Watch
+
+TIMEOUT = 5  # seconds; an event takes milliseconds
+
+
+@pytest.fixture
+def rules(tmp_path):
+    """A directory with a rule file and a subdirectory with another one."""
+    folder = tmp_path / "rules"
+    (folder / "below").mkdir(parents=True)
+    (folder / "site.rules").write_text("target site {}\n")
+    (folder / "below" / "more.rules").write_text("target more {}\n")
+    return folder
+
+
+@pytest.fixture
+def poked():
+    """An event that the watch sets when it pokes."""
+    return threading.Event()
+
+
+@pytest.fixture
+def watch(rules, poked):
+    """A watch of the directory."""
+    watch = Watch(poked.set)
+    watch.look_at([rules])
+    assert watch.trouble == ""
+    yield watch
+    watch.close()
+
+
+def _write_in_place(rules):
+    (rules / "site.rules").write_text("target site { }\n")
+
+
+def _save_by_rename(rules):
+    (rules / ".site.rules.swp").write_text("target site { }\n")
+    (rules / ".site.rules.swp").rename(rules / "site.rules")
+
+
+def _new_file(rules):
+    (rules / "new.rules").write_text("target new {}\n")
+
+
+def _delete(rules):
+    (rules / "site.rules").unlink()
+
+
+def _write_below(rules):
+    (rules / "below" / "more.rules").write_text("target more { }\n")
+
+
+def _rename_directory_in(rules):
+    (rules.parent / "prepared").mkdir()
+    (rules.parent / "prepared" / "x.rules").write_text("target x {}\n")
+    (rules.parent / "prepared").rename(rules / "prepared")
+
+
+def _link_a_directory(rules):
+    (rules.parent / "elsewhere").mkdir()
+    (rules / "linked").symlink_to(rules.parent / "elsewhere")
+
+
+def _replace_the_directory(rules):
+    rules.rename(rules.with_name("old"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _write_in_place, _save_by_rename, _new_file, _delete, _write_below, _rename_directory_in,
+        _replace_the_directory, _link_a_directory,
+    ],
+)  # fmt: skip
+def test_a_change_is_noticed(watch, rules, poked, change):
+    """The watch pokes after every way of changing files and directories."""
+    change(rules)
+    assert poked.wait(TIMEOUT)
+
+
+@pytest.fixture
+def config_map(tmp_path):
+    """A directory as Kubernetes mounts a ConfigMap: files are links through `..data` into a versioned directory."""
+    folder = tmp_path / "mounted"
+    (folder / "..2026_01").mkdir(parents=True)
+    (folder / "..2026_01" / "site.rules").write_text("target site {}\n")
+    (folder / "..data").symlink_to("..2026_01")
+    (folder / "site.rules").symlink_to("..data/site.rules")
+    return folder
+
+
+def test_a_new_config_map_is_noticed(config_map, poked):
+    """The watch pokes after `..data` is replaced, although no event names the rule file."""
+    watch = Watch(poked.set)
+    watch.look_at([config_map / "site.rules"])
+    (config_map / "..2026_02").mkdir()
+    (config_map / "..2026_02" / "site.rules").write_text("target site { }\n")
+    poked.clear()
+    (config_map / "..data_tmp").symlink_to("..2026_02")
+    (config_map / "..data_tmp").rename(config_map / "..data")
+    assert poked.wait(TIMEOUT)
+    watch.close()
+
+
+def _log_a_line(rules):
+    with (rules / "app.log").open("a") as log:
+        log.write("a line\n")
+
+
+def _log_beside(rules):
+    (rules.parent / "app.log").write_text("a line\n")
+
+
+def _rotate_the_log(rules):
+    (rules / "app.log").write_text("a line\n")
+    (rules / "app.log").rename(rules / "app.log.1")
+    (rules / "app.log.1").unlink()
+
+
+def _write_a_temporary_file(rules):
+    (rules / ".site.rules.swp").write_text("target site { }\n")
+
+
+def _read(rules):
+    (rules / "site.rules").read_text()
+
+
+@pytest.mark.parametrize("change", [_log_a_line, _log_beside, _rotate_the_log, _write_a_temporary_file, _read])
+def test_other_files_are_ignored(rules, poked, change):
+    """The watch does not poke for logs, temporary files, or the reading of rule files."""
+    watch = Watch(poked.set)
+    watch.look_at([rules, rules.parent / "proxy.yaml"])
+    change(rules)
+    assert not poked.wait(0.2)
+    # Events arrive in order, so this poke shows that the ones above were processed.
+    _write_in_place(rules)
+    assert poked.wait(TIMEOUT)
+    watch.close()
+
+
+def test_an_open_log_makes_no_events(rules):
+    """Lines of a log that stays open cause no events in watchdog or the process."""
+    events = []
+
+    class Counting(Watch):
+        def dispatch(self, event):
+            events.append(event)
+
+    watch = Counting(lambda: None)
+    with (rules / "app.log").open("a") as log:
+        watch.look_at([rules])
+        for number in range(100):
+            log.write(f"line {number}\n")
+            log.flush()
+        sleep(0.2)
+        assert events == []
+    watch.close()
+
+
+@pytest.mark.parametrize("event", [FileOpenedEvent("/x"), FileClosedNoWriteEvent("/x")])
+def test_reading_is_ignored(poked, event):
+    """Opening and closing a file does not poke, since a reload reads all files."""
+    Watch(poked.set).on_any_event(event)
+    assert not poked.is_set()
+
+
+def test_a_replaced_directory_is_watched(watch, rules, poked):
+    """A new directory of the same name is watched after the next look."""
+    rules.rename(rules.with_name("old"))
+    rules.mkdir()
+    watch.look_at([rules])
+    assert poked.wait(TIMEOUT)
+    poked.clear()
+    (rules / "site.rules").write_text("target site {}\n")
+    assert poked.wait(TIMEOUT)
+
+
+def test_a_missing_directory_is_watched(tmp_path, poked):
+    """If a path does not exist, its nearest existing parent is watched."""
+    watch = Watch(poked.set)
+    watch.look_at([tmp_path / "later" / "rules"])
+    (tmp_path / "later").mkdir()
+    assert poked.wait(TIMEOUT)
+    watch.close()
+
+
+def test_an_unused_watch_can_be_closed(poked):
+    """Closing a watch before its first look is not an error."""
+    Watch(poked.set).close()
+
+
+def test_a_lack_of_descriptors_is_reported(rules, poked):
+    """Without a descriptor, `trouble` has the reason; with one, the next look watches the files."""
+    watch, (soft, hard) = Watch(poked.set), resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    try:
+        watch.look_at([rules])
+        assert watch.trouble
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    watch.look_at([rules])
+    assert watch.trouble == ""
+    _write_in_place(rules)
+    assert poked.wait(TIMEOUT)
+    watch.close()
+
+
+def test_an_invalid_path_is_reported(tmp_path, poked):
+    """`trouble` is the message of the system, here about a name that is too long."""
+    watch = Watch(poked.set)
+    watch.look_at([tmp_path / ("a" * 300)])
+    assert watch.trouble == "File name too long"
+    watch.close()
+
+
+class _VanishingPath(type(Path())):
+    """A directory that is renamed once, as soon as it was found."""
+
+    was_found = False
+
+    def is_dir(self) -> bool:
+        """Whether the directory exists; the first call renames it."""
+        if not (exists := super().is_dir()) or _VanishingPath.was_found:
+            return exists
+        _VanishingPath.was_found = True
+        Path(self).rename(self.with_name("old"))
+        return True
+
+    def absolute(self) -> Path:
+        """The path, which is absolute already."""
+        return self
+
+
+def test_a_directory_that_vanishes_is_watched_again(rules, poked):
+    """If a directory vanishes during a look, its parent is watched and its return is noticed."""
+    watch = Watch(poked.set)
+    watch.look_at([_VanishingPath(rules)])
+    assert (_VanishingPath.was_found, watch.trouble) == (True, "")
+    (rules.with_name("old")).rename(rules)
+    assert poked.wait(TIMEOUT)
+    watch.close()
+
+
+WITHOUT_POLLING = Pace(quiet=0.001, patience=0.01, look=3600.0, look_unwatched=3600.0)
+POLLING = Pace(quiet=0.001, patience=0.01, look=3600.0, look_unwatched=0.001)
+
+
+class _BlindWatch(Watch):
+    """A watch that never notices a change, and has the given trouble."""
+
+    def __init__(self, poke, trouble: str = "") -> None:
+        super().__init__(poke)
+        self.trouble = trouble
+        self.is_closed = False
+
+    def close(self) -> None:
+        """Record the closing."""
+        self.is_closed = True
+
+    def look_at(self, places) -> None:
+        """Do nothing."""
+
+
+class _CountingReload:
+    """A reload that counts its calls, and can fail the first time."""
+
+    def __init__(self, *, fails_first: bool = False) -> None:
+        self.count = 0
+        self._fails_first = fails_first
+        self._changed = asyncio.Condition()
+
+    async def __call__(self) -> None:
+        async with self._changed:
+            self.count += 1
+            self._changed.notify_all()
+        if self._fails_first and self.count == 1:
+            raise ValueError("a defect")
+
+    async def reached(self, count: int) -> None:
+        """Wait until the number of calls is at least `count`."""
+        async with self._changed:
+            await asyncio.wait_for(self._changed.wait_for(lambda: self.count >= count), 10)
+
+
+def _places() -> tuple[Path, ...]:
+    return ()
+
+
+def _run(scenario):
+    asyncio.run(scenario())
+
+
+async def _run_follower(follower, waiting) -> None:
+    """Run a follower until an awaitable ends."""
+    task = asyncio.get_running_loop().create_task(follower.run())
+    try:
+        await waiting
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+def test_a_follower_reloads_at_its_start():
+    """A change between the first load and the start of the watch is not missed."""
+
+    async def scenario():
+        reload = _CountingReload()
+        await _run_follower(Follower(_places, reload, WITHOUT_POLLING, _BlindWatch), reload.reached(1))
+
+    _run(scenario)
+
+
+def test_a_follower_closes_its_watch():
+    """The watch is closed when the follower ends."""
+
+    async def scenario():
+        reload, watches = _CountingReload(), []
+
+        def watch(poke):
+            watches.append(_BlindWatch(poke))
+            return watches[0]
+
+        await _run_follower(Follower(_places, reload, WITHOUT_POLLING, watch), reload.reached(1))
+        assert watches[0].is_closed
+
+    _run(scenario)
+
+
+async def _poke_once(follower, reload):
+    """Wait for the first reload, poke, and wait for the second."""
+    await reload.reached(1)
+    follower.poke()
+    await reload.reached(2)
+
+
+def test_a_poke_causes_a_reload():
+    """A reload follows a poke after a quiet time."""
+
+    async def scenario():
+        reload = _CountingReload()
+        follower = Follower(_places, reload, WITHOUT_POLLING, _BlindWatch)
+
+        await _run_follower(follower, _poke_once(follower, reload))
+
+    _run(scenario)
+
+
+def test_a_poke_causes_one_reload():
+    """The next reload waits for the next poke."""
+
+    async def scenario():
+        reload = _CountingReload()
+        follower = Follower(_places, reload, WITHOUT_POLLING, _BlindWatch)
+
+        async def wait():
+            await _poke_once(follower, reload)
+            await asyncio.sleep(0.1)
+
+        await _run_follower(follower, wait())
+        assert reload.count == 2
+
+    _run(scenario)
+
+
+def test_continuous_changes_are_loaded():
+    """If changes never pause, a reload follows after the maximum delay."""
+
+    async def scenario():
+        reload = _CountingReload()
+        follower = Follower(_places, reload, Pace(quiet=10.0, patience=0.01, look=3600.0), _BlindWatch)
+
+        async def write():
+            while True:
+                follower.poke()
+                await asyncio.sleep(0.001)
+
+        writing = asyncio.get_running_loop().create_task(write())
+        await _run_follower(follower, reload.reached(2))
+        writing.cancel()
+
+    _run(scenario)
+
+
+def test_a_real_edit_causes_a_reload(tmp_path):
+    """With notifications of the kernel, an edited file is reloaded."""
+
+    async def scenario():
+        reload = _CountingReload()
+
+        async def edit():
+            await reload.reached(1)
+            (tmp_path / "site.rules").write_text("target site {}")
+            await reload.reached(2)
+
+        await _run_follower(Follower(lambda: (tmp_path,), reload, WITHOUT_POLLING), edit())
+
+    _run(scenario)
+
+
+def test_without_notifications_files_are_polled(caplog):
+    """If the kernel does not notify, files are read often, and the reason is logged once."""
+
+    async def scenario():
+        reload = _CountingReload()
+        follower = Follower(_places, reload, POLLING, lambda poke: _BlindWatch(poke, "no watches left"))
+        await _run_follower(follower, reload.reached(4))
+
+    _run(scenario)
+    assert [record.getMessage().count("no watches left") for record in caplog.records] == [1]
+
+
+def test_a_defect_does_not_end_the_follower(caplog):
+    """A reload that raises an exception is logged, and the next one is made."""
+
+    async def scenario():
+        reload = _CountingReload(fails_first=True)
+        await _run_follower(Follower(_places, reload, POLLING, lambda poke: _BlindWatch(poke, "x")), reload.reached(2))
+
+    _run(scenario)
+    assert any("failed" in record.getMessage() for record in caplog.records)
+
+
+def test_a_poke_after_the_end_is_ignored():
+    """A poke of watchdog's thread after the end of the event loop is not an error."""
+
+    async def scenario():
+        return Follower(_places, _CountingReload(), WITHOUT_POLLING, _BlindWatch)
+
+    asyncio.run(scenario()).poke()

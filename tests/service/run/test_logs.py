@@ -1,0 +1,325 @@
+"""The log of the process, and readers of it that are slow, stuck or gone."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from select import PIPE_BUF
+
+import pytest
+
+from tornado_proxy.config.server import Log
+from tornado_proxy.service.run.logs import LogWriter
+
+SCRIPT = """
+import logging, sys
+from tornado_proxy.config.server import Log
+from tornado_proxy.service.run.logs import configure_logging, line_writer
+configure_logging(Log({level!r}, {format!r}))
+logging.getLogger("tornado_proxy").info("serving %s", "well")
+(line_writer() or str)("path=/a status=200")
+logging.getLogger("some.library").info("chatter")
+logging.getLogger("urllib3.connection").warning("a broken head", stack_info=True)
+try:
+    1 / 0
+except ZeroDivisionError:
+    logging.getLogger("tornado_proxy").exception("a defect")
+"""
+
+
+@cache
+def _lines(log: Log) -> list[str]:
+    """Returns the lines that a process logs; it is a separate process, since logging is global."""
+    script = SCRIPT.format(level=log.level, format=log.format)
+    return subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    ).stderr.splitlines()
+
+
+def test_text_lines_have_time_and_level():
+    """Lines of libraries below `warning`, and warnings of urllib3, are left out, and lines of the access log are unchanged."""
+    first, second, *defect = _lines(Log("info", "text"))
+    assert first.endswith("Z info serving well")
+    assert second == "path=/a status=200"
+    assert defect[0].endswith("Z error a defect")
+    assert defect[-1].startswith("  ZeroDivisionError")
+
+
+def test_json_lines_are_one_object_each():
+    """A traceback is a field of its line."""
+    first, second, defect = _lines(Log("info", "json"))
+    assert json.loads(first)["message"] == "serving well"
+    assert second == "path=/a status=200"
+    assert "ZeroDivisionError" in json.loads(defect)["traceback"]
+
+
+UNPRINTABLE = """
+import logging
+from tornado_proxy.config.server import Log
+from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.lang.diagnostic import SourceFile, Span
+from tornado_proxy.service.run.logs import configure_logging
+from tornado_proxy.telemetry.events import ReloadOutcome, ReloadReport
+from tornado_proxy.telemetry.log import service_log
+configure_logging(Log("info", {format!r}))
+for text in {texts!r}:
+    mistake = Diagnostic("a-code", "a fact", Span(SourceFile(text, ""), 0, 0), text)
+    service_log(ReloadReport(ReloadOutcome.REFUSED, 7, news=(mistake,)))
+    try:
+        raise ValueError(text)
+    except ValueError:
+        logging.getLogger("some.library").exception(text)
+"""
+CONTROLS = ("\n", "\r", "\x1b[31m", "\x7f", "\x85", "\u2028", "\u2029", "\u202e", "\u200f", "\ud800")
+
+
+@pytest.mark.parametrize("log_format", ["text", "json"])
+def test_control_characters_are_escaped(log_format):
+    """Names of files and messages of errors cannot end a line or control a terminal."""
+    script = UNPRINTABLE.format(format=log_format, texts=[f"{character}2026 forged" for character in CONTROLS])
+    lines = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stderr.decode()
+    for line in lines.removesuffix("\n").split("\n"):
+        assert line.isprintable()
+        assert not line.startswith("2026 forged")
+        assert log_format == "text" or json.loads(line)["time"].endswith("Z")
+
+
+@pytest.mark.parametrize("log_format", ["text", "json"])
+def test_times_have_one_format(log_format):
+    """Times are in UTC, with milliseconds, and end with `Z`."""
+    first, *_ = _lines(Log("info", log_format))
+    time = json.loads(first)["time"] if log_format == "json" else first.split()[0]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", time)
+
+
+@pytest.mark.parametrize(("level", "count"), [("debug", 2), ("warning", 1), ("error", 1)])
+def test_the_level_decides_what_is_reported(level, count):
+    """With the level `debug`, all lines of the service are logged; with `warning`, only the defect."""
+    lines = [line for line in _lines(Log(level, "json")) if "chatter" not in line and "path" not in line]
+    assert len(lines) == count
+
+
+@pytest.mark.parametrize("level", ["debug", "info", "warning", "error"])
+def test_the_level_does_not_switch_the_access_log(level):
+    """Requests are logged with every level: `log.access` alone switches them."""
+    assert "path=/a status=200" in _lines(Log(level, "json"))
+
+
+MANY_LINES = """
+import logging, os, sys
+from tornado_proxy.config.server import Log
+from tornado_proxy.service.run.runtime import end_process
+from tornado_proxy.service.run.logs import configure_logging, line_writer
+configure_logging(Log())
+write = line_writer()
+for number in range({count}):
+    write(f"line {{number}}")
+{end}
+"""
+
+
+@pytest.mark.parametrize("end", ["", "sys.exit(end_process(0))", "configure_logging(Log())"])
+def test_nothing_is_lost_at_the_end(end):
+    """All lines that were logged before the end of a process are written."""
+    script = MANY_LINES.format(count=20_000, end=end)
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert result.stderr.splitlines() == [f"line {number}" for number in range(20_000)]
+
+
+@pytest.mark.parametrize("end", ["", "sys.exit(end_process(0))"])
+def test_a_stuck_reader_does_not_delay_the_end(end):
+    """A process ends even if its standard error is not read."""
+    script = MANY_LINES.format(count=20_000, end=end)
+    with subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE) as process:
+        assert process.wait(timeout=20) == 0
+
+
+BUFFER_SIZE = 200_000  # bytes; more than a pipe holds
+
+
+def _loss_line(count: int) -> str:
+    return f"{count} lost"
+
+
+@contextmanager
+def _pipe() -> Iterator[tuple[int, int]]:
+    """The ends of a pipe, for reading and for writing."""
+    reading, writing = os.pipe()
+    try:
+        yield reading, writing
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+def _fill(writing: int) -> int:
+    """Fill a pipe and return the number of bytes written."""
+    os.set_blocking(writing, False)
+    written = 0
+    try:
+        while True:
+            written += os.write(writing, b"." * PIPE_BUF)
+    except BlockingIOError:
+        os.set_blocking(writing, True)
+        return written
+
+
+def _read(reading: int, count: int) -> bytes:
+    """Read `count` bytes from a pipe."""
+    data = b""
+    while len(data) < count:
+        data += os.read(reading, count - len(data))
+    return data
+
+
+def _read_lines(reading: int, last: str) -> list[str]:
+    """Read the lines of a pipe up to and including the last."""
+    data = b""
+    while not data.endswith(f"{last}\n".encode()):
+        data += os.read(reading, 65_536)
+    return data.decode().splitlines()
+
+
+def test_lines_arrive_in_order():
+    """Every line is written, in the order of the calls."""
+    with _pipe() as (reading, writing):
+        writer = LogWriter(writing, _loss_line)
+        for number in range(1000):
+            writer.put(f"line {number}")
+        assert _read_lines(reading, "line 999") == [f"line {number}" for number in range(1000)]
+        assert writer.drain(20)
+
+
+def _read_after_drain(reading: int, writer: LogWriter) -> list[str]:
+    """Read the lines of a pipe that was not read before, without the final `end`."""
+    with ThreadPoolExecutor() as pool:
+        lines = pool.submit(_read_lines, reading, "end")
+        assert writer.drain(20)
+        writer.put("end")
+        return lines.result()[:-1]
+
+
+def test_lines_without_room_are_counted():
+    """If the reader is stuck, lines beyond the buffer are dropped, and their number is written later."""
+    with _pipe() as (reading, writing):
+        size = _fill(writing)
+        writer = LogWriter(writing, _loss_line, BUFFER_SIZE)
+        for number in range(10_000):
+            writer.put(f"line {number:>95}")
+        assert not writer.drain(0.01)
+        _read(reading, size)
+        expected = 0
+        lines = _read_after_drain(reading, writer)
+        for line in lines:
+            first, second = line.split()
+            if second == "lost":
+                expected += int(first)
+            else:
+                assert int(second) == expected
+                expected += 1
+        assert expected == 10_000
+        # The lines of a full buffer, and the lines that the writer has already taken from it.
+        assert BUFFER_SIZE // 101 <= len(lines) <= 2 * (BUFFER_SIZE // 101) + 2
+
+
+def test_lines_are_written_after_a_loss():
+    """Lines after a loss follow the line that reports the loss."""
+    with _pipe() as (reading, writing):
+        size = _fill(writing)
+        writer = LogWriter(writing, _loss_line, 10)
+        for number in range(100):
+            writer.put(f"line {number}")
+        _read(reading, size)
+        assert writer.drain(20)
+        writer.put("after")
+        *_, report, last = _read_after_drain(reading, writer)
+        assert report.endswith(" lost")
+        assert last == "after"
+
+
+def test_a_line_longer_than_the_buffer_is_written():
+    """A line that does not have to wait is written in any length."""
+    with _pipe() as (reading, writing):
+        writer = LogWriter(writing, _loss_line, 10)
+        writer.put("x" * 1000)
+        assert _read_lines(reading, "x") == ["x" * 1000]
+
+
+def test_lines_of_several_processes_do_not_mix():
+    """Lines of several writers of one pipe are never split."""
+    with _pipe() as (reading, writing):
+        writers = [LogWriter(writing, _loss_line) for _ in range(4)]
+        with ThreadPoolExecutor() as pool:
+            lines = pool.submit(_read_lines, reading, "end")
+            for _ in range(2000):
+                for name, writer in zip("abcd", writers, strict=True):
+                    writer.put(name * 99)
+            assert all(writer.drain(20) for writer in writers)
+            writers[0].put("end")
+            *received, _ = lines.result()
+        assert sorted(received) == [name * 99 for name in "abcd" for _ in range(2000)]
+
+
+def test_a_nonblocking_descriptor_loses_nothing():
+    """If another process made the pipe non-blocking, the writer waits for room."""
+    with _pipe() as (reading, writing):
+        size = _fill(writing)
+        os.set_blocking(writing, False)
+        writer = LogWriter(writing, _loss_line)
+        writer.put("a line")
+        assert not writer.drain(0.01)
+        _read(reading, size)
+        assert _read_lines(reading, "a line") == ["a line"]
+
+
+def test_a_closed_reader_is_no_error():
+    """Lines without a reader are dropped."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    writer = LogWriter(writing, _loss_line)
+    writer.put("a line")
+    assert writer.drain(20)
+    os.close(writing)
+
+
+@pytest.mark.parametrize("text", ["größe", "\ud800"])
+def test_every_character_can_be_written(text):
+    """Lines are UTF-8, and surrogates are escaped."""
+    with _pipe() as (reading, writing):
+        LogWriter(writing, _loss_line).put(text)
+        assert _read_lines(reading, "") == [text.encode("utf-8", "backslashreplace").decode()]
+
+
+def test_a_closed_writer_ends():
+    """Closing a writer writes the last lines and ends its thread."""
+    with _pipe() as (reading, writing):
+        before = threading.active_count()
+        writer = LogWriter(writing, _loss_line)
+        writer.put("a line")
+        writer.close(20)
+        writer.put("too late")
+        assert os.read(reading, 100) == b"a line\n"
+        assert threading.active_count() == before
+
+
+def test_lines_for_the_journal_have_priorities():
+    """Each line for the journal begins with its priority and has no time."""
+    reading, writing = os.pipe()
+    stream = os.fstat(writing)
+    environment = {**os.environ, "JOURNAL_STREAM": f"{stream.st_dev}:{stream.st_ino}"}
+    subprocess.run(
+        [sys.executable, "-c", SCRIPT.format(level="info", format="text")], env=environment, stderr=writing, check=True
+    )
+    os.close(writing)
+    with os.fdopen(reading, encoding="utf-8") as lines:
+        first, access, *defect = lines.read().splitlines()
+    assert (first, access, defect[0]) == ("<6>serving well", "path=/a status=200", "<3>a defect")
+    assert all(line.startswith("<3>  ") for line in defect[1:])

@@ -1,0 +1,112 @@
+"""The prober probes buckets in intervals and reports changes."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import pytest
+
+from tornado_proxy.service.run.process import Prober
+from tornado_proxy.storage.probe import BucketProblem, ProbeResult
+
+UP = ProbeResult("site", "b", 1.0, 0.1, ("s3:ListBucket",))
+DOWN = ProbeResult("site", "b", 2.0, 0.1, (), BucketProblem("no-bucket", "there is no bucket `b`", "create it"))
+SOON = 0.001  # seconds
+
+
+@dataclass
+class _ScriptedProbes:
+    """Probes with the given results in turn, after which a probe never ends."""
+
+    results: list[ProbeResult | Exception]
+    done: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def __call__(self):
+        """The next result."""
+        if not self.results:
+            self.done.set()
+            await asyncio.Event().wait()
+        result = self.results.pop(0)
+        if isinstance(result, Exception):
+            raise result
+        return [result]
+
+
+@asynccontextmanager
+async def _running(prober: Prober):
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(prober.run())
+        yield
+        running.cancel()
+
+
+async def _run(*results: ProbeResult | Exception):
+    events, probes = [], _ScriptedProbes(list(results))
+    prober = Prober(probes, SOON, events.append)
+    async with _running(prober):
+        await probes.done.wait()
+    return prober, events
+
+
+async def test_the_last_result_is_kept():
+    """The result of the last probe is kept for status and metrics."""
+    prober, _ = await _run(UP, DOWN)
+    assert [*prober.results.values()] == [DOWN]
+
+
+@pytest.mark.parametrize(
+    ("results", "expected"),
+    [((UP, UP), [False, False]), ((DOWN, DOWN), [True, False]), ((UP, DOWN, UP), [False, True, True])],
+)
+async def test_only_a_change_is_news(results, expected):
+    """A bucket that stays down is news once, and one that always works never is."""
+    _, events = await _run(*results)
+    assert [event.is_news for event in events] == expected
+
+
+async def test_a_defect_does_not_end_the_prober(caplog):
+    """After an unexpected exception, the previous result is kept and the next probe is made."""
+    prober, _ = await _run(UP, ValueError("a defect"))
+    assert [*prober.results.values()] == [UP]
+    assert "probing the buckets failed" in caplog.text
+
+
+async def test_without_an_interval_nothing_is_probed():
+    """An interval of 0 disables probes, and readiness does not need them."""
+    prober = Prober(_ScriptedProbes([UP]), 0, print)
+    await prober.run()
+    assert prober.results == {}
+    assert prober.finds_bucket
+
+
+async def test_a_bucket_is_found_by_a_successful_probe():
+    """No bucket is found before the first probe or after a failed one."""
+    assert not Prober(_ScriptedProbes([]), 60, print).finds_bucket
+    assert (await _run(UP))[0].finds_bucket
+    assert not (await _run(UP, DOWN))[0].finds_bucket
+
+
+async def test_new_buckets_are_probed_at_once():
+    """After a reload, the next probe does not wait for the interval."""
+    events = asyncio.Queue()
+    prober = Prober(_ScriptedProbes([UP, DOWN]), 60, events.put_nowait)
+    async with _running(prober):
+        assert (await events.get()).result == UP
+        prober.poke()
+        assert (await events.get()).result == DOWN
+
+
+async def test_a_probe_during_a_reload_is_dropped():
+    """The result of a probe that started before a reload is dropped, and another probe follows at once."""
+    events, results = asyncio.Queue(), [DOWN, UP]
+
+    async def probe():
+        if len(results) == 2:
+            prober.poke()
+        return [results.pop(0)]
+
+    prober = Prober(probe, 60, events.put_nowait)
+    async with _running(prober):
+        assert (await events.get()).result == UP

@@ -1,0 +1,188 @@
+"""The process: readiness, the watchdog, and messages to the service manager; tests/end_to_end runs it as a whole."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+
+import pytest
+from files import Files
+from tornado.httpclient import AsyncHTTPClient
+
+from tornado_proxy.admin.listener import admin_listener
+from tornado_proxy.config.server import Listener
+from tornado_proxy.service.run import process
+from tornado_proxy.service.run.process import Launch, Process
+from tornado_proxy.service.run.sockets import Notifier, open_sockets
+from tornado_proxy.telemetry.metrics import ProcessReport
+
+
+@dataclass
+class _FakeServing:
+    """Serving with settable states of its workers."""
+
+    serves: bool = True
+    responds: bool = True
+    can_end: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.can_end.set()
+
+    async def start(self, _sockets, *, inherited) -> None:
+        """Do nothing."""
+
+    def is_serving(self) -> bool:
+        """Whether there is a worker."""
+        return self.serves
+
+    def is_responsive(self) -> bool:
+        """Whether all workers respond."""
+        return self.responds
+
+    async def activate(self, _number, _loaded) -> None:
+        """Do nothing."""
+
+    async def probe(self) -> list[object]:
+        """The results of no probes."""
+        return []
+
+    async def report(self) -> ProcessReport:
+        """An empty report."""
+        return ProcessReport()
+
+    async def wind_down(self, _grace) -> None:
+        """Wait until the last request can end."""
+        await self.can_end.wait()
+
+
+@pytest.fixture
+def files(tmp_path):
+    """The files of a service."""
+    return Files.create(tmp_path)
+
+
+@dataclass
+class _Manager:
+    """The socket of a service manager that receives messages."""
+
+    socket: socket.socket
+
+    @property
+    def notifier(self) -> Notifier:
+        """A notifier that sends to this socket."""
+        return Notifier(self.socket.getsockname())
+
+    async def receive(self, prefix: str = "") -> list[str]:
+        """Wait for a message with a prefix; returns its lines."""
+        while True:
+            message = (await asyncio.get_running_loop().sock_recv(self.socket, 4096)).decode()
+            if message.startswith(prefix):
+                return message.split("\n")
+
+
+@pytest.fixture
+def manager(tmp_path):
+    """A service manager."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
+        listening.bind(str(tmp_path / "notify"))
+        listening.setblocking(False)
+        yield _Manager(listening)
+
+
+@asynccontextmanager
+async def _running(files: Files, serving: _FakeServing, notifier: Notifier | None = None):
+    """Runs a process; yields the URL of its admin listener."""
+    started: asyncio.Queue[str] = asyncio.Queue()
+    sockets, admin = (open_sockets(Listener("127.0.0.1", 0)) for _ in range(2))
+    launch = Launch(
+        files.load(),
+        sockets,
+        files.read,
+        partial(admin_listener, sockets=admin.sockets),
+        lambda: started.put_nowait(admin.url),
+        notifier or Notifier(),
+    )
+    running = asyncio.get_running_loop().create_task(Process(launch, serving).run())
+    try:
+        yield await started.get()
+    finally:
+        serving.can_end.set()
+        signal.raise_signal(signal.SIGTERM)
+        await running
+        sockets.close()
+
+
+async def test_a_process_without_a_worker_is_not_ready(files):
+    """`/-/ready` is a 503 while no worker serves."""
+    serving, client, codes = _FakeServing(), AsyncHTTPClient(force_instance=True), []
+    async with _running(files, serving) as admin:
+        for serves in (True, False):
+            serving.serves = serves
+            answer = await client.fetch(f"{admin}/-/ready", raise_error=False)
+            codes.append(answer.code)
+    client.close()
+    assert codes == [200, 503]
+
+
+async def test_a_stopping_process_is_not_ready(files):
+    """`/-/ready` is a 503 during the shutdown, and the admin listener answers until its end."""
+    serving, client = _FakeServing(), AsyncHTTPClient(force_instance=True)
+    async with _running(files, serving) as admin:
+        serving.can_end.clear()
+        signal.raise_signal(signal.SIGTERM)
+        async with asyncio.timeout(10):
+            while (await client.fetch(f"{admin}/-/ready", raise_error=False)).code == 200:
+                pass
+        assert (await client.fetch(f"{admin}/-/healthy")).code == 200
+    client.close()
+
+
+async def test_watchdog_messages_need_responsive_workers(files, manager, monkeypatch):
+    """WATCHDOG=1 is sent regularly while all workers respond, and not otherwise."""
+    monkeypatch.setattr(process, "FEEDS_A_PERIOD", 2000)
+    monkeypatch.setenv("WATCHDOG_USEC", "60000000")
+    monkeypatch.setenv("WATCHDOG_PID", str(os.getpid()))
+    serving = _FakeServing()
+    async with _running(files, serving, manager.notifier), asyncio.timeout(10):
+        await manager.receive("WATCHDOG=1")
+        assert await manager.receive() == ["WATCHDOG=1"]
+        serving.responds = False
+        with suppress(BlockingIOError):
+            while manager.socket.recv(4096):
+                pass
+        await asyncio.sleep(0.1)
+        with pytest.raises(BlockingIOError):
+            manager.socket.recv(4096)
+
+
+async def test_the_end_of_a_reload_is_reported(files, manager):
+    """READY=1 follows RELOADING=1, for which `systemctl reload` waits."""
+    async with _running(files, _FakeServing(), manager.notifier), asyncio.timeout(10):
+        await manager.receive("READY=1")
+        signal.raise_signal(signal.SIGHUP)
+        await manager.receive("RELOADING=1")
+        assert await manager.receive() == ["READY=1", "STATUS=generation 1, 0 rewrites"]
+
+
+async def test_a_refused_edit_is_a_status(files, manager):
+    """The line for `systemctl status` has the place of the mistake."""
+    async with _running(files, _FakeServing(), manager.notifier), asyncio.timeout(10):
+        await manager.receive("READY=1")
+        files.write("oops")
+        (status,) = await manager.receive("STATUS=generation 1, 0 rewrites; an edit was refused")
+        assert "site.rules:2:1: " in status
+
+
+async def test_stopping_extends_the_timeout(files, manager):
+    """EXTEND_TIMEOUT_USEC is longer than the grace period of the last edit."""
+    async with _running(files, _FakeServing(), manager.notifier), asyncio.timeout(10):
+        await manager.receive("READY=1")
+        files.configure(files.configuration.read_text().replace("server: {port: 0}", "server: {gracePeriod: 7s}", 1))
+        await manager.receive("STATUS=generation 2")
+    async with asyncio.timeout(10):
+        assert (await manager.receive("STOPPING=1"))[1] == "EXTEND_TIMEOUT_USEC=17000000"

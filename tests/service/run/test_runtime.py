@@ -1,0 +1,100 @@
+"""The Python runtime of a server: event loop, descriptors, and threads that do not delay the end."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import subprocess
+import sys
+
+import pytest
+
+from tornado_proxy.service.run.runtime import (
+    CannotServe,
+    raise_descriptor_limit,
+    run_event_loop,
+)
+
+HANGING_THREAD = """
+import sys, threading
+from tornado_proxy.service.run.runtime import end_process
+threading.Thread(target=threading.Event().wait).start()
+print("last line")
+sys.exit(end_process(3))
+"""
+
+
+RETURNING = """
+from tornado_proxy.service.run.runtime import end_process
+assert end_process(3) == 3
+print("returned")
+"""
+
+
+def test_without_hanging_threads_the_status_is_returned():
+    """Without hanging threads, `end_process` returns and the interpreter ends normally."""
+    result = subprocess.run([sys.executable, "-c", RETURNING], capture_output=True, text=True, timeout=20, check=False)
+    assert (result.returncode, result.stdout) == (0, "returned\n")
+
+
+def test_a_hanging_thread_does_not_delay_the_end():
+    """The process ends with its status, and its output is complete."""
+    result = subprocess.run(
+        [sys.executable, "-c", HANGING_THREAD], capture_output=True, text=True, timeout=20, check=False
+    )
+    assert (result.returncode, result.stdout) == (3, "last line\n")
+
+
+HANGING_CALL = """
+import asyncio, sys, threading
+from tornado_proxy.service.run.runtime import DetachedExecutor, end_process
+async def main():
+    loop = asyncio.get_running_loop()
+    loop.set_default_executor(DetachedExecutor())
+    loop.run_in_executor(None, threading.Event().wait)
+asyncio.run(main())
+sys.exit(end_process(3))
+"""
+
+
+def test_a_hanging_call_does_not_delay_the_end():
+    """A call in the default executor that never returns does not keep the process alive."""
+    result = subprocess.run(
+        [sys.executable, "-c", HANGING_CALL], capture_output=True, text=True, timeout=20, check=False
+    )
+    assert (result.returncode, result.stderr) == (3, "")
+
+
+def _loop_module(choice: str) -> str:
+    modules = []
+
+    async def main() -> None:
+        modules.append(type(asyncio.get_running_loop()).__module__)
+
+    run_event_loop(main(), choice)
+    return modules[0].split(".")[0]
+
+
+@pytest.mark.parametrize(("choice", "expected"), [("auto", "uvloop"), ("uvloop", "uvloop"), ("asyncio", "asyncio")])
+def test_the_event_loop_is_configured(choice, expected):
+    """`auto` is uvloop if it is installed."""
+    assert _loop_module(choice) == expected
+
+
+def test_uvloop_is_optional(monkeypatch):
+    """Without uvloop, `auto` is asyncio and `uvloop` is an error."""
+    monkeypatch.setitem(sys.modules, "uvloop", None)
+    assert _loop_module("auto") == "asyncio"
+    with pytest.raises(CannotServe, match="not installed"):
+        _loop_module("uvloop")
+
+
+def test_the_soft_limit_of_descriptors_is_raised():
+    """The soft limit becomes the hard limit."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard - 1, hard))
+    try:
+        raise_descriptor_limit()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

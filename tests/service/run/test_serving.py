@@ -1,0 +1,196 @@
+"""Serving in a single process."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import socket
+import sys
+
+import pytest
+from hostile_s3 import wait_until
+from serving import part, serve
+
+from tornado_proxy.service.reload.generations import Unbuildable
+from tornado_proxy.service.reload.snapshot import SnapshotReader, compile_snapshot
+from tornado_proxy.service.run.runtime import run_event_loop
+from tornado_proxy.service.run.serving import SingleProcess
+
+
+@pytest.mark.parametrize("choice", ["uvloop", "asyncio"])
+def test_both_event_loops_serve_requests(choice):
+    """Several requests, an upload, and a body larger than every buffer work with each loop."""
+    large = bytes(8 << 20)
+
+    async def main() -> None:
+        async with serve({"a.txt": b"a", "large": large}) as site, site.connect() as client:
+            assert (await client.request("GET", "/a.txt")).body == b"a"
+            assert (await client.request("GET", "/large")).body == large
+            uploaded = await site.upload("/", part("file", b"new", filename="b.txt"))
+            assert uploaded.status == 201
+            assert (await client.request("GET", "/b.txt")).body == b"new"
+
+    run_event_loop(main(), choice)
+
+
+def test_tracing_without_its_extra_is_refused(monkeypatch, tmp_path):
+    """The message names the missing extra."""
+    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.resources", None)
+    text = "tracing: {endpoint: 'http://127.0.0.1:4318/v1/traces'}\ntargets: {site: {bucket: {name: my-bucket}}}\n"
+    (tmp_path / "config.yaml").write_text(text)
+    loaded = compile_snapshot(SnapshotReader(tmp_path / "config.yaml", {})())
+    with pytest.raises(Unbuildable, match="`tracing` needs the extra `otel`"):
+        SingleProcess(loaded)
+
+
+def _single_process(folder, text="targets: {site: {bucket: {name: my-bucket, region: eu-west-1}}}\n", **options):
+    (folder / "config.yaml").write_text(text)
+    return SingleProcess(compile_snapshot(SnapshotReader(folder / "config.yaml", {})()), **options)
+
+
+async def test_winding_down_closes_connections(tmp_path):
+    """Connections are closed, and new ones are refused."""
+    serving = _single_process(tmp_path, "targets: {}\n")
+    listening = socket.create_server(("127.0.0.1", 0))
+    listening.setblocking(False)
+    address = listening.getsockname()
+    await serving.start([listening], inherited=False)
+    reader, writer = await asyncio.open_connection(*address)
+    writer.write(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    assert (await reader.readline()).startswith(b"HTTP/1.1 404 ")
+    async with asyncio.timeout(10):
+        await serving.wind_down(1.0)
+        await reader.read()
+    writer.close()
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.open_connection(*address)
+
+
+@pytest.mark.parametrize("inherited", [True, False])
+async def test_the_queue_of_an_inherited_socket_is_left(tmp_path, inherited):
+    """Queued connections of an inherited socket are for the next process; others are accepted."""
+    serving = _single_process(tmp_path, "targets: {}\n")
+    listening = socket.create_server(("127.0.0.1", 0))
+    listening.setblocking(False)
+    await serving.start([listening.dup()], inherited=inherited)
+    with listening, socket.socket() as client:
+        client.connect(listening.getsockname())
+        await serving.wind_down(0.0)
+        if inherited:
+            listening.accept()[0].close()
+        else:
+            with pytest.raises(BlockingIOError):
+                listening.accept()
+
+
+def test_a_service_runs_with_the_garbage_collector():
+    """The collector, which is off while a command starts, is on while the service runs."""
+    seen = []
+
+    async def look():
+        seen.append(gc.isenabled())
+
+    gc.disable()
+    try:
+        run_event_loop(look(), "asyncio")
+    finally:
+        gc.enable()
+    assert seen == [True]
+
+
+async def test_workers_have_the_generation_in_force(tmp_path):
+    """The number is that of the start, then that of the activated generation."""
+    serving = _single_process(tmp_path, number=7)
+    snapshot = SnapshotReader(tmp_path / "config.yaml", {})()
+    assert serving.workers() == [{"pid": os.getpid(), "generation": 7, "inFlight": 0, "retiring": 0}]
+    await serving.activate(8, compile_snapshot(snapshot))
+    assert serving.workers()[0]["generation"] == 8
+    await serving.wind_down(0.0)
+
+
+CLOSED = "targets: {%s: {bucket: {name: my-bucket}, actions: {GET: {enabled: false}, HEAD: {enabled: false}}}}\n"
+
+
+async def test_what_has_gone_is_not_counted_any_more(tmp_path):
+    """The series of a target end with it, and requests that began before do not bring them back."""
+    serving = _single_process(tmp_path, CLOSED % "old")
+    listening = socket.create_server(("127.0.0.1", 0))
+    listening.setblocking(False)
+    await serving.start([listening], inherited=False)
+
+    async def targets():
+        report = await serving.report()
+        samples = [sample for metric in report.counts for sample in metric.samples]
+        return {each.labels["target"] for each in samples if "target" in each.labels} | {*report.activity.targets}
+
+    async def ask(during):
+        reader, writer = await asyncio.open_connection(*listening.getsockname())
+        writer.write(b"PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\n")
+        assert (await reader.readline()).startswith(b"HTTP/1.1 405 ")
+        await during()
+        writer.close()
+
+    async def reload():
+        (tmp_path / "config.yaml").write_text(CLOSED % "new")
+        await serving.activate(2, compile_snapshot(SnapshotReader(tmp_path / "config.yaml", {})()))
+
+    await ask(lambda: asyncio.sleep(0))
+    assert await targets() == {"old"}
+    await ask(reload)
+    await wait_until(lambda: not serving.workers()[0]["retiring"])
+    assert await targets() == set()
+    await ask(lambda: asyncio.sleep(0))
+    assert await targets() == {"new"}
+    await serving.wind_down(0.0)
+
+
+async def test_new_limits_apply_to_new_connections(tmp_path):
+    """A head above the new limit is refused."""
+    serving = _single_process(tmp_path, "targets: {}\n")
+    listening = socket.create_server(("127.0.0.1", 0))
+    listening.setblocking(False)
+    await serving.start([listening], inherited=False)
+    (tmp_path / "config.yaml").write_text("limits: {maxHeaderSize: 1KiB}\ntargets: {}\n")
+    await serving.activate(2, compile_snapshot(SnapshotReader(tmp_path / "config.yaml", {})()))
+    reader, writer = await asyncio.open_connection(*listening.getsockname())
+    writer.write(b"GET / HTTP/1.1\r\nHost: h\r\nX: " + b"x" * 2000 + b"\r\n\r\n")
+    assert (await reader.readline()).startswith(b"HTTP/1.1 431 ")
+    writer.close()
+    await serving.wind_down(0.0)
+
+
+async def test_winding_down_abandons_hanging_calls(tmp_path, monkeypatch, caplog):
+    """A request that holds its generation delays the end only for a limited time."""
+    monkeypatch.setattr("tornado_proxy.service.run.serving._CLOSE_WITHIN", 0.01)
+    serving = _single_process(tmp_path)
+    with serving._generations.current:
+        async with asyncio.timeout(10):
+            await serving.wind_down(0.0)
+    assert [record.getMessage() for record in caplog.records] == [
+        "abandoned calls to buckets that did not end within 0.01 s"
+    ]
+
+
+class _FakeTracer:
+    """A tracer that records its closing."""
+
+    closed = False
+
+    def __init__(self, _tracing) -> None:
+        pass
+
+    def listen(self, _bus) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Record the closing."""
+        _FakeTracer.closed = True
+
+
+async def test_winding_down_closes_the_tracer(tmp_path, monkeypatch):
+    """Closing the tracer sends the traces that wait."""
+    monkeypatch.setattr("tornado_proxy.service.run.serving.RequestTracer", _FakeTracer)
+    serving = _single_process(tmp_path, "tracing: {endpoint: 'http://127.0.0.1:4318/v1/traces'}\ntargets: {}\n")
+    await serving.wind_down(0.0)
+    assert _FakeTracer.closed

@@ -1,0 +1,101 @@
+"""Listening sockets are opened, named and inherited."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from tornado_proxy.config.server import Listener
+from tornado_proxy.service.run.sockets import CannotListen, local_socket, named, open_sockets
+
+
+def test_port_zero_is_any_free_port():
+    """The URL has the port that was chosen."""
+    sockets = open_sockets(Listener("127.0.0.1", 0))
+    port = sockets.sockets[0].getsockname()[1]
+    assert sockets.url == f"http://127.0.0.1:{port}"
+    sockets.close()
+
+
+def test_a_used_address_is_reported():
+    """The message has the address and the reason."""
+    with socket.create_server(("127.0.0.1", 0)) as used:
+        port = used.getsockname()[1]
+        with pytest.raises(CannotListen, match=rf"cannot listen on 127\.0\.0\.1:{port}: Address already in use$"):
+            open_sockets(Listener("127.0.0.1", port))
+
+
+def test_an_unknown_host_is_reported():
+    """A host name that does not resolve is an error."""
+    with pytest.raises(CannotListen, match=r"cannot listen on no-such-host\.invalid:0"):
+        open_sockets(Listener("no-such-host.invalid", 0))
+
+
+def test_all_addresses_of_a_name_have_one_port(monkeypatch):
+    """All addresses use the free port that the first one got."""
+    addresses = [(socket.AF_INET, socket.SOCK_STREAM, 0, "", (address, 0)) for address in ("127.0.0.1", "127.0.0.2")]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments, **_options: addresses)
+    sockets = open_sockets(Listener("localhost", 0))
+    assert len({sock.getsockname()[1] for sock in sockets.sockets}) == 1
+    sockets.close()
+
+
+def test_sockets_do_not_block():
+    """An accept without a client returns at once."""
+    sockets = open_sockets(Listener("127.0.0.1", 0))
+    with pytest.raises(BlockingIOError):
+        sockets.sockets[0].accept()
+    sockets.close()
+
+
+def test_the_url_of_a_unix_socket_is_its_path(tmp_path):
+    """An inherited socket of the file system has a URL with its path."""
+    with socket.socket(socket.AF_UNIX) as inherited:
+        inherited.bind(str(tmp_path / "http"))
+        assert named([inherited], inherited=True).url == f"unix:{tmp_path / 'http'}"
+
+
+@pytest.mark.skipif(not socket.has_ipv6, reason="there is no IPv6 here")
+def test_an_ipv6_address_has_brackets():
+    """The URL of `::1` has brackets around the address."""
+    try:
+        sockets = open_sockets(Listener("::1", 0))
+    except CannotListen:
+        pytest.skip("loopback has no IPv6 here")
+    assert sockets.url.startswith("http://[::1]:")
+    sockets.close()
+
+
+def test_a_local_socket_is_for_its_user_only(tmp_path):
+    """The mode of a local socket excludes other users, whatever the umask."""
+    with local_socket(tmp_path / "admin.sock") as listening:
+        assert (tmp_path / "admin.sock").stat().st_mode & 0o777 == 0o600
+        with pytest.raises(BlockingIOError):
+            listening.accept()
+
+
+def test_an_unused_local_socket_is_replaced(tmp_path):
+    """The socket of a killed process is replaced."""
+    local_socket(tmp_path / "admin.sock").close()
+    with local_socket(tmp_path / "admin.sock"), socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(tmp_path / "admin.sock"))
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("admin.sock", "Address already in use"),
+        ("file", "Address already in use"),
+        ("x" * 200, "AF_UNIX path too long"),
+    ],
+)
+def test_an_unusable_local_socket_is_reported(tmp_path, name, reason):
+    """A used socket, another file and a long path are errors, and existing files are kept."""
+    (tmp_path / "file").write_text("kept")
+    with (
+        local_socket(tmp_path / "admin.sock"),
+        pytest.raises(CannotListen, match=rf"cannot listen on `{tmp_path / name}`: {reason}$"),
+    ):
+        local_socket(tmp_path / name)
+    assert (tmp_path / "file").read_text() == "kept"

@@ -1,0 +1,220 @@
+"""A supervisor and its workers, each test in a process of its own, since a supervisor forks."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from files import Files
+
+PROGRAM = """
+import asyncio, os, signal, sys, time
+from dataclasses import replace
+from pathlib import Path
+from tornado_proxy.service.run.sockets import open_sockets
+from tornado_proxy.service.reload.snapshot import compile_snapshot, read_snapshot
+from tornado_proxy.service.run import supervisor as module
+
+class HangsOnce:
+    # Rule files whose first reading hangs for some seconds.
+
+    def __init__(self, rules, mark, seconds):
+        self.rules, self.mark, self.seconds = rules, mark, seconds
+
+    @property
+    def files(self):
+        try:
+            with open(self.mark, "x") as mark:
+                mark.write(str(os.getpid()))
+            time.sleep(self.seconds)
+        except FileExistsError:
+            pass
+        return self.rules.files
+
+    @property
+    def diagnostics(self):
+        return ()
+
+def hanging(seconds=3600):
+    rules = HangsOnce(loaded.snapshot.rules, sys.argv[1] + ".read", seconds)
+    return replace(loaded, snapshot=replace(loaded.snapshot, rules=rules))
+
+async def pids():
+    return [worker["pid"] for worker in supervisor.workers()]
+
+async def until(number):
+    while len(await pids()) != number:
+        await asyncio.sleep(0.01)
+
+async def kill_one():
+    killed = (await pids())[0]
+    os.kill(killed, signal.SIGKILL)
+    while killed in await pids():
+        await asyncio.sleep(0.01)
+    return killed
+
+async def main():
+    await supervisor.start(open_sockets(loaded.settings.server).sockets, inherited=False)
+{statements}
+    await supervisor.wind_down(0)
+
+loaded = compile_snapshot(read_snapshot(Path(sys.argv[1]), {"ACCESS": "access"}))
+supervisor = module.Supervisor(loaded, 2)
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A function that runs statements with a supervisor and returns their output."""
+    files = Files.create(tmp_path)
+
+    def run_statements(statements: str) -> str:
+        program = PROGRAM.replace("{statements}", "".join(f"    {line}\n" for line in statements.strip().splitlines()))
+        command = [sys.executable, "-c", program, str(files.configuration)]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        assert result.returncode == 0, result.stderr
+        return result.stdout
+
+    return run_statements
+
+
+def test_a_missing_worker_is_not_responsive(run):
+    """While a worker is missing, the supervisor serves but is not responsive, and the worker is replaced."""
+    printed = run("""
+module.RESTART_DELAYS = (5.0, 5.0)
+print(supervisor.is_responsive())
+killed = await kill_one()
+print(supervisor.is_serving(), supervisor.is_responsive())
+await until(2)
+print(killed in await pids())
+""")
+    assert printed == "True\nTrue False\nFalse\n"
+
+
+def test_a_failing_worker_is_replaced_with_a_delay(run):
+    """The first replacement starts at once, and later ones after the delays of the table."""
+    printed = run("""
+module.RESTART_DELAYS = (0.0, 0.0, 3600.0)
+await kill_one()
+await until(2)
+await kill_one()
+await asyncio.sleep(2)
+print(len(await pids()))
+""")
+    assert printed == "1\n"
+
+
+def test_a_worker_that_cannot_activate_is_replaced(run):
+    """A worker that cannot build a generation is replaced, since it would serve the previous one."""
+    printed = run("""
+broken = replace(loaded.snapshot, configuration=replace(loaded.snapshot.configuration, settings=None))
+before = (await pids())[0]
+await supervisor._workers[0].call("activate", 2, broken)
+while before in await pids():
+    await asyncio.sleep(0.01)
+while not supervisor.is_responsive():
+    await asyncio.sleep(0.01)
+print(before in await pids(), len(await pids()))
+""")
+    assert printed == "False 2\n"
+
+
+def test_gauges_of_a_dead_worker_are_dropped(run):
+    """Only the counters and histograms of a dead worker are still reported."""
+    printed = run("""
+await supervisor.report()
+await kill_one()
+await until(2)
+print(sorted({metric.type for metric in supervisor._ended.counts}))
+""")
+    assert printed == "['counter', 'histogram']\n"
+
+
+def test_what_has_gone_is_in_no_report(run):
+    """After a target has gone, its counts are neither in the sum nor kept from workers that have ended."""
+    printed = run("""
+async def ask():
+    port = supervisor._sockets[0].getsockname()[1]
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(b"BREW / HTTP/1.1\\r\\nHost: h\\r\\n\\r\\n")
+    await reader.readline()
+    writer.close()
+for _ in range(20):
+    await ask()
+def targets(report):
+    samples = [sample for metric in report.counts for sample in metric.samples]
+    return sorted({sample.labels.get("target", "-") for sample in samples} - {"-"}), sorted(report.activity.targets)
+print(targets(await supervisor.report()))
+await kill_one()
+await until(2)
+text = Path(sys.argv[1]).read_text()
+Path(sys.argv[1]).write_text(text.replace("site:", "other:"))
+for each in Path(sys.argv[1]).parent.rglob("*.rules"):
+    each.write_text("")
+await supervisor.activate(2, compile_snapshot(read_snapshot(Path(sys.argv[1]), {"ACCESS": "access"})))
+print(targets(await supervisor.report()), targets(supervisor._ended))
+""")
+    assert printed == "(['site'], ['site'])\n([], []) ([], [])\n"
+
+
+def test_a_hanging_worker_does_not_block_a_reload(run):
+    """A worker that does not activate a generation in time is replaced, and both serve the new one."""
+    printed = run("""
+module.ACTIVATING = 2
+before = await pids()
+await asyncio.wait_for(supervisor.activate(2, hanging()), 30)
+while not supervisor.is_responsive():
+    await asyncio.sleep(0.01)
+workers = supervisor.workers()
+print(len({worker["pid"] for worker in workers} & {*before}), [worker["generation"] for worker in workers])
+""")
+    assert printed == "1 [2, 2]\n"
+
+
+def test_a_slow_start_does_not_count_as_hanging(run):
+    """The time limit of a reload starts when the worker serves."""
+    printed = run("""
+module.ACTIVATING = 2
+supervisor._start = replace(supervisor._start, snapshot=hanging(4).snapshot)
+before = await pids()
+await kill_one()
+await until(2)
+(new,) = {*await pids()} - {*before}
+await supervisor.activate(2, loaded)
+print([worker.get("generation") for worker in supervisor.workers() if worker["pid"] == new])
+""")
+    assert printed == "[2]\n"
+
+
+def test_a_hanging_worker_obeys_sigterm(run):
+    """After SIGTERM, a worker does not wait for its hanging thread."""
+    printed = run("""
+activating = asyncio.create_task(supervisor.activate(2, hanging()))
+mark = Path(sys.argv[1] + ".read")
+while not (mark.exists() and mark.read_text()):
+    await asyncio.sleep(0.01)
+hung = int(mark.read_text())
+os.kill(hung, signal.SIGTERM)
+async with asyncio.timeout(30):
+    await activating
+    while hung in await pids():
+        await asyncio.sleep(0.01)
+print("ended")
+""")
+    assert printed == "ended\n"
+
+
+def test_processes_are_named(run):
+    """`ps` shows which process is which, and a worker that replaces another has its name."""
+    output = run("""
+title = lambda pid: Path(f"/proc/{pid}/cmdline").read_text().strip("\\0")
+print(title(os.getpid()), title(supervisor._fork_server.pid), *sorted(map(title, await pids())), sep="|")
+await kill_one()
+while sum("generation" in worker for worker in supervisor.workers()) < 2:
+    await asyncio.sleep(0.01)
+print(*sorted(map(title, await pids())), sep="|")
+""")
+    workers = "tornado-proxy: worker 1|tornado-proxy: worker 2"
+    assert output.splitlines() == [f"tornado-proxy: supervisor|tornado-proxy: fork server|{workers}", workers]

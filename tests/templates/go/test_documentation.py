@@ -1,0 +1,91 @@
+import re
+from pathlib import Path
+
+import pytest
+from go_programs import rendered
+
+from tornado_proxy.golang.sprig.dates import DURATION, MONTH, TIME, WEEKDAY
+from tornado_proxy.golang.sprig.regex import LONGEST
+from tornado_proxy.golang.sprig.semver import CHANGED_VERSION, VERSION
+from tornado_proxy.golang.template.budget import RenderLimits
+from tornado_proxy.golang.template.parser import DEEPEST, MOST_TEMPLATES
+from tornado_proxy.golang.template.urls import HEADER, VALUES
+from tornado_proxy.templates.go.template import vocabulary
+from tornado_proxy.templates.go.view import BUCKET, MOUNT, REQUEST, ROOT, TARGET, URL, USERINFO, USERS
+
+TEXT = (Path(__file__).parents[3] / "docs/go-templates.md").read_text(encoding="utf-8")
+
+
+def _section(title):
+    return TEXT.split(f"\n## {title}\n")[1].split("\n## ")[0]
+
+
+def _rows(text):
+    """Returns the cells of each table row whose first cell is code."""
+    rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in text.splitlines() if line.startswith("| `")]
+    return [[cell.strip().replace(r"\|", "|") for cell in row] for row in rows]
+
+
+def _quoted(text):
+    return set(re.findall(r"`([^`]+)`", text))
+
+
+def test_the_table_lists_exactly_the_functions():
+    """The documentation lists exactly the functions that a rule may call."""
+    table = "".join(line for line in _section("Functions").splitlines() if line.startswith("|"))
+    assert _quoted(table) == set(vocabulary().functions)
+
+
+def test_the_table_lists_the_refused_functions():
+    """The documentation has each refused function with the reason in its message."""
+    rows = {name.strip("`"): reason for name, reason in _rows(_section("Refused functions"))}
+    assert rows == dict(vocabulary().refused)
+
+
+def test_every_field_and_method_is_documented():
+    """The documentation names each field and method of every type."""
+    types = (ROOT, REQUEST, URL, USERINFO, TARGET, BUCKET, MOUNT, HEADER, VALUES, *USERS.values())
+    names = {name.decode() for data_type in types for name in (*getattr(data_type, "getters", ()), *data_type.methods)}
+    words = set(re.findall(r"\w+", _section("Data")))
+    assert names - words == set()
+
+
+@pytest.mark.parametrize(
+    ("of", "types"),
+    [
+        ("a time, as of `toDate`", (TIME,)),
+        ("a duration, as of `Sub`", (DURATION,)),
+        ("a month, a day of the week", (MONTH, WEEKDAY)),
+        ("a changed version, as of `IncPatch`", (CHANGED_VERSION,)),
+    ],
+)
+def test_the_methods_of_values_are_listed(of, types):
+    """The documentation lists exactly the methods of the values that functions make."""
+    (methods,) = re.findall(rf"^\| {of} \| (.*) \|$", _section("Data"), re.MULTILINE)
+    assert all(_quoted(methods) == {name.decode() for name in each.methods} for each in types)
+
+
+def test_the_methods_of_a_version_are_listed():
+    """A version that was read has those of a changed one, and those that the documentation adds."""
+    (methods,) = re.findall(r"^\| a version, as of `semver` \| (.*) \|$", _section("Data"), re.MULTILINE)
+    assert _quoted(methods) == {name.decode() for name in VERSION.methods.keys() - CHANGED_VERSION.methods.keys()}
+
+
+@pytest.mark.parametrize("kind", sorted(USERS))
+def test_the_fields_of_each_kind_of_user_are_listed(kind):
+    """The documentation lists exactly the fields of each kind of user."""
+    (fields,) = [fields for name, *rest in _rows(_section("Data")) for fields in rest if name == f"`{kind}`"]
+    assert _quoted(fields) == {name.decode() for name in USERS[kind].getters}
+
+
+def test_the_limits_are_documented():
+    """The documentation has the value of each limit, in order."""
+    numbers = [int(number) for number in re.findall(r"^\| (\d+) \|", _section("Limits"), re.MULTILINE)]
+    limits = RenderLimits()
+    assert numbers == [limits.steps, limits.text, limits.items, LONGEST, limits.depth, DEEPEST, MOST_TEMPLATES]
+
+
+@pytest.mark.parametrize(("template", "result"), _rows(_section("Syntax")))
+def test_examples_have_their_documented_results(template, result):
+    """The template in each row of the table has the result in the row."""
+    assert rendered(template.strip("`")) == result.strip("`")

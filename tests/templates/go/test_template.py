@@ -1,0 +1,371 @@
+import re
+
+import pytest
+from go_programs import HELM, mistake
+
+from tornado_proxy.golang.regexp.matching import Captures
+from tornado_proxy.golang.sprig import REFUSED, functions
+from tornado_proxy.golang.sprig.lists import FUNCTIONS as LISTS
+from tornado_proxy.golang.template.errors import LimitError, RenderError, TemplateMistake
+from tornado_proxy.golang.template.parser import parse
+from tornado_proxy.semantics.request import User
+from tornado_proxy.templates.data import TargetKeyRewriteData
+from tornado_proxy.templates.go import GoTemplate, compile_template
+from tornado_proxy.templates.go.template import TemplateCheck, vocabulary
+from tornado_proxy.templates.template import MissingUserError
+
+# The functions in the table of sprig 3.3.0 (GenericFuncMap).
+SPRIG = """
+abbrev abbrevboth add add1 add1f addf adler32sum ago all any append atoi b32dec b32enc b64dec b64enc base bcrypt
+biggest buildCustomCert camelcase cat ceil chunk clean coalesce compact concat contains date dateInZone dateModify
+date_in_zone date_modify decryptAES deepCopy deepEqual default derivePassword dict dig dir div divf duration
+durationRound empty encryptAES env expandenv ext fail first float64 floor fromJson genCA genCAWithKey genPrivateKey
+genSelfSignedCert genSelfSignedCertWithKey genSignedCert genSignedCertWithKey get getHostByName has hasKey hasPrefix
+hasSuffix hello htmlDate htmlDateInZone htpasswd indent initial initials int int64 isAbs join kebabcase keys kindIs
+kindOf last list lower max maxf merge mergeOverwrite min minf mod mul mulf mustAppend mustChunk mustCompact
+mustDateModify mustDeepCopy mustFirst mustFromJson mustHas mustInitial mustLast mustMerge mustMergeOverwrite
+mustPrepend mustPush mustRegexFind mustRegexFindAll mustRegexMatch mustRegexReplaceAll mustRegexReplaceAllLiteral
+mustRegexSplit mustRest mustReverse mustSlice mustToDate mustToJson mustToPrettyJson mustToRawJson mustUniq
+mustWithout must_date_modify nindent nospace now omit osBase osClean osDir osExt osIsAbs pick pluck plural prepend
+push quote randAlpha randAlphaNum randAscii randBytes randInt randNumeric regexFind regexFindAll regexMatch
+regexQuoteMeta regexReplaceAll regexReplaceAllLiteral regexSplit repeat replace rest reverse round semver
+semverCompare seq set sha1sum sha256sum sha512sum shuffle slice snakecase sortAlpha split splitList splitn squote sub
+subf substr swapcase ternary title toDate toDecimal toJson toPrettyJson toRawJson toString toStrings trim trimAll
+trimPrefix trimSuffix trimall trunc tuple typeIs typeIsLike typeOf uniq unixEpoch unset until untilStep untitle upper
+urlJoin urlParse uuidv4 values without wrap wrapWith
+"""
+
+
+def test_every_function_of_sprig_is_available_or_refused():
+    """The functions are exactly those of sprig, and `include` and `tpl` of Helm."""
+    assert set(functions()) | set(REFUSED) == {*re.findall(r"\w+", SPRIG), "include", "tpl"}
+
+
+def test_the_slice_function_is_that_of_sprig():
+    """The function `slice` of sprig replaces that of Go, as in Helm."""
+    assert HELM.functions["slice"] is LISTS["slice"]
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_a_refused_function_has_a_reason(name):
+    """A function without a repeatable result is a mistake at load."""
+    assert str(mistake(f"{{{{ {name} }}}}", vocabulary())) == f"the function `{name}` is refused: {REFUSED[name]}"
+
+
+def test_no_function_is_both_available_and_refused():
+    """The tables of available and refused functions do not overlap."""
+    assert not set(REFUSED) & set(vocabulary().functions)
+
+
+CAPTURES = Captures(("/home/a.txt", "a.txt"), {"rest": 1})
+ANN = TargetKeyRewriteData("/home/a.txt", User("ann"))
+ANONYMOUS = TargetKeyRewriteData("/home/a.txt")
+
+
+def _compiled(text):
+    return compile_template(text, {"rest": 1}, 1)
+
+
+def _mistake(text):
+    with pytest.raises(TemplateMistake) as caught:
+        _compiled(text)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("/users/{{ .User.Username }}/{{ .Groups.rest }}", "/users/ann/a.txt"),
+        ("/{{ .User.GetIdentifier | upper }}{{ .Key }}", "/ANN/home/a.txt"),
+        ('{{ index .Groups "1" }}', "a.txt"),
+        ("\n  /a\r\n{{ .Groups.rest }}\u3000\n", "/aa.txt"),
+        ('{{ "x\\ny" }}', "xy"),
+        ('{{ .Key | replace "a" "é" }}', "/home/é.txt"),
+        ('{{ regexReplaceAll "^/home/(.*)$" .Key "/x/${1}" }}', "/x/a.txt"),
+    ],
+)
+def test_templates_render_keys(text, key):
+    """Line ends and outer spaces are removed from a key."""
+    assert _compiled(text).render(CAPTURES, ANN) == key
+
+
+def test_a_template_has_a_text_groups_and_a_use_of_the_user():
+    """A template has its text, the places of its groups, and whether it reads the user."""
+    template = _compiled("{{ .Groups.rest }}{{ .User.Username }}")
+    assert isinstance(template, GoTemplate)
+    assert template.text == "{{ .Groups.rest }}{{ .User.Username }}"
+    assert template.group_references == (("rest", 11, 15),)
+    assert template.reads_user
+    assert not _compiled("{{ .Key }}").reads_user
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "offset"),
+    [
+        ("{{ .Key", "an action is not closed", 0),
+        ("{{ .Kay }}", "the data of a request has no field `Kay`", 4),
+        ("{{ .Groups.x }}", "the source has no group `x`", 11),
+        ('{{ index .Groups "2" }}', "the source has no group `2`", 17),
+        ("{{ if false }}{{ mod 1 }}{{ end }}", "wrong number of arguments for `mod`: 1", 17),
+        ("{{ upper 1 }}", "expected `string`, found a number", 9),
+        ('{{ template "a" }}', "unknown template `a`", 3),
+        (
+            "{{ now }}",
+            "the function `now` is refused: its result depends on the clock, and a key must be found again",
+            3,
+        ),
+        (
+            '{{ tpl "x" . }}',
+            "the function `tpl` is refused: it would compile a template at each request; templates are compiled when the rules are loaded",
+            3,
+        ),
+        ("{{ uper .Key }}", "unknown function `uper`", 3),
+    ],
+)
+def test_mistakes_are_found_at_load(text, message, offset):
+    """A mistake is found at load, even if Go would find it at the first request."""
+    mistake = _mistake(text)
+    assert (str(mistake), mistake.offset) == (message, offset)
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("{{ .User.Username }}", MissingUserError, "the template reads from the user, but nobody is signed in"),
+        ('{{ fail "no" }}', RenderError, 'no, in `fail "no"`'),
+        ("{{ index .Key 99 }}", RenderError, "the index 99 is out of range, in `index .Key 99`"),
+        ("{{ range 1000000 }}{{ end }}", LimitError, "the template takes more than 20000 steps"),
+        ('{{ trunc 1 "é" }}', RenderError, "the template cuts a character in two, so its result is not text"),
+    ],
+)
+def test_a_failed_request_has_a_reason(text, error, message):
+    """The type of the error decides about the answer of the request."""
+    with pytest.raises(error) as caught:
+        _compiled(text).render(CAPTURES, ANONYMOUS)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("template", "key"),
+    [
+        ('{{ regexFind "\\\\p{Greek}" .Key }}', "α"),
+        ('{{ regexFind "\\\\p{Letter}+" .Key }}', "Kαx"),
+        ('{{ regexReplaceAll "(?P<a>x)|(?P<a>K)" .Key "<$a>" }}', "/<K>α<x>"),
+    ],
+)
+def test_expressions_in_templates_have_the_syntax_of_sources(template, key):
+    """Expressions have Go's names of classes, and two groups may have one name."""
+    assert _compiled(template).render(Captures(("/k",)), TargetKeyRewriteData("/Kαx")) == key
+
+
+def test_a_call_of_fail_is_no_mistake():
+    """A call of `fail` is accepted at load, because a condition may prevent it."""
+    assert _compiled('{{ if not .User }}{{ fail "no" }}{{ end }}/a').render(CAPTURES, ANN) == "/a"
+
+
+def test_an_expensive_constant_call_is_no_mistake():
+    """A constant call above a limit fails for a request, not at load."""
+    with pytest.raises(LimitError):
+        _compiled('{{ if .Key }}{{ repeat 100000 "a" }}{{ end }}').render(CAPTURES, ANN)
+
+
+def test_templates_are_compared_by_their_text():
+    """Templates with the same text are equal, and their representation shows the text only."""
+    assert _compiled("{{ .Key }}") == _compiled("{{ .Key }}")
+    assert repr(_compiled("/a")) == "GoTemplate(text='/a')"
+
+
+def test_helpers_can_be_called():
+    """A rule may call the built-in helpers, and those of a file, which may redefine the built-in ones."""
+    assert _compiled('/{{ template "main.userIdentifier" . }}').render(CAPTURES, ANN) == "/ann"
+    assert _compiled('/x{{ include "main.userIdentifier" . }}').render(CAPTURES, ANONYMOUS) == "/x"
+    helpers = ('{{ define "home" }}homes/{{ .User.GetUsername }}{{ end }}',)
+    template = compile_template('{{ template "home" . }}/{{ .Groups.rest }}', {"rest": 1}, 1, helpers)
+    assert template.render(CAPTURES, ANN) == "homes/ann/a.txt"
+    assert (template.helpers, template.reads_user) == (helpers, True)
+    redefined = ('{{ define "main.userIdentifier" }}me{{ end }}',)
+    assert compile_template('{{ template "main.userIdentifier" . }}', {}, 0, redefined).render(CAPTURES, ANN) == "me"
+
+
+def test_places_do_not_count_helpers():
+    """The places of groups and mistakes count from the start of the rule's own text."""
+    text = '{{ template "main.userIdentifier" . }}{{ .Groups.rest }}'
+    assert [(name, text[start:end]) for name, start, end in _compiled(text).group_references] == [("rest", "rest")]
+    mistake = _mistake('{{ template "main.userIdentifier" . }}{{ .Groups.other }}')
+    assert mistake.offset > 30
+    assert "other" in str(mistake)
+    unknown = _mistake('{{ template "nobody" . }}')
+    assert str(unknown) == "unknown template `nobody`"
+    assert unknown.offset < 20
+
+
+def test_a_mistake_in_a_helper_is_reported():
+    """A mistake in a helper is reported at the start of the template that calls it."""
+    with pytest.raises(TemplateMistake, match="a helper template that it calls has a mistake: ") as caught:
+        compile_template('{{ template "bad" . }}', {}, 0, ('{{ define "bad" }}{{ .Request.Nothing }}{{ end }}',))
+    assert caught.value.offset == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "messages"),
+    [
+        (
+            "/{{ nofunc .Kye | upper 1 2 | lowr $x }}",
+            [
+                "unknown function `nofunc`",
+                "the data of a request has no field `Kye`",
+                "wrong number of arguments for `upper`: 3",
+                "unknown function `lowr`",
+                "unknown variable `$x`",
+            ],
+        ),
+        (
+            "{{ nofunc (upper 1) .Groups.none }}",
+            ["unknown function `nofunc`", "expected `string`, found a number", "the source has no group `none`"],
+        ),
+        ("{{ $x.Name.First }}", ["unknown variable `$x`"]),
+        (
+            "{{ .User.Nmae.First }}{{ .Groups.none.First }}",
+            ["`User` has no field `Nmae`", "the source has no group `none`"],
+        ),
+    ],
+)
+def test_all_mistakes_of_an_action_are_reported(text, messages):
+    """An action has a mistake for each wrong name or call, and none that follows from another."""
+    with pytest.raises(TemplateMistake) as caught:
+        compile_template(text, {}, 0)
+    assert [str(mistake) for mistake in (caught.value, *caught.value.others)] == messages
+
+
+GROUPS = ["one", "two", "0", "1", "2"]
+
+
+def _check(text):
+    return TemplateCheck(parse(text), GROUPS)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("{{.Groups.one}}", ["one"]),
+        ("{{$.Groups.two}}{{.Groups.one}}", ["two", "one"]),
+        ('{{index .Groups "1"}}{{index $.Groups "two"}}{{get .Groups "one"}}', ["1", "two", "one"]),
+        ("{{if .Groups.one}}{{range $i, $x := .Groups.two}}{{end}}{{end}}", ["one", "two"]),
+        ("{{range .Target.Mount.Path}}{{$.Groups.one}}{{.Groups.x}}{{else}}{{.Groups.two}}{{end}}", ["one", "two"]),
+        ("{{with .Key}}{{$.Groups.one}}{{else}}{{.Groups.two}}{{end}}", ["one", "two"]),
+        ('{{print (printf "%s" .Groups.one)}}{{(.Groups.two | upper).x}}', ["one", "two"]),
+        ('{{template "a" .}}{{define "a"}}{{.Groups.one}}{{$.Groups.two}}{{end}}', ["one", "two"]),
+        ('{{template "a" $}}{{template "a" .}}{{define "a"}}{{.Groups.one}}{{end}}', ["one"]),
+        ('{{template "a" .Key}}{{template "a"}}{{define "a"}}{{.Groups.x}}{{end}}', []),
+        ('{{include "a" . | upper}}{{define "a"}}{{.Groups.one}}{{end}}', ["one"]),
+        ('{{include .Key .}}{{define "a"}}{{.Groups.x}}{{end}}', []),
+        ('{{. | include "a"}}{{template "nope" .}}{{define "a"}}{{.Groups.x}}{{end}}', []),
+        ('{{template "a" . | print}}{{define "a"}}{{.Groups.x}}{{end}}', []),
+        ("{{$ := .Key}}{{$.Groups.x}}", []),
+        ("{{$data := .}}{{$data.Groups.one}}{{with $}}{{index .Groups.two 1}}{{end}}", ["one", "two"]),
+        ("{{.Groups}}{{index .Groups .Key}}{{index .Key 1}}", []),
+        ('{{index .Request.Header "x"}}{{.Request.Header.Accept.x}}', []),
+        ("{{.Request.URL}}{{.Request.URL.Query.Get}}{{.Request.FormValue.x}}{{index .Key 1}}", []),
+        ("plain {{range 3}}{{break}}{{end}}", []),
+        ('{{define "unused"}}{{.Groups.x}}{{end}}', []),
+    ],
+)
+def test_literal_references_to_groups_are_found(text, names):
+    """A reference is found where the dot or `$` is the outermost data, with the place of its name."""
+    references = _check(text).group_references
+    assert [name for name, _, _ in references] == names
+    assert all(text[start:end].strip('"') == name for name, start, end in references)
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "offset", "help"),
+    [
+        ("{{.Groups.on}}", "the source has no group `on`", 10, "did you mean `one`?"),
+        ("é{{ $.Groups.zzz }}", "the source has no group `zzz`", 13, None),
+        ('{{index .Groups "9"}}', "the source has no group `9`", 16, None),
+        ("{{.Kye}}", "the data of a request has no field `Kye`", 3, "did you mean `Key`?"),
+        ("{{.Target.Bucket.Size}}", "`Bucket` has no field `Size`", 17, None),
+        ("{{.Request.Body}}", "`Request` has no field `Body`", 11, None),
+        ("{{.Request.TLS.Version}}", "`TLS` has no fields", 15, None),
+        ("{{.Request.URL.Pth}}", "`URL` has no field `Pth`", 15, "did you mean `Path`?"),
+        ("{{.User.Nmae}}", "`User` has no field `Nmae`", 8, "did you mean `Name`?"),
+        ("{{.Key.foo}}", "`Key` has no fields", 7, None),
+        ("{{$.Request.Method.Foo.Bar}}", "`Method` has no fields", 19, None),
+        ("{{.Request.URL.Path.Foo}}", "`Path` has no fields", 20, None),
+        ("{{.Request.URL.User.Foo}}", "`User` has no field `Foo`", 20, None),
+        ("{{.Request.UserAgent.Foo}}", "`UserAgent` has no fields", 21, None),
+        ("{{.Target.Bucket.Name.x}}", "`Name` has no fields", 22, None),
+        ("{{.User.GetUsername.x}}", "`GetUsername` has no fields", 20, None),
+        ("{{.Groups.one.x}}", "`one` has no fields", 14, None),
+        ("{{index .Groups 1}}", "a group is named by a string", 16, 'write `"1"`'),
+        ("{{with .Key}}{{$.Nope}}{{end}}", "the data of a request has no field `Nope`", 17, None),
+    ],
+)
+def test_a_missing_field_or_group_is_a_mistake(text, message, offset, help):
+    """The mistake has a suggestion if a similar name exists."""
+    (mistake,) = _check(text).mistakes
+    assert (str(mistake), mistake.offset) == (message, offset)
+    assert help is None or mistake.help == help
+
+
+def test_the_help_for_an_unknown_field_lists_the_fields():
+    """The help lists all fields if none is similar."""
+    (mistake,) = _check("{{.Qqqq}}").mistakes
+    assert mistake.help == "there are Groups, Key, Request, Target, User"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{.User.Username}}",
+        "{{.User}}",
+        "{{print .User}}",
+        "{{$u := .User}}",
+        "{{if $u := .User}}{{end}}",
+        "{{.User | print}}",
+        "{{if .User.Email}}{{end}}",
+        "{{if .User}}{{else}}{{.User.Username}}{{end}}",
+        "{{if not .User}}{{.User.Username}}{{end}}",
+        "{{if or .User .Key}}{{.User.Username}}{{end}}",
+        "{{if .User | not}}{{else}}{{.User.Username}}{{end}}",
+        "{{with .Key}}{{$.User.Username}}{{end}}",
+        "{{$data := .}}{{$data.User.Username}}",
+        "{{with $}}{{.User.Username}}{{end}}",
+        '{{template "a" .}}{{define "a"}}{{.User.Username}}{{end}}',
+        '{{if .User}}{{template "a" .}}{{end}}{{template "a" .}}{{define "a"}}{{.User.Username}}{{end}}',
+        "{{(.User).Username}}",
+        "{{range .User.Groups}}{{end}}",
+        "{{and .Key .User.Username}}",
+    ],
+)
+def test_a_template_that_may_read_an_absent_user_is_recognised(text):
+    """A template that may read a user without testing for one needs a user."""
+    assert _check(text).reads_user
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{.Key}}",
+        "{{if .User}}{{.User.Username}}{{.User}}{{end}}",
+        "{{with .User}}{{.Username}}{{$.User.Username}}{{end}}",
+        "{{if not .User}}x{{else}}{{.User.Username}}{{end}}",
+        "{{if and .User .Key}}{{.User.Username}}{{end}}",
+        "{{and .User .User.Username}}",
+        '{{if and .User (eq .User.GetType "OIDC")}}{{.User.Email}}{{end}}',
+        '{{default "x" .User}}{{.User | default "x"}}{{empty .User}}{{ternary 1 2 (empty .User)}}',
+        "{{if (.User)}}{{end}}",
+        '{{if .User}}{{template "a" .}}{{end}}{{define "a"}}{{.User.Username}}{{end}}',
+        '{{template "a" .Key}}{{define "a"}}{{.User.Username}}{{end}}',
+    ],
+)
+def test_a_template_that_tests_for_a_user_does_not_need_one(text):
+    """A test for a user is not a read, and allows reads in its true branch."""
+    assert not _check(text).reads_user
+
+
+def test_groups_in_helpers_are_no_references_of_a_template():
+    """The references of a template are those in its own text."""
+    helper, text = '{{define "h"}}{{.Groups.one}}{{end}}', '{{template "h" .}}{{.Groups.two}}'
+    template = compile_template(text, {"one": 1, "two": 2}, 2, (helper,))
+    assert template.group_references == (("two", text.index("two"), len(text) - 2),)

@@ -1,0 +1,295 @@
+import pytest
+from go_programs import HELM, budget, request_root, user_of
+
+from tornado_proxy.golang.regexp.matching import Captures
+from tornado_proxy.golang.template.errors import LimitError, RenderError
+from tornado_proxy.golang.template.program import Program
+from tornado_proxy.golang.template.values import Struct, is_nil, is_true, type_name
+from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
+from tornado_proxy.templates.go.view import REQUEST, AbsentUser, request_facts, root, user_value
+from tornado_proxy.templates.template import MissingUserError
+
+SERVER_REQUEST = RequestData(
+    method="GET",
+    host="h.com",
+    path="/a b",
+    raw_query="x=2&x=1&y=%26&bad=%zz",
+    headers=(("accept", "*/*"), ("Host", "h.com"), ("X-Tag", "1"), ("x-tag", "2")),
+    scheme="https",
+)
+
+
+def _rendered_request(text):
+    render_budget = budget()
+    return (
+        Program(text, HELM)
+        .execute(Struct(REQUEST, request_facts(SERVER_REQUEST, render_budget)), render_budget)
+        .decode()
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("{{.Method}} {{.Host}} {{.RequestURI}}", "GET h.com /a%20b?x=2&x=1&y=%26&bad=%zz"),
+        ('{{.Header.Get "ACCEPT"}} {{.Header.Values "x-tag"}} {{len .Header}}', "*/* [1 2] 2"),
+        ('{{.FormValue "y"}} {{.FormValue "bad"}}', "& "),
+        ("{{.URL.Query}} {{.URL.Query.Encode}}", "map[x:[2 1] y:[&]] x=2&x=1&y=%26"),
+        ("{{if .TLS}}{{.Proto}}{{end}}", "HTTP/1.1"),
+    ],
+)
+def test_a_request_has_the_form_of_go_s_server(text, result):
+    """Header names are canonical, the host is not a header, and invalid pairs of the query are left out."""
+    assert _rendered_request(text) == result
+
+
+def test_each_read_of_the_query_is_a_new_value():
+    """Sorting one query in place does not change the others."""
+    assert _rendered_request("{{sortAlpha (index .URL.Query `x`)}}{{index .URL.Query `x`}}") == "[1 2][2 1]"
+
+
+def test_the_query_and_the_header_are_parsed_once():
+    """The facts of a request keep its query, its header and its URI."""
+    facts = request_facts(SERVER_REQUEST, budget())
+    assert facts.query is facts.query
+    assert facts.header is facts.header
+    assert facts.request_uri is facts.request_uri
+
+
+@pytest.mark.parametrize("part", ["header", "query", "request_uri"])
+def test_parts_of_a_request_are_charged_by_size(part):
+    """The header, the query and the URI of a large request take more steps than a small budget has."""
+    large = RequestData(path="/" + "a" * 1000, raw_query="a=1&" * 1000, headers=(("a", "1"),) * 1000)
+    with pytest.raises(LimitError):
+        getattr(request_facts(large, budget(steps=500)), part)
+
+
+OIDC = {
+    "type": "OIDC",
+    "PreferredUsername": "ann",
+    "Name": "Ann Lee",
+    "GivenName": "Ann",
+    "FamilyName": "Lee",
+    "Email": "a@x",
+    "Groups": ["dev", "ops"],
+    "EmailVerified": True,
+}
+BASIC = {"type": "BASIC", "Username": "ann"}
+HEADER = {"type": "HEADER", "Username": "", "Email": "h@x"}
+DOCUMENT = {
+    "User": BASIC,
+    "Request": {
+        "Method": "GET",
+        "Host": "h.com",
+        "URL": "http://u@h.com:80/a%2Fb?x=1&x=2#f",
+        "RequestURI": "/a%2Fb?x=1&x=2",
+        "RemoteAddr": "10.0.0.1:1",
+        "Header": {"Accept": ["*/*"], "User-Agent": ["curl"], "Referer": ["r"]},
+    },
+    "Target": {
+        "Name": "site",
+        "Bucket": {
+            "Name": "b",
+            "Prefix": "p/",
+            "Region": "eu",
+            "S3Endpoint": "e",
+            "S3ListMaxKeys": 5,
+            "DisableSSL": True,
+        },
+        "Mount": {"Host": "m", "Path": ["/s/"]},
+    },
+    "Key": "/k",
+}
+
+
+def _rendered(text, **changes):
+    return Program(text, HELM).execute(request_root({**DOCUMENT, **changes}), budget()).decode()
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        (".Key", "/k"),
+        (".Request.Method .Request.Host .Request.RemoteAddr .Request.RequestURI", "GETh.com10.0.0.1:1/a%2Fb?x=1&x=2"),
+        (".Request.URL", "http://u@h.com:80/a%2Fb?x=1&x=2#f"),
+        (".Request.URL.Scheme .Request.URL.Host .Request.URL.Path", "httph.com:80/a/b"),
+        (".Request.URL.RawPath .Request.URL.RawQuery .Request.URL.Fragment", "/a%2Fbx=1&x=2f"),
+        (".Request.URL.Opaque .Request.URL.RawFragment", ""),
+        (".Request.URL.ForceQuery .Request.URL.OmitHost .Request.URL.IsAbs", "false false true"),
+        (".Request.URL.Hostname .Request.URL.Port .Request.URL.String", "h.com80http://u@h.com:80/a%2Fb?x=1&x=2#f"),
+        (".Request.URL.EscapedPath .Request.URL.EscapedFragment .Request.URL.RequestURI", "/a%2Fbf/a%2Fb?x=1&x=2"),
+        (".Request.URL.User .Request.URL.User.Username .Request.URL.User.String", "uuu"),
+        ('(.Request.URL.Query.Get "x") (.Request.URL.Query.Has "y")', "1false"),
+        ('(.Request.Header.Get "accept") .Request.UserAgent .Request.Referer', "*/*curlr"),
+        ('(.Request.FormValue "x") (.Request.FormValue "y")', "1"),
+        (".Request.Proto .Request.ProtoMajor .Request.ProtoMinor", "HTTP/1.11 1"),
+        ("(.Request.ProtoAtLeast 1 1) (.Request.ProtoAtLeast 2 0)", "true false"),
+        (".Request.Header.Accept .Request.TLS", "[*/*] <nil>"),
+        ('(.Request.Header.Clone.Get "accept") .Request.URL.Query.Clone', "*/*map[x:[1 2]]"),
+        (".Target.Name .Target.Bucket.Name .Target.Bucket.Prefix .Target.Bucket.Region", "sitebp/eu"),
+        (".Target.Bucket.S3Endpoint .Target.Bucket.S3ListMaxKeys .Target.Bucket.DisableSSL", "e5 true"),
+        (".Target.Mount.Host .Target.Mount.Path", "m[/s/]"),
+    ],
+)
+def test_data_have_the_fields_and_methods_of_go(expression, value):
+    """The fields and methods of the data have the names and results of Go."""
+    assert _rendered(f"{{{{print {expression}}}}}") == value
+
+
+def test_complete_data_can_be_written_as_json():
+    """A mount and a user have their fields in Go's order, and a request has no JSON because it lacks fields."""
+    text = "{{toJson .Target.Mount}}{{toJson .User}}{{toJson .Request}}"
+    assert _rendered(text) == '{"Host":"m","Path":["/s/"]}{"Username":"ann"}'
+
+
+METHODS = "{{with .User}}{{.GetType}} {{.GetIdentifier}} {{.GetUsername}} {{.GetName}} {{.GetGivenName}} {{.GetFamilyName}} {{.GetEmail}} {{.GetGroups}} {{.IsEmailVerified}}{{end}}"
+
+
+@pytest.mark.parametrize(
+    ("user", "results"),
+    [
+        (BASIC, "BASIC ann ann     [] false"),
+        (HEADER, "HEADER h@x     h@x [] false"),
+        (OIDC, "OIDC ann ann Ann Lee Ann Lee a@x [dev ops] true"),
+    ],
+)
+def test_every_user_has_the_same_methods(user, results):
+    """A method returns an empty value for a user without it."""
+    assert _rendered(METHODS, User=user) == results
+
+
+@pytest.mark.parametrize(
+    ("user", "fields"),
+    [(BASIC, "&{ann}"), (HEADER, "&{ h@x []}"), (OIDC, "&{ann Ann Lee Ann Lee a@x [dev ops] true}")],
+)
+def test_the_fields_of_a_user_depend_on_its_kind(user, fields):
+    """The fields of each kind of user are those of s3-proxy."""
+    assert _rendered("{{.User}}", User=user) == fields
+
+
+def test_an_unknown_kind_of_user_is_basic():
+    """A user of an unknown kind has the type of a BASIC user."""
+    assert type_name(user_value(User("ann", "TOKEN"))) == "*models.BasicAuthUser"
+    assert user_of(BASIC).username == "ann"
+
+
+def test_a_url_may_have_no_user():
+    """The methods of absent user information return empty texts."""
+    request = {**DOCUMENT["Request"], "URL": "/a"}
+    text = "{{print .Request.URL.User}}|{{.Request.URL.User.Username}}|{{.Request.URL.User.String}}|{{if .Request.URL.User}}x{{end}}"
+    assert _rendered(text, Request=request) == "|||"
+
+
+def test_the_absent_user_of_a_go_program_is_nil():
+    """An absent user is written as nil, as in the recorded results."""
+    assert _rendered("{{.User}}|{{if .User}}x{{end}}|{{empty .User}}", User=None) == "<nil>||true"
+
+
+CAPTURES = Captures(("/k", "a", None), {"one": 1, "two": 2})
+DATA = TargetKeyRewriteData(
+    "/k",
+    User("ann"),
+    RequestData(
+        method="PUT",
+        host="h",
+        path="/a b",
+        raw_query="x=1",
+        headers=(("host", "h"), ("x-y", "z")),
+        scheme="https",
+        remote_address="::1",
+    ),
+    TargetData("site", mount_paths=("/",)),
+)
+
+
+def _rendered_rule(text, data=DATA):
+    return Program(text, HELM).execute(root(CAPTURES, data, budget()), budget()).decode()
+
+
+def test_the_request_of_a_rule_is_one_of_a_server():
+    """The URL of a request has only a path and a query, and its scheme shows as TLS."""
+    text = (
+        "{{.Request.Method}} {{.Request.URL}} {{.Request.RequestURI}} {{.Request.Header}} {{if .Request.TLS}}tls{{end}}"
+    )
+    assert _rendered_rule(text) == "PUT /a%20b?x=1 /a%20b?x=1 map[X-Y:[z]] tls"
+
+
+def test_groups_are_read_by_name_and_by_number():
+    """A group is a field or an index, and one that took no part is empty."""
+    text = '{{.Groups.one}}{{index .Groups "1"}}{{index .Groups "0"}}[{{.Groups.two}}]{{get .Groups "one"}}'
+    assert _rendered_rule(text) == "aa/k[]a"
+
+
+def test_request_and_groups_are_shared_in_a_rendering():
+    """Two reads return the same object, like pointers and maps in Go."""
+    assert (
+        _rendered_rule('{{eq .Request.URL.Path .Request.URL.Path}}{{$_ := set .Groups "x" "y"}}{{.Groups.x}}')
+        == "truey"
+    )
+    assert _rendered_rule("{{eq .Request .Request}}") == "true"
+
+
+def test_a_missing_group_is_an_error():
+    """A missing group is neither an empty text nor `<no value>`."""
+    with pytest.raises(RenderError, match="unknown group `nope`"):
+        _rendered_rule("{{$x := .Groups}}{{$x.nope}}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{.User}}",
+        "{{.User.Username}}",
+        "{{.User.GetUsername}}",
+        "{{$u := .User}}{{$u.Username}}",
+        "{{print .User}}",
+        '{{printf "%v" .User}}',
+        '{{printf "%p" .User}}',
+        '{{printf "%d" .User}}',
+        "{{quote .User}}",
+        "{{toString .User}}",
+        "{{toJson .User}}",
+        "{{html .User}}",
+        "{{list .User}}",
+        '{{join "," .User}}',
+        "{{kindOf .User}}",
+        '{{eq .User "ann"}}',
+        "{{deepEqual .User nil}}",
+        "{{range .User}}{{end}}",
+        "{{len .User}}",
+        "{{upper .User}}",
+        "{{or .User .User}}",
+        '{{cat "a" .User}}',
+        '{{.User.Username | default "anon"}}',
+        '{{template "a" .User}}{{define "a"}}{{.Username}}{{end}}',
+    ],
+)
+def test_reading_an_absent_user_fails(text):
+    """Any use of an absent user fails, so that no key has a gap in the place of a name."""
+    with pytest.raises(MissingUserError):
+        _rendered_rule(text, TargetKeyRewriteData("/k"))
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("{{if .User}}x{{else}}anon{{end}}", "anon"),
+        ("{{with .User}}{{.Username}}{{else}}anon{{end}}", "anon"),
+        ("{{not .User}}{{empty .User}}{{eq .User nil}}{{eq nil .User}}", "truetruetruetrue"),
+        ("{{and .User .User.Username | not}}", "true"),
+        ('{{default "anon" .User}}{{coalesce .User "x"}}', "anonx"),
+        ('{{if or (not .User) (eq .User.Username "ann")}}y{{end}}', "y"),
+    ],
+)
+def test_a_template_may_test_whether_there_is_a_user(text, result):
+    """A condition on an absent user does not fail."""
+    assert _rendered_rule(text, TargetKeyRewriteData("/k")) == result
+
+
+def test_an_absent_user_is_false_and_nil():
+    """An absent user is false and nil, and its type cannot be read."""
+    user = AbsentUser()
+    assert (is_true(user), is_nil(user)) == (False, True)
+    with pytest.raises(MissingUserError):
+        type_name(user)

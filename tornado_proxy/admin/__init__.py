@@ -1,0 +1,1 @@
+"""The admin listener: health, status page, metrics and commands, for operators."""

@@ -1,0 +1,298 @@
+"""The operator's view of the service and its commands: status page, JSON, metrics, reload, purge, log level."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import platform
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from operator import itemgetter
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from tornado_proxy.admin.status import (
+    Chart,
+    ChartLine,
+    Explanation,
+    Overview,
+    ReloadRow,
+    RewriteRow,
+    RewriteTable,
+    TargetRow,
+)
+from tornado_proxy.config.show import show
+from tornado_proxy.lang.diagnostic import Severity
+from tornado_proxy.lang.excerpt import render
+from tornado_proxy.pages.listing import human_size
+from tornado_proxy.routing.mounts import Mounts, sites
+from tornado_proxy.rules.model import Rewrite, RuleSet
+from tornado_proxy.service.reload.reloading import InForce
+from tornado_proxy.service.run.process import Process
+from tornado_proxy.telemetry.events import ReloadReport
+from tornado_proxy.telemetry.exposition import ServiceMetrics, as_text
+from tornado_proxy.telemetry.log import diagnostic_fields, moment, probe_fields
+from tornado_proxy.telemetry.metrics import (
+    SAMPLE_EVERY,
+    SAMPLED,
+    Activity,
+    ActivityHistory,
+    Interval,
+    Tally,
+    rewrite_id,
+)
+
+_LOG = logging.getLogger("tornado_proxy")
+
+Explain = Callable[[Mounts, Mapping[str, str]], Explanation]
+"""Explains a request that is given by the fields of the page's form, on a thread."""
+
+_KEPT = 20  # reloads
+_SHORTEST = 60.0  # the shortest time of the charts, in seconds
+_SHOWN = 5  # diagnostics of a reload
+_MOST_ROWS = 50  # rewrites of a kind: a page with thousands would be slow to make and to read
+_PACKAGES = ("tornado-proxy", "tornado", "boto3", "google-re2")
+
+
+class Administration:
+    """The pages and commands of a process; remembers reloads and samples for the status page."""
+
+    def __init__(self, process: Process, explain: Explain | None = None) -> None:
+        self.is_ready = process.is_ready
+        self.history = ActivityHistory()
+        self._reloader = reloader = process.reloader
+        self._serving = process.serving
+        self._probes = process.probes
+        self._last_good = process.last_good
+        self._explain = explain
+        self._explaining = asyncio.Lock()
+        # Reads files, for which there may be no descriptor later.
+        self._versions = {name: version(name) for name in _PACKAGES} | {"Python": platform.python_version()}
+        now = reloader.in_force
+        self._reloads: deque[ReloadRow] = deque([ReloadRow("started", 1, now.since)], _KEPT)
+        self._started = now.since
+        digest = now.loaded.snapshot.digest
+        self._metrics = ServiceMetrics(self._versions["tornado-proxy"], digest, now.since, self._probes.values)
+        self._metrics.listen(process.bus)
+        process.bus.add(self._note, ReloadReport)
+
+    def _note(self, report: ReloadReport) -> None:
+        # The excerpts, not the spans: those would keep every version of the files in memory.
+        shown = sorted(report.news, key=lambda each: each.severity is not Severity.ERROR)
+        row = ReloadRow(
+            report.outcome.value,
+            report.generation,
+            report.at,
+            report.seconds,
+            report.changes,
+            report.kept_back,
+            tuple(render(each) for each in shown[:_SHOWN]),
+            max(0, len(shown) - _SHOWN),
+        )
+        self._reloads.appendleft(row)
+
+    async def sample(self) -> None:
+        """Takes samples for the charts until cancelled; a defect costs a sample."""
+        while True:
+            try:
+                self.history.add(time.time(), (await self._serving.report()).activity)
+            except Exception:  # noqa: BLE001 - a page must not end the service
+                _LOG.exception("a sample for the status page failed")
+            await asyncio.sleep(SAMPLE_EVERY)
+
+    async def status(self) -> dict[str, object]:
+        """Returns the state of the service as JSON."""
+        now, last, failure = self._reloader.in_force, self._reloader.last, self._reloader.failure
+        snapshot = now.loaded.snapshot
+        files = (snapshot.watched[0], *(Path(file.name) for file in snapshot.files))
+        return {
+            "version": self._versions["tornado-proxy"],
+            "ready": self.is_ready(),
+            "generation": now.number,
+            "digest": snapshot.digest,
+            "loadedAt": moment(now.since),
+            "files": [str(each.absolute()) for each in files],
+            "targets": {
+                target.name: {
+                    "host": target.mount.host,
+                    "paths": list(target.mount.paths),
+                    "methods": list(target.actions.methods),
+                    "rewrites": len(now.loaded.rule_sets.get(target.name, RuleSet(target.name)).rewrites),
+                    "probe": probe_fields(self._probes[target.name]) if target.name in self._probes else None,
+                }
+                for target in now.settings.targets
+            },
+            "lastAttempt": report_view(last) if last else None,
+            "lastFailedAttempt": report_view(failure) if failure else None,
+            "startedFromLastGood": self._reloader.from_last_good,
+            "lastGoodTrouble": (self._last_good and self._last_good.trouble) or None,
+            "workers": list(self._serving.workers()),
+        }
+
+    async def overview(self, asked: Mapping[str, str]) -> Overview:
+        """Returns the values of the status page; `asked` are the fields of its form."""
+        at, state, activity = time.time(), await self.status(), (await self._serving.report()).activity
+        now = self._reloader.in_force
+        rewrites = [*_rewrites(now, activity)]
+        busiest = sorted((each for each in rewrites if each[2]), key=itemgetter(2), reverse=True)
+        return Overview(
+            state,
+            at,
+            self._started,
+            self._versions,
+            tuple(_charts(at, [*self.history.intervals()])),
+            tuple(_targets(state, activity)),
+            _table(now, busiest),
+            _table(now, [each for each in rewrites if not each[2]]),
+            tuple(self._reloads),
+            activity.errors[::-1],
+            asked,
+            await self._explained(now, asked),
+        )
+
+    async def _explained(self, now: InForce, asked: Mapping[str, str]) -> Explanation | None:
+        settings = now.settings
+        if self._explain is None or not asked.get("path"):
+            return None
+        # One at a time: it takes processor time from requests.
+        async with self._explaining:
+            found = sites(settings.targets, now.loaded.rule_sets)
+            mounts = Mounts(found, settings.oidc_providers, settings.list_targets)
+            try:
+                explained = await asyncio.to_thread(self._explain, mounts, asked)
+            except Exception as error:  # noqa: BLE001 - the rest of the page can still be shown
+                _LOG.exception("a path could not be explained")
+                reason = f"`{type(error).__name__}` was raised; the log has the traceback"
+                return Explanation(asked["path"], (("error", ((reason,),)),))
+        # Places are relative to the configuration's directory, as in the other tables.
+        folder = f"{settings.directory}/"
+        sections = (
+            (title, [[cell.removeprefix(folder) for cell in row] for row in rows]) for title, rows in explained.sections
+        )
+        return Explanation(explained.heading, tuple(sections))
+
+    async def rewrites(self) -> dict[str, object]:
+        """Returns the rewrites in force with their hits as JSON."""
+        now, report = self._reloader.in_force, await self._serving.report()
+        found = _rewrites(now, report.activity)
+        return {"rewrites": await asyncio.to_thread(lambda: [asdict(_rewrite_row(now, *each)) for each in found])}
+
+    async def configuration(self) -> dict[str, object]:
+        """Returns the configuration in force as JSON, without secrets."""
+        return {"config": show(self._reloader.in_force.settings)}
+
+    async def reload(self) -> tuple[bool, dict[str, object]]:
+        """Reloads at once; returns whether the files are in force, and the report."""
+        report = await self._reloader.reload()
+        return report.is_in_force, report_view(report)
+
+    async def purge(self, target: str | None, prefix: str) -> int | None:
+        """Purges caches; returns the number of objects, or None if the target has no cache."""
+        targets = self._reloader.in_force.settings.targets
+        if target is not None and not any(each.name == target and each.cache for each in targets):
+            return None
+        return await self._serving.purge(target, prefix)
+
+    def set_log_level(self, level: str) -> None:
+        """Sets the log level until the service ends; the change itself is always logged."""
+        self._serving.set_log_level(level)
+        _LOG.log(max(logging.INFO, _LOG.getEffectiveLevel()), "the log level is `%s` now", level)
+
+    async def metrics(self) -> bytes:
+        """Returns the metrics of requests and reloads in Prometheus's text format."""
+        return as_text((*(await self._serving.report()).counts, *self._metrics.collect()))
+
+
+def _rewrites(now: InForce, activity: Activity) -> Iterator[tuple[str, Rewrite, int]]:
+    """Yields each rewrite in force with its target and its hits; of equal ones, only the first is ever hit."""
+    left = activity.hits.copy()
+    for target, rules in now.loaded.rule_sets.items():
+        for rewrite in rules.rewrites:
+            yield target, rewrite, left.pop(rewrite_id(target, rewrite), 0)
+
+
+def _rewrite_row(now: InForce, target: str, rewrite: Rewrite, hits: int) -> RewriteRow:
+    place = rewrite.span.place.removeprefix(f"{now.settings.directory}/")
+    return RewriteRow(target, rewrite.number, rewrite.name, rewrite.pattern.text, rewrite.template.text, place, hits)
+
+
+def _table(now: InForce, found: Sequence[tuple[str, Rewrite, int]]) -> RewriteTable:
+    return RewriteTable(tuple(_rewrite_row(now, *each) for each in found[:_MOST_ROWS]), len(found))
+
+
+def _targets(state: Mapping[str, object], activity: Activity) -> Iterator[TargetRow]:
+    views: Any = state["targets"]
+    for name, view in views.items():
+        yield _target(name, activity.targets.get(name, Tally()), view)
+    if elsewhere := activity.targets.get(""):
+        yield _target("(no target)", elsewhere)
+
+
+def _target(name: str, tally: Tally, view: Mapping[str, Any] = MappingProxyType({})) -> TargetRow:
+    return TargetRow(
+        name,
+        tuple(f"{view['host']}{path}" for path in view.get("paths", ())),
+        tuple(view.get("methods", ())),
+        view.get("rewrites", 0),
+        tally.requests,
+        tally.classes[3],
+        tally.classes[4],
+        _duration(tally.quantile(0.5)),
+        _duration(tally.quantile(0.95)),
+        view.get("probe"),
+    )
+
+
+def _charts(now: float, intervals: list[Interval]) -> Iterator[Chart]:
+    def line(name: str, style: str, value: Callable[[Interval], float | None]) -> ChartLine:
+        return ChartLine(name, style, [(each.end, value(each)) for each in intervals])
+
+    def rate(name: str, style: str, count: Callable[[Tally], int]) -> ChartLine:
+        return line(name, style, lambda each: count(each.tally) / each.seconds)
+
+    def quantile(name: str, style: str, part: float) -> ChartLine:
+        return line(name, style, lambda each: each.tally.quantile(part))
+
+    first = intervals[0].end - intervals[0].seconds if intervals else now
+    # Shortly after the start the charts cover the time since then, but at least a minute.
+    span = min(max(now - SAMPLED, first), now - _SHORTEST), now
+    answers = rate("all", "area", lambda tally: tally.requests), rate("4xx", "warn", lambda tally: tally.classes[3])
+    yield Chart("Requests", (*answers, rate("5xx", "bad", lambda tally: tally.classes[4])), *span, _rate)
+    times = quantile("median", "area", 0.5), quantile("95 %", "warn", 0.95), quantile("99 %", "bad", 0.99)
+    yield Chart("Time to answer", times, *span, _duration)
+    volume = rate("sent", "area", lambda tally: tally.sent), rate("received", "second", lambda tally: tally.received)
+    yield Chart("Traffic", volume, *span, lambda value: f"{human_size(round(value))}/s")
+    running = line("requests", "area", lambda each: each.in_flight)
+    yield Chart("In flight", (running,), *span, lambda value: f"{value:g}")
+
+
+def _rate(value: float) -> str:
+    return f"{value:.1f}/s" if value < 100 else f"{value:,.0f}/s"
+
+
+def _duration(seconds: float | None) -> str:
+    """Writes a duration with two digits: the buckets of a histogram are no more exact."""
+    if seconds is None:
+        return "\N{EN DASH}"
+    if seconds >= 1:
+        return f"{seconds:.2g} s" if seconds < 100 else f"{seconds:.0f} s"
+    return f"{float(f'{seconds * 1000:.2g}'):g} ms"
+
+
+def report_view(report: ReloadReport) -> dict[str, object]:
+    """Returns a report of a reload as JSON."""
+    return {
+        "outcome": report.outcome.value,
+        "generation": report.generation,
+        "loadedAt": moment(report.since),
+        "digest": report.digest,
+        "at": moment(report.at),
+        "seconds": round(report.seconds, 6),
+        "changes": list(report.changes),
+        "restartNeededFor": list(report.kept_back),
+        "diagnostics": [diagnostic_fields(each) for each in report.diagnostics],
+    }

@@ -1,0 +1,255 @@
+"""The application of the admin listener: a handler for each page and command of operators."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
+from ipaddress import ip_address
+from operator import methodcaller
+from socket import gethostname
+from typing import Any
+
+from prometheus_client import CONTENT_TYPE_LATEST
+from tornado.web import Application, RedirectHandler, RequestHandler
+
+from tornado_proxy.admin.administration import Administration
+from tornado_proxy.admin.status import StatusPages
+from tornado_proxy.config.server import LOG_LEVELS
+from tornado_proxy.routing.request import host_name
+from tornado_proxy.semantics.forwarded import peer_address
+
+_ASKED = ("method", "path", "host", "user", "file")
+_LONGEST = 2048  # characters of a field of the form
+
+_LOCAL_NAMES = {"localhost", gethostname().lower()}
+_ELSEWHERE = ("cross-site", "same-site")  # another port of this machine is the same site
+_OF_BROWSERS = ("Origin", "Sec-Fetch-Site", "Referer")
+
+
+def admin_application(administration: Administration) -> Application:
+    """The application of the admin listener."""
+    shared = {"administration": administration, "pages": StatusPages()}
+    return Application(
+        [
+            *((path, handler, {**shared, **options}) for path, (handler, options) in _HANDLERS.items()),
+            (r"/-/assets/.*", _Asset, shared),
+            (r"/-?", RedirectHandler, {"url": "/-/", "permanent": False}),
+        ],
+        default_handler_class=_Handler,
+        default_handler_args=shared,
+        log_function=lambda _handler: None,
+    )
+
+
+class _Handler(RequestHandler):
+    """The base class of all pages; by itself it answers 404."""
+
+    def initialize(self, administration: Administration, pages: StatusPages) -> None:
+        self.administration = administration
+        self.pages = pages
+
+    def prepare(self) -> None:
+        if not self._is_meant():
+            self.say(
+                421, f"this listener is not called `{self.request.host_name}`: ask for its address, or `localhost`"
+            )
+
+    def _is_meant(self) -> bool:
+        """Whether the request's Host is a name of this listener.
+
+        A web page can make its own host name resolve to this address (DNS rebinding).
+        """
+        name = host_name(self.request.host)
+        return not _is_loopback(self.request.remote_ip) or name in _LOCAL_NAMES or _is_address(name)
+
+    def set_default_headers(self) -> None:
+        self.clear_header("Server")
+        self.set_header("Cache-Control", "no-store")
+        self.set_header("X-Content-Type-Options", "nosniff")
+
+    def write_error(self, status_code: int, **_kwargs: Any) -> None:
+        self.set_header("Content-Type", "text/plain; charset=utf-8")
+        if status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            self.set_header("Allow", "GET, HEAD")
+        self.finish(f"{status_code}; the pages are {', '.join(_HANDLERS)}\n")
+
+    def get(self) -> Awaitable[None] | None:
+        self.send_error(404)
+        return None
+
+    def head(self) -> Awaitable[None] | None:
+        # Tornado leaves out the body.
+        return self.get()
+
+    def say(self, status: int, text: str) -> None:
+        """Answers with a line of text."""
+        self.set_status(status)
+        self.set_header("Content-Type", "text/plain; charset=utf-8")
+        self.finish(f"{text}\n")
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_loopback(name: str | None) -> bool:
+    return name is not None and _is_address(name) and ip_address(peer_address(name)).is_loopback
+
+
+class _Overview(_Handler):
+    """The status page, for people."""
+
+    async def get(self) -> None:
+        fields = {name: self.get_query_argument(name, "")[:_LONGEST] for name in _ASKED}
+        asked = {name: text for name, text in fields.items() if text}
+        # People may follow links from other sites; pages of other sites may not use processor time in the background.
+        if asked and self.request.headers.get("Sec-Fetch-Site") in _ELSEWHERE and not self._is_visited():
+            self.say(403, "not for the page of another site")
+            return
+        body = self.pages.render(await self.administration.overview(asked))
+        for name, value in self.pages.headers:
+            self.set_header(name, value)
+        self.finish(body)
+
+    def _is_visited(self) -> bool:
+        headers = self.request.headers
+        return headers.get("Sec-Fetch-Mode") == "navigate" and headers.get("Sec-Fetch-Dest") == "document"
+
+
+class _Asset(_Handler):
+    """The stylesheet and the script of the status page."""
+
+    def get(self) -> None:
+        asset = self.pages.assets.get(self.request.path.rpartition("/")[2])
+        if asset is None:
+            self.send_error(404)
+            return
+        for header, value in asset.headers:
+            self.set_header(header, value)
+        self.finish(asset.body)
+
+
+class _Healthy(_Handler):
+    """Answers as long as the process does."""
+
+    def get(self) -> None:
+        self.say(200, "healthy")
+
+
+class _Ready(_Handler):
+    """Answers 200 if requests are being served, else 503."""
+
+    def get(self) -> None:
+        if self.administration.is_ready():
+            self.say(200, "ready")
+        else:
+            self.say(503, "not ready")
+
+
+class _Command(_Handler):
+    """A page that changes something: it accepts POST only, and not from a browser."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        # Any web page can post to loopback, but it cannot hide these headers (Fetch, 3.2).
+        if (
+            not self._finished
+            and self.request.method == "POST"
+            and any(name in self.request.headers for name in _OF_BROWSERS)
+        ):
+            self.say(403, "not from a browser")
+
+    def get(self) -> None:
+        self.set_header("Allow", "POST")
+        self.say(405, "this page takes POST only")
+
+
+class _Purge(_Command):
+    """Purges caches; answers when that is done."""
+
+    async def post(self) -> None:
+        # Without a parameter more is purged, so a mistyped one must not be ignored.
+        given = self.request.query_arguments
+        if self.request.body or any(name not in ("target", "prefix") or len(given[name]) > 1 for name in given):
+            self.say(400, "a purge takes `target` and `prefix` in the query, each once, and nothing else")
+            return
+        target, prefix = self.get_query_argument("target", None), self.get_query_argument("prefix", "", strip=False)
+        purged = await self.administration.purge(target, prefix)
+        if purged is None:
+            self.say(404, f"target `{target}` has no cache")
+        else:
+            self.finish({"purged": purged})
+
+
+class _LogLevel(_Command):
+    """Sets the log level."""
+
+    async def post(self) -> None:
+        level = self.get_query_argument("level", "")
+        if level not in LOG_LEVELS:
+            self.say(400, f"missing or unknown level: use `?level=` with one of {', '.join(LOG_LEVELS)}")
+            return
+        self.administration.set_log_level(level)
+        self.finish({"level": level})
+
+
+class _Reload(_Command):
+    """Reloads; answers 200 if the files on disk are in force, 422 if they are refused."""
+
+    async def post(self) -> None:
+        in_force, report = await self.administration.reload()
+        self.set_status(200 if in_force else 422)
+        self.finish(dict(report))
+
+
+class _JsonPage(_Handler):
+    """A page of JSON; `read` gets it from the administration."""
+
+    def initialize(
+        self,
+        administration: Administration,
+        pages: StatusPages,
+        read: Callable[[Administration], Awaitable[dict[str, object]]] = methodcaller("status"),
+    ) -> None:
+        super().initialize(administration, pages)
+        self._read = read
+
+    async def get(self) -> None:
+        self.finish(await self._read(self.administration))
+
+
+class _Metrics(_Handler):
+    """Yields the metrics."""
+
+    async def get(self) -> None:
+        self.set_header("Content-Type", CONTENT_TYPE_LATEST)
+        self.finish(await self.administration.metrics())
+
+
+class _Health(_Handler):
+    """Answers whether requests are being served, in the form of s3-proxy."""
+
+    def get(self) -> None:
+        ready = self.administration.is_ready()
+        self.set_status(200 if ready else 503)
+        self.finish({"status": "UP" if ready else "DOWN"})
+
+
+_HANDLERS: Mapping[str, tuple[type[_Handler], dict[str, Any]]] = {
+    "/-/": (_Overview, {}),
+    "/-/healthy": (_Healthy, {}),
+    "/-/ready": (_Ready, {}),
+    "/-/reload": (_Reload, {}),
+    "/-/purge": (_Purge, {}),
+    "/-/log-level": (_LogLevel, {}),
+    "/-/status": (_JsonPage, {"read": methodcaller("status")}),
+    "/-/rewrites": (_JsonPage, {"read": methodcaller("rewrites")}),
+    "/metrics": (_Metrics, {}),
+    "/health": (_Health, {}),
+    "/config": (_JsonPage, {"read": methodcaller("configuration")}),
+}
+PATHS = tuple(_HANDLERS)

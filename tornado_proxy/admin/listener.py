@@ -1,0 +1,63 @@
+"""The admin listener from its start to its end, beside a service."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from socket import socket
+from ssl import SSLContext
+from typing import TYPE_CHECKING
+
+from tornado_proxy.config.model import Settings
+from tornado_proxy.service.reload.generations import in_background
+from tornado_proxy.service.run.process import Process
+from tornado_proxy.telemetry.events import ReloadOutcome, ReloadReport
+from tornado_proxy.wire.tls import make_context
+
+if TYPE_CHECKING:
+    from tornado_proxy.admin.administration import Administration, Explain
+    from tornado_proxy.admin.server import AdminServer
+
+_LARGEST_BODY = 64 * 1024  # bytes; no page takes a body
+
+
+@asynccontextmanager
+async def admin_listener(
+    process: Process, sockets: Sequence[socket], explain: Explain | None = None
+) -> AsyncIterator[None]:
+    """Answers operators on listening sockets; `explain` explains paths on the status page."""
+    administration, server = await in_background(_prepared, process, explain)
+
+    def renew(report: ReloadReport) -> None:
+        if report.outcome is ReloadOutcome.LOADED:
+            server.ssl_options = _tls(process.reloader.in_force.settings)
+
+    process.bus.add(renew, ReloadReport)
+    server.add_sockets(sockets)
+    sampling = asyncio.get_running_loop().create_task(administration.sample())
+    try:
+        yield
+    finally:
+        sampling.cancel()
+        server.stop()
+        await server.close_all_connections()
+
+
+def _prepared(process: Process, explain: Explain | None) -> tuple[Administration, AdminServer]:
+    """Makes the server; clients' first requests do not wait for these imports."""
+    from tornado_proxy.admin.administration import Administration  # noqa: PLC0415
+    from tornado_proxy.admin.application import admin_application  # noqa: PLC0415
+    from tornado_proxy.admin.server import AdminServer  # noqa: PLC0415
+
+    administration = Administration(process, explain)
+    # Tornado reads `ssl_options` for each connection, so that a renewed context can replace it. Whether it speaks TLS
+    # at all is fixed here.
+    tls = _tls(process.reloader.in_force.settings)
+    return administration, AdminServer(admin_application(administration), ssl_options=tls, max_body_size=_LARGEST_BODY)
+
+
+def _tls(settings: Settings) -> SSLContext | None:
+    """Returns the TLS context; None for plain HTTP."""
+    ssl = settings.internal_server.ssl
+    return make_context(ssl) if ssl and ssl.enabled else None

@@ -1,0 +1,265 @@
+"""Patterns matched by RE2 in linear time: one alone, or the first of a list.
+
+An `re2.Set` combines the patterns of a list in one automaton, which reads a key once and returns the patterns that
+match, at the same cost for ten patterns as for ten thousand. Patterns that are too large for one set are distributed
+over several, which are searched in order. If a set cannot be built, or runs out of memory while it reads, its patterns
+are tried one by one, with the same result.
+
+Several threads may use a pattern or a set at once. RE2 releases the GIL while it reads, and takes a lock of its own
+only to add a state to the automaton.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
+
+from tornado_proxy.golang.regexp.parser import Expression, parse
+from tornado_proxy.golang.regexp.program import (
+    MEMORY,
+    ProgramRefused,
+    ProgramTooLarge,
+    compile_program,
+    leftmost,
+    options,
+    print_program,
+)
+from tornado_proxy.golang.regexp.syntax import PatternError, fold, measure
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_NOTHING: Mapping[str, int] = MappingProxyType({})
+_SMALLER = "lower its counts, or split it into several rewrites"
+_SET_MEMORY = 128 << 20
+"""Bytes for one set, with the states that it caches; RE2's default of 8 MiB is enough for about 2,000 patterns."""
+
+MOST_PARTS = 1_200
+"""The most characters, classes and alternatives of a source with its counts written out, such as two `[^/]{1,255}`."""
+MOST_INSTRUCTIONS = 16_000
+r"""The most instructions of RE2 for a source; `\pL` has about 1,200."""
+MOST_CAPTURES = 100_000
+"""The most instructions of a source times its groups."""
+
+# About 2,500 patterns, far fewer than fit. RE2 compiles a set while it holds the GIL: 20 ms for this size, which
+# requests hardly notice. Each additional set costs a microsecond for every key.
+_SET_INSTRUCTIONS = 80_000
+
+
+@dataclass(frozen=True, slots=True)
+class Captures:
+    """The text that each group matched: `groups[0]` is the whole match; None for a group that took no part.
+
+    `names` maps the name of a group to its number. If groups share a name, Go takes the first that matched.
+    """
+
+    groups: tuple[str | None, ...]
+    names: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A compiled expression; `names` maps group names to numbers, and `group_count` does not count the whole match.
+
+    `program` is the text that RE2 reads. Threads may share a pattern.
+    """
+
+    text: str
+    names: Mapping[str, int] = field(compare=False, repr=False)
+    group_count: int = field(compare=False, repr=False)
+    program: bytes = field(compare=False, repr=False)
+    _compiled: Any = field(compare=False, repr=False)
+    _leftmost: Callable[[bytes], Any] = field(compare=False, repr=False)
+    _shared_names: tuple[tuple[str, tuple[int, ...]], ...] = field(compare=False, repr=False)
+    _numbers: range = field(compare=False, repr=False)
+
+    @property
+    def program_size(self) -> int:
+        """The number of instructions in RE2."""
+        size: int = self._compiled.programsize
+        return size
+
+    @property
+    def memory(self) -> int:
+        """About the bytes that the pattern takes: 12 for an instruction, with the text that RE2 reads."""
+        return 12 * self.program_size + len(self.program)
+
+    def search(self, key: str) -> Captures | None:
+        """Returns the captures of the leftmost match, as Go's `FindStringSubmatch` does, or None."""
+        try:
+            match = self._leftmost(key.encode())
+        except UnicodeEncodeError:
+            return self._search_ill_formed(key)
+        if match is None:
+            return None
+        groups = tuple([text if text is None else text.decode() for text in map(match.__getitem__, self._numbers)])
+        return Captures(groups, self._names_of(groups) if self._shared_names else self.names)
+
+    def _search_ill_formed(self, key: str) -> Captures | None:
+        """Searches as Go does in invalid UTF-8: it reads U+FFFD, but the captures have the original text."""
+        read = encoded(key)
+        match = self._leftmost(read)
+        if match is None:
+            return None
+        spans = map(match.span, self._numbers)
+        groups = tuple(
+            None if start < 0 else key[len(read[:start].decode()) : len(read[:end].decode())] for start, end in spans
+        )
+        return Captures(groups, self._names_of(groups))
+
+    def _names_of(self, groups: tuple[str | None, ...]) -> Mapping[str, int]:
+        """Returns the number of each name; for shared names, the first group that matched (Go's Regexp.Expand)."""
+        taking_part = {
+            name: next((number for number in numbers if groups[number] is not None), numbers[0])
+            for name, numbers in self._shared_names
+        }
+        return {**self.names, **taking_part}
+
+
+def encoded(key: str) -> bytes:
+    """Returns the UTF-8 of a text, with U+FFFD for surrogates."""
+    try:
+        return key.encode()
+    except UnicodeEncodeError:
+        return _SURROGATE.sub("\ufffd", key).encode()
+
+
+def compile_pattern(text: str) -> Pattern:
+    """Returns the pattern of an expression; raises `PatternError` if Go's regexp.Compile or RE2 refuses it."""
+    expression = parse(text)
+    try:
+        return _compiled(expression, MEMORY)
+    except ProgramRefused as error:
+        raise PatternError(f"RE2 cannot compile the expression: {error}", 0, len(text), _SMALLER) from error
+
+
+def _compiled(expression: Expression, memory: Sequence[int]) -> Pattern:
+    """Returns the pattern of a parsed expression; raises `ProgramRefused`."""
+    text = expression.text
+    program = print_program(expression.tree).encode()
+    compiled = compile_program(program, memory)
+    numbers: dict[str, tuple[int, ...]] = {}
+    for number, name in enumerate(expression.names, start=1):
+        if name:
+            numbers[name] = (*numbers.get(name, ()), number)
+    names = MappingProxyType({name: each[0] for name, each in numbers.items()})
+    shared_names = tuple((name, each) for name, each in numbers.items() if len(each) > 1)
+    return Pattern(
+        text=text,
+        names=names,
+        group_count=len(expression.names),
+        program=program,
+        _compiled=compiled,
+        _leftmost=partial(leftmost, compiled, sees_within=True) if rb"\B" in program else compiled.search,
+        _shared_names=shared_names,
+        _numbers=range(len(expression.names) + 1),
+    )
+
+
+def compile_source(text: str) -> Pattern:
+    """Returns the pattern of a rewrite's source; raises `PatternError`, also for one that would be slow to match.
+
+    The limits keep the search of any key of 1,024 bytes below about 20 ms. The first search of a new kind of key takes
+    time in proportion to the parts and instructions, and one for groups in proportion to instructions times groups.
+    """
+    expression = parse(text)
+    _limit(text, "parts with its counts written out", _parts(expression), MOST_PARTS)
+    try:
+        pattern = _compiled(expression, MEMORY[:1])
+    except ProgramTooLarge:
+        raise _too_slow(text, f"more than {MOST_INSTRUCTIONS:,} RE2 instructions") from None
+    _limit(text, "RE2 instructions", pattern.program_size, MOST_INSTRUCTIONS)
+    _limit(text, "RE2 instructions times groups", pattern.program_size * pattern.group_count, MOST_CAPTURES)
+    return pattern
+
+
+def _limit(text: str, what: str, amount: int, most: int) -> None:
+    """Raises `PatternError` for a source with more of something than is allowed."""
+    if amount > most:
+        raise _too_slow(text, f"{amount:,} {what}, the limit is {most:,}")
+
+
+def _too_slow(text: str, reason: str) -> PatternError:
+    return PatternError(f"expression too slow to match: {reason}", 0, len(text), _SMALLER)
+
+
+def _parts(expression: Expression) -> int:
+    """Returns the size of an expression as Go counts it; for a short text without counts, an upper bound."""
+    most = 2 * len(expression.text)  # an operator adds at most two
+    return most if most <= MOST_PARTS and "{" not in expression.text else fold(expression.tree, measure).size
+
+
+class FirstMatch:
+    """Finds the first pattern of a list that matches a key; immutable.
+
+    It takes over portions of `known` that have the same patterns.
+    """
+
+    __slots__ = ("_portions",)
+
+    def __init__(
+        self,
+        patterns: Sequence[Pattern],
+        memory: int = _SET_MEMORY,
+        instructions: int = _SET_INSTRUCTIONS,
+        *,
+        known: FirstMatch | None = None,
+    ) -> None:
+        made = {each[:2]: each for each in known._portions} if known else {}  # noqa: SLF001 - the same class
+        self._portions: tuple[_Portion, ...] = tuple(
+            made.get((start, part)) or _Portion(start, part, _build_set(part, memory))
+            for start, part in _portions_of(patterns, instructions)
+        )
+
+    def find(self, key: str) -> tuple[int, Captures] | None:
+        """Returns the index of the first pattern that matches and its captures, or None."""
+        for start, patterns, combined in self._portions:
+            candidates: Sequence[int] = range(len(patterns))
+            # The last pattern of a set matches every key, so an empty result means that it ran out of memory.
+            if combined is not None and (matching := combined.Match(encoded(key))):
+                matching.sort()
+                candidates = matching[:-1]
+            for index in candidates:  # candidates of a set match, except for a few with `\B`
+                captures = patterns[index].search(key)
+                if captures is not None:
+                    return start + index, captures
+        return None
+
+
+def _portions_of(patterns: Sequence[Pattern], instructions: int) -> Iterator[tuple[int, tuple[Pattern, ...]]]:
+    """Yields portions of the list whose programs fit into a set, each with the index of its first pattern."""
+    start = size = 0
+    for index, pattern in enumerate(patterns):
+        size += pattern.program_size
+        if size > instructions and index > start:
+            yield start, tuple(patterns[start:index])
+            start, size = index, pattern.program_size
+    if start < len(patterns):
+        yield start, tuple(patterns[start:])
+
+
+class _Portion(NamedTuple):
+    """Consecutive patterns of the list, the index of the first, and their set; None for a single pattern."""
+
+    start: int
+    patterns: tuple[Pattern, ...]
+    combined: re2.Set | None
+
+
+def _build_set(patterns: Sequence[Pattern], memory: int) -> re2.Set | None:
+    """Returns a set of the patterns and one that matches every key; None for one pattern, or without memory."""
+    if len(patterns) == 1:
+        return None
+    built = re2.Set.SearchSet(options(memory))
+    for pattern in patterns:
+        built.Add(pattern.program)
+    built.Add(b"")
+    try:
+        built.Compile()
+    except re2.error:
+        return None
+    return built

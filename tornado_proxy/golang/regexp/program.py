@@ -1,0 +1,229 @@
+"""The program that RE2 reads for an expression, printed from the tree so that RE2 finds what Go finds, and compiled.
+
+The tree holds flags in its nodes, so the program sets flags only where they matter. RE2 differs from Go in three ways,
+which the printer makes up for. Its Unicode is older, so it would fold fewer cases. It matches more than Go if the body
+of a repetition may match nothing, unless the body contains something that is true everywhere. It also counts copies
+that are repeated zero times.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeGuard, assert_never
+
+import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
+
+from tornado_proxy.golang.regexp import syntax
+from tornado_proxy.golang.regexp.classes import OTHER_CASE, bracketed, cases, characters
+
+MEMORY = (8 << 20, 64 << 20)
+"""Limits of memory in bytes for one program; the next one is tried if a limit is too low."""
+LONGEST = 1 << 20
+r"""The most bytes of a program; a class such as `\pL` has 11,000, because RE2's Unicode is older than Go's."""
+
+
+class ProgramRefused(Exception):
+    """RE2 cannot compile a program; the text is RE2's message."""
+
+
+class ProgramTooLarge(ProgramRefused):
+    """A program is longer, or RE2 needs more memory for it, than the limits allow."""
+
+
+def options(memory: int) -> re2.Options:
+    """Returns options for RE2: a limit of memory in bytes, and no output on standard error."""
+    chosen = re2.Options()
+    chosen.log_errors = False
+    chosen.max_mem = memory
+    return chosen
+
+
+def compile_program(program: bytes, memory: Sequence[int] = MEMORY) -> Any:
+    """Returns a program in compiled form; raises `ProgramRefused`."""
+    for most in memory:
+        try:
+            made = re2.compile(program, options(most))
+        except re2.error as error:
+            message = error.args[0].decode(errors="replace")
+            if "too large" not in message:
+                raise ProgramRefused(message) from None
+        else:
+            re2.purge()  # the binding caches the last 128 programs of any size, even of rules that no longer exist
+            return made
+    raise ProgramTooLarge(message)
+
+
+def leftmost(compiled: Any, text: bytes, start: int = 0, *, sees_within: bool) -> Any:
+    r"""Returns the leftmost match from an offset on, without a `\B` that matches inside a character.
+
+    RE2 searches bytes, while Go searches characters. `sees_within` is true if the program has a `\B`, so that such a
+    match is possible.
+    """
+    match = compiled.search(text, start)
+    while sees_within and match is not None and is_within(text, match.start()):
+        match = compiled.search(text, match.start() + 1)
+    return match
+
+
+def is_within(text: bytes, offset: int) -> bool:
+    """Whether an offset is inside a character, that is, before a byte of the form 10xxxxxx."""
+    return offset < len(text) and text[offset] & 0xC0 == 0x80
+
+
+_SPECIAL = re.compile("[\\\\.+*?()|\\[\\]{}^$\x00-\x1f\x7f\ud800-\udfff]")
+_ASSERTIONS = {
+    syntax.AssertionKind.TEXT_START: r"\A",
+    syntax.AssertionKind.TEXT_END: r"\z",
+    syntax.AssertionKind.LINE_START: "(?m:^)",
+    syntax.AssertionKind.LINE_END: "(?m:$)",
+    syntax.AssertionKind.WORD_BOUNDARY: r"\b",
+    syntax.AssertionKind.NO_WORD_BOUNDARY: r"\B",
+}
+_COUNTS = {(0, None): "*", (1, None): "+", (0, 1): "?"}
+_SOMEWHERE = r"(?:\b|\B)"
+
+
+class _Printed(NamedTuple):
+    """The program of a node, and whether it needs a group in a repetition or in a sequence.
+
+    `nullable` is true if it may match the empty text; `groups` is the number of its capturing groups.
+    """
+
+    program: str
+    is_atom: bool = True
+    is_alternation: bool = False
+    nullable: bool = False
+    groups: int = 0
+
+    @property
+    def atom(self) -> str:
+        """The program in a form that an operator can follow."""
+        return self.program if self.is_atom else f"(?:{self.program})"
+
+    @property
+    def part(self) -> str:
+        """The program in a form that fits into a sequence."""
+        return f"(?:{self.program})" if self.is_alternation else self.program
+
+
+_KnownAlike = syntax.Character | syntax.CharacterRange | syntax.PerlClass | syntax.PosixClass
+_NOTHING = _Printed("", is_atom=False, nullable=True)
+
+
+def print_program(tree: syntax.Node) -> str:
+    """Returns the program of a tree; raises `ProgramTooLarge` before it is longer than `LONGEST`."""
+    length = 0
+
+    def printed(node: syntax.Node, below: list[_Printed]) -> _Printed:
+        nonlocal length
+        made = _printed(node, below)
+        length += 0 if below else len(made.program)
+        if length > LONGEST:
+            raise ProgramTooLarge(f"its program takes more than {LONGEST >> 20} MiB")
+        return made
+
+    return syntax.fold(tree, printed).program
+
+
+def _printed(node: syntax.Node, below: list[_Printed]) -> _Printed:  # noqa: PLR0911 - one case for each kind of node
+    match node:
+        case syntax.Text():
+            return _Printed(_literal(node), is_atom=node.folded or len(node.characters) == 1)
+        case syntax.BracketClass() | syntax.AnyCharacter() | syntax.PerlClass() | syntax.UnicodeClass():
+            return _Printed(_class(node))
+        case syntax.Assertion():
+            return _Printed(_ASSERTIONS[node.kind], nullable=True)
+        case syntax.Group(number=None):
+            return below[0]
+        case syntax.Group():
+            body = below[0]
+            return _Printed(f"({body.program})", nullable=body.nullable, groups=body.groups + 1)
+        case syntax.Repeat():
+            return _repeated(node, below[0])
+        case syntax.Sequence():
+            program = "".join([each.part for each in below])
+            groups = sum([each.groups for each in below])
+            return _Printed(program, is_atom=False, nullable=all(each.nullable for each in below), groups=groups)
+        case syntax.Alternation():
+            program = "|".join([each.program for each in below])
+            groups = sum(each.groups for each in below)
+            return _Printed(program, False, True, any(each.nullable for each in below), groups)
+        case syntax.FlagChange():
+            return _NOTHING
+        case _:
+            assert_never(node)
+
+
+def _literal(node: syntax.Text) -> str:
+    if not node.folded:
+        return _SPECIAL.sub(_by_number, node.characters)
+    program = "".join(
+        bracketed(cases(each, folded=True)) if ord(each) in OTHER_CASE else _SPECIAL.sub(_by_number, each)
+        for each in node.characters
+    )
+    return f"(?i:{program})"
+
+
+def _by_number(character: re.Match[str]) -> str:
+    return f"\\x{{{ord(character[0]):x}}}"
+
+
+def _class(node: syntax.AnyOf) -> str:
+    """Returns a class in RE2's syntax; as code points if RE2 knows other members."""
+    match node:
+        case syntax.AnyCharacter():
+            return "(?s:.)" if node.newline else "."
+        case syntax.PerlClass(folded=False):
+            return _perl(node)
+        case syntax.BracketClass():
+            members = [_member(each) for each in node.members if _is_known_alike(each)]
+            if len(members) == len(node.members):
+                return f"[{'^' * node.negated}{''.join(members)}]"
+            return _by_code_points(node)
+        case _:
+            return _by_code_points(node)
+
+
+@lru_cache  # 128 entries; the text of a Unicode class may be 20 KiB
+def _by_code_points(node: syntax.AnyOf) -> str:
+    return bracketed(characters(node))
+
+
+def _is_known_alike(member: syntax.Member) -> TypeGuard[_KnownAlike]:
+    """Whether RE2 and Go agree on the characters of a member."""
+    return not isinstance(member, syntax.UnicodeClass) and not member.folded
+
+
+def _member(member: _KnownAlike) -> str:
+    match member:
+        case syntax.Character():
+            return f"\\x{{{ord(member.character):x}}}"
+        case syntax.CharacterRange():
+            return f"\\x{{{ord(member.first):x}}}-\\x{{{ord(member.last):x}}}"
+        case syntax.PerlClass():
+            return _perl(member)
+        case _:
+            return f"[:{'^' * member.negated}{member.name}:]"
+
+
+def _perl(node: syntax.PerlClass) -> str:
+    return f"\\{node.letter.upper() if node.negated else node.letter}"
+
+
+def _repeated(node: syntax.Repeat, body: _Printed) -> _Printed:
+    least, most = node.least, node.most
+    if most == 0:  # only the numbers of its groups matter
+        return _Printed(f"(?:{'()' * body.groups}){{0}}", is_atom=False, nullable=True, groups=body.groups)
+    operand = body.atom
+    if body.nullable and most != 1 and (isinstance(node.body, syntax.Repeat) or _is_plain_group(node.body)):
+        operand = f"(?:{body.part}{_SOMEWHERE})"
+    bounds = f"{{{least}}}" if least == most else f"{{{least},{'' if most is None else most}}}"
+    operator = _COUNTS.get((least, most), bounds)
+    nullable = least == 0 or body.nullable
+    return _Printed(f"{operand}{operator}{'?' * node.lazy}", is_atom=False, nullable=nullable, groups=body.groups)
+
+
+def _is_plain_group(node: syntax.Node) -> bool:
+    return isinstance(node, syntax.Group) and node.number is None

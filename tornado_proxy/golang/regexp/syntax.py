@@ -1,0 +1,358 @@
+"""The syntax tree of an expression, and Go's limits on its depth, size and repetitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from enum import Enum, auto
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeVar
+
+
+class PatternError(Exception):
+    """The text is not an expression in Go's syntax, RE2 cannot compile it, or it would be slow.
+
+    `offset` and `end` are code points in it.
+    """
+
+    def __init__(self, message: str, offset: int = 0, end: int | None = None, help: str | None = None) -> None:
+        super().__init__(message)
+        self.offset = offset
+        self.end = end
+        self.help = help
+
+
+class Extent(NamedTuple):
+    """A range of the expression's text in code points; `end` is excluded."""
+
+    start: int
+    end: int
+
+
+_Kind = TypeVar("_Kind")
+
+
+def _node(kind: type[_Kind]) -> type[_Kind]:
+    """Makes a class a kind of node: compared and printed without its extent, and never equal to another kind."""
+    made: Any = kind
+    made.__eq__ = lambda node, other: type(node) is type(other) and _content(node) == _content(other)
+    made.__ne__ = object.__ne__
+    made.__hash__ = lambda node: hash((kind, *_content(node).values()))
+    made.__repr__ = lambda node: (
+        f"{kind.__name__}({', '.join(f'{name}={value!r}' for name, value in _content(node).items())})"
+    )
+    return kind
+
+
+def _content(node: Any) -> dict[str, Any]:
+    """Returns the fields of a node except its extent."""
+    return {name: part for name, part in zip(node._fields, node, strict=True) if name != "extent"}
+
+
+class AssertionKind(Enum):
+    """A condition on the characters around a gap."""
+
+    TEXT_START = "text start"  # `^`, `\A`
+    TEXT_END = "text end"  # `$`, `\z`
+    LINE_START = "line start"  # `^` under `(?m)`
+    LINE_END = "line end"  # `$` under `(?m)`
+    WORD_BOUNDARY = "word boundary"  # `\b`
+    NO_WORD_BOUNDARY = "no word boundary"  # `\B`
+
+
+@_node
+class Text(NamedTuple):
+    """Consecutive literal characters; `folded` if their other cases match too.
+
+    An escaped character is a text of its own, so that a character's offset follows from its index.
+    """
+
+    characters: str
+    folded: bool
+    extent: Extent
+
+    def split(self) -> tuple[Text, ...]:
+        """Returns a text for each of its characters."""
+        if len(self.characters) == 1:
+            return (self,)
+        places = enumerate(self.characters, self.extent.start)
+        return tuple(Text(each, self.folded, Extent(start, start + 1)) for start, each in places)
+
+
+@_node
+class Character(NamedTuple):
+    """One character within brackets; `folded` if its other cases match too."""
+
+    character: str
+    folded: bool
+    extent: Extent
+
+
+@_node
+class CharacterRange(NamedTuple):
+    """`a-z` within brackets, both ends included."""
+
+    first: str
+    last: str
+    folded: bool
+    extent: Extent
+
+
+@_node
+class PerlClass(NamedTuple):
+    r"""`\d`, `\s` or `\w`; `\D`, `\S` and `\W` if negated."""
+
+    letter: str
+    negated: bool
+    folded: bool
+    extent: Extent
+
+
+@_node
+class PosixClass(NamedTuple):
+    """`[:alpha:]` within brackets; `[:^alpha:]` if negated."""
+
+    name: str
+    negated: bool
+    folded: bool
+    extent: Extent
+
+
+@_node
+class UnicodeClass(NamedTuple):
+    r"""`\pL` or `\p{Greek}` by its official name; `\PL`, `\P{Greek}` or `\p{^Greek}` if negated."""
+
+    name: str
+    negated: bool
+    folded: bool
+    extent: Extent
+
+
+Member = Character | CharacterRange | PerlClass | PosixClass | UnicodeClass
+"""The nodes within brackets."""
+
+
+@_node
+class BracketClass(NamedTuple):
+    """`[…]`: one character of its members; `[^…]` if negated: one of no member."""
+
+    members: tuple[Member, ...]
+    negated: bool
+    extent: Extent
+
+
+@_node
+class AnyCharacter(NamedTuple):
+    """`.`: any character; under `(?s)` also a line end."""
+
+    newline: bool
+    extent: Extent
+
+
+@_node
+class Assertion(NamedTuple):
+    r"""`^`, `$`, `\A`, `\z`, `\b` or `\B`."""
+
+    kind: AssertionKind
+    extent: Extent
+
+
+@_node
+class FlagChange(NamedTuple):
+    """`(?i)`: flags for the rest of the group that contains it."""
+
+    on: frozenset[str]
+    off: frozenset[str]
+    extent: Extent
+
+
+@_node
+class Group(NamedTuple):
+    """`(…)`, `(?P<name>…)` or, without a number, `(?:…)`; it may set flags for its body."""
+
+    body: Node
+    number: int | None
+    name: str | None
+    extent: Extent
+    on: frozenset[str] = frozenset()
+    off: frozenset[str] = frozenset()
+
+
+@_node
+class Repeat(NamedTuple):
+    """`*`, `+`, `?` or `{n,m}`: `least` to `most` times; `most` is None without a bound; `lazy` prefers fewer."""
+
+    body: Node
+    least: int
+    most: int | None
+    lazy: bool
+    extent: Extent
+
+
+@_node
+class Sequence(NamedTuple):
+    """Consecutive pieces; without pieces, the empty expression."""
+
+    pieces: tuple[Node, ...]
+    extent: Extent
+
+
+@_node
+class Alternation(NamedTuple):
+    """`a|b`: one of its branches."""
+
+    branches: tuple[Node, ...]
+    extent: Extent
+
+
+AnyOf = PerlClass | UnicodeClass | BracketClass | AnyCharacter
+"""The nodes that match one character of a set."""
+
+Node = Text | AnyOf | Assertion | FlagChange | Group | Repeat | Sequence | Alternation
+
+
+def children(node: Node | Member) -> tuple[Node | Member, ...]:
+    """Returns the child nodes."""
+    return node.members if isinstance(node, BracketClass) else _parts(node)
+
+
+def walk(node: Node) -> Iterator[Node | Member]:
+    """Yields a node and all its descendants, in the order of the text."""
+    waiting: list[Node | Member] = [node]
+    while waiting:
+        current = waiting.pop()
+        yield current
+        waiting.extend(reversed(children(current)))
+
+
+_Result = TypeVar("_Result")
+
+
+def fold(tree: Node, combine: Callable[[Node, list[_Result]], _Result]) -> _Result:
+    """Returns the result of `combine` for a tree; it is called for each node with the results of its children.
+
+    Members of classes are left out. The tree may be deeper than Python's stack.
+    """
+    order: list[Node] = []
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        order.append(node)
+        waiting.extend(_parts(node))
+    results: list[_Result] = []
+    for node in reversed(order):
+        count = len(_parts(node))
+        below = results[len(results) - count :]
+        del results[len(results) - count :]
+        results.append(combine(node, below))
+    return results[0]
+
+
+def _parts(node: Node | Member) -> tuple[Node, ...]:
+    if isinstance(node, Sequence):
+        return node.pieces
+    if isinstance(node, Group | Repeat):
+        return (node.body,)
+    return node.branches if isinstance(node, Alternation) else ()
+
+
+# Go measures its own tree (regexp/syntax: maxHeight, maxSize, repeatIsValid), in which adjacent characters are one
+# literal and non-capturing groups have no node; `measure` does the same. There are two differences: Go first factors
+# common prefixes out of alternatives, so a depth within a few levels of the limit may be judged differently, and Go
+# lets a literal of thousands of characters exceed the size.
+GREATEST_REPEAT = 1000
+"""The greatest bound of a count, and the most copies that nested counts may make."""
+GREATEST_DEPTH = 1000
+GREATEST_SIZE = (128 << 20) // 40
+"""Instructions of Go's program, which may take 128 MiB."""
+
+
+class _MeasureKind(Enum):
+    """The kinds of nodes that Go treats differently when it joins nodes."""
+
+    LITERAL = auto()
+    FOLDED = auto()  # a literal under `(?i)`
+    CONCATENATION = auto()
+    ALTERNATION = auto()
+    EMPTY = auto()
+    FLAGS = auto()
+    OTHER = auto()
+
+
+class Measure(NamedTuple):
+    """A node as Go counts it: instructions, levels, and the most copies that counts make of one part."""
+
+    kind: _MeasureKind
+    size: int = 1
+    depth: int = 1
+    copies: int = 1
+
+
+_EMPTY = Measure(_MeasureKind.EMPTY)
+
+
+def measure(node: Node, below: list[Measure]) -> Measure:
+    """Returns the measure of a node from its children's; raises `PatternError`."""
+    measure = _measured(node, below)
+    start, end = node.extent
+    if measure.size > GREATEST_SIZE:
+        raise PatternError("expression too large", start, end, "lower its counts, or split it into several rewrites")
+    if measure.depth > GREATEST_DEPTH:
+        raise PatternError(f"expression nested deeper than {GREATEST_DEPTH} levels", start, end)
+    if measure.copies > GREATEST_REPEAT:
+        raise PatternError(f"nested counts make more than {GREATEST_REPEAT} copies", start, end, "lower a count")
+    return measure
+
+
+def _measured(node: Node, below: list[Measure]) -> Measure:  # noqa: PLR0911 - one case for each kind of node
+    match node:
+        case Text():
+            return Measure(_MeasureKind.FOLDED if node.folded else _MeasureKind.LITERAL, len(node.characters))
+        case Repeat():
+            return _repeated(below[0], node.least, node.most)
+        case Group(number=None):
+            return below[0]
+        case Group():
+            return Measure(_MeasureKind.OTHER, below[0].size + 2, below[0].depth + 1, below[0].copies)
+        case Sequence():
+            return _joined(_MeasureKind.CONCATENATION, _with_literals_joined(below), 0)
+        case Alternation():
+            counted = [one for one, other in pairwise(below) if not one.kind is other.kind is _MeasureKind.EMPTY]
+            return _joined(_MeasureKind.ALTERNATION, [*counted, below[-1]], len(counted))
+        case FlagChange():
+            return Measure(_MeasureKind.FLAGS)
+        case _:
+            return Measure(_MeasureKind.OTHER)
+
+
+def _repeated(body: Measure, least: int, most: int | None) -> Measure:
+    if most is None:
+        size = body.size + 2 if least == 0 else least * body.size + 1
+    else:
+        size = max(1, most * body.size + most - least)
+    # `{0}` makes no copies, whatever its body has.
+    copies = 1 if most == 0 else body.copies * max(1, least if most is None else most)
+    return Measure(_MeasureKind.OTHER, size, body.depth + 1, copies)
+
+
+def _with_literals_joined(measures: list[Measure]) -> list[Measure]:
+    joined: list[Measure] = []
+    for part in measures:
+        if part.kind is _MeasureKind.FLAGS:
+            continue
+        if joined and part.kind in (_MeasureKind.LITERAL, _MeasureKind.FOLDED) and joined[-1].kind is part.kind:
+            joined[-1] = Measure(part.kind, joined[-1].size + part.size)
+        else:
+            joined.append(part)
+    return joined
+
+
+def _joined(kind: _MeasureKind, measures: list[Measure], extra: int) -> Measure:
+    if len(measures) <= 1:
+        return measures[0] if measures else _EMPTY
+    return Measure(
+        kind,
+        sum(part.size for part in measures) + extra,
+        # A child of the same kind adds no level.
+        1 + max(part.depth - (part.kind is kind) for part in measures),
+        max(part.copies for part in measures),
+    )

@@ -1,0 +1,184 @@
+"""The words of a string: case, initials and connectors (sprig's use of goutils and xstrings)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from unicodedata import category
+
+from tornado_proxy.golang.template.budget import RenderBudget
+from tornado_proxy.golang.template.calling import STRING, Function, budgeted
+from tornado_proxy.golang.template.text import (
+    GO_SPACES,
+    is_lower,
+    is_space,
+    is_title,
+    is_upper,
+    lower,
+    runes,
+    title,
+    upper,
+)
+
+_WORD_START = re.compile(f"(?:^|(?<=[{GO_SPACES}]))[^{GO_SPACES}]")
+# To strings.Title, any ASCII character but a letter, a digit and `_` separates words.
+_TITLE_START = re.compile(rf"(?:^|(?<=[^0-9A-Za-z_\x80-\U0010ffff])|(?<=[{GO_SPACES}])).", re.DOTALL)
+
+
+def _title(text: bytes) -> bytes:
+    """strings.Title: converts the first letter of each word to title case."""
+    return _TITLE_START.sub(lambda match: title(match[0]), runes(text)).encode()
+
+
+def _untitle(text: bytes) -> bytes:
+    """goutils.Uncapitalize: converts the first letter of each word to lower case."""
+    return _WORD_START.sub(lambda match: lower(match[0]), runes(text)).encode()
+
+
+def _swapcase(text: bytes) -> bytes:
+    """goutils.SwapCase: converts upper to lower case, and lower to upper, or to title case at the start of a word."""
+    start, swapped = True, []
+    for rune in runes(text):
+        if is_upper(rune) or is_title(rune):
+            swapped.append(lower(rune))
+            start = False
+        elif is_lower(rune):
+            swapped.append(title(rune) if start else upper(rune))
+            start = False
+        else:
+            swapped.append(rune)
+            start = is_space(rune)
+    return "".join(swapped).encode()
+
+
+def _initials(text: bytes) -> bytes:
+    """goutils.Initials: returns the first byte of each word; each byte counts as a rune."""
+    return "".join(_WORD_START.findall(text.decode("latin-1"))).encode()
+
+
+def _nospace(text: bytes) -> bytes:
+    """goutils.DeleteWhiteSpace: each byte counts as a rune if one of them is white space."""
+    decoded = text.decode("latin-1")
+    kept = "".join(rune for rune in decoded if not is_space(rune))
+    return text if kept == decoded else kept.encode()
+
+
+def _is_connector(rune: str) -> bool:
+    return rune in "-_" or is_space(rune)
+
+
+def _camelcase(text: bytes) -> bytes:
+    """xstrings.ToPascalCase: joins words that connectors separate; each begins with a capital."""
+    letters = runes(text)
+    start = next((index for index, rune in enumerate(letters) if not _is_connector(rune)), len(letters))
+    if start == len(letters):
+        # xstrings writes the last connector of a string without words twice.
+        return (letters + letters[-1:]).encode()
+    out = [letters[:start]]
+    shouting, before = is_upper(letters[start]), upper(letters[start])
+    for rune in letters[start + 1 :]:
+        now = rune
+        if not _is_connector(before):
+            # Capitals after a capital become lower case, up to the first lower-case letter.
+            shouting = shouting and is_upper(rune)
+            now = lower(rune) if shouting else rune
+            out.append(before)
+        elif _is_connector(rune):
+            out.append(before)
+        else:
+            shouting, now = is_upper(rune), upper(rune)
+        before = now
+    return "".join([*out, before]).encode()
+
+
+# Words are found in a text that has a letter for the kind of each rune. The last of several capitals belongs to the
+# lower case after it. A connector that is not white space belongs to punctuation before it.
+_WORD = re.compile("[cs]+|p[cp]*|U+(?=Ua)|Ua+|U+|a+|n+|o+")
+
+_IDEOGRAPH = re.compile("[\u4e00-\u9fcc\u3400-\u4d85\U00020000-\U0002b81d]")
+
+
+def _kind(rune: str) -> str:
+    if _is_connector(rune):
+        return "s" if is_space(rune) else "c"
+    if is_upper(rune):
+        return "U"
+    return "o" if _IDEOGRAPH.match(rune) else {"P": "p", "L": "a", "N": "n"}.get(category(rune)[0], "o")
+
+
+def _joined(text: bytes, connector: str) -> bytes:
+    """xstrings.ToSnakeCase and ToKebabCase: words in lower case, with a connector between them."""
+    letters = text.decode("utf-8", "surrogateescape")
+    kinds = _kinds(letters)
+    words = [(kinds[match.start()], letters[match.start() : match.end()]) for match in _WORD.finditer(kinds)]
+    return "".join(_connected(words, connector)).encode("utf-8", "surrogateescape")
+
+
+def _kinds(letters: str) -> str:
+    """Returns the kind of each rune; an invalid one has its follower's, at the end its predecessor's."""
+    kinds, following = [], ""
+    for rune in reversed(letters):
+        following = following if _is_invalid(rune) else _kind(rune)
+        kinds.append(following)
+    joined = "".join(reversed(kinds))
+    return joined + (joined[-1:] or "o") * (len(letters) - len(joined))
+
+
+def _is_invalid(rune: str) -> bool:
+    return rune == "\ufffd" or "\udc80" <= rune <= "\udcff"
+
+
+def _connected(words: list[tuple[str, str]], connector: str) -> Iterator[str]:
+    """Yields words and connectors; a number belongs to the word before it, or to lower case after it."""
+    position = 0
+    while position < len(words):
+        kind, word = words[position]
+        position += 1
+        if kind in "cs":
+            yield "".join("\ufffd" if _is_invalid(rune) else connector for rune in word)
+            continue
+        yield "".join("\ufffd" if _is_invalid(rune) else lower(rune) for rune in word) if kind == "U" else word
+        if kind == "n":
+            position, more = _run_on(words, position)
+            yield more
+        elif kind != "p" and position < len(words) and words[position][0] == "n":
+            number = words[position][1]
+            position += 1
+            if position < len(words) and words[position][0] == "a":
+                yield connector
+                position, more = _run_on(words, position)
+                yield number + more
+            else:
+                yield number
+        if kind != "p" and position < len(words) and words[position][0] not in "csp":
+            yield connector
+
+
+def _run_on(words: list[tuple[str, str]], position: int) -> tuple[int, str]:
+    """Returns the lower-case words and numbers from a position on, and their end."""
+    start = position
+    while position < len(words) and words[position][0] in "an":
+        position += 1
+    return position, "".join(word for _, word in words[start:position])
+
+
+def _by_rune(convert: Callable[[bytes], bytes]) -> Function:
+    """Returns a function of a string that is charged for each rune."""
+
+    def call(budget: RenderBudget, text: bytes) -> bytes:
+        budget.spend(len(text) >> 1)
+        return convert(text)
+
+    return budgeted(call, STRING)
+
+
+FUNCTIONS: Mapping[str, Function] = {
+    "camelcase": _by_rune(_camelcase),
+    "initials": _by_rune(_initials),
+    "kebabcase": _by_rune(lambda text: _joined(text, "-")),
+    "nospace": _by_rune(_nospace),
+    "snakecase": _by_rune(lambda text: _joined(text, "_")),
+    "swapcase": _by_rune(_swapcase),
+    "title": _by_rune(_title),
+    "untitle": _by_rune(_untitle),
+}

@@ -1,0 +1,244 @@
+"""Reads of a bucket by boto3 in threads; each chunk of a body is read when its consumer asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from http.client import IncompleteRead
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tornado_proxy.config.model import Bucket
+from tornado_proxy.s3.answers import ListAnswer, sensible_size
+from tornado_proxy.s3.executor import BlockingCall, Executor, Parameters, ask, current_call
+from tornado_proxy.s3.failures import translated
+from tornado_proxy.semantics.conditions import ByteRange, ContentRange
+from tornado_proxy.semantics.fields import Checksum
+from tornado_proxy.storage.errors import Unreachable, UpstreamError
+from tornado_proxy.storage.store import Entry, ObjectInfo
+
+if TYPE_CHECKING:
+    from botocore.response import StreamingBody
+    from mypy_boto3_s3.client import S3Client
+
+T = TypeVar("T")
+
+_CHECKSUM = "Checksum"
+
+CHUNK = 256 * 1024
+"""Bytes that one call in a thread reads: fewer mean more calls, more make a slow S3 look stuck."""
+
+
+class S3Object:
+    """An object that S3 is sending, with its first chunk; must be closed."""
+
+    __slots__ = ("_connection", "_executor", "_first", "_left", "_raw", "_reading", "content_range", "info")
+
+    def __init__(self, answer: Mapping[str, Any], executor: Executor) -> None:
+        """Reads the first chunk, in the thread that made the call; raises the exceptions of boto3, and `UpstreamError`.
+
+        A failure that early can still become an error status.
+        """
+        self.content_range = part = content_range(answer)
+        self.info = object_info(answer, answer.get("ContentLength") if part is None else part.size)
+        self._left = self.info.size if part is None else part.length  # bytes
+        self._raw: StreamingBody = answer["Body"]
+        self._first = _first_chunk(self._raw, self._left)
+        self._executor = executor
+        self._reading: BlockingCall[bytes] | None = None
+        call = current_call()
+        self._connection = call.connection if call else None
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Yields the body; raises `StorageError` if it is truncated."""
+        while self._left > 0:
+            chunk, self._first = self._first or await self._next_chunk(), b""
+            if not chunk:
+                raise Unreachable(f"a body ended {self._left} bytes early")
+            self._left -= len(chunk)
+            yield chunk
+
+    async def close(self) -> None:
+        """Returns the connection to the pool, or drops it if the body was not read to its end."""
+        self.drop()
+
+    def drop(self) -> None:
+        """Closes the body, from any thread; after a running read, since two threads must not use it."""
+        if self._reading is None:
+            self._raw.close()
+        else:
+            self._reading.outcome.cancel()
+            self._reading.ended.add_done_callback(lambda _: self._raw.close())
+
+    async def _next_chunk(self) -> bytes:
+        self._reading = self._executor.submit(self._read)
+        with translated("reading a body"):
+            chunk = await self._reading.result(self._executor.timeout)
+        self._reading = None  # its thread has left the body, though perhaps not yet the call
+        return chunk
+
+    def _read(self) -> bytes:
+        call = current_call()
+        if call is not None and self._connection is not None:
+            call.use(self._connection)
+        return self._raw.read(CHUNK)
+
+
+def opened(answer: Mapping[str, Any], executor: Executor) -> S3Object:
+    """Returns the object of a GetObject; closes its body if that fails."""
+    try:
+        return S3Object(answer, executor)
+    except BaseException:
+        answer["Body"].close()
+        raise
+
+
+def _first_chunk(raw: StreamingBody, length: int) -> bytes:
+    """Returns the first chunk of a body of some length; a short read means a broken connection."""
+    chunk = raw.read(CHUNK)
+    if len(chunk) < min(CHUNK, length):
+        raise IncompleteRead(chunk)
+    if len(chunk) > length:
+        raise UpstreamError(f"S3 sends more than the announced {length} bytes")
+    return chunk
+
+
+class Boto3Reads:
+    """The read calls by boto3's client in threads."""
+
+    def __init__(self, bucket: Bucket, client: S3Client, executor: Executor) -> None:
+        self._bucket = bucket
+        self._client = client
+        self._executor = executor
+
+    async def get(self, key: str, part: ByteRange | None, if_match: str | None) -> S3Object:
+        """Sends a GetObject, with `Range` and `If-Match` if given, and opens its answer."""
+        wanted: Parameters = {
+            **({"Range": part.to_header()} if part else {}),
+            **({"IfMatch": if_match} if if_match else {}),
+        }
+
+        def fetch() -> S3Object:
+            return opened(ask(self._client.get_object, Bucket=self._bucket.name, Key=key, **wanted), self._executor)
+
+        return await self._run(f"GetObject of `{key}`", fetch, S3Object.drop)
+
+    async def head(self, key: str) -> ObjectInfo:
+        """Sends a HeadObject."""
+
+        def look() -> ObjectInfo:
+            answer = ask(self._client.head_object, Bucket=self._bucket.name, Key=key)
+            if content_range(answer) is not None:
+                raise UpstreamError(f"S3 answers a HeadObject with the Content-Range `{answer['ContentRange']}`")
+            return object_info(answer, answer.get("ContentLength"))
+
+        return await self._run(f"HeadObject of `{key}`", look)
+
+    async def list(self, prefix: str, after: str | None, limit: int, continuation: str | None = None) -> ListAnswer:
+        """Sends a ListObjectsV2 with the delimiter `/`, a `MaxKeys` of `limit`, and the other parameters if given."""
+        wanted: Parameters = {
+            "Bucket": self._bucket.name,
+            "Prefix": prefix,
+            "Delimiter": "/",
+            "MaxKeys": limit,
+            **({"StartAfter": after} if after else {}),
+            **({"ContinuationToken": continuation} if continuation else {}),
+        }
+        list_objects = partial(ask, self._client.list_objects_v2, **wanted)
+        return await self._run(f"ListObjectsV2 of `{prefix}`", lambda: list_answer(list_objects()))
+
+    async def close(self) -> None:
+        """Makes no new calls; open objects can be read to their end."""
+        self._executor.close()
+
+    async def _run(self, doing: str, call: Callable[[], T], undo: Callable[[T], object] | None = None) -> T:
+        with translated(f"{doing} in `{self._bucket.name}`"):
+            return await self._executor.run(call, undo)
+
+
+def object_info(answer: Mapping[str, Any], size: int | None) -> ObjectInfo:
+    """Returns the info in the answer to a GetObject or HeadObject; raises `UpstreamError` for an invalid size."""
+    if size is None or size < 0:
+        raise UpstreamError(f"S3 gives {'no size' if size is None else f'the size {size}'} for an object")
+    return ObjectInfo(
+        size=size,
+        etag=answer.get("ETag"),
+        last_modified=_in_seconds(answer.get("LastModified")),
+        content_type=_text(answer.get("ContentType")),
+        content_disposition=_text(answer.get("ContentDisposition")),
+        content_encoding=_text(answer.get("ContentEncoding")),
+        content_language=_text(answer.get("ContentLanguage")),
+        cache_control=_text(answer.get("CacheControl")),
+        # boto3 drops an `Expires` that is not a date; this is the original text.
+        expires=_text(answer.get("ExpiresString")),
+        checksums=tuple(_checksums(answer)),
+        metadata=tuple((name.lower(), _text(value) or "") for name, value in answer.get("Metadata", {}).items()),
+    )
+
+
+def content_range(answer: Mapping[str, Any]) -> ContentRange | None:
+    """Returns the Content-Range of a GetObject, or None; raises `UpstreamError` for contradicting headers."""
+    header = answer.get("ContentRange")
+    if header is None:
+        if answer.get("ResponseMetadata", {}).get("HTTPStatusCode") == 206:
+            raise UpstreamError("S3 answers 206 without a Content-Range")
+        return None
+    try:
+        part = ContentRange.from_header(header)
+    except ValueError as error:
+        raise UpstreamError(f"S3 answers with an invalid Content-Range `{header}`") from error
+    if part.first is None or answer.get("ContentLength") not in (None, part.length):
+        raise UpstreamError(f"S3 answers with the Content-Range `{header}`, and not with its bytes")
+    return part
+
+
+def list_answer(answer: Mapping[str, Any]) -> ListAnswer:
+    """Returns the answer to a ListObjectsV2; raises `UpstreamError` for an entry without a name."""
+    files = tuple(_entry(listed) for listed in answer.get("Contents", ()))
+    directories = tuple(Entry(_name(listed, "Prefix")) for listed in answer.get("CommonPrefixes", ()))
+    return ListAnswer(files + directories, bool(answer.get("IsTruncated")), answer.get("NextContinuationToken"))
+
+
+def _entry(listed: Mapping[str, Any]) -> Entry:
+    size = listed.get("Size")
+    return Entry(
+        name=_name(listed, "Key"),
+        size=None if size is None else sensible_size(size),
+        last_modified=_in_seconds(listed.get("LastModified")),
+        etag=listed.get("ETag"),
+    )
+
+
+def _name(listed: Mapping[str, Any], field: str) -> str:
+    name = listed.get(field)
+    if not isinstance(name, str):
+        raise UpstreamError(f"S3 lists an entry without `{field}`")
+    return name
+
+
+def _checksums(answer: Mapping[str, Any]) -> list[Checksum]:
+    """Returns `ChecksumSHA256` and the like; their type, if S3 sends one, applies to all."""
+    kind = answer.get("ChecksumType")
+    return [
+        Checksum(name.removeprefix(_CHECKSUM), value, kind)
+        for name, value in answer.items()
+        if name.startswith(_CHECKSUM) and name != "ChecksumType"
+    ]
+
+
+def _text(header: str | None) -> str | None:
+    """Returns the value of a header: boto3 decodes it as Latin-1, but most clients store UTF-8."""
+    if header is None or header.isascii():
+        return header
+    try:
+        return header.encode("latin-1").decode()
+    except UnicodeError:
+        return header
+
+
+def _in_seconds(moment: datetime | None) -> datetime | None:
+    """Returns a date in UTC without microseconds; None if Python's dates cannot express it in UTC."""
+    try:
+        return None if moment is None else moment.astimezone(UTC).replace(microsecond=0)
+    except OverflowError:
+        return None

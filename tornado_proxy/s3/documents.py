@@ -1,0 +1,108 @@
+"""Documents that the configuration names: certificates and keys from HTTP, S3, Secrets Manager and SSM."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from typing import Any
+from urllib.parse import urlsplit
+
+from tornado_proxy.config.secrets import Location
+from tornado_proxy.config.server import UrlConfig
+from tornado_proxy.config.values import GuardedUrl
+from tornado_proxy.s3.endpoint import is_address
+
+_LARGEST = 1024 * 1024  # bytes
+_PIECE = 16 * 1024  # bytes
+
+
+class DocumentUnavailable(Exception):
+    """A document could not be fetched; the text gives the reason."""
+
+
+def fetch_document(url: GuardedUrl, config: UrlConfig) -> bytes:
+    """Fetches a URL or ARN within the `http_timeout` of `config`; blocks. Raises `DocumentUnavailable`."""
+    # Imported here, because few configurations name such documents.
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
+    from urllib3.exceptions import HTTPError, LocationValueError, MaxRetryError  # noqa: PLC0415
+
+    location = Location.of(url.reveal())
+    try:
+        if location.scheme in ("http", "https"):
+            return _of_http(url, config)
+        with closing(_client(location, config)) as client:
+            return _of_aws(client, location, config)
+    except ClientError as error:
+        raise DocumentUnavailable(f"AWS answers `{error.response['Error'].get('Code')}`") from None
+    except MaxRetryError as error:
+        # Its own text has the path and the query.
+        raise DocumentUnavailable(str(error.reason)) from None
+    except LocationValueError:
+        raise DocumentUnavailable("it is led to an invalid address") from None
+    except (BotoCoreError, HTTPError, OSError, ValueError, KeyError) as error:
+        raise DocumentUnavailable(str(error)) from None
+
+
+def _of_http(url: GuardedUrl, config: UrlConfig) -> bytes:
+    import urllib3  # noqa: PLC0415 - as above
+
+    deadline, timeout = time.monotonic() + config.http_timeout, urllib3.Timeout(total=config.http_timeout)
+    with urllib3.PoolManager(
+        timeout=timeout, retries=urllib3.Retry(None, connect=0, read=0, status=0, other=0, redirect=3)
+    ) as pool:
+        answer = pool.request("GET", url.reveal(), preload_content=False)
+        with closing(answer):
+            if answer.status != 200:
+                raise DocumentUnavailable(f"the answer is {answer.status}")
+            return _joined(answer, deadline)
+
+
+def _of_aws(client: Any, location: Location, config: UrlConfig) -> bytes:
+    # Counted from here: making a client takes time of its own, and no network.
+    deadline = time.monotonic() + config.http_timeout
+    if location.scheme == "s3":
+        with closing(client.get_object(Bucket=location.host, Key=location.path)["Body"]) as body:
+            return _joined(body, deadline)
+    if location.scheme == "ssm":
+        found = client.get_parameter(Name=location.path, WithDecryption=True)
+        return str(found["Parameter"]["Value"]).encode()
+    secret = client.get_secret_value(SecretId=location.path)
+    return secret.get("SecretBinary") or secret["SecretString"].encode()  # type: ignore[no-any-return] # of boto3
+
+
+def _joined(body: Any, deadline: float) -> bytes:
+    """Reads a body; raises `DocumentUnavailable` if it is too large or too slow."""
+    pieces, size = [], 0
+    while piece := body.read(_PIECE):
+        pieces.append(piece)
+        size += len(piece)
+        if size > _LARGEST:
+            raise DocumentUnavailable(f"the document has more than {_LARGEST} bytes")
+        if time.monotonic() > deadline:
+            raise DocumentUnavailable("the answer takes too long")
+    return b"".join(pieces)
+
+
+def _client(location: Location, config: UrlConfig) -> Any:
+    from boto3.session import Session  # noqa: PLC0415 - as above
+    from botocore.config import Config  # noqa: PLC0415
+
+    session = Session(*(config.aws_credentials.reveal() if config.aws_credentials else ()))
+    endpoint = config.aws_endpoint or ""
+    if endpoint and "://" not in endpoint:
+        endpoint = f"{'http' if config.aws_disable_ssl else 'https'}://{endpoint}"
+    # The stubs have an overload for each service; a variable name needs `Any`.
+    make: Any = session.client
+    return make(
+        location.scheme,
+        region_name=config.aws_region or location.region or None,
+        endpoint_url=endpoint or None,
+        use_ssl=not config.aws_disable_ssl,
+        config=Config(
+            connect_timeout=config.http_timeout,
+            read_timeout=config.http_timeout,
+            retries={"total_max_attempts": 1},
+            # An address has no virtual hosts.
+            s3={"addressing_style": "path"} if is_address(urlsplit(endpoint).hostname or "") else {},
+        ),
+    )

@@ -1,0 +1,279 @@
+"""Reads of a bucket on the event loop: signed and sent here, over connections that stay open."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+
+from tornado_proxy.config.model import Bucket
+from tornado_proxy.config.server import S3Pool
+from tornado_proxy.s3.answers import (
+    ErrorDocument,
+    ListAnswer,
+    content_length,
+    content_range,
+    object_info,
+    read_error,
+    read_listing,
+)
+from tornado_proxy.s3.connection import S3Response
+from tornado_proxy.s3.endpoint import Endpoint, tls_context
+from tornado_proxy.s3.failures import from_answer
+from tornado_proxy.s3.pool import Pool, PoolLimits
+from tornado_proxy.s3.signature import KeyPair, KeyPairs, encode_path, encode_query, sign
+from tornado_proxy.semantics.conditions import ByteRange, ContentRange, parse_date
+from tornado_proxy.storage.errors import StorageError, TimedOut, Unreachable, UpstreamError
+from tornado_proxy.storage.store import ObjectInfo
+
+# 1,000 percent-encoded keys of 1,024 bytes, with their attributes.
+_LARGEST_LISTING = 8 * 1024**2
+_LARGEST_ERROR = 64 * 1024
+
+# S3 sends checksums only on request.
+_CHECKSUMS = ("x-amz-checksum-mode", "ENABLED")
+
+_LAST_LINES = "accept-encoding: identity\r\nuser-agent: tornado-proxy\r\n\r\n"
+
+# Statuses after which the same request may succeed (S3 API, "Error best practices").
+_TRANSIENT = frozenset({408, 500, 502, 503, 504})
+_THROTTLED = frozenset({429, 503})
+
+# The longest first pause in seconds; it doubles with each attempt.
+_PAUSE = 0.05
+_PAUSE_IF_THROTTLED = 0.5
+_LONGEST_PAUSE = 10.0
+
+# In seconds. S3 refuses a signature that is 15 minutes off; the answer to a HEAD does not name the reason.
+_LARGEST_SKEW = 900.0
+
+# The 400 of a HEAD has no code.
+_WRONG_REGION = ("AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "")
+
+# A region becomes part of a host name.
+_REGION = re.compile(r"[a-z0-9-]{1,40}")
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadRequest:
+    """A request without everything that changes: time, keys, and the endpoint of the bucket."""
+
+    doing: str
+    method: str = "GET"
+    key: str | None = None  # None for the bucket itself
+    query: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+class LoopObject:
+    """An object that S3 is sending; must be closed."""
+
+    __slots__ = ("_answer", "content_range", "info")
+
+    def __init__(self, info: ObjectInfo, part: ContentRange | None, answer: S3Response) -> None:
+        self.info = info
+        self.content_range = part
+        self._answer = answer
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Yields the body as the socket delivers it; raises `StorageError` if it is truncated."""
+        while chunk := await self._answer.read():
+            yield chunk
+
+    async def close(self) -> None:
+        """Drops the connection if the body is incomplete; otherwise it is back in the pool already."""
+        self._answer.drop()
+
+
+class LoopReads:
+    """The read calls on the event loop, over connections that stay open.
+
+    If S3 names another region, this and all later requests go there. If its clock differs, requests are signed by its
+    clock. A request that fails before any data was passed on is retried after a random pause, up to the number of
+    attempts in the configuration of the bucket.
+    """
+
+    def __init__(self, bucket: Bucket, keys: KeyPairs, endpoint: Endpoint, pool: S3Pool) -> None:
+        self._bucket = bucket
+        self._keys = keys
+        self._endpoint = endpoint
+        self._limits = PoolLimits(pool.connections, pool.queue, bucket.connect_timeout, bucket.read_timeout)
+        self._pool = _pool(endpoint, self._limits)
+        self._skew = 0.0
+        added = bucket.request_config
+        self._of_objects, self._of_listings = (_CHECKSUMS, *added.get_headers), added.list_headers
+
+    async def get(self, key: str, part: ByteRange | None, if_match: str | None) -> LoopObject:
+        """Sends a GetObject, with `Range` and `If-Match` if given, and opens its answer."""
+        headers = [*self._of_objects]
+        if part is not None:
+            headers.append(("range", part.to_header()))
+        if if_match is not None:
+            headers.append(("if-match", if_match))
+        request = _ReadRequest("GetObject", key=key, headers=tuple(headers))
+        answer = await self._send(request)
+        try:
+            return self._opened(request, answer, part)
+        except ValueError as error:
+            answer.drop()
+            raise UpstreamError(f"{self._doing(request)}: {error}") from error
+        except StorageError:
+            answer.drop()
+            raise
+
+    async def head(self, key: str) -> ObjectInfo:
+        """Sends a HeadObject."""
+        request = _ReadRequest("HeadObject", "HEAD", key, headers=self._of_objects)
+        answer = await self._send(request)
+        if answer.status != 200:
+            raise UpstreamError(f"{self._doing(request)}: S3 answers {answer.status}")
+        try:
+            return object_info(answer.headers, content_length(answer.headers))
+        except ValueError as error:
+            raise UpstreamError(f"{self._doing(request)}: {error}") from error
+
+    async def list(self, prefix: str, after: str | None, limit: int, continuation: str | None = None) -> ListAnswer:
+        """Sends a ListObjectsV2 with the delimiter `/`, a `MaxKeys` of `limit`, and the other parameters if given."""
+        wanted = {"list-type": "2", "encoding-type": "url", "prefix": prefix, "delimiter": "/", "max-keys": str(limit)}
+        if after:
+            wanted["start-after"] = after
+        if continuation:
+            wanted["continuation-token"] = continuation
+        request = _ReadRequest("ListObjectsV2", query=encode_query(wanted), headers=self._of_listings)
+        answer = await self._send(request)
+        document = await answer.read_all(_LARGEST_LISTING)
+        try:
+            return read_listing(document)
+        except ValueError as error:
+            fault = read_error(document)
+            raise self._failure(request, answer, fault if fault.code else replace(fault, message=str(error))) from error
+
+    async def close(self) -> None:
+        """Closes the connections; open objects can be read to their end."""
+        self._pool.close()
+
+    def _opened(self, request: _ReadRequest, answer: S3Response, asked: ByteRange | None) -> LoopObject:
+        """Returns the object in an answer; raises ValueError if the headers contradict each other."""
+        length = content_length(answer.headers)
+        part = content_range(answer.status, answer.headers, asked)
+        info = object_info(answer.headers, length if part is None else part.size or 0)
+        if info.etag is None and info.last_modified is None and (fault := read_error(answer.peek())).code:
+            raise self._failure(request, answer, fault)
+        return LoopObject(info, part, answer)
+
+    async def _send(self, request: _ReadRequest) -> S3Response:
+        """Sends a request until it succeeds or the attempts are used up; raises `StorageError`."""
+        corrected: set[str] = set()
+        attempts = 1
+        while True:
+            asked, pause = self._endpoint, _PAUSE
+            try:
+                answer = await self._send_once(request)
+                if answer.status in (200, 206):
+                    return answer
+                fault = await _read_failure(answer)
+                if await self._correct(request, answer, fault, asked, corrected):
+                    continue
+                error = self._failure(request, answer, fault)
+                is_final = answer.status not in _TRANSIENT | _THROTTLED
+                pause = _PAUSE_IF_THROTTLED if answer.status in _THROTTLED else _PAUSE
+            except (Unreachable, TimedOut) as caught:
+                error, is_final = type(caught)(f"{self._doing(request)}: {caught}"), False
+            if is_final or attempts >= self._bucket.max_attempts:
+                raise error
+            # Random from 0 on, so that requests that failed together do not return together.
+            await asyncio.sleep(random.uniform(0, min(pause * 2 ** (attempts - 1), _LONGEST_PAUSE)))  # noqa: S311 - no secret
+            attempts += 1
+
+    async def _send_once(self, request: _ReadRequest) -> S3Response:
+        pair = None if self._bucket.anonymous else self._keys.at_hand() or await self._keys.ask()
+        return await self._pool.request(self._signed(request, pair), is_head_only=request.method == "HEAD")
+
+    def _signed(self, request: _ReadRequest, pair: KeyPair | None) -> bytes:
+        """Returns the bytes of a request; unsigned without a key pair."""
+        endpoint = self._endpoint
+        path = endpoint.bucket_path if request.key is None else endpoint.object_path + encode_path(request.key)
+        headers = (("host", endpoint.authority), *request.headers)
+        if pair is not None:
+            asked = request.method, path, request.query
+            headers = sign(asked, headers, endpoint.scope, pair, time.time() + self._skew)
+        lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
+        target = f"{path}?{request.query}" if request.query else path
+        return f"{request.method} {target} HTTP/1.1\r\n{lines}{_LAST_LINES}".encode()
+
+    async def _correct(
+        self,
+        request: _ReadRequest,
+        answer: S3Response,
+        fault: ErrorDocument,
+        asked: Endpoint,
+        corrected: set[str],
+    ) -> bool:
+        """Corrects region, clock or keys after a request was refused; returns whether to send it again."""
+        before = len(corrected)
+        region = answer.headers.get(b"x-amz-bucket-region", b"").decode("latin-1") or fault.region
+        is_elsewhere = answer.status in (301, 302, 307) or (answer.status == 400 and fault.code in _WRONG_REGION)
+        if is_elsewhere and _REGION.fullmatch(region):
+            corrected.add("region")
+            if self._endpoint is asked and region != asked.scope.region:
+                await self._move_to(region, asked)
+        if self._clock_differs(request, answer, fault):
+            corrected.add("clock")
+        if fault.code == "ExpiredToken":
+            self._keys.distrust()
+            corrected.add("keys")
+        return len(corrected) > before
+
+    async def _move_to(self, region: str, asked: Endpoint) -> None:
+        """Sends all requests to another region from now on."""
+        endpoint = await asyncio.to_thread(_endpoint_in, region, self._bucket)
+        if endpoint is not None and self._endpoint is asked:
+            self._pool.close()
+            self._endpoint, self._pool = endpoint, _pool(endpoint, self._limits)
+
+    def _clock_differs(self, request: _ReadRequest, answer: S3Response, fault: ErrorDocument) -> bool:
+        """Adopts S3's clock if the difference of the clocks is why a request was refused; returns whether it is."""
+        date = parse_date(answer.headers.get(b"date", b"").decode("latin-1"))
+        if answer.status != 403 or date is None:
+            return False
+        skew = date.timestamp() - time.time()
+        is_far = request.method == "HEAD" and abs(skew - self._skew) > _LARGEST_SKEW
+        if fault.code == "RequestTimeTooSkewed" or is_far:
+            self._skew = skew
+            return True
+        return False
+
+    def _failure(self, request: _ReadRequest, answer: S3Response, fault: ErrorDocument) -> StorageError:
+        request_id = fault.request_id or answer.headers.get(b"x-amz-request-id", b"").decode("latin-1")
+        message = f"{fault.message} (request {request_id})"
+        return from_answer(self._doing(request), answer.status, fault.code or str(answer.status), message)
+
+    def _doing(self, request: _ReadRequest) -> str:
+        of = "" if request.key is None else f" of `{request.key}`"
+        return f"{request.doing}{of} in `{self._bucket.name}`"
+
+
+def _endpoint_in(region: str, bucket: Bucket) -> Endpoint | None:
+    """Returns the endpoint of a bucket in a region."""
+    from tornado_proxy.s3.client import find_endpoint, make_client  # noqa: PLC0415 - see there
+
+    client = make_client(replace(bucket, region=region), 1)
+    try:
+        return find_endpoint(client, bucket.name)
+    finally:
+        client.close()
+
+
+def _pool(endpoint: Endpoint, limits: PoolLimits) -> Pool:
+    return Pool(endpoint.host, endpoint.port, tls_context() if endpoint.is_tls else None, limits)
+
+
+async def _read_failure(answer: S3Response) -> ErrorDocument:
+    """Returns the error document of an answer; an empty one if it is too large or truncated."""
+    try:
+        return read_error(await answer.read_all(_LARGEST_ERROR))
+    except StorageError:
+        return ErrorDocument()

@@ -1,0 +1,150 @@
+"""The connections to one endpoint: kept open, shared, and limited in number."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from dataclasses import dataclass
+from ssl import SSLContext
+from typing import cast
+
+from tornado_proxy.s3.connection import S3Connection, S3Response, make_buffer
+from tornado_proxy.storage.errors import TimedOut, Unreachable
+from tornado_proxy.storage.shares import Shares
+
+# Seconds. S3s close connections after 5 to 60 idle seconds; one that a firewall has forgotten would only time out.
+_IDLE_LIMIT = 60.0
+
+# Sweeps within one time-out, so that no deadline is missed by more than an eighth of it.
+_SWEEPS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class PoolLimits:
+    """The limits of a pool; times in seconds; `read_timeout` limits silence."""
+
+    connections: int = 512
+    waiting: int = 1024
+    connect_timeout: float = 5.0
+    read_timeout: float = 30.0
+
+
+class Pool:
+    """Connections to a host and port on one event loop; over TLS if there is a context.
+
+    Beyond the limit of connections, or beyond a client's share of them, requests wait. One periodic sweep checks the
+    deadlines of all requests that have a connection.
+    """
+
+    def __init__(self, host: str, port: int, tls: SSLContext | None, limits: PoolLimits) -> None:
+        self._address = (host, port)
+        self._tls = tls
+        self._limits = limits
+        self._buffer = make_buffer()
+        self._idle: dict[S3Connection, float] = {}  # since when, longest first
+        self._busy: dict[S3Connection, str] = {}  # with the clients whose places they have
+        self._places = Shares("a connection to S3", limits.connections, limits.waiting)
+        self._sweep: asyncio.TimerHandle | None = None
+        self._is_closed = False
+
+    def __repr__(self) -> str:
+        return f"<Pool of {self._address[0]}:{self._address[1]}, {len(self._busy)} busy, {len(self._idle)} idle>"
+
+    async def request(self, data: bytes, *, is_head_only: bool = False) -> S3Response:
+        """Sends a request without a body, and waits for the beginning of its answer.
+
+        Raises `Busy` if too many requests wait, `TimedOut`, `Unreachable`, and `UpstreamError` for an answer that is
+        not HTTP. If S3 has closed an idle connection, the request is sent again over a new one.
+        """
+        answer = (await self._acquire()).ask(data, is_head_only=is_head_only)
+        try:
+            await answer.begin()
+        except Unreachable:
+            if not answer.is_unseen:
+                raise
+            # The other idle connections may be closed as well, so none of them is tried.
+            self._close_idle()
+            answer = (await self._acquire()).ask(data, is_head_only=is_head_only)
+            await answer.begin()
+        return answer
+
+    def close(self) -> None:
+        """Closes idle connections now, and the others after their answers."""
+        self._is_closed = True
+        self._close_idle()
+        self._places.close("the connections to S3 are closed")
+
+    # Called by the connections
+
+    def give_back(self, connection: S3Connection) -> None:
+        """Keeps a free connection for the next request."""
+        client = self._busy.pop(connection)
+        if self._is_closed:
+            connection.abort()
+        else:
+            self._idle[connection] = asyncio.get_running_loop().time()
+        self._places.give_back(client)
+
+    def lose(self, connection: S3Connection) -> None:
+        """Forgets a closed connection; a waiting request may open another."""
+        if self._idle.pop(connection, None) is None and (client := self._busy.pop(connection, None)) is not None:
+            self._places.give_back(client)
+
+    # Acquiring
+
+    async def _acquire(self) -> S3Connection:
+        """Returns a connection for one request."""
+        client = await self._places.take()
+        try:
+            connection = self._idle.popitem()[0] if self._idle else await self._connect()
+        except BaseException:
+            self._places.give_back(client)
+            raise
+        self._busy[connection] = client
+        return connection
+
+    async def _connect(self) -> S3Connection:
+        """Opens a connection."""
+        loop = asyncio.get_running_loop()
+        host, port = self._address
+        try:
+            async with asyncio.timeout(self._limits.connect_timeout):
+                transport, made = await loop.create_connection(
+                    lambda: S3Connection(self.give_back, self.lose, self._limits.read_timeout, self._buffer),
+                    host,
+                    port,
+                    ssl=self._tls,
+                    server_hostname=host if self._tls else None,
+                )
+        except TimeoutError as error:
+            raise TimedOut(f"no connection to {host}:{port} in {self._limits.connect_timeout:g} seconds") from error
+        except (OSError, UnicodeError) as error:
+            # The message of asyncio would repeat the address.
+            reason = os.strerror(error.errno) if isinstance(error, ConnectionError) and error.errno else error
+            raise Unreachable(f"no connection to {host}:{port}: {reason}") from error
+        cast("socket.socket", transport.get_extra_info("socket")).setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        if self._sweep is None:
+            self._sweep_later(loop)
+        return made
+
+    # Time
+
+    def _sweep_later(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._sweep = loop.call_later(min(self._limits.read_timeout / _SWEEPS, 1.0), self._sweep_now, loop)
+
+    def _sweep_now(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Ends everything that has exceeded its deadline."""
+        now = loop.time()
+        silence = self._limits.read_timeout
+        for connection in [each for each in self._busy if each.deadline <= now]:
+            connection.fail(TimedOut(f"S3 sent nothing for {silence:g} seconds"))
+        for connection in [each for each, since in self._idle.items() if since <= now - _IDLE_LIMIT]:
+            connection.abort()
+        self._sweep = None
+        if self._idle or self._busy:
+            self._sweep_later(loop)
+
+    def _close_idle(self) -> None:
+        for connection in [*self._idle]:
+            connection.abort()

@@ -1,0 +1,242 @@
+"""Reads of a bucket: decisions that S3 does not make reliably are made here, on top of three calls."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Awaitable, Sequence
+from dataclasses import replace
+from itertools import takewhile
+from typing import Protocol, TypeVar
+
+from tornado_proxy.routing.request import ObjectKey
+from tornado_proxy.s3.answers import ListAnswer
+from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, ByteRange, Conditions, is_etag, is_weak
+from tornado_proxy.storage import errors
+from tornado_proxy.storage.store import ObjectInfo, OpenedObject, Page, from_token, start_after, to_token
+
+T = TypeVar("T")
+
+_LONGEST_PAGE = 1000
+_MOST_TRIES = 2
+_MOST_ANSWERS = 10
+_BUCKET_SEEN_FOR = 60.0  # seconds
+_CHECKS = 8  # of the deadlines within one time limit, so that no call exceeds it by more than an eighth
+
+
+class Deadlines:
+    """Limits the time of calls with one timer for all; a timer for each would cost as much as its signature."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._ends: dict[asyncio.Task[object], float] = {}  # when each running call must end, earliest first
+        self._expired: dict[asyncio.Task[object], int] = {}  # expired calls, with their earlier cancellations
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def bound(self, call: Awaitable[T]) -> T:
+        """Returns the result of a call; raises `TimedOut` if it takes too long, even if S3 keeps sending."""
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None, "only a task can be cancelled"
+        self._ends[task] = loop.time() + self._seconds
+        if self._timer is None:
+            self._schedule(loop)
+        try:
+            return await call
+        except asyncio.CancelledError as error:
+            if task in self._expired and task.uncancel() <= self._expired[task]:
+                raise errors.TimedOut(f"S3 did not answer within {self._seconds:g} s") from error
+            raise
+        finally:
+            self._ends.pop(task, None)
+            self._expired.pop(task, None)
+
+    def _schedule(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._timer = loop.call_later(min(self._seconds / _CHECKS, 1.0), self._expire, loop)
+
+    def _expire(self, loop: asyncio.AbstractEventLoop) -> None:
+        now = loop.time()
+        for task in list(takewhile(lambda task: self._ends[task] <= now, self._ends)):
+            del self._ends[task]
+            self._expired[task] = task.cancelling()
+            task.cancel()
+        self._timer = None
+        if self._ends:
+            self._schedule(loop)
+
+
+class ReadCalls(Protocol):
+    """The calls of a reader: each sends one request, retries it, and raises `StorageError`.
+
+    Keys are never empty.
+    """
+
+    async def get(self, key: str, part: ByteRange | None, if_match: str | None) -> OpenedObject:
+        """Sends a GetObject, with `Range` and `If-Match` if given, and opens its answer."""
+        ...
+
+    async def head(self, key: str) -> ObjectInfo:
+        """Sends a HeadObject."""
+        ...
+
+    async def list(self, prefix: str, after: str | None, limit: int, continuation: str | None = None) -> ListAnswer:
+        """Sends a ListObjectsV2 with the delimiter `/`, a `MaxKeys` of `limit`, and the other parameters if given."""
+        ...
+
+    async def close(self) -> None:
+        """Closes the calls; open objects can be read to their end."""
+        ...
+
+
+class Reader:
+    """Opens, examines and lists the objects of a bucket.
+
+    S3 evaluates only what all S3s evaluate alike: an If-Match with one strong ETag. All other conditions of a GET are
+    evaluated here, after a HEAD, and the GET is pinned to the ETag that the HEAD returned. A 304 then costs one call
+    and has all headers that RFC 9110 15.4.5 requires, unlike those of S3.
+    """
+
+    def __init__(self, calls: ReadCalls, timeout: float = 60.0) -> None:
+        self._calls = calls
+        self._within = Deadlines(timeout).bound
+        self._bucket_seen = -math.inf
+
+    async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> OpenedObject:
+        """Opens an object or a part of it."""
+        _check(key)
+        conditions, part = _effective(conditions, part)
+        if not _s3_decides(conditions, part):
+            return await self._open_after_head(key, conditions, part)
+        if_match = conditions.if_match[0] if conditions.if_match else conditions.if_range
+        try:
+            return await self._get(key, part, if_match if isinstance(if_match, str) else None)
+        except errors.PreconditionFailed:
+            if conditions.if_range is None:
+                raise
+            # If-Range is false: send the whole current object (RFC 9110 13.1.5).
+            return await self._get(key, None, None)
+        except errors.RangeUnsatisfiable:
+            # Not every S3 sends the size here, or treats a suffix of an empty object as the whole object.
+            return await self._open_after_head(key, conditions, part)
+
+    async def head(self, key: ObjectKey, conditions: Conditions) -> ObjectInfo:
+        """Returns the headers of an object."""
+        _check(key)
+        try:
+            info = await self._within(self._calls.head(key))
+        except errors.ObjectMissing:
+            await self._check_bucket()
+            raise
+        if conditions is not UNCONDITIONAL:
+            errors.check_conditions(key, info, conditions)
+        return info
+
+    async def list(self, prefix: ObjectKey, token: str | None = None, limit: int = _LONGEST_PAGE) -> Page:
+        """Returns a page of the entries directly below a prefix, without its own marker object."""
+        after = from_token(token)
+        start = start_after(prefix, after) if after else None
+        # One more than shown, for the marker.
+        most = min(limit + 1, _LONGEST_PAGE)
+        answers = [await self._within(self._calls.list(prefix, start, most))]
+        found = page(answers, prefix, after, limit)
+        while answers[-1].truncated and not found.entries:
+            # A truncated answer may be empty, or repeat only what the last page showed.
+            if len(answers) == _MOST_ANSWERS or answers[-1].continuation is None:
+                raise errors.UpstreamError(f"S3 lists `{prefix}` in {len(answers)} truncated answers without an entry")
+            answers.append(await self._within(self._calls.list(prefix, start, most, answers[-1].continuation)))
+            found = page(answers, prefix, after, limit)
+        return found if found.entries or not after else await self.list(prefix, None, limit)
+
+    async def close(self) -> None:
+        """Closes the calls; open objects can be read to their end."""
+        await self._calls.close()
+
+    async def _check_bucket(self) -> None:
+        """Raises `BucketMissing` if the bucket is missing, which the 404 of a HEAD does not show.
+
+        It lists the bucket, at most once a minute.
+        """
+        if time.monotonic() - self._bucket_seen < _BUCKET_SEEN_FOR:
+            return
+        try:
+            await self._within(self._calls.list("", None, 1))
+        except errors.BucketMissing:
+            raise
+        except errors.StorageError:
+            return
+        self._bucket_seen = time.monotonic()
+
+    async def _get(self, key: str, part: ByteRange | None, if_match: str | None) -> OpenedObject:
+        """Opens an object; raises `UpstreamError` if S3 sends another part than requested."""
+        found = await self._within(self._calls.get(key, part, if_match))
+        sent = found.content_range
+        if sent is not None and (part is None or part.resolve(found.info.size) != sent):
+            await found.close()
+            raise errors.UpstreamError(f"S3 sends `{sent.to_header()}` of `{key}`, which was not requested")
+        return found
+
+    async def _open_after_head(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None) -> OpenedObject:
+        """Evaluates the conditions after a HEAD and opens the same version, or tries again if it has changed."""
+        for _ in range(_MOST_TRIES):
+            info = await self.head(key, conditions)
+            part = part if part and conditions.range_holds(info.etag, info.last_modified) else None
+            wanted = part and part.resolve(info.size)
+            if wanted is not None and wanted.first is None:
+                raise errors.RangeUnsatisfiable(f"`{key}` has no byte of the range", info.size)
+            pin = info.etag if info.etag and is_strong(info.etag) else None
+            try:
+                return await self._get(key, part if wanted else None, pin)
+            except errors.PreconditionFailed:
+                continue
+        raise errors.Busy(f"`{key}` changes faster than it can be opened")
+
+
+def _check(key: str) -> None:
+    if not key:
+        raise errors.ObjectMissing("the empty key names no object")
+
+
+def _effective(conditions: Conditions, part: ByteRange | None) -> tuple[Conditions, ByteRange | None]:
+    """Removes conditions that an existing object decides: `If-Match: *` is true; a weak If-Range voids a Range."""
+    if conditions.if_match == (ANY,):
+        conditions = replace(conditions, if_match=())
+    if isinstance(conditions.if_range, str) and not is_strong(conditions.if_range):
+        part = None
+    if part is None and conditions.if_range is not None:
+        conditions = replace(conditions, if_range=None)
+    return conditions, part
+
+
+def _s3_decides(conditions: Conditions, part: ByteRange | None) -> bool:
+    """Whether S3 can evaluate the conditions of a GET without a HEAD before.
+
+    A range of the last 0 bytes cannot be satisfied, but some S3s send the whole object.
+    """
+    match conditions:
+        case Conditions((), (), None, None, None):
+            return part != ByteRange(None, 0)
+        case Conditions((etag,), (), None, None, None) | Conditions((), (), None, None, str(etag)):
+            return is_strong(etag)
+    return False
+
+
+def is_strong(etag: str) -> bool:
+    """Whether an ETag is valid and strong, so that S3 compares it as RFC 9110 8.8.3.2 requires."""
+    return is_etag(etag) and not is_weak(etag)
+
+
+def page(answers: Sequence[ListAnswer], prefix: str, after: str, limit: int) -> Page:
+    """Returns a page of at most `limit` entries after a name, from consecutive answers.
+
+    Some S3s list the directory of that name again. Raises `UpstreamError` for an entry outside the prefix.
+    """
+    listed = [entry for answer in answers for entry in answer.entries]
+    stray = next((entry.name for entry in listed if not entry.name.startswith(prefix)), None)
+    if stray is not None:
+        raise errors.UpstreamError(f"S3 lists `{stray}`, which is not below `{prefix}`")
+    below = (replace(entry, name=entry.name.removeprefix(prefix)) for entry in listed)
+    # The empty name is the marker. S3 sorts by bytes of UTF-8, which is the order of code points.
+    entries = sorted((entry for entry in below if entry.name > after), key=lambda entry: entry.name)
+    shown = tuple(entries[:limit])
+    more = answers[-1].truncated or len(entries) > limit
+    return Page(shown, to_token(shown[-1].name) if more and shown else None, exists=bool(listed))

@@ -1,0 +1,190 @@
+"""Signature Version 4 for requests without a body, and the key pairs for it.
+
+S3 API, "Authenticating Requests: Using the Authorization Header".
+
+The signing key is a chain of HMACs over day, region and service, and is cached for the day. Everything that depends
+only on the time and the headers is cached for the second. Two hashes for each request remain.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from hashlib import sha256
+from hmac import HMAC, digest
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote
+
+from tornado_proxy.s3.failures import translated
+from tornado_proxy.storage.errors import StorageError
+
+if TYPE_CHECKING:
+    from botocore.credentials import Credentials
+
+_LOG = logging.getLogger(__name__)
+
+# Seconds. boto3, when asked, renews credentials 15 minutes before they expire. We ask it every minute while there are
+# requests; until it answers, a pair that is up to five minutes old is still valid.
+_ASK_AFTER = 60.0
+_GOOD_FOR = 300.0
+
+_AGAIN_AFTER_FAILURE = 5.0
+
+EMPTY_BODY = sha256(b"").hexdigest()
+"""The hash of the body of each GET and HEAD."""
+
+# A process signs with the keys of a few targets, and around midnight with those of two days.
+_KEYS_KEPT = 256
+
+# Most requests have the same headers, except for ranges and conditions.
+_HEADS_KEPT = 256
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPair:
+    """An access key pair with an optional session token; never shown."""
+
+    access_key: str
+    secret_key: str
+    session_token: str | None = None
+
+    def __repr__(self) -> str:
+        return "<KeyPair>"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The scope of a signature."""
+
+    region: str
+    service: str = "s3"
+
+
+def encode_path(path: str) -> str:
+    """Percent-encodes a path as S3 expects it: RFC 3986's unreserved characters and `/` remain."""
+    return quote(path, safe="/")
+
+
+def encode_query(parameters: Mapping[str, str]) -> str:
+    """Returns a query in canonical form: encoded, and sorted by encoded name."""
+    pairs = sorted((quote(name, safe=""), quote(value, safe="")) for name, value in parameters.items())
+    return "&".join([f"{name}={value}" for name, value in pairs])
+
+
+class _Prepared(NamedTuple):
+    """The values that all requests of a second with the same headers share."""
+
+    headers: tuple[tuple[str, str], ...]
+    canonical: str  # the canonical request after method, path and query
+    to_sign: str  # the string to sign, up to the hash of the canonical request
+    key: HMAC
+    authorization: str  # up to the signature
+
+
+def sign(
+    request: tuple[str, str, str], headers: tuple[tuple[str, str], ...], scope: Scope, pair: KeyPair, now: float
+) -> tuple[tuple[str, str], ...]:
+    """Returns the headers of a signed request; the signature covers all of them.
+
+    `request` is the method, the encoded path and the encoded query. `headers` have lower-case names and include `host`.
+    `now` is the Unix time in seconds.
+    """
+    prepared = _prepared(headers, scope, pair, int(now))
+    canonical = "\n".join((*request, prepared.canonical))
+    signature = prepared.key.copy()
+    signature.update(f"{prepared.to_sign}{sha256(canonical.encode()).hexdigest()}".encode())
+    return (*prepared.headers, ("authorization", f"{prepared.authorization}{signature.hexdigest()}"))
+
+
+@lru_cache(_HEADS_KEPT)
+def _prepared(headers: tuple[tuple[str, str], ...], scope: Scope, pair: KeyPair, second: int) -> _Prepared:
+    moment = datetime.fromtimestamp(second, UTC).strftime("%Y%m%dT%H%M%SZ")
+    signed = [(name, " ".join(value.split())) for name, value in headers]
+    signed += (("x-amz-content-sha256", EMPTY_BODY), ("x-amz-date", moment))
+    if pair.session_token:
+        signed.append(("x-amz-security-token", pair.session_token))
+    signed.sort()
+    names = ";".join([name for name, _ in signed])
+    lines = "".join([f"{name}:{value}\n" for name, value in signed])
+    credential = f"{moment[:8]}/{scope.region}/{scope.service}/aws4_request"
+    return _Prepared(
+        tuple(signed),
+        f"{lines}\n{names}\n{EMPTY_BODY}",
+        f"AWS4-HMAC-SHA256\n{moment}\n{credential}\n",
+        _signing_key(pair.secret_key, moment[:8], scope.region, scope.service),
+        f"AWS4-HMAC-SHA256 Credential={pair.access_key}/{credential}, SignedHeaders={names}, Signature=",
+    )
+
+
+@lru_cache(_KEYS_KEPT)
+def _signing_key(secret_key: str, day: str, region: str, service: str) -> HMAC:
+    key = f"AWS4{secret_key}".encode()
+    for part in (day, region, service, "aws4_request"):
+        key = digest(key, part.encode(), "sha256")
+    return HMAC(key, digestmod="sha256")
+
+
+class KeyPairs:
+    """Provides the access key pair of boto3's credentials: cached, and renewed while it is still valid.
+
+    A given pair never changes.
+    """
+
+    def __init__(self, credentials: Credentials | KeyPair, clock: Callable[[], float] = time.monotonic) -> None:
+        self._credentials = credentials
+        self._clock = clock
+        self._pair: KeyPair | None = None
+        self._ask_at = -inf
+        self._good_until = -inf
+        self._asking: asyncio.Task[KeyPair] | None = None
+
+    def __repr__(self) -> str:
+        return "<KeyPairs>"
+
+    def at_hand(self) -> KeyPair | None:
+        """Returns the pair to sign with; None if `ask` must be awaited."""
+        now = self._clock()
+        if now >= self._good_until:
+            return None
+        if now >= self._ask_at:
+            self._begin_to_ask().add_done_callback(_log_failure)
+        return self._pair
+
+    async def ask(self) -> KeyPair:
+        """Fetches the pair from boto3, once for all who wait; raises `StorageError` if that fails."""
+        # A cancelled caller must not cancel the request for the others.
+        return await asyncio.shield(self._begin_to_ask())
+
+    def distrust(self) -> None:
+        """Fetches the pair again before the next request, because S3 says that it has expired."""
+        self._good_until = -inf
+
+    def _begin_to_ask(self) -> asyncio.Task[KeyPair]:
+        if self._asking is None or self._asking.done():
+            self._ask_at = self._clock() + _AGAIN_AFTER_FAILURE
+            self._asking = asyncio.get_running_loop().create_task(self._ask())
+        return self._asking
+
+    async def _ask(self) -> KeyPair:
+        if isinstance(self._credentials, KeyPair):
+            self._pair = self._credentials
+        else:
+            with translated("credentials"):
+                found = await asyncio.to_thread(self._credentials.get_frozen_credentials)
+            self._pair = KeyPair(found.access_key or "", found.secret_key or "", found.token)
+        now = self._clock()
+        self._ask_at, self._good_until = now + _ASK_AFTER, now + _GOOD_FOR
+        return self._pair
+
+
+def _log_failure(asking: asyncio.Task[KeyPair]) -> None:
+    """Logs a failed renewal that nobody awaits; the previous pair is still used."""
+    error = None if asking.cancelled() else asking.exception()
+    if isinstance(error, StorageError):
+        _LOG.warning("credentials could not be renewed: %s", error)

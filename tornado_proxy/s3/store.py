@@ -1,0 +1,342 @@
+"""The store for a bucket of S3: reads on the event loop or through boto3, writes through boto3 in threads."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing, closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC
+from email.utils import format_datetime
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import quote
+from weakref import WeakValueDictionary
+
+from tornado_proxy.config.model import Bucket
+from tornado_proxy.config.server import S3Pool
+from tornado_proxy.routing.request import ObjectKey
+from tornado_proxy.s3.endpoint import has_tenant, plain_endpoint
+from tornado_proxy.s3.executor import Executor, Parameters, ask
+from tornado_proxy.s3.failures import translated
+from tornado_proxy.s3.loop_reads import LoopReads
+from tornado_proxy.s3.reads import ReadCalls, Reader, is_strong
+from tornado_proxy.s3.signature import KeyPair, KeyPairs
+from tornado_proxy.s3.upload import COMPLETION, Part, PartBody, Upload, UploadMemory, cut
+from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, Conditions
+from tornado_proxy.storage import errors
+from tornado_proxy.storage.store import IncomingPart, ObjectInfo, Stored, UploadedPart, UploadForm, Write
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.client import S3Client
+
+T = TypeVar("T")
+
+_NOTHING_THERE = {"IfNoneMatch": ANY}
+
+
+@dataclass(frozen=True, slots=True)
+class Precondition:
+    """The parameters for a conditional write, and the error that it raises if S3 finds them false."""
+
+    parameters: Parameters = field(default_factory=dict)
+    error_class: type[errors.StorageError] = errors.PreconditionFailed
+
+    @contextmanager
+    def decided(self) -> Iterator[None]:
+        """Wraps the write: S3 found an object in the way, or another one than expected, or none (404)."""
+        try:
+            yield
+        except (errors.PreconditionFailed, errors.ObjectMissing) as error:
+            raise self.error_class(str(error)) from error
+
+
+def immediate_precondition(write: Write) -> Precondition | None:
+    """Returns the precondition of a write that S3 can evaluate alone; None if the object must be examined first."""
+    match write:
+        case Write(replace=True, conditions=Conditions(if_match=(), if_none_match=(), if_unmodified_since=None)):
+            return Precondition()
+        case Write(replace=False, conditions=Conditions(if_match=(), if_none_match=(), if_unmodified_since=None)):
+            return Precondition(_NOTHING_THERE, errors.ObjectExists)
+        case Write(conditions=Conditions(if_match=(), if_none_match=("*",), if_unmodified_since=None)):
+            return Precondition(_NOTHING_THERE)
+        case Write(replace=True, conditions=Conditions(if_match=(etag,), if_none_match=())) if is_strong(etag):
+            return Precondition({"IfMatch": etag})
+    return None
+
+
+def checked_precondition(write: Write, found: ObjectInfo | None) -> Precondition:
+    """Returns the precondition of a write after a HEAD: the object must be unchanged, or still be missing.
+
+    Raises the error of a condition that is already false.
+    """
+    if found is not None and not write.replace:
+        raise errors.ObjectExists("an object exists that must not be replaced")
+    etag, date = (found.etag, found.last_modified) if found else (None, None)
+    if not write.conditions.allow_write(etag, date, exists=found is not None):
+        raise errors.PreconditionFailed("the existing object is not the one that the client expects")
+    if found is None:
+        return Precondition(_NOTHING_THERE, errors.PreconditionFailed if write.replace else errors.ObjectExists)
+    return Precondition({"IfMatch": etag} if etag else {})
+
+
+_PROPERTIES: Mapping[str, str] = MappingProxyType(
+    {
+        "metadata": "Metadata",
+        "cache_control": "CacheControl",
+        "content_disposition": "ContentDisposition",
+        "content_encoding": "ContentEncoding",
+        "content_language": "ContentLanguage",
+        "expires": "Expires",
+        "storage_class": "StorageClass",
+        "canned_acl": "ACL",
+    }
+)
+"""The parameter of S3 for each property of an upload."""
+
+
+def parameters_of(write: Write) -> Parameters:
+    """Returns the parameters that describe an object, for whole and for multipart uploads."""
+    given = {"ContentType": write.content_type}
+    given |= {parameter: getattr(write.properties, name) for name, parameter in _PROPERTIES.items()}
+    return {parameter: value for parameter, value in given.items() if value}
+
+
+_FORM_FIELDS: Mapping[str, str] = MappingProxyType(
+    {
+        "cache_control": "Cache-Control",
+        "content_disposition": "Content-Disposition",
+        "content_encoding": "Content-Encoding",
+        "content_language": "Content-Language",
+        "storage_class": "x-amz-storage-class",
+        "canned_acl": "acl",
+    }
+)
+"""The form field for each property of an upload (S3 API, POST Object)."""
+
+
+def fields_of(write: Write) -> dict[str, str]:
+    """Returns the form fields that describe an object; each is a condition of the form as well."""
+    properties = write.properties
+    given = {"Content-Type": write.content_type}
+    given |= {field: getattr(properties, name) for name, field in _FORM_FIELDS.items()}
+    if properties.expires is not None:
+        given["Expires"] = format_datetime(properties.expires.astimezone(UTC), usegmt=True)
+    given |= {f"x-amz-meta-{name}": text for name, text in properties.metadata.items()}
+    return {field: value for field, value in given.items() if value}
+
+
+def prepare_boto3() -> None:
+    """Imports what writes and presigned URLs need, with boto3's data of S3, so that the first one need not."""
+    from tornado_proxy.s3.client import make_client  # noqa: PLC0415 - slow, see there
+
+    with suppress(errors.StorageError):  # without a usable environment the first call reports the error
+        make_client(Bucket("any"), 1).close()
+
+
+class S3Store(Reader):
+    """A bucket of S3: the operations of `Reader`, and writes.
+
+    Each store has its own threads and connections, so that a bucket that hangs does not delay others. All uploads share
+    one limit of memory.
+    """
+
+    def __init__(self, bucket: Bucket, pool: S3Pool, memory: UploadMemory | None = None) -> None:
+        self._bucket = bucket
+        self._pool = pool
+        self._client: S3Client | None = None
+        self._making = asyncio.Lock()
+        self._completing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by upload
+        self._executor = Executor(pool.threads, pool.queue, bucket.timeout)
+        self._memory = memory or UploadMemory(pool.upload_memory)
+        super().__init__(self._plain_reads() or self._reads_by_boto3(), bucket.timeout)
+
+    def __repr__(self) -> str:
+        return f"<S3Store of {self._bucket.name}>"
+
+    async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
+        """Stores the chunks as an object; if the iterator raises an exception, stores nothing and raises it again.
+
+        A body of at most one part is sent at once. A larger one becomes a multipart upload with at most three parts in
+        memory.
+        """
+        precondition = immediate_precondition(write) or checked_precondition(write, await self._head_or_none(key))
+        described = parameters_of(write)
+        async with aclosing(cut(chunks, self._bucket.part_size, write.max_size, self._memory)) as parts:
+            first = await anext(parts)
+            with closing(first.body):
+                client = await self._boto3()
+                if not first.is_last:
+                    target = {"Bucket": self._bucket.name, "Key": key}
+                    upload = await Upload.begin(client, self._executor, target, described)
+                    return await _put_in_parts(upload, first, parts, precondition)
+                whole: Parameters = {**described, **precondition.parameters, "Body": first.body}
+                put = partial(client.put_object, **whole)
+                with precondition.decided():
+                    return _stored(await self._call("PutObject", key, put, is_upload=True))
+
+    async def remove(self, key: ObjectKey, conditions: Conditions = UNCONDITIONAL) -> None:
+        """Removes an object; conditions are checked by a HEAD before, because not every S3 checks them in a DELETE."""
+        if conditions != UNCONDITIONAL:
+            checked_precondition(Write(conditions=conditions), await self._head_or_none(key))
+        with suppress(errors.ObjectMissing):
+            await self._call("DeleteObject", key, (await self._boto3()).delete_object)
+
+    async def presign(self, key: ObjectKey, expires: int) -> str:
+        """Returns a URL that fetches the object for a number of seconds; needs no network."""
+        parameters = {"Bucket": self._bucket.name, "Key": key}
+        client = await self._boto3()
+        sign = partial(client.generate_presigned_url, "get_object", Params=parameters, ExpiresIn=expires)
+        with translated(f"signing `{key}` in `{self._bucket.name}`"):
+            return await self._executor.run(sign)
+
+    async def presign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
+        """Returns a form that stores an object for a number of seconds; needs no network."""
+        added = self._bucket.request_config.put_headers
+        fields = {**fields_of(write), **{name: value for name, value in added if name.startswith("x-amz-")}}
+        conditions: list[object] = [{name: value} for name, value in fields.items()]
+        conditions.append(["content-length-range", 0, write.max_size])
+        client, whole = await self._boto3(), self._bucket.name
+        # Ceph compares the policy with the bucket's name alone, and finds the tenant in the path.
+        bare = whole.rpartition(":")[2] if has_tenant(whole) else whole
+        sign = partial(client.generate_presigned_post, bare, key, fields, conditions, expires)
+        with translated(f"signing a form for `{key}` in `{whole}`"):
+            made = await self._executor.run(sign)
+        url = f"{made['url'].removesuffix(bare)}{quote(whole, safe='')}" if bare != whole else made["url"]
+        return UploadForm(url, made["fields"])
+
+    async def begin_upload(self, key: ObjectKey, write: Write) -> str:
+        """Begins a multipart upload and returns its ID; raises the errors of a write that would fail.
+
+        Its parts are listed at once: without the permission to list them, the upload could not be completed.
+        """
+        if immediate_precondition(write) != Precondition():
+            checked_precondition(write, await self._head_or_none(key))
+        target = {"Bucket": self._bucket.name, "Key": key}
+        upload = await Upload.begin(await self._boto3(), self._executor, target, parameters_of(write))
+        try:
+            await self.list_parts(key, upload.id)
+        except BaseException:
+            await upload.abort()
+            raise
+        return upload.id
+
+    async def put_part(self, key: ObjectKey, upload: str, part: IncomingPart) -> None:
+        """Stores a part of an upload; the whole part is in memory, because its signature needs its digest."""
+        with closing(PartBody(self._memory)) as body:
+            async for chunk in part.chunks:
+                await body.append(memoryview(chunk), part.size)
+            sent: Parameters = {"UploadId": upload, "PartNumber": part.number, "Body": body}
+            await self._call_part("UploadPart", key, partial((await self._boto3()).upload_part, **sent))
+
+    async def list_parts(self, key: ObjectKey, upload: str) -> tuple[UploadedPart, ...]:
+        """Returns the parts of an upload, by number."""
+        client, found = await self._boto3(), list[UploadedPart]()
+        after = 0
+        while True:
+            asked: Parameters = {"UploadId": upload, **({"PartNumberMarker": after} if after else {})}
+            answer: Parameters = await self._call_part("ListParts", key, partial(client.list_parts, **asked))
+            found += [UploadedPart(each["PartNumber"], each["Size"], each["ETag"]) for each in answer.get("Parts", ())]
+            before, after = after, answer.get("NextPartNumberMarker", 0)
+            if not answer.get("IsTruncated") or after <= before:
+                return tuple(found)
+
+    async def complete_upload(self, key: ObjectKey, upload: str, parts: Sequence[UploadedPart], write: Write) -> Stored:
+        """Turns parts into an object if the conditions of the write are true."""
+        precondition = immediate_precondition(write) or checked_precondition(write, await self._head_or_none(key))
+        named = {"Parts": [{"PartNumber": each.number, "ETag": each.etag} for each in parts]}
+        sent: Parameters = {"UploadId": upload, "MultipartUpload": named, **precondition.parameters}
+        complete = partial((await self._boto3()).complete_multipart_upload, **sent)
+        # Ceph answers 500 while another completion of the upload is under way.
+        async with self._completing.setdefault(upload, asyncio.Lock()):
+            with precondition.decided():
+                return _stored(await self._call("CompleteMultipartUpload", key, complete, COMPLETION, is_upload=True))
+
+    async def abort_upload(self, key: ObjectKey, upload: str) -> None:
+        """Removes an upload and its parts."""
+        abort = partial((await self._boto3()).abort_multipart_upload, UploadId=upload)
+        await self._call_part("AbortMultipartUpload", key, abort)
+
+    async def close(self) -> None:
+        """Makes no new call; threads end with the last object that is still read, and with the store."""
+        if self._client is not None:
+            self._client.close()
+        await super().close()
+        self._executor.close()
+
+    def _plain_reads(self) -> ReadCalls | None:
+        """Returns reads on the loop if the configuration suffices for them, so that boto3 is not imported."""
+        endpoint, given = plain_endpoint(self._bucket), self._bucket.credentials
+        if endpoint is None or self._pool.reads != "loop":
+            return None
+        pair = KeyPair(*given.reveal()) if given else KeyPair("", "")
+        return LoopReads(self._bucket, KeyPairs(pair), endpoint, self._pool)
+
+    def _reads_by_boto3(self) -> ReadCalls:
+        """Returns reads on the loop with what boto3 finds, or reads by boto3 if only it can sign them."""
+        from tornado_proxy.s3 import client  # noqa: PLC0415 - slow, see there
+        from tornado_proxy.s3.boto3_reads import Boto3Reads  # noqa: PLC0415
+
+        session = client.make_session(self._bucket)
+        self._client = client.make_client(self._bucket, self._pool.threads, session)
+        endpoint, credentials = client.find_endpoint(self._client, self._bucket.name), session.get_credentials()
+        if self._pool.reads == "loop" and endpoint is not None and credentials is not None:
+            return LoopReads(self._bucket, KeyPairs(credentials), endpoint, self._pool)
+        return Boto3Reads(self._bucket, self._client, self._executor)
+
+    async def _boto3(self) -> S3Client:
+        """Returns the client of boto3, which a thread makes for the first call; raises `StorageError`."""
+        async with self._making:
+            if self._client is None:
+                self._client = await self._executor.run(self._make_client)
+            return self._client
+
+    def _make_client(self) -> S3Client:
+        from tornado_proxy.s3.client import make_client  # noqa: PLC0415 - slow, see there
+
+        return make_client(self._bucket, self._pool.threads)
+
+    async def _head_or_none(self, key: ObjectKey) -> ObjectInfo | None:
+        """Returns the headers of an object; None if it is missing."""
+        try:
+            return await self.head(key, UNCONDITIONAL)
+        except errors.ObjectMissing:
+            return None
+
+    async def _call_part(self, operation: str, key: str, method: Callable[..., T]) -> T:
+        """Makes a call on a multipart upload; for an unknown upload Ceph says that the key does not exist."""
+        try:
+            return await self._call(operation, key, method, is_upload=True)
+        except errors.ObjectMissing as error:
+            raise errors.UploadMissing(str(error)) from error
+
+    async def _call(
+        self, operation: str, key: str, method: Callable[..., T], within: float = 0, *, is_upload: bool = False
+    ) -> T:
+        """Makes a call on an object; `within` seconds apply if they are longer than the limit for other calls."""
+        if not key:
+            raise errors.ObjectMissing("the empty key names no object")
+        with translated(f"{operation} of `{key}` in `{self._bucket.name}`"):
+            call = partial(ask, method, Bucket=self._bucket.name, Key=key)
+            return await self._executor.run(call, is_upload=is_upload, within=within)
+
+
+async def _put_in_parts(upload: Upload, first: Part, parts: AsyncIterator[Part], precondition: Precondition) -> Stored:
+    """Sends the parts and turns them into an object; after a failure no part remains in S3."""
+    try:
+        await upload.send(first)
+        async for part in parts:
+            await upload.send(part)
+        with precondition.decided():
+            return _stored(await upload.complete(precondition.parameters))
+    except errors.UploadMissing as error:
+        raise errors.UpstreamError(f"S3 lost an upload: {error}") from error
+    except BaseException:
+        with suppress(errors.StorageError):
+            await upload.abort()
+        raise
+
+
+def _stored(answer: Parameters) -> Stored:
+    return Stored(answer.get("ETag"), answer.get("VersionId"))

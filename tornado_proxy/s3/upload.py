@@ -1,0 +1,369 @@
+"""Multipart uploads: cut from a stream, with a few parts in transit, completed at the end or aborted.
+
+All uploads of a process share the memory for their parts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from concurrent.futures import wait
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice, takewhile
+from math import inf
+from mmap import mmap
+from typing import TYPE_CHECKING, Any
+
+from tornado_proxy.s3.executor import BlockingCall, Executor, Parameters, ask
+from tornado_proxy.s3.failures import translated
+from tornado_proxy.storage.errors import Busy, StorageError, TooLarge, UpstreamError
+from tornado_proxy.storage.shares import CLIENT
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.client import S3Client
+    from mypy_boto3_s3.type_defs import CompletedPartTypeDef, CompleteMultipartUploadOutputTypeDef
+
+MOST_PARTS = 10_000
+"""The most parts of an object (S3 API, "Multipart upload limits")."""
+
+_LARGEST_PART = 5 * 1024**3
+_PARTS_OF_ONE_SIZE = 1_000
+
+# The first bytes of an upload need no shared memory, so that a small file never waits for large ones.
+_FREE = 64 * 1024
+
+# The most bytes that are copied out of a part at once; the allocator reuses blocks of this size.
+_READ = 64 * 1024
+
+# Of the memory, what the parts of one client may have, and what of it is left to older ones. The oldest may exceed it.
+_SHARE = 1 / 2
+_LEFT_IN_SHARE = 3 / 8
+
+# Of the memory, what is left to the oldest parts of the clients before.
+_LEFT = 1 / 2
+
+# A part is left this many times what has arrived of it, so that one that is announced only keeps nobody out.
+_TRUST = 16
+
+PATIENCE = 300.0
+"""Seconds that an upload waits for memory."""
+
+
+class _Share:
+    """The bytes that the parts of one client may have."""
+
+    def __init__(self, size: float) -> None:
+        self.free = size
+        self.parts: dict[PartBody, None] = {}  # oldest first
+
+    @property
+    def first(self) -> PartBody:
+        """The oldest part."""
+        return next(iter(self.parts))
+
+    def has_room(self, part: PartBody, count: int, left: float) -> bool:
+        """Whether a part may have more; younger ones leave some to older ones, so that those become full first."""
+        if not self.parts or part is self.first:
+            return True
+        wanted = self.first.capacity - self.first.taken
+        wanted += sum(each.wanted for each in takewhile(lambda each: each is not part, islice(self.parts, 1, None)))
+        return count + min(wanted, left) <= self.free
+
+
+class UploadMemory:
+    """The memory in bytes for the parts of all uploads, taken as their bytes arrive; an upload that finds none waits.
+
+    Nothing is read from a waiting client. The parts of one client have half of the memory, and the oldest of them may
+    exceed that. Only the oldest part of the first client may take more than there is. The memory belongs to one event
+    loop.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.free = size
+        self._size = size
+        self._shares: dict[str, _Share] = {}  # by client, whose turn comes first
+        self._waiting: dict[PartBody, tuple[int, asyncio.Future[None]]] = {}  # with the bytes that each needs
+
+    async def take(self, part: PartBody, count: int) -> None:
+        """Takes a number of bytes for a part, which gives them back; raises `Busy` if none become free in time."""
+        if self._has_room(part, count):
+            self._give(part, count)
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting[part] = count, turn
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await turn
+        except TimeoutError:
+            raise Busy(f"no memory for an upload was free for {PATIENCE:g} seconds") from None
+        finally:
+            self._waiting.pop(part, None)
+
+    def give_back(self, part: PartBody) -> None:
+        """Gives the bytes of a part to waiting uploads."""
+        share = self._shares.get(part.client)
+        if share is None or part not in share.parts:
+            return
+        self.free += part.taken
+        share.free += part.taken
+        is_first = part is share.first
+        del share.parts[part]
+        if is_first:
+            del self._shares[part.client]
+            if share.parts:
+                self._shares[part.client] = share  # the turn of the next client
+        for waiting, (count, turn) in tuple(self._waiting.items()):
+            if not turn.done() and self._has_room(waiting, count):
+                self._give(waiting, count)
+                turn.set_result(None)
+
+    def _share(self, client: str) -> _Share:
+        # What no client asked for has no share.
+        return self._shares.get(client) or _Share(self._size * _SHARE if client else inf)
+
+    def _has_room(self, part: PartBody, count: int) -> bool:
+        if not self._share(part.client).has_room(part, count, self._size * _LEFT_IN_SHARE):
+            return False
+        firsts = list(takewhile(lambda each: each is not part, [each.first for each in self._shares.values()]))
+        return not firsts or count + min(sum(each.wanted for each in firsts), self._size * _LEFT) <= self.free
+
+    def _give(self, part: PartBody, count: int) -> None:
+        share = self._shares[part.client] = self._share(part.client)
+        self.free -= count
+        share.free -= count
+        share.parts[part] = None
+        part.taken += count
+
+
+class PartBody:
+    """The bytes of a part as a file for boto3, which reads it once for the signature and once for each attempt.
+
+    They are in a memory mapping of their own, whose pages exist once they were written. Closing it returns the memory
+    to the system at once, even if something still refers to the body, as the tracebacks of boto3's exceptions do.
+    `capacity` is the most bytes that it may have, and `taken` what it has of the shared memory.
+    """
+
+    def __init__(self, memory: UploadMemory) -> None:
+        self.client = CLIENT.get()
+        self.capacity = 0
+        self.taken = 0
+        self._memory = memory
+        self._bytes: bytearray | mmap = bytearray()
+        self._length = 0
+        self._position = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    @property
+    def wanted(self) -> int:
+        """The bytes of the shared memory that other parts leave to it."""
+        return min(_TRUST * self.taken, self.capacity - self.taken)
+
+    async def append(self, data: memoryview, capacity: int) -> None:
+        """Appends bytes; with more than 64 KiB, all of them are of the shared memory, which it may wait for."""
+        end = self._length + len(data)
+        if isinstance(self._bytes, bytearray):
+            if end <= min(_FREE, capacity):
+                self._bytes += data
+                self._length = end
+                return
+            self.capacity = capacity
+            await self._memory.take(self, end)
+            mapped = mmap(-1, capacity)
+            mapped[: self._length] = bytes(self._bytes)
+            self._bytes = mapped
+        else:
+            await self._memory.take(self, len(data))
+        self._bytes[self._length : end] = data
+        self._length = end
+
+    def read(self, size: int = -1) -> bytes:
+        """Reads at most `size` bytes, and at most one block."""
+        most = self._length - self._position
+        count = min(most, _READ) if size < 0 else min(size, most, _READ)
+        data = self._bytes[self._position : self._position + count]
+        self._position += count
+        return bytes(data)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Sets the position."""
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._length}[whence]
+        self._position = base + offset
+        return self._position
+
+    def tell(self) -> int:
+        """Returns the position."""
+        return self._position
+
+    def close(self) -> None:
+        """Releases the memory; a thread that still reads gets an error. Closing again has no effect."""
+        if isinstance(self._bytes, mmap):
+            self._bytes.close()
+        else:
+            self._bytes = bytearray()
+        self._memory.give_back(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of an object, numbered from 1; its consumer closes the body."""
+
+    number: int
+    body: PartBody
+    is_last: bool
+
+
+def part_size(number: int, smallest: int) -> int:
+    """Returns the size of a part, which doubles every 1,000 parts, so that an object may grow to 5 TiB.
+
+    With 8 MiB as the smallest size, parts of the first 8 GB have the same size, which some S3s require of all.
+    """
+    return min(smallest << (number - 1) // _PARTS_OF_ONE_SIZE, _LARGEST_PART)
+
+
+async def cut(
+    chunks: AsyncIterator[bytes], smallest: int, max_size: int | None, memory: UploadMemory
+) -> AsyncGenerator[Part, None]:
+    """Yields the parts of a stream; all but the last are full. An empty stream has one part.
+
+    Raises `TooLarge` for more than `max_size` bytes, or more parts than S3 allows.
+    """
+    number, body, total = 1, PartBody(memory), 0
+    try:
+        async for chunk in chunks:
+            total += len(chunk)
+            if max_size is not None and total > max_size:
+                raise TooLarge(f"the upload has more than {max_size} bytes")
+            rest = memoryview(chunk)
+            while len(body) + len(rest) > (size := part_size(number, smallest)):
+                if number == MOST_PARTS:
+                    raise TooLarge(f"the upload has more than {MOST_PARTS} parts")
+                taken = size - len(body)
+                await body.append(rest[:taken], size)
+                full, body = body, PartBody(memory)
+                yield Part(number, full, is_last=False)
+                number, rest = number + 1, rest[taken:]
+            await body.append(rest, size)
+        full, body = body, PartBody(memory)
+        yield Part(number, full, is_last=True)
+    finally:
+        body.close()
+
+
+_log = logging.getLogger(__name__)
+
+# Seconds. S3 may take minutes to assemble many parts, and sends white space meanwhile (S3 API,
+# "CompleteMultipartUpload").
+COMPLETION = 600.0
+
+_PARTS_IN_TRANSIT = 2
+"""With the part that is being filled, three are in memory."""
+
+
+class Upload:
+    """A multipart upload in S3; complete it or abort it."""
+
+    def __init__(self, client: S3Client, executor: Executor, names: Parameters) -> None:
+        self._client = client
+        self._executor = executor
+        self._names = names
+        self._pending: deque[tuple[Part, BlockingCall[CompletedPartTypeDef]]] = deque()
+        self._sent: list[CompletedPartTypeDef] = []
+        self._completing: BlockingCall[CompleteMultipartUploadOutputTypeDef] | None = None
+
+    @classmethod
+    async def begin(cls, client: S3Client, executor: Executor, target: Parameters, described: Parameters) -> Upload:
+        """Begins an upload to `target` (`Bucket` and `Key`); `described` are other parameters of the object."""
+
+        def undo(answer: Parameters) -> None:
+            if "UploadId" in answer:
+                _abort(client, {**target, "UploadId": answer["UploadId"]}, (), 0)
+
+        create = partial(ask, client.create_multipart_upload, **target, **described)
+        with translated(f"beginning an upload of `{target['Key']}`"):
+            answer = await executor.run(create, undo, is_upload=True)
+        if "UploadId" not in answer:
+            raise UpstreamError(f"S3 begins an upload of `{target['Key']}` without an UploadId")
+        return cls(client, executor, {**target, "UploadId": answer["UploadId"]})
+
+    @property
+    def id(self) -> str:
+        """The ID of the upload in S3."""
+        return str(self._names["UploadId"])
+
+    async def send(self, part: Part) -> None:
+        """Sends a part, once fewer than the limit are in transit; raises the error of an earlier part."""
+        try:
+            while len(self._pending) >= _PARTS_IN_TRANSIT:
+                await self._await_oldest()
+        except BaseException:
+            part.body.close()
+            raise
+        call = self._executor.submit(partial(self._send, part), is_upload=True)
+        self._pending.append((part, call))
+        # Closed at once and not in order, because the upload itself may wait for this memory.
+        loop = asyncio.get_running_loop()
+        call.ended.add_done_callback(lambda _: _close(part, loop))
+
+    async def complete(self, precondition: Parameters) -> Parameters:
+        """Turns the parts into an object if the precondition is true; returns S3's answer."""
+        while self._pending:
+            await self._await_oldest()
+        named: Parameters = {**self._names, **precondition, "MultipartUpload": {"Parts": self._sent}}
+        self._completing = self._executor.submit(
+            partial(ask, self._client.complete_multipart_upload, **named), is_upload=True
+        )
+        with translated(f"completing an upload of `{self._names['Key']}`"):
+            return await self._completing.result(max(COMPLETION, self._executor.timeout))
+
+    async def abort(self) -> None:
+        """Aborts the upload in a thread, which continues even if the caller is cancelled."""
+        calls: list[BlockingCall[Any]] = [
+            *(call for _, call in self._pending),
+            *([self._completing] if self._completing else []),
+        ]
+        for call in calls:
+            call.outcome.cancel()
+        for part, _ in self._pending:
+            part.body.close()
+        abort = partial(_abort, self._client, self._names, calls, self._executor.timeout)
+        await asyncio.shield(asyncio.wrap_future(self._executor.submit(abort).outcome))
+
+    async def _await_oldest(self) -> None:
+        """Waits for the oldest part in transit."""
+        _, call = self._pending[0]
+        with translated(f"uploading a part of `{self._names['Key']}`"):
+            self._sent.append(await call.result(self._executor.timeout))
+        self._pending.popleft()
+
+    def _send(self, part: Part) -> CompletedPartTypeDef:
+        """Sends a part; runs in a thread."""
+        sent: Parameters = {"PartNumber": part.number, "Body": part.body}
+        answer = ask(self._client.upload_part, **self._names, **sent)
+        if "ETag" not in answer:
+            raise UpstreamError(f"S3 accepts part {part.number} without an ETag")
+        return {"ETag": answer["ETag"], "PartNumber": part.number}
+
+
+def _close(part: Part, loop: asyncio.AbstractEventLoop) -> None:
+    """Closes the body of a part on its loop; may be called from any thread."""
+    with suppress(RuntimeError):  # the loop has ended, so nobody waits for memory
+        loop.call_soon_threadsafe(part.body.close)
+
+
+def _abort(client: S3Client, names: Parameters, calls: Sequence[BlockingCall[Any]], timeout: float) -> None:
+    """Aborts an upload, in a thread, when no part is in transit any more: a part that arrives later would remain."""
+    wait([call.ended for call in calls], timeout)
+    for call in calls:
+        call.cut()
+    try:
+        with translated(f"aborting an upload of `{names['Key']}`"), suppress(client.exceptions.NoSuchUpload):
+            client.abort_multipart_upload(**names)
+    except StorageError as error:
+        _log.warning("parts of an aborted upload may remain in S3: %s", error)

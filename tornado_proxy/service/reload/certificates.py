@@ -1,0 +1,175 @@
+"""Finds the certificates and private keys of the configuration: in files, at URLs, or self-signed."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from ssl import PROTOCOL_TLS_SERVER, SSLContext
+from typing import TYPE_CHECKING
+
+from tornado_proxy.config.model import Settings
+from tornado_proxy.config.secrets import Resolver, Secret, SecretMissing, file_reference
+from tornado_proxy.config.server import Certificate, Ssl, UrlConfig
+from tornado_proxy.config.values import GuardedUrl
+from tornado_proxy.lang.diagnostic import Diagnostic, Severity, Span
+from tornado_proxy.s3.documents import DocumentUnavailable, fetch_document
+from tornado_proxy.wire.tls import CertificateUnusable, ask_clients, make_context
+
+if TYPE_CHECKING:
+    from cryptography.x509 import GeneralName
+
+RENEW_AFTER = 3600.0  # seconds after which documents are fetched again
+_VALID = timedelta(days=825)  # the longest that all browsers accept of a certificate
+
+Wanted = tuple[GuardedUrl, UrlConfig]
+Fetch = Callable[[GuardedUrl, UrlConfig], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedDocuments:
+    """Documents that were fetched, and when they are due to be fetched again (monotonic seconds).
+
+    `self_signed` are the certificates that were made, by their names: a client accepts one only once.
+    """
+
+    documents: Mapping[Wanted, Secret] = field(default_factory=dict, repr=False)
+    due: float = field(default=math.inf, compare=False)
+    self_signed: Mapping[tuple[str, ...], Certificate] = field(default_factory=dict, repr=False)
+
+
+def find_certificates(
+    settings: Settings, resolve: Resolver, before: FetchedDocuments, fetch: Fetch = fetch_document
+) -> tuple[Settings, tuple[Diagnostic, ...], FetchedDocuments]:
+    """Looks for the certificates of both listeners; returns the settings with them, diagnostics, and fetched documents.
+
+    A document that cannot be fetched again is the one that was fetched before, and so is a self-signed certificate.
+    """
+    search = _Search(resolve, before, fetch)
+    server, internal = settings.server, settings.internal_server
+    settings = replace(
+        settings,
+        server=replace(server, ssl=search.filled(server.ssl)),
+        internal_server=replace(internal, ssl=search.filled(internal.ssl)),
+    )
+    due = time.monotonic() + RENEW_AFTER if search.fetched else math.inf
+    return settings, tuple(search.diagnostics), FetchedDocuments(search.fetched, due, search.self_signed)
+
+
+class _Search:
+    """A search for the certificates of one configuration."""
+
+    def __init__(self, resolve: Resolver, before: FetchedDocuments, fetch: Fetch) -> None:
+        self._resolve = resolve
+        self._before = before
+        self._fetch = fetch
+        self._failures: dict[Wanted, str] = {}  # empty for what was fetched
+        self.fetched: dict[Wanted, Secret] = {}
+        self.self_signed: dict[tuple[str, ...], Certificate] = {}
+        self.diagnostics: list[Diagnostic] = []
+
+    def filled(self, ssl: Ssl | None) -> Ssl | None:
+        """Returns the section with its certificates."""
+        if ssl is None or not ssl.enabled:
+            return ssl
+        certificates = tuple(map(self._filled, ssl.certificates))
+        names, made = ssl.self_signed_hostnames, None
+        if names:
+            made = self.self_signed.get(names) or self._before.self_signed.get(names) or self_signed(names)
+            self.self_signed[names] = made
+        roots = tuple(filter(None, (self._document(each, UrlConfig(), ssl.span) for each in ssl.client_cas)))
+        return replace(ssl, certificates=certificates, self_signed=made, client_roots=roots)
+
+    def _filled(self, given: Certificate) -> Certificate:
+        chain = Secret("the configuration file", given.certificate) if given.certificate else None
+        chain = chain or self._document(given.certificate_url, given.certificate_url_config, given.span)
+        key = given.private_key or self._document(given.private_key_url, given.private_key_url_config, given.span)
+        return replace(given, chain=chain, key=key)
+
+    def _document(self, url: GuardedUrl | None, config: UrlConfig, span: Span | None) -> Secret | None:
+        if url is None:
+            return None
+        if (reference := file_reference(url)) is not None:
+            try:
+                return self._resolve(reference)
+            except SecretMissing as error:
+                self.diagnostics.append(Diagnostic("missing-certificate", error.message, span, error.help))
+                return None
+        wanted = url, config
+        if wanted not in self._failures:
+            self._failures[wanted] = self._fetch_one(wanted)
+        if reason := self._failures[wanted]:
+            is_known = wanted in self.fetched
+            message = f"`{url}` cannot be fetched: {reason}"
+            advice = "the one that was fetched before stays in use" if is_known else None
+            severity = Severity.WARNING if is_known else Severity.ERROR
+            self.diagnostics.append(Diagnostic("missing-certificate", message, span, advice, (), severity))
+        return self.fetched.get(wanted)
+
+    def _fetch_one(self, wanted: Wanted) -> str:
+        """Fetches a document; returns why that failed, or an empty text."""
+        url, config = wanted
+        try:
+            self.fetched[wanted] = Secret(f"`{url}`", self._fetch(url, config).decode())
+        except (DocumentUnavailable, UnicodeDecodeError) as error:
+            if wanted in self._before.documents:
+                self.fetched[wanted] = self._before.documents[wanted]
+            return "it is not text" if isinstance(error, UnicodeDecodeError) else str(error)
+        return ""
+
+
+def unusable_certificates(settings: Settings) -> Iterator[Diagnostic]:
+    """Yields a diagnostic for each certificate that cannot be used."""
+    for ssl in (settings.server.ssl, settings.internal_server.ssl):
+        if ssl is None or not ssl.enabled:
+            continue
+        # Missing certificates are reported elsewhere; secrets that only the service can read are empty here.
+        if ssl.client_auth != "none" and any(each.reveal() for each in ssl.client_roots):
+            try:
+                ask_clients(SSLContext(PROTOCOL_TLS_SERVER), ssl)
+            except CertificateUnusable as error:
+                yield Diagnostic("unusable-certificate", str(error), ssl.span)
+        for each in ssl.certificates:
+            if each.chain and each.key and each.chain.reveal() and each.key.reveal():
+                try:
+                    make_context(replace(ssl, certificates=(each,), self_signed=None, client_auth="none"))
+                except CertificateUnusable as error:
+                    yield Diagnostic("unusable-certificate", str(error), each.span, "give both in PEM, the leaf first")
+
+
+def self_signed(names: tuple[str, ...]) -> Certificate:
+    """Makes a self-signed certificate for host names."""
+    from cryptography import x509  # noqa: PLC0415 - loaded where there is TLS
+    from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415
+    from cryptography.hazmat.primitives.hashes import SHA256  # noqa: PLC0415
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat  # noqa: PLC0415
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, names[0][:64])])
+    begin = datetime.now(UTC) - timedelta(hours=1)  # for clients whose clocks are slow
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(begin)
+        .not_valid_after(begin + _VALID)
+        .add_extension(x509.SubjectAlternativeName([_general_name(name) for name in names]), critical=False)
+        .sign(key, SHA256())
+    )
+    text = certificate.public_bytes(Encoding.PEM).decode()
+    secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    return Certificate(chain=Secret("made here", text), key=Secret("made here", secret))
+
+
+def _general_name(name: str) -> GeneralName:
+    from cryptography import x509  # noqa: PLC0415
+
+    try:
+        return x509.IPAddress(ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)

@@ -1,0 +1,144 @@
+"""A copy of the last good snapshot, from which a service starts if its files are bad.
+
+Secrets that the configuration only refers to are not copied.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import stat
+from collections.abc import Callable, Mapping
+from errno import EPERM
+from pathlib import Path
+
+from tornado_proxy.lang.diagnostic import SourceFile
+from tornado_proxy.rules.loading import Read, RuleFile
+from tornado_proxy.service.reload.snapshot import Snapshot, compile_text
+
+_LOG = logging.getLogger("tornado_proxy")
+
+COPY = "snapshot.json"
+_OF_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+RETRY = 60.0  # seconds after which a failed copy is tried again
+
+
+class NoLastGood(Exception):
+    """A copy that cannot be used; the text gives the reason."""
+
+
+async def keep_each(
+    last_good: LastGood, in_force: Callable[[], Snapshot], changed: asyncio.Event, retry: float = RETRY
+) -> None:
+    """Keeps each snapshot that is put in force, until cancelled; a failure is logged and tried again."""
+    while True:
+        changed.clear()
+        before = last_good.trouble
+        await asyncio.to_thread(last_good.keep, in_force())
+        if last_good.trouble and last_good.trouble != before:
+            _LOG.warning("the last good snapshot is not kept: %s", last_good.trouble)
+        elif before and not last_good.trouble:
+            _LOG.info("the last good snapshot is kept again")
+        try:
+            async with asyncio.timeout(retry if last_good.trouble else None):
+                await changed.wait()
+        except TimeoutError:
+            continue
+
+
+class LastGood:
+    """A directory that keeps the last good snapshot, of one configuration."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._kept = b""
+        self.trouble = ""  # why the last snapshot could not be kept, or empty
+
+    def keep(self, snapshot: Snapshot) -> None:
+        """Replaces the copy by a snapshot; sets `trouble` if it cannot."""
+        assert snapshot.text is not None, "what is in force could be read"
+        config = _name_of(Path(snapshot.text.name))
+        copy = json.dumps(
+            {
+                "configuration": config,
+                "text": snapshot.text.text,
+                "rules": [_packed(each) for each in snapshot.rules.files],
+                "templates": [_packed(each) for each in snapshot.templates.files],
+            }
+        ).encode()
+        if copy == self._kept:
+            return
+        try:
+            owner = self._read()[0]
+        except NoLastGood:
+            owner = config
+        if owner != config:
+            advice = "each configuration needs a directory of its own"
+            self.trouble = f"`{self.directory}` has the copy of `{owner}`; {advice}"
+            return
+        try:
+            self._write(copy)
+        except OSError as error:
+            self.trouble = f"`{self.directory}` cannot be written: {error.strerror or error}"
+        else:
+            self._kept, self.trouble = copy, ""
+
+    def read(self, config: Path, environment: Mapping[str, str]) -> Snapshot:
+        """Reads the copy for a configuration file, and its secrets anew; raises `NoLastGood`."""
+        owner, text, kept = self._read()
+        if owner != _name_of(config):
+            raise NoLastGood(f"`{self.directory}` has the copy of `{owner}`")
+        return compile_text(SourceFile(str(config), text), environment, kept)
+
+    def _read(self) -> tuple[str, str, tuple[Read, Read]]:
+        """Reads the name of the configuration, its text, and its rule files and templates; raises `NoLastGood`."""
+        try:
+            self._check()
+            with open(self.directory / COPY, "rb", opener=_own) as file:
+                copy = json.loads(file.read())
+            files = [Read(tuple(_unpacked(*each) for each in copy[kind])) for kind in ("rules", "templates")]
+            return str(copy["configuration"]), str(copy["text"]), (files[0], files[1])
+        # The file may have been edited.
+        except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
+            raise NoLastGood(f"`{self.directory}` has no copy: {error}") from error
+
+    def _write(self, copy: bytes) -> None:
+        """Writes the copy aside and renames it, so that a full disk or a power failure leaves the one before it."""
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._check()
+        aside = self.directory / f"{COPY}.new"
+        aside.unlink(missing_ok=True)
+        # Only the owner may read it: a configuration may contain secrets.
+        with open(aside, "xb", opener=_own) as file:
+            file.write(copy)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(self.directory / COPY)
+
+    def _check(self) -> None:
+        """Raises `OSError` if other users can put files into the directory, since a copy decides who may pass.
+
+        The directory itself may be a link, as systemd makes it one.
+        """
+        found = self.directory.stat()
+        if found.st_mode & _OF_OTHERS or found.st_uid not in (0, os.geteuid()):
+            raise PermissionError(EPERM, "other users can write to it")
+
+
+def _own(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
+
+
+def _name_of(config: Path) -> str:
+    """Returns the name that identifies a configuration."""
+    return str(config.absolute())
+
+
+def _packed(file: RuleFile) -> tuple[str, str]:
+    return file.name, file.data.decode(errors="surrogateescape")
+
+
+def _unpacked(name: str, text: str) -> RuleFile:
+    return RuleFile(name, text.encode(errors="surrogateescape"))

@@ -1,0 +1,308 @@
+"""A snapshot of all files that a generation is made from: read at one moment, digested, compiled.
+
+The snapshot is the unit: an edit may touch several files, and what is compiled is exactly what was digested.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from tornado_proxy.auth.basic import UnreadableHash, doubt
+from tornado_proxy.config import loading as configuration
+from tornado_proxy.config.loading import compile_configuration
+from tornado_proxy.config.model import Settings
+from tornado_proxy.config.secrets import Reference, Resolver, Secret, SecretMissing, file_of, resolver
+from tornado_proxy.config.show import canonical
+from tornado_proxy.lang.diagnostic import Diagnostic, Severity, SourceFile, errors
+from tornado_proxy.pages.loading import LoadedPages, compile_pages, read_templates, template_places
+from tornado_proxy.rules.compile import unknown_targets
+from tornado_proxy.rules.loading import Read, RuleFile, compile_rule_files, read_rule_files
+from tornado_proxy.rules.model import LoadedRules, RuleSet
+from tornado_proxy.service.reload.certificates import FetchedDocuments, find_certificates, unusable_certificates
+
+SETTLED_AFTER = 0.02  # seconds between two readings that must agree
+# Readings that must agree after a file became empty or unreadable: an edit may be half done. A rule file that
+# is deleted from a directory that has others needs no more readings than other edits.
+READINGS_IF_HALFWAY = 50
+MOST_READINGS = 75
+_OF_MISSING_FILES = ("unreadable-file", "no-rule-files", "missing-secret", "missing-certificate")
+
+Answers = Mapping[Reference, Secret | None]
+"""The secret of each reference; None if it was not found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The compiled configuration, the bytes of rule files and templates, and a digest of all.
+
+    The digest may be shown: it covers no secret, so nobody can test guesses on it. `watched` are the paths to watch:
+    the configuration file, those of rules and templates, the files of secrets. `text` is the configuration file's
+    text, which may hold secrets; None if it cannot be read. `settled` is false if the files changed from reading to
+    reading. `remarks` are about secrets, so that the digest leaves them out. `given` are the settings as they were
+    read; some of them only a restart may put in force. `options` is their canonical form.
+    """
+
+    configuration: configuration.Loaded
+    rules: Read
+    digest: str
+    watched: tuple[Path, ...] = field(repr=False)
+    text: SourceFile | None = field(default=None, repr=False)
+    secrets: Answers = field(default_factory=dict, repr=False)
+    fetched: FetchedDocuments = field(default_factory=FetchedDocuments, repr=False)
+    settled: bool = True
+    templates: Read = field(default_factory=lambda: Read(()))
+    remarks: tuple[Diagnostic, ...] = field(default=(), repr=False)
+    given: Settings | None = field(default=None, repr=False)
+    options: str = field(default="", repr=False)
+
+    def is_as(self, other: Snapshot | None) -> bool:
+        """Whether another snapshot has the same files and secrets."""
+        if other is None or (self.digest, self.secrets) != (other.digest, other.secrets):
+            return False
+        # The digest leaves out what is secret within an option, such as the password in a URL.
+        return (self.fetched.documents, self.given) == (other.fetched.documents, other.given)
+
+    @property
+    def files(self) -> tuple[RuleFile, ...]:
+        """All files except the configuration."""
+        return (*self.rules.files, *self.templates.files)
+
+    def with_settings(self, settings: Settings) -> Snapshot:
+        """Returns the snapshot with other settings."""
+        return replace(self, configuration=replace(self.configuration, settings=settings))
+
+
+def read_snapshot(config: Path, environment: Mapping[str, str], known: Snapshot | None = None) -> Snapshot:
+    """Reads the snapshot once; mistakes in the files become diagnostics.
+
+    `known` is an earlier snapshot: its compiled configuration is reused if text and secrets are unchanged.
+    """
+    text = configuration.read(config, again=True)
+    fetched = known.fetched if known else FetchedDocuments()
+    if isinstance(text, configuration.Loaded):
+        return replace(_assembled(text, config, Read(()), Read(())), fetched=fetched)
+    is_known = known is not None and text == known.text and time.monotonic() < fetched.due
+    if known is not None and is_known and _answers_are(known.secrets, resolver(environment, config.parent)):
+        loaded = known.configuration
+        rules, templates = _read_rules(loaded), read_templates(loaded.settings)
+        digest = _digest(loaded, known.options, rules, templates, config.parent)
+        return replace(known, rules=rules, templates=templates, digest=digest)
+    return compile_text(text, environment, None, fetched=fetched)
+
+
+def read_to_check(config: Path, environment: Mapping[str, str]) -> Snapshot:
+    """Reads the snapshot once, without the systemd credentials, which only the service has; a note names each."""
+    text = configuration.read(config, again=True)
+    if isinstance(text, configuration.Loaded) or "CREDENTIALS_DIRECTORY" in environment:
+        return read_snapshot(config, environment)
+    resolve, left_out = resolver(environment, config.parent), dict[Reference, Diagnostic]()
+
+    def without_credentials(reference: Reference) -> Secret:
+        if reference.kind != "credential":
+            return resolve(reference)
+        note = f"not checked: {reference.origin}, which only the service has"
+        left_out[reference] = Diagnostic("unchecked-secret", note, severity=Severity.INFO)
+        return Secret(reference.origin, "")
+
+    snapshot = compile_text(text, environment, None, without_credentials)
+    loaded = snapshot.configuration
+    return replace(snapshot, configuration=replace(loaded, diagnostics=(*loaded.diagnostics, *left_out.values())))
+
+
+def compile_text(
+    text: SourceFile,
+    environment: Mapping[str, str],
+    kept: tuple[Read, Read] | None = None,
+    resolve: Resolver | None = None,
+    fetched: FetchedDocuments | None = None,
+) -> Snapshot:
+    """Compiles a configuration's text, and reads the files that it names unless `kept` has them.
+
+    Fetches the secrets. `fetched` has the certificates of an earlier snapshot, which stay in use where they cannot be
+    fetched again.
+    """
+    config = Path(text.name)
+    find, answers = resolve or resolver(environment, config.parent), dict[Reference, Secret | None]()
+
+    def asked(reference: Reference) -> Secret:
+        answers[reference] = None
+        answers[reference] = secret = find(reference)
+        return secret
+
+    loaded = compile_configuration(text, config.parent, asked)
+    fetched = fetched or FetchedDocuments()
+    if loaded.settings is not None:
+        filled, found, fetched = find_certificates(loaded.settings, asked, fetched)
+        diagnostics = (*loaded.diagnostics, *found)
+        loaded = replace(loaded, settings=None if errors(diagnostics) else filled, diagnostics=diagnostics)
+    rules, templates = kept or (_read_rules(loaded), read_templates(loaded.settings))
+    files = (file_of(reference, environment, config.parent) for reference in answers)
+    made = _assembled(loaded, config, rules, templates, answers)
+    settings = loaded.settings
+    remarks = (*_doubtful_passwords(settings), *unusable_certificates(settings)) if settings else ()
+    return replace(made, text=text, watched=(*made.watched, *filter(None, files)), fetched=fetched, remarks=remarks)
+
+
+class SnapshotReader:
+    """Reads the snapshot until two readings agree, so that an edit of several files is never taken half done.
+
+    One reading is enough if nothing changed since the last call. If readings never agree, the last one is not settled.
+    """
+
+    def __init__(
+        self, config: Path, environment: Mapping[str, str], pause: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._config = config
+        self._environment = environment
+        self._pause = pause
+        self._last: Snapshot | None = None
+
+    def __call__(self) -> Snapshot:
+        """Reads the snapshot; blocks; mistakes in the files become diagnostics."""
+        before = last = self._last
+        agreed = 0
+        for number in range(MOST_READINGS):
+            if number:
+                self._pause(SETTLED_AFTER)
+            now = read_snapshot(self._config, self._environment, last)
+            agreed = agreed + 1 if now.is_as(last) else 0
+            last = now
+            if now.is_as(before) or agreed >= (READINGS_IF_HALFWAY if _may_be_halfway(before, now) else 1):
+                break
+        else:
+            last = replace(now, settled=False)
+        self._last = last
+        return last
+
+
+def _may_be_halfway(before: Snapshot | None, now: Snapshot) -> bool:
+    """Whether a file has become empty or unreadable, so that an edit may still go on."""
+    if before is None:
+        return False
+    held = {file.name for file in before.files if file.data}
+    emptied = any(not file.data and file.name in held for file in now.files)
+    return emptied or (_is_incomplete(now) and not _is_incomplete(before))
+
+
+def _is_incomplete(read: Snapshot) -> bool:
+    """Whether a file or directory is missing or cannot be read."""
+    loaded = (*read.configuration.diagnostics, *read.rules.diagnostics, *read.templates.diagnostics)
+    return any(each.code in _OF_MISSING_FILES for each in loaded)
+
+
+def _answers_are(answers: Answers, resolve: Resolver) -> bool:
+    """Whether every secret is still the same; a missing one counts as changed."""
+    try:
+        return all(resolve(reference) == answer for reference, answer in answers.items())
+    except SecretMissing:
+        return False
+
+
+def _assembled(
+    loaded: configuration.Loaded, config: Path, rules: Read, templates: Read, secrets: Answers | None = None
+) -> Snapshot:
+    given = loaded.settings
+    named = (*given.rules, *template_places(given)) if given else ()
+    options = canonical(replace(given, rules=())) if given else ""
+    digest = _digest(loaded, options, rules, templates, config.parent)
+    found: Answers = secrets or {}
+    return Snapshot(
+        loaded, rules, digest, (config, *named), secrets=found, templates=templates, given=given, options=options
+    )
+
+
+def _read_rules(loaded: configuration.Loaded) -> Read:
+    roots, spans = (loaded.settings.rules, loaded.settings.rule_spans) if loaded.settings else ((), None)
+    return read_rule_files(roots, spans, again=True)
+
+
+def _digest(loaded: configuration.Loaded, options: str, rules: Read, templates: Read, directory: Path) -> str:
+    """Returns a SHA-256 of the options, of all files and diagnostics, each with its role, name and length.
+
+    Names are relative to the configuration's directory: the same files have the same digest wherever they stand.
+    """
+    digest, here = hashlib.sha256(), f"{directory}{os.sep}"
+
+    def add(role: str, name: str, content: bytes) -> None:
+        name = name.removeprefix(here)
+        digest.update(f"{role} {len(name)} {len(content)} {name}".encode(errors="surrogateescape"))
+        digest.update(content)
+
+    for place in loaded.settings.rules if loaded.settings else ():
+        add("place", str(place), b"")
+    # Not the text: a comment changes nothing.
+    add("settings", "", options.encode())
+    for diagnostic in (*loaded.diagnostics, *rules.diagnostics, *templates.diagnostics):
+        add("diagnostic", diagnostic.place, diagnostic.message.encode())
+    for file in rules.files:
+        add("rules", file.name, file.data)
+    for file in templates.files:
+        add("templates", file.name, file.data)
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledSnapshot:
+    """A compiled snapshot with all its diagnostics; the next compilation reuses `rules` and `pages`."""
+
+    snapshot: Snapshot = field(repr=False)
+    rule_sets: Mapping[str, RuleSet] = field(default_factory=dict)
+    diagnostics: tuple[Diagnostic, ...] = ()
+    rules: LoadedRules | None = field(default=None, repr=False, compare=False)
+    pages: LoadedPages | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def settings(self) -> Settings:
+        """The settings; a usable snapshot has them."""
+        settings = self.snapshot.configuration.settings
+        assert settings is not None, "the configuration has errors"
+        return settings
+
+    @property
+    def usable(self) -> bool:
+        """Whether no diagnostic is an error."""
+        return not errors(self.diagnostics)
+
+    @property
+    def rewrite_count(self) -> int:
+        """The number of rewrites, over all targets."""
+        return sum(len(rules.rewrites) for rules in self.rule_sets.values())
+
+
+def compile_snapshot(snapshot: Snapshot, before: CompiledSnapshot | None = None) -> CompiledSnapshot:
+    """Compiles a snapshot; rule files and custom pages that are unchanged since `before` are reused."""
+    loaded = snapshot.configuration
+    if loaded.settings is None:
+        return CompiledSnapshot(snapshot, {}, loaded.diagnostics)
+    pages = None
+    if before and (before.snapshot.text, before.snapshot.templates) == (snapshot.text, snapshot.templates):
+        pages = before.pages
+    pages = pages or compile_pages(loaded.settings, snapshot.templates)
+    rules = compile_rule_files(snapshot.rules.files, before.rules if before else None, pages.helpers)
+    unknown = unknown_targets(rules.documents, [target.name for target in loaded.settings.targets])
+    of_rules = (*snapshot.rules.diagnostics, *rules.diagnostics, *unknown)
+    diagnostics = (*loaded.diagnostics, *snapshot.remarks, *pages.diagnostics, *of_rules)
+    return CompiledSnapshot(snapshot, rules.rule_sets, diagnostics, rules, pages)
+
+
+def _doubtful_passwords(settings: Settings) -> Iterator[Diagnostic]:
+    """Yields unreadable hashes and weak passwords; shows no password."""
+    for listed in dict.fromkeys(user for resource in settings.resources for user in resource.users):
+        whose = f"the password of `{listed.user}` in {listed.password.origin}"
+        try:
+            # It is empty if only the service can read it.
+            odd = doubt(listed.password.reveal()) if listed.password.reveal() else None
+        except UnreadableHash as error:
+            advice = "give a bcrypt or argon2 hash, or the password itself"
+            yield Diagnostic("unreadable-hash", f"{whose}: {error}", listed.span, advice)
+            continue
+        if odd is not None:
+            advice = (
+                "give a bcrypt hash of cost 12, such as `htpasswd -nBC 12 NAME` writes, or argon2 at its usual cost"
+            )
+            yield Diagnostic("doubtful-password", f"{whose}: {odd}", listed.span, advice, (), Severity.WARNING)

@@ -1,0 +1,1 @@
+"""The life of the process: its start and end, serving, workers, sockets, logs."""

@@ -1,0 +1,203 @@
+"""The service as one process: its start, signals, edits, probes, service manager and end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import random
+import signal
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tornado_proxy.service.reload.generations import in_background
+from tornado_proxy.service.reload.last_good import LastGood, keep_each
+from tornado_proxy.service.reload.reloading import Reloader
+from tornado_proxy.service.reload.serving import Serving
+from tornado_proxy.service.reload.snapshot import CompiledSnapshot, Snapshot
+from tornado_proxy.service.run.runtime import DetachedExecutor
+from tornado_proxy.service.run.sockets import Notifier, Sockets, watchdog_period
+from tornado_proxy.storage.probe import ProbeResult
+from tornado_proxy.telemetry.events import Bus, Event, Probed, ReloadOutcome, ReloadReport
+from tornado_proxy.telemetry.log import log_service_events
+
+if TYPE_CHECKING:
+    from tornado_proxy.service.reload.watching import Follower
+
+_LOG = logging.getLogger("tornado_proxy")
+
+FEEDS_A_PERIOD = 3  # how often the watchdog is fed in its period
+_JITTER = 0.1  # of the interval, so that many instances do not probe at once
+SPARE = 10.0  # seconds that systemd should wait beyond the grace period
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """The arguments of a process.
+
+    `read` reads the snapshot again. `administer` answers operators from the start of the process to its end.
+    `announce` is called when requests are answered. `last_good` keeps each snapshot that is put in force;
+    `from_last_good` is true if the first came from it.
+    """
+
+    loaded: CompiledSnapshot
+    sockets: Sockets
+    read: Callable[[], Snapshot]
+    administer: Callable[[Process], AbstractAsyncContextManager[None]]
+    announce: Callable[[], None]
+    notifier: Notifier = field(default_factory=Notifier)
+    last_good: LastGood | None = None
+    from_last_good: bool = False
+
+
+class Prober:
+    """Calls `probe` every `interval` seconds; an interval of 0 turns it off."""
+
+    def __init__(
+        self, probe: Callable[[], Awaitable[Sequence[ProbeResult]]], interval: float, emit: Callable[[Event], None]
+    ) -> None:
+        self._probe = probe
+        self._interval = interval
+        self._emit = emit
+        self._poked = asyncio.Event()
+        self.results: dict[str, ProbeResult] = {}  # the last one of each target in force
+
+    @property
+    def finds_bucket(self) -> bool:
+        """Whether the last probe could use any bucket; true if probes are off."""
+        return not self._interval or any(result.is_up for result in self.results.values())
+
+    def poke(self) -> None:
+        """Probes again at once, because other buckets may be in force."""
+        self._poked.set()
+
+    async def run(self) -> None:
+        """Probes until cancelled; a defect only ends the current probe."""
+        while self._interval:
+            self._poked.clear()
+            try:
+                results = await self._probe()
+                if self._poked.is_set():
+                    continue  # what was probed is not in force any more
+                problems = {target: result.problem for target, result in self.results.items()}
+                # In place: the status page looks at the same dictionary.
+                self.results.clear()
+                self.results.update((result.target, result) for result in results)
+                for result in results:
+                    self._emit(Probed(result, is_news=result.problem != problems.get(result.target)))
+            except Exception:  # noqa: BLE001 - the next probe may go well
+                _LOG.exception("probing the buckets failed")
+            try:
+                async with asyncio.timeout(self._interval * random.uniform(1 - _JITTER, 1 + _JITTER)):  # noqa: S311 - no secret
+                    await self._poked.wait()
+            except TimeoutError:
+                continue
+
+
+class Process:
+    """The service from its start to its end."""
+
+    def __init__(self, launch: Launch, serving: Serving) -> None:
+        self._launch = launch
+        self.serving = serving
+        self.last_good = launch.last_good
+        self.bus = bus = Bus()
+        log_service_events(bus)
+        settings = launch.loaded.settings
+        self._needs_bucket = settings.s3.ready_needs_bucket
+        self._prober = Prober(serving.probe, settings.s3.probe_interval, bus.emit)
+        self.probes = self._prober.results
+        self.reloader = Reloader(launch.loaded, serving, launch.read, bus.emit)
+        self.reloader.from_last_good = launch.from_last_good
+        bus.add(self._follow_up, ReloadReport)
+        self._stop = asyncio.Event()
+        self._hang_up = asyncio.Event()
+        self._set_changed = asyncio.Event()
+        self._begun = False
+
+    def is_ready(self) -> bool:
+        """Whether requests are answered and, if `readyNeedsBucket` is set, a bucket can be used."""
+        return self._begun and self.serving.is_serving() and (not self._needs_bucket or self._prober.finds_bucket)
+
+    async def run(self) -> None:
+        """Serves until SIGTERM or SIGINT, then finishes running requests within the grace period.
+
+        Raises `CannotServe`.
+        """
+        loop = asyncio.get_running_loop()
+        loop.set_default_executor(DetachedExecutor(thread_name_prefix="service"))
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop.set)
+        loop.add_signal_handler(signal.SIGHUP, self._hang_up.set)
+        sockets = self._launch.sockets
+        starting = loop.create_task(self.serving.start(sockets.sockets, inherited=sockets.inherited))
+        await asyncio.sleep(0)  # a single process answers requests from here on
+        async with self._launch.administer(self):
+            try:
+                if await self._started(starting):
+                    self._begun = True
+                    self._launch.announce()
+                    self._launch.notifier.ready(self.reloader.status_line())
+                    await self._until_stopped()
+            finally:
+                self._begun = False
+                await self._wind_down()
+
+    async def _started(self, starting: asyncio.Task[None]) -> bool:
+        """Waits until requests are answered; false if the process is stopped before that."""
+        stopped = asyncio.get_running_loop().create_task(self._stop.wait())
+        await asyncio.wait({starting, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        stopped.cancel()
+        if not starting.done():
+            starting.cancel()
+            return False
+        starting.result()
+        return True
+
+    async def _until_stopped(self) -> None:
+        follower = (await in_background(_follower))(self.reloader.watched, self.reloader.reload)
+        loops = [follower.run(), self._prober.run(), self._heed_hang_ups(), self._feed_watchdog()]
+        if self.last_good is not None:
+            loops.append(keep_each(self.last_good, lambda: self.reloader.in_force.loaded.snapshot, self._set_changed))
+        async with asyncio.TaskGroup() as tasks:
+            running = [tasks.create_task(each) for each in loops]
+            await self._stop.wait()
+            for task in running:
+                task.cancel()
+
+    def _follow_up(self, report: ReloadReport) -> None:
+        if report.outcome is ReloadOutcome.LOADED:
+            self._set_changed.set()
+            self._prober.poke()
+        self._launch.notifier.status(self.reloader.status_line())
+
+    async def _heed_hang_ups(self) -> None:
+        """Reloads on SIGHUP, and reports the end to systemd, for which `systemctl reload` waits."""
+        while True:
+            await self._hang_up.wait()
+            self._hang_up.clear()
+            self._launch.notifier.reloading()
+            await self.reloader.reload()
+            self._launch.notifier.ready(self.reloader.status_line())
+
+    async def _feed_watchdog(self) -> None:
+        period = watchdog_period(os.environ, os.getpid())
+        while period is not None:
+            if self.serving.is_responsive():
+                self._launch.notifier.alive()
+            await asyncio.sleep(period / FEEDS_A_PERIOD)
+
+    async def _wind_down(self) -> None:
+        grace = self.reloader.in_force.settings.server.grace_period
+        self._launch.notifier.stopping("finishing running requests", grace + SPARE)
+        _LOG.info("stopping: running requests have %g s to finish", grace)
+        await self.serving.wind_down(grace)
+
+
+def _follower() -> type[Follower]:
+    """Imports what follows edits, for which the first requests do not wait."""
+    from tornado_proxy.service.reload.watching import Follower  # noqa: PLC0415
+
+    return Follower

@@ -1,0 +1,197 @@
+"""Serving requests in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Sequence
+from socket import socket
+
+from tornado_proxy.auth.fetching import HttpFetcher
+from tornado_proxy.config.model import Settings
+from tornado_proxy.config.server import Tracing
+from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.semantics.forwarded import TrustedProxies
+from tornado_proxy.service.reload.generations import (
+    GcFreezer,
+    GenerationBuilder,
+    GenerationHolder,
+    Unbuildable,
+    bare_stores,
+    cache_counts,
+    counted_names,
+    forget_written,
+    in_background,
+    purge,
+)
+from tornado_proxy.service.reload.snapshot import CompiledSnapshot
+from tornado_proxy.service.run.logs import line_writer, set_log_level
+from tornado_proxy.storage.probe import ProbeResult, probe_all
+from tornado_proxy.telemetry.events import Bus, ErrorServed, ObjectWritten, Retired, Served
+from tornado_proxy.telemetry.log import access_log, log_service_events
+from tornado_proxy.telemetry.metrics import ProcessReport, RequestMetrics
+from tornado_proxy.telemetry.tracing import RequestTracer
+from tornado_proxy.telemetry.webhooks import WebhookCaller
+from tornado_proxy.web.application import ProxyApplication
+from tornado_proxy.wire.server import ConnectionSetup, HttpServer
+from tornado_proxy.wire.tls import make_context
+
+_LOG = logging.getLogger("tornado_proxy")
+
+_WEBHOOKS_WITHIN = 5.0  # seconds for the last webhooks
+_CLOSE_WITHIN = 2.0  # seconds for calls to buckets to end after their requests were cut off
+
+
+def connection_setup(settings: Settings) -> ConnectionSetup:
+    """Returns how connections of clients begin: TLS, and the PROXY protocol."""
+    server = settings.server
+    tls = make_context(server.ssl) if server.ssl and server.ssl.enabled else None
+    return ConnectionSetup(tls, TrustedProxies(server.trusted_proxies if server.proxy_protocol else ()))
+
+
+def _tracer(tracing: Tracing | None) -> RequestTracer | None:
+    """Makes the tracer if one is configured; raises `Unbuildable` without the extra `otel`."""
+    if tracing is None:
+        return None
+    try:
+        return RequestTracer(tracing)
+    except ImportError:
+        advice = "install `tornado-proxy[otel]`"
+        raise Unbuildable((Diagnostic("missing-extra", "`tracing` needs the extra `otel`", help=advice),)) from None
+
+
+class SingleProcess:
+    """Serves in this process; raises `Unbuildable`. `spread` gets each object that other caches must drop.
+
+    `freezes` has the garbage collector look at new objects only, which is right where the process does nothing else.
+    """
+
+    def __init__(
+        self,
+        loaded: CompiledSnapshot,
+        *,
+        number: int = 1,
+        spread: Callable[[ObjectWritten], None] | None = None,
+        freezes: bool = True,
+    ) -> None:
+        settings = loaded.settings
+        self._inherited = False
+        self._freezer = GcFreezer() if freezes else None
+        bus = Bus()
+        self.emit = bus.emit
+        log_service_events(bus)
+        if settings.log.access and (write := line_writer()):
+            bus.add(access_log(settings.log.format, write), Served, ErrorServed)
+        self._webhooks = WebhookCaller(HttpFetcher(), bus.emit)
+        self._webhooks.listen(bus)
+        self._tracer = _tracer(settings.tracing)
+        if self._tracer is not None:
+            self._tracer.listen(bus)
+        self._builder = GenerationBuilder(settings, bus.emit)
+        self._metrics = RequestMetrics(
+            lambda: self.application.in_flight, lambda: cache_counts(self._generations.current.parts)
+        )
+        self._metrics.listen(bus)
+        # Its last requests were counted under names that may have gone.
+        bus.add(lambda _: self._metrics.keep_only(self._names), Retired)
+        self._spread = spread
+        bus.add(self._forget, ObjectWritten)
+        parts = self._builder.build(loaded)
+        self._names = counted_names(parts)
+        self._generations = GenerationHolder(parts, bus.emit, number)
+        self.application = ProxyApplication(lambda: self._generations.current, bus.emit)
+        self._server = HttpServer(self.application, settings.limits, connection_setup(settings))
+
+    async def start(self, sockets: Sequence[socket], *, inherited: bool) -> None:
+        """Begins to answer; imports in the background what the first requests do not need."""
+        self._inherited = inherited
+        self._server.add_sockets(sockets)
+        await in_background(self._prepare)
+        if self._freezer is not None:
+            self._freezer.freeze()
+
+    def _prepare(self) -> None:
+        # Reads files, for which there may be no descriptor later.
+        from tornado_proxy.telemetry.exposition import ProcessMetrics  # noqa: PLC0415
+
+        self._process = ProcessMetrics()
+        self._builder.pages.prepare()
+
+    async def activate(self, number: int, loaded: CompiledSnapshot) -> None:
+        """Builds the generation on a thread, and puts it in force on the event loop."""
+        before = self._generations.current.parts
+        parts = await in_background(self._builder.build, loaded, before)
+        # TLS contexts are slow to make, and most edits change rules only.
+        changed = loaded.settings != before.settings
+        setup = await asyncio.to_thread(connection_setup, loaded.settings) if changed else self._server.setup
+        names = await asyncio.to_thread(counted_names, parts)
+        self._generations.swap(parts, number)
+        self._names = names
+        self._metrics.keep_only(names)
+        if self._freezer is not None:
+            self._freezer.freeze(new_clients=len({*parts.stores.values()} - {*before.stores.values()}))
+        self._server.limits = loaded.settings.limits
+        self._server.setup = setup
+
+    def is_serving(self) -> bool:
+        """Always true: the caller runs on the event loop that answers requests."""
+        return True
+
+    def is_responsive(self) -> bool:
+        """Always true, for the same reason."""
+        return True
+
+    def workers(self) -> Sequence[dict[str, object]]:
+        """The state of this process."""
+        now = self._generations.current
+        return [
+            {
+                "pid": os.getpid(),
+                "generation": now.number,
+                "inFlight": self.application.in_flight,
+                "retiring": self._generations.retiring,
+            }
+        ]
+
+    async def report(self) -> ProcessReport:
+        """Returns the counts of this process."""
+        return ProcessReport((*self._process.collect(), *self._metrics.collect()), self._metrics.activity())
+
+    async def purge(self, target: str | None, prefix: str) -> int:
+        """Purges the caches."""
+        return purge(self._generations.current.parts, target, prefix)
+
+    def set_log_level(self, level: str) -> None:
+        """Logs what is at least as severe as a level."""
+        set_log_level(level)
+
+    def forget(self, written: ObjectWritten) -> bool:
+        """Drops an object that was written from the caches; returns whether its bucket has any."""
+        return forget_written(self._generations.current.parts, written)
+
+    def _forget(self, written: ObjectWritten) -> None:
+        if self.forget(written) and self._spread is not None:
+            self._spread(written)
+
+    async def probe(self) -> Sequence[ProbeResult]:
+        """Probes the buckets over the connections of requests."""
+        with self._generations.current as generation:
+            return await probe_all(bare_stores(generation.parts))
+
+    async def wind_down(self, grace: float, *, leave_queue: bool | None = None) -> None:
+        """Finishes running requests, retires all generations, and ends the threads.
+
+        `leave_queue` leaves connections that nobody has accepted to other processes with the same sockets; by default,
+        if the sockets are inherited.
+        """
+        await self._server.shut_down(grace, leave_queue=self._inherited if leave_queue is None else leave_queue)
+        await self._webhooks.close(_WEBHOOKS_WITHIN)
+        if self._tracer is not None:
+            await asyncio.to_thread(self._tracer.close)
+        try:
+            async with asyncio.timeout(_CLOSE_WITHIN):
+                await self._generations.close()
+        except TimeoutError:
+            _LOG.warning("abandoned calls to buckets that did not end within %g s", _CLOSE_WITHIN)
+        await self._builder.close()

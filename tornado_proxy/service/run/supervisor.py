@@ -1,0 +1,322 @@
+"""Serving in workers: processes on one port that get the same generations, and are replaced when they die.
+
+Only the supervisor reads files, and it sends what it read. So workers can never disagree, and one that starts while the
+files on disk are wrong serves what the others serve.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from setproctitle import setproctitle
+
+from tornado_proxy.service.reload.generations import GenerationBuilder, bare_stores, counted_names
+from tornado_proxy.service.reload.snapshot import CompiledSnapshot, Snapshot
+from tornado_proxy.service.run.logs import set_log_level
+from tornado_proxy.service.run.runtime import CannotServe, ForkedProcess, ForkServer
+from tornado_proxy.service.run.worker import Channel, Heartbeat, Method, Result, Start, WorkerCall, work_on
+from tornado_proxy.storage.probe import ProbeResult, probe_all
+from tornado_proxy.telemetry.events import ObjectWritten
+from tornado_proxy.telemetry.exposition import ProcessMetrics, added
+from tornado_proxy.telemetry.metrics import Activity, CountedNames, ProcessReport
+from tornado_proxy.web.generation import Shared
+
+_LOG = logging.getLogger("tornado_proxy")
+
+TICK = 1.0  # seconds
+RESPONSIVE = 5  # ticks without a heartbeat until a worker counts as unresponsive
+STUCK = 15  # ticks until it is killed
+STARTING = 120  # ticks that a worker may take before its first heartbeat
+ACTIVATING = 60  # ticks that it may take to serve another generation; less than `tornado-proxy reload` waits
+PURGED_WITHIN = 5.0  # seconds for a worker to answer; it purges its caches in any case
+COUNTS_WITHIN = 1.0  # seconds after which a worker's earlier counts are used
+AFTER_GRACE = 5.0  # seconds for a worker to end by itself after its grace period
+LASTED = 10.0  # seconds of serving after which its end does not count as one of several in a row
+RESTART_DELAYS = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)
+"""Seconds before a worker is replaced, by how many workers in a row did not last; the last one for all more."""
+
+
+class WorkerHandle:
+    """A worker's process and channel, and its last state.
+
+    Time is counted in ticks of the supervisor's loop: if the supervisor itself was stopped, no worker is blamed.
+    """
+
+    def __init__(
+        self, process: ForkedProcess, channel: Channel, spread: Callable[[WorkerHandle, ObjectWritten], None]
+    ) -> None:
+        self.pid = process.pid
+        self._process = process
+        self._channel = channel
+        self._spread = spread
+        self._numbers = itertools.count()
+        self._calls: dict[int, asyncio.Future[Any]] = {}  # by number
+        self.view: dict[str, object] = {"pid": process.pid}
+        self.report = ProcessReport()
+        self._serves = False
+        self._silent = 0  # ticks since its last heartbeat
+        self._activating: int | None = None  # ticks since it was sent another generation
+        self._gone = False
+        loop = asyncio.get_running_loop()
+        self._listening = loop.create_task(self._listen())
+        self._watching = loop.create_task(self._watch())
+
+    @property
+    def is_responsive(self) -> bool:
+        """Whether it serves, and its loop has turned recently."""
+        return self._serves and not self._gone and self._silent < RESPONSIVE
+
+    async def call(self, method: Method, *arguments: object, within: float | None = None) -> Any:
+        """Calls a method of the worker; returns None if it has ended, or does not answer within some seconds."""
+        if self._gone:
+            return None
+        number, answer = next(self._numbers), asyncio.get_running_loop().create_future()
+        self._calls[number] = answer
+        try:
+            async with asyncio.timeout(within):
+                await self._channel.send(WorkerCall(number, method, arguments))
+                return await answer
+        except TimeoutError:
+            return None
+        finally:
+            del self._calls[number]
+
+    async def activate(self, number: int, snapshot: Snapshot) -> None:
+        """Waits until it serves a snapshot, or has ended; it is killed if it takes too long."""
+        self._activating = 0
+        try:
+            await self.call("activate", number, snapshot)
+        finally:
+            self._activating = None
+
+    def post(self, method: Method, *arguments: object) -> None:
+        """Calls a method of the worker without waiting."""
+        self._channel.post(WorkerCall(next(self._numbers), method, arguments))
+
+    async def refresh_report(self) -> None:
+        """Asks for its counts; keeps the earlier ones if it is too busy to answer."""
+        self.report = await self.call("report", within=COUNTS_WITHIN) or self.report
+
+    async def ended(self) -> int:
+        """Waits for the end of the process; returns its status, negative for a signal."""
+        await self._listening  # its last report may still be in the channel
+        return await self._process.wait()
+
+    def kill(self) -> None:
+        """Ends it at once."""
+        self._process.kill()
+
+    async def close(self) -> None:
+        """Kills it if it still runs, and closes its channel."""
+        self.kill()
+        for task in (self._listening, self._watching):
+            task.cancel()
+        await self._process.wait()
+        await self._channel.close()
+
+    async def _listen(self) -> None:
+        while (message := await self._channel.receive()) is not None:
+            match message:
+                case Heartbeat(view):
+                    self.view, self._serves, self._silent = dict(view), True, 0
+                case Result(number, value):
+                    if number in self._calls and not self._calls[number].done():
+                        self._calls[number].set_result(value)
+                case ObjectWritten() as written:
+                    self._spread(self, written)
+                case ProcessReport() as report:
+                    self.report = report
+                case _:
+                    _LOG.error("unexpected message from worker %d: %r", self.pid, message)
+        self._gone = True
+        for answer in self._calls.values():
+            if not answer.done():
+                answer.set_result(None)
+
+    async def _watch(self) -> None:
+        while not self._gone:
+            await asyncio.sleep(TICK)
+            self._silent += 1
+            if self._serves and self._activating is not None:
+                self._activating += 1
+            if self._silent >= (STUCK if self._serves else STARTING) or (self._activating or 0) >= ACTIVATING:
+                _LOG.error("worker %d is stuck: killing it", self.pid)
+                self.kill()
+                return
+
+
+class Supervisor:
+    """Keeps `count` workers; raises `Unbuildable`. Make it before any thread and before the event loop: it forks."""
+
+    def __init__(self, loaded: CompiledSnapshot, count: int) -> None:
+        self._start = Start(1, loaded.snapshot)
+        self._count = count
+        # Each generation is built here too, so that no worker is sent one that cannot be built.
+        self._builder = GenerationBuilder(loaded.settings, lambda _: None)
+        self._parts = self._builder.build(loaded)
+        self._builder.prepare_to_fork(loaded.settings)
+        # Only now, so that all workers share the memory of pages and of boto3.
+        self._fork_server = ForkServer(partial(work_on, loaded.settings.server.event_loop))
+        setproctitle("tornado-proxy: supervisor")
+        self._sockets: Sequence[socket.socket] = ()
+        self._workers: dict[int, WorkerHandle] = {}
+        self._keeping: dict[int, asyncio.Task[None]] = {}
+        self._stopping = False
+        self._names = counted_names(self._parts)
+        self._ended = ProcessReport()  # of the workers that have ended
+
+    async def start(self, sockets: Sequence[socket.socket], *, inherited: bool) -> None:
+        """Starts the workers, and waits until each serves; raises `CannotServe`."""
+        self._sockets = sockets
+        self._start = replace(self._start, inherited=inherited)
+        loop = asyncio.get_running_loop()
+        started = [loop.create_future() for _ in range(self._count)]
+        self._keeping = {place: loop.create_task(self._keep(place, first)) for place, first in enumerate(started)}
+        if not all(await asyncio.gather(*started)):
+            raise CannotServe("a worker ended before it served")
+
+    async def activate(self, number: int, loaded: CompiledSnapshot) -> None:
+        """Sends the snapshot to every worker, and waits until each serves it; one that takes too long is replaced."""
+        before = self._parts
+        self._parts = await asyncio.to_thread(self._builder.build, loaded, before)
+        await _close_stores({*before.stores.values()} - {*self._parts.stores.values()})
+        self._names = await asyncio.to_thread(counted_names, self._parts)
+        self._ended = _added((self._ended,), self._names)
+        # Workers that start from here on serve it.
+        self._start = replace(self._start, number=number, snapshot=loaded.snapshot)
+        await asyncio.gather(*(worker.activate(number, loaded.snapshot) for worker in self._workers.values()))
+
+    def is_serving(self) -> bool:
+        """Whether any worker is responsive."""
+        return any(worker.is_responsive for worker in self._workers.values())
+
+    def is_responsive(self) -> bool:
+        """Whether all workers are there and responsive."""
+        return len(self._workers) == self._count and all(worker.is_responsive for worker in self._workers.values())
+
+    def workers(self) -> Sequence[dict[str, object]]:
+        """The last state of each worker."""
+        return [worker.view for _, worker in sorted(self._workers.items())]
+
+    async def probe(self) -> Sequence[ProbeResult]:
+        """Probes the buckets, once for all workers."""
+        return await probe_all(bare_stores(self._parts))
+
+    async def report(self) -> ProcessReport:
+        """The sum of what all workers have counted, including workers that were replaced."""
+        workers = self._workers.values()
+        await asyncio.gather(*(worker.refresh_report() for worker in workers))
+        own = ProcessReport(tuple(ProcessMetrics().collect()))
+        return _added((self._ended, own, *(worker.report for worker in workers)), self._names)
+
+    async def purge(self, target: str | None, prefix: str) -> int:
+        """Purges the caches of all workers."""
+        workers = self._workers.values()
+        calls = (worker.call("purge", target, prefix, within=PURGED_WITHIN) for worker in workers)
+        return sum(found or 0 for found in await asyncio.gather(*calls))
+
+    def set_log_level(self, level: str) -> None:
+        """Sets the log level of all workers, and of those that start later."""
+        set_log_level(level)
+        self._start = replace(self._start, log_level=level)
+        for worker in self._workers.values():
+            worker.post("set_log_level", level)
+
+    def _spread(self, writer: WorkerHandle, written: ObjectWritten) -> None:
+        """Has all other workers drop an object from their caches."""
+        for worker in self._workers.values():
+            if worker is not writer:
+                worker.post("forget", written)
+
+    async def wind_down(self, grace: float) -> None:
+        """Winds every worker down, and kills those that do not end; raises `CannotServe` if the fork server ended."""
+        self._stopping = True
+        # Closed first, so that the last worker is the last process that can accept, and empties the queue.
+        for each in self._sockets:
+            each.close()
+        workers = list(self._workers.values())
+        for worker in workers:
+            worker.post("stop", grace)
+        if workers:
+            ends = [asyncio.get_running_loop().create_task(worker.ended()) for worker in workers]
+            await asyncio.wait(ends, timeout=grace + AFTER_GRACE)
+        for task in self._keeping.values():
+            task.cancel()
+        await asyncio.gather(*self._keeping.values(), return_exceptions=True)
+        await self._fork_server.close()
+        await _close_stores(self._parts.stores.values())
+        await self._builder.close()
+        if self._fork_server.is_lost:
+            raise CannotServe("the fork server ended")
+
+    async def _keep(self, place: int, first: asyncio.Future[bool]) -> None:
+        """Keeps one place filled until the end; `first` gets whether its first worker serves."""
+        failures = 0
+        while not self._stopping:
+            began = time.monotonic()
+            await self._fill(place, first)
+            failures = 0 if time.monotonic() - began > LASTED else failures + 1
+            if not self._stopping:
+                await asyncio.sleep(RESTART_DELAYS[min(failures, len(RESTART_DELAYS) - 1)])
+
+    async def _spawn(self) -> WorkerHandle:
+        """Starts a worker, which waits for `Start`; raises OSError."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                process = await self._fork_server.fork([theirs, *self._sockets])
+            except BaseException:
+                ours.close()
+                raise
+        return WorkerHandle(process, await Channel.over(ours), self._spread)
+
+    async def _fill(self, place: int, first: asyncio.Future[bool]) -> None:
+        """Fills a place once, until its worker has ended."""
+        try:
+            worker = await self._spawn()
+        except OSError as error:
+            _LOG.error("cannot start a worker: %s", error)
+            _resolve(first, serves=False)
+            return
+        self._workers[place] = worker
+        try:
+            _resolve(first, serves=bool(await worker.call("start", replace(self._start, place=place + 1))))
+            status = await worker.ended()
+            if not self._stopping:
+                ending = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
+                _LOG.error("worker %d ended (%s): replacing it", worker.pid, ending)
+        finally:
+            self._ended = _added((self._ended, _of_ended(worker.report)), self._names)
+            del self._workers[place]
+            await worker.close()
+
+
+def _added(reports: Sequence[ProcessReport], names: CountedNames) -> ProcessReport:
+    """Adds up reports, without what is no longer in force: a worker may have been too busy to answer since."""
+    counts = added((metric for each in reports for metric in each.counts), names.cover)
+    return ProcessReport(tuple(counts), sum((each.activity for each in reports), Activity()).only(names))
+
+
+def _of_ended(report: ProcessReport) -> ProcessReport:
+    """Returns the part of a report that counts on after its worker has ended."""
+    counts = tuple(each for each in report.counts if each.type != "gauge")
+    return ProcessReport(counts, replace(report.activity, in_flight=0))
+
+
+async def _close_stores(stores: Iterable[Shared]) -> None:
+    for each in stores:
+        await each.store.close()
+
+
+def _resolve(first: asyncio.Future[bool], *, serves: bool) -> None:
+    if not first.done():
+        first.set_result(serves)

@@ -1,0 +1,229 @@
+"""A worker process: serves the supervisor's snapshots, sends heartbeats, and ends with the supervisor.
+
+Messages are pickled values over a socket pair: both ends are this program at the same version, and nobody else has the
+socket.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import pickle
+import signal
+import socket
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from inspect import isawaitable
+from typing import Any, Literal
+
+from setproctitle import setproctitle
+
+from tornado_proxy.service.reload.generations import in_background
+from tornado_proxy.service.reload.snapshot import Snapshot, compile_snapshot
+from tornado_proxy.service.run.logs import configure_logging, set_log_level
+from tornado_proxy.service.run.runtime import DetachedExecutor, end_process, run_event_loop
+from tornado_proxy.service.run.serving import SingleProcess
+from tornado_proxy.telemetry.events import ObjectWritten
+from tornado_proxy.telemetry.metrics import ProcessReport
+
+_LOG = logging.getLogger("tornado_proxy")
+
+HEARTBEAT_EVERY = 0.5  # seconds
+
+_LENGTH = struct.Struct("!Q")
+
+
+Method = Literal["start", "activate", "report", "purge", "forget", "set_log_level", "stop"]
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The argument of a worker's first call: the snapshot to serve, and its place among the workers, from 1.
+
+    `inherited` is true if the service manager holds the sockets too. `log_level` is the one that an operator has set
+    since the start of the service.
+    """
+
+    number: int
+    snapshot: Snapshot
+    place: int = 1
+    inherited: bool = False
+    log_level: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerCall:
+    """To a worker: call one of its methods. `Result` has the same number."""
+
+    number: int
+    method: Method
+    arguments: tuple[Any, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """From a worker: the result of a call."""
+
+    number: int
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """From a worker, every half second: its state, as JSON."""
+
+    view: Mapping[str, object]
+
+
+Message = WorkerCall | Result | Heartbeat | ObjectWritten | ProcessReport
+"""A worker sends `ObjectWritten` for all others, and a `ProcessReport` at its end."""
+
+
+class Channel:
+    """One end of a socket pair, for messages."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    @classmethod
+    async def over(cls, end: socket.socket) -> Channel:
+        """The channel over a connected socket, which it takes over."""
+        return cls(*await asyncio.open_connection(sock=end))
+
+    async def send(self, message: Message) -> bool:
+        """Sends a message; returns false if the other end has gone."""
+        self.post(message)
+        try:
+            await self._writer.drain()
+        except ConnectionError:
+            return False
+        return True
+
+    def post(self, message: Message) -> None:
+        """Sends a message without waiting."""
+        data = pickle.dumps(message)
+        self._writer.write(_LENGTH.pack(len(data)) + data)
+
+    async def receive(self) -> Message | None:
+        """The next message; None if the other end has gone."""
+        try:
+            (length,) = _LENGTH.unpack(await self._reader.readexactly(_LENGTH.size))
+            data = await self._reader.readexactly(length)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return None
+        message: Message = pickle.loads(data)  # noqa: S301 - from the other half of this program
+        return message
+
+    async def close(self) -> None:
+        """Closes this end."""
+        self._writer.close()
+        try:
+            await self._writer.wait_closed()
+        except ConnectionError:
+            return
+
+
+def work_on(event_loop: Literal["auto", "asyncio", "uvloop"], sockets: Sequence[socket.socket]) -> None:
+    """Runs a worker's process; the first socket is its channel, the others listen."""
+    end, *listening = sockets
+    for taken in listening:
+        taken.setblocking(False)
+    run_event_loop(_work(end, listening), event_loop)
+    end_process(0)
+
+
+async def _work(end: socket.socket, listening: Sequence[socket.socket]) -> None:
+    """Serves on sockets until the supervisor calls `stop` or is gone."""
+    # A worker that is ended because a thread hangs does not wait for it.
+    asyncio.get_running_loop().set_default_executor(DetachedExecutor(thread_name_prefix="worker"))
+    channel = await Channel.over(end)
+    first = await channel.receive()
+    if isinstance(first, WorkerCall):
+        worker = _Worker(channel, *first.arguments)
+        await worker.start(listening, first.number)
+        await worker.run()
+    await channel.close()
+
+
+class _Worker:
+    """A worker from its first message to its last."""
+
+    def __init__(self, channel: Channel, start: Start) -> None:
+        setproctitle(f"tornado-proxy: worker {start.place}")
+        self._loaded = compile_snapshot(start.snapshot)
+        configure_logging(self._loaded.settings.log)
+        if start.log_level is not None:
+            set_log_level(start.log_level)
+        self._channel = channel
+        self._inherited = start.inherited
+        self._serving = SingleProcess(self._loaded, number=start.number, spread=channel.post)
+        self._methods: dict[str, Callable[..., Any]] = {
+            "activate": self._activate,
+            "report": self._serving.report,
+            "purge": self._serving.purge,
+            "forget": self._serving.forget,
+            "set_log_level": set_log_level,
+            "stop": partial(self._end, is_last=True),
+        }
+
+    async def start(self, listening: Sequence[socket.socket], number: int) -> None:
+        """Begins to serve, and answers the call with this number."""
+        loop = asyncio.get_running_loop()
+        self._ending: asyncio.Future[tuple[float, bool]] = loop.create_future()  # the arguments of `_end`
+        loop.add_signal_handler(signal.SIGTERM, lambda: self._end(self._grace))
+        await self._serving.start(listening, inherited=self._inherited)
+        await self._channel.send(self._heartbeat())
+        await self._channel.send(Result(number, value=True))
+
+    async def run(self) -> None:
+        """Serves until the end."""
+        loop = asyncio.get_running_loop()
+        # Heartbeats continue to the end, because a silent worker counts as stuck and would be killed with its
+        # downloads. So do answers, because a reload waits for every worker.
+        tasks = loop.create_task(self._beat()), loop.create_task(self._obey())
+        grace, is_last = await self._ending
+        await self._serving.wind_down(grace, leave_queue=self._inherited or not is_last)
+        for task in tasks:
+            task.cancel()
+        await self._channel.send(await self._serving.report())
+
+    def _end(self, grace: float, *, is_last: bool = False) -> None:
+        """Has it finish its requests; `is_last` is true if all workers end."""
+        if not self._ending.done():
+            self._ending.set_result((grace, is_last))
+
+    @property
+    def _grace(self) -> float:
+        """The grace period of the generation in force."""
+        return self._loaded.settings.server.grace_period
+
+    def _heartbeat(self) -> Heartbeat:
+        return Heartbeat(*self._serving.workers())
+
+    async def _beat(self) -> None:
+        while True:
+            if not await self._channel.send(self._heartbeat()):
+                return
+            await asyncio.sleep(HEARTBEAT_EVERY)
+
+    async def _obey(self) -> None:
+        """Answers calls until the supervisor is gone."""
+        while isinstance(call := await self._channel.receive(), WorkerCall):
+            try:
+                found = self._methods[call.method](*call.arguments)
+                value = await found if isawaitable(found) else found
+            except Exception:  # noqa: BLE001 - a worker that cannot follow would serve something else than the others
+                _LOG.exception("the call `%s` failed: this worker is replaced", call.method)
+                value = None
+                self._end(self._grace)
+            await self._channel.send(Result(call.number, value))
+        self._end(self._grace, is_last=True)
+
+    async def _activate(self, number: int, snapshot: Snapshot) -> None:
+        loaded = await in_background(compile_snapshot, snapshot, self._loaded)
+        await self._serving.activate(number, loaded)
+        self._loaded = loaded
+        await self._channel.send(self._heartbeat())

@@ -1,0 +1,223 @@
+"""Pages, headers and status codes as Go templates: rendered with Python data, with definitions that they share.
+
+The functions are rules' functions, s3-proxy's own for pages, and random ones. `value_of` converts Python
+values to Go values:
+
+- None, bool, int, float, str and bytes; datetime is time.Time, without a zone in UTC;
+- a mapping is a map[string]interface {}, a list or a tuple a []interface {};
+- a dataclass is a struct; its field `last_modified` is `LastModified`, unless its metadata names it (`{"go": "ETag"}`);
+- `User`, `RequestData`, `HeaderFields` and `TargetData` have the same types as in the templates of rules;
+- `ObjectMetadata` is a map[string]string, as the AWS SDK for Go reads it from headers;
+- an exception is an error, whose method `Error` is its text.
+"""
+
+from __future__ import annotations
+
+import calendar
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from datetime import datetime
+from functools import cache
+from operator import attrgetter
+from typing import Any
+
+from tornado_proxy.golang import sprig
+from tornado_proxy.golang.sprig import randomness
+from tornado_proxy.golang.sprig.dates import TIME
+from tornado_proxy.golang.sprig.encoding import write_yaml
+from tornado_proxy.golang.template import calling
+from tornado_proxy.golang.template import values as go
+from tornado_proxy.golang.template.budget import RenderBudget, RenderLimits
+from tornado_proxy.golang.template.errors import TemplateMistake, refuse
+from tornado_proxy.golang.template.fields import ENDLESS, FieldCheck
+from tornado_proxy.golang.template.moments import Moment
+from tornado_proxy.golang.template.operands import Evaluate, Run
+from tornado_proxy.golang.template.parser import OUTERMOST
+from tornado_proxy.golang.template.program import Program, definitions
+from tornado_proxy.golang.template.text import go_string, runes
+from tornado_proxy.golang.template.urls import canonical, header
+from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.templates.data import AnyUser, HeaderFields, ObjectMetadata, TargetData
+from tornado_proxy.templates.go.view import ANY_USER, DATA, LISTED_TARGET, PAGE_REQUEST, request_facts, user_value
+from tornado_proxy.templates.template import PAGE_LIMITS
+
+_SIZES = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
+_CAPITALS = {"etag": "ETag", "id": "ID", "s3": "S3", "ssl": "SSL", "uri": "URI", "url": "URL"}
+
+
+class PageMistake(TemplateMistake):
+    """A page that cannot be compiled; `helper` is the index of the helper with the mistake, None for the page."""
+
+    def __init__(self, mistake: TemplateMistake, offset: int, helper: int | None) -> None:
+        end = None if mistake.end is None else mistake.end - mistake.offset + offset
+        super().__init__(str(mistake), offset, end, mistake.help)
+        self.helper = helper
+
+
+@dataclass(frozen=True, slots=True)
+class PageTemplate:
+    """A compiled page; threads may share it. `doubts` are mistakes that not every rendering reaches."""
+
+    text: str
+    _program: Program = field(compare=False, repr=False)
+    doubts: tuple[PageMistake, ...] = field(default=(), compare=False, repr=False)
+
+    def render(self, data: Any, limits: RenderLimits = PAGE_LIMITS) -> str:
+        """Returns the text of the page for Python data; raises `RenderError`, and `LimitError` beyond the limits."""
+        budget = RenderBudget(limits)
+        return runes(self._program.execute(value_of(data, budget), budget))
+
+
+def compile_page(text: str, helpers: Sequence[str] = (), sample: Any = None) -> PageTemplate:
+    """Compiles a page with the definitions of helper templates; raises `PageMistake`.
+
+    `sample` is an example of the Python data, whose lists have an element: to read a field that it lacks is a mistake,
+    or below a condition a doubt.
+    """
+    try:
+        program = Program(text, vocabulary(), definitions(tuple(helpers), vocabulary()))
+        data = value_of(sample, RenderBudget(ENDLESS))
+        fields = FieldCheck(program.parsed, data, "the data", sprig.RESULTS) if sample else None
+        refuse([*program.mistakes, *program.certain_failures, *(fields.mistakes if fields else ())])
+    except TemplateMistake as mistake:
+        raise _placed(mistake, helpers) from mistake
+    return PageTemplate(text, program, tuple(_placed(each, helpers) for each in fields.doubts) if fields else ())
+
+
+def _placed(mistake: TemplateMistake, helpers: Sequence[str]) -> PageMistake:
+    """Returns a mistake with its place in the page or in one of the helpers before it."""
+    offset, number = mistake.offset, 0
+    while number < len(helpers) and offset > len(helpers[number]):
+        offset -= len(helpers[number]) + 1
+        number += 1
+    return PageMistake(mistake, offset, number if number < len(helpers) else None)
+
+
+def value_of(value: Any, budget: RenderBudget) -> go.Value:
+    """Converts a Python value to a Go value; raises `ExecutionError` for one of another type."""
+    maker = _MAKERS.get(type(value))
+    if maker is not None:
+        return maker(value, budget)
+    if isinstance(value, RequestData):
+        facts = request_facts(value, budget)
+        # A link needs the port, which `host` lacks because hosts are compared without it.
+        facts.host = go_string(getattr(value, "authority", "")) or facts.host
+        return go.Struct(PAGE_REQUEST, facts)
+    if isinstance(value, Mapping):
+        return go.Map({go_string(str(key)): value_of(item, budget) for key, item in value.items()})
+    if isinstance(value, BaseException):
+        return go.Struct(ERROR, value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return go.Struct(_struct_type(type(value)), (value, budget))
+    raise go.ExecutionError(f"`{type(value).__name__}` is not a value of a template")
+
+
+def _metadata(value: ObjectMetadata, budget: RenderBudget) -> go.Map:
+    budget.spend(len(value.pairs))
+    return go.Map({canonical(name.encode()): go_string(text) for name, text in value.pairs}, go.STRING_MAP)
+
+
+def _time(value: datetime, _budget: RenderBudget) -> go.Struct:
+    offset = value.utcoffset()
+    seconds = int(offset.total_seconds()) if offset else 0
+    zone = "" if seconds else "UTC"
+    return go.Struct(TIME, Moment(calendar.timegm(value.utctimetuple()), value.microsecond * 1000, seconds, zone))
+
+
+ERROR = go.Type(
+    "*errors.errorString",
+    "ptr",
+    opaque=True,
+    stringer=lambda value: go_string(str(value.source)),
+    methods={b"Error": calling.function(lambda receiver: go_string(str(receiver.source)))},
+)
+
+_MAKERS: Mapping[type, Callable[[Any, RenderBudget], go.Value]] = {
+    **dict.fromkeys((type(None), bool, int, float, bytes), lambda value, _budget: value),
+    str: lambda value, _budget: go_string(value),
+    **dict.fromkeys((list, tuple), lambda value, budget: go.Slice([value_of(item, budget) for item in value])),
+    datetime: _time,
+    User: lambda value, _budget: user_value(value),
+    AnyUser: lambda value, _budget: go.Struct(ANY_USER, value),
+    HeaderFields: lambda value, budget: header(budget, value.pairs),
+    ObjectMetadata: _metadata,
+    TargetData: lambda value, _budget: go.Struct(LISTED_TARGET, value),
+}
+
+
+@cache
+def _struct_type(cls: type) -> go.Type:
+    """Returns the struct type of a dataclass; its fields are converted when they are read."""
+    names = {each.metadata.get("go") or _capitalized(each.name): each.name for each in fields(cls)}
+    return go.Type(cls.__name__, "struct", getters={key.encode(): _reading(name) for key, name in names.items()})
+
+
+def _reading(name: str) -> Callable[[tuple[Any, RenderBudget]], go.Value]:
+    get = attrgetter(name)
+    return lambda source: value_of(get(source[0]), source[1])
+
+
+def _capitalized(name: str) -> str:
+    """Converts the name of a field to Go's form: `last_modified` to LastModified, `etag` to ETag."""
+    return "".join(_CAPITALS.get(word) or word.capitalize() for word in name.split("_"))
+
+
+def _human_size(size: int) -> bytes:
+    """Formats a size in bytes for people: in powers of a thousand, with one decimal below ten."""
+    if size < 10:
+        return b"%d B" % size
+    power = min(int(math.log(size, 1000) + 1e-9), len(_SIZES) - 1)
+    value = math.floor(size / 1000**power * 10 + 0.5) / 10
+    return f"{value:.{0 if value >= 10 else 1}f} {_SIZES[power]}".encode()
+
+
+def _convert_size(value: go.Value) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int(value)
+    raise calling.wrong_type(value, "int64")
+
+
+_SIZE = calling.Parameter("int64", _convert_size, calling.INT.literal)
+_REQUEST = calling.struct_of(PAGE_REQUEST.name)
+
+
+def _scheme(request: go.Struct) -> bytes:
+    return go_string(request.source.data.scheme)
+
+
+def _template_of_text(run: Run, dot: go.Value, arguments: Sequence[Evaluate]) -> go.Value:
+    """Renders a text as a template, within the budget of the calling template."""
+    text, data = [evaluate(run, dot) for evaluate in arguments]
+    run.budget.spend(10 + len(text))  # it is parsed while it runs
+    try:
+        program = Program(runes(text), vocabulary())
+        refuse(program.mistakes)
+    except TemplateMistake as mistake:
+        raise go.ExecutionError(str(mistake)) from mistake
+    within = Run(program.templates, run.budget)
+    within.helpers, within.depth = run.helpers, run.depth
+    within.invoke(program.templates[OUTERMOST], go.INVALID if data is None else data)
+    return b"".join(within.out)
+
+
+PAGE_FUNCTIONS: Mapping[str, calling.Function] = {
+    **randomness.FUNCTIONS,
+    "humanSize": calling.function(_human_size, _SIZE),
+    "now": calling.function(lambda: go.Struct(TIME, Moment(0).plus(time.time_ns()))),
+    "requestHost": calling.function(lambda request: request.source.host, _REQUEST),
+    "requestScheme": calling.function(_scheme, _REQUEST),
+    "requestURI": calling.function(
+        lambda request: b"%b://%b%b" % (_scheme(request), request.source.host, request.source.request_uri), _REQUEST
+    ),
+    "toYaml": calling.budgeted(write_yaml, calling.ANY),
+    "tpl": calling.special(_template_of_text, calling.STRING, calling.ANY),
+}
+"""The functions for pages, in addition to rules' functions."""
+
+
+@cache
+def vocabulary() -> calling.Vocabulary:
+    """Returns the functions that pages may call."""
+    return sprig.vocabulary(PAGE_FUNCTIONS, DATA)

@@ -1,0 +1,114 @@
+"""The go dialect of rules: templates that are compiled at load, and rendered for each key that a source matched.
+
+The groups and fields that a template names, and whether it needs a user, are checked at load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+from tornado_proxy.golang import sprig
+from tornado_proxy.golang.regexp.matching import Captures
+from tornado_proxy.golang.template.budget import RenderBudget, RenderLimits
+from tornado_proxy.golang.template.calling import Vocabulary
+from tornado_proxy.golang.template.errors import RenderError, TemplateMistake, help_for_unknown, refuse
+from tornado_proxy.golang.template.fields import ENDLESS, FieldCheck
+from tornado_proxy.golang.template.numbers import Number
+from tornado_proxy.golang.template.parser import ParsedTemplate
+from tornado_proxy.golang.template.program import Program, definitions
+from tornado_proxy.golang.template.text import runes
+from tornado_proxy.templates.data import TargetKeyRewriteData
+from tornado_proxy.templates.go.built_in import callable_from
+from tornado_proxy.templates.go.view import DATA, root, sample
+from tornado_proxy.templates.template import trimmed
+
+
+class TemplateCheck:
+    """A check of all parts of a template that may run: the groups and fields that it names, and its need of a user.
+
+    The text of the template begins at `start`, after the texts of its helpers.
+    """
+
+    def __init__(self, parsed: ParsedTemplate, groups: Iterable[str], start: int = 0) -> None:
+        names = frozenset(groups)
+        data = sample(names, RenderBudget(ENDLESS))
+        fields = FieldCheck(parsed, data, "the data of a request", sprig.RESULTS, optional="User")
+        self.reads_user = any(each.path[0] == "User" and not each.is_safe for each in fields.readings)
+        self.mistakes: list[TemplateMistake] = []
+        references: set[tuple[int, int, str]] = set()
+        for each in fields.readings:
+            match each.path:
+                case ("Groups", Number(text=text)):
+                    advice = f'write `"{text}"`'
+                    self.mistakes.append(TemplateMistake("a group is named by a string", each.start, each.end, advice))
+                case ("Groups", str() | bytes() as key, *_):
+                    name = key if isinstance(key, str) else runes(key)
+                    if name not in names:
+                        message = f"the source has no group `{name}`"
+                        self.mistakes.append(
+                            TemplateMistake(message, each.start, each.end, help_for_unknown(name, names))
+                        )
+                    elif each.start >= start:
+                        references.add((each.start - start, each.end - start, name))
+        self.mistakes += (*fields.mistakes, *fields.doubts)
+        self.group_references = tuple((name, first, last) for first, last, name in sorted(references))
+
+
+LIMITS = RenderLimits()
+"""The limits of one rendering of a rule's template."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoTemplate:
+    """A Go template of a rule."""
+
+    text: str
+    group_references: tuple[tuple[str, int, int], ...] = field(compare=False, repr=False)
+    reads_user: bool = field(compare=False, repr=False)
+    _program: Program = field(compare=False, repr=False)
+    helpers: tuple[str, ...] = field(default=(), repr=False)  # texts that define templates that it may call
+
+    def render(self, captures: Captures, data: TargetKeyRewriteData) -> str:
+        """Returns the text for one match, without line ends and with both ends trimmed; raises `RenderError`."""
+        budget = RenderBudget(LIMITS)
+        written = self._program.execute(root(captures, data, budget), budget)
+        try:
+            text = written.decode()
+        except UnicodeDecodeError:
+            raise RenderError("the template cuts a character in two, so its result is not text") from None
+        return trimmed(text)
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    """Returns the functions that rules may call."""
+    return sprig.vocabulary(data=DATA)
+
+
+def compile_template(text: str, names: Mapping[str, int], group_count: int, helpers: Sequence[str] = ()) -> GoTemplate:
+    """Compiles a template for a source with these groups; raises `TemplateMistake`.
+
+    `helpers` are texts with definitions that it may call. A part that fails whenever it runs is a mistake here; Go
+    reports it only when it runs.
+    """
+    before = definitions(callable_from(text, helpers), vocabulary())
+    start = len(before.text)
+    try:
+        program = Program(text, vocabulary(), before)
+        check = TemplateCheck(program.parsed, [*names, *map(str, range(group_count + 1))], start)
+        refuse([*program.mistakes, *program.certain_failures, *check.mistakes])
+    except TemplateMistake as mistake:
+        first, *others = (_in_text(each, start) for each in (mistake, *mistake.others))
+        first.others = tuple(others)
+        raise first from mistake
+    return GoTemplate(text, check.group_references, check.reads_user, program, tuple(helpers))
+
+
+def _in_text(mistake: TemplateMistake, start: int) -> TemplateMistake:
+    """Returns the mistake with offsets in the text that begins at `start`; 0 if a helper has the mistake."""
+    if mistake.offset >= start:
+        end = None if mistake.end is None else mistake.end - start
+        return TemplateMistake(str(mistake), mistake.offset - start, end, mistake.help)
+    return TemplateMistake(f"a helper template that it calls has a mistake: {mistake}", 0, None, mistake.help)

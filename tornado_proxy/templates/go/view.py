@@ -1,0 +1,394 @@
+"""The data of a request as Go values, with the fields and methods that templates for s3-proxy read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import NoReturn
+
+from tornado_proxy.golang.regexp.matching import Captures
+from tornado_proxy.golang.template import urls
+from tornado_proxy.golang.template import values as go
+from tornado_proxy.golang.template.budget import RenderBudget
+from tornado_proxy.golang.template.calling import INT, STRING, Function, budgeted, function, reading
+from tornado_proxy.golang.template.text import go_string
+from tornado_proxy.golang.template.urls import HEADER, VALUES, Url, collected, copied, first, header
+
+# Names that each rendering looks up are not qualified.
+from tornado_proxy.golang.template.values import INVALID, Struct
+from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
+from tornado_proxy.templates.template import MissingUserError
+
+
+@dataclass(slots=True)
+class RequestFacts:
+    """The request as Go sees it; the URL in a server has only path and query.
+
+    Header and query are parsed when they are first read, once per request; the cost is charged to the budget.
+    """
+
+    data: RequestData
+    url: Url
+    host: bytes
+    budget: RenderBudget
+    _request_uri: bytes | None = None
+    _header: go.Map | None = None
+    _query: go.Map | None = None
+
+    @property
+    def header(self) -> go.Map:
+        """The header fields, by canonical name."""
+        if self._header is None:
+            self._header = header(self.budget, self.data.headers)
+        return self._header
+
+    @property
+    def request_uri(self) -> bytes:
+        """The target in the request line."""
+        if self._request_uri is None:
+            self._request_uri = self.encoded(lambda url: url.request_uri)
+        return self._request_uri
+
+    def encoded(self, read: Callable[[Url], go.Value]) -> go.Value:
+        """Reads an encoded part of the URL, and charges for the size of path and query."""
+        self.budget.spend(len(self.url.path) + len(self.url.raw_query) >> 3)
+        return read(self.url)
+
+    @property
+    def query(self) -> go.Map:
+        """The values of the query by name."""
+        if self._query is None:
+            self.budget.spend((len(self.url.raw_query) >> 4) + self.url.raw_query.count(b"&"))
+            self._query = collected(VALUES, urls.parse_query(self.url.raw_query))
+        return self._query
+
+
+def _userinfo(value: Struct | go.Nil) -> bytes:
+    return b"" if isinstance(value, go.Nil) else bytes(value.source)
+
+
+USERINFO = go.Type(
+    "*url.Userinfo",
+    "ptr",
+    opaque=True,
+    stringer=_userinfo,
+    methods={
+        b"String": function(_userinfo),
+        b"Username": function(lambda receiver: b"" if isinstance(receiver, go.Nil) else receiver.source.name),
+    },
+)
+
+
+def _of_url(read: Callable[[Url], go.Value]) -> Function:
+    return function(lambda receiver: receiver.source.encoded(read))
+
+
+URL = go.Type(
+    "*url.URL",
+    "ptr",
+    stringer=lambda value: value.source.encoded(bytes),
+    methods={
+        b"EscapedFragment": _of_url(lambda url: url.escaped_fragment),
+        b"EscapedPath": _of_url(lambda url: url.escaped_path),
+        b"Hostname": _of_url(lambda url: urls.split_port(url.host)[0]),
+        b"IsAbs": _of_url(lambda url: bool(url.scheme)),
+        b"Port": _of_url(lambda url: urls.split_port(url.host)[1]),
+        b"Query": budgeted(lambda budget, receiver: copied(budget, receiver.source.query)),
+        b"RequestURI": _of_url(lambda url: url.request_uri),
+        b"String": _of_url(bytes),
+    },
+    getters={
+        b"Scheme": attrgetter("url.scheme"),
+        b"Opaque": attrgetter("url.opaque"),
+        b"User": lambda request: Struct(USERINFO, request.url.user) if request.url.user else go.Nil(USERINFO),
+        b"Host": attrgetter("url.host"),
+        b"Path": attrgetter("url.path"),
+        b"Fragment": attrgetter("url.fragment"),
+        b"RawQuery": attrgetter("url.raw_query"),
+        b"RawPath": attrgetter("url.raw_path"),
+        b"RawFragment": attrgetter("url.raw_fragment"),
+        b"ForceQuery": attrgetter("url.force_query"),
+        b"OmitHost": attrgetter("url.omit_host"),
+    },
+)
+
+_TLS = go.Type("*tls.ConnectionState", "ptr", opaque=True)
+
+
+REQUEST = go.Type(
+    "*http.Request",
+    "ptr",
+    opaque=True,
+    methods={
+        b"FormValue": function(lambda receiver, name: first(receiver.source.query, name), STRING),
+        b"ProtoAtLeast": function(lambda _receiver, major, minor: (major, minor) <= (1, 1), INT, INT),
+        b"Referer": reading(lambda request: first(request.header, b"Referer")),
+        b"UserAgent": reading(lambda request: first(request.header, b"User-Agent")),
+    },
+    getters={
+        b"Method": lambda request: go_string(request.data.method),
+        b"URL": lambda request: Struct(URL, request),
+        b"Proto": lambda _request: b"HTTP/1.1",
+        b"ProtoMajor": lambda _request: 1,
+        b"ProtoMinor": lambda _request: 1,
+        b"Header": lambda request: request.header,
+        b"Host": lambda request: request.host,
+        b"RemoteAddr": lambda request: go_string(request.data.remote_address),
+        b"RequestURI": lambda request: request.request_uri,
+        b"TLS": lambda request: Struct(_TLS, request) if request.data.scheme == "https" else go.Nil(_TLS),
+    },
+)
+
+
+def _content_length(request: RequestFacts) -> go.Int64:
+    """Returns the length that the client announced: -1 for chunks, 0 without a body."""
+    if first(request.header, b"Transfer-Encoding"):
+        return go.Int64(-1)
+    length = first(request.header, b"Content-Length")
+    return go.Int64(length[:_LONGEST_LENGTH] if length.isdigit() else 0)
+
+
+def _transfer_encoding(request: RequestFacts) -> go.Slice:
+    codings = [b"chunked"] if first(request.header, b"Transfer-Encoding") else []
+    return go.Slice(codings, go.STRING_SLICE, nil=not codings)
+
+
+_LONGEST_LENGTH = 18  # digits, which an int64 has room for
+
+PAGE_REQUEST = replace(
+    REQUEST,
+    getters={
+        **REQUEST.getters,
+        b"ContentLength": _content_length,
+        b"TransferEncoding": _transfer_encoding,
+        b"Trailer": lambda _request: go.Map((), HEADER, nil=True),
+        b"Pattern": lambda _request: b"",
+    },
+)
+"""The request as pages see it; a key depends neither on the body nor on how it is sent."""
+
+
+def request_facts(request: RequestData, budget: RenderBudget) -> RequestFacts:
+    """Returns the facts of an incoming request; their costs are charged to the budget."""
+    url = Url(path=go_string(request.path), raw_query=go_string(request.raw_query))
+    return RequestFacts(request, url, go_string(request.host), budget)
+
+
+class AbsentUser(go.Nil):
+    """The user of a request if nobody is signed in: false and empty; reading its members fails."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        """Sets nothing: an absent user has no type."""
+
+    @property
+    def type(self) -> NoReturn:  # type: ignore[override]
+        """Raises `MissingUserError`, because the template reads from the user."""
+        raise MissingUserError("the template reads from the user, but nobody is signed in")
+
+
+class GroupMap(go.Map):
+    """The texts of the source's groups by number and by name; reading an unknown group is an error, not empty."""
+
+    __slots__ = ()
+
+    def lookup(self, key: go.Value) -> go.Value:
+        """Returns the value of a key; raises `ExecutionError` for an unknown group."""
+        text = self.get(key, INVALID)
+        if text is INVALID:
+            raise go.ExecutionError(f"unknown group `{key.decode('utf-8', 'replace')}`")
+        return text
+
+
+def _strings(texts: tuple[str, ...]) -> go.Slice:
+    return go.Slice(map(go_string, texts), go.STRING_SLICE, nil=not texts)
+
+
+def _text(attribute: str) -> Callable[[object], bytes]:
+    """Returns a getter of an attribute as a Go string."""
+    get = attrgetter(attribute)
+    return lambda source: go_string(get(source))
+
+
+_USER_ATTRIBUTES: Mapping[bytes, Callable[[User], go.Value]] = {
+    b"GetEmail": _text("email"),
+    b"GetFamilyName": _text("family_name"),
+    b"GetGivenName": _text("given_name"),
+    b"GetGroups": lambda user: _strings(user.groups),
+    b"GetIdentifier": _text("identifier"),
+    b"GetName": _text("name"),
+    b"GetType": _text("kind"),
+    b"GetUsername": _text("username"),
+    b"IsEmailVerified": attrgetter("email_verified"),
+}
+_USER_METHODS = {name: reading(read) for name, read in _USER_ATTRIBUTES.items()}
+
+
+def _user_type(name: str, fields: Mapping[bytes, bytes]) -> go.Type:
+    """Returns the type of a kind of user; each field has the value of a method."""
+    getters = {field: _USER_ATTRIBUTES[method] for field, method in fields.items()}
+    return go.Type(name, "ptr", methods=_USER_METHODS, getters=getters)
+
+
+_NAMED_BY_OTHERS = {b"Username": b"GetUsername", b"Email": b"GetEmail", b"Groups": b"GetGroups"}
+USERS: Mapping[str, go.Type] = {
+    "BASIC": _user_type("*models.BasicAuthUser", {b"Username": b"GetUsername"}),
+    "HEADER": _user_type("*models.HeaderUser", _NAMED_BY_OTHERS),
+    "CERTIFICATE": _user_type("*models.HeaderUser", _NAMED_BY_OTHERS),
+    "OIDC": _user_type(
+        "*models.OIDCUser",
+        {
+            b"PreferredUsername": b"GetUsername",
+            b"Name": b"GetName",
+            b"GivenName": b"GetGivenName",
+            b"FamilyName": b"GetFamilyName",
+            b"Email": b"GetEmail",
+            b"Groups": b"GetGroups",
+            b"EmailVerified": b"IsEmailVerified",
+        },
+    ),
+}
+"""The types of users by kind; their fields depend on the way of signing in, all have the same methods."""
+
+
+def user_value(user: User) -> Struct:
+    """Returns the Go value of a user."""
+    return Struct(USERS.get(user.kind, USERS["BASIC"]), user, boxed=True)
+
+
+BUCKET = go.Type(
+    "*config.BucketConfig",
+    "ptr",
+    getters={
+        b"Name": _text("bucket_name"),
+        b"Prefix": _text("bucket_prefix"),
+        b"Region": _text("bucket_region"),
+        b"S3Endpoint": _text("bucket_s3_endpoint"),
+        b"S3ListMaxKeys": lambda target: go.Int64(target.bucket_list_max_keys),
+        b"DisableSSL": attrgetter("bucket_disable_ssl"),
+    },
+)
+
+MOUNT = go.Type(
+    "*config.MountConfig",
+    "ptr",
+    getters={b"Host": _text("mount_host"), b"Path": lambda target: _strings(target.mount_paths)},
+)
+
+TARGET = go.Type(
+    "*config.TargetConfig",
+    "ptr",
+    getters={
+        b"Name": _text("name"),
+        b"Bucket": lambda target: Struct(BUCKET, target),
+        b"Mount": lambda target: Struct(MOUNT, target),
+    },
+)
+
+
+# A method instead of a field, because an action that is not enabled is nil, and can be asked all the same.
+_ENABLED = {b"Enabled": function(lambda action: not isinstance(action, go.Nil))}
+_ACTION = go.Type("*config.ActionConfig", "ptr", opaque=True, methods=_ENABLED)
+
+
+def _action(method: str) -> Callable[[TargetData], go.Value]:
+    return lambda target: Struct(_ACTION, target) if method in target.actions else go.Nil(_ACTION)
+
+
+_ACTIONS = go.Type(
+    "*config.ActionsConfig", "ptr", getters={name.encode(): _action(name) for name in ("HEAD", "GET", "PUT", "DELETE")}
+)
+
+_RESOURCE = go.Type(
+    "*config.Resource",
+    "ptr",
+    opaque=True,
+    getters={
+        b"Path": _text("path"),
+        b"Methods": lambda resource: _strings(resource.methods),
+        b"Provider": _text("provider"),
+        b"WhiteList": attrgetter("white_list"),
+    },
+)
+
+_RESOURCES = go.Type("[]*config.Resource", "slice", _RESOURCE)
+
+LISTED_TARGET = replace(
+    TARGET,
+    opaque=True,
+    getters={
+        **TARGET.getters,
+        b"Actions": lambda target: Struct(_ACTIONS, target),
+        b"Resources": lambda target: go.Slice([Struct(_RESOURCE, each) for each in target.resources], _RESOURCES),
+    },
+)
+"""A target as the page of all targets sees it."""
+
+
+@dataclass(slots=True)
+class RootFacts:
+    """The data of the outermost dot; request and groups are created when they are first read."""
+
+    data: TargetKeyRewriteData
+    captures: Captures
+    budget: RenderBudget
+    nobody: go.Value
+    made_request: RequestFacts | None = None
+    made_groups: go.Map | None = None
+
+    def request(self) -> RequestFacts:
+        """Returns the request, always the same object."""
+        if self.made_request is None:
+            self.made_request = request_facts(self.data.request, self.budget)
+        return self.made_request
+
+    def groups(self) -> go.Map:
+        """Returns the source's groups by number and by name."""
+        if self.made_groups is None:
+            texts = [go_string(text or "") for text in self.captures.groups]
+            self.made_groups = GroupMap({b"%d" % number: text for number, text in enumerate(texts)})
+            self.made_groups.update((go_string(name), texts[number]) for name, number in self.captures.names.items())
+        return self.made_groups
+
+
+ROOT = go.Type(
+    "*bucket.targetKeyRewriteData",
+    "ptr",
+    opaque=True,
+    getters={
+        b"Request": lambda facts: Struct(REQUEST, facts.request()),
+        b"User": lambda facts: user_value(facts.data.user) if facts.data.user else facts.nobody,
+        b"Target": lambda facts: Struct(TARGET, facts.data.target),
+        b"Key": lambda facts: go_string(facts.data.key),
+        b"Groups": RootFacts.groups,
+    },
+)
+
+DATA = frozenset(name.decode() for name in ROOT.getters)
+"""The names of what a rule's template can read."""
+
+_NOBODY = AbsentUser()
+
+
+def root(captures: Captures, data: TargetKeyRewriteData, budget: RenderBudget) -> Struct:
+    """Returns the outermost dot of a rule's template; the cost of its parts is charged to the budget."""
+    return Struct(ROOT, RootFacts(data, captures, budget, _NOBODY))
+
+
+ANY_USER = go.Type(
+    "models.GenericUser",
+    "ptr",
+    methods=_USER_METHODS,
+    getters={name: getter for of in USERS.values() for name, getter in of.getters.items()},
+)
+"""The type of the user in a sample."""
+
+
+def sample(groups: Iterable[str], budget: RenderBudget) -> Struct:
+    """Returns an outermost dot with these groups, an empty request, and a user that has the fields of all kinds."""
+    user = Struct(ANY_USER, User(""))
+    empty = GroupMap({go_string(name): b"" for name in groups})
+    return Struct(ROOT, RootFacts(TargetKeyRewriteData(""), Captures(()), budget, user, None, empty))
