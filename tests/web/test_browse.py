@@ -228,7 +228,7 @@ async def test_the_directory_of_assets_offers_no_actions():
         (
             GetAction(redirect_to_signed_url=True),
             PutAction(),
-            {"connect-src", "img-src", "media-src"},
+            {"connect-src", "frame-src", "img-src", "media-src"},
         ),
     ],
 )
@@ -256,3 +256,14 @@ async def test_a_listing_without_credentials_for_s3_is_shown():
         answer = await site.get("/", Accept="text/html")
     assert (answer.status, _names(answer)) == (200, ["a.txt"])
     assert "connect-src 'self';" in answer.headers["content-security-policy"]
+
+
+async def test_another_file_of_markdown_is_shown():
+    """`readme` names the file of Markdown that is shown instead of the README; any other name shows the README."""
+    files = {"README.md": b"*first*", "notes.md": b"*second*", "notes.txt": b"*third*"}
+    async with serve(files, listing=ListingOptions(readme=True)) as site:
+        notes = await site.get("/?readme=notes.md", Accept="text/html")
+        others = [await site.get(f"/?readme={name}", Accept="text/html") for name in ("notes.txt", "missing.md")]
+    assert "<em>second</em>" in notes.text
+    assert 'data-name="notes.md"' in notes.text
+    assert all("<em>first</em>" in other.text for other in others)

@@ -105,5 +105,6 @@ def _objections(config: Path) -> Sequence[Diagnostic]:
     if loaded.settings is None:
         return errors(loaded.diagnostics)
     rules = read_rule_files(loaded.settings.rules, loaded.settings.rule_spans)
-    snapshot = Snapshot(loaded, rules, "", (), templates=read_templates(loaded.settings))
+    templates = read_templates(loaded.settings)
+    snapshot = Snapshot(loaded.settings, loaded.diagnostics, rules, "", (), templates=templates)
     return errors(compile_snapshot(snapshot).diagnostics)

@@ -245,6 +245,11 @@ def place_of(name: str) -> Any:
     return field(default=None, repr=False, compare=False, metadata={"place_of": name})
 
 
+def values_of(name: str) -> Any:
+    """Returns a field that is not an option: the places of the values of the option `name`, one for each of a list."""
+    return field(default=(), repr=False, compare=False, metadata={"values_of": name})
+
+
 _OPTIONS: dict[type[Any], tuple[Option, ...]] = {}
 
 

@@ -222,6 +222,10 @@ class _DocumentReader:
             if option := each.metadata.get("place_of"):
                 key = node.fields[option].key if option in node.fields else node
                 attributes[each.name] = span_of(key, self._shown)
+            if option := each.metadata.get("values_of"):
+                value = node.fields[option].value if option in node.fields else node
+                items = value.items if isinstance(value, SequenceNode) else (value,)
+                attributes[each.name] = tuple(span_of(item, self._shown) for item in items)
         made = section(**attributes)
         self.places[id(made)] = SectionPlace(made, place.key or node, node)
         return made

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal, get_args
 
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import MediaType
-from tornado_proxy.config.options import DAY, GIB, KIB, MIB, Bounds, Constraint, Duration, Mark, Size, option, place_of
+from tornado_proxy.config.options import DAY, GIB, KIB, MIB, Bounds, Constraint, Duration, Mark, Size, option, values_of
 from tornado_proxy.config.providers import HeaderName, Line, PagePath
 from tornado_proxy.config.secrets import Credentials, Secret, document_url
 from tornado_proxy.config.values import GuardedUrl, InvalidValue
@@ -103,7 +103,8 @@ class Certificate:
         "The location of the private key, as for `certificateUrl`.", default=None
     )
     private_key_url_config: UrlConfig = option("How `privateKeyUrl` is fetched.", default=UrlConfig())
-    span: Span | None = place_of("certificateUrl")
+    spans: tuple[Span, ...] = values_of("certificateUrl")
+    key_spans: tuple[Span, ...] = values_of("privateKeyUrl")
     # The documents, after they have been read.
     chain: Secret | None = field(default=None, repr=False)
     key: Secret | None = field(default=None, repr=False)
@@ -140,7 +141,7 @@ class Ssl:
         default=(),
         name="clientCAs",
     )
-    span: Span | None = place_of("clientCAs")
+    spans: tuple[Span, ...] = values_of("clientCAs")
     # The self-signed certificate and the documents, after they have been made and read.
     self_signed: Certificate | None = None
     client_roots: tuple[Secret, ...] = field(default=(), repr=False)

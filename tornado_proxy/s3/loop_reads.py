@@ -85,7 +85,7 @@ class LoopObject:
 
     async def close(self) -> None:
         """Drops the connection if the body is incomplete; otherwise it is back in the pool already."""
-        self._answer.drop()
+        self._answer.close()
 
 
 class LoopReads:
@@ -118,10 +118,10 @@ class LoopReads:
         try:
             return self._opened(request, answer, part)
         except ValueError as error:
-            answer.drop()
+            answer.close()
             raise UpstreamError(f"{self._doing(request)}: {error}") from error
         except StorageError:
-            answer.drop()
+            answer.close()
             raise
 
     async def head(self, key: str) -> ObjectInfo:

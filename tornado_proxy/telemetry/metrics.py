@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tornado_proxy.routing.mounts import Site
 from tornado_proxy.rules.model import METHODS, Rewrite
 from tornado_proxy.storage.cache import CacheCounts
 from tornado_proxy.telemetry.events import (
@@ -82,6 +83,17 @@ class CountedNames:
     providers: frozenset[str] = frozenset()
     rules: frozenset[tuple[str, str]] = frozenset()
     rewrites: frozenset[RewriteId] = frozenset()
+
+    @classmethod
+    def of(cls, sites: Sequence[Site], providers: Iterable[str]) -> CountedNames:
+        """Returns the names of a generation's sites and providers."""
+        rewrites = [(site.target.name, each) for site in sites for each in site.rules.rewrites]
+        return cls(
+            frozenset(site.target.name for site in sites),
+            frozenset(providers),
+            frozenset((target, each.label) for target, each in rewrites),
+            frozenset(rewrite_id(target, each) for target, each in rewrites),
+        )
 
     def cover(self, labels: Mapping[str, str]) -> bool:
         """Whether a series with these labels is about nothing that has gone."""

@@ -101,11 +101,12 @@ class _DirectoryWalk:
     def __init__(self, context: RequestContext) -> None:
         self._context = context
         self._limits = context.match.site.target.listing.archive
+        self._chosen = frozenset(text for name, text in context.request.query if name == "name")
         self._found: list[ArchiveMember] = []
         self._seen = self._size = 0
 
     async def members(self) -> Sequence[ArchiveMember]:
-        """Returns all files, directory after directory."""
+        """Returns all files, directory after directory; of the first, only the entries that the request names."""
         top = self._context.request.path
         waiting, name = [top], _directory_name(self._context)
         while waiting:
@@ -115,7 +116,8 @@ class _DirectoryWalk:
                 if number % TURN == 0:
                     await asyncio.sleep(0)
                 below = RequestPath(path + entry.name)
-                if link_to(path, entry.name) is None:
+                is_left_out = self._chosen and path == top and entry.name not in self._chosen
+                if is_left_out or link_to(path, entry.name) is None:
                     continue
                 if entry.is_directory:
                     waiting.append(below)

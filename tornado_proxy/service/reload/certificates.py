@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
+from itertools import repeat
 from ssl import PROTOCOL_TLS_SERVER, SSLContext
 from typing import TYPE_CHECKING
 
@@ -80,13 +81,15 @@ class _Search:
         if names:
             made = self.self_signed.get(names) or self._before.self_signed.get(names) or self_signed(names)
             self.self_signed[names] = made
-        roots = tuple(filter(None, (self._document(each, UrlConfig(), ssl.span) for each in ssl.client_cas)))
-        return replace(ssl, certificates=certificates, self_signed=made, client_roots=roots)
+        places = ssl.spans or repeat(None)
+        roots = (self._document(*each) for each in zip(ssl.client_cas, repeat(UrlConfig()), places, strict=False))
+        return replace(ssl, certificates=certificates, self_signed=made, client_roots=tuple(filter(None, roots)))
 
     def _filled(self, given: Certificate) -> Certificate:
         chain = Secret("the configuration file", given.certificate) if given.certificate else None
-        chain = chain or self._document(given.certificate_url, given.certificate_url_config, given.span)
-        key = given.private_key or self._document(given.private_key_url, given.private_key_url_config, given.span)
+        chain = chain or self._document(given.certificate_url, given.certificate_url_config, first(given.spans))
+        config, span = given.private_key_url_config, first(given.key_spans)
+        key = given.private_key or self._document(given.private_key_url, config, span)
         return replace(given, chain=chain, key=key)
 
     def _document(self, url: GuardedUrl | None, config: UrlConfig, span: Span | None) -> Secret | None:
@@ -121,6 +124,11 @@ class _Search:
         return ""
 
 
+def first(spans: tuple[Span, ...]) -> Span | None:
+    """Returns the first of some places; None if they are not known."""
+    return spans[0] if spans else None
+
+
 def unusable_certificates(settings: Settings) -> Iterator[Diagnostic]:
     """Yields a diagnostic for each certificate that cannot be used."""
     for ssl in (settings.server.ssl, settings.internal_server.ssl):
@@ -131,13 +139,14 @@ def unusable_certificates(settings: Settings) -> Iterator[Diagnostic]:
             try:
                 ask_clients(SSLContext(PROTOCOL_TLS_SERVER), ssl)
             except CertificateUnusable as error:
-                yield Diagnostic("unusable-certificate", str(error), ssl.span)
+                yield Diagnostic("unusable-certificate", str(error), first(ssl.spans))
         for each in ssl.certificates:
             if each.chain and each.key and each.chain.reveal() and each.key.reveal():
                 try:
                     make_context(replace(ssl, certificates=(each,), self_signed=None, client_auth="none"))
                 except CertificateUnusable as error:
-                    yield Diagnostic("unusable-certificate", str(error), each.span, "give both in PEM, the leaf first")
+                    span = first(each.key_spans if error.of_key else each.spans)
+                    yield Diagnostic("unusable-certificate", str(error), span, "give both in PEM, the leaf first")
 
 
 def self_signed(names: tuple[str, ...]) -> Certificate:
