@@ -181,7 +181,7 @@ class VerifierLimits:
     """The limits of hashing: an argon2 hash of the usual cost needs 64 MiB and 50 ms of a processor."""
 
     threads: int = 2
-    waiting_per_client: int = 32  # checks beyond those that run; in all, a connection waits for at most one
+    waiting_per_client: int = 32  # besides running checks; in all, a connection waits for at most one
     remembered: int = 4096  # successes
     remembered_for: float = 60.0  # seconds from the check
 

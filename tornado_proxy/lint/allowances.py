@@ -46,8 +46,8 @@ class Allowance:
 class Allowances:
     """All allowances of some files; it remembers which have silenced something.
 
-    `empty` are comments that name no check. `judged` names the checks that run, whose allowances can be unused; `known`
-    names all checks.
+    `empty` are comments that name no check. `judged` names the checks that run, whose allowances can be unused;
+    `check_names` names all checks.
     """
 
     def __init__(

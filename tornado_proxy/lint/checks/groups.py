@@ -15,7 +15,7 @@ from tornado_proxy.lint.shapes import bare, has_group, reference, slips
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.model import Rewrite
 
-# Places where a template may use groups, named by a literal or not; in a plain one, those of another dialect.
+# Places where a template may use groups, named by a literal or not; in a plain one, as in another dialect.
 _MENTIONS = {
     Dialect.PLAIN: re.compile(r"\{\{"),
     Dialect.JINJA: re.compile(r"\bgroups\b"),
