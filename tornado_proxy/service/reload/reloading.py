@@ -20,6 +20,7 @@ from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.routing.mounts import target_data
 from tornado_proxy.rules.model import Rewrite, RuleSet, evaluate
 from tornado_proxy.service.reload.generations import Unbuildable, in_background
+from tornado_proxy.service.reload.probing import may_pass, probed
 from tornado_proxy.service.reload.serving import Serving
 from tornado_proxy.service.reload.snapshot import CompiledSnapshot, Snapshot, compile_snapshot
 from tornado_proxy.service.reload.validity import tolerant_of_dates
@@ -145,13 +146,15 @@ class Reloader:
         loaded = tolerant_of_dates(loaded, now.settings, time.time())
         if any(rules.tests for rules in loaded.rule_sets.values()):
             loaded = await in_background(run_rule_tests, loaded, now.loaded)
+        if loaded.usable:
+            loaded = await probed(loaded, now.loaded)
         found = loaded.diagnostics
         if loaded.usable:
             try:
                 return await self._activate(loaded)
             except Unbuildable as error:
                 found = (*found, *error.diagnostics)
-        self._refused = snapshot
+        self._refused = None if may_pass(found) else snapshot
         return self._report(ReloadOutcome.REFUSED, snapshot.digest, _news(now.loaded.diagnostics, found))
 
     async def _snapshot(self) -> Snapshot:
