@@ -195,7 +195,8 @@ class Administration:
     async def reload(self) -> tuple[bool, dict[str, object]]:
         """Reloads at once; returns whether the files are in force, and the report."""
         report = await self._reloader.reload()
-        return report.is_in_force, report_view(report)
+        problems = {each.target: each.problem.message for each in self._probes.values() if each.problem}
+        return report.is_in_force, {**report_view(report), "targetsDown": problems}
 
     async def purge(self, target: str | None, prefix: str) -> int | None:
         """Purges caches; returns the number of objects, or None if the target has no cache."""

@@ -138,7 +138,9 @@ def _checked(configuration: Configuration, arguments: argparse.Namespace) -> int
     print(f"OK: `{arguments.config}` can be used: {counted(len(targets), 'target')}, {rules}")
     if not arguments.probe:
         return ExitStatus.CLEAN
-    from tornado_proxy.cli.probe import probe_buckets, to_text  # noqa: PLC0415 - on demand
+    # Few checks probe.
+    from tornado_proxy.cli.probe import to_text  # noqa: PLC0415
+    from tornado_proxy.service.reload.probing import probe_buckets  # noqa: PLC0415
 
     results = asyncio.run(probe_buckets(targets, PROBE_WITHIN, write=False))
     print(to_text(results), end="")

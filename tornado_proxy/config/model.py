@@ -122,6 +122,7 @@ class Bucket:
     part_size: Annotated[int, Size(5 * MIB, 5 * GIB)] = option(
         "The size of the parts of an upload to S3, which are held in memory until they are sent.", default=8 * MIB
     )
+    span: Span | None = place_of("name")
 
 
 @dataclass(frozen=True, slots=True)

@@ -316,6 +316,8 @@ def _scalar(kind: OptionType, place: _NamedNode) -> Any:
     node = place.node
     data = node.data if isinstance(node, ScalarNode) else node
     if get_origin(kind.base) is Literal:
+        if isinstance(data, bool) and isinstance(node, ScalarNode):
+            data = node.text  # the choice `off` is false in YAML 1.1
         if data not in (choices := get_args(kind.base)):
             near = did_you_mean(place.text, choices)
             advice = f"did you mean `{near}`?" if near else f"the choices are {enumeration(choices)}"

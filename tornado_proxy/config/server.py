@@ -324,11 +324,16 @@ class S3Pool:
 
 @dataclass(frozen=True, slots=True)
 class Reload:
-    """The rule tests that run before an edit is put in force."""
+    """The tests of an edit before it is put in force."""
 
     tests: Literal["refuse", "warn", "off"] = option(
         "What happens if a rule test of a changed target fails: the edit is refused, or a warning is logged. `off` "
         "runs no tests.",
+        default="warn",
+    )
+    probe: Literal["refuse", "warn", "off"] = option(
+        "What happens if a bucket that an edit adds or changes cannot be used: the edit is refused, or a warning is "
+        "logged. `off` does not ask S3.",
         default="warn",
     )
     test_timeout: Timeout = option(

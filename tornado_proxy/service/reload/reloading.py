@@ -16,6 +16,7 @@ from typing import Protocol
 from tornado_proxy.lang.diagnostic import Diagnostic, counted, errors
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.changes import changes, fixed_at_start
+from tornado_proxy.service.reload.probing import may_pass, probed
 from tornado_proxy.service.reload.rule_tests import run_rule_tests
 from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, compile_snapshot
 from tornado_proxy.service.reload.stores import Unbuildable
@@ -174,13 +175,15 @@ class Reloader:
         configuration = tolerant_of_dates(configuration, in_force.settings, time.time())
         if any(rules.tests for rules in configuration.rule_sets.values()):
             configuration = await in_background(run_rule_tests, configuration, in_force)
+        if configuration.usable:
+            configuration = await probed(configuration, in_force)
         diagnostics = configuration.diagnostics
         if configuration.usable:
             try:
                 return await self._activate(configuration)
             except Unbuildable as error:
                 diagnostics = (*diagnostics, *error.diagnostics)
-        self._refused = snapshot
+        self._refused = None if may_pass(diagnostics) else snapshot
         return self._report(ReloadOutcome.REFUSED, snapshot.digest, _news(in_force.diagnostics, diagnostics))
 
     async def _snapshot(self) -> Snapshot:
