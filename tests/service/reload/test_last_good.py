@@ -110,9 +110,9 @@ class _BlockedLastGood(LastGood):
         self.kept = asyncio.Event()
         self._loop = loop
 
-    def keep(self, snapshot):
+    def keep(self, snapshot, mark=None):
         """Keep the snapshot; after a failure, remove the file."""
-        super().keep(snapshot)
+        super().keep(snapshot, mark)
         if self.trouble:
             self.directory.unlink()
         else:
@@ -126,7 +126,7 @@ def test_a_failed_copy_is_retried(snapshot, tmp_path, caplog):
     async def scenario():
         loop = asyncio.get_running_loop()
         last_good = _BlockedLastGood(tmp_path / "kept", loop)
-        keeping = loop.create_task(keep_each(last_good, lambda: snapshot, asyncio.Event(), retry=0.001))
+        keeping = loop.create_task(keep_each(last_good, lambda: (snapshot, None), asyncio.Event(), retry=0.001))
         await last_good.kept.wait()
         keeping.cancel()
         await asyncio.wait([keeping])
@@ -147,11 +147,11 @@ def test_a_change_during_a_copy_is_kept(snapshot, tmp_path):
         class Slow(LastGood):
             """A copy that gets an edit while it keeps the first snapshot."""
 
-            def keep(self, snapshot):
+            def keep(self, snapshot, mark=None):
                 kept.append(snapshot)
                 loop.call_soon_threadsafe((changed if len(kept) == 1 else kept_again).set)
 
-        keeping = loop.create_task(keep_each(Slow(tmp_path), lambda: snapshot, changed))
+        keeping = loop.create_task(keep_each(Slow(tmp_path), lambda: (snapshot, None), changed))
         await kept_again.wait()
         keeping.cancel()
         await asyncio.wait([keeping])
