@@ -330,8 +330,8 @@ class PromoteIf:
     errors: Annotated[int, Bounds(0)] = option(
         "The most requests that fail with the edit and do not fail without it.", default=0
     )
-    missing_percent: Annotated[float, Bounds(0, 100)] = option(
-        "The percentage of new keys, of those that were asked for, that may not exist.", default=0.0
+    missing_percent: Annotated[int, Bounds(0, 100)] = option(
+        "The percentage of new keys, of those that were asked for, that may not exist.", default=0
     )
 
 
@@ -360,8 +360,8 @@ class Reload:
     promote_if: PromoteIf = option(
         "The conditions at the end of `stage`; else the edit is refused.", default=PromoteIf()
     )
-    head_samples: Annotated[float, Bounds(0, 1000)] = option(
-        "How many new keys a second, over all processes, are asked for by HEAD while an edit is staged.", default=0.0
+    head_samples: Annotated[int, Bounds(0, 1000)] = option(
+        "How many new keys a second, over all processes, are asked for by HEAD while an edit is staged.", default=0
     )
 
 

@@ -27,7 +27,7 @@ _LONGEST = 300  # characters of a path or a key
 OTHER = Pair("", "other", "other")
 
 
-class Example(NamedTuple):
+class StagedExample(NamedTuple):
     """A request whose decision differs; of the kind `missing`, its new key does not exist."""
 
     kind: str
@@ -58,7 +58,7 @@ class StagedCounts:
     generation: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
     pairs: Counter[tuple[str, Pair]] = field(default_factory=Counter)
-    examples: tuple[Example, ...] = ()
+    examples: tuple[StagedExample, ...] = ()
     samples: Counter[str] = field(default_factory=Counter)  # `present`, `missing`, `unknown`
     answers: Mapping[int, Answers] = field(default_factory=dict)  # by generation
 
@@ -85,7 +85,7 @@ class StagedCounts:
         )
 
 
-def _few(examples: Iterable[Example]) -> Iterable[Example]:
+def _few(examples: Iterable[StagedExample]) -> Iterable[StagedExample]:
     kept = Counter[str]()
     for each in dict.fromkeys(examples):
         kept[each.kind] += 1
@@ -102,7 +102,7 @@ class StagingCounter:
 
     def _reset(self) -> None:
         self._kinds, self._samples, self._pairs = Counter[str](), Counter[str](), Counter[tuple[str, Pair]]()
-        self._examples: dict[str, dict[Example, None]] = {}
+        self._examples: dict[str, dict[StagedExample, None]] = {}
         self._answers: dict[int, Answers] = {}
 
     def listen(self, bus: Bus) -> None:
@@ -148,7 +148,7 @@ class StagingCounter:
         kept = self._examples.setdefault(kind, {})
         if len(kept) < MOST_EXAMPLES:
             texts = (difference.path, difference.old, difference.new)
-            kept[Example(kind, difference.method, *(each[:_LONGEST] for each in texts))] = None
+            kept[StagedExample(kind, difference.method, *(each[:_LONGEST] for each in texts))] = None
 
     def _answer(self, event: Served | ErrorServed) -> None:
         if self._generations is None or event.request.generation not in self._generations:

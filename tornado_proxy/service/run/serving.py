@@ -57,7 +57,7 @@ def _tracer(tracing: Tracing | None) -> RequestTracer | None:
         raise Unbuildable((Diagnostic("missing-extra", "`tracing` needs the extra `otel`", help=advice),)) from None
 
 
-class _Prepared(NamedTuple):
+class _Successor(NamedTuple):
     """All that a generation needs to be put in force without a wait."""
 
     configuration: Configuration
@@ -105,7 +105,7 @@ class SingleProcess:
         self._names = CountedNames.of(parts.mounts.sites, parts.authenticators)
         self._generations = Generations(parts, bus.emit, number)
         self.application = ProxyApplication(lambda: self.generation, bus.emit)
-        self._staged: _Prepared | None = None
+        self._staged: _Successor | None = None
         self._staging = StagingCounter()
         self._staging.listen(bus)
         self._server = HttpServer(self.application, settings.limits, connection_setup(settings))
@@ -170,20 +170,20 @@ class SingleProcess:
         """Whether the generation with a number is staged."""
         return self._generations.staged is not None and self._generations.staged.number == number
 
-    async def _prepared(self, configuration: Configuration) -> _Prepared:
+    async def _prepared(self, configuration: Configuration) -> _Successor:
         in_force = self.generation.parts
         parts = await in_background(self._builder.build, configuration, in_force)
         # TLS contexts are slow to make, and most edits change rules only.
         changed = configuration.settings != in_force.settings
         setup = await asyncio.to_thread(connection_setup, configuration.settings) if changed else self._server.setup
         names = await asyncio.to_thread(CountedNames.of, parts.mounts.sites, parts.authenticators)
-        return _Prepared(configuration, parts, setup, names)
+        return _Successor(configuration, parts, setup, names)
 
     def _end_stage(self) -> None:
         self.generation.shadow = self._staged = None
         self._staging.end()
 
-    def _follow(self, prepared: _Prepared, before: Parts) -> None:
+    def _follow(self, prepared: _Successor, before: Parts) -> None:
         """Has the process follow the generation that was put in force."""
         self.configuration = prepared.configuration
         self._names = prepared.names
