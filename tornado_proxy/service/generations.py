@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from typing import ParamSpec, TypeVar
 
 from tornado_proxy.auth.authenticator import Authenticator, CertificateAuthenticator, HeaderAuthenticator
@@ -23,13 +24,14 @@ from tornado_proxy.pages.custom import CustomPages
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts, sites
 from tornado_proxy.routing.request import ObjectKey
+from tornado_proxy.s3.resumable import ResumedRead, read_memory
 from tornado_proxy.s3.store import S3Store, prepare_boto3
 from tornado_proxy.s3.upload import UploadMemory
 from tornado_proxy.service.snapshot import CompiledSnapshot
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.store import ForwardingStore, Store
-from tornado_proxy.telemetry.events import Event, ObjectWritten, Retired, S3Called
+from tornado_proxy.telemetry.events import Event, ObjectWritten, ReadResumed, Retired, S3Called
 from tornado_proxy.telemetry.metrics import CountedNames, rewrite_id
 from tornado_proxy.web.custom_pages import PageRenderer
 from tornado_proxy.web.filters import Compressions
@@ -114,6 +116,7 @@ class GenerationBuilder:
         self.pages = Pages()
         self._s3 = settings.s3
         self._upload_memory = UploadMemory(settings.s3.upload_memory)
+        self._bodies = read_memory(settings.s3.read_memory)
         self._verifier = Verifier()
         self._emit = emit
         self._fetch = HttpFetcher()
@@ -187,10 +190,14 @@ class GenerationBuilder:
         return stores
 
     def _store(self, target: Target, counts: CacheCounts | None) -> Shared:
-        store: Store = MeasuredStore(S3Store(target.bucket, self._s3, self._upload_memory), target.name, self._emit)
+        s3 = S3Store(target.bucket, self._s3, self._upload_memory, self._bodies, partial(self._resumed, target.name))
+        store: Store = MeasuredStore(s3, target.name, self._emit)
         if target.cache is not None:
             store = CachingStore(store, target.cache, counts or CacheCounts())
         return Shared(store)
+
+    def _resumed(self, target: str, read: ResumedRead) -> None:
+        self._emit(ReadResumed(target, *read))
 
 
 def _stored_by(target: Target) -> tuple[str, Bucket, ObjectCache | None]:
