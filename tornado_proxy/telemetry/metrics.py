@@ -21,6 +21,7 @@ from tornado_proxy.telemetry.events import (
     Bus,
     ErrorServed,
     Failed,
+    ReadResumed,
     S3Called,
     Served,
     SignInTried,
@@ -239,6 +240,7 @@ class RequestMetrics:
         self._errors = {is_fault: deque[ErrorServed](maxlen=MOST_ERRORS) for is_fault in (False, True)}
         self._s3_calls: dict[tuple[str, str, str], int] = defaultdict(int)
         self._s3_seconds: dict[tuple[str, str, str], _Observed] = defaultdict(lambda: _Observed(SECONDS))
+        self._resumed: Counter[tuple[str, str, str]] = Counter()
         self._webhooks: Counter[tuple[str, str, str]] = Counter()
         self._sign_ins: Counter[tuple[str, str, str]] = Counter()
         self._authorizations: Counter[tuple[str, str]] = Counter()
@@ -250,6 +252,7 @@ class RequestMetrics:
         bus.add(self._count, Served, ErrorServed)
         bus.add(lambda event: self._errors[event.status >= 500].append(event), ErrorServed)
         bus.add(self._count_call, S3Called)
+        bus.add(lambda event: self._resumed.update([(event.target, event.cause, event.outcome)]), ReadResumed)
         bus.add(lambda event: self._webhooks.update([(event.target, event.method, event.outcome)]), WebhookCalled)
         bus.add(lambda event: self._sign_ins.update([(event.provider, event.step, event.outcome)]), SignInTried)
         bus.add(lambda event: self._authorizations.update([(event.provider, event.outcome)]), AccessDecided)
@@ -260,7 +263,7 @@ class RequestMetrics:
         self._gone = self.activity().only(names).gone
         by_target: list[dict[Any, Any]] = [self._requests, self._series, self._s3_calls, self._s3_seconds]
         for labels, series in (
-            *((("target",), each) for each in (*by_target, self._webhooks)),
+            *((("target",), each) for each in (*by_target, self._resumed, self._webhooks)),
             (("target", "rule"), self._rules),
             *((("provider",), each) for each in (self._sign_ins, self._authorizations)),
         ):
@@ -306,6 +309,8 @@ class RequestMetrics:
         yield "tornado_proxy_defects", "Requests that raised an unexpected exception", (), {(): self._defects}
         labels = "target", "call", "outcome"
         yield "tornado_proxy_s3_calls", "Calls to a bucket, by outcome", labels, self._s3_calls
+        labels = "target", "cause", "outcome"
+        yield "tornado_proxy_resumed_reads", "Reads resumed where they stopped, by outcome", labels, self._resumed
         labels = "target", "method", "outcome"
         yield "tornado_proxy_webhooks", "Webhooks called, by outcome", labels, self._webhooks
         yield "tornado_proxy_cache_requests", "GET and HEAD of objects, by result", ("target", "result"), results
