@@ -21,11 +21,8 @@ from tornado_proxy.routing.mounts import target_data
 from tornado_proxy.rules.model import Rewrite, RuleSet, evaluate
 from tornado_proxy.service.reload.generations import Unbuildable, in_background
 from tornado_proxy.service.reload.serving import Serving
-from tornado_proxy.service.reload.snapshot import CompiledSnapshot, Snapshot, compile_snapshot
+from tornado_proxy.service.reload.snapshot import FAILING_TEST, CompiledSnapshot, Snapshot, compile_snapshot
 from tornado_proxy.telemetry.events import Event, ReloadOutcome, ReloadReport
-
-FAILING_TEST = "failing-test"
-"""The code of a failing rule test, as in the linter."""
 
 _MOST_FAILING = 20  # failing tests that are reported one by one
 _SHOWN = 5  # changes of a kind that are named; the others are counted
@@ -271,11 +268,18 @@ def fixed_at_start(settings: Settings, running: Settings) -> tuple[Settings, tup
 
 
 def run_rule_tests(loaded: CompiledSnapshot, before: CompiledSnapshot | None = None) -> CompiledSnapshot:
-    """Runs the rule tests of targets that changed since `before`; adds a diagnostic for each failure."""
+    """Runs the rule tests of targets that changed since `before`; adds a diagnostic for each failure.
+
+    If any failed before, the tests of the other targets run as well: their failures stay warnings until they are mended.
+    """
     if not loaded.usable or loaded.settings.reload.tests == "off":
         return loaded
     severity = Severity.ERROR if loaded.settings.reload.tests == "refuse" else Severity.WARNING
-    found = [replace(each, severity=severity) for each in _failures(loaded, before)]
+    changed = [*_untested(loaded, before)]
+    found = [replace(each, severity=severity) for each in _failures(loaded, changed)]
+    if before and before.failing_tests:
+        others = [each for each in _untested(loaded, None) if each not in changed]
+        found += [replace(each, severity=Severity.WARNING) for each in _failures(loaded, others)]
     return replace(loaded, diagnostics=(*loaded.diagnostics, *found)) if found else loaded
 
 
@@ -287,10 +291,10 @@ def tolerated(loaded: CompiledSnapshot) -> CompiledSnapshot:
     return replace(loaded, diagnostics=tuple(milder))
 
 
-def _failures(loaded: CompiledSnapshot, before: CompiledSnapshot | None) -> Iterator[Diagnostic]:
+def _failures(loaded: CompiledSnapshot, tested: Iterable[tuple[Target, RuleSet]]) -> Iterator[Diagnostic]:
     timeout, failed = loaded.settings.reload.test_timeout, 0
     end = time.monotonic() + timeout
-    for target, rules in _untested(loaded, before):
+    for target, rules in tested:
         data = target_data(target)
         for number, test in enumerate(rules.tests):
             if time.monotonic() > end:

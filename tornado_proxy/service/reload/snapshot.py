@@ -246,6 +246,10 @@ def _digest(loaded: configuration.Loaded, options: str, rules: Read, templates: 
     return digest.hexdigest()
 
 
+FAILING_TEST = "failing-test"
+"""The code of a failing rule test, as in the linter."""
+
+
 @dataclass(frozen=True, slots=True)
 class CompiledSnapshot:
     """A compiled snapshot with all its diagnostics; the next compilation reuses `rules` and `pages`."""
@@ -267,6 +271,11 @@ class CompiledSnapshot:
     def usable(self) -> bool:
         """Whether no diagnostic is an error."""
         return not errors(self.diagnostics)
+
+    @property
+    def failing_tests(self) -> tuple[Diagnostic, ...]:
+        """The diagnostics of rule tests that fail."""
+        return tuple(each for each in self.diagnostics if each.code == FAILING_TEST)
 
     @property
     def rewrite_count(self) -> int:
