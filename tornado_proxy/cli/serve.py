@@ -24,7 +24,6 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Log
 from tornado_proxy.lang.diagnostic import Diagnostic, counted
 from tornado_proxy.routing.mounts import Mounts
-from tornado_proxy.semantics.request import User
 from tornado_proxy.service.demo import PASSWORD, gallery, open_demo_sockets, read_demo, sample_s3
 from tornado_proxy.service.reload.generations import Unbuildable
 from tornado_proxy.service.reload.last_good import LastGood, NoLastGood
@@ -50,8 +49,6 @@ if TYPE_CHECKING:
     from tornado_proxy.service.run.supervisor import Supervisor
 
 _LOG = logging.getLogger("tornado_proxy")
-
-_MOST_REWRITES = 50  # that the status page shows
 
 
 def serve_arguments(parser: argparse.ArgumentParser) -> None:
@@ -187,13 +184,9 @@ async def _serve(
 
 def explained(mounts: Mounts, asked: Mapping[str, str]) -> Explanation:
     """Explains a request for the status page; `asked` contains the fields of its form."""
-    from tornado_proxy.tools import explain  # noqa: PLC0415 - most processes never explain a request
+    from tornado_proxy.cli import explained_path  # noqa: PLC0415 - most processes never explain a request
 
-    user = User(asked["user"]) if asked.get("user") else None
-    method, host = asked.get("method", "GET"), asked.get("host", "")
-    request = explain.ExplainedRequest(asked["path"], method, host, user, file_name=asked.get("file"))
-    found = explain.explain(mounts, request)
-    return Explanation(explain.heading(found), tuple(explain.sections(found, user, most=_MOST_REWRITES)))
+    return explained_path.explained(mounts, asked)
 
 
 def _announce(url: str, admin: str) -> None:

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from socket import socket
 from typing import Protocol
 
+from tornado_proxy.routing.plan import Attempt
 from tornado_proxy.service.reload.snapshot import CompiledSnapshot
+from tornado_proxy.storage.outlook import Outlook
 from tornado_proxy.storage.probe import ProbeResult
 from tornado_proxy.telemetry.metrics import ProcessReport
 
@@ -40,6 +42,9 @@ class Serving(Protocol):
 
     async def probe(self) -> Sequence[ProbeResult]:
         """Probes the buckets of the generation in force."""
+
+    async def look(self, target: str, attempts: Sequence[Attempt]) -> Outlook:
+        """Returns what S3 answers to the attempts of a plan for a target now; changes nothing."""
 
     async def purge(self, target: str | None, prefix: str) -> int:
         """Purges the objects of a target, or of all, whose keys begin with a prefix from all caches.

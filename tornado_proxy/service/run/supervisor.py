@@ -19,11 +19,13 @@ from typing import Any
 
 from setproctitle import setproctitle
 
-from tornado_proxy.service.reload.generations import GenerationBuilder, bare_stores, counted_names
+from tornado_proxy.routing.plan import Attempt
+from tornado_proxy.service.reload.generations import GenerationBuilder, bare_stores, counted_names, store_of
 from tornado_proxy.service.reload.snapshot import CompiledSnapshot, Snapshot
 from tornado_proxy.service.run.logs import set_log_level
 from tornado_proxy.service.run.runtime import CannotServe, ForkedProcess, ForkServer
 from tornado_proxy.service.run.worker import Channel, Heartbeat, Method, Result, Start, WorkerCall, work_on
+from tornado_proxy.storage.outlook import Outlook, look
 from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.telemetry.events import ObjectWritten
 from tornado_proxy.telemetry.exposition import ProcessMetrics, added
@@ -210,6 +212,10 @@ class Supervisor:
     async def probe(self) -> Sequence[ProbeResult]:
         """Probes the buckets, once for all workers."""
         return await probe_all(bare_stores(self._parts))
+
+    async def look(self, target: str, attempts: Sequence[Attempt]) -> Outlook:
+        """Asks S3, once for all workers."""
+        return await look(store_of(self._parts, target), attempts)
 
     async def report(self) -> ProcessReport:
         """The sum of what all workers have counted, including workers that were replaced."""
