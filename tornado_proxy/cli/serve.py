@@ -24,7 +24,16 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Log
 from tornado_proxy.lang.diagnostic import Diagnostic, counted
 from tornado_proxy.routing.mounts import Mounts
-from tornado_proxy.service.demo import PASSWORD, gallery, open_demo_sockets, read_demo, sample_s3
+from tornado_proxy.service.demo import (
+    BUCKET,
+    PASSWORD,
+    S3_KEY,
+    S3_PORT,
+    gallery,
+    open_demo_sockets,
+    read_demo,
+    sample_s3,
+)
 from tornado_proxy.service.reload.generations import Unbuildable
 from tornado_proxy.service.reload.last_good import LastGood, NoLastGood
 from tornado_proxy.service.reload.reloading import run_rule_tests, tolerated
@@ -243,7 +252,7 @@ def demo_arguments(parser: argparse.ArgumentParser) -> None:
 def run_demo(arguments: argparse.Namespace) -> int:
     """Serves the demo until it is stopped."""
     try:
-        with sample_s3() as endpoint:
+        with sample_s3(S3_PORT if arguments.port is None else 0) as endpoint:
             return _demonstrate(arguments, endpoint)
     except ModuleNotFoundError as error:
         advice = "install it with `pip install '.[demo]'` in a checkout"
@@ -268,12 +277,12 @@ def _demonstrate(arguments: argparse.Namespace, endpoint: str) -> int:
     logging.getLogger(EVENTS).setLevel(logging.INFO)
     logging.getLogger("tornado_proxy.access").setLevel(logging.WARNING if arguments.quiet else logging.INFO)
     administer = partial(admin_listener, sockets=admin.sockets, explain=explained)
-    launch = Launch(loaded, sockets, read, administer, partial(_welcome, sockets.url, admin.url))
+    launch = Launch(loaded, sockets, read, administer, partial(_welcome, sockets.url, admin.url, endpoint))
     run_event_loop(Process(launch, SingleProcess(loaded)).run(), loaded.settings.server.event_loop)
     return end_process(ExitStatus.CLEAN)
 
 
-def _welcome(url: str, admin: str) -> None:
+def _welcome(url: str, admin: str, s3: str) -> None:
     # The program may not be on the PATH.
     command = "tornado-proxy" if shutil.which("tornado-proxy") else f"{shlex.quote(sys.executable)} -m tornado_proxy"
     text = f"""\
@@ -300,6 +309,7 @@ def _welcome(url: str, admin: str) -> None:
 
         The rules are in {gallery()}: edit one, save it, and ask again.
         What is in force, and what it does: {admin}/-/
+        For a configuration of your own: the bucket {BUCKET} at {s3}, both keys are {S3_KEY}.
         Stop with Ctrl-C.
         """
     print(textwrap.dedent(text), flush=True)

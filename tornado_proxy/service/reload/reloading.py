@@ -270,7 +270,7 @@ def fixed_at_start(settings: Settings, running: Settings) -> tuple[Settings, tup
 def run_rule_tests(loaded: CompiledSnapshot, before: CompiledSnapshot | None = None) -> CompiledSnapshot:
     """Runs the rule tests of targets that changed since `before`; adds a diagnostic for each failure.
 
-    If any failed before, the tests of the other targets run as well: their failures stay warnings until they are mended.
+    If any failed before, the tests of the other targets run as well; their failures are warnings.
     """
     if not loaded.usable or loaded.settings.reload.tests == "off":
         return loaded
