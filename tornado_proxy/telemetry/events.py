@@ -49,6 +49,7 @@ class Served(NamedTuple):
     seconds: float
     complete: bool = True
     reason: str | None = None  # why it broke off
+    first_byte: float | None = None  # seconds to the head of the answer, None if unknown
 
 
 class ErrorServed(NamedTuple):
@@ -60,6 +61,7 @@ class ErrorServed(NamedTuple):
     received: int
     seconds: float
     reason: str
+    first_byte: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,6 +184,17 @@ def test_a_failing_rule_test_is_a_warning(scene):
     assert scene.reloader.last.diagnostics == event.diagnostics
 
 
+def test_a_failing_rule_test_is_not_forgotten(scene):
+    """After another edit the test still fails, and is in force; a mended one is gone."""
+    scene.edit(FAILING_TEST)
+    scene.files.configure(CONFIGURATION.replace("rules: [rules]", "rules: [rules]\nreload: {tests: refuse}"))
+    assert scene.reload() is ReloadOutcome.LOADED
+    (failing,) = scene.reloader.in_force.loaded.failing_tests
+    assert failing.severity is Severity.WARNING
+    scene.edit(FAILING_TEST.replace("/c", "/b"))
+    assert scene.reloader.in_force.loaded.failing_tests == ()
+
+
 def test_a_reload_without_changes_repeats_warnings(scene):
     """Its report has the warnings, the sections that need a restart and the time of the last activation."""
     scene.files.configure(CONFIGURATION.replace("server: {port: 0}", "server: {port: 81}", 1))

@@ -74,10 +74,15 @@ def _stored_by(target: Target) -> tuple[str, Bucket, ObjectCache | None]:
 def bare_stores(parts: Parts) -> Iterator[tuple[Target, Store]]:
     """Yields each target with its store, without the wrappers that cache and measure."""
     for target in parts.settings.targets:
-        store = parts.stores[target.name].store
-        while isinstance(store, ForwardingStore):
-            store = store.behind
-        yield target, store
+        yield target, store_of(parts, target.name)
+
+
+def store_of(parts: Parts, target: str) -> Store:
+    """Returns the store of a target, without the wrappers that cache and measure."""
+    store = parts.stores[target].store
+    while isinstance(store, ForwardingStore):
+        store = store.behind
+    return store
 
 
 def cache_counts(parts: Parts) -> dict[str, CacheCounts]:
