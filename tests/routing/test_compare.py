@@ -6,13 +6,12 @@ import pytest
 
 from tornado_proxy.config.actions import Actions, GetAction, PutAction
 from tornado_proxy.config.model import Bucket
-from tornado_proxy.config.providers import BasicUser, OidcProvider, OpaServer, Resource
+from tornado_proxy.config.providers import BasicUser, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.routing.compare import Kind, Pair, beside_edit
 from tornado_proxy.routing.decide import NOT_AUTHORIZED, Authenticate, Authorize, Deciding, decide, simulate
 from tornado_proxy.routing.mounts import Mounts
-from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import read_request
 from tornado_proxy.semantics.request import User
 
@@ -35,7 +34,7 @@ def _compared(old, new, line="GET /a", user=None, file_name=None, headers=()):
 
 def test_the_same_rules_decide_alike(make_site):
     """Nothing differs, and the key is known."""
-    difference = _compared(make_site(("^/a$", "/b")]), make_site([("^/a$", "/b")))
+    difference = _compared(make_site(("^/a$", "/b")), make_site(("^/a$", "/b")))
     assert (difference.kind, difference.old, difference.new, difference.key) == (Kind.SAME, "/b", "/b", "b")
 
 
@@ -86,7 +85,11 @@ def test_an_unfinished_decision_is_unknown(make_site):
     """Its client left before it signed in."""
     deciding = Deciding(decide(Mounts([make_site(resources=[_staff(ANN)])]), read_request("/a")))
     difference = beside_edit(Mounts([make_site()]), deciding.decision)
-    assert (difference.kind, difference.pair, difference.old) == (Kind.UNKNOWN, Pair("site", None, None), "(not decided)")
+    assert (difference.kind, difference.pair, difference.old) == (
+        Kind.UNKNOWN,
+        Pair("site", None, None),
+        "(not decided)",
+    )
 
 
 @pytest.mark.parametrize(

@@ -138,15 +138,13 @@ def _remembered(question: Question, decision: Decision) -> QuestionAnswer:
     match question:
         case Authenticate(so_far, guard):
             return _user(so_far, guard, decision)
-        case Authorize(so_far, server):
+        case Authorize(so_far, server, user):
             place = len(so_far.checks) - 1
-            passed = decision.checks[place] if place < len(decision.checks) else None
-            if passed is None or passed.path != so_far.checks[place].path or not isinstance(passed.guard, SignedIn):
+            passed = decision.checks[place].guard
+            assert isinstance(passed, SignedIn), "the same check told the user"
+            if passed.opa != server or not passed.permits(user):
                 return None
-            user, is_last = decision.user, place == len(decision.checks) - 1
-            if passed.guard.opa != server or user is None or not passed.guard.permits(user):
-                return None
-            return not is_last or decision.plan != NOT_AUTHORIZED
+            return place < len(decision.checks) - 1 or decision.plan != NOT_AUTHORIZED
         case NameFile():
             return decision.checks[1].path[len(decision.request.path) :] if len(decision.checks) > 1 else None
         case _:

@@ -128,6 +128,7 @@ class Handler(RequestHandler):
             self.body.discard()  # no other method here gives it a meaning
         self.used: ObjectUsed | None = None  # what webhooks get once the answer was sent
         self._at, self._started_at = time.time(), time.perf_counter()
+        self._first_byte: float | None = None  # seconds to the head of the answer
         self.task: Task[None] | None = None  # that runs the handler
         self.is_running = False  # whether a step of ours is running in it
         self.has_left = False  # the client
@@ -201,10 +202,12 @@ class Handler(RequestHandler):
             self.application.emit(self.used)
         event: Served | ErrorServed
         if self._error_answer is None:
-            event = Served(self._record(), self._status_code, *counts, self._broken is None, self._broken)
+            event = Served(
+                self._record(), self._status_code, *counts, self._broken is None, self._broken, self._first_byte
+            )
         else:
             status = self._status_code if self._is_started else self._error_answer.status
-            event = ErrorServed(self._record(), status, *counts, self._error_answer.reason)
+            event = ErrorServed(self._record(), status, *counts, self._error_answer.reason, self._first_byte)
         self.application.emit(event)
         if self.generation.shadow is not None and self.deciding is not None:
             self.generation.shadow(self.deciding.decision, event.status)
@@ -336,6 +339,7 @@ class Handler(RequestHandler):
     def _begin(self, answer: Answer) -> None:
         """Begins an answer; raises `ValueError` for a header with a line end."""
         _check(answer.headers)
+        self._first_byte = time.perf_counter() - self._started_at
         self.set_status(answer.status)
         date = ("Date", _date(int(time.time())))
         self._headers = Fields((date, (REQUEST_ID, self.id), *self.generation.headers, *answer.headers))

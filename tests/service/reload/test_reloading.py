@@ -15,7 +15,7 @@ import pytest
 from files import CONFIGURATION, Files
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from in_force import generation_of
+from in_force import RecordingServing
 from prometheus_client import CollectorRegistry
 
 from tornado_proxy.admin.administration import Administration
@@ -23,58 +23,14 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.service.reload.reloading import Reloader
 from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, compile_snapshot
-from tornado_proxy.service.reload.stores import Unbuildable
 from tornado_proxy.telemetry.events import Bus, Event, ReloadOutcome
 from tornado_proxy.telemetry.exposition import ServiceMetrics
 from tornado_proxy.telemetry.log import log_service_events
-from tornado_proxy.telemetry.metrics import ProcessReport
 from tornado_proxy.telemetry.staging import StagedCounts
 
 GOOD = 'rewrite a `^/a$` -> "/b"'
 BETTER = 'rewrite a `^/a$` -> "/c"\nrewrite `^/x$` -> "/y"'
 BAD = 'rewrite `^/(` -> "/b"'
-
-
-@dataclass
-class RecordingServing:
-    """Serving that records activated generations, or raises `Unbuildable`."""
-
-    configuration: Configuration
-    activated: list[tuple[int, Configuration]] = field(default_factory=list)
-    mistake: Diagnostic | None = None
-
-    def __post_init__(self) -> None:
-        self.generation = generation_of(self.configuration)
-        self.staged: Configuration | None = None
-        self.counts = StagedCounts()
-
-    async def stage(self, number: int, configuration: Configuration) -> None:
-        """Hold a configuration beside the one in force."""
-        self.staged, self.number, self.counts = configuration, number, StagedCounts(number)
-
-    async def promote(self) -> None:
-        """Activate what is staged."""
-        configuration, self.staged = self.staged, None
-        await self.activate(self.number, configuration)
-
-    async def discard(self) -> None:
-        """Forget what is staged."""
-        self.staged = None
-
-    async def report(self) -> ProcessReport:
-        """The counts of the stage."""
-        return ProcessReport(staged=self.counts)
-
-    def workers(self) -> list[dict[str, object]]:
-        """No workers."""
-        return []
-
-    async def activate(self, number: int, configuration: Configuration) -> None:
-        """Record a generation, or raise `Unbuildable` with the mistake."""
-        if self.mistake:
-            raise Unbuildable((self.mistake,))
-        self.activated.append((number, configuration))
-        self.configuration, self.generation = configuration, generation_of(configuration, number)
 
 
 @dataclass
@@ -204,6 +160,17 @@ def test_a_failing_rule_test_is_a_warning(scene):
     (event,) = scene.events
     assert [diagnostic.code for diagnostic in event.diagnostics] == ["failing-test"]
     assert scene.reloader.last.diagnostics == event.diagnostics
+
+
+def test_a_failing_rule_test_is_not_forgotten(scene):
+    """After another edit the test still fails, and is in force; a mended one is gone."""
+    scene.edit(FAILING_TEST)
+    scene.files.configure(CONFIGURATION.replace("rules: [rules]", "rules: [rules]\nreload: {tests: refuse}"))
+    assert scene.reload() is ReloadOutcome.LOADED
+    (failing,) = scene.serving.configuration.failing_tests
+    assert failing.severity is Severity.WARNING
+    scene.edit(FAILING_TEST.replace("/c", "/b"))
+    assert scene.serving.configuration.failing_tests == ()
 
 
 def test_a_reload_without_changes_repeats_warnings(scene):
@@ -474,14 +441,16 @@ STAGED = CONFIGURATION + "reload: {stage: 1h, promoteIf: {requests: 2}}\n"
 @pytest.fixture
 def stage(tmp_path):
     """A reloader whose edits are staged; the first of them already is."""
-    scene = ReloadScene(Files.create(tmp_path, STAGED, site=GOOD))
+    files = Files.create(tmp_path, site=GOOD)
+    files.configure(STAGED)
+    scene = ReloadScene(files)
     scene.edit(BETTER)
     return scene
 
 
 def test_a_staged_edit_is_not_in_force(stage):
     """An edit is staged under the next number, and looking again reports nothing."""
-    assert (stage.outcomes, stage.reload()) == ([ReloadOutcome.STAGED], ReloadOutcome.STAGED)
+    assert stage.reload() is ReloadOutcome.STAGED
     assert (stage.serving.activated, stage.serving.generation.number, stage.reloader.failure) == ([], 1, None)
     assert (stage.reloader.stage.number, stage.reloader.stage.state, len(stage.events)) == (2, "staged", 1)
     assert stage.reloader.status_line() == "generation 1, 1 rewrite; generation 2 is staged"
@@ -502,7 +471,7 @@ def test_a_discarded_edit_is_not_staged_again(stage):
     assert not asyncio.run(stage.reloader.discard())
     assert stage.reload() is ReloadOutcome.DISCARDED
     assert stage.reloader.failure.diagnostics[0].message == "the staged edit was discarded: 9 new keys do not exist"
-    assert stage.edit(BETTER + "\n") [-1] is ReloadOutcome.STAGED
+    assert stage.edit(BETTER + "\n")[-1] is ReloadOutcome.STAGED
     assert stage.reloader.stage.number == 3
 
 
