@@ -9,6 +9,7 @@ from files import ENVIRONMENT, Files
 
 from tornado_proxy.service.reload.last_good import COPY, LastGood, NoLastGood, keep_each
 from tornado_proxy.service.reload.snapshot import read_snapshot
+from tornado_proxy.service.reload.staging import StageMark
 
 
 @pytest.fixture
@@ -216,3 +217,16 @@ def test_the_directory_may_be_a_link(files, snapshot, tmp_path):
     last_good = LastGood(tmp_path / "kept")
     last_good.keep(snapshot)
     assert last_good.read(files.configuration, ENVIRONMENT).digest == snapshot.digest
+
+
+def test_the_mark_of_a_stage_is_kept(files, snapshot, tmp_path):
+    """It is part of the copy, so that both change at once; without a copy, or without a stage, there is none."""
+    last_good, mark = LastGood(tmp_path / "kept"), StageMark("abc", 17.5, ("9 new keys do not exist",))
+    assert last_good.read_mark(files.configuration) is None
+    last_good.keep(snapshot)
+    assert last_good.read_mark(files.configuration) is None
+    last_good.keep(snapshot, mark)
+    assert LastGood(tmp_path / "kept").read_mark(files.configuration) == mark
+    assert last_good.read_mark(tmp_path / "other.yaml") is None
+    last_good.keep(snapshot)
+    assert last_good.read_mark(files.configuration) is None
