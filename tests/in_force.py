@@ -36,10 +36,15 @@ class RecordingServing:
         self.staged: Configuration | None = None
         self.counts = StagedCounts()
         self._staged_as = 0
+        self.share = 0.0
 
     async def stage(self, number: int, configuration: Configuration) -> None:
         """Hold a configuration beside the one in force."""
         self.staged, self._staged_as, self.counts = configuration, number, StagedCounts(number)
+
+    async def canary(self, share: float) -> None:
+        """Note the share."""
+        self.share = share
 
     async def promote(self) -> None:
         """Activate what is staged."""

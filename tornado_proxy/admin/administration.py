@@ -390,12 +390,16 @@ def stage_view(stage: Stage, counts: StagedCounts) -> dict[str, object]:
         "generation": stage.number,
         "digest": stage.digest,
         "since": moment(stage.since),
-        "until": moment(stage.since + stage.lasts),
+        "until": moment(stage.until),
+        "share": stage.share,
         "changes": list(stage.changes),
         "reasons": list(stage.reasons),
         "requests": counts.requests,
         "kinds": {kind.value: counts.kinds[kind.value] for kind in Kind},
         "newKeys": {result: counts.samples[result] for result in SAMPLES},
+        "answers": {
+            "staged" if number == stage.number else "inForce": each._asdict() for number, each in counts.answers.items()
+        },
         "pairs": [
             {"kind": kind, "target": pair.target, "old": pair.old, "new": pair.new, "requests": count}
             for (kind, pair), count in counts.pairs.most_common()

@@ -92,12 +92,19 @@ def _lines(stage: dict[str, Any]) -> Iterator[str]:
         return
     until = f" until {stage['until']}" if stage["state"] == "staged" else ""
     yield f"generation {stage['generation']} ({stage['digest'][:12]}): {stage['state']}{until}"
+    if stage["share"] and stage["state"] == "staged":
+        yield f"it answers {100 * stage['share']:g} % of the clients"
     yield from stage["reasons"]
     yield from stage["changes"]
     kinds, keys = stage["kinds"], stage["newKeys"]
     yield f"{counted(stage['requests'], 'request')} compared, {kinds['same']:,} the same"
     if asked := sum(keys.values()):
         yield f"{counted(asked, 'new key')} asked for, {keys['missing']:,} do not exist"
+    for side, name in (("inForce", "before"), ("staged", "with the edit")):
+        if each := stage["answers"].get(side):
+            errors = f"404: {each['missing']:,}, other 4xx: {each['client_errors']:,}, 5xx: {each['server_errors']:,}"
+            mean = 1000 * each["seconds"] / each["requests"]
+            yield f"{counted(each['requests'], 'answer')} {name}: {errors}; {mean:.1f} ms on average"
     for kind, title in _TITLES.items():
         if count := keys["missing"] if kind == "missing" else kinds[kind]:
             yield ""

@@ -375,6 +375,11 @@ class Reload:
     promote_if: PromoteIf = option(
         "The conditions at the end of `stage`; else the edit is refused.", default=PromoteIf()
     )
+    canary: Annotated[int, Bounds(1, 50)] | None = option(
+        "The percentage of clients that an edit answers after `stage`; as long again it answers 25 %, then all. "
+        "Without it, an edit answers all at once.",
+        default=None,
+    )
     head_samples: Annotated[int, Bounds(0, 1000)] = option(
         "How many new keys a second, over all processes, are asked for by HEAD while an edit is staged.", default=0
     )

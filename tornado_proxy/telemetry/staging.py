@@ -103,7 +103,7 @@ class StagingCounter:
     def _reset(self) -> None:
         self._kinds, self._samples, self._pairs = Counter[str](), Counter[str](), Counter[tuple[str, Pair]]()
         self._examples: dict[str, dict[StagedExample, None]] = {}
-        self._answers: dict[int, Answers] = {}
+        self._answers: dict[int, Answers] | None = None  # None until the staged generation answers clients
 
     def listen(self, bus: Bus) -> None:
         """Counts the events of a bus."""
@@ -116,6 +116,10 @@ class StagingCounter:
         self._generations = staged, in_force
         self._reset()
 
+    def compare_answers(self) -> None:
+        """Begins to count answers by generation; the counts of earlier steps stay."""
+        self._answers = self._answers or {}
+
     def end(self) -> None:
         """Ends counting."""
         self._generations = None
@@ -126,7 +130,7 @@ class StagingCounter:
             return None
         examples = tuple(each for kept in self._examples.values() for each in kept)
         kinds, pairs, samples = Counter(self._kinds), Counter(self._pairs), Counter(self._samples)
-        return StagedCounts(self._generations[0], kinds, pairs, examples, samples, dict(self._answers))
+        return StagedCounts(self._generations[0], kinds, pairs, examples, samples, dict(self._answers or {}))
 
     def _compare(self, event: Shadowed) -> None:
         kind, pair = event.difference.kind, event.difference.pair
@@ -151,7 +155,7 @@ class StagingCounter:
             kept[StagedExample(kind, difference.method, *(each[:_LONGEST] for each in texts))] = None
 
     def _answer(self, event: Served | ErrorServed) -> None:
-        if self._generations is None or event.request.generation not in self._generations:
+        if self._answers is None or self._generations is None or event.request.generation not in self._generations:
             return
         status = event.status
         client, missing = int(400 <= status < 500 and status != 404), int(status == 404)

@@ -23,10 +23,11 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.service.reload.reloading import Reloader
 from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, compile_snapshot
+from tornado_proxy.telemetry.comparison import Looks
 from tornado_proxy.telemetry.events import Bus, Event, ReloadOutcome
 from tornado_proxy.telemetry.exposition import ServiceMetrics
 from tornado_proxy.telemetry.log import log_service_events
-from tornado_proxy.telemetry.staging import StagedCounts
+from tornado_proxy.telemetry.staging import Answers, StagedCounts
 
 GOOD = 'rewrite a `^/a$` -> "/b"'
 BETTER = 'rewrite a `^/a$` -> "/c"\nrewrite `^/x$` -> "/y"'
@@ -547,3 +548,20 @@ def test_what_is_in_force_leaves_no_mark(stage):
     assert stage.reloader.mark().digest == stage.serving.staged.snapshot.digest
     asyncio.run(stage.reloader.promote())
     assert stage.reloader.mark() is None
+
+
+def test_a_canary_is_offered_then_discarded(stage):
+    """The edit answers a share of the clients once it met its conditions, and none when it is worse."""
+    stage.files.configure(STAGED.replace("stage: 1h", "stage: 1h, canary: 5"))
+    stage.reload()
+    number = stage.reloader.stage.number
+    stage.serving.counts = StagedCounts(number, Counter(same=2))
+    stage.reloader.stage = replace(stage.reloader.stage, since=0.0)
+    asyncio.run(stage.reloader.judge())
+    assert (stage.serving.share, stage.reloader.stage.share) == (0.05, 0.05)
+    stage.serving.counts = StagedCounts(number, answers={1: Answers(400), number: Answers(20)})
+    asyncio.run(stage.reloader.judge())
+    assert stage.reloader.stage.looks == Looks(1, 20)
+    stage.serving.counts = StagedCounts(number, answers={1: Answers(400), number: Answers(40, missing=40)})
+    asyncio.run(stage.reloader.judge())
+    assert stage.reloader.stage.reasons == ("40 of 40 answers with 404, 0 of 400 without the edit",)

@@ -14,7 +14,7 @@ from tornado_proxy.routing.compare import Kind
 from tornado_proxy.routing.decide import simulate
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.request import read_request
-from tornado_proxy.service.run.staging import HeadSampler, Shadow
+from tornado_proxy.service.run.staging import Canary, HeadSampler, Shadow
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.telemetry.events import KeySampled, Shadowed
 from tornado_proxy.web.generation import Generation, Parts, Shared
@@ -128,3 +128,31 @@ async def test_few_calls_run_at_once(count):
     """More are not asked for: a slow bucket must not collect calls."""
     events = await _sampled(MemoryStore(), *(f"/{number}" for number in range(count)), rate=1000)
     assert sum(isinstance(each, KeySampled) for each in events) == 8
+
+
+class _SlowClock(_Clock):
+    """A clock on which each look takes 5 ms."""
+
+    def __call__(self) -> float:
+        """The time, after a look."""
+        self.now += 0.005
+        return self.now
+
+
+async def test_deciding_beside_takes_a_tenth_of_the_time():
+    """More requests are not compared, so that they are not answered later."""
+    events, clock = [], _SlowClock()
+    shadow = Shadow(_staged(), events.append, 0, clock)
+    for _ in range(1000):
+        shadow(_decision("/a"), 200)
+    assert len(events) * 0.005 == pytest.approx((clock.now - 100) / 10, rel=0.25)
+
+
+def test_a_share_of_the_clients_gets_the_staged_generation():
+    """A client keeps its generation, and stays with it as the share grows."""
+    in_force, staged = _staged(), _staged()
+    few, more = Canary(in_force, staged, 0.05), Canary(in_force, staged, 0.25)
+    clients = [f"10.0.0.{number}" for number in range(250)]
+    first = {client for client in clients if few(client) is staged}
+    assert 3 < len(first) < 25
+    assert first < {client for client in clients if more(client) is staged}

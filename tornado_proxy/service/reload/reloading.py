@@ -6,6 +6,7 @@ A bad edit leaves the generation in force, the report gives the reason, and the 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -20,15 +21,18 @@ from tornado_proxy.service.reload.changes import changes, fixed_at_start
 from tornado_proxy.service.reload.probing import may_pass, probed
 from tornado_proxy.service.reload.rule_tests import run_rule_tests
 from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, compile_snapshot
-from tornado_proxy.service.reload.staging import Discard, Promote, Stage, StageMark, verdict
+from tornado_proxy.service.reload.staging import Answer, Discard, Promote, Stage, StageMark, Wait, verdict
 from tornado_proxy.service.reload.stores import Unbuildable
 from tornado_proxy.service.reload.validity import tolerant_of_dates
 from tornado_proxy.storage.outlook import Outlook
 from tornado_proxy.storage.probe import ProbeResult
+from tornado_proxy.telemetry.comparison import Looks
 from tornado_proxy.telemetry.events import Event, ReloadOutcome, ReloadReport
 from tornado_proxy.telemetry.metrics import ProcessReport
-from tornado_proxy.telemetry.staging import StagedCounts
+from tornado_proxy.telemetry.staging import Answers, StagedCounts
 from tornado_proxy.web.generation import Generation
+
+_LOG = logging.getLogger("tornado_proxy")
 
 READ_WITHIN = 10.0  # seconds after which a reload no longer waits for a file system
 
@@ -67,6 +71,9 @@ class Serving(Protocol):
 
     async def stage(self, number: int, configuration: Configuration) -> None:
         """Has a configuration decide beside the one in force, as a generation; raises `Unbuildable`."""
+
+    async def canary(self, share: float) -> None:
+        """Has the staged generation answer a share of the clients, from 0 to 1."""
 
     async def promote(self) -> None:
         """Puts the staged generation in force, and returns when every new request gets it."""
@@ -207,18 +214,31 @@ class Reloader:
             return True
 
     async def judge(self) -> None:
-        """Ends the stage if its time is over: the edit is put in force, or discarded with the reasons."""
+        """Ends the stage, or its step, if it is time: the edit answers more clients, is in force, or is discarded."""
         configuration, stage = self._serving.staged, self.stage
-        if configuration is None or stage is None or time.time() - stage.since < stage.lasts:
+        if configuration is None or stage is None or (not stage.share and time.time() < stage.until):
             return
-        conditions, elapsed = configuration.settings.reload.promote_if, time.time() - stage.since
-        match verdict(await self._counts(), conditions, elapsed, stage.lasts):
-            case _ if self.stage is not stage:
-                return  # another edit came meanwhile
+        counts = await self._counts()
+        if self.stage is not stage:
+            return  # another edit came meanwhile
+        match verdict(stage, counts, configuration.settings.reload, time.time()):
+            case Wait():
+                requests = counts.answers.get(stage.number, Answers()).requests
+                if stage.looks.are_due(requests):
+                    self.stage = replace(stage, looks=Looks(stage.looks.number + 1, requests))
+            case Answer(share):
+                await self._answer(stage, share)
             case Promote():
                 await self.promote()
             case Discard(reasons):
                 await self.discard(*reasons)
+
+    async def _answer(self, stage: Stage, share: float) -> None:
+        async with self._lock:
+            if self._serving.staged is not None and self.stage is stage:
+                await self._serving.canary(share)
+                self.stage = replace(stage, share=share, step_since=time.time())
+                _LOG.info("generation %d answers %g %% of the clients", stage.number, 100 * share)
 
     def mark(self) -> StageMark | None:
         """Returns what a restart must know of the files on disk; None if they are in force, or cannot be."""

@@ -48,7 +48,7 @@ class Generations:
 
     def discard(self) -> None:
         """Takes the staged generation away."""
-        self.in_force.shadow = None
+        self.in_force.shadow = self.in_force.canary = None
         if self.staged is not None:
             self._retire(self.staged)
             self.staged = None

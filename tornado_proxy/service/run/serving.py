@@ -21,7 +21,7 @@ from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.reload.stores import Unbuildable, bare_stores, cache_counts, forget_written, purge, store_of
 from tornado_proxy.service.run.generations import Generations
 from tornado_proxy.service.run.logs import line_writer, set_log_level
-from tornado_proxy.service.run.staging import Shadow
+from tornado_proxy.service.run.staging import Canary, Shadow
 from tornado_proxy.storage.outlook import Outlook, look
 from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.telemetry.events import Bus, ErrorServed, ObjectWritten, Retired, Served
@@ -150,6 +150,13 @@ class SingleProcess:
         self._staging.begin(number, in_force.number)
         in_force.shadow = Shadow(staged, self.emit, configuration.settings.reload.head_samples * share)
 
+    async def canary(self, share: float) -> None:
+        """Has the staged generation answer a share of the clients, from 0 to 1."""
+        staged = self._generations.staged
+        assert staged is not None, "something is staged"
+        self._staging.compare_answers()
+        self.generation.canary = Canary(self.generation, staged, share)
+
     async def promote(self) -> None:
         """Puts the staged generation in force."""
         prepared, in_force = self._staged, self.generation.parts
@@ -182,7 +189,7 @@ class SingleProcess:
         return _Successor(configuration, parts, setup, names)
 
     def _end_stage(self) -> None:
-        self.generation.shadow = self._staged = None
+        self.generation.shadow = self.generation.canary = self._staged = None
         self._staging.end()
 
     def _follow(self, prepared: _Successor, before: Parts) -> None:

@@ -221,6 +221,12 @@ class Supervisor:
         self.staged = configuration
         await self._change("stage", *staged)
 
+    async def canary(self, share: float) -> None:
+        """Has every worker answer a share of the clients by the staged generation."""
+        assert self._start.staged is not None
+        self._start = replace(self._start, staged=self._start.staged._replace(canary=share))
+        await self._change("canary", share)
+
     async def promote(self) -> None:
         """Has every worker put the staged generation in force, and waits until each serves it."""
         configuration, staged, call = self.staged, self._generations.staged, self._start.staged

@@ -35,15 +35,21 @@ HEARTBEAT_EVERY = 0.5  # seconds
 _LENGTH = struct.Struct("!Q")
 
 
-Method = Literal["start", "activate", "stage", "discard", "report", "purge", "forget", "set_log_level", "stop"]
+Method = Literal[
+    "start", "activate", "stage", "canary", "discard", "report", "purge", "forget", "set_log_level", "stop"
+]
 
 
 class StageCall(NamedTuple):
-    """The arguments of the method `stage`: the number, the snapshot, and the worker's share of the HEAD samples."""
+    """The arguments of the method `stage`: the number, the snapshot, and the worker's share of the HEAD samples.
+
+    `canary` is the share of clients that the generation answers.
+    """
 
     number: int
     snapshot: Snapshot
     share: float
+    canary: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +179,7 @@ class _Worker:
         self._methods: dict[str, Callable[..., Any]] = {
             "activate": self._activate,
             "stage": self._stage,
+            "canary": self._serving.canary,
             "discard": self._serving.discard,
             "report": self._serving.report,
             "purge": self._serving.purge,
@@ -237,9 +244,11 @@ class _Worker:
             await self._channel.send(Result(call.number, value))
         self._end(self._grace, is_last=True)
 
-    async def _stage(self, number: int, snapshot: Snapshot, share: float) -> None:
+    async def _stage(self, number: int, snapshot: Snapshot, share: float, canary: float) -> None:
         configuration = await in_background(compile_snapshot, snapshot, self._serving.configuration)
         await self._serving.stage(number, configuration, share=share)
+        if canary:
+            await self._serving.canary(canary)
 
     async def _activate(self, number: int, snapshot: Snapshot) -> None:
         if self._serving.stages(number):
