@@ -6,7 +6,7 @@ import pytest
 
 from tornado_proxy.config.actions import Actions, GetAction, PutAction
 from tornado_proxy.config.model import Bucket
-from tornado_proxy.config.providers import BasicUser, OpaServer, Resource
+from tornado_proxy.config.providers import BasicUser, OidcProvider, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.routing.compare import Kind, Pair, beside_edit
@@ -166,3 +166,22 @@ def test_an_upload_without_a_name_is_unknown(make_site):
     """Its form was not read to its file."""
     site = make_site()
     assert _compared(site, site, "PUT /d/").kind is Kind.UNKNOWN
+
+
+def test_a_site_that_the_edit_kept_is_not_asked_again(make_site, scripted_template):
+    """Its rules run once; an edit that mounts it elsewhere is decided about."""
+    runs = []
+    site = make_site(("^/a$", scripted_template(lambda data: runs.append(data) or "/b")))
+    decision = simulate(Mounts([site]), read_request("/a"), None)
+    assert beside_edit(Mounts([site]), decision).kind is Kind.SAME
+    assert len(runs) == 1
+    assert beside_edit(Mounts([make_site(mount="/m/")]), decision).kind is Kind.ANSWER
+
+
+def test_a_page_that_comes_before_all_sites_is_decided_about(make_site):
+    """A new provider's page lies at a path that was an object's."""
+    site = make_site()
+    mounts = Mounts([site], [OidcProvider("id", GuardedUrl("https://id.example"), "me")])
+    path = next(iter(mounts.provider_pages))
+    decision = simulate(Mounts([site]), read_request(path), None)
+    assert beside_edit(mounts, decision).kind is Kind.ANSWER

@@ -63,8 +63,9 @@ class Difference(NamedTuple):
 
 def beside_edit(mounts: Mounts, decision: Decision) -> Difference:
     """Decides the request of a finished decision again with the mounts of an edit; returns the difference."""
-    edited = _decided_again(mounts, decision) if decision.plan else None
-    return compare(decision, edited)
+    if not decision.plan:
+        return compare(decision, None)
+    return compare(decision, decision if _is_untouched(mounts, decision) else _decided_again(mounts, decision))
 
 
 def compare(old: Decision, new: Decision | None) -> Difference:
@@ -75,6 +76,16 @@ def compare(old: Decision, new: Decision | None) -> Difference:
     request = old.request
     key = _served(new) if new else None
     return Difference(kind, pair, request.method, request.path, _outcome(old), _outcome(new) if new else "", key)
+
+
+def _is_untouched(mounts: Mounts, decision: Decision) -> bool:
+    """Whether the edit kept the site of a request: most edits change one target of many."""
+    request, match = decision.request, decision.match
+    # The pages of providers and of the list of targets come before all sites; what an upload is for may be elsewhere.
+    if match is None or mounts.provider_pages or mounts.target_list or request.method not in ("GET", "HEAD"):
+        return False
+    now = mounts.find(request.host, request.path)
+    return now is not None and now.site is match.site and now.key == match.key
 
 
 def _kind(old: Decision, new: Decision) -> Kind:

@@ -148,6 +148,7 @@ class SingleProcess:
         self._staged = prepared = await self._prepared(configuration)
         staged, in_force = self._generations.stage(prepared.parts, number), self.generation
         self._staging.begin(number, in_force.number)
+        self._freeze(prepared.parts, in_force.parts)
         in_force.shadow = Shadow(staged, self.emit, configuration.settings.reload.head_samples * share)
 
     async def canary(self, share: float) -> None:
@@ -197,10 +198,13 @@ class SingleProcess:
         self.configuration = prepared.configuration
         self._names = prepared.names
         self._metrics.keep_only(prepared.names)
-        if self._freezes:
-            COLLECTOR.freeze(new_clients=len({*prepared.parts.stores.values()} - {*before.stores.values()}))
+        self._freeze(prepared.parts, before)
         self._server.limits = prepared.configuration.settings.limits
         self._server.setup = prepared.setup
+
+    def _freeze(self, parts: Parts, before: Parts) -> None:
+        if self._freezes:
+            COLLECTOR.freeze(new_clients=len({*parts.stores.values()} - {*before.stores.values()}))
 
     def is_serving(self) -> bool:
         """Always true: the caller runs on the event loop that answers requests."""
