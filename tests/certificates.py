@@ -30,15 +30,21 @@ class Pair(NamedTuple):
 
 @lru_cache
 def pair(
-    *names: str, common_name: str = "test", unit: str = "", passphrase: bytes | None = None, serial: int = 1
+    *names: str,
+    common_name: str = "test",
+    unit: str = "",
+    passphrase: bytes | None = None,
+    serial: int = 1,
+    days: tuple[int, int] = (0, 20),
 ) -> Pair:
-    """A self-signed certificate for host names and email addresses, and its key."""
+    """A self-signed certificate for host names and email addresses, and its key; `days` from now it is valid."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
     if unit:
         subject = x509.Name([*subject, x509.NameAttribute(NameOID.ORGANIZATIONAL_UNIT_NAME, unit)])
     now = datetime.now(UTC)
-    builder = x509.CertificateBuilder(subject, subject, key.public_key(), serial, now, now + timedelta(days=2))
+    begin, end = (now + timedelta(days=day) for day in days)
+    builder = x509.CertificateBuilder(subject, subject, key.public_key(), serial, begin, end)
     if names:
         alternative_names = [x509.RFC822Name(name) if "@" in name else x509.DNSName(name) for name in names]
         builder = builder.add_extension(x509.SubjectAlternativeName(alternative_names), critical=False)

@@ -37,8 +37,8 @@ def test_a_file_of_the_gallery_passes_its_own_tests(path):
 
 def test_the_demo_loads_without_diagnostics():
     """The demo's configuration with the gallery compiles without a diagnostic."""
-    loaded = compile_snapshot(read_demo("http://127.0.0.1:9000"))
-    assert (loaded.usable, loaded.diagnostics) == (True, ())
+    configuration = compile_snapshot(read_demo("http://127.0.0.1:9000"))
+    assert (configuration.usable, configuration.diagnostics) == (True, ())
 
 
 DOCUMENTS = [Path(__file__).parent.parent / "README.md", *sorted((Path(__file__).parent.parent / "docs").glob("*.md"))]

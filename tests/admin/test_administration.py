@@ -10,14 +10,14 @@ from types import SimpleNamespace
 
 import pytest
 from files import CONFIGURATION, Files
+from in_force import generation_of
 
 from tornado_proxy.admin.administration import Administration
 from tornado_proxy.admin.status import Explanation, PathStep
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.routing.plan import Browse, Redirect, Refuse, Remove, Serve
 from tornado_proxy.routing.request import ObjectKey
-from tornado_proxy.service.reload.reloading import InForce
-from tornado_proxy.service.reload.snapshot import compile_snapshot
+from tornado_proxy.service.reload.snapshot import Configuration, compile_snapshot
 from tornado_proxy.storage.outlook import Outlook
 from tornado_proxy.storage.probe import BucketProblem, ProbeResult
 from tornado_proxy.storage.store import ObjectInfo
@@ -30,16 +30,18 @@ RULES = 'rewrite home `^/h` -> "/x"\nrewrite `^/z` -> "/y"'
 
 @pytest.fixture
 def in_force(tmp_path):
-    """The generation in force, with its number and its start."""
+    """The configuration in force."""
     files = Files.create(tmp_path, site=RULES)
     files.configure(CONFIGURATION.replace("path: [/]", "host: files.test, path: [/a/, /b/]"))
-    return InForce(3, files.load(), 100.0)
+    return files.load()
 
 
 class _FakeServing:
-    """Serving with a fixed activity."""
+    """Serving a configuration, with a fixed activity."""
 
-    def __init__(self, activity: Activity | None = None) -> None:
+    def __init__(self, configuration: Configuration, activity: Activity | None = None) -> None:
+        self.configuration = configuration
+        self.generation = generation_of(configuration)
         self.activity = activity or Activity()
 
     def workers(self) -> list[dict[str, object]]:
@@ -55,9 +57,9 @@ class _FakeServing:
         return ProcessReport((), self.activity)
 
 
-def _process(in_force, serving, probes=None, bus=None) -> SimpleNamespace:
+def _process(serving, probes=None, bus=None) -> SimpleNamespace:
     """A process that serves."""
-    reloader = SimpleNamespace(in_force=in_force, last=None, failure=None, from_last_good=False)
+    reloader = SimpleNamespace(last=None, failure=None, from_last_good=False)
     return SimpleNamespace(
         reloader=reloader,
         serving=serving,
@@ -69,7 +71,7 @@ def _process(in_force, serving, probes=None, bus=None) -> SimpleNamespace:
 
 
 def _administration(in_force, activity=None, explain=None, probes=None) -> Administration:
-    return Administration(_process(in_force, _FakeServing(activity), probes), explain)
+    return Administration(_process(_FakeServing(in_force, activity), probes), explain)
 
 
 def _overview(in_force, activity=None, explain=None, **fields):
@@ -79,7 +81,7 @@ def _overview(in_force, activity=None, explain=None, **fields):
 def _reloads(in_force, *reports):
     """The rows of the status page after some reloads."""
     bus = Bus()
-    administration = Administration(_process(in_force, _FakeServing(), bus=bus))
+    administration = Administration(_process(_FakeServing(in_force), bus=bus))
     for report in reports:
         bus.emit(report)
     return asyncio.run(administration.overview({})).reloads
@@ -125,7 +127,7 @@ def test_a_purge_is_for_targets_with_a_cache(tmp_path, target, expected):
     files.configure(
         f"{CONFIGURATION}  cached: {{bucket: {{name: b, region: r}}, mount: {{path: [/c]}}, cache: {{}}}}\n"
     )
-    administration = Administration(_process(InForce(1, files.load(), 0.0), _CachingServing()))
+    administration = Administration(_process(_CachingServing(files.load())))
     assert asyncio.run(administration.purge(target, "")) == expected
 
 
@@ -169,14 +171,14 @@ def test_equal_rewrites_have_separate_hits(tmp_path):
     """The hits of two equal rewrites belong to the first, since the second never matches."""
     snapshot = Files.create(tmp_path, site='rewrite `^/a` -> "/x"\nrewrite `^/a` -> "/x"').read()
     activity = Activity(hits=Counter({("site", "^/a", "/x"): 3}))
-    administration = _administration(InForce(1, compile_snapshot(snapshot), 100.0), activity)
+    administration = _administration(compile_snapshot(snapshot), activity)
     assert [row["hits"] for row in asyncio.run(administration.rewrites())["rewrites"]] == [3, 0]
 
 
 def test_the_most_used_rewrites_are_listed(tmp_path):
     """The page has 50 used and 50 unused rewrites, and the numbers of all."""
     snapshot = Files.create(tmp_path, site="\n".join(f"rewrite `^/{number}$` -> `/x`" for number in range(200))).read()
-    in_force = InForce(1, compile_snapshot(snapshot), 100.0)
+    in_force = compile_snapshot(snapshot)
     page = _overview(in_force, Activity(hits=Counter({("site", f"^/{number}$", "/x"): number for number in range(80)})))
     assert [row.hits for row in page.used.rows] == [*range(79, 29, -1)]
     assert (page.used.total, len(page.unused.rows), page.unused.total) == (79, 50, 121)
@@ -192,8 +194,8 @@ def test_refused_requests_are_listed_newest_first(in_force):
 class _BusyServing(_FakeServing):
     """Serving with ten more requests in each report."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, configuration: Configuration) -> None:
+        super().__init__(configuration)
         self.fifth_report = asyncio.Event()
 
     async def report(self) -> ProcessReport:
@@ -209,8 +211,8 @@ class _BusyServing(_FakeServing):
 def test_charts_show_samples(in_force, monkeypatch):
     """Totals become rates, durations and volumes of the last minutes."""
     monkeypatch.setattr("tornado_proxy.admin.administration.SAMPLE_EVERY", 0.05)
-    serving = _BusyServing()
-    administration = Administration(_process(in_force, serving))
+    serving = _BusyServing(in_force)
+    administration = Administration(_process(serving))
 
     async def take_five_samples():
         sampling = asyncio.get_running_loop().create_task(administration.sample())
@@ -264,10 +266,10 @@ ANSWERS = [
 @pytest.mark.parametrize(("outlook", "outcome", "text"), ANSWERS)
 def test_the_last_step_is_the_answer_of_s3(in_force, outlook, outcome, text):
     """The path of a request ends with the first attempt that applies now."""
-    serving = _FakeServing()
+    serving = _FakeServing(in_force)
     serving.outlook = outlook
     explanation = Explanation("GET /h", (), (PathStep("URL", ()),), "site", (Serve(ObjectKey("k")),))
-    administration = Administration(_process(in_force, serving), lambda _mounts, _fields: explanation)
+    administration = Administration(_process(serving), lambda _mounts, _fields: explanation)
     first, last = asyncio.run(administration.overview({"path": "/h"})).explanation.path
     assert (first.title, last.title, last.outcome, last.lines[0]) == ("URL", "answer now", outcome, ((text, None),))
 
@@ -285,7 +287,7 @@ def test_a_path_is_explained_with_the_mounts_in_force(in_force):
 
     def explain(mounts, fields):
         calls.append((mounts.sites[0].target.name, fields))
-        rows = [("✓", f"{in_force.loaded.settings.directory}/rules/site.rules:2:1")]
+        rows = [("✓", f"{in_force.settings.directory}/rules/site.rules:2:1")]
         return Explanation("GET /h", (("rewrites", rows),))
 
     assert _overview(in_force, explain=explain).explanation is None
@@ -319,7 +321,7 @@ def test_a_failing_sample_does_not_end_sampling(in_force, monkeypatch, caplog):
     monkeypatch.setattr("tornado_proxy.admin.administration.SAMPLE_EVERY", 0.001)
     calls = []
 
-    class Broken:
+    class Broken(_FakeServing):
         """Serving with reports that fail."""
 
         async def report(self):
@@ -330,7 +332,7 @@ def test_a_failing_sample_does_not_end_sampling(in_force, monkeypatch, caplog):
     async def sample_for_a_while():
         with suppress(TimeoutError):
             async with asyncio.timeout(0.3):
-                await Administration(_process(in_force, Broken())).sample()
+                await Administration(_process(Broken(in_force))).sample()
 
     asyncio.run(sample_for_a_while())
     assert len(calls) > 1

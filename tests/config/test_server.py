@@ -40,3 +40,9 @@ def test_an_origin_has_at_most_one_star():
     assert codes_and_messages(f"server: {{cors: {{allowOrigins: ['https://*.*']}}}}\n{MINIMAL}") == [
         ("bad-value", "an item of `allowOrigins` has more than one `*`")
     ]
+
+
+@pytest.mark.parametrize("choice", ["off", "'off'", "refuse"])
+def test_a_choice_may_be_a_word_that_is_false_in_yaml(choice):
+    """`off` needs no quotes where it is a choice."""
+    assert settings(f"reload: {{tests: {choice}, probe: {choice}}}\ntargets: {{}}").reload.tests == choice.strip("'")

@@ -42,7 +42,7 @@ ATTACKS = {
     ],
     "a request in the body of another one, or a body that another parser ends elsewhere": [
         "hostile/test_framing.py::test_an_upgrade_smuggles_nothing",
-        "hostile/test_framing.py::test_bytes_behind_connect_are_not_read",
+        "hostile/test_dialogues.py::test_a_dialogue_on_the_wire",
         "hostile/test_framing.py::test_h11_reads_the_same_requests",
         "integration/test_other_parsers.py::test_go_reads_the_same_requests",
         "s3/test_connection.py::test_invalid_http_is_an_error",

@@ -136,7 +136,6 @@ def _render(data=DATA, **options) -> Properties:
 
 
 def test_without_options_an_upload_has_no_properties():
-    """Without options, an upload has no properties."""
     assert _render() == Properties()
 
 
@@ -159,7 +158,6 @@ def test_metadata_is_rendered(template, value):
 
 
 def test_empty_results_set_no_properties():
-    """A template with an empty result sets no property."""
     empty = '{{ if eq .Key "x" }}y{{ end }}'
     properties = _render(
         metadata=(("a", empty),), storage_class=empty, system_metadata=SystemMetadata(cache_control=empty)
@@ -179,7 +177,6 @@ def test_headers_and_storage_class_are_templates():
 
 
 def test_the_offset_of_a_time_is_kept():
-    """The UTC offset of a time is kept."""
     properties = _render(system_metadata=SystemMetadata(expires="2065-10-21T07:28:00+02:00"))
     assert properties.expires is not None
     assert properties.expires.utcoffset() == timedelta(hours=2)
@@ -193,7 +190,6 @@ def test_an_invalid_time_fails(text):
 
 
 def test_a_failing_template_is_named():
-    """The error names the template that failed."""
     with pytest.raises(PropertyFailed, match="the template of `owner` failed"):
         _render(PutData(None, INPUT, "a"), metadata=(("owner", "{{ .User.GetUsername }}"),))
 

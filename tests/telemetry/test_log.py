@@ -252,7 +252,6 @@ def test_a_shortage_is_found_among_causes(number):
 
 @pytest.mark.parametrize("error", [None, ValueError("x"), OSError(errno.ENOENT, "x"), _raised_from(KeyError("x"))])
 def test_other_errors_are_not_shortages(error):
-    """Any other error is not a shortage."""
     assert shortage(error) is None
 
 

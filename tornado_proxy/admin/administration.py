@@ -31,11 +31,12 @@ from tornado_proxy.config.show import show
 from tornado_proxy.lang.diagnostic import Severity
 from tornado_proxy.lang.excerpt import render
 from tornado_proxy.pages.listing import human_size
-from tornado_proxy.routing.mounts import Mounts, sites
+from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import Attempt, Browse, ListTargets, Redirect, Refuse, VisitProvider
 from tornado_proxy.routing.request import ASSETS_AT
 from tornado_proxy.rules.model import Rewrite, RuleSet
-from tornado_proxy.service.reload.reloading import InForce
+from tornado_proxy.service.reload.snapshot import Configuration
+from tornado_proxy.service.reload.validity import certificate_views, validities
 from tornado_proxy.service.run.process import Process
 from tornado_proxy.storage.outlook import Outlook
 from tornado_proxy.telemetry.events import ReloadReport
@@ -71,19 +72,20 @@ class Administration:
     def __init__(self, process: Process, explain: Explain | None = None) -> None:
         self.is_ready = process.is_ready
         self.history = ActivityHistory()
-        self._reloader = reloader = process.reloader
-        self._serving = process.serving
+        self._reloader = process.reloader
+        self._serving = serving = process.serving
         self._probes = process.probes
         self._last_good = process.last_good
         self._explain = explain
         self._explaining = asyncio.Lock()
         # Reads files, for which there may be no descriptor later.
         self._versions = {name: version(name) for name in _PACKAGES} | {"Python": platform.python_version()}
-        now = reloader.in_force
-        self._reloads: deque[ReloadRow] = deque([ReloadRow("started", 1, now.since)], _KEPT)
-        self._started = now.since
-        digest = now.loaded.snapshot.digest
-        self._metrics = ServiceMetrics(self._versions["tornado-proxy"], digest, now.since, self._probes.values)
+        self._started = started = serving.generation.since
+        self._reloads: deque[ReloadRow] = deque([ReloadRow("started", 1, started)], _KEPT)
+        digest = serving.configuration.snapshot.digest
+        self._metrics = ServiceMetrics(
+            self._versions["tornado-proxy"], digest, started, self._probes.values, self._not_after
+        )
         self._metrics.listen(process.bus)
         process.bus.add(self._note, ReloadReport)
 
@@ -102,6 +104,11 @@ class Administration:
         )
         self._reloads.appendleft(row)
 
+    def _not_after(self) -> dict[tuple[str, str], float]:
+        """Returns the end of the certificates in force by listener and name: of several of one name, the first end."""
+        ends = sorted(validities(self._serving.configuration.settings), key=lambda each: -each.not_after)
+        return {(each.listener, each.name): each.not_after for each in ends}
+
     async def sample(self) -> None:
         """Takes samples for the charts until cancelled; a defect costs a sample."""
         while True:
@@ -113,39 +120,40 @@ class Administration:
 
     async def status(self) -> dict[str, object]:
         """Returns the state of the service as JSON."""
-        now, last, failure = self._reloader.in_force, self._reloader.last, self._reloader.failure
-        snapshot = now.loaded.snapshot
+        configuration, generation = self._serving.configuration, self._serving.generation
+        last, failure, snapshot = self._reloader.last, self._reloader.failure, configuration.snapshot
         files = (snapshot.watched[0], *(Path(file.name) for file in snapshot.files))
         return {
             "version": self._versions["tornado-proxy"],
             "ready": self.is_ready(),
-            "generation": now.number,
+            "generation": generation.number,
             "digest": snapshot.digest,
-            "loadedAt": moment(now.since),
+            "loadedAt": moment(generation.since),
             "files": [str(each.absolute()) for each in files],
             "targets": {
                 target.name: {
                     "host": target.mount.host,
                     "paths": list(target.mount.paths),
                     "methods": list(target.actions.methods),
-                    "rewrites": len(now.loaded.rule_sets.get(target.name, RuleSet(target.name)).rewrites),
+                    "rewrites": len(configuration.rule_sets.get(target.name, RuleSet(target.name)).rewrites),
                     "probe": probe_fields(self._probes[target.name]) if target.name in self._probes else None,
                 }
-                for target in now.settings.targets
+                for target in configuration.settings.targets
             },
-            "failingTests": [diagnostic_fields(each) for each in now.loaded.failing_tests],
+            "failingTests": [diagnostic_fields(each) for each in configuration.failing_tests],
             "lastAttempt": report_view(last) if last else None,
             "lastFailedAttempt": report_view(failure) if failure else None,
             "startedFromLastGood": self._reloader.from_last_good,
             "lastGoodTrouble": (self._last_good and self._last_good.trouble) or None,
+            "certificates": certificate_views(configuration.settings, time.time()),
             "workers": list(self._serving.workers()),
         }
 
     async def overview(self, asked: Mapping[str, str]) -> Overview:
         """Returns the values of the status page; `asked` are the fields of its form."""
         at, state, activity = time.time(), await self.status(), (await self._serving.report()).activity
-        now = self._reloader.in_force
-        rewrites = [*_rewrites(now, activity)]
+        configuration = self._serving.configuration
+        rewrites = [*_rewrites(configuration, activity)]
         busiest = sorted((each for each in rewrites if each[2]), key=itemgetter(2), reverse=True)
         return Overview(
             state,
@@ -154,38 +162,39 @@ class Administration:
             self._versions,
             tuple(_charts(at, [*self.history.intervals()])),
             tuple(_targets(state, activity)),
-            self._table(now, busiest),
-            self._table(now, [each for each in rewrites if not each[2]]),
+            self._table(configuration, busiest),
+            self._table(configuration, [each for each in rewrites if not each[2]]),
             tuple(self._reloads),
             activity.errors[::-1],
             asked,
-            await self._explained(now, asked),
+            await self._explained(asked),
             tuple(each for each in activity.recent[::-1] if f"/{ASSETS_AT}" not in each.path),
         )
 
-    def _table(self, now: InForce, found: Sequence[tuple[str, Rewrite, int]]) -> RewriteTable:
+    def _table(self, configuration: Configuration, rewrites: Sequence[tuple[str, Rewrite, int]]) -> RewriteTable:
         rows = (
-            replace(_rewrite_row(now, *each), minutes=self.history.hits.minutes(rewrite_id(each[0], each[1]), each[2]))
-            for each in found[:_MOST_ROWS]
+            replace(
+                _rewrite_row(configuration, *each),
+                minutes=self.history.hits.minutes(rewrite_id(each[0], each[1]), each[2]),
+            )
+            for each in rewrites[:_MOST_ROWS]
         )
-        return RewriteTable(tuple(rows), len(found))
+        return RewriteTable(tuple(rows), len(rewrites))
 
-    async def _explained(self, now: InForce, asked: Mapping[str, str]) -> Explanation | None:
-        settings = now.settings
+    async def _explained(self, asked: Mapping[str, str]) -> Explanation | None:
+        parts = self._serving.generation.parts
         if self._explain is None or not asked.get("path"):
             return None
         # One at a time: it takes processor time from requests.
         async with self._explaining:
-            found = sites(settings.targets, now.loaded.rule_sets)
-            mounts = Mounts(found, settings.oidc_providers, settings.list_targets)
             try:
-                explained = await asyncio.to_thread(self._explain, mounts, asked)
+                explained = await asyncio.to_thread(self._explain, parts.mounts, asked)
             except Exception as error:  # noqa: BLE001 - the rest of the page can still be shown
                 _LOG.exception("a path could not be explained")
                 reason = f"`{type(error).__name__}` was raised; the log has the traceback"
                 return Explanation(asked["path"], (("error", ((reason,),)),))
         # Places are relative to the configuration's directory, as in the other tables.
-        folder = f"{settings.directory}/"
+        folder = f"{parts.settings.directory}/"
         sections = (
             (title, [[cell.removeprefix(folder) for cell in row] for row in rows]) for title, rows in explained.sections
         )
@@ -196,28 +205,30 @@ class Administration:
         """Returns the last step of a request: the first attempt of its plan that applies, which S3 is asked about."""
         first = attempts[0]
         needs_s3 = target is not None and not isinstance(first, Refuse)
-        found = await self._serving.look(target or "", attempts) if needs_s3 else Outlook(first)
-        outcome = "bad" if found.error or isinstance(found.attempt, Refuse) else "good"
-        return PathStep("answer now", tuple(((line, None),) for line in _outcome(found)), outcome)
+        outlook = await self._serving.look(target or "", attempts) if needs_s3 else Outlook(first)
+        outcome = "bad" if outlook.error or isinstance(outlook.attempt, Refuse) else "good"
+        return PathStep("answer now", tuple(((line, None),) for line in _outcome(outlook)), outcome)
 
     async def rewrites(self) -> dict[str, object]:
         """Returns the rewrites in force with their hits as JSON."""
-        now, report = self._reloader.in_force, await self._serving.report()
-        found = _rewrites(now, report.activity)
-        return {"rewrites": await asyncio.to_thread(lambda: [asdict(_rewrite_row(now, *each)) for each in found])}
+        report, configuration = await self._serving.report(), self._serving.configuration
+        rewrites = _rewrites(configuration, report.activity)
+        rows = await asyncio.to_thread(lambda: [asdict(_rewrite_row(configuration, *each)) for each in rewrites])
+        return {"rewrites": rows}
 
     async def configuration(self) -> dict[str, object]:
         """Returns the configuration in force as JSON, without secrets."""
-        return {"config": show(self._reloader.in_force.settings)}
+        return {"config": show(self._serving.configuration.settings)}
 
     async def reload(self) -> tuple[bool, dict[str, object]]:
         """Reloads at once; returns whether the files are in force, and the report."""
         report = await self._reloader.reload()
-        return report.is_in_force, report_view(report)
+        problems = {each.target: each.problem.message for each in self._probes.values() if each.problem}
+        return report.is_in_force, {**report_view(report), "targetsDown": problems}
 
     async def purge(self, target: str | None, prefix: str) -> int | None:
         """Purges caches; returns the number of objects, or None if the target has no cache."""
-        targets = self._reloader.in_force.settings.targets
+        targets = self._serving.configuration.settings.targets
         if target is not None and not any(each.name == target and each.cache for each in targets):
             return None
         return await self._serving.purge(target, prefix)
@@ -240,11 +251,11 @@ _OUTCOMES: Mapping[type, str] = {
 }
 
 
-def _outcome(found: Outlook) -> Iterator[str]:
+def _outcome(outlook: Outlook) -> Iterator[str]:
     """Yields the lines about the attempt that applies."""
-    attempt, info = found.attempt, found.info
-    if found.error:
-        yield found.error
+    attempt, info = outlook.attempt, outlook.info
+    if outlook.error:
+        yield outlook.error
     elif isinstance(attempt, Refuse):
         yield f"{attempt.status} {HTTPStatus(attempt.status).phrase}"
         yield attempt.reason
@@ -258,16 +269,16 @@ def _outcome(found: Outlook) -> Iterator[str]:
             yield attempt.location
 
 
-def _rewrites(now: InForce, activity: Activity) -> Iterator[tuple[str, Rewrite, int]]:
+def _rewrites(configuration: Configuration, activity: Activity) -> Iterator[tuple[str, Rewrite, int]]:
     """Yields each rewrite in force with its target and its hits; of equal ones, only the first is ever hit."""
     left = activity.hits.copy()
-    for target, rules in now.loaded.rule_sets.items():
+    for target, rules in configuration.rule_sets.items():
         for rewrite in rules.rewrites:
             yield target, rewrite, left.pop(rewrite_id(target, rewrite), 0)
 
 
-def _rewrite_row(now: InForce, target: str, rewrite: Rewrite, hits: int) -> RewriteRow:
-    place = rewrite.span.place.removeprefix(f"{now.settings.directory}/")
+def _rewrite_row(configuration: Configuration, target: str, rewrite: Rewrite, hits: int) -> RewriteRow:
+    place = rewrite.span.place.removeprefix(f"{configuration.settings.directory}/")
     return RewriteRow(target, rewrite.number, rewrite.name, rewrite.pattern.text, rewrite.template.text, place, hits)
 
 

@@ -226,10 +226,10 @@ class OidcAuthenticator:
     def _session(self, texts: Iterable[str], request: Request) -> _Session | None:
         """Returns the first session in texts of cookies that this host set."""
         for text in texts:
-            found = self._sessions.unseal(text, self._clock())
-            if found is not None and found["host"] == self._scope(request):
-                user: dict[str, Any] = found.pop("user")
-                return _Session(User(**{**user, "groups": tuple(user["groups"])}), **found)
+            unsealed = self._sessions.unseal(text, self._clock())
+            if unsealed is not None and unsealed["host"] == self._scope(request):
+                user: dict[str, Any] = unsealed.pop("user")
+                return _Session(User(**{**user, "groups": tuple(user["groups"])}), **unsealed)
         return None
 
     def _begin(self, user: User, expires: float, tokens: Tokens, request: Request) -> list[str]:

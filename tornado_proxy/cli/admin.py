@@ -185,6 +185,8 @@ def run_reload(arguments: argparse.Namespace) -> int:
     if status == 422:
         print(f"refused: generation {report['generation']} stays in force", file=sys.stderr)
         return ExitStatus.FINDINGS
+    for name, reason in report.get("targetsDown", {}).items():
+        print(f"the bucket of target `{visible(name)}` cannot be used: {visible(reason)}", file=sys.stderr)
     for name in report["restartNeededFor"]:
         print(f"`{visible(name)}` changed, and needs a restart to take effect", file=sys.stderr)
     if not arguments.quiet:
@@ -280,7 +282,9 @@ def _problem(report: dict[str, Any]) -> str:
     if not report["ready"]:
         return "not ready"
     if (failed := report["lastFailedAttempt"]) is None:
-        return ""
+        problems = {name: (target["probe"] or {}).get("problem") for name, target in report["targets"].items()}
+        down = ((name, problem["message"]) for name, problem in problems.items() if problem)
+        return next((f"the bucket of target `{name}` cannot be used: {reason}" for name, reason in down), "")
     first = next((each for each in failed["diagnostics"] if each["severity"] == "error"), None)
     place = f"{first['file']}:{first['line']}: " if first and first["file"] else ""
     return f"refuses its files: {place}{first['message'] if first else failed['outcome']}"
@@ -304,7 +308,7 @@ def _digest(expected: str) -> str:
     if isinstance(text, Loaded):
         raise CommandError(diagnostics=text.diagnostics)
     snapshot = compile_text(text, {}, resolve=unresolved)
-    raise_errors((*snapshot.configuration.diagnostics, *snapshot.rules.diagnostics, *snapshot.templates.diagnostics))
+    raise_errors((*snapshot.diagnostics, *snapshot.rules.diagnostics, *snapshot.templates.diagnostics))
     return snapshot.digest
 
 

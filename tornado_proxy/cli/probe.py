@@ -6,27 +6,15 @@ import argparse
 import asyncio
 import json
 import os
-import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from tornado_proxy.cli.inputs import add_format, add_timeout, raise_errors, require_target
 from tornado_proxy.cli.output import CommandError, ExitStatus, activity
-from tornado_proxy.config.model import Target
-from tornado_proxy.config.server import S3Pool
-from tornado_proxy.s3.store import S3Store
+from tornado_proxy.service.reload.probing import probe_buckets
 from tornado_proxy.service.reload.snapshot import read_to_check
-from tornado_proxy.storage.errors import StorageError
-from tornado_proxy.storage.probe import PROBE_WITHIN, BucketProblem, ProbeResult, probe_all
+from tornado_proxy.storage.probe import PROBE_WITHIN, ProbeResult
 from tornado_proxy.telemetry.log import probe_fields
-
-_POOL = S3Pool(threads=2, queue=10, connections=2)
-_SERVICE_ONLY = BucketProblem(
-    "no-credentials",
-    "the credentials are systemd credentials, which only the service has",
-    "run this command as systemd would: docs/operations.md shows how",
-)
 
 
 def probe_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,10 +34,10 @@ def run_probe(arguments: argparse.Namespace) -> int:
     """Probes; returns 1 if a bucket cannot be used or the configuration has mistakes."""
     if not arguments.config.is_file():
         raise CommandError(f"there is no file `{arguments.config}`")
-    loaded = read_to_check(arguments.config, dict(os.environ)).configuration
-    raise_errors(loaded.diagnostics)
-    assert loaded.settings is not None, "a configuration without errors has settings"
-    targets = {target.name: target for target in loaded.settings.targets}
+    snapshot = read_to_check(arguments.config, dict(os.environ))
+    raise_errors(snapshot.diagnostics)
+    assert snapshot.settings is not None, "a configuration without errors has settings"
+    targets = {target.name: target for target in snapshot.settings.targets}
     for name in arguments.targets:
         require_target(name, list(targets))
     chosen = [target for name, target in targets.items() if not arguments.targets or name in arguments.targets]
@@ -61,34 +49,6 @@ def run_probe(arguments: argparse.Namespace) -> int:
     else:
         print(to_text(results), end="")
     return ExitStatus.CLEAN if all(result.is_up for result in results) else ExitStatus.FINDINGS
-
-
-async def probe_buckets(targets: Sequence[Target], within: float, *, write: bool) -> Sequence[ProbeResult]:
-    """Probes the buckets of targets side by side, each with a new connection and one attempt."""
-    stores: dict[str, S3Store] = {}
-    failed: dict[str, ProbeResult] = {}
-    for target in targets:
-        pair = target.bucket.credentials
-        if pair is not None and not (pair.access_key.reveal() and pair.secret_key.reveal()):
-            failed[target.name] = _failed(target, _SERVICE_ONLY)
-            continue
-        bucket = target.bucket
-        limits = {name: min(getattr(bucket, name), within) for name in ("connect_timeout", "read_timeout")}
-        try:
-            stores[target.name] = S3Store(replace(bucket, max_attempts=1, **limits), _POOL)
-        except StorageError as error:
-            failed[target.name] = _failed(target, BucketProblem("failed", str(error), "correct the target's `bucket`"))
-    try:
-        asked = [(each, stores[each.name]) for each in targets if each.name in stores]
-        found = {result.target: result for result in await probe_all(asked, within, write=write)}
-    finally:
-        for store in stores.values():
-            await store.close()
-    return [failed.get(target.name) or found[target.name] for target in targets]
-
-
-def _failed(target: Target, problem: BucketProblem) -> ProbeResult:
-    return ProbeResult(target.name, target.bucket.name, time.time(), 0.0, (), problem)
 
 
 def to_text(results: Sequence[ProbeResult]) -> str:

@@ -10,6 +10,7 @@ import shlex
 import shutil
 import sys
 import textwrap
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,6 +21,7 @@ from tornado_proxy.admin.listener import admin_listener
 from tornado_proxy.admin.status import Explanation
 from tornado_proxy.cli.inputs import number
 from tornado_proxy.cli.output import CommandError, ExitStatus, show
+from tornado_proxy.cli.units import is_wider, other_addresses, run_as_unit, sockets_of
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Log
 from tornado_proxy.lang.diagnostic import Diagnostic, counted
@@ -34,23 +36,17 @@ from tornado_proxy.service.demo import (
     read_demo,
     sample_s3,
 )
-from tornado_proxy.service.reload.generations import Unbuildable
 from tornado_proxy.service.reload.last_good import LastGood, NoLastGood
-from tornado_proxy.service.reload.reloading import run_rule_tests, tolerated
-from tornado_proxy.service.reload.snapshot import CompiledSnapshot, SnapshotReader, compile_snapshot, read_to_check
+from tornado_proxy.service.reload.rule_tests import run_rule_tests, tolerated
+from tornado_proxy.service.reload.snapshot import Configuration, SnapshotReader, compile_snapshot, read_to_check
+from tornado_proxy.service.reload.stores import Unbuildable
+from tornado_proxy.service.reload.validity import tolerant_of_dates
 from tornado_proxy.service.run.logs import close_logging, configure_logging, flush_logging
 from tornado_proxy.service.run.process import Launch, Process
 from tornado_proxy.service.run.runtime import CannotServe, end_process, raise_descriptor_limit, run_event_loop
 from tornado_proxy.service.run.serving import SingleProcess
-from tornado_proxy.service.run.sockets import (
-    CannotListen,
-    Notifier,
-    Sockets,
-    inherited_sockets,
-    local_socket,
-    named,
-    open_sockets,
-)
+from tornado_proxy.service.run.sockets import CannotListen, Sockets, local_socket, named, open_sockets
+from tornado_proxy.service.run.systemd import Notifier, inherited_sockets
 from tornado_proxy.storage.probe import PROBE_WITHIN
 from tornado_proxy.telemetry.log import EVENTS, log_diagnostics
 
@@ -58,6 +54,11 @@ if TYPE_CHECKING:
     from tornado_proxy.service.run.supervisor import Supervisor
 
 _LOG = logging.getLogger("tornado_proxy")
+
+_WITH_CHECK = {
+    "probe": "the service probes its buckets by itself",
+    "unit": "systemd starts the service as the unit says by itself",
+}
 
 
 def serve_arguments(parser: argparse.ArgumentParser) -> None:
@@ -79,6 +80,11 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
         help="also have the admin listener on a socket at FILE, without TLS",
     )
     parser.add_argument("--check", action="store_true", help="check configuration and rules, and end")
+    parser.add_argument(
+        "--unit",
+        metavar="UNIT",
+        help="with `--check`: check as this unit of systemd, with its user, credentials, limits and sockets",
+    )
     parser.add_argument("--probe", action="store_true", help="with `--check`: also check each bucket, as `probe` does")
 
 
@@ -86,30 +92,36 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
 class _Start:
     """A snapshot that the service may start from."""
 
-    loaded: CompiledSnapshot
+    configuration: Configuration
     is_last_good: bool = False
     in_spite_of_tests: bool = False  # rule tests fail, and there is nothing else to start from
 
 
 def run_serve(arguments: argparse.Namespace) -> int:
     """Serves; returns an exit status."""
-    if arguments.probe and not arguments.check:
-        return _fail("`--probe` goes with `--check`; the service probes its buckets by itself")
+    for option, reason in _WITH_CHECK.items():
+        if getattr(arguments, option) and not arguments.check:
+            return _fail(f"`--{option}` goes with `--check`; {reason}")
     if not arguments.config.is_file() and arguments.last_good is None:
         return _fail(f"there is no file `{arguments.config}`")
+    return _checked_as_unit(arguments) if arguments.unit else _served(arguments)
+
+
+def _served(arguments: argparse.Namespace) -> int:
+    """Serves or checks, from the first snapshot that can be used; returns an exit status."""
     reader = SnapshotReader(arguments.config, dict(os.environ))
     for start in _starts(arguments, reader):
         log = None if arguments.check else _log(start)
         if not start.in_spite_of_tests:
-            _report(start.loaded.diagnostics, log)
-        if not start.loaded.usable:
+            _report(start.configuration.diagnostics, log)
+        if not start.configuration.usable:
             continue
         if arguments.check:
-            return _checked(start.loaded, arguments)
+            return _checked(start.configuration, arguments)
         try:
             raise_descriptor_limit()
             supervisor = _supervisor(start, arguments)
-            run_event_loop(_serve(start, supervisor, reader, arguments), start.loaded.settings.server.event_loop)
+            run_event_loop(_serve(start, supervisor, reader, arguments), start.configuration.settings.server.event_loop)
         except Unbuildable as error:
             _report(error.diagnostics, log)
         except (CannotListen, CannotServe) as error:
@@ -121,41 +133,56 @@ def run_serve(arguments: argparse.Namespace) -> int:
 
 def _log(start: _Start) -> Log | None:
     """Returns the options of the log; None if the configuration is wrong."""
-    settings = start.loaded.snapshot.configuration.settings
+    settings = start.configuration.snapshot.settings
     return settings.log if settings else None
 
 
-def _checked(loaded: CompiledSnapshot, arguments: argparse.Namespace) -> int:
+def _checked(configuration: Configuration, arguments: argparse.Namespace) -> int:
     """Prints that the files can be used, and probes the buckets if asked to."""
-    targets = loaded.settings.targets
-    files = loaded.rules.documents if loaded.rules else ()
-    rules = f"{counted(loaded.rewrite_count, 'rewrite')} in {counted(len(files), 'file')}"
+    targets = configuration.settings.targets
+    files = configuration.rules.documents if configuration.rules else ()
+    rules = f"{counted(configuration.rewrite_count, 'rewrite')} in {counted(len(files), 'file')}"
     print(f"OK: `{arguments.config}` can be used: {counted(len(targets), 'target')}, {rules}")
     if not arguments.probe:
         return ExitStatus.CLEAN
-    from tornado_proxy.cli.probe import probe_buckets, to_text  # noqa: PLC0415 - on demand
+    # Few checks probe.
+    from tornado_proxy.cli.probe import to_text  # noqa: PLC0415
+    from tornado_proxy.service.reload.probing import probe_buckets  # noqa: PLC0415
 
     results = asyncio.run(probe_buckets(targets, PROBE_WITHIN, write=False))
     print(to_text(results), end="")
     return ExitStatus.CLEAN if all(result.is_up for result in results) else ExitStatus.FINDINGS
 
 
+def _checked_as_unit(arguments: argparse.Namespace) -> int:
+    """Checks in a process as a unit would start it, and compares its sockets; returns an exit status."""
+    command = ["serve", "--check", "--config", str(arguments.config.absolute()), *(["--probe"] * arguments.probe)]
+    status = run_as_unit(arguments.unit, command)
+    settings = read_to_check(arguments.config, dict(os.environ)).settings
+    if settings is not None:
+        show(tuple(other_addresses(settings, sockets_of(arguments.unit))))
+    return status
+
+
 def _starts(arguments: argparse.Namespace, reader: SnapshotReader) -> Iterator[_Start]:
     """Yields the snapshots to try: the files, the last good copy, then the files in spite of failing tests."""
     snapshot = read_to_check(arguments.config, dict(os.environ)) if arguments.check else reader()
-    first = _Start(run_rule_tests(compile_snapshot(snapshot)))
-    yield first
+    compiled = run_rule_tests(compile_snapshot(snapshot))
     if arguments.check:
+        yield _Start(compiled)
         return
+    # With an expired certificate it still serves some clients, and its metrics and status page say what is wrong.
+    first = _Start(tolerant_of_dates(compiled, None, time.time()))
+    yield first
     if arguments.last_good is not None:
         try:
             kept = LastGood(arguments.last_good).read(arguments.config, dict(os.environ))
         except NoLastGood as error:
             _fail(f"there is no last good copy to start from: {error}", _log(first))
         else:
-            yield _Start(compile_snapshot(kept), is_last_good=True)
-    if not first.loaded.usable and (milder := tolerated(first.loaded)).usable:
-        yield replace(first, loaded=milder, in_spite_of_tests=True)
+            yield _Start(tolerant_of_dates(compile_snapshot(kept), None, time.time()), is_last_good=True)
+    if not first.configuration.usable and (milder := tolerated(first.configuration)).usable:
+        yield replace(first, configuration=milder, in_spite_of_tests=True)
 
 
 def _supervisor(start: _Start, arguments: argparse.Namespace) -> Supervisor | None:
@@ -164,22 +191,21 @@ def _supervisor(start: _Start, arguments: argparse.Namespace) -> Supervisor | No
         return None
     from tornado_proxy.service.run.supervisor import Supervisor  # noqa: PLC0415 - few start workers on each start
 
-    return Supervisor(start.loaded, arguments.workers)
+    return Supervisor(start.configuration, arguments.workers)
 
 
 async def _serve(
     start: _Start, supervisor: Supervisor | None, reader: SnapshotReader, arguments: argparse.Namespace
 ) -> None:
-    settings = start.loaded.settings
+    settings = start.configuration.settings
     configure_logging(settings.log)
-    serving = supervisor or SingleProcess(start.loaded)
+    serving = supervisor or SingleProcess(start.configuration)
     if start.is_last_good:
         _LOG.error("the files cannot be used: started from the last good copy in `%s`", arguments.last_good)
     if start.in_spite_of_tests:
         _LOG.error("rule tests fail: started with these rules, since there is nothing else to start from")
     sockets, admin = _sockets(settings, arguments.admin_socket)
     launch = Launch(
-        start.loaded,
         sockets,
         read=reader,
         administer=partial(admin_listener, sockets=admin.sockets, explain=explained),
@@ -207,9 +233,11 @@ def _announce(url: str, admin: str) -> None:
 def _sockets(settings: Settings, local: Path | None) -> tuple[Sockets, Sockets]:
     """Returns the sockets for requests and for the admin listener, of the service manager or of the configuration."""
     inherited = inherited_sockets(os.environ, os.getpid())
-    given = inherited.get("http") or inherited.get("unknown")
+    listening = inherited.get("http") or inherited.get("unknown")
     admin = inherited.get("admin")
-    of_requests = named(given, inherited=True, is_tls=settings.server.speaks_tls) if given else None
+    if any(is_wider(settings.server, each) for each in listening or ()):
+        _LOG.warning("the socket unit listens on every interface, but `server.listenAddr` says otherwise")
+    of_requests = named(listening, inherited=True, is_tls=settings.server.speaks_tls) if listening else None
     of_admin = named(admin, inherited=True, is_tls=settings.internal_server.speaks_tls) if admin else None
     of_requests = of_requests or open_sockets(settings.server)
     of_admin = of_admin or open_sockets(settings.internal_server)
@@ -261,14 +289,14 @@ def run_demo(arguments: argparse.Namespace) -> int:
 
 def _demonstrate(arguments: argparse.Namespace, endpoint: str) -> int:
     read = partial(read_demo, endpoint)
-    loaded = compile_snapshot(read())
-    show(loaded.diagnostics)
-    if not loaded.usable:
+    configuration = compile_snapshot(read())
+    show(configuration.diagnostics)
+    if not configuration.usable:
         return ExitStatus.FINDINGS
     try:
-        listener, port = loaded.settings.server, arguments.port
+        listener, port = configuration.settings.server, arguments.port
         sockets = open_demo_sockets(listener) if port is None else open_sockets(replace(listener, port=port))
-        admin = open_demo_sockets(loaded.settings.internal_server)
+        admin = open_demo_sockets(configuration.settings.internal_server)
     except CannotListen as error:
         raise CommandError(str(error)) from error
     configure_logging(Log(level="warning" if arguments.quiet else "info"))
@@ -277,8 +305,8 @@ def _demonstrate(arguments: argparse.Namespace, endpoint: str) -> int:
     logging.getLogger(EVENTS).setLevel(logging.INFO)
     logging.getLogger("tornado_proxy.access").setLevel(logging.WARNING if arguments.quiet else logging.INFO)
     administer = partial(admin_listener, sockets=admin.sockets, explain=explained)
-    launch = Launch(loaded, sockets, read, administer, partial(_welcome, sockets.url, admin.url, endpoint))
-    run_event_loop(Process(launch, SingleProcess(loaded)).run(), loaded.settings.server.event_loop)
+    launch = Launch(sockets, read, administer, partial(_welcome, sockets.url, admin.url, endpoint))
+    run_event_loop(Process(launch, SingleProcess(configuration)).run(), configuration.settings.server.event_loop)
     return end_process(ExitStatus.CLEAN)
 
 

@@ -116,10 +116,10 @@ class Size(Bounds):
     def _number(self, value: Any) -> Decimal:
         if isinstance(value, int) and not isinstance(value, bool):
             return Decimal(value)
-        found = re.fullmatch(self.notation, value) if isinstance(value, str) else None
-        if not found:
+        match = re.fullmatch(self.notation, value) if isinstance(value, str) else None
+        if not match:
             raise InvalidValue("is not a size", "a number of bytes, or one with a unit: `500KB`, `100MB`, `5GiB`")
-        return Decimal(int(Decimal(found[1]) * _BYTES[found[2]]))
+        return Decimal(int(Decimal(match[1]) * _BYTES[match[2]]))
 
 
 class Duration(Bounds):
@@ -243,6 +243,11 @@ def option(  # noqa: PLR0913 - an option has many properties
 def place_of(name: str) -> Any:
     """Returns a field that is not an option: the place of the name of the option `name` in the file."""
     return field(default=None, repr=False, compare=False, metadata={"place_of": name})
+
+
+def values_of(name: str) -> Any:
+    """Returns a field that is not an option: the places of the values of the option `name`, one for each of a list."""
+    return field(default=(), repr=False, compare=False, metadata={"values_of": name})
 
 
 _OPTIONS: dict[type[Any], tuple[Option, ...]] = {}

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal, get_args
 
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import MediaType
-from tornado_proxy.config.options import DAY, GIB, KIB, MIB, Bounds, Constraint, Duration, Mark, Size, option, place_of
+from tornado_proxy.config.options import DAY, GIB, KIB, MIB, Bounds, Constraint, Duration, Mark, Size, option, values_of
 from tornado_proxy.config.providers import HeaderName, Line, PagePath
 from tornado_proxy.config.secrets import Credentials, Secret, document_url
 from tornado_proxy.config.values import GuardedUrl, InvalidValue
@@ -38,10 +38,10 @@ _VERSION = re.compile(r"(?:tlsv|tls[-_ ]?)?1[._-]([0-3])", re.IGNORECASE)
 
 def tls_version(text: str) -> str:
     """A version of TLS, as in `1.2`, `TLSv1.2` or `tls-1_2`, in the form `TLSv1.2`."""
-    found = _VERSION.fullmatch(text)
-    if found is None:
+    match = _VERSION.fullmatch(text)
+    if match is None:
         raise InvalidValue("is not a version of TLS", "such as `TLSv1.2` or `TLSv1.3`")
-    return VERSIONS[int(found[1])]
+    return VERSIONS[int(match[1])]
 
 
 def cipher_suite(text: str) -> str:
@@ -103,7 +103,8 @@ class Certificate:
         "The location of the private key, as for `certificateUrl`.", default=None
     )
     private_key_url_config: UrlConfig = option("How `privateKeyUrl` is fetched.", default=UrlConfig())
-    span: Span | None = place_of("certificateUrl")
+    spans: tuple[Span, ...] = values_of("certificateUrl")
+    key_spans: tuple[Span, ...] = values_of("privateKeyUrl")
     # The documents, after they have been read.
     chain: Secret | None = field(default=None, repr=False)
     key: Secret | None = field(default=None, repr=False)
@@ -140,7 +141,7 @@ class Ssl:
         default=(),
         name="clientCAs",
     )
-    span: Span | None = place_of("clientCAs")
+    spans: tuple[Span, ...] = values_of("clientCAs")
     # The self-signed certificate and the documents, after they have been made and read.
     self_signed: Certificate | None = None
     client_roots: tuple[Secret, ...] = field(default=(), repr=False)
@@ -307,6 +308,21 @@ class S3Pool:
         "The memory for uploads of all targets in a process, as it is filled; uploads without any wait.",
         default=128 * MIB,
     )
+    read_memory: Annotated[int, Size(MIB, 1024 * GIB)] = option(
+        "The memory for bodies on their way to clients, of all targets in a process: 128 KiB for each; further reads "
+        "wait five seconds, and are then answered with 503.",
+        default=1536 * MIB,
+    )
+    resumes: Annotated[int, Bounds(0, 100)] = option(
+        "How often in a row a read that breaks off is resumed where it stopped, within the target's `timeout`; 0 never "
+        "resumes.",
+        default=8,
+    )
+    release_after: Annotated[float, Duration(0.1, DAY)] = option(
+        "How long a client may pause before its connection to S3 is let go; the read is resumed when the client reads "
+        "on.",
+        default=2.0,
+    )
     reads: Literal["loop", "executor"] = option(
         "Whether objects are read on the event loop, or by boto3 in threads.", default="loop"
     )
@@ -323,11 +339,16 @@ class S3Pool:
 
 @dataclass(frozen=True, slots=True)
 class Reload:
-    """The rule tests that run before an edit is put in force."""
+    """The tests of an edit before it is put in force."""
 
     tests: Literal["refuse", "warn", "off"] = option(
         "What happens if a rule test of a changed target fails: the edit is refused, or a warning is logged. `off` "
         "runs no tests.",
+        default="warn",
+    )
+    probe: Literal["refuse", "warn", "off"] = option(
+        "What happens if a bucket that an edit adds or changes cannot be used: the edit is refused, or a warning is "
+        "logged. `off` does not ask S3.",
         default="warn",
     )
     test_timeout: Timeout = option(

@@ -44,7 +44,7 @@ class BadStep(RequestError):
 
 
 class UnknownFormat(RequestError):
-    """A `?format=` that a listing does not have; the text names those that it has, and the client may read it."""
+    """A `?format=` that a listing does not have; the text names the formats that it has, and the client may read it."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -129,7 +129,7 @@ class Request(RequestData):
     path: RequestPath = RequestPath("/")
     authority: str = ""  # the host with its port, as the client wrote it
     from_trusted_proxy: bool = False  # whether the connection comes from one of `server.trustedProxies`
-    certificate: ClientCertificate | None = None  # of the client; never that of a trusted proxy
+    certificate: ClientCertificate | None = None  # of the client; never of a trusted proxy
 
     @property
     def parameters(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Uploads: the steps of an upload in parts, one request each, and the properties with which files are stored."""
+"""Uploads: the steps of an upload in parts, one request each, and the stored properties of files."""
 
 from __future__ import annotations
 

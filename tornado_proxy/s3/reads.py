@@ -5,13 +5,21 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from typing import Protocol, TypeVar
 
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.s3.answers import ListAnswer
+from tornado_proxy.s3.resumable import (
+    Continuation,
+    OpenedPart,
+    ReadLimits,
+    ResumableObject,
+    ResumedRead,
+    read_memory,
+)
 from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, ByteRange, Conditions, is_etag, is_weak
 from tornado_proxy.storage import errors
 from tornado_proxy.storage.store import ObjectInfo, OpenedObject, Page, from_token, start_after, to_token
@@ -71,8 +79,13 @@ class ReadCalls(Protocol):
     Keys are never empty.
     """
 
-    async def get(self, key: str, part: ByteRange | None, if_match: str | None) -> OpenedObject:
-        """Sends a GetObject, with `Range` and `If-Match` if given, and opens its answer."""
+    async def get(
+        self, key: str, part: ByteRange | None, if_match: str | None, continued: Continuation | None = None
+    ) -> OpenedPart:
+        """Sends a GetObject, with `Range` and `If-Match` if given, and opens its answer.
+
+        One that continues a read may ask for a version, and comes after those of which nobody has a byte yet.
+        """
         ...
 
     async def head(self, key: str) -> ObjectInfo:
@@ -93,11 +106,19 @@ class Reader:
 
     S3 evaluates only what all S3s evaluate alike: an If-Match with one strong ETag. All other conditions of a GET are
     evaluated here, after a HEAD, and the GET is pinned to the ETag that the HEAD returned. A 304 then costs one call
-    and has all headers that RFC 9110 15.4.5 requires, unlike those of S3.
+    and has all headers that RFC 9110 15.4.5 requires, unlike those of S3. `notice` is told of each resumed read.
     """
 
-    def __init__(self, calls: ReadCalls, timeout: float = 60.0) -> None:
+    def __init__(
+        self,
+        calls: ReadCalls,
+        timeout: float = 60.0,
+        limits: ReadLimits | None = None,
+        notice: Callable[[ResumedRead], None] = lambda _: None,
+    ) -> None:
         self._calls = calls
+        self._limits = limits or ReadLimits(read_memory(64 * 1024**2))
+        self._notice = notice
         self._within = Deadlines(timeout).bound
         self._bucket_seen = -math.inf
 
@@ -168,12 +189,23 @@ class Reader:
 
     async def _get(self, key: str, part: ByteRange | None, if_match: str | None) -> OpenedObject:
         """Opens an object; raises `UpstreamError` if S3 sends another part than requested."""
-        found = await self._within(self._calls.get(key, part, if_match))
-        sent = found.content_range
-        if sent is not None and (part is None or part.resolve(found.info.size) != sent):
-            await found.close()
+        answer = await self._within(self._calls.get(key, part, if_match))
+        sent = answer.content_range
+        if sent is not None and (part is None or part.resolve(answer.info.size) != sent):
+            await answer.close()
             raise errors.UpstreamError(f"S3 sends `{sent.to_header()}` of `{key}`, which was not requested")
-        return found
+        opened = ResumableObject(key, answer, self._reopen, self._limits, self._notice)
+        if not answer.is_complete:
+            try:
+                await opened.hold()
+            except BaseException:
+                await opened.close()
+                raise
+        return opened
+
+    async def _reopen(self, key: str, rest: Continuation) -> OpenedPart:
+        """Opens what continues an object."""
+        return await self._within(self._calls.get(key, rest.part, rest.if_match, rest))
 
     async def _open_after_head(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None) -> OpenedObject:
         """Evaluates the conditions after a HEAD and opens the same version, or tries again if it has changed."""

@@ -38,7 +38,7 @@ def gallery() -> Path:
 def read_demo(endpoint: str) -> Snapshot:
     """Reads the gallery's configuration and rules, with the buckets at an endpoint."""
     snapshot = read_snapshot(gallery() / "demo.yaml", _SECRETS)
-    settings = snapshot.configuration.settings
+    settings = snapshot.settings
     if settings is None:
         return snapshot
     targets = (replace(each, bucket=replace(each.bucket, s3_endpoint=endpoint)) for each in settings.targets)

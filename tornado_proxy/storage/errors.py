@@ -4,6 +4,7 @@ StorageError
 ├── ObjectMissing        no such key                                          → 404
 ├── BucketMissing        no such bucket: the configuration or the bucket      → 502
 ├── AccessDenied         the store's credentials do not allow the call        → 403
+├── CredentialsRefused   the store's own credentials or clock are wrong       → 502
 ├── NotModified          a conditional GET or HEAD found nothing new          → 304, with the info's headers
 ├── PreconditionFailed   If-Match, If-None-Match, If-Unmodified-Since failed  → 412
 ├── RangeUnsatisfiable   no byte of the range exists                          → 416, with the size
@@ -48,6 +49,10 @@ class AccessDenied(StorageError):
     """The credentials do not allow the call. S3 also says so of a missing key if they do not allow listing."""
 
     status = 403
+
+
+class CredentialsRefused(StorageError):
+    """The store's own credentials or clock are wrong: a mistake of the configuration, so never a 403."""
 
 
 class NotModified(StorageError):

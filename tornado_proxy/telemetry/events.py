@@ -21,7 +21,7 @@ class RequestRecord(NamedTuple):
     """The data of a request at its end; None for steps that were not reached.
 
     `at` is the Unix time in seconds. `path` is the decoded request path, or the raw one if it cannot be decoded, and
-    never holds the query, in which signatures and tokens travel. `key` is the rewritten one, without the prefix.
+    never holds the query, where signatures and tokens travel. `key` is the rewritten one, without the prefix.
     """
 
     request_id: str
@@ -77,7 +77,7 @@ class ReloadOutcome(Enum):
 
     LOADED = "loaded"
     UNCHANGED = "unchanged"
-    REVERTED = "reverted"  # a bad edit was taken back: the files on disk are those in force again
+    REVERTED = "reverted"  # a bad edit was taken back: the files on disk are in force again
     REFUSED = "refused"
     FAILED = "failed"  # a defect of ours
 
@@ -128,6 +128,20 @@ class S3Called(NamedTuple):
     outcome: str
     seconds: float
     by_client: bool = False
+
+
+class ReadResumed(NamedTuple):
+    """A read of an object key was to go on where it stopped, after `received` bytes.
+
+    `cause` is `broken`, `stalled` or `slow` (a slow client let its connection to S3 go). `outcome` is `ok`, `changed`
+    (another version is there), `refused` or `failed`.
+    """
+
+    target: str
+    cause: str
+    outcome: str
+    key: str
+    received: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +211,7 @@ Event = (
     | Retired
     | S3Called
     | Probed
+    | ReadResumed
     | ObjectWritten
     | ObjectUsed
     | WebhookCalled

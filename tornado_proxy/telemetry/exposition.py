@@ -84,11 +84,17 @@ def added(metrics: Iterable[Metric], covers: Callable[[Mapping[str, str]], bool]
 class ServiceMetrics:
     """Counts reloads, and shows the generation and the probes.
 
-    `at` is the Unix time in seconds of the first generation. `probes` returns the last probe of each bucket.
+    `at` is the Unix time in seconds of the first generation. `probes` returns the last probe of each bucket,
+    `not_after` the ends of the certificates by listener and name.
     """
 
     def __init__(
-        self, version: str, digest: str, at: float, probes: Callable[[], Collection[ProbeResult]] = tuple
+        self,
+        version: str,
+        digest: str,
+        at: float,
+        probes: Callable[[], Collection[ProbeResult]] = tuple,
+        not_after: Callable[[], Mapping[Key, float]] = dict,
     ) -> None:
         self._version = version
         self._digest = digest
@@ -97,6 +103,7 @@ class ServiceMetrics:
         self._is_successful = True
         self._reloads = dict.fromkeys(("loaded", "refused", "failed"), 0)
         self._probes = probes
+        self._not_after = not_after
 
     def listen(self, bus: Bus) -> None:
         """Counts the events of a bus."""
@@ -131,6 +138,12 @@ class ServiceMetrics:
         seconds = {(each.target,): each.seconds for each in probes}
         yield gauge(
             "tornado_proxy_target_probe_seconds", "How long the last probe of the bucket took", ("target",), seconds
+        )
+        yield gauge(
+            "tornado_proxy_certificate_not_after_seconds",
+            "When a certificate in force expires (Unix time)",
+            ("listener", "name"),
+            self._not_after(),
         )
 
     def _count(self, report: ReloadReport) -> None:

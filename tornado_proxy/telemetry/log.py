@@ -1,4 +1,4 @@
-"""The lines of the log: one for each request, as `key=value` pairs or JSON, and those of service events."""
+"""The lines of the log: one for each request, as `key=value` pairs or JSON, and one for each event of the service."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from tornado_proxy.telemetry.events import (
     ErrorServed,
     Failed,
     Probed,
+    ReadResumed,
     ReloadOutcome,
     ReloadReport,
     RequestRecord,
@@ -148,11 +149,11 @@ _LEVELS = {Severity.ERROR: logging.ERROR, Severity.WARNING: logging.WARNING, Sev
 _NUMBERS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 
-ServiceEvent = Failed | Probed | ReloadReport | Retired
+ServiceEvent = Failed | Probed | ReadResumed | ReloadReport | Retired
 
 
 def log_service_events(bus: Bus) -> None:
-    """Logs the events of the service on a bus; those of requests go to the access log."""
+    """Logs the events of the service on a bus; requests go to the access log."""
     bus.add(service_log, *get_args(ServiceEvent))
 
 
@@ -165,6 +166,12 @@ def service_log(event: ServiceEvent) -> None:
             _log_reload(event)
         case Retired(generation):
             _LOG.debug("generation %d has retired", generation)
+        case ReadResumed(target, cause, outcome, key, received):
+            # A slow client is no news, and while S3 is down there may be thousands of tries.
+            is_news = outcome != "failed" and (cause, outcome) != ("slow", "ok")
+            level = logging.INFO if is_news else logging.DEBUG
+            text = "target `%s`: the read of `%s` was resumed after %d bytes: %s, %s"
+            _LOG.log(level, text, target, key, received, cause, outcome)
         case Probed(result, is_news):
             if is_news:
                 if (problem := result.problem) is None:

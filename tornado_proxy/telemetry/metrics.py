@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tornado_proxy.routing.mounts import Site
 from tornado_proxy.routing.request import ASSETS_AT
 from tornado_proxy.rules.model import METHODS, Rewrite
 from tornado_proxy.storage.cache import CacheCounts
@@ -21,6 +22,7 @@ from tornado_proxy.telemetry.events import (
     Bus,
     ErrorServed,
     Failed,
+    ReadResumed,
     S3Called,
     Served,
     SignInTried,
@@ -88,14 +90,23 @@ class CountedNames:
     rules: frozenset[tuple[str, str]] = frozenset()
     rewrites: frozenset[RewriteId] = frozenset()
 
+    @classmethod
+    def of(cls, sites: Sequence[Site], providers: Iterable[str]) -> CountedNames:
+        """Returns the names of a generation's sites and providers."""
+        rewrites = [(site.target.name, each) for site in sites for each in site.rules.rewrites]
+        return cls(
+            frozenset(site.target.name for site in sites),
+            frozenset(providers),
+            frozenset((target, each.label) for target, each in rewrites),
+            frozenset(rewrite_id(target, each) for target, each in rewrites),
+        )
+
     def cover(self, labels: Mapping[str, str]) -> bool:
         """Whether a series with these labels is about nothing that has gone."""
         target, rule, provider = labels.get("target"), labels.get("rule", OTHER), labels.get("provider")
         is_target = not target or target == OWN_FILES or target in self.targets
-        return is_target and (not provider or provider in self.providers) and self._covers_rule(target, rule)
-
-    def _covers_rule(self, target: str | None, rule: str) -> bool:
-        return rule == OTHER or (target, rule) in self.rules
+        is_rule = rule == OTHER or (target, rule) in self.rules
+        return is_target and is_rule and (not provider or provider in self.providers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +138,10 @@ class Tally:
 
         What lies beyond the last bound has that bound.
         """
-        wanted, before = part * sum(self.buckets), 0
+        rank, before = part * sum(self.buckets), 0
         for bound, count in zip((*WAITS, WAITS[-1]), self.buckets, strict=True):
             before += count
-            if count and before >= wanted:
+            if count and before >= rank:
                 return bound
         return None
 
@@ -148,7 +159,7 @@ class Activity:
 
     @property
     def total(self) -> Tally:
-        """The numbers of all targets, also of those that are no longer in force."""
+        """The numbers of all targets, former ones included."""
         return sum(self.targets.values(), self.gone)
 
     def only(self, names: CountedNames) -> Activity:
@@ -240,6 +251,7 @@ class RequestMetrics:
         self._recent: deque[Served | ErrorServed] = deque(maxlen=MOST_RECENT)
         self._s3_calls: dict[tuple[str, str, str], int] = defaultdict(int)
         self._s3_seconds: dict[tuple[str, str, str], _Observed] = defaultdict(lambda: _Observed(SECONDS))
+        self._resumed: Counter[tuple[str, str, str]] = Counter()
         self._webhooks: Counter[tuple[str, str, str]] = Counter()
         self._sign_ins: Counter[tuple[str, str, str]] = Counter()
         self._authorizations: Counter[tuple[str, str]] = Counter()
@@ -252,6 +264,7 @@ class RequestMetrics:
         bus.add(self._recent.append, Served, ErrorServed)
         bus.add(lambda event: self._errors[event.status >= 500].append(event), ErrorServed)
         bus.add(self._count_call, S3Called)
+        bus.add(lambda event: self._resumed.update([(event.target, event.cause, event.outcome)]), ReadResumed)
         bus.add(lambda event: self._webhooks.update([(event.target, event.method, event.outcome)]), WebhookCalled)
         bus.add(lambda event: self._sign_ins.update([(event.provider, event.step, event.outcome)]), SignInTried)
         bus.add(lambda event: self._authorizations.update([(event.provider, event.outcome)]), AccessDecided)
@@ -262,7 +275,7 @@ class RequestMetrics:
         self._gone = self.activity().only(names).gone
         by_target: list[dict[Any, Any]] = [self._requests, self._series, self._s3_calls, self._s3_seconds]
         for labels, series in (
-            *((("target",), each) for each in (*by_target, self._webhooks)),
+            *((("target",), each) for each in (*by_target, self._resumed, self._webhooks)),
             (("target", "rule"), self._rules),
             *((("provider",), each) for each in (self._sign_ins, self._authorizations)),
         ):
@@ -308,6 +321,8 @@ class RequestMetrics:
         yield "tornado_proxy_defects", "Requests that raised an unexpected exception", (), {(): self._defects}
         labels = "target", "call", "outcome"
         yield "tornado_proxy_s3_calls", "Calls to a bucket, by outcome", labels, self._s3_calls
+        labels = "target", "cause", "outcome"
+        yield "tornado_proxy_resumed_reads", "Reads resumed where they stopped, by outcome", labels, self._resumed
         labels = "target", "method", "outcome"
         yield "tornado_proxy_webhooks", "Webhooks called, by outcome", labels, self._webhooks
         yield "tornado_proxy_cache_requests", "GET and HEAD of objects, by result", ("target", "result"), results

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -93,6 +94,7 @@ class Generation:
     def __init__(self, number: int, parts: Parts) -> None:
         self.number = number
         self.parts = parts
+        self.since = time.time()  # Unix time, seconds
         named = parts.settings.server.generation_header and parts.digest
         self.headers = ((GENERATION, f"{number}-{parts.digest[:_SHOWN_DIGITS]}"),) if named else ()
         self._requests = 0

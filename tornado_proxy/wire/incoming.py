@@ -1,6 +1,6 @@
-"""A request as it arrives: its head, then its body piece by piece.
+"""A message as it arrives: the head of a request or of an answer, then its body piece by piece.
 
-Where a request ends is decided here, by Content-Length and Transfer-Encoding alone (RFC 9112 6), and whatever another
+Where a message ends is decided here, by Content-Length and Transfer-Encoding alone (RFC 9112 6), and whatever another
 parser could read otherwise is refused. llhttp is not asked: it ends a request after its head where `Connection` and
 `Upgrade` offer another protocol, and does not say where a body in chunks has ended.
 """
@@ -8,6 +8,8 @@ parser could read otherwise is refused. llhttp is not asked: it ends a request a
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from math import inf
 
 from tornado.httputil import RequestStartLine
 
@@ -17,6 +19,8 @@ from tornado_proxy.wire.headers import Fields, spelt
 # RFC 9112 3; `routing.request.read_address` decides which targets are valid.
 _TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]++"
 _LINE = re.compile(rb"(?P<method>%b) (?P<target>[\x21-\x7e\x80-\xff]+) HTTP/1\.(?P<minor>[0-9])\r\n" % _TOKEN)
+# RFC 9112 4; servers leave out the reason, some with the space before it.
+_STATUS = re.compile(rb"HTTP/1\.(?P<minor>[0-9]) (?P<status>[1-9][0-9]{2})(?: [\t\x20-\x7e\x80-\xff]*+)?\r\n")
 # RFC 9112 5, without folded lines.
 _FIELD = re.compile(rb"(%b):([\t\x20-\x7e\x80-\xff]*+)\r\n" % _TOKEN)
 _FIELDS = re.compile(rb"(?:%b)*+" % _FIELD.pattern)
@@ -62,24 +66,114 @@ def content_length(text: str) -> int:
     return int(text)
 
 
-class RequestParser:
-    """Reads one request: `read_head` once, then `read_body` with what follows, until the request is `complete`.
+class MessageParser:
+    """Reads one message: its head once, then `read_body` with what follows, until the message is `complete`.
 
-    `method` and `version` are known once the request line was read, even where the rest of the head cannot be.
-    `keeps_alive` says whether another request may follow on the connection (RFC 9112 9.3), `expects_continue` whether
-    the client waits for a 100 before it sends its body; one of HTTP/1.0 does not (RFC 9110 10.1.1).
+    `keeps_alive` says whether another message may follow on the connection (RFC 9112 9.3).
     """
 
     def __init__(self) -> None:
+        self.keeps_alive = False
+        self.complete = True
+        self._remaining: float = 0  # bytes of the body, or of its chunk
+        self._chunk: tuple[re.Pattern[bytes], re.Pattern[bytes]] | None = None  # the next line of a body in chunks
+        self._in_trailers = False
+
+    def read_body(self, received: bytearray) -> bytes:
+        """Takes what belongs to the body from the front of what was received; raises `MalformedMessage`.
+
+        Returns nothing if more must be received first, or if the message is complete.
+        """
+        if self._chunk is not None:
+            return self._read_chunks(received)
+        piece = self.cut_body(received)
+        del received[: len(piece)]
+        return piece
+
+    def cut_body(self, received: bytearray | memoryview) -> bytes:
+        """Returns what belongs to the body, which is not in chunks, from the front of what was received."""
+        remaining = self._remaining
+        if len(received) < remaining:
+            self._remaining -= len(received)
+            return bytes(received)
+        with memoryview(received) as view:
+            piece = bytes(view[: int(remaining)])
+        self._remaining, self.complete = 0, self._chunk is None
+        return piece
+
+    def _frame(self, length: str | None, coding: str | None, *, is_old: bool) -> None:
+        """Finds out by Content-Length and Transfer-Encoding how the body is delimited (RFC 9112 6.3)."""
+        if coding is not None:
+            if length is not None:
+                raise MalformedMessage("both Content-Length and Transfer-Encoding")
+            if is_old:
+                # RFC 9112 6.1: what stands before such a message may have read its length otherwise.
+                raise MalformedMessage("Transfer-Encoding in HTTP/1.0")
+            if coding.lower() != "chunked":
+                raise MalformedMessage("unsupported Transfer-Encoding")
+            self._chunk, self.complete = _FIRST, False
+        elif length is not None:
+            self._remaining = content_length(length)
+            self.complete = self._remaining == 0
+
+    def _read_chunks(self, received: bytearray) -> bytes:
+        pieces: list[bytes] = []
+        at = 0
+        while not self._in_trailers:
+            if self._remaining:
+                with memoryview(received) as view:
+                    pieces.append(self.cut_body(view[at:]))
+                at += len(pieces[-1])
+            size = None if self._remaining else self._begin_chunk(received, at)
+            if size is None:
+                break
+            at += size
+        del received[:at]
+        if self._in_trailers:
+            self._read_trailers(received)
+        return b"".join(pieces)
+
+    def _begin_chunk(self, received: bytearray, at: int) -> int | None:
+        """Returns the length of the line before the next chunk; None if the line has not arrived."""
+        assert self._chunk is not None
+        whole, cut = self._chunk
+        line = whole.match(received, at)
+        if line is None:
+            if len(received) - at > _LONGEST_CHUNK_LINE:
+                raise MalformedMessage("the line of a chunk is malformed or too long")
+            if not cut.fullmatch(received, at):
+                raise MalformedMessage("the line of a chunk is malformed")
+            return None
+        self._chunk, self._remaining = _NEXT, int(line[1], 16)
+        self._in_trailers = self._remaining == 0
+        return line.end() - at
+
+    def _read_trailers(self, received: bytearray) -> None:
+        """Takes the trailers, which are dropped, as RFC 9110 6.5.1 allows."""
+        end = 0 if received.startswith(b"\r\n") else received.find(b"\r\n\r\n") + 2
+        if end == 1:
+            if len(received) > _LONGEST_TRAILERS:
+                raise MalformedMessage("the trailers are too long")
+            return
+        _read_lines(bytes(received[:end]))
+        del received[: end + 2]
+        self.complete = True
+
+
+class RequestParser(MessageParser):
+    """Reads one request: `read_head` once, then its body.
+
+    `method` and `version` are known once the request line was read, even where the rest of the head cannot be.
+    `expects_continue` says whether the client waits for a 100 before it sends its body; one of HTTP/1.0 does not (RFC
+    9110 10.1.1).
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
         self.method = ""
         self.version = "HTTP/1.1"
         self.headers: dict[str, str] = {}
-        self.keeps_alive = False
         self.expects_continue = False
-        self.complete = True
-        self._remaining = 0  # bytes of the body, or of its chunk
-        self._chunk: tuple[re.Pattern[bytes], re.Pattern[bytes]] | None = None  # the next line of a body in chunks
-        self._in_trailers = False
 
     def read_head(self, head: bytes, limit: int) -> tuple[RequestStartLine, Fields]:
         """Reads the request line and the headers, with the empty line; raises `HeadTooLarge`, `MalformedMessage`."""
@@ -105,96 +199,88 @@ class RequestParser:
         # What follows a CONNECT may be another protocol's, whose bytes somebody else chose.
         keeps_alive = not is_old if options is None else _keeps_alive(options, is_old=is_old)
         self.keeps_alive = keeps_alive and self.method != "CONNECT"
-        self._frame(is_old=is_old)
+        self._frame(headers.get("Content-Length"), headers.get("Transfer-Encoding"), is_old=is_old)
         has_body = not self.complete
         self.expects_continue = has_body and not is_old and headers.get("Expect", "").lower() == "100-continue"
         return RequestStartLine(self.method, line["target"].decode("latin-1"), self.version), Fields(fields, headers)
 
-    def read_body(self, received: bytearray) -> bytes:
-        """Takes what belongs to the body from the front of what was received; raises `MalformedMessage`.
 
-        Returns nothing if more must be received first, or if the request is complete.
+class ResponseParser(MessageParser):
+    """Reads one answer: `read_head` for each interim one and for the final one, then its body.
+
+    `status` is 0 before the final head was read. Header names are in lower case; repeated ones have their values joined
+    by commas.
+    """
+
+    def __init__(self, *, is_head_only: bool) -> None:
+        super().__init__()
+        self.status = 0
+        self.headers: dict[bytes, bytes] = {}
+        self.ends_with_connection = False
+        self._is_head_only = is_head_only
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the rest of the body is the next bytes, as many as are missing."""
+        return not self.complete and self._chunk is None
+
+    def read_head(self, head: bytes) -> None:
+        """Reads a status line and the headers, with the empty line; raises `HeadTooLarge`, `MalformedMessage`.
+
+        Some interim answers (RFC 9110 15.2) may come before the final one; none changes the protocol, which no request
+        asks for.
         """
-        if self._chunk is not None:
-            return self._read_chunks(received)
-        piece = self._take(received, 0)
-        del received[: len(piece)]
-        self.complete = self._remaining == 0
-        return piece
-
-    def _frame(self, *, is_old: bool) -> None:
-        """Finds out how the body is delimited (RFC 9112 6.3)."""
-        length, coding = self.headers.get("Content-Length"), self.headers.get("Transfer-Encoding")
-        if coding is not None:
-            if length is not None:
-                raise MalformedMessage("both Content-Length and Transfer-Encoding")
-            if is_old:
-                # RFC 9112 6.1: what stands before such a message may have read its length otherwise.
-                raise MalformedMessage("Transfer-Encoding in HTTP/1.0")
-            if coding.lower() != "chunked":
-                raise MalformedMessage("unsupported Transfer-Encoding")
-            self._chunk, self.complete = _FIRST, False
-        elif length is not None:
-            self._remaining = content_length(length)
-            self.complete = self._remaining == 0
-
-    def _read_chunks(self, received: bytearray) -> bytes:
-        pieces: list[bytes] = []
-        at = 0
-        while not self._in_trailers:
-            if self._remaining:
-                pieces.append(self._take(received, at))
-                at += len(pieces[-1])
-            size = None if self._remaining else self._begin_chunk(received, at)
-            if size is None:
-                break
-            at += size
-        del received[:at]
-        if self._in_trailers:
-            self._read_trailers(received)
-        return b"".join(pieces)
-
-    def _take(self, received: bytearray, at: int) -> bytes:
-        with memoryview(received) as view:
-            piece = bytes(view[at : at + self._remaining])
-        self._remaining -= len(piece)
-        return piece
-
-    def _begin_chunk(self, received: bytearray, at: int) -> int | None:
-        """Returns the length of the line before the next chunk; None if the line has not arrived."""
-        assert self._chunk is not None
-        whole, cut = self._chunk
-        line = whole.match(received, at)
-        if line is None:
-            if len(received) - at > _LONGEST_CHUNK_LINE:
-                raise MalformedMessage("the line of a chunk is malformed or too long")
-            if not cut.fullmatch(received, at):
-                raise MalformedMessage("the line of a chunk is malformed")
-            return None
-        self._chunk, self._remaining = _NEXT, int(line[1], 16)
-        self._in_trailers = self._remaining == 0
-        return line.end() - at
-
-    def _read_trailers(self, received: bytearray) -> None:
-        """Takes the trailers, which are dropped, as RFC 9110 6.5.1 allows."""
-        end = 0 if received.startswith(b"\r\n") else received.find(b"\r\n\r\n") + 2
-        if end == 1:
-            if len(received) > _LONGEST_TRAILERS:
-                raise MalformedMessage("the trailers are too long")
+        line = _STATUS.match(head)
+        if line is None or line["status"] == b"101":
+            raise MalformedMessage("malformed status line")
+        if not head.endswith(b"\r\n\r\n"):
+            raise MalformedMessage("a line ends without a carriage return")
+        lines = _read_lines(head[line.end() : -2])
+        headers = {name.lower(): value.strip(b" \t") for name, value in lines}
+        if len(headers) < len(lines):
+            headers = _joined(lines)
+        status, is_old = int(line["status"]), line["minor"] == b"0"
+        if status < 200:
             return
-        _read_fields(bytes(received[:end]))
-        del received[: end + 2]
-        self.complete = True
+        self.status, self.headers = status, headers
+        options = _text(headers.get(b"connection"))
+        self.keeps_alive = not is_old if options is None else _keeps_alive(options, is_old=is_old)
+        length, coding = _text(headers.get(b"content-length")), _text(headers.get(b"transfer-encoding"))
+        self._frame(length, coding, is_old=is_old)
+        if self._is_head_only or status in (204, 304):
+            self._remaining, self._chunk, self.complete = 0, None, True
+        elif length is None and coding is None:
+            self._remaining, self.complete = inf, False
+            self.ends_with_connection, self.keeps_alive = True, False
+
+
+def _joined(lines: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    """Returns headers of which some are repeated."""
+    headers: dict[bytes, list[bytes]] = {}
+    for name, value in lines:
+        headers.setdefault(name.lower(), []).append(value.strip(b" \t"))
+    return {name: b", ".join(values) for name, values in headers.items()}
+
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode("latin-1")
+
+
+def _read_lines(lines: bytes) -> list[tuple[bytes, bytes]]:
+    """Returns the names and values in these lines of headers; raises `MalformedMessage`, `HeadTooLarge`."""
+    if not _FIELDS.fullmatch(lines):
+        raise MalformedMessage(_defect(lines))
+    headers: list[tuple[bytes, bytes]] = _FIELD.findall(lines)
+    if len(headers) > _MOST_HEADERS:
+        raise HeadTooLarge(f"more than {_MOST_HEADERS} headers")
+    return headers
 
 
 def _read_fields(lines: bytes) -> tuple[tuple[str, str], ...]:
-    """Returns the headers of these lines; raises `MalformedMessage`, `HeadTooLarge`."""
-    if not _FIELDS.fullmatch(lines):
-        raise MalformedMessage(_defect(lines))
-    found = _FIELD.findall(lines)
-    if len(found) > _MOST_HEADERS:
-        raise HeadTooLarge(f"more than {_MOST_HEADERS} headers")
-    return tuple([(spelt(name.decode("latin-1")), value.decode("latin-1").strip(" \t")) for name, value in found])
+    """Returns the headers of these lines as text, the names in their usual spelling."""
+    return tuple(
+        [(spelt(name.decode("latin-1")), value.decode("latin-1").strip(" \t")) for name, value in _read_lines(lines)]
+    )
 
 
 def _defect(lines: bytes) -> str:

@@ -23,14 +23,13 @@ from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics.forwarded import ClientCertificate, Origin
 from tornado_proxy.wire.headers import Fields
 from tornado_proxy.wire.incoming import ClientDisconnected, MalformedMessage, RequestParser
+from tornado_proxy.wire.reading import NEVER
 
 if TYPE_CHECKING:
     from tornado_proxy.wire.connection import Connection
 
 STAND_IN = RequestStartLine("GET", "/", "HTTP/1.0")
 """Stands in for a head that cannot be read; the connection ends with its answer. HTTP/1.0 needs no Host."""
-
-_NEVER = float("inf")
 
 
 class RequestState(Enum):
@@ -105,8 +104,8 @@ class Stream(HTTPConnection):
         has_body = self.parser.method != "HEAD" and status not in (204, 304)
         is_old = self.parser.version == "HTTP/1.0"
         self._is_chunked = has_body and length is None and not is_old
-        self._remaining = (_NEVER if length is None else int(length)) if has_body else 0
-        unended = self._remaining == _NEVER and is_old
+        self._remaining = (NEVER if length is None else int(length)) if has_body else 0
+        unended = self._remaining == NEVER and is_old
         self.keeps_alive = self.keeps_alive and self.is_read and connection.may_go_on and not unended
         lines = [f"HTTP/1.1 {status} {start_line.reason}", *map(": ".join, fields)]
         if self._is_chunked:
@@ -130,7 +129,7 @@ class Stream(HTTPConnection):
         if self.writing is AnswerState.DONE:
             return
         self.writing = AnswerState.DONE
-        if 0 < self._remaining < _NEVER and self.mistake is None:
+        if 0 < self._remaining < NEVER and self.mistake is None:
             self._connection.close()
             raise HTTPOutputError(f"the body is {self._remaining} bytes shorter than its Content-Length")
         if self._is_chunked:

@@ -8,12 +8,15 @@ import ssl
 import warnings
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tornado.httputil import HTTPServerRequest
 
 from tornado_proxy.config.server import CIPHER_SUITES, VERSIONS, Certificate, Ssl
 from tornado_proxy.semantics.forwarded import ClientCertificate
+
+if TYPE_CHECKING:
+    from cryptography import x509
 
 _VERSIONS = dict(
     zip(
@@ -31,7 +34,11 @@ _OLD_LEVEL = "@SECLEVEL=0"
 
 
 class CertificateUnusable(Exception):
-    """A certificate or private key that cannot be served; the text says why."""
+    """A certificate or private key that cannot be served; the text says why. `of_key` is true if it is the key."""
+
+    def __init__(self, reason: str, *, of_key: bool = False) -> None:
+        super().__init__(reason)
+        self.of_key = of_key
 
 
 def make_context(settings: Ssl) -> ssl.SSLContext:
@@ -156,19 +163,15 @@ def names_of(certificate: Certificate) -> tuple[str, ...]:
     from cryptography import x509  # noqa: PLC0415
     from cryptography.hazmat.primitives.serialization import load_pem_private_key  # noqa: PLC0415
 
-    chain, key_text = (each.reveal().encode() if each else b"" for each in (certificate.chain, certificate.key))
+    leaf = leaf_of(certificate)
     try:
-        leaf = x509.load_pem_x509_certificates(chain)[0]
-    except ValueError:
-        raise CertificateUnusable("the certificate is not one in PEM") from None
-    try:
-        key = load_pem_private_key(key_text, None)
+        key = load_pem_private_key(certificate.key.reveal().encode() if certificate.key else b"", None)
     except TypeError:
-        raise CertificateUnusable("the private key has a passphrase") from None
+        raise CertificateUnusable("the private key has a passphrase", of_key=True) from None
     except ValueError:
-        raise CertificateUnusable("the private key is not one in PEM") from None
+        raise CertificateUnusable("the private key is not one in PEM", of_key=True) from None
     if key.public_key() != leaf.public_key():
-        raise CertificateUnusable("the private key does not belong to the certificate")
+        raise CertificateUnusable("the private key does not belong to the certificate", of_key=True)
     try:
         names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         found = names.get_values_for_type(x509.DNSName)
@@ -176,3 +179,13 @@ def names_of(certificate: Certificate) -> tuple[str, ...]:
         # Old certificates (RFC 2818) have it there; s3-proxy looks there too.
         found = [str(each.value) for each in leaf.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)]
     return tuple(name.lower() for name in found)
+
+
+def leaf_of(certificate: Certificate) -> x509.Certificate:
+    """Returns the first certificate of a chain, which names the hosts; raises `CertificateUnusable`."""
+    from cryptography import x509  # noqa: PLC0415 - loaded only where there is TLS
+
+    try:
+        return x509.load_pem_x509_certificates(certificate.chain.reveal().encode() if certificate.chain else b"")[0]
+    except ValueError:
+        raise CertificateUnusable("the certificate is not one in PEM") from None

@@ -16,7 +16,7 @@ from tornado_proxy.config.server import S3Pool
 from tornado_proxy.s3 import S3Store
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.semantics.fields import content_digest
-from tornado_proxy.storage.errors import AccessDenied, BucketMissing, ObjectExists
+from tornado_proxy.storage.errors import AccessDenied, BucketMissing, CredentialsRefused, ObjectExists
 from tornado_proxy.storage.store import Stored, Write
 
 pytestmark = pytest.mark.integration
@@ -27,16 +27,16 @@ MIB = 1024**2
 
 @pytest.mark.parametrize("pair", [("access", "wrong"), ("nobody", "secret")])
 async def test_wrong_credentials_are_denied(radosgw, bucket, pair):
-    """Every call with a wrong signature or an unknown key is denied."""
+    """A wrong signature or an unknown key is a mistake of the configuration; the answer to a HEAD does not tell."""
     credentials = Credentials(*(Secret("test", text) for text in pair))
     store = S3Store(replace(radosgw.bucket(bucket.name), credentials=credentials), S3Pool(4))
-    for call in (
-        store.open("a", ANY),
-        store.head("a", ANY),
-        store.list(""),
-        store.put("a", async_chunks(b""), Write()),
+    for call, error in (
+        (store.open("a", ANY), CredentialsRefused),
+        (store.head("a", ANY), AccessDenied),
+        (store.list(""), CredentialsRefused),
+        (store.put("a", async_chunks(b""), Write()), CredentialsRefused),
     ):
-        with pytest.raises(AccessDenied):
+        with pytest.raises(error):
             await call
     await store.close()
 

@@ -116,6 +116,25 @@ def site(program, s3) -> Iterator[Site]:
         yield created
 
 
+@pytest.fixture(scope="session", params=RELEASES)
+def site_program(request, tmp_path_factory) -> tuple[str, Path]:
+    """A release, and the folder of the program that was installed in it."""
+    if missing():
+        pytest.skip(missing())
+    return request.param, install_program(tmp_path_factory.mktemp("program"), request.param)
+
+
+@pytest.fixture
+def every_site(site_program, s3) -> Iterator[Site]:
+    """What `site` is, in each release."""
+    release, program = site_program
+    with boot(program, release) as machine:
+        created = Site(machine, s3, free_port(), free_port(3))
+        created.configure()
+        created.answer_with("first")
+        yield created
+
+
 @pytest.fixture(scope="session")
 def wheels(tmp_path_factory) -> Path:
     """A folder with the results of `make dist`, for the version of this checkout and for 0.2.0."""

@@ -84,13 +84,13 @@ def build_package(release: str, wheel: Path, folder: Path) -> Path:
     return built
 
 
-def install_program(folder: Path) -> Path:
+def install_program(folder: Path, release: str = "trixie") -> Path:
     """Installs the wheel of this checkout into a virtual environment for `PROGRAM`; returns its folder on the host."""
     wheel = build_wheel(folder / "built")
     program = folder / "program"
     program.mkdir()
     install = f"python3 -m venv {PROGRAM} && {PROGRAM}/bin/pip install --quiet /wheel/{wheel.name}"
-    in_release("trixie", f"bash -c '{install}'", {program: str(PROGRAM), wheel.parent: "/wheel"})
+    in_release(release, f"bash -c '{install}'", {program: str(PROGRAM), wheel.parent: "/wheel"})
     return program
 
 
@@ -166,9 +166,9 @@ class Machine:
 
 
 @contextmanager
-def boot(program: Path) -> Iterator[Machine]:
-    """Boots Debian 13 with the program and the units of this checkout."""
-    with boot_bare("trixie", f"--bind={program}:{PROGRAM}") as machine:
+def boot(program: Path, release: str = "trixie") -> Iterator[Machine]:
+    """Boots a release with the program and the units of this checkout."""
+    with boot_bare(release, f"--bind={program}:{PROGRAM}") as machine:
         machine.install_units()
         yield machine
 

@@ -9,19 +9,19 @@ from typing import NamedTuple
 import pytest
 from certificates import pair
 from files import CONFIGURATION, Files
-from tornado_proxy.service.reload.reloading.certificates import (
-    FetchedDocuments,
-    find_certificates,
-    unusable_certificates,
-)
-from tornado_proxy.storage.documents import DocumentUnavailable
 
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import Secret, resolver
 from tornado_proxy.config.server import Certificate, InternalServer, Server, Ssl
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
-from tornado_proxy.service.reload.reloading import certificates
+from tornado_proxy.s3.documents import DocumentUnavailable
+from tornado_proxy.service.reload import certificates
+from tornado_proxy.service.reload.certificates import (
+    FetchedDocuments,
+    find_certificates,
+    unusable_certificates,
+)
 from tornado_proxy.wire.tls import names_of
 
 A, B = pair("a.test"), pair("b.test")

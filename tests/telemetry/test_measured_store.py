@@ -8,10 +8,10 @@ import pytest
 from memory_store import MemoryStore
 
 from tornado_proxy.semantics.conditions import Conditions
-from tornado_proxy.service.reload.generations import MeasuredStore
 from tornado_proxy.storage.errors import ObjectMissing
 from tornado_proxy.storage.store import Write
 from tornado_proxy.telemetry.events import ObjectWritten, S3Called
+from tornado_proxy.telemetry.measured_store import MeasuredStore
 
 
 async def _chunks():

@@ -10,7 +10,7 @@ from stores import in_memory, read_object
 from tornado_proxy.config.model import Bucket, ObjectCache, Settings, Target
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts
-from tornado_proxy.service.reload.generations import forget_written, purge
+from tornado_proxy.service.reload.stores import forget_written, purge
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.telemetry.events import ObjectWritten
 from tornado_proxy.web.generation import Parts, Shared

@@ -10,7 +10,7 @@ import weakref
 
 import pytest
 
-from tornado_proxy.service.reload.generations import CLIENT_WEIGHT, GcFreezer, in_background
+from tornado_proxy.service.reload.background import CLIENT_WEIGHT, Collector, in_background
 
 
 async def test_background_work_has_short_turns():
@@ -72,13 +72,13 @@ def _unreachable_cycle() -> weakref.ref[_Cycle]:
 
 def test_lasting_objects_are_frozen():
     """The garbage collector does not visit frozen objects again."""
-    GcFreezer().freeze()
+    Collector().freeze()
     assert gc.get_freeze_count() > 0
 
 
 def test_frozen_cycles_are_freed_after_some_reloads():
     """A frozen cycle is freed after `thaw_after` reloads, and not before."""
-    freezer = GcFreezer(thaw_after=3)
+    freezer = Collector(thaw_after=3)
     freezer.freeze()
     cycle = _unreachable_cycle()
     freezer.freeze()
@@ -91,7 +91,7 @@ def test_frozen_cycles_are_freed_after_some_reloads():
 
 def test_new_clients_count_as_several_reloads():
     """A new client of S3 makes the freezer thaw sooner."""
-    freezer = GcFreezer(thaw_after=CLIENT_WEIGHT)
+    freezer = Collector(thaw_after=CLIENT_WEIGHT)
     freezer.freeze()
     cycle = _unreachable_cycle()
     freezer.freeze(new_clients=1)

@@ -1,94 +1,15 @@
-"""The generations of a process."""
+"""The parts of a generation, some of which it takes over."""
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import replace
-
 import pytest
-from memory_store import MemoryStore
-from serving import generation
 
-from tornado_proxy.service.reload.generations import (
-    GenerationBuilder,
-    GenerationHolder,
-    Unbuildable,
-    bare_stores,
-    cache_counts,
-)
+from tornado_proxy.service.reload.building import GenerationBuilder
 from tornado_proxy.service.reload.snapshot import compile_snapshot, read_snapshot
+from tornado_proxy.service.reload.stores import Unbuildable, bare_stores, cache_counts
 from tornado_proxy.storage.cache import CachingStore
 from tornado_proxy.storage.errors import StorageError
-from tornado_proxy.telemetry.events import Retired
-from tornado_proxy.web.generation import Parts, Shared
-
-
-class _ClosableStore(MemoryStore):
-    """A store that records its closing, and can fail while it is closed."""
-
-    def __init__(self, error: Exception | None = None) -> None:
-        super().__init__()
-        self.closed = False
-        self._error = error
-
-    async def close(self) -> None:
-        self.closed = True
-        if self._error:
-            raise self._error
-
-
-def _parts(store):
-    # The store needs a `Shared` of its own, since the generation of the helper holds its store too.
-    return replace(generation(store).parts, stores={"site": Shared(store)})
-
-
-def _run(scenario):
-    return asyncio.run(asyncio.wait_for(scenario(), 10))
-
-
-def test_a_swap_closes_the_old_store():
-    """Without requests, the store of the old generation is closed and an event is emitted."""
-
-    async def scenario():
-        first, second, retired = _ClosableStore(), _ClosableStore(), asyncio.Event()
-        holder = GenerationHolder(_parts(first), lambda event: retired.set() if event == Retired(1) else None)
-        holder.swap(_parts(second), 2)
-        await retired.wait()
-        assert (first.closed, second.closed) == (True, False)
-        assert holder.current.number == 2
-        await holder.close()
-        assert second.closed
-
-    _run(scenario)
-
-
-def test_a_request_keeps_its_generation_open():
-    """The old store stays open until the last request of its generation ends."""
-
-    async def scenario():
-        first = _ClosableStore()
-        holder = GenerationHolder(_parts(first), lambda _event: None)
-        with holder.current:
-            holder.swap(_parts(_ClosableStore()), 2)
-            await asyncio.sleep(0)
-            assert (first.closed, holder.retiring) == (False, 1)
-        await holder.close()
-        assert first.closed
-
-    _run(scenario)
-
-
-def test_a_failing_close_does_not_block_retirement():
-    """If a store cannot be closed, its generation is retired anyway."""
-
-    async def scenario():
-        events = []
-        holder = GenerationHolder(_parts(_ClosableStore(OSError("stuck"))), events.append)
-        await holder.close()
-        assert events == [Retired(1)]
-
-    _run(scenario)
-
+from tornado_proxy.web.generation import Parts
 
 CONFIGURATION = """
 authProviders:
@@ -116,10 +37,10 @@ class _Builder:
     def build(self, text: str) -> Parts:
         """The parts of the next generation."""
         self._config.write_text(text)
-        loaded = compile_snapshot(read_snapshot(self._config, {}))
-        assert loaded.usable, [diagnostic.message for diagnostic in loaded.diagnostics]
-        self._builder = self._builder or GenerationBuilder(loaded.settings, lambda _: None)
-        self.parts = self._builder.build(loaded, self.parts)
+        configuration = compile_snapshot(read_snapshot(self._config, {}))
+        assert configuration.usable, [diagnostic.message for diagnostic in configuration.diagnostics]
+        self._builder = self._builder or GenerationBuilder(configuration.settings, lambda _: None)
+        self.parts = self._builder.build(configuration, self.parts)
         return self.parts
 
 
@@ -176,7 +97,7 @@ def test_all_unusable_buckets_are_reported(builder, monkeypatch):
     def refuse(*_):
         raise StorageError("the profile is not known")
 
-    monkeypatch.setattr("tornado_proxy.service.reload.generations.S3Store", refuse)
+    monkeypatch.setattr("tornado_proxy.service.reload.stores.S3Store", refuse)
     with pytest.raises(Unbuildable) as error:
         builder.build(CONFIGURATION)
     assert [diagnostic.message for diagnostic in error.value.diagnostics] == [
