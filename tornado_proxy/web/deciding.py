@@ -26,7 +26,7 @@ from tornado_proxy.semantics.cors import is_cross_origin
 from tornado_proxy.telemetry.events import AccessDecided, SignInTried
 from tornado_proxy.templates.template import User
 from tornado_proxy.web.answer import refusal_of
-from tornado_proxy.web.handler import Handler, answered
+from tornado_proxy.web.handler import Handler
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -76,7 +76,6 @@ class DecidedHandler(Handler):
             deciding.answer(await self._answer(deciding.question))
         return deciding.decision
 
-    @answered
     async def _prepare(self) -> None:
         """Decides as far as that is possible without the body; a refusal is answered at once."""
         assert self.deciding is not None

@@ -139,6 +139,11 @@ class Compressor:
 
     def applied(self, answer: Answer, asked: HTTPServerRequest) -> Answer:
         """Returns the answer, compressed if its type is configured and the client accepts it."""
+        name, value = answer.headers[0] if answer.headers else ("", "")
+        # Most files have a type that is not compressed, and it stands first.
+        return answer if name == "Content-Type" and not self._is_meant(value) else self._negotiated(answer, asked)
+
+    def _negotiated(self, answer: Answer, asked: HTTPServerRequest) -> Answer:
         named = {name.lower(): value for name, value in answer.headers}
         if answer.status == 304:
             return _unchanged(answer, named, asked)

@@ -16,7 +16,7 @@ from tornado_proxy.web.answer import Outcome, Refusal, Whole, page
 from tornado_proxy.web.custom_pages import customized
 from tornado_proxy.web.deciding import DecidedHandler
 from tornado_proxy.web.generation import RequestContext
-from tornado_proxy.web.handler import Handler, answered
+from tornado_proxy.web.handler import Handler, reads_body
 from tornado_proxy.web.perform import object_used, perform
 from tornado_proxy.web.upload import IncomingFile, raw_upload, read_form
 
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 class ObjectHandler(DecidedHandler):
     """Answers a request for an object or a directory of a target, by the plan of its decision."""
 
-    @answered
+    SUPPORTED_METHODS = ("GET", "HEAD", "PUT", "DELETE")
+
     async def get(self) -> None:
         """Sends a file, a listing or a redirect."""
         outcome, self.used = await self._performed()
@@ -35,13 +36,13 @@ class ObjectHandler(DecidedHandler):
 
     head = get
 
-    @answered
+    @reads_body
     async def put(self) -> None:
         """Stores an upload, or makes a step of one in parts."""
         outcome, used = await self._performed(await self._upload())
         await self._give_changed(outcome, used)
 
-    @answered
+    @reads_body
     async def delete(self) -> None:
         """Removes an object, once the request is whole."""
         async for _ in self.body:
@@ -97,7 +98,8 @@ class ObjectHandler(DecidedHandler):
 class SignInHandler(DecidedHandler):
     """Answers the pages of a provider: the steps of a sign-in."""
 
-    @answered
+    SUPPORTED_METHODS = ("GET", "POST")
+
     async def get(self) -> None:
         """Takes a step."""
         (attempt,) = self.decided.plan
@@ -123,7 +125,8 @@ class SignInHandler(DecidedHandler):
 class TargetListHandler(DecidedHandler):
     """Shows the targets and where they are mounted."""
 
-    @answered
+    SUPPORTED_METHODS = ("GET", "HEAD")
+
     async def get(self) -> None:
         """Sends the list."""
         request, user, parts = self.decided.request, self.decided.user, self.parts
@@ -141,7 +144,8 @@ class TargetListHandler(DecidedHandler):
 class AnswerHandler(Handler):
     """Sends an answer that needs no decision: an asset of pages, which is public, or that to a preflight."""
 
-    @answered
+    SUPPORTED_METHODS = ("GET", "HEAD", "OPTIONS")
+
     async def get(self) -> None:
         """Sends it."""
         assert self.answer is not None
@@ -153,7 +157,8 @@ class AnswerHandler(Handler):
 class MistakeHandler(Handler):
     """Refuses a request that cannot be read."""
 
-    @answered
+    SUPPORTED_METHODS = ()
+
     async def prepare(self) -> None:
         """Sends the page of its error."""
         super().prepare()
