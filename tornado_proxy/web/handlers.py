@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from tornado_proxy.auth.authenticator import only_reads
 from tornado_proxy.pages.custom import TargetListData
@@ -19,9 +19,6 @@ from tornado_proxy.web.generation import RequestContext
 from tornado_proxy.web.handler import Handler, reads_body
 from tornado_proxy.web.perform import object_used, perform
 from tornado_proxy.web.upload import IncomingFile, raw_upload, read_form
-
-if TYPE_CHECKING:
-    from tornado_proxy.auth.oidc import OidcAuthenticator
 
 
 class ObjectHandler(DecidedHandler):
@@ -108,10 +105,8 @@ class SignInHandler(DecidedHandler):
             # A picture can make a reader's browser send a GET, which must not sign anyone out.
             await self.send(page(200, self.parts.pages.sign_out(self.decided.request.path)))
             return
-        # Only providers of this kind have pages.
-        provider = cast("OidcAuthenticator", self.parts.authenticators[attempt.provider])
-        steps = {"login": provider.login, "callback": provider.callback, "logout": provider.logout}
-        answer = await steps[attempt.step](self.decided.request)
+        pages = self.parts.authenticators[attempt.provider].pages
+        answer = await pages[attempt.step](self.decided.request)
         self.note_sign_in(attempt.provider, attempt.step, answer.status, answer.cookies)
         if not answer.location:
             await self.refuse(Refusal(answer.status, answer.reason))
