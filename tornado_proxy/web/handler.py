@@ -50,7 +50,8 @@ from tornado_proxy.web.body import NO_BODY, Body
 from tornado_proxy.web.custom_pages import PageFailed, customized
 from tornado_proxy.web.generation import Generation
 from tornado_proxy.wire.headers import Fields
-from tornado_proxy.wire.incoming import ClientDisconnected
+from tornado_proxy.wire.incoming import LEAST_RATE, ClientDisconnected
+from tornado_proxy.wire.stream import Stream
 
 if TYPE_CHECKING:
     from tornado_proxy.web.application import ProxyApplication
@@ -58,6 +59,8 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("tornado_proxy")
 
 REQUEST_ID = "X-Request-Id"
+
+_PIECE = 64 * 1024  # bytes, which take the least rate a minute, the default of `sendTimeout`
 
 
 _Method = TypeVar("_Method", bound=Callable[..., Awaitable[None]])
@@ -249,14 +252,15 @@ class Handler(RequestHandler):
         """Sends an answer to its end; raises `ClientDisconnected`, and what the body of a streamed one raises."""
         answer = self._filtered(answer)
         self._begin(answer)
+        write = self._write if isinstance(self.request.connection, Stream) else self._write_in_time
         if isinstance(answer, Whole):
-            await self._write(answer.body)
+            await write(answer.body)
         else:
             try:
                 async for chunk in answer.opened.chunks():
-                    await self._write(chunk)
+                    await write(chunk)
                 if not self._is_started:
-                    await self._write(b"")
+                    await write(b"")
             finally:
                 await answer.opened.close()
         self.finish()
@@ -352,8 +356,11 @@ class Handler(RequestHandler):
         """Begins an answer; raises `ValueError` for a header with a line end."""
         _check(answer.headers)
         self.set_status(answer.status)
-        date = ("Date", _date(int(time.time())))
-        self._headers = Fields((date, (REQUEST_ID, self.id), *self.generation.headers, *answer.headers))
+        headers = (("Date", _date(int(time.time()))), (REQUEST_ID, self.id), *self.generation.headers, *answer.headers)
+        if not self.body.ended and not isinstance(self.request.connection, Stream):
+            # Tornado's server closes the connection of a body that it has not read, and does not say so.
+            headers = (*headers, ("Connection", "close"))
+        self._headers = Fields(headers)
 
     async def _write(self, chunk: bytes) -> None:
         self.write(chunk)
@@ -363,6 +370,15 @@ class Handler(RequestHandler):
         except StreamClosedError:  # of Tornado's own connections
             raise self.broken_by() from None
         self._count(chunk)
+
+    async def _write_in_time(self, chunk: bytes) -> None:
+        """Writes to a client of another server than the wire, which may wait for ever for one that reads nothing."""
+        for start in range(0, max(1, len(chunk)), _PIECE):
+            try:
+                async with asyncio.timeout(self.parts.settings.limits.send_timeout):
+                    await self._write(chunk[start : start + _PIECE])
+            except TimeoutError:
+                raise ClientDisconnected(f"the client read less than {LEAST_RATE} bytes a second") from None
 
     def _count(self, chunk: bytes) -> None:
         if self.request.method != "HEAD":
