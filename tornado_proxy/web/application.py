@@ -87,11 +87,11 @@ def _peer_of(request: HTTPServerRequest) -> Origin:
     With `xheaders`, Tornado's server takes the address from headers that any client can send: it is not a proxy's.
     """
     context = getattr(request.connection, "context", None)
-    known: Origin | None = getattr(context, "origin", None)
-    if known is not None:
-        return known
-    found = request.remote_ip or ""
-    return _peer(found, request.protocol, is_stand_in=found != address_of(request))
+    origin: Origin | None = getattr(context, "origin", None)
+    if origin is not None:
+        return origin
+    address = request.remote_ip or ""
+    return _peer(address, request.protocol, is_stand_in=address != address_of(request))
 
 
 class _Delegate(HTTPMessageDelegate):

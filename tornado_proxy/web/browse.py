@@ -38,38 +38,38 @@ async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
     is_custom = custom_page is not None and custom_page.body is not None
     most = site.target.bucket.list_max_keys
     limit = _limit(query.get("limit", ""), most if is_custom else min(most, LONGEST_PAGE))
-    found = await _page(attempt.prefix, limit, context, fill=is_custom)
-    if not found.entries and not found.exists and not attempt.root:
+    content = await _page(attempt.prefix, limit, context, fill=is_custom)
+    if not content.entries and not content.exists and not attempt.root:
         return None
     archives = tuple(FORMATS) if site.target.listing.archive.enabled else ()
     named = query.get("format")
     if named in archives:
         return await archive(context, named)
-    lines = tuple(Line(each.name, each.size, each.last_modified, each.etag) for each in found.entries)
+    lines = tuple(Line(each.name, each.size, each.last_modified, each.etag) for each in content.entries)
     first = site.target.listing.directories_first
-    listing = Listing(context.request.path, context.match.mount, lines, query, found.next_token, first)
+    listing = Listing(context.request.path, context.match.mount, lines, query, content.next_token, first)
     custom = await context.written("folder_list", partial(_folder_data, attempt.prefix, listing, context))
     accept, is_strict = context.headers.get("Accept"), custom is None
     form = choose(LISTING_FORMS, accept, named, is_strict=is_strict, others=archives)
     if custom is not None and custom.body is not None:
         # A page of a thousand lines is not made only to be replaced.
-        empty = Listing(listing.path, listing.root, (), query, found.next_token)
+        empty = Listing(listing.path, listing.root, (), query, content.next_token)
         return customized(page(200, context.pages.listing(empty, form)), custom)
     offers = await _offers(listing, context) if form is Form.HTML else None
     return customized(page(200, context.pages.listing(listing, form, offers)), custom)
 
 
 async def _page(prefix: ObjectKey, limit: int, context: RequestContext, *, fill: bool) -> Page:
-    """Returns at most `limit` entries that the viewer sees: those of one page of the store, or of several to `fill` it.
+    """Returns at most `limit` entries that the viewer sees, from one page of the store, or from several to `fill` it.
 
     The token names the last entry that is seen: the viewer can read a name in it.
     """
     token, exists = context.request.parameters.get("after") or None, False
     seen: list[Entry] = []
     for _ in range(_MOST_PAGES):
-        found = await context.store.list(prefix, token, limit - len(seen))
-        seen += await context.visible(found.entries)
-        token, exists = found.next_token, exists or found.exists
+        content = await context.store.list(prefix, token, limit - len(seen))
+        seen += await context.visible(content.entries)
+        token, exists = content.next_token, exists or content.exists
         if token is None or len(seen) == limit or (seen and not fill):
             return Page(tuple(seen), to_token(seen[-1].name) if token else None, exists=exists)
     raise Busy(f"the first {_MOST_PAGES} pages of `{prefix}` have nothing that the viewer may see")
@@ -95,15 +95,15 @@ async def _offers(listing: Listing, context: RequestContext) -> Offers:
 async def _removable(listing: Listing, context: RequestContext) -> frozenset[str]:
     """Returns the names of the files that the viewer may remove, but for a policy server."""
     files = [each.name for each in listing.lines if not each.is_directory and listing.href(each)]
-    found: list[str] = []
+    names: list[str] = []
     for number, name in enumerate(files if "DELETE" in context.match.site.methods else ()):
         if number % TURN == 0:
             await asyncio.sleep(0)
         if not context.beside(listing.path + name, "DELETE", permitted=True).is_refused:
             if opens_all_below(context.mounts, context.decision):
                 return frozenset(files)
-            found.append(name)
-    return frozenset(found)
+            names.append(name)
+    return frozenset(names)
 
 
 async def _origins(context: RequestContext, *, uploads: bool) -> tuple[str, str]:

@@ -99,14 +99,14 @@ class DecidedHandler(Handler):
         """Answers a question of the decision; raises `AuthBusy`."""
         match question:
             case Authenticate(so_far, guard):
-                found = await self.parts.authenticators[guard.provider].authenticate(so_far.request, guard)
-                match found:
+                result = await self.parts.authenticators[guard.provider].authenticate(so_far.request, guard)
+                match result:
                     case SignIn(user, cookies):
                         self.note_sign_in(guard.provider, "request", 200, cookies)
                         return user
                     case Refuse(status):
                         self.note_sign_in(guard.provider, "request", max(status, 400))
-                        return found
+                        return result
             case Authorize(so_far, server, user):
                 # The path that is checked: an upload's has the name of its file.
                 asked = replace(so_far.request, path=so_far.checks[-1].path)

@@ -95,13 +95,13 @@ def _cors_policy(cors: Cors) -> CorsPolicy:
 def _cache_headers(cache: CacheHeaders) -> Headers:
     if cache.no_cache_enabled:
         return _NO_CACHE
-    given = (
+    headers = (
         ("Expires", cache.expires),
         ("Cache-Control", cache.cache_control),
         ("Pragma", cache.pragma),
         ("X-Accel-Expires", cache.x_accel_expires),
     )
-    return tuple((name, value) for name, value in given if value)
+    return tuple((name, value) for name, value in headers if value)
 
 
 # Each coding with the window that makes zlib write its format.
@@ -114,7 +114,7 @@ _MOST = 256  # objects that are compressed at once in a process; zlib takes 256 
 # The types of objects that are remembered; they have few.
 _TYPES_KEPT = 256
 
-# Headers that the compressed form does not have: ranges and digests are those of the plain form.
+# Headers that the compressed form does not have: ranges and digests count in the plain form.
 _OF_PLAIN = frozenset({"accept-ranges", "content-length", "content-digest", "repr-digest", "etag", "vary"})
 
 

@@ -100,7 +100,7 @@ class Handler(RequestHandler):
         mistake: Exception | None = None,
         answer: Answer | None = None,
     ) -> None:
-        """Pins the generation; `origin` is that of the request behind the proxies that are trusted.
+        """Pins the generation; `origin` says where the request comes from, behind the proxies that are trusted.
 
         A request without a decision has an `answer` already, or a `mistake`, the error of one that cannot be read.
         """
@@ -237,7 +237,7 @@ class Handler(RequestHandler):
         return self.deciding.decision if self.deciding else None
 
     def broken_by(self) -> RequestError:
-        """Returns the error of a request that gets no further: that of its connection, or that its client has left."""
+        """Returns the error of a request that gets no further: its connection's, or that its client has left."""
         mistake: RequestError | None = getattr(self.request.connection, "mistake", None)
         return mistake or ClientDisconnected("the client closed the connection")
 
@@ -276,7 +276,7 @@ class Handler(RequestHandler):
 
     async def answer_error(self, error: Exception) -> None:
         """Answers an error; nothing may be appended to an answer that was begun, so that is cut."""
-        for _ in range(2):  # an error, and that of its page
+        for _ in range(2):  # an error, and the error of its page
             if self._is_ended:
                 raise error
             if self._is_started or isinstance(error, ClientDisconnected):

@@ -126,12 +126,12 @@ class TargetListHandler(DecidedHandler):
         """Sends the list."""
         request, user, parts = self.decided.request, self.decided.user, self.parts
         links = (target_links(each.mount, request.scheme, request.authority) for each in parts.settings.targets)
-        found = tuple(map(TargetLinks, (each.name for each in parts.settings.targets), links))
+        shown = tuple(map(TargetLinks, (each.name for each in parts.settings.targets), links))
         targets = {each.target.name: each.data for each in parts.mounts.sites}
         custom = await parts.renderer.render("target_list", None, None, partial(TargetListData, request, user, targets))
         accept = self.request.headers.get("Accept")
         form = choose(LISTING_FORMS, accept, request.parameters.get("format"), is_strict=custom is None)
-        await self.send(customized(page(200, parts.pages.targets(found, form, request.path)), custom))
+        await self.send(customized(page(200, parts.pages.targets(shown, form, request.path)), custom))
 
     head = get
 

@@ -74,7 +74,7 @@ async def _serve(attempt: Serve, context: RequestContext) -> Answer:
 
 
 async def _headers(context: RequestContext, info: ObjectInfo, part: ContentRange | None = None) -> Headers:
-    """Returns the headers of a file, with those that the target's templates write; an empty one changes nothing."""
+    """Returns the headers of a file, and what the target's templates write; an empty text changes nothing."""
     actions = context.match.site.target.actions
     headers = file_headers(info, actions, part)
     if not actions.get.streamed_file_headers:
@@ -100,8 +100,8 @@ async def _headers(context: RequestContext, info: ObjectInfo, part: ContentRange
 
 async def _redirect(attempt: Redirect, context: RequestContext) -> Answer | None:
     if attempt.below is not None:
-        found = await context.store.list(attempt.below, None, 1)
-        if not found.entries and not found.exists:
+        content = await context.store.list(attempt.below, None, 1)
+        if not content.entries and not content.exists:
             return None
     return _found(attempt.location, "no-cache")
 

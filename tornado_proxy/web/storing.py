@@ -91,7 +91,7 @@ async def receive_part(attempt: uploads.ReceivePart, context: RequestContext) ->
 
 
 async def list_parts(attempt: uploads.ListParts, context: RequestContext) -> Answer:
-    """Answers with the numbers and sizes of the stored parts, by which a client resumes an upload."""
+    """Answers with the numbers and sizes of the stored parts, so that a client can resume an upload."""
     parts = await context.store.list_parts(attempt.key, attempt.upload)
     return _json({"parts": [{"number": each.number, "size": each.size} for each in parts]})
 

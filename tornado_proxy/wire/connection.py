@@ -219,8 +219,8 @@ class Connection(asyncio.BufferedProtocol):
         """Begins the request whose head has arrived; returns whether one has."""
         while self._received.startswith(b"\r\n"):
             del self._received[:2]  # RFC 9112 2.2
-        found = _HEAD_END.search(self._received, max(0, self._searched - 3)) or _NO_HEAD.match(self._received)
-        if found is None:
+        head_end = _HEAD_END.search(self._received, max(0, self._searched - 3)) or _NO_HEAD.match(self._received)
+        if head_end is None:
             if self._received and self._state is State.IDLE:
                 self._enter(State.HEAD)
                 self._set_deadline(min(self._limits.header_timeout, self._deadline - self._loop.time()))
@@ -228,7 +228,7 @@ class Connection(asyncio.BufferedProtocol):
             if self._searched <= self._limits.max_header_size:
                 return False
         # What is over the limit is refused at once, so nothing of it is kept.
-        end = found.end() if found else self._searched
+        end = head_end.end() if head_end else self._searched
         head = bytes(self._received[:end])
         del self._received[:end]
         self._searched = 0

@@ -157,7 +157,7 @@ class Stream(HTTPConnection):
         return self._write(chunk or b"", head.encode("latin-1") + b"\r\n\r\n")
 
     def write(self, chunk: bytes) -> Future[None]:
-        """Writes a piece of an answer's body; the future is that of `write_headers`."""
+        """Writes a piece of an answer's body; its future is like the one of `write_headers`."""
         return self._write(chunk, b"")
 
     def finish(self) -> None:
