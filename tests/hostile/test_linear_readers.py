@@ -202,8 +202,8 @@ HEADER_READERS = {
     "tornado_proxy.auth.cookies.read_cookies": ("Cookie",),
     "tornado_proxy.storage.s3.answers.object_info": (b"last-modified", b"etag", b"x-amz-checksum-sha256"),
     "tornado_proxy.storage.s3.answers.content_range": (b"content-range",),
-    "tornado_proxy.web.upload.raw_upload": ("Content-Type", "Content-Encoding", "Content-Md5", "Content-Digest"),
-    "tornado_proxy.web.upload.check_raw": ("Content-Type", "Content-Encoding"),  # which `raw_upload` calls
+    "tornado_proxy.web.incoming_file.raw_upload": ("Content-Type", "Content-Encoding", "Content-Md5", "Content-Digest"),
+    "tornado_proxy.web.incoming_file.check_raw": ("Content-Type", "Content-Encoding"),  # which `raw_upload` calls
     "tornado_proxy.web.answer.with_headers": (),  # headers of an answer
     "tornado_proxy.web.answer.without": (),
     "tornado_proxy.web.answer.private_headers": (),

@@ -10,7 +10,7 @@ from tornado_proxy.config.model import Bucket, Target
 from tornado_proxy.config.options import GIB
 from tornado_proxy.routing.mounts import RouteMatch, Step
 from tornado_proxy.routing.request import ASSETS_AT, KeyTooLong, ObjectKey, Request, RequestPath, object_key
-from tornado_proxy.routing.uploads import UploadStep, upload_step
+from tornado_proxy.routing.upload_steps import UploadStep, upload_step
 from tornado_proxy.rules.model import Key
 from tornado_proxy.semantics.fields import path_reference
 
@@ -52,7 +52,7 @@ class Receive:
 
 
 @dataclass(frozen=True, slots=True)
-class Presign:
+class SignForm:
     """Answer with a form, valid for `expires` seconds, that stores a file of `max_size` bytes at most under the key."""
 
     key: ObjectKey
@@ -69,7 +69,7 @@ class Remove:
 
 
 @dataclass(frozen=True, slots=True)
-class Sign:
+class SignUrl:
     """Redirect to a signed URL of the object, valid for `expires` seconds; pass on as `Serve` does."""
 
     key: ObjectKey
@@ -123,10 +123,10 @@ Attempt = (
     | Browse
     | ReadForm
     | Receive
-    | Presign
+    | SignForm
     | UploadStep
     | Remove
-    | Sign
+    | SignUrl
     | Redirect
     | VisitProvider
     | ListTargets
@@ -225,7 +225,7 @@ def _plan_change(target: Target, request: Request, path: RequestPath, key: Key) 
     if "${filename}" in found:
         return (_NAMED_BY_S3,)
     most = min(put.max_size or LARGEST_FORM, LARGEST_FORM)
-    return (Presign(found, path_reference(path), most, put.direct_upload_expiration),)
+    return (SignForm(found, path_reference(path), most, put.direct_upload_expiration),)
 
 
 def _browse(match: RouteMatch, request: Request, key: Key) -> Plan:
@@ -241,10 +241,10 @@ def _browse(match: RouteMatch, request: Request, key: Key) -> Plan:
     return (*opening, Browse(prefix), _NO_DIRECTORY)
 
 
-def _fetch(get: GetAction, request: Request, key: ObjectKey, beside: RequestPath | None = None) -> Serve | Sign:
+def _fetch(get: GetAction, request: Request, key: ObjectKey, beside: RequestPath | None = None) -> Serve | SignUrl:
     """Returns the attempt to serve an object: itself, or a signed URL."""
     if get.redirect_to_signed_url and request.method == "GET":
-        return Sign(key, get.signed_url_expiration, beside)
+        return SignUrl(key, get.signed_url_expiration, beside)
     return Serve(key, beside)
 
 

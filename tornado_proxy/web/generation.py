@@ -15,7 +15,7 @@ from tornado_proxy.pages.custom import CustomRendering, PageData
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.decide import Decision, beside, opens_all_below
 from tornado_proxy.routing.mounts import Mounts, RouteMatch
-from tornado_proxy.routing.plan import Serve, Sign
+from tornado_proxy.routing.plan import Serve, SignUrl
 from tornado_proxy.routing.request import Request, RequestPath
 from tornado_proxy.rules.model import path_objection
 from tornado_proxy.semantics.conditions import Conditions
@@ -25,7 +25,7 @@ from tornado_proxy.storage.store import Entry, Store
 from tornado_proxy.templates.template import User
 from tornado_proxy.web.custom_pages import PageRenderer
 from tornado_proxy.web.filters import Compressions, Compressor, PolicyHeaders
-from tornado_proxy.web.upload import IncomingFile
+from tornado_proxy.web.incoming_file import IncomingFile
 
 GENERATION = "X-Tornado-Proxy-Generation"
 TURN = 16
@@ -172,10 +172,10 @@ class RequestContext(NamedTuple):
         """Whether the target of the request would answer another one, and not with an error."""
         return not decision.is_refused and decision.match is not None and decision.match.site is self.match.site
 
-    def file(self, decision: Decision) -> Serve | Sign | None:
+    def file(self, decision: Decision) -> Serve | SignUrl | None:
         """Returns the attempt to serve a file with which the plan of another request to the target begins, if any."""
         first = decision.plan[0]
-        return first if self.is_ours(decision) and isinstance(first, Serve | Sign) else None
+        return first if self.is_ours(decision) and isinstance(first, Serve | SignUrl) else None
 
     async def visible(self, entries: Iterable[Entry]) -> list[Entry]:
         """Returns the entries of the directory that the user may request, but for a policy.

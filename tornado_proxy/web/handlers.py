@@ -10,15 +10,15 @@ from tornado_proxy.pages.custom import TargetListData
 from tornado_proxy.pages.render import LISTING_FORMS, TargetLinks, choose, target_links
 from tornado_proxy.routing.decide import NameFile
 from tornado_proxy.routing.plan import Receive, VisitProvider
-from tornado_proxy.routing.uploads import ReceivePart
+from tornado_proxy.routing.upload_steps import ReceivePart
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.web.answer import Outcome, Refusal, Whole, page
 from tornado_proxy.web.custom_pages import customized
 from tornado_proxy.web.deciding import DecidedHandler
 from tornado_proxy.web.generation import RequestContext
 from tornado_proxy.web.handler import Handler, reads_body
+from tornado_proxy.web.incoming_file import IncomingFile, raw_upload, read_form
 from tornado_proxy.web.perform import object_used, perform
-from tornado_proxy.web.upload import IncomingFile, raw_upload, read_form
 
 
 class ObjectHandler(DecidedHandler):

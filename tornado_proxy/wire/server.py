@@ -42,7 +42,7 @@ _give_memory_back: Callable[[int], int] = getattr(ctypes.CDLL(None), "malloc_tri
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class Handshake:
     """The start of a connection: a PROXY header from certain peers, a TLS handshake, both, or neither."""
 
     tls: ssl.SSLContext | None = None
@@ -117,14 +117,14 @@ def most_connections() -> int:
 class HttpServer(HTTPServerConnectionDelegate):
     """Serves HTTP/1 on the sockets given to `add_sockets`; `application` answers the requests.
 
-    `limits` and `opening` may be replaced while it serves; existing connections keep theirs.
+    `limits` and `handshake` may be replaced while it serves; existing connections keep theirs.
     """
 
     def __init__(
-        self, application: HTTPServerConnectionDelegate, limits: Limits, opening: Opening | None = None
+        self, application: HTTPServerConnectionDelegate, limits: Limits, handshake: Handshake | None = None
     ) -> None:
         self.limits = limits
-        self.opening = opening or Opening()
+        self.handshake = handshake or Handshake()
         self.acceptor = Acceptor("connections", self._serve)
         self._application = application
         self._most = most_connections()
@@ -170,7 +170,7 @@ class HttpServer(HTTPServerConnectionDelegate):
         accepted.setblocking(False)
         # A Unix socket has no address of its peer.
         host = str(address[0]) if isinstance(address, tuple) and address else ""
-        peer = Origin(host, "https" if self.opening.tls else "http")
+        peer = Origin(host, "https" if self.handshake.tls else "http")
         if len(self._connections) >= self._most and not self._make_room():
             _LOG.debug("a connection of %s was not opened: too many are answered", host)
             accepted.close()
@@ -181,24 +181,24 @@ class HttpServer(HTTPServerConnectionDelegate):
         self._gone.clear()
         if len(self._opening) >= min(_MOST_OPENING, self._most // 2):
             next(iter(self._opening.values())).cancel()
-        task = asyncio.get_running_loop().create_task(self._open(connection, peer, accepted, self.opening))
+        task = asyncio.get_running_loop().create_task(self._open(connection, peer, accepted, self.handshake))
         self._opening[connection] = task
         task.add_done_callback(lambda _: self._opening.pop(connection, None))
 
-    async def _open(self, connection: Connection, peer: Origin, accepted: socket.socket, opening: Opening) -> None:
+    async def _open(self, connection: Connection, peer: Origin, accepted: socket.socket, handshake: Handshake) -> None:
         loop = asyncio.get_running_loop()
         try:
-            if peer.address in opening.proxied:
+            if peer.address in handshake.proxied:
                 async with asyncio.timeout(_OPEN_WITHIN):
                     client = await _client_behind(accepted)
                 connection.peer = replace(peer, address=client or peer.address, is_stand_in=client is None)
-            if opening.tls is None:
+            if handshake.tls is None:
                 await loop.connect_accepted_socket(lambda: connection, accepted)
             else:
                 await loop.connect_accepted_socket(
                     lambda: connection,
                     accepted,
-                    ssl=opening.tls,
+                    ssl=handshake.tls,
                     ssl_handshake_timeout=_OPEN_WITHIN,
                     ssl_shutdown_timeout=_CLOSE_WITHIN,
                 )

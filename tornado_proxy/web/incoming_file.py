@@ -1,4 +1,4 @@
-"""Uploads: checks the head before the body, takes the name from the form or the path, and streams the content.
+"""A file as it arrives: its head is checked before the body, its form or path names it, its content is a stream.
 
 A form (multipart, RFC 7578) is read as it arrives: its one file is a stream, all else is counted and dropped.
 """
