@@ -25,7 +25,7 @@ from tornado_proxy.semantics.cors import CorsPolicy
 from tornado_proxy.semantics.forwarded import Origin, TrustedProxies, origin_behind
 from tornado_proxy.storage.s3 import answers
 from tornado_proxy.storage.s3.answers import read_listing
-from tornado_proxy.web import upload
+from tornado_proxy.web import incoming_file
 
 LONGEST = 64 * 1024
 
@@ -166,7 +166,7 @@ def _upload(name: str) -> Callable[[str], object]:
     headers = {"Transfer-Encoding": "chunked"}
 
     def read(text: str) -> None:
-        upload.raw_upload({**headers, name: text}, _nothing(), "a.txt", None)
+        incoming_file.raw_upload({**headers, name: text}, _nothing(), "a.txt", None)
 
     return read
 
@@ -214,8 +214,8 @@ HEADER_READERS = {
 }
 
 
-def _multipart_form() -> upload.MultipartForm:
-    return upload.MultipartForm(None, b"boundary", 1 << 30)
+def _multipart_form() -> incoming_file.MultipartForm:
+    return incoming_file.MultipartForm(None, b"boundary", 1 << 30)
 
 
 def _form(text: str) -> None:

@@ -79,7 +79,7 @@ class Handler(RequestHandler):
     """
 
     application: ProxyApplication
-    _written: Future[None]  # done when the client has taken enough of the answer for more
+    _written: Future[None] | None = None  # done when the client has taken enough of the answer for more
     _transforms: list[OutputTransform] = []  # noqa: RUF012 - Tornado's name, and of no use here
 
     def __init__(self, application: ProxyApplication, request: HTTPServerRequest, **arguments: Any) -> None:
@@ -200,7 +200,7 @@ class Handler(RequestHandler):
 
     def flush(self, include_footers: bool = False) -> Future[None]:  # noqa: FBT001, FBT002 - Tornado's signature
         """Writes what waits; the end of an answer whose body was written has nothing more."""
-        if include_footers and self._is_started and not self._write_buffer:
+        if include_footers and self._written is not None and not self._write_buffer:
             return self._written
         self._written = super().flush(include_footers)
         return self._written
