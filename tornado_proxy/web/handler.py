@@ -66,9 +66,12 @@ _PIECE = 64 * 1024  # bytes, which take the least rate a minute, the default of 
 _Method = TypeVar("_Method", bound=Callable[..., Awaitable[None]])
 
 
+_reading_bodies: set[str] = set()
+
+
 def reads_body(method: _Method) -> _Method:
-    """Decorates a method of a handler that gives the body of a request a meaning; for any other it is dropped."""
-    method.reads_body = True  # type: ignore[attr-defined]
+    """Decorates a method of a handler that reads the body; the body of a request with another method is dropped."""
+    _reading_bodies.add(method.__name__.upper())
     return method
 
 
@@ -112,7 +115,7 @@ class Handler(RequestHandler):
         self.answer = answer
         self.id = f"{random.getrandbits(64):016x}"  # unique, not secret
         self.body = Body(self.parts.settings.limits.body_timeout) if _has_body(self) else NO_BODY
-        if self.body is not NO_BODY and self._drops_body():
+        if self.body is not NO_BODY and self.request.method not in _reading_bodies:
             self.body.discard()
         self.used: ObjectUsed | None = None  # what webhooks get once the answer was sent
         self._at, self._started_at = time.time(), time.perf_counter()
@@ -124,11 +127,6 @@ class Handler(RequestHandler):
         self._broken: str | None = None  # why the answer broke off
         self.cookies_to_set: Headers = ()  # of a sign-in, which the answer must carry
         self.application.in_flight += 1
-
-    def _drops_body(self) -> bool:
-        """Whether the request has a method that gives its body no meaning; one that is refused has none."""
-        method = self.request.method
-        return method in self.SUPPORTED_METHODS and not hasattr(getattr(self, method.lower()), "reads_body")
 
     async def run(self) -> None:
         """Answers the request by `prepare` and its method; an error becomes its answer, or cuts the one that was begun.

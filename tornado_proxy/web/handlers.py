@@ -24,8 +24,6 @@ from tornado_proxy.web.perform import object_used, perform
 class ObjectHandler(DecidedHandler):
     """Answers a request for an object or a directory of a target, by the plan of its decision."""
 
-    SUPPORTED_METHODS = ("GET", "HEAD", "PUT", "DELETE")
-
     async def get(self) -> None:
         """Sends a file, a listing or a redirect."""
         outcome, self.used = await self._performed()
@@ -95,8 +93,6 @@ class ObjectHandler(DecidedHandler):
 class SignInHandler(DecidedHandler):
     """Answers the pages of a provider: the steps of a sign-in."""
 
-    SUPPORTED_METHODS = ("GET", "POST")
-
     async def get(self) -> None:
         """Takes a step."""
         (attempt,) = self.decided.plan
@@ -120,8 +116,6 @@ class SignInHandler(DecidedHandler):
 class TargetListHandler(DecidedHandler):
     """Shows the targets and where they are mounted."""
 
-    SUPPORTED_METHODS = ("GET", "HEAD")
-
     async def get(self) -> None:
         """Sends the list."""
         request, user, parts = self.decided.request, self.decided.user, self.parts
@@ -139,8 +133,6 @@ class TargetListHandler(DecidedHandler):
 class AnswerHandler(Handler):
     """Sends an answer that needs no decision: an asset of pages, which is public, or that to a preflight."""
 
-    SUPPORTED_METHODS = ("GET", "HEAD", "OPTIONS")
-
     async def get(self) -> None:
         """Sends it."""
         assert self.answer is not None
@@ -151,8 +143,6 @@ class AnswerHandler(Handler):
 
 class MistakeHandler(Handler):
     """Refuses a request that cannot be read."""
-
-    SUPPORTED_METHODS = ()
 
     async def prepare(self) -> None:
         """Sends the page of its error."""
