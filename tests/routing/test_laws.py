@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
 from tornado_proxy.config.model import Bucket
-from tornado_proxy.routing.plan import Browse, Receive, Redirect, Refuse, Remove, Serve, SignUrl
+from tornado_proxy.routing.plan import Browse, Receive, Redirect, Refuse, Remove, Serve, RedirectToSignedUrl
 from tornado_proxy.routing.request import RequestError, object_key
 from tornado_proxy.rules.model import path_objection, segment_objection
 
@@ -32,7 +32,7 @@ def _object_key_prefix(bucket):
 def _keys(attempts):
     """Yields the object keys and prefixes that a plan would request from S3."""
     for attempt in attempts:
-        if isinstance(attempt, Serve | SignUrl | Remove | Receive):
+        if isinstance(attempt, Serve | RedirectToSignedUrl | Remove | Receive):
             yield attempt.key
         elif isinstance(attempt, Browse):
             yield attempt.prefix

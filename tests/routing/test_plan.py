@@ -14,8 +14,8 @@ from tornado_proxy.routing.plan import (
     Refuse,
     Remove,
     Serve,
-    SignForm,
-    SignUrl,
+    OfferForm,
+    RedirectToSignedUrl,
     VisitProvider,
 )
 from tornado_proxy.routing.request import ObjectKey
@@ -168,7 +168,7 @@ def test_a_mount_path_without_its_slash_is_redirected(plan_request, make_site, m
 def test_a_get_may_be_redirected_to_a_signed_url(plan_request, make_site):
     """With `redirectToSignedUrl` a client fetches a file from S3 itself; HEAD is served from the store."""
     actions = Actions(get=GetAction(redirect_to_signed_url=True, signed_url_expiration=60))
-    assert plan_request(make_site(actions=actions), "GET /a") == (SignUrl("a", 60), NO_OBJECT)
+    assert plan_request(make_site(actions=actions), "GET /a") == (RedirectToSignedUrl("a", 60), NO_OBJECT)
     assert plan_request(make_site(actions=actions), "HEAD /a") == (Serve("a"), NO_OBJECT)
 
 
@@ -243,12 +243,12 @@ def test_a_direct_upload_has_the_rewritten_key(plan_request, make_site):
     """A direct upload has the limits of the target, and at most those of S3."""
     site = make_site((r"^/in/(.+)$", "/archive/$1"), mount="/m/", bucket=FOLDER, actions=DIRECT)
     assert plan_request(site, "PUT /m/in/a.txt?upload=direct") == (
-        SignForm("folder1/archive/a.txt", "/m/in/a.txt", 10, 300),
+        OfferForm("folder1/archive/a.txt", "/m/in/a.txt", 10, 300),
     )
     for max_size in (None, 5 * 1024**3 + 1):
         large = dataclasses.replace(DIRECT.put, max_size=max_size, direct_upload_expiration=60)
         plan = plan_request(make_site(actions=Actions(put=large)), "PUT /a?upload=direct")
-        assert plan == (SignForm("a", "/a", 5 * 1024**3, 60),)
+        assert plan == (OfferForm("a", "/a", 5 * 1024**3, 60),)
 
 
 @pytest.mark.parametrize("actions", [DIRECT, Actions(put=PutAction(enabled=True))])
@@ -257,7 +257,7 @@ def test_a_direct_upload_must_be_requested_and_enabled(plan_request, make_site, 
     """Any other query leaves an upload unchanged; a directory and the bare mount path are not files."""
     is_requested, is_enabled = query == "?upload=direct", actions is DIRECT
     plan = plan_request(make_site(actions=actions), f"PUT /a{query}")
-    assert isinstance(plan[0], SignForm) is (is_enabled and is_requested)
+    assert isinstance(plan[0], OfferForm) is (is_enabled and is_requested)
     refused = 403 if is_requested and not is_enabled else 400
     assert plan_request(make_site(mount="/m/", actions=actions), f"PUT /m{query}")[0].status == refused
     directory = plan_request(make_site(actions=actions), f"PUT /d/{query}")[0]
@@ -328,14 +328,14 @@ ATTEMPTS = [
     Browse(ObjectKey("a/")),
     ReadForm(),
     Receive(ObjectKey("a"), "/a"),
-    SignForm(ObjectKey("a"), "/a", 10, 60),
+    OfferForm(ObjectKey("a"), "/a", 10, 60),
     BeginUpload(ObjectKey("a"), "/a", 1, replace=False, max_size=None),
     ReceivePart(ObjectKey("a"), "x", 1, max_total=None),
     ListParts(ObjectKey("a"), "x"),
     CompleteUpload(ObjectKey("a"), "/a", "x", 1, replace=False, max_size=None),
     AbortUpload(ObjectKey("a"), "x"),
     Remove(ObjectKey("a")),
-    SignUrl(ObjectKey("a"), 60),
+    RedirectToSignedUrl(ObjectKey("a"), 60),
     Redirect("/a/"),
     VisitProvider("id", "login"),
     ListTargets(),
@@ -360,5 +360,5 @@ def test_an_index_document_may_be_redirected_to_a_signed_url(decide_request, mak
     """`redirectToSignedUrl` applies to index documents too; HEAD is served from the store."""
     get = GetAction(index_document="index.html", redirect_to_signed_url=True, signed_url_expiration=60)
     site = make_site(actions=Actions(get=get))
-    assert decide_request(site, "GET /a/").plan[0] == SignUrl("a/index.html", 60, "/a/index.html")
+    assert decide_request(site, "GET /a/").plan[0] == RedirectToSignedUrl("a/index.html", 60, "/a/index.html")
     assert decide_request(site, "HEAD /a/").plan[0] == Serve("a/index.html", "/a/index.html")

@@ -21,7 +21,7 @@ from tornado_proxy.config.actions import Actions
 from tornado_proxy.config.providers import HeaderProvider, Resource
 from tornado_proxy.config.server import Limits, Server
 from tornado_proxy.semantics.forwarded import PROXY_SIGNATURE, TrustedProxies
-from tornado_proxy.wire.server import Handshake, HttpServer
+from tornado_proxy.wire.server import ConnectionSetup, HttpServer
 
 
 class _Gated(ScriptedBody):
@@ -209,7 +209,7 @@ async def test_a_defect_in_a_connection_is_logged(caplog):
     assert caplog.messages == ["unexpected exception in a connection"]
 
 
-PROXIED = Handshake(proxied=TrustedProxies(("127.0.0.0/8",)))
+PROXIED = ConnectionSetup(proxied=TrustedProxies(("127.0.0.0/8",)))
 PROXY_V2 = PROXY_SIGNATURE + b"\x21\x11\x00\x0c" + bytes([192, 0, 2, 1, 10, 0, 0, 1, 0x12, 0x34, 0, 80])
 
 
@@ -225,7 +225,7 @@ PROXY_V2 = PROXY_SIGNATURE + b"\x21\x11\x00\x0c" + bytes([192, 0, 2, 1, 10, 0, 0
 async def test_the_proxy_protocol_names_the_client(header, address):
     """A header of the PROXY protocol may arrive byte by byte, and HTTP follows it."""
     async with serve({"a": b"x"}) as site:
-        site.server.handshake = PROXIED
+        site.server.setup = PROXIED
         async with site.connect() as client:
             for byte in header:
                 await client.send(bytes([byte]))
@@ -242,7 +242,7 @@ async def test_a_client_without_an_address_names_no_user(header):
     async with serve({"a": b"x"}, server=settings, authenticators={"front": front}, resources=resources) as site:
         forged = {"X-User": "root", "X-Email": "r@h", "X-Forwarded-For": "192.0.2.9"}
         assert (await site.request("GET", "/a", forged)).status == 200  # without the PROXY protocol
-        site.server.handshake = PROXIED
+        site.server.setup = PROXIED
         async with site.connect() as client:
             await client.send(header)
             assert (await client.request("GET", "/a", forged)).status == 401
@@ -255,7 +255,7 @@ async def test_a_client_without_an_address_names_no_user(header):
 async def test_a_proxy_without_a_header_is_not_served(data):
     """A connection of a trusted proxy without a valid header is closed without an answer."""
     async with serve({"a": b"x"}) as site:
-        site.server.handshake = PROXIED
+        site.server.setup = PROXIED
         async with site.connect() as client:
             await client.send(data)
             with suppress(ConnectionResetError):
@@ -266,7 +266,7 @@ async def test_a_proxy_without_a_header_is_not_served(data):
 async def test_an_interrupted_proxy_header_is_harmless():
     """After a proxy disconnects within its header, the server serves the next connection."""
     async with serve({"a": b"x"}) as site:
-        site.server.handshake = PROXIED
+        site.server.setup = PROXIED
         async with site.connect() as client:
             await client.send(b"PROXY TCP4 1")
         async with site.connect() as client:
@@ -278,7 +278,7 @@ async def test_an_incomplete_proxy_header_times_out(monkeypatch):
     """A header that is incomplete after the time limit closes the connection."""
     monkeypatch.setattr("tornado_proxy.wire.server._OPEN_WITHIN", 0.05)
     async with serve({"a": b"x"}) as site:
-        site.server.handshake = PROXIED
+        site.server.setup = PROXIED
         async with site.connect() as client:
             await client.send(b"PROXY TCP4 1")
             assert await client.is_closed()
@@ -287,7 +287,7 @@ async def test_an_incomplete_proxy_header_times_out(monkeypatch):
 async def test_the_proxy_protocol_is_for_trusted_proxies():
     """Another client needs no header, and its header is a malformed request."""
     async with serve({"a": b"x"}) as site:
-        site.server.handshake = Handshake(proxied=TrustedProxies(("10.0.0.0/8",)))
+        site.server.setup = ConnectionSetup(proxied=TrustedProxies(("10.0.0.0/8",)))
         assert (await site.get("/a")).status == 200
         async with site.connect() as client:
             await client.send(b"PROXY TCP4 192.0.2.1 10.0.0.1 4711 80\r\n")

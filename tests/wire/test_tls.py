@@ -17,14 +17,14 @@ from tornado_proxy.config.providers import CertificateProvider, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.server import Certificate, Server, Ssl
 from tornado_proxy.wire import server as server_module
-from tornado_proxy.wire.server import Handshake
+from tornado_proxy.wire.server import ConnectionSetup
 from tornado_proxy.wire.tls import CertificateUnusable, make_context, names_of
 
 A, B = pair("a.test", "*.wild.test"), pair("B.test", common_name="b")
 
 
-def _handshake(*pairs: Pair, **options) -> Handshake:
-    return Handshake(make_context(Ssl(certificates=tuple(pair.certificate for pair in pairs), **options)))
+def _setup(*pairs: Pair, **options) -> ConnectionSetup:
+    return ConnectionSetup(make_context(Ssl(certificates=tuple(pair.certificate for pair in pairs), **options)))
 
 
 def _client(**versions) -> ssl.SSLContext:
@@ -45,7 +45,7 @@ async def test_requests_are_answered_over_tls():
     content = b"x" * 3_000_000
     rules = 'rewrite `^/scheme$` -> jinja "/{{ request.scheme }}"'
     async with serve({"big": content, "https": b"yes"}, rules=rules) as site:
-        site.server.handshake = _handshake(A)
+        site.server.setup = _setup(A)
         async with site.connect(ssl=_client()) as client:
             assert (await client.request("GET", "/big")).body == content
             assert (await client.request("GET", "/scheme")).body == b"yes"
@@ -57,7 +57,7 @@ async def test_requests_are_answered_over_tls():
 async def test_the_server_name_chooses_the_certificate(name, expected):
     """A certificate is chosen by its exact name or by a wildcard; the default is the first."""
     async with serve({"a": b"x"}) as site:
-        site.server.handshake = _handshake(A, B)
+        site.server.setup = _setup(A, B)
         async with site.connect(ssl=_client(), server_hostname=name) as client:
             assert _certificate_of(client).split() == expected.chain.split()
             assert (await client.request("GET", "/a")).status == 200
@@ -66,7 +66,7 @@ async def test_the_server_name_chooses_the_certificate(name, expected):
 async def test_the_first_certificate_of_a_name_is_used():
     """If two certificates have the same name, the first one is sent."""
     async with serve({}) as site:
-        site.server.handshake = _handshake(A, B, pair("b.test", common_name="later"))
+        site.server.setup = _setup(A, B, pair("b.test", common_name="later"))
         async with site.connect(ssl=_client(), server_hostname="b.test") as client:
             assert _certificate_of(client).split() == B.chain.split()
 
@@ -74,10 +74,10 @@ async def test_the_first_certificate_of_a_name_is_used():
 async def test_a_renewed_certificate_is_for_new_connections():
     """Open connections continue, and new ones get the new certificate."""
     async with serve({"a": b"x"}) as site:
-        site.server.handshake = _handshake(A)
+        site.server.setup = _setup(A)
         async with site.connect(ssl=_client()) as old:
             await old.request("GET", "/a")
-            site.server.handshake = _handshake(B)
+            site.server.setup = _setup(B)
             async with site.connect(ssl=_client()) as new:
                 assert _certificate_of(new).split() == B.chain.split()
             assert (await old.request("GET", "/a")).body == b"x"
@@ -95,7 +95,7 @@ async def test_a_renewed_certificate_is_for_new_connections():
 async def test_versions_and_cipher_suites_are_enforced(options, version):
     """The handshake fails if the client supports no configured version or cipher suite."""
     async with serve({"a": b"x"}) as site:
-        site.server.handshake = _handshake(A, **options)
+        site.server.setup = _setup(A, **options)
         tls_version = ssl.TLSVersion[version]
         context = _client(minimum_version=tls_version, maximum_version=tls_version)
         with pytest.raises((ssl.SSLError, ConnectionError)):
@@ -106,7 +106,7 @@ async def test_versions_and_cipher_suites_are_enforced(options, version):
 async def test_an_old_version_works_if_it_is_configured():
     """A client can use TLS 1.1 if the configuration allows it."""
     async with serve({"a": b"x"}) as site:
-        site.server.handshake = _handshake(A, min_version="TLSv1.1")
+        site.server.setup = _setup(A, min_version="TLSv1.1")
         with pytest.warns(DeprecationWarning, match="TLSv1_1"):
             context = _client(maximum_version=ssl.TLSVersion.TLSv1_1, minimum_version=ssl.TLSVersion.TLSv1_1)
         context.set_ciphers("DEFAULT@SECLEVEL=0")
@@ -117,7 +117,7 @@ async def test_an_old_version_works_if_it_is_configured():
 async def test_plain_http_gets_no_answer():
     """A client that sends plain HTTP to a TLS port gets no answer, and other clients are still served."""
     async with serve({"a": b"x"}) as site:
-        site.server.handshake = _handshake(A)
+        site.server.setup = _setup(A)
         async with site.connect() as plain:
             await plain.send(b"GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
             assert not (await plain.reader.read()).startswith(b"HTTP")
@@ -129,7 +129,7 @@ async def test_a_slow_handshake_is_aborted(monkeypatch):
     """A connection without a handshake is closed after a time limit."""
     monkeypatch.setattr(server_module, "_OPEN_WITHIN", 0.1)
     async with serve({"a": b"x"}) as site:
-        site.server.handshake = _handshake(A)
+        site.server.setup = _setup(A)
         async with site.connect() as silent:
             assert await asyncio.wait_for(silent.is_closed(), 5)
 
@@ -138,7 +138,7 @@ async def test_many_slow_handshakes_do_not_block_clients(monkeypatch):
     """If too many handshakes are pending, the oldest connection is closed."""
     monkeypatch.setattr(server_module, "_MOST_OPENING", 2)
     async with serve({"a": b"x"}) as site:
-        site.server.handshake = _handshake(A)
+        site.server.setup = _setup(A)
         async with site.connect() as first, site.connect() as second, site.connect(ssl=_client()) as client:
             assert await asyncio.wait_for(first.is_closed(), 5)
             assert (await client.request("GET", "/a")).status == 200
@@ -148,7 +148,7 @@ async def test_many_slow_handshakes_do_not_block_clients(monkeypatch):
 async def test_a_shutdown_does_not_wait_for_a_handshake():
     """A connection without a request is closed at the end of the grace period."""
     async with serve({}) as site:
-        site.server.handshake = _handshake(A)
+        site.server.setup = _setup(A)
         async with site.connect() as silent:
             await asyncio.sleep(0.05)
             await asyncio.wait_for(site.server.shut_down(0.1), 5)
@@ -158,7 +158,7 @@ async def test_a_shutdown_does_not_wait_for_a_handshake():
 async def test_closing_tls_cancels_the_request():
     """A client that closes TLS gets no more of its answer, since TLS connections are not half-closed."""
     async with serve({"a": b"x" * 10_000_000}) as site:
-        site.server.handshake = _handshake(A)
+        site.server.setup = _setup(A)
         async with site.connect(ssl=_client()) as client:
             await client.send(b"GET /a HTTP/1.1\r\nHost: files.test\r\n\r\n")
             await client.reader.read(1000)
@@ -174,8 +174,8 @@ BY_CERTIFICATE = {
 }
 
 
-def _requesting_certificates(mode: str) -> Handshake:
-    return _handshake(A, B, client_auth=mode, client_roots=(Secret("test", ANN.chain),))
+def _requesting_certificates(mode: str) -> ConnectionSetup:
+    return _setup(A, B, client_auth=mode, client_roots=(Secret("test", ANN.chain),))
 
 
 def _client_with(folder, client_pair: Pair) -> ssl.SSLContext:
@@ -191,7 +191,7 @@ async def test_a_client_signs_in_by_its_certificate(tmp_path, mode, name):
     """The certificate signs in with any server name, also in the first request of a connection."""
     rules = 'rewrite `^/me$` -> jinja "/{{ user.username }}-{{ user.email }}-{{ user.groups[0] }}"'
     async with serve({"ann-ann@example.org-editors": b"yes"}, rules=rules, **BY_CERTIFICATE) as site:
-        site.server.handshake = _requesting_certificates(mode)
+        site.server.setup = _requesting_certificates(mode)
         for _ in range(10):
             async with site.connect(ssl=_client_with(tmp_path, ANN), server_hostname=name) as client:
                 assert (await client.request("GET", "/me")).body == b"yes"
@@ -210,24 +210,24 @@ async def _is_rejected(site, context) -> bool:
 async def test_a_client_without_a_required_certificate_is_rejected():
     """With `request`, a client without a certificate can read public files; with `require`, it cannot."""
     async with serve({"a": b"x"}) as site:
-        site.server.handshake = _requesting_certificates("request")
+        site.server.setup = _requesting_certificates("request")
         async with site.connect(ssl=_client()) as client:
             assert (await client.request("GET", "/a")).status == 200
-        site.server.handshake = _requesting_certificates("require")
+        site.server.setup = _requesting_certificates("require")
         assert await _is_rejected(site, _client())
 
 
 async def test_a_certificate_of_an_unknown_authority_is_refused(tmp_path):
     """The handshake fails with an unknown certificate, even if no certificate is required."""
     async with serve({"a": b"x"}) as site:
-        site.server.handshake = _requesting_certificates("request")
+        site.server.setup = _requesting_certificates("request")
         assert await _is_rejected(site, _client_with(tmp_path, EVE))
 
 
 async def test_the_certificate_of_a_trusted_proxy_does_not_sign_in(tmp_path):
     """The certificate of a trusted proxy does not identify the client."""
     async with serve({"a": b"x"}, server=Server(trusted_proxies=("127.0.0.1/32",)), **BY_CERTIFICATE) as site:
-        site.server.handshake = _requesting_certificates("request")
+        site.server.setup = _requesting_certificates("request")
         async with site.connect(ssl=_client_with(tmp_path, ANN)) as client:
             assert (await client.request("GET", "/a")).status == 401
 

@@ -52,7 +52,7 @@ class Receive:
 
 
 @dataclass(frozen=True, slots=True)
-class SignForm:
+class OfferForm:
     """Answer with a form, valid for `expires` seconds, that stores a file of `max_size` bytes at most under the key."""
 
     key: ObjectKey
@@ -69,7 +69,7 @@ class Remove:
 
 
 @dataclass(frozen=True, slots=True)
-class SignUrl:
+class RedirectToSignedUrl:
     """Redirect to a signed URL of the object, valid for `expires` seconds; pass on as `Serve` does."""
 
     key: ObjectKey
@@ -123,10 +123,10 @@ Attempt = (
     | Browse
     | ReadForm
     | Receive
-    | SignForm
+    | OfferForm
     | UploadStep
     | Remove
-    | SignUrl
+    | RedirectToSignedUrl
     | Redirect
     | VisitProvider
     | ListTargets
@@ -225,7 +225,7 @@ def _plan_change(target: Target, request: Request, path: RequestPath, key: Key) 
     if "${filename}" in found:
         return (_NAMED_BY_S3,)
     most = min(put.max_size or LARGEST_FORM, LARGEST_FORM)
-    return (SignForm(found, path_reference(path), most, put.direct_upload_expiration),)
+    return (OfferForm(found, path_reference(path), most, put.direct_upload_expiration),)
 
 
 def _browse(match: RouteMatch, request: Request, key: Key) -> Plan:
@@ -241,10 +241,10 @@ def _browse(match: RouteMatch, request: Request, key: Key) -> Plan:
     return (*opening, Browse(prefix), _NO_DIRECTORY)
 
 
-def _fetch(get: GetAction, request: Request, key: ObjectKey, beside: RequestPath | None = None) -> Serve | SignUrl:
+def _fetch(get: GetAction, request: Request, key: ObjectKey, beside: RequestPath | None = None) -> Serve | RedirectToSignedUrl:
     """Returns the attempt to serve an object: itself, or a signed URL."""
     if get.redirect_to_signed_url and request.method == "GET":
-        return SignUrl(key, get.signed_url_expiration, beside)
+        return RedirectToSignedUrl(key, get.signed_url_expiration, beside)
     return Serve(key, beside)
 
 

@@ -35,7 +35,7 @@ from tornado_proxy.telemetry.metrics import ProcessReport, RequestMetrics
 from tornado_proxy.telemetry.tracing import RequestTracer
 from tornado_proxy.telemetry.webhooks import WebhookCaller
 from tornado_proxy.web.application import ProxyApplication
-from tornado_proxy.wire.server import Handshake, HttpServer
+from tornado_proxy.wire.server import ConnectionSetup, HttpServer
 from tornado_proxy.wire.tls import make_context
 
 _LOG = logging.getLogger("tornado_proxy")
@@ -84,11 +84,11 @@ class Serving(Protocol):
         """Accepts no more, and finishes running requests within `grace` seconds."""
 
 
-def handshake_of(settings: Settings) -> Handshake:
+def connection_setup(settings: Settings) -> ConnectionSetup:
     """Returns how connections of clients begin: TLS, and the PROXY protocol."""
     server = settings.server
     tls = make_context(server.ssl) if server.ssl and server.ssl.enabled else None
-    return Handshake(tls, TrustedProxies(server.trusted_proxies if server.proxy_protocol else ()))
+    return ConnectionSetup(tls, TrustedProxies(server.trusted_proxies if server.proxy_protocol else ()))
 
 
 def _tracer(tracing: Tracing | None) -> RequestTracer | None:
@@ -142,7 +142,7 @@ class SingleProcess:
         self._names = counted_names(parts)
         self._generations = GenerationHolder(parts, bus.emit, number)
         self.application = ProxyApplication(lambda: self._generations.current, bus.emit)
-        self._server = HttpServer(self.application, settings.limits, handshake_of(settings))
+        self._server = HttpServer(self.application, settings.limits, connection_setup(settings))
 
     async def start(self, sockets: Sockets) -> None:
         """Begins to answer; imports in the background what the first requests do not need."""
@@ -165,7 +165,7 @@ class SingleProcess:
         parts = await in_background(self._builder.build, loaded, before)
         # TLS contexts are slow to make, and most edits change rules only.
         changed = loaded.settings != before.settings
-        handshake = await asyncio.to_thread(handshake_of, loaded.settings) if changed else self._server.handshake
+        setup = await asyncio.to_thread(connection_setup, loaded.settings) if changed else self._server.setup
         names = await asyncio.to_thread(counted_names, parts)
         self._generations.swap(parts, number)
         self._names = names
@@ -173,7 +173,7 @@ class SingleProcess:
         if self._freezer is not None:
             self._freezer.freeze(new_clients=len({*parts.stores.values()} - {*before.stores.values()}))
         self._server.limits = loaded.settings.limits
-        self._server.handshake = handshake
+        self._server.setup = handshake
 
     def is_serving(self) -> bool:
         """Always true: the caller runs on the event loop that answers requests."""

@@ -177,7 +177,7 @@ def _words(attempt: plan.Attempt) -> str:
             words = "the rest depends on the file's name, which `--file-name` gives"
         case plan.Receive():
             words = f"{attempt.key}, available at {attempt.location}"
-        case plan.SignUrl() | plan.SignForm():
+        case plan.RedirectToSignedUrl() | plan.OfferForm():
             words = f"{attempt.key}, for {attempt.expires} seconds"
         case plan.Redirect():
             words = attempt.location + ("" if attempt.below is None else f", if anything lies below {attempt.below}")

@@ -15,7 +15,7 @@ from tornado_proxy.pages.custom import CustomRendering, PageData
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.decide import Decision, beside, opens_all_below
 from tornado_proxy.routing.mounts import Mounts, RouteMatch
-from tornado_proxy.routing.plan import Serve, SignUrl
+from tornado_proxy.routing.plan import Serve, RedirectToSignedUrl
 from tornado_proxy.routing.request import Request, RequestPath
 from tornado_proxy.rules.model import path_objection
 from tornado_proxy.semantics.conditions import Conditions
@@ -172,10 +172,10 @@ class RequestContext(NamedTuple):
         """Whether the target of the request would answer another one, and not with an error."""
         return not decision.is_refused and decision.match is not None and decision.match.site is self.match.site
 
-    def file(self, decision: Decision) -> Serve | SignUrl | None:
+    def file(self, decision: Decision) -> Serve | RedirectToSignedUrl | None:
         """Returns the attempt to serve a file with which the plan of another request to the target begins, if any."""
         first = decision.plan[0]
-        return first if self.is_ours(decision) and isinstance(first, Serve | SignUrl) else None
+        return first if self.is_ours(decision) and isinstance(first, Serve | RedirectToSignedUrl) else None
 
     async def visible(self, entries: Iterable[Entry]) -> list[Entry]:
         """Returns the entries of the directory that the user may request, but for a policy.

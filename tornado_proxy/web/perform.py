@@ -20,8 +20,8 @@ from tornado_proxy.routing.plan import (
     Refuse,
     Remove,
     Serve,
-    SignForm,
-    SignUrl,
+    OfferForm,
+    RedirectToSignedUrl,
 )
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, ContentRange
 from tornado_proxy.storage.errors import NotModified, ObjectMissing
@@ -117,7 +117,7 @@ async def _redirect(attempt: Redirect, context: RequestContext) -> Answer | None
     return _found(attempt.location, "no-cache")
 
 
-async def _sign_url(attempt: SignUrl, context: RequestContext) -> Answer:
+async def _sign_url(attempt: RedirectToSignedUrl, context: RequestContext) -> Answer:
     await context.store.head(attempt.key, UNCONDITIONAL)
     return _found(await context.store.presign(attempt.key, attempt.expires), "private, no-store")
 
@@ -137,9 +137,9 @@ _PERFORMERS: Mapping[type[Attempt], Callable[[Any, RequestContext], Awaitable[An
         Serve: _serve,
         Browse: browse,
         Redirect: _redirect,
-        SignUrl: _sign_url,
+        RedirectToSignedUrl: _sign_url,
         Receive: perform_uploads.receive,
-        SignForm: perform_uploads.sign_form,
+        OfferForm: perform_uploads.sign_form,
         upload_steps.BeginUpload: perform_uploads.begin,
         upload_steps.ReceivePart: perform_uploads.receive_part,
         upload_steps.ListParts: perform_uploads.list_parts,

@@ -9,7 +9,7 @@ from contextlib import aclosing
 from tornado_proxy.pages.custom import PutPageData, StoredUpload
 from tornado_proxy.pages.render import UPLOAD_FORMS, choose
 from tornado_proxy.routing import upload_steps
-from tornado_proxy.routing.plan import Receive, SignForm
+from tornado_proxy.routing.plan import Receive, OfferForm
 from tornado_proxy.routing.request import LengthRequired, ObjectKey, RequestError
 from tornado_proxy.storage.errors import TooLarge
 from tornado_proxy.storage.store import IncomingPart, UploadedPart, Write
@@ -46,7 +46,7 @@ async def receive(attempt: Receive, context: RequestContext) -> Answer:
     return await _stored(attempt, _stored_data(attempt.key, upload.head, upload.size, properties), stored.etag, context)
 
 
-async def sign_form(attempt: SignForm, context: RequestContext) -> Answer:
+async def sign_form(attempt: OfferForm, context: RequestContext) -> Answer:
     """Answers with a form for S3."""
     file = named_file(context)
     _check_type(file, context)

@@ -42,7 +42,7 @@ _give_memory_back: Callable[[int], int] = getattr(ctypes.CDLL(None), "malloc_tri
 
 
 @dataclass(frozen=True, slots=True)
-class Handshake:
+class ConnectionSetup:
     """The start of a connection: a PROXY header from certain peers, a TLS handshake, both, or neither."""
 
     tls: ssl.SSLContext | None = None
@@ -121,10 +121,10 @@ class HttpServer(HTTPServerConnectionDelegate):
     """
 
     def __init__(
-        self, application: HTTPServerConnectionDelegate, limits: Limits, handshake: Handshake | None = None
+        self, application: HTTPServerConnectionDelegate, limits: Limits, setup: ConnectionSetup | None = None
     ) -> None:
         self.limits = limits
-        self.handshake = handshake or Handshake()
+        self.setup = handshake or ConnectionSetup()
         self.acceptor = Acceptor("connections", self._serve)
         self._application = application
         self._most = most_connections()
@@ -170,7 +170,7 @@ class HttpServer(HTTPServerConnectionDelegate):
         accepted.setblocking(False)
         # A Unix socket has no address of its peer.
         host = str(address[0]) if isinstance(address, tuple) and address else ""
-        peer = Origin(host, "https" if self.handshake.tls else "http")
+        peer = Origin(host, "https" if self.setup.tls else "http")
         if len(self._connections) >= self._most and not self._make_room():
             _LOG.debug("a connection of %s was not opened: too many are answered", host)
             accepted.close()
@@ -181,11 +181,11 @@ class HttpServer(HTTPServerConnectionDelegate):
         self._gone.clear()
         if len(self._opening) >= min(_MOST_OPENING, self._most // 2):
             next(iter(self._opening.values())).cancel()
-        task = asyncio.get_running_loop().create_task(self._open(connection, peer, accepted, self.handshake))
+        task = asyncio.get_running_loop().create_task(self._open(connection, peer, accepted, self.setup))
         self._opening[connection] = task
         task.add_done_callback(lambda _: self._opening.pop(connection, None))
 
-    async def _open(self, connection: Connection, peer: Origin, accepted: socket.socket, handshake: Handshake) -> None:
+    async def _open(self, connection: Connection, peer: Origin, accepted: socket.socket, setup: ConnectionSetup) -> None:
         loop = asyncio.get_running_loop()
         try:
             if peer.address in handshake.proxied:
