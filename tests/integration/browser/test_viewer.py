@@ -136,3 +136,27 @@ def test_the_grid_loads_pictures_when_they_are_seen(browser, demo):
         click(browser, "Grid")
         assert browser.find_elements("css selector", ".grid") == []
     assert browser.get_log("browser") == []
+
+
+def test_a_walk_through_everything_has_no_console_error(browser, demo, files):
+    """No page, view or control logs an error; the demo's own site has an icon and a main element."""
+    browser.get_log("browser")
+    with screen(browser):
+        for path in ("", "press/spring.html", "help/", "blog/2024-05-17-hello.html", "releases/", "releases/?begins=p"):
+            browser.get(demo + path)
+            assert len(browser.find_elements("css selector", "main")) == 1
+        for path in ("releases/2.1.0/", "releases/pictures/", "releases/odd%20names/", "releases/nightly/?sort=size"):
+            browser.get(demo + path)
+            find(browser, ".keys-button").click()
+            press(browser, ESCAPE)
+            eventually(lambda: not texts(browser, "dialog"))
+            for button in browser.find_elements("css selector", "button[aria-pressed]"):
+                button.click()
+                button.click()
+        browser.get(files)
+        for button in browser.find_elements("css selector", ".eye"):
+            button.click()
+            eventually(lambda: "Loading…" not in texts(browser, "dialog p"))
+            press(browser, ESCAPE)
+            eventually(lambda: not texts(browser, "dialog"))
+    assert browser.get_log("browser") == []
