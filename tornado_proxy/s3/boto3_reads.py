@@ -111,11 +111,15 @@ class Boto3Reads:
         self._client = client
         self._executor = executor
 
-    async def get(self, key: str, part: ByteRange | None, if_match: str | None) -> S3Object:
-        """Sends a GetObject, with `Range` and `If-Match` if given, and opens its answer."""
+    async def get(
+        self, key: str, part: ByteRange | None, if_match: str | None, *, changed_from: str | datetime | None = None
+    ) -> S3Object:
+        """Sends a GetObject, with `Range` and the conditions if given, and opens its answer."""
+        condition = "IfModifiedSince" if isinstance(changed_from, datetime) else "IfNoneMatch"
         wanted: Parameters = {
             **({"Range": part.to_header()} if part else {}),
             **({"IfMatch": if_match} if if_match else {}),
+            **({condition: changed_from} if changed_from else {}),
         }
 
         def fetch() -> S3Object:

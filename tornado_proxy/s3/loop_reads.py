@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.server import S3Pool
@@ -25,7 +26,7 @@ from tornado_proxy.s3.endpoint import Endpoint, tls_context
 from tornado_proxy.s3.failures import from_answer
 from tornado_proxy.s3.pool import Pool, PoolLimits
 from tornado_proxy.s3.signature import KeyPair, KeyPairs, encode_path, encode_query, sign
-from tornado_proxy.semantics.conditions import ByteRange, ContentRange, parse_date
+from tornado_proxy.semantics.conditions import ByteRange, ContentRange, format_date, parse_date
 from tornado_proxy.storage.errors import StorageError, TimedOut, Unreachable, UpstreamError
 from tornado_proxy.storage.store import ObjectInfo
 
@@ -106,13 +107,19 @@ class LoopReads:
         added = bucket.request_config
         self._of_objects, self._of_listings = (_CHECKSUMS, *added.get_headers), added.list_headers
 
-    async def get(self, key: str, part: ByteRange | None, if_match: str | None) -> LoopObject:
-        """Sends a GetObject, with `Range` and `If-Match` if given, and opens its answer."""
+    async def get(
+        self, key: str, part: ByteRange | None, if_match: str | None, *, changed_from: str | datetime | None = None
+    ) -> LoopObject:
+        """Sends a GetObject, with `Range` and the conditions if given, and opens its answer."""
         headers = [*self._of_objects]
         if part is not None:
             headers.append(("range", part.to_header()))
         if if_match is not None:
             headers.append(("if-match", if_match))
+        if isinstance(changed_from, datetime):
+            headers.append(("if-modified-since", format_date(changed_from)))
+        elif changed_from is not None:
+            headers.append(("if-none-match", changed_from))
         request = _ReadRequest("GetObject", key=key, headers=tuple(headers))
         answer = await self._send(request)
         try:
