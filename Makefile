@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.filled
+DOCS   := $(VENV)/.filled-docs
 
 # Each of these is covered whole, by its own tests alone.
 PURE := golang semantics templates lang rules config routing
@@ -13,7 +14,7 @@ WORKERS := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) * 2)))
 # Hundreds of processes are started: without bytecode each would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-others $(PURE:%=test-%) check integration screenshots dist deb man transcripts clean
+.PHONY: help demo test test-others $(PURE:%=test-%) check integration docs screenshots dist deb man transcripts clean
 .DEFAULT_GOAL := help
 
 help:  ## Say what can be made
@@ -68,6 +69,13 @@ deb: dist  ## Build a Debian package, for the release of Debian that this is
 man: $(STAMP)  ## Make the man pages, to be read with `man -l build/man/man1/tornado-proxy.1`; a wheel carries them
 	$(BIN)/python packaging/manual.py build/man
 
+$(DOCS): $(STAMP)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group docs
+	@touch $@
+
+docs: $(DOCS)  ## Build the manual as a site, build/site; a warning, such as a dead link, is an error
+	PYTHONPATH=packaging $(BIN)/zensical build --strict --clean
+
 screenshots: $(STAMP)  ## Take the pictures of the manual anew, in a browser on the demo
 	tests/integration/install browser
 	UPDATE_SCREENSHOTS=1 $(BIN)/python -m pytest -q -m integration tests/integration/browser/test_screenshots.py
@@ -76,4 +84,4 @@ transcripts: $(STAMP)  ## Write down anew what the command lines in tests/cli/tr
 	UPDATE_TRANSCRIPTS=1 $(BIN)/python -m pytest -q tests/cli/test_transcripts.py
 
 clean:  ## Remove what the other commands made
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) dist build .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
