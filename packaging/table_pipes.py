@@ -1,4 +1,4 @@
-r"""An extension of Python-Markdown: `\|` in code within a table is `|`, as in GitHub's Markdown and in the man pages."""
+r"""An extension of Python-Markdown: `\|` in code within a table is `|`, as in GitHub's Markdown and man pages."""
 
 from __future__ import annotations
 
