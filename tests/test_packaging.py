@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -81,7 +82,12 @@ def test_the_wheel_has_all_files(wheel, member):
 
 @pytest.mark.parametrize(
     "command",
-    [["serve", "--check", "--config", "proxy.yaml"], ["lint", "proxy.yaml"], ["test", "rules"], ["fmt", "--check", "."]],
+    [
+        ["serve", "--check", "--config", "proxy.yaml"],
+        ["lint", "proxy.yaml"],
+        ["test", "rules"],
+        ["fmt", "--check", "."],
+    ],
     ids=lambda command: command[0],
 )
 def test_the_sample_passes_all_checks(command, monkeypatch):
@@ -116,6 +122,27 @@ def test_versions_follow_the_tags(clone):
     _git(clone, "commit", "--quiet", "--allow-empty", "--message=next")
     versions.append(_version(clone))
     assert [re.sub(r"\+g\w+", "+g", version) for version in versions] == ["0.1.dev1+g", "0.1.0", "0.1.1.dev1+g"]
+
+
+def _changes(folder: Path, version: str) -> subprocess.CompletedProcess[str]:
+    """Runs `packaging/changes` in a folder with a changelog of three sections."""
+    (folder / "packaging").mkdir()
+    script = shutil.copy(ROOT / "packaging" / "changes", folder / "packaging")
+    (folder / "CHANGELOG.md").write_text(
+        "# Changelog\n\n## Unreleased\n\n## 0.1.1 (2026)\n\n- one\n\n## 0.1.0\n- two\n"
+    )
+    return subprocess.run([script, version], capture_output=True, text=True, check=False)
+
+
+def test_a_release_has_its_part_of_the_changelog(tmp_path):
+    """The notes of a release are the section of its version, without the heading."""
+    assert _changes(tmp_path, "0.1.1").stdout.strip() == "- one"
+
+
+def test_a_release_without_a_part_in_the_changelog_fails(tmp_path):
+    """A version that the changelog does not know is an error."""
+    result = _changes(tmp_path, "0.1")
+    assert (result.returncode, result.stderr) == (1, "error: CHANGELOG.md has no section for 0.1\n")
 
 
 def test_the_installed_package_is_imported(installed, tmp_path):
