@@ -33,7 +33,7 @@ from machine import (
 
 CHECKOUT = Path(__file__).parents[3]
 CONFIGURATION = """
-server: {{port: {port}, gracePeriod: 10s}}
+server: {{port: {port}, gracePeriod: 10s, healthPath: /-/healthz}}
 internalServer: {{port: {admin}}}
 rules: [rules]
 targets:
