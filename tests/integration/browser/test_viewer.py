@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from running import Proxy
-from screens import click, eventually, find, press, screen, texts, violations
+from screens import choose, click, eventually, find, press, screen, texts, violations
 
 pytestmark = pytest.mark.integration
 
@@ -88,15 +88,21 @@ def test_markdown_is_rendered_safely(opened, files):
     assert browser.get_log("browser") == []
 
 
-def test_a_pdf_has_a_frame_where_the_browser_can(browser, files):
-    """A PDF file is shown in a frame if the browser shows such files, else it has no preview."""
+def test_a_pdf_has_a_frame_where_the_browser_can(browser, files, tmp_path):
+    """A PDF file is shown in a frame if the browser shows such files; what only has such a name is not."""
+    (tmp_path / "real.pdf").write_bytes(PDF)
     browser.get(files)
-    can = browser.execute_script("return navigator.pdfViewerEnabled")
-    buttons = browser.find_elements("css selector", "button[aria-label='Preview paper.pdf']")
-    assert bool(buttons) == can
-    if can:
-        buttons[0].click()
-        eventually(lambda: find(browser, "dialog iframe").get_attribute("src").endswith("/paper.pdf"))
+    choose(browser, tmp_path / "real.pdf")
+    eventually(lambda: texts(browser, "#announcement") in (["1 uploaded"], ["1 skipped"]))
+    if not browser.execute_script("return navigator.pdfViewerEnabled"):
+        assert not browser.find_elements("css selector", "button[aria-label='Preview real.pdf']")
+        return
+    find(browser, "button[aria-label='Preview real.pdf']").click()
+    eventually(lambda: browser.find_elements("css selector", "dialog iframe[src$='/real.pdf']"))
+    press(browser, ESCAPE)
+    eventually(lambda: not texts(browser, "dialog"))
+    find(browser, "button[aria-label='Preview paper.pdf']").click()
+    eventually(lambda: texts(browser, "dialog .view p") == ["This file has no preview."])
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
