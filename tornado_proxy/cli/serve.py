@@ -43,7 +43,13 @@ from tornado_proxy.service.reload.stores import Unbuildable
 from tornado_proxy.service.reload.validity import tolerant_of_dates
 from tornado_proxy.service.run.logs import close_logging, configure_logging, flush_logging
 from tornado_proxy.service.run.process import Launch, Process
-from tornado_proxy.service.run.runtime import CannotServe, end_process, raise_descriptor_limit, run_event_loop
+from tornado_proxy.service.run.runtime import (
+    CannotServe,
+    end_process,
+    raise_descriptor_limit,
+    run_event_loop,
+    share_heap,
+)
 from tornado_proxy.service.run.serving import SingleProcess
 from tornado_proxy.service.run.sockets import CannotListen, Sockets, local_socket, named, open_sockets
 from tornado_proxy.service.run.systemd import Notifier, inherited_sockets
@@ -120,6 +126,7 @@ def _served(arguments: argparse.Namespace) -> int:
             return _checked(start.configuration, arguments)
         try:
             raise_descriptor_limit()
+            share_heap()
             supervisor = _supervisor(start, arguments)
             run_event_loop(_serve(start, supervisor, reader, arguments), start.configuration.settings.server.event_loop)
         except Unbuildable as error:
