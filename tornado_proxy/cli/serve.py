@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tornado_proxy.admin.listener import admin_listener
-from tornado_proxy.admin.status import Explanation
 from tornado_proxy.cli.inputs import number
 from tornado_proxy.cli.output import CommandError, ExitStatus, show
 from tornado_proxy.cli.units import is_wider, other_addresses, run_as_unit, sockets_of
@@ -57,6 +56,7 @@ from tornado_proxy.storage.probe import PROBE_WITHIN
 from tornado_proxy.telemetry.log import EVENTS, log_diagnostics
 
 if TYPE_CHECKING:
+    from tornado_proxy.admin.status import Explanation
     from tornado_proxy.service.run.supervisor import Supervisor
 
 _LOG = logging.getLogger("tornado_proxy")
@@ -227,6 +227,7 @@ async def _serve(
 def explained(mounts: Mounts, asked: Mapping[str, str]) -> Explanation:
     """Explains a request for the status page; `asked` contains the fields of its form."""
     from tornado_proxy.cli import explained_path  # noqa: PLC0415 - most processes never explain a request
+    from tornado_proxy.admin.status import Explanation  # noqa: PLC0415 - as below
 
     return explained_path.explained(mounts, asked)
 
