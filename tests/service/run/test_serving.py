@@ -164,7 +164,7 @@ async def test_winding_down_abandons_hanging_calls(tmp_path, monkeypatch, caplog
     """A request that holds its generation delays the end only for a limited time."""
     monkeypatch.setattr("tornado_proxy.service.run.serving._CLOSE_WITHIN", 0.01)
     serving = _single_process(tmp_path)
-    with serving._generations.current:
+    with serving.generation:
         async with asyncio.timeout(10):
             await serving.wind_down(0.0)
     assert [record.getMessage() for record in caplog.records] == [
