@@ -227,7 +227,6 @@ async def _serve(
 def explained(mounts: Mounts, asked: Mapping[str, str]) -> Explanation:
     """Explains a request for the status page; `asked` contains the fields of its form."""
     from tornado_proxy.cli import explained_path  # noqa: PLC0415 - most processes never explain a request
-    from tornado_proxy.admin.status import Explanation  # noqa: PLC0415 - as below
 
     return explained_path.explained(mounts, asked)
 
