@@ -34,6 +34,8 @@ def in_force(tmp_path):
 class _FakeServing:
     """Serving with a fixed activity."""
 
+    worker_ends = 0
+
     def __init__(self, activity: Activity | None = None) -> None:
         self.activity = activity or Activity()
 

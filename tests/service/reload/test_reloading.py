@@ -37,6 +37,7 @@ class RecordingServing:
 
     activated: list[tuple[int, CompiledSnapshot]] = field(default_factory=list)
     mistake: Diagnostic | None = None
+    worker_ends: int = 0
 
     def workers(self) -> list[dict[str, object]]:
         """No workers."""

@@ -26,6 +26,8 @@ from tornado_proxy.telemetry.metrics import ProcessReport
 class _FakeServing:
     """Serving with settable states of its workers."""
 
+    worker_ends = 0
+
     serves: bool = True
     responds: bool = True
     can_end: asyncio.Event = field(default_factory=asyncio.Event)

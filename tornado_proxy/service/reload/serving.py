@@ -12,7 +12,9 @@ from tornado_proxy.telemetry.metrics import ProcessReport
 
 
 class Serving(Protocol):
-    """Answers requests: `SingleProcess` or `Supervisor`."""
+    """Answers requests: `SingleProcess` or `Supervisor`. `worker_ends` counts workers that ended by themselves."""
+
+    worker_ends: int
 
     async def start(self, sockets: Sequence[socket], *, inherited: bool) -> None:
         """Takes over listening sockets, and returns when requests are answered.

@@ -215,11 +215,19 @@ def _assembled(
 ) -> Snapshot:
     given = loaded.settings
     named = (*given.rules, *template_places(given)) if given else ()
-    options = canonical(replace(given, rules=())) if given else ""
+    options = canonical(_anywhere(given)) if given else ""
     digest = _digest(loaded, options, rules, templates, config.parent)
     found: Answers = secrets or {}
     return Snapshot(
         loaded, rules, digest, (config, *named), secrets=found, templates=templates, given=given, options=options
+    )
+
+
+def _anywhere(settings: Settings) -> Settings:
+    """Returns the settings without what differs from machine to machine: paths, and where the listeners listen."""
+    server = replace(settings.server, address="", port=0)
+    return replace(
+        settings, rules=(), server=server, internal_server=replace(settings.internal_server, address="", port=0)
     )
 
 

@@ -77,6 +77,7 @@ class SingleProcess:
     ) -> None:
         settings = loaded.settings
         self._inherited = False
+        self.worker_ends = 0
         self._freezer = GcFreezer() if freezes else None
         bus = Bus()
         self.emit = bus.emit
