@@ -100,6 +100,9 @@ def _json_line(event: Served | ErrorServed) -> str:
     request = event.request
     fields: dict[str, Field] = {
         "time": moment(request.at),
+        "level": "info" if event.status < 500 else "error",
+        "type": "request",
+        "message": f"{request.method} {request.path} {event.status}",
         "id": request.request_id,
         "client": request.client,
         "method": request.method,
@@ -114,6 +117,7 @@ def _json_line(event: Served | ErrorServed) -> str:
         "rule": request.rule,
         "user": request.user,
         "generation": request.generation,
+        **dict(request.facts),
         "complete": False if _is_broken(event) else None,
         "reason": _reason(event),
     }

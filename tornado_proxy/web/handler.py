@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 import time
 from asyncio import CancelledError, Task
 from collections.abc import Awaitable, Callable, Coroutine
@@ -45,6 +44,7 @@ from tornado_proxy.web.answer import (
     page,
     private_headers,
 )
+from tornado_proxy.web.asked import logged_facts
 from tornado_proxy.web.body import NO_BODY, Body
 from tornado_proxy.web.custom_pages import PageFailed, customized
 from tornado_proxy.web.generation import Generation
@@ -123,7 +123,7 @@ class Handler(RequestHandler):
         self.deciding = deciding
         self.mistake = mistake
         self.answer = answer
-        self.id = f"{random.getrandbits(64):016x}"  # unique, not secret
+        self.id = ""  # the application sets it
         self.body = Body(self.parts.settings.limits.body_timeout) if _has_body(self) else NO_BODY
         if self.request.method not in ("PUT", "DELETE") and self.body is not NO_BODY:
             self.body.discard()  # no other method here gives it a meaning
@@ -374,6 +374,7 @@ class Handler(RequestHandler):
             decision.user.username if decision.user else None,
             (("traceparent", traceparent), ("tracestate", asked.headers.get("Tracestate", ""))) if traceparent else (),
             rewrite,
+            logged_facts(asked) if self.parts.settings.log.format == "json" else (),
         )
 
 
