@@ -96,6 +96,28 @@ class Readings:
     worker_ends: Callable[[], int] = int
     has_trouble: Callable[[], bool] = bool
 
+    def collect(self) -> Iterator[Metric]:
+        """Yields the metrics."""
+        probes = self.probes()
+        up = {(each.target,): each.is_up for each in probes}
+        yield gauge("tornado_proxy_target_up", "Whether the last probe could use the bucket (1 or 0)", ("target",), up)
+        seconds = {(each.target,): each.seconds for each in probes}
+        yield gauge(
+            "tornado_proxy_target_probe_seconds", "How long the last probe of the bucket took", ("target",), seconds
+        )
+        yield gauge(
+            "tornado_proxy_certificate_not_after_seconds",
+            "When a certificate in force expires (Unix time)",
+            ("listener", "name"),
+            self.not_after(),
+        )
+        ends = {(): self.worker_ends()}
+        yield counter("tornado_proxy_worker_ends", "Workers that ended without being asked to", (), ends)
+        trouble = {(): self.has_trouble()}
+        yield gauge(
+            "tornado_proxy_last_good_trouble", "Whether the last good copy cannot be kept (1 or 0)", (), trouble
+        )
+
 
 class ServiceMetrics:
     """Counts reloads, and shows the generation and the readings.
@@ -139,25 +161,7 @@ class ServiceMetrics:
             (),
             {(): self._loaded_at},
         )
-        probes = self._readings.probes()
-        up = {(each.target,): each.is_up for each in probes}
-        yield gauge("tornado_proxy_target_up", "Whether the last probe could use the bucket (1 or 0)", ("target",), up)
-        seconds = {(each.target,): each.seconds for each in probes}
-        yield gauge(
-            "tornado_proxy_target_probe_seconds", "How long the last probe of the bucket took", ("target",), seconds
-        )
-        yield gauge(
-            "tornado_proxy_certificate_not_after_seconds",
-            "When a certificate in force expires (Unix time)",
-            ("listener", "name"),
-            self._readings.not_after(),
-        )
-        ends = {(): self._readings.worker_ends()}
-        yield counter("tornado_proxy_worker_ends", "Workers that ended without being asked to", (), ends)
-        trouble = {(): self._readings.has_trouble()}
-        yield gauge(
-            "tornado_proxy_last_good_trouble", "Whether the last good copy cannot be kept (1 or 0)", (), trouble
-        )
+        yield from self._readings.collect()
 
     def _count(self, report: ReloadReport) -> None:
         if report.outcome.value in self._reloads:
