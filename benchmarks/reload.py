@@ -154,12 +154,12 @@ async def make_edits(path: Path, count: int, edits: int, serving: ObservedProces
 async def serve(folder: Path, count: int, edits: int, measurements: Measurements) -> None:
     """Serves during edits and requests."""
     reader = SnapshotReader(folder / "proxy.yaml", {"KEY": "key"})
-    loaded = compile_snapshot(reader())
-    assert loaded.settings is not None, loaded.diagnostics
-    serving = ObservedProcess(loaded)
-    sockets = open_sockets(loaded.settings.server)
-    admin = open_sockets(loaded.settings.internal_server)
-    launch = Launch(loaded, sockets, reader, partial(admin_listener, sockets=admin.sockets), lambda: None)
+    configuration = compile_snapshot(reader())
+    assert configuration.settings is not None, configuration.diagnostics
+    serving = ObservedProcess(configuration)
+    sockets = open_sockets(configuration.settings.server)
+    admin = open_sockets(configuration.settings.internal_server)
+    launch = Launch(sockets, reader, partial(admin_listener, sockets=admin.sockets), lambda: None)
     stop = multiprocessing.get_context("spawn").Event()
     with started_process(send_requests, sockets.sockets[0].getsockname(), stop) as client:
         async with asyncio.TaskGroup() as tasks:

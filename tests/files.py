@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tornado_proxy.service.reload.snapshot import CompiledSnapshot, Snapshot, compile_snapshot, read_snapshot
+from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, compile_snapshot, read_snapshot
 
 CONFIGURATION = """
 server: {port: 0}
@@ -57,6 +57,6 @@ class Files:
         """Reads a snapshot of the files."""
         return read_snapshot(self.configuration, ENVIRONMENT)
 
-    def load(self) -> CompiledSnapshot:
+    def load(self) -> Configuration:
         """Reads and compiles a snapshot of the files."""
         return compile_snapshot(self.read())

@@ -1,4 +1,4 @@
-"""Bytes of a client that other parsers may frame differently, and what h11 and this service read of them."""
+"""Bytes of clients and of S3 that other parsers may frame differently, and what h11 and this service read of them."""
 
 from __future__ import annotations
 
@@ -23,6 +23,13 @@ class Read(NamedTuple):
     method: str
     path: str
     body: bytes | int  # the number of its bytes, where they are not kept
+
+
+class Answer(NamedTuple):
+    """An answer that a parser has read to its end."""
+
+    status: int
+    body: bytes
 
 
 SMUGGLED = b"DELETE /smuggled HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -220,4 +227,83 @@ def disagreement(ours: list[Read], theirs: list[Read]) -> str:
             return f"this service reads {mine}, the other {other}"
         if isinstance(mine.body, int) and mine.body != len(other.body) and not is_early:
             return f"this service reads {mine.body} bytes, the other {other}"
+    return ""
+
+
+_STATUS_LINES = ("HTTP/1.1 200 OK", "HTTP/1.1 206 Partial Content", "HTTP/1.1 404 Not Found", "HTTP/1.1 204 No Content"), (
+    "HTTP/1.1 304 Not Modified", "HTTP/1.1 200", "HTTP/1.1 200 ", "HTTP/1.0 200 OK", "HTTP/1.1 99 Odd", "HTTP/1.1 101 Switching Protocols", "HTTP/1.1  200 OK",
+    "HTTP/1.1 2000 OK", "HTTP/1.1 +20 OK", "HTTP/2 200 OK", "http/1.1 200 OK", " HTTP/1.1 200 OK", "HTTP/1.1 200 O\x00K", "HTTP/1.1 200 O\rK", "ICY 200 OK",
+)  # fmt: skip
+_INTERIM = ("", "", ""), (
+    "HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 103 Hints\r\nLink: a\r\n\r\n", "HTTP/1.1 103 Hints\r\nContent-Length: 3\r\n\r\n", "\r\n",
+)  # fmt: skip
+_ANSWER_BODIES = (b"", b"abc", b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil", b"0\r\n\r\n", b"\r\n")
+
+
+@st.composite
+def _answer(draw: Callable, method: str) -> bytes:
+    body = draw(st.sampled_from(_ANSWER_BODIES))
+    framing = draw(st.sampled_from(("length", "chunks") * 4 + ("both", "none")))
+    count = st.sampled_from((1,) * 9 + (2,))
+    line = draw(_pick(_STATUS_LINES, 8))
+    lines = [draw(_pick(_OTHERS)).encode("latin-1") for _ in range(draw(st.integers(0, 3)))]
+    if framing in ("length", "both"):
+        length = len(body) + draw(st.sampled_from((0,) * 20 + (1, -1)))
+        lines += [_with(draw(_pick(_LENGTHS, 6)), max(0, length)) for _ in range(draw(count))]
+    if framing in ("chunks", "both"):
+        lines += [draw(_pick(_CODINGS, 6)).encode("latin-1") for _ in range(draw(count))]
+        body = draw(_chunked(body))
+    is_bodiless = method == "HEAD" or " 204" in line or " 304" in line
+    has_body = not is_bodiless or draw(st.integers(0, 9)) == 0
+    lines = [line.encode("latin-1"), *draw(st.permutations(lines)), b""]
+    head = b"".join(each + draw(_pick(_ENDS, 60)).encode("latin-1") for each in lines)
+    return draw(_pick(_INTERIM, 8)).encode() + head + (body if has_body else b"")
+
+
+@st.composite
+def dialogues(draw: Callable) -> tuple[bytes, list[str]]:
+    """What S3 sends on a connection, and the methods of the requests, of which the last has no answer of its own."""
+    methods = draw(st.lists(st.sampled_from(("GET", "GET", "HEAD")), min_size=1, max_size=3))
+    return b"".join([draw(_answer(method)) for method in methods]), [*methods, "GET"]
+
+
+def read_answers_by_h11(data: bytes, methods: list[str]) -> list[Answer]:
+    """The answers that h11 reads to their ends."""
+    answers: list[Answer] = []
+    connection = h11.Connection(h11.CLIENT)
+    connection.receive_data(data)
+    connection.receive_data(b"")
+    with suppress(h11.ProtocolError):
+        for method in methods:
+            connection.send(h11.Request(method=method, target="/", headers=[("Host", "h")]))
+            connection.send(h11.EndOfMessage())
+            answers += _answers_of_one(connection)
+            connection.start_next_cycle()
+    return answers
+
+
+def _answers_of_one(connection: h11.Connection) -> list[Answer]:
+    """The answer to a request, if it is complete."""
+    status, body = 0, b""
+    while True:
+        match connection.next_event():
+            case h11.InformationalResponse():
+                pass
+            case h11.Response(status_code=status):
+                pass
+            case h11.Data(data=piece):
+                body += bytes(piece)
+            case h11.EndOfMessage():
+                return [Answer(status, body)]
+            case _:
+                return []
+
+
+def disagreement_about_answers(ours: list[Answer], theirs: list[Answer]) -> str:
+    """What this service has read otherwise than another parser; empty if nothing: it may only have read less."""
+    for number, mine in enumerate(ours):
+        if number == len(theirs):
+            return f"only this service reads {mine}"
+        if mine != theirs[number]:
+            return f"this service reads {mine}, the other {theirs[number]}"
     return ""

@@ -13,9 +13,9 @@ from tornado_proxy.lang.parser import parse
 from tornado_proxy.lang.printer import print_document
 from tornado_proxy.rules import load
 from tornado_proxy.rules.model import evaluate
+from tornado_proxy.semantics.request import User
 from tornado_proxy.service.demo import read_demo
 from tornado_proxy.service.reload.snapshot import compile_snapshot
-from tornado_proxy.templates.template import User
 
 GALLERY = sorted((Path(__file__).parent.parent / "rules").glob("*.rules"))
 
@@ -37,8 +37,8 @@ def test_a_file_of_the_gallery_passes_its_own_tests(path):
 
 def test_the_demo_loads_without_diagnostics():
     """The demo's configuration with the gallery compiles without a diagnostic."""
-    loaded = compile_snapshot(read_demo("http://127.0.0.1:9000"))
-    assert (loaded.usable, loaded.diagnostics) == (True, ())
+    configuration = compile_snapshot(read_demo("http://127.0.0.1:9000"))
+    assert (configuration.usable, configuration.diagnostics) == (True, ())
 
 
 DOCUMENTS = [Path(__file__).parent.parent / "README.md", *sorted((Path(__file__).parent.parent / "docs").glob("*.md"))]

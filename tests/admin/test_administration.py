@@ -10,47 +10,58 @@ from types import SimpleNamespace
 
 import pytest
 from files import CONFIGURATION, Files
+from in_force import generation_of
 
 from tornado_proxy.admin.administration import Administration
-from tornado_proxy.admin.status import Explanation
+from tornado_proxy.admin.status import Explanation, PathStep
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
-from tornado_proxy.service.reload.reloading import InForce
-from tornado_proxy.service.reload.snapshot import compile_snapshot
+from tornado_proxy.routing.plan import Browse, Redirect, Refuse, Remove, Serve
+from tornado_proxy.routing.request import ObjectKey
+from tornado_proxy.service.reload.snapshot import Configuration, compile_snapshot
+from tornado_proxy.storage.outlook import Outlook
 from tornado_proxy.storage.probe import BucketProblem, ProbeResult
+from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import Bus, ReloadOutcome, ReloadReport
-from tornado_proxy.telemetry.metrics import Activity, ErrorRow, ProcessReport, Tally
+from tornado_proxy.telemetry.metrics import OWN_FILES, Activity, ErrorRow, ProcessReport, Tally
+from tornado_proxy.telemetry.recent import RecentRow
 
 RULES = 'rewrite home `^/h` -> "/x"\nrewrite `^/z` -> "/y"'
 
 
 @pytest.fixture
 def in_force(tmp_path):
-    """The generation in force, with its number and its start."""
+    """The configuration in force."""
     files = Files.create(tmp_path, site=RULES)
     files.configure(CONFIGURATION.replace("path: [/]", "host: files.test, path: [/a/, /b/]"))
-    return InForce(3, files.load(), 100.0)
+    return files.load()
 
 
 class _FakeServing:
-    """Serving with a fixed activity."""
+    """Serving a configuration, with a fixed activity."""
 
     worker_ends = 0
 
-    def __init__(self, activity: Activity | None = None) -> None:
+    def __init__(self, configuration: Configuration, activity: Activity | None = None) -> None:
+        self.configuration = configuration
+        self.generation = generation_of(configuration)
         self.activity = activity or Activity()
 
     def workers(self) -> list[dict[str, object]]:
         """No workers."""
         return []
 
+    async def look(self, _target, _attempts) -> Outlook:
+        """The outlook of the test."""
+        return self.outlook
+
     async def report(self) -> ProcessReport:
         """The activity."""
         return ProcessReport((), self.activity)
 
 
-def _process(in_force, serving, probes=None, bus=None) -> SimpleNamespace:
+def _process(serving, probes=None, bus=None) -> SimpleNamespace:
     """A process that serves."""
-    reloader = SimpleNamespace(in_force=in_force, last=None, failure=None, from_last_good=False)
+    reloader = SimpleNamespace(last=None, failure=None, from_last_good=False)
     return SimpleNamespace(
         reloader=reloader,
         serving=serving,
@@ -62,7 +73,7 @@ def _process(in_force, serving, probes=None, bus=None) -> SimpleNamespace:
 
 
 def _administration(in_force, activity=None, explain=None, probes=None) -> Administration:
-    return Administration(_process(in_force, _FakeServing(activity), probes), explain)
+    return Administration(_process(_FakeServing(in_force, activity), probes), explain)
 
 
 def _overview(in_force, activity=None, explain=None, **fields):
@@ -72,7 +83,7 @@ def _overview(in_force, activity=None, explain=None, **fields):
 def _reloads(in_force, *reports):
     """The rows of the status page after some reloads."""
     bus = Bus()
-    administration = Administration(_process(in_force, _FakeServing(), bus=bus))
+    administration = Administration(_process(_FakeServing(in_force), bus=bus))
     for report in reports:
         bus.emit(report)
     return asyncio.run(administration.overview({})).reloads
@@ -118,7 +129,7 @@ def test_a_purge_is_for_targets_with_a_cache(tmp_path, target, expected):
     files.configure(
         f"{CONFIGURATION}  cached: {{bucket: {{name: b, region: r}}, mount: {{path: [/c]}}, cache: {{}}}}\n"
     )
-    administration = Administration(_process(InForce(1, files.load(), 0.0), _CachingServing()))
+    administration = Administration(_process(_CachingServing(files.load())))
     assert asyncio.run(administration.purge(target, "")) == expected
 
 
@@ -137,11 +148,11 @@ def test_the_number_of_listed_reloads_is_limited(in_force):
 
 
 def test_a_target_has_statistics_of_its_requests(in_force):
-    """The row has addresses, requests, errors, faults, and the median and a slow duration."""
-    tally = Tally((0, 90, 0, 7, 3), (0, 100, *[0] * 12))
+    """The row has addresses, requests, errors, faults, and the median and a slow time to the first byte."""
+    tally = Tally((0, 90, 0, 7, 3), (0, 100, *[0] * 14))
     (row,) = _overview(in_force, Activity({"site": tally})).targets
     assert row.addresses == ("files.test/a/", "files.test/b/")
-    assert (row.requests, row.errors, row.faults, row.typical, row.slow) == (100, 7, 3, "7.5 ms", "9.8 ms")
+    assert (row.requests, row.errors, row.faults, row.typical, row.slow) == (100, 7, 3, "≤ 2 ms", "≤ 2 ms")
 
 
 def test_requests_without_a_target_have_a_row(in_force):
@@ -162,14 +173,14 @@ def test_equal_rewrites_have_separate_hits(tmp_path):
     """The hits of two equal rewrites belong to the first, since the second never matches."""
     snapshot = Files.create(tmp_path, site='rewrite `^/a` -> "/x"\nrewrite `^/a` -> "/x"').read()
     activity = Activity(hits=Counter({("site", "^/a", "/x"): 3}))
-    administration = _administration(InForce(1, compile_snapshot(snapshot), 100.0), activity)
+    administration = _administration(compile_snapshot(snapshot), activity)
     assert [row["hits"] for row in asyncio.run(administration.rewrites())["rewrites"]] == [3, 0]
 
 
 def test_the_most_used_rewrites_are_listed(tmp_path):
     """The page has 50 used and 50 unused rewrites, and the numbers of all."""
     snapshot = Files.create(tmp_path, site="\n".join(f"rewrite `^/{number}$` -> `/x`" for number in range(200))).read()
-    in_force = InForce(1, compile_snapshot(snapshot), 100.0)
+    in_force = compile_snapshot(snapshot)
     page = _overview(in_force, Activity(hits=Counter({("site", f"^/{number}$", "/x"): number for number in range(80)})))
     assert [row.hits for row in page.used.rows] == [*range(79, 29, -1)]
     assert (page.used.total, len(page.unused.rows), page.unused.total) == (79, 50, 121)
@@ -185,8 +196,8 @@ def test_refused_requests_are_listed_newest_first(in_force):
 class _BusyServing(_FakeServing):
     """Serving with ten more requests in each report."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, configuration: Configuration) -> None:
+        super().__init__(configuration)
         self.fifth_report = asyncio.Event()
 
     async def report(self) -> ProcessReport:
@@ -202,8 +213,8 @@ class _BusyServing(_FakeServing):
 def test_charts_show_samples(in_force, monkeypatch):
     """Totals become rates, durations and volumes of the last minutes."""
     monkeypatch.setattr("tornado_proxy.admin.administration.SAMPLE_EVERY", 0.05)
-    serving = _BusyServing()
-    administration = Administration(_process(in_force, serving))
+    serving = _BusyServing(in_force)
+    administration = Administration(_process(serving))
 
     async def take_five_samples():
         sampling = asyncio.get_running_loop().create_task(administration.sample())
@@ -215,22 +226,61 @@ def test_charts_show_samples(in_force, monkeypatch):
     (all_requests, *_) = requests.legend
     assert 0 < float(all_requests[2].removesuffix("/s").replace(",", "")) <= 200
     assert durations.legend == (
-        ("median", "area", "7.5 ms"),
-        ("95 %", "warn", "9.8 ms"),
-        ("99 %", "bad", "10 ms"),
+        ("median", "area", "≤ 2 ms", ""),
+        ("95 %", "warn", "≤ 2 ms", ""),
+        ("99 %", "bad", "≤ 2 ms", ""),
     )  # fmt: skip
     assert traffic.legend[0][2].endswith("KiB/s")
-    assert in_flight.legend == (("requests", "area", "2"),)
+    assert in_flight.legend == (("requests", "area", "2", ""),)
 
 
 @pytest.mark.parametrize(
-    ("bucket", "expected"), [(0, "2.5 ms"), (6, "380 ms"), (8, "1.8 s"), (12, "330 s"), (13, "600 s")]
+    ("bucket", "expected"),
+    [(0, "≤ 1 ms"), (6, "≤ 100 ms"), (9, "≤ 1 s"), (13, "≤ 30 s"), (14, "over 30 s"), (15, "over 30 s")],
 )
-def test_durations_have_two_digits(in_force, bucket, expected):
-    """A duration has two significant digits and a suitable unit."""
-    buckets = tuple(int(index == bucket) for index in range(14))
+def test_times_are_as_exact_as_their_buckets(in_force, bucket, expected):
+    """A time to the first byte is the bound of its bucket, since no more is known."""
+    buckets = tuple(int(index == bucket) for index in range(16))
     (row,) = _overview(in_force, Activity({"site": Tally((0, 1, 0, 0, 0), buckets)})).targets
     assert row.typical == expected
+
+
+def test_own_files_are_counted_apart(in_force):
+    """Style sheets and scripts of pages have a row of their own, and are no recent requests."""
+    tallies = {"": Tally((0, 0, 0, 1, 0)), OWN_FILES: Tally((0, 5, 0, 0, 0))}
+    recent = [RecentRow(1.0, 200, "GET", None, path, None, 9, 0.1) for path in ("/a", "/.tornado-proxy/style.css")]
+    page = _overview(in_force, Activity(tallies, recent=tuple(recent)))
+    names = [(row.name, row.requests) for row in page.targets[-2:]]
+    assert names == [("(no target)", 1), ("(own style sheets and scripts)", 5)]
+    assert [row.path for row in page.recent] == ["/a"]
+
+
+ANSWERS = [
+    (Outlook(Serve(ObjectKey("k")), ObjectInfo(1536, content_type="text/plain")), "good", "200 OK, 1.5 KiB"),
+    (Outlook(Refuse(404, "no object at this key")), "bad", "404 Not Found"),
+    (Outlook(Browse(ObjectKey("k/"))), "good", "200 OK, a listing"),
+    (Outlook(Redirect("/k/")), "good", "302 Found"),
+    (Outlook(Remove(ObjectKey("k"))), "good", "not tried, since it would change something"),
+    (Outlook(error="502 Bad Gateway: S3 cannot be reached"), "bad", "502 Bad Gateway: S3 cannot be reached"),
+]
+
+
+@pytest.mark.parametrize(("outlook", "outcome", "text"), ANSWERS)
+def test_the_last_step_is_the_answer_of_s3(in_force, outlook, outcome, text):
+    """The path of a request ends with the first attempt that applies now."""
+    serving = _FakeServing(in_force)
+    serving.outlook = outlook
+    explanation = Explanation("GET /h", (), (PathStep("URL", ()),), "site", (Serve(ObjectKey("k")),))
+    administration = Administration(_process(serving), lambda _mounts, _fields: explanation)
+    first, last = asyncio.run(administration.overview({"path": "/h"})).explanation.path
+    assert (first.title, last.title, last.outcome, last.lines[0]) == ("URL", "answer now", outcome, ((text, None),))
+
+
+def test_a_refused_request_asks_nothing_of_s3(in_force):
+    """A plan that begins with a refusal is answered without S3."""
+    explanation = Explanation("GET /h", (), (), "site", (Refuse(403, "not permitted"),))
+    (step,) = _overview(in_force, explain=lambda _mounts, _fields: explanation, path="/h").explanation.path
+    assert (step.outcome, step.lines[0]) == ("bad", (("403 Forbidden", None),))
 
 
 def test_a_path_is_explained_with_the_mounts_in_force(in_force):
@@ -239,7 +289,7 @@ def test_a_path_is_explained_with_the_mounts_in_force(in_force):
 
     def explain(mounts, fields):
         calls.append((mounts.sites[0].target.name, fields))
-        rows = [("✓", f"{in_force.loaded.settings.directory}/rules/site.rules:2:1")]
+        rows = [("✓", f"{in_force.settings.directory}/rules/site.rules:2:1")]
         return Explanation("GET /h", (("rewrites", rows),))
 
     assert _overview(in_force, explain=explain).explanation is None
@@ -273,7 +323,7 @@ def test_a_failing_sample_does_not_end_sampling(in_force, monkeypatch, caplog):
     monkeypatch.setattr("tornado_proxy.admin.administration.SAMPLE_EVERY", 0.001)
     calls = []
 
-    class Broken:
+    class Broken(_FakeServing):
         """Serving with reports that fail."""
 
         async def report(self):
@@ -284,7 +334,7 @@ def test_a_failing_sample_does_not_end_sampling(in_force, monkeypatch, caplog):
     async def sample_for_a_while():
         with suppress(TimeoutError):
             async with asyncio.timeout(0.3):
-                await Administration(_process(in_force, Broken())).sample()
+                await Administration(_process(Broken(in_force))).sample()
 
     asyncio.run(sample_for_a_while())
     assert len(calls) > 1

@@ -158,7 +158,6 @@ def test_a_cross_origin_request_is_recognized(headers, is_same):
 
 @pytest.mark.parametrize(("method", "reads"), [("GET", True), ("HEAD", True), ("PUT", False), ("DELETE", False)])
 def test_only_get_and_head_read(method, reads):
-    """GET and HEAD only read."""
     assert only_reads(_request(method)) is reads
 
 

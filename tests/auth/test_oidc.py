@@ -556,7 +556,6 @@ def test_a_renewed_session_that_is_too_large_ends():
 
 
 def test_a_changed_cookie_is_not_a_session():
-    """A cookie with one changed character is not a session."""
 
     async def steps():
         scenario = _Scenario()

@@ -74,7 +74,6 @@ def test_configured_sites_are_the_targets_in_order(files):
 
 
 def test_the_error_about_an_unknown_target_suggests_a_similar_one():
-    """The message suggests a similar target, if there is one."""
     with pytest.raises(CommandError, match=r"unknown target `sit`; did you mean `site`\?"):
         require_target("sit", ["site"])
     with pytest.raises(CommandError, match=r"unknown target `zzz`$"):

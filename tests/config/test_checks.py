@@ -54,20 +54,20 @@ def test_an_option_has_nodes(context):
     put = context.settings.targets[0].actions.put
     nodes = context.key(put, "config.maxSize"), context.value(put, "config.maxSize")
     assert _node_texts(*nodes) == ["maxSize", "5"]
-    assert context.given(put, "config.maxSize")
+    assert context.is_set(put, "config.maxSize")
 
 
 def test_a_missing_option_has_the_node_of_its_section(context):
     """A diagnostic about a missing option points at its section."""
     put = context.settings.targets[0].actions.put
     assert _node_texts(context.key(put, "enabled")) == ["{config: {maxSize: 5}}"]
-    assert not context.given(put, "enabled")
+    assert not context.is_set(put, "enabled")
 
 
 def test_a_missing_section_has_no_given_options(context):
     """The options of a default section are not given in the file."""
-    assert not context.given(context.settings.log, "level")
-    assert not context.given(context.settings.targets[1].actions.put, "config.maxSize")
+    assert not context.is_set(context.settings.log, "level")
+    assert not context.is_set(context.settings.targets[1].actions.put, "config.maxSize")
 
 
 def test_a_finding_becomes_a_diagnostic_with_both_places(context):
@@ -171,7 +171,6 @@ def test_a_lone_percent_sign_has_no_warning():
     ],
 )
 def test_two_listeners_on_one_port_are_an_error(text):
-    """Two listeners with the same address and port are an error."""
     ((code, message),) = codes_and_messages(f"{text}\n{MINIMAL}")
     assert code == "same-listener"
     assert message.startswith("`server` and `internalServer` both listen on port")

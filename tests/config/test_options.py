@@ -84,7 +84,6 @@ def test_options_are_the_fields_made_by_option():
 
 
 def test_an_option_without_a_default_is_required():
-    """An option of a file is required if it has no default."""
     assert [opt.is_required for opt in options_of(_Lock)] == [True]
     assert not any(opt.is_required for opt in options_of(_Door))
 

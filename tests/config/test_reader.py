@@ -165,7 +165,6 @@ def test_a_mistake_in_an_anchored_value_is_reported_once():
 
 
 def test_targets_keep_the_order_of_the_file():
-    """Targets are in the order of the file."""
     text = "targets: {zoo: {bucket: {name: a-b}, mount: {path: /z}}, ape: {bucket: {name: a-b}, mount: {path: /a}}}"
     assert [parsed.name for parsed in settings(text).targets] == ["zoo", "ape"]
 

@@ -44,12 +44,6 @@ def test_an_upgrade_smuggles_nothing(runner, service, method, frame, offer):
     assert ours == [Read(method, "/0", SMUGGLED if method == "PUT" else len(SMUGGLED))]
 
 
-def test_bytes_behind_connect_are_not_read(runner, service):
-    """What follows a CONNECT may be chosen by others, for a tunnel that was refused, so it is no request."""
-    ours = runner.run(service.read(b"CONNECT h:80 HTTP/1.1\r\nHost: h:80\r\n\r\n" + SMUGGLED))
-    assert [each.method for each in ours if each.method != "CONNECT"] == []
-
-
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=conversations())
 def test_h11_reads_the_same_requests(runner, service, data):

@@ -63,7 +63,6 @@ def test_every_character_has_its_offset(kind, written):
 
 
 def test_character_behind_an_escape_has_its_own_place():
-    """A character behind an escape has its own place in the file."""
     literal, _ = _literal("STRING", r'"\\("')
     assert literal.at(1, 2).text == "("
 

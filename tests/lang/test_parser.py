@@ -344,7 +344,6 @@ def test_thousands_of_rewrites_are_read():
 
 
 def test_document_has_its_source_file():
-    """A document has the source file that it was read from."""
     assert document("").source == SourceFile("site.rules", "")
 
 
@@ -409,5 +408,4 @@ def test_any_unfinished_text_has_a_state(text):
 
 
 def test_file_with_too_many_mistakes_has_a_state():
-    """A file with too many mistakes has the state of the last one."""
     assert _unfinished_at_end("} " * 2000).where is Where.FILE

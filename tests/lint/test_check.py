@@ -44,7 +44,6 @@ def test_the_check_of_allowances_is_last():
 
 @pytest.mark.parametrize("category", Category)
 def test_every_category_has_checks_and_is_not_one(category):
-    """Each category has a check, and no check has its name."""
     assert any(check.category is category for check in CHECKS)
     assert category.value not in {check.name for check in CHECKS}
 

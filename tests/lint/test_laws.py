@@ -99,7 +99,6 @@ def _is_placed(diagnostic: Diagnostic) -> bool:
 
 @given(st.text(max_size=60))
 def test_no_text_makes_a_check_fail(text):
-    """No check fails on any text."""
     assert _is_consistent(_lint(rule_files(site=text)))
 
 

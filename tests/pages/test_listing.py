@@ -61,7 +61,16 @@ def test_a_query_is_encoded():
 
 @pytest.mark.parametrize(
     ("name", "expected"),
-    [("a\tb", "a␉b"), ("\x00", "␀"), ("\x7f", "␡"), ("\x85", "�"), ("\ud800", "�"), ("größe 日本", "größe 日本")],
+    [
+        ("a\tb", "a␉b"),
+        ("\x00", "␀"),
+        ("\x7f", "␡"),
+        ("\x85", "�"),
+        ("\ud800", "�"),
+        ("\u202egpj.exe", "�gpj.exe"),
+        ("\u2066a\u2069", "�a�"),
+        ("größe 日本", "größe 日本"),
+    ],
 )
 def test_control_characters_are_visible(name, expected):
     """Invisible characters are replaced, and letters of all scripts stay."""
@@ -170,13 +179,24 @@ def test_json_is_sorted_only_on_request(query, names):
 
 
 def test_the_link_of_a_column_reverses_the_order():
-    """The link of a column sorts by it, in descending order if the current order is ascending."""
+    """The link of a column sorts by it, with the largest and the newest first, and a second click reverses the order."""
     assert Listing("/", "/", ()).sorted_by("name") == "/?sort=name&order=desc"
-    assert Listing("/", "/", (), {"after": "YQ", "limit": "5"}).sorted_by("size") == (
-        "/?after=YQ&limit=5&sort=size&order=asc"
-    )
+    assert Listing("/", "/", ()).sorted_by("date") == "/?sort=date&order=desc"
     assert Listing("/", "/", (), {"sort": "size"}).sorted_by("size") == "/?sort=size&order=desc"
     assert Listing("/", "/", (), {"sort": "size", "order": "desc"}).sorted_by("size") == "/?sort=size&order=asc"
+
+
+def test_an_order_of_all_pages_begins_at_the_first():
+    """The link of a column leads to the first page if all pages are sorted, and stays on a page sorted by itself."""
+    query = {"after": "YQ", "begins": "a", "limit": "5"}
+    assert Listing("/", "/", (), query).sorted_by("size") == "/?after=YQ&begins=a&limit=5&sort=size&order=desc"
+    assert Listing("/", "/", (), query, is_sorted=True).sorted_by("size") == "/?begins=a&limit=5&sort=size&order=desc"
+
+
+def test_the_link_to_all_names_keeps_the_order():
+    """The link that ends a search keeps the order and the size of pages."""
+    query = {"begins": "a", "after": "YQ", "limit": "5", "sort": "size"}
+    assert Listing("/", "/", (), query).unfiltered == "/?limit=5&sort=size"
 
 
 def _query(href):

@@ -90,13 +90,34 @@ def test_the_upload_form_needs_permission(is_allowed):
     assert ("<noscript>" in html) == is_allowed
 
 
-def test_one_of_several_pages_has_a_note_about_sorting():
-    """The note says that sorting and filtering apply to one page at a time."""
-    lines = (Line("a", 1), Line("b", 1))
-    several = Pages().listing(Listing("/", "/", lines, {}, "YQ"), Form.HTML).body.decode()
-    assert "2 files, 2 B on this page" in several
-    assert "Sorting and filtering apply to one page at a time." in several
-    assert "one page at a time" not in Pages().listing(Listing("/", "/", lines), Form.HTML).body.decode()
+def test_a_page_that_is_sorted_by_itself_says_so():
+    """The column and a note say what is sorted if that is one page of several; otherwise neither does."""
+    lines, asked = (Line("a", 1), Line("b", 1)), {"sort": "size"}
+    page = Pages().listing(Listing("/", "/", lines, asked, "YQ"), Form.HTML).body.decode()
+    assert "2 files, 2 B on this page" in page
+    assert "Size, this page</a>" in page
+    assert "Sorting orders one page at a time." in page
+    for other in (Listing("/", "/", lines, asked), Listing("/", "/", lines, asked, "2", is_sorted=True)):
+        assert "this page</a>" not in Pages().listing(other, Form.HTML).body.decode()
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"), [((Line("IMG_1", 1),), "Names that begin with"), ((), "No name begins with")]
+)
+def test_a_search_says_what_it_found(lines, text):
+    """A page of a search says for what it searched, and whether nothing begins with it."""
+    page = Pages().listing(Listing("/", "/", lines, {"begins": "IMG<"}), Form.HTML).body.decode()
+    assert f'{text} “<bdi>IMG&lt;</bdi>”. <a href="/">Show all names</a>' in page
+    assert "This directory is empty." not in page
+
+
+def test_the_user_is_named():
+    """A page for a signed-in user has the user's name, and a link to sign out if there is one."""
+    listing = Listing("/", "/", ())
+    assert "Signed in as <bdi>a&lt;n</bdi></p>" in Pages().listing(listing, Form.HTML, Offers(user="a<n")).body.decode()
+    offers = Offers(user="ann", sign_out="/auth/staff/logout")
+    assert 'href="/auth/staff/logout">Sign out</a>' in Pages().listing(listing, Form.HTML, offers).body.decode()
+    assert "Signed in" not in Pages().listing(listing, Form.HTML).body.decode()
 
 
 def test_the_sorted_column_is_marked():

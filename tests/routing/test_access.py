@@ -35,7 +35,6 @@ def test_a_target_with_resources_is_closed_elsewhere():
     ],
 )
 def test_the_first_resource_that_covers_the_path_decides(path, guard):
-    """Of several resources that cover a path, the first one decides."""
     assert Access([PUBLIC, PRIVATE, REST]).guard(parse_request_path(path), "GET") == guard
 
 

@@ -218,7 +218,6 @@ def test_a_refused_request_is_not_rewritten(decide_request, make_site, request_l
 
 
 def test_templates_read_the_user(decide_request, make_site, scripted_template):
-    """Templates read the user who signed in."""
     who = scripted_template(lambda data: f"/{data.user.username}")
     decision = decide_request(make_site((".", who), resources=[STAFF]), "GET /a", "ann")
     assert (decision.user, decision.plan[0]) == (User("ann"), Serve("ann"))

@@ -81,7 +81,6 @@ def test_a_path_outside_all_mounts_has_no_target():
     [("www.example.com", "exact"), ("img.example.com", "pattern"), ("example.org", "any"), ("", "any")],
 )
 def test_an_exact_host_wins_over_a_pattern_and_a_pattern_over_any_host(host, name):
-    """An exact host comes before a pattern, and a pattern before any host."""
     mounts = Mounts([_site("any"), _site("pattern", "*.example.com"), _site("exact", "www.example.com")])
     assert _find(mounts, host, "/x") == (name, "/", "/x")
 

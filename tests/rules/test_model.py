@@ -150,7 +150,6 @@ def test_an_error_names_its_rewrite(error):
 
 
 def test_an_error_keeps_the_refused_result():
-    """The error of a refused result has the text of the result."""
     assert InvalidResult("the result contains a control character", REWRITE, "/a\n").result == "/a\n"
 
 

@@ -59,7 +59,7 @@ async def test_a_dropped_answer_closes_its_connection():
     async with hostile_s3(object_reply(bytes(64 * MIB))) as s3:
         pool = pool_at(s3.port)
         for _ in range(3):
-            (await pool.request(REQUEST)).drop()
+            (await pool.request(REQUEST)).close()
         await wait_until(lambda: not s3.open_connections)
         pool.close()
     assert s3.connections_made == 3
@@ -150,7 +150,7 @@ async def test_a_request_that_waits_too_long_is_refused(monkeypatch):
         answer = await pool.request(REQUEST)
         with pytest.raises(Busy, match="free"):
             await get(pool)
-        answer.drop()
+        answer.close()
         pool.close()
 
 
@@ -293,7 +293,7 @@ async def test_thousands_of_faults_leave_nothing_open():
             try:
                 answer = await pool.request(REQUEST)
                 if generator.random() < 0.1:
-                    answer.drop()
+                    answer.close()
                 results.append(await answer.read_all(MIB))
             except StorageError as error:
                 results.append(error)

@@ -415,14 +415,12 @@ def test_a_resolved_range_lies_within_the_size(first, length, size):
 
 @given(first=st.integers(0, HUGE - 1), length=st.none() | st.integers(0, 1000))
 def test_a_written_range_is_read_back(first, length):
-    """Reading a written range gives the same range."""
     byte_range = ByteRange(first, None if length is None else min(first + length, HUGE - 1))
     assert ByteRange.from_header(byte_range.to_header()) == byte_range
 
 
 @given(length=st.integers(0, HUGE - 1))
 def test_a_written_suffix_range_is_read_back(length):
-    """Reading a written suffix range gives the same range."""
     assert ByteRange.from_header(ByteRange(None, length).to_header()) == ByteRange(None, length)
 
 

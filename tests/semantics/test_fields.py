@@ -67,7 +67,6 @@ def test_the_best_offer_is_chosen(accept, expected):
     ],
 )
 def test_a_malformed_member_is_ignored(malformed):
-    """A malformed member of Accept is ignored."""
     assert negotiate(f"{malformed}, application/json;q=0.1", (HTML, JSON, TEXT)) == JSON
 
 

@@ -29,7 +29,6 @@ def test_a_peer_within_a_network_is_trusted(address):
 
 @pytest.mark.parametrize("address", ["11.0.0.1", "2001:db9::1", "192.0.2.8", "not an address"])
 def test_a_peer_outside_the_networks_is_not_trusted(address):
-    """A peer outside the networks is not trusted."""
     assert address not in PROXIES
 
 

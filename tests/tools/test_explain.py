@@ -53,7 +53,7 @@ def _trace(request, rules=RULES, user=None, file_name=None, **target):
 
 def _text(*arguments, configured=False, user=None, **options):
     signed_in = user and User(user)
-    return to_text(_trace(*arguments, user=user, **options), configured=configured, given=signed_in)
+    return to_text(_trace(*arguments, user=user, **options), configured=configured, user=signed_in)
 
 
 def test_a_request_is_explained_from_its_path_to_its_plan():
@@ -321,7 +321,6 @@ def test_a_near_miss_has_parts_of_source_and_key():
 
 
 def test_a_source_that_matches_is_no_near_miss():
-    """A match is not a near miss."""
     assert near_miss(r"^/a", "/abc") is None
 
 

@@ -282,6 +282,5 @@ def test_no_items_give_no_results():
 
 
 def test_an_exception_of_a_worker_is_raised():
-    """The exception of a worker is raised in this process."""
     with pytest.raises(ZeroDivisionError):
         list(in_portions(lambda items: 1 // 0, list(range(6_000)), _silent, workers=2))

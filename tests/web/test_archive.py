@@ -132,6 +132,15 @@ async def test_a_directory_can_be_downloaded():
         assert {member.name: archive.extractfile(member).read() for member in archive} == expected
 
 
+async def test_chosen_entries_can_be_downloaded():
+    """With names, the archive has only these entries of the directory, with all that is below them."""
+    async with serve(FILES, **OPTIONS) as site:
+        one = await site.get("/m/d/?format=zip&name=a.txt&name=missing")
+        below = await site.get("/m/d/?format=zip&name=sub/")
+    assert [*_zip_members(one)] == ["d/a.txt"]
+    assert {*_zip_members(below)} == {"d/sub/b.bin", "d/sub/deep/Größe"}
+
+
 async def test_archives_are_disabled_by_default():
     """Without the option, the format is a 400 and is not linked."""
     async with serve(FILES) as site:

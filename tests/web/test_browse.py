@@ -13,7 +13,7 @@ from serving import EVERYTHING, serve
 from tornado_proxy.auth.authenticator import SignIn
 from tornado_proxy.config.actions import Actions, GetAction, PutAction
 from tornado_proxy.config.model import ListingOptions
-from tornado_proxy.config.providers import BasicUser, OpaServer, Resource
+from tornado_proxy.config.providers import BasicUser, OidcProvider, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.pages.listing_view import LARGEST_README
@@ -228,7 +228,7 @@ async def test_the_directory_of_assets_offers_no_actions():
         (
             GetAction(redirect_to_signed_url=True),
             PutAction(),
-            {"connect-src", "img-src", "media-src"},
+            {"connect-src", "frame-src", "img-src", "media-src"},
         ),
     ],
 )
@@ -256,3 +256,23 @@ async def test_a_listing_without_credentials_for_s3_is_shown():
         answer = await site.get("/", Accept="text/html")
     assert (answer.status, _names(answer)) == (200, ["a.txt"])
     assert "connect-src 'self';" in answer.headers["content-security-policy"]
+
+
+async def test_another_file_of_markdown_is_shown():
+    """`readme` names the file of Markdown that is shown instead of the README; any other name shows the README."""
+    files = {"README.md": b"*first*", "notes.md": b"*second*", "notes.txt": b"*third*"}
+    async with serve(files, listing=ListingOptions(readme=True)) as site:
+        notes = await site.get("/?readme=notes.md", Accept="text/html")
+        others = [await site.get(f"/?readme={name}", Accept="text/html") for name in ("notes.txt", "missing.md")]
+    assert "<em>second</em>" in notes.text
+    assert 'data-name="notes.md"' in notes.text
+    assert all("<em>first</em>" in other.text for other in others)
+
+
+async def test_a_page_leads_to_the_sign_out_of_its_provider():
+    """The link leads to the page of the provider with which the user signed in; others have no such page."""
+    provider = OidcProvider("staff", GuardedUrl("https://issuer.test"), "me")
+    settings = _staff_settings(Resource("/**", provider="staff"))
+    for providers, link in (((provider,), 'href="/auth/staff/logout">Sign out</a>'), ((), "<bdi>ann</bdi></p>")):
+        async with serve(FILES, providers=providers, **settings) as site:
+            assert link in (await site.get("/", Accept="text/html", Authorization="ann")).text

@@ -11,9 +11,7 @@ import pytest
 from fakes import OneObjectStore, ScriptedBody
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from memory_store import MemoryStore
 from serving import Client, serve
-from stores import read_object
 from tornado.httputil import HTTPMessageDelegate, HTTPServerConnectionDelegate, ResponseStartLine
 
 from tornado_proxy.config.actions import Actions, PutAction
@@ -187,25 +185,6 @@ async def test_an_incomplete_head_closes_the_connection():
         assert await client.is_closed()
 
 
-@pytest.mark.parametrize(
-    "head",
-    [
-        "GET http://files.test/a HTTP/1.1\r\nHost: other.test\r\n\r\n",
-        "\r\nGET /a HTTP/1.1\r\nHost: files.test\r\n\r\n",
-        "GET /a HTTP/1.0\r\n\r\n",
-        "GET /a HTTP/1.1\r\nHost: \r\n\r\n",
-        "GET /a HTTP/1.1\r\nHost: [::1]:80\r\n\r\n",
-        "GET /a HTTP/1.1\r\nHost: files.test\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n",
-    ],
-)
-async def test_an_unusual_head_is_valid(head):
-    """Absolute addresses, a leading empty line, HTTP/1.0, an empty Host and an ignored upgrade are valid."""
-    async with serve({"a": b"x"}) as site, site.connect() as client:
-        await client.send(head.encode())
-        answer = await client.receive()
-    assert (answer.status, answer.body) == (200, b"x")
-
-
 @pytest.mark.parametrize("tail", [1, 2, 3])
 async def test_a_head_may_end_in_two_pieces(tail):
     """The end of a head is recognised if it is split between two packets."""
@@ -215,16 +194,6 @@ async def test_a_head_may_end_in_two_pieces(tail):
         await asyncio.sleep(0.02)
         await client.send(request[-tail:])
         assert (await client.receive()).body == b"x"
-
-
-@pytest.mark.parametrize("options", ["close", "TE, close", "Close,keep-alive"])
-async def test_close_may_be_one_of_several_options(options):
-    """`close` ends the connection, alone or in a list, in any case."""
-    async with serve({"a": b"x"}) as site, site.connect() as client:
-        await client.send(f"GET /a HTTP/1.1\r\n{HOST}Connection: {options}\r\n\r\n".encode())
-        answer = await client.receive()
-        assert (answer.body, answer.headers["connection"]) == (b"x", "close")
-        assert await client.is_closed()
 
 
 async def test_a_client_that_continues_to_send_is_disconnected(monkeypatch):
@@ -240,67 +209,7 @@ async def test_a_client_that_continues_to_send_is_disconnected(monkeypatch):
                 await asyncio.sleep(0.01)
 
 
-async def test_pipelined_requests_are_answered_in_order():
-    """Requests that are sent at once are answered in their order."""
-    async with serve({"a": b"1", "b": b"2", "c": b"3"}) as site, site.connect() as client:
-        await client.send("".join(f"GET /{name} HTTP/1.1\r\n{HOST}\r\n" for name in "abc").encode())
-        bodies = [(await client.receive()).body for _ in "abc"]
-    assert bodies == [b"1", b"2", b"3"]
-
-
-async def test_bytes_beyond_ascii_in_a_path_are_utf8():
-    """Unescaped UTF-8 in a path is accepted."""
-    async with serve({"größe": b"x"}) as site, site.connect() as client:
-        await client.send(f"GET /größe HTTP/1.1\r\n{HOST}\r\n".encode())
-        answer = await client.receive()
-    assert answer.body == b"x"
-
-
-async def test_a_malformed_head_request_gets_no_body():
-    """A malformed HEAD is a 400 without a body."""
-    async with serve({}) as site:
-        for host in ("", "Host: a b\r\n", "Host: a\r\nHost: b\r\n", "a b: c\r\n"):
-            async with site.connect() as client:
-                await client.send(f"HEAD / HTTP/1.1\r\n{host}\r\n".encode())
-                status, _ = await client.receive_head()
-                assert (status, await client.is_closed()) == (400, True)
-        assert [type(event) for event in site.events] == [ErrorServed] * 4
-
-
 CHUNKED = f"HTTP/1.1\r\n{HOST}Transfer-Encoding: chunked\r\n\r\n"
-
-
-async def test_chunk_extensions_and_trailers_are_ignored():
-    """Chunk extensions and trailers are valid and ignored, and the connection stays open."""
-    body = '3;name=value;quoted="a;b"\r\nabc\r\n0;last\r\nExpires: never\r\n\r\n'
-    async with serve({"a": b"x"}) as site, site.connect() as client:
-        for method, status in (("GET", 200), ("DELETE", 204), ("GET", 404)):
-            await client.send(f"{method} /a {CHUNKED}{body}".encode())
-            answer = await client.receive()
-            assert (answer.status, answer.headers.get("connection")) == (status, None)
-
-
-async def test_a_request_after_a_chunked_body_is_another_one():
-    """A request that arrives with the chunks before it keeps its own body, and is answered."""
-    store = MemoryStore()
-    async with serve(store, actions=UPLOADS) as site, site.connect() as client:
-        await client.send(
-            f"PUT /a {CHUNKED}1\r\nx\r\n0\r\n\r\nPUT /b HTTP/1.1\r\n{HOST}Content-Length: 3\r\n\r\nyyy".encode()
-        )
-        assert [(await client.receive()).status for _ in "ab"] == [201, 201]
-        assert [await read_object(store, key) for key in "ab"] == [b"x", b"yyy"]
-
-
-@pytest.mark.parametrize(
-    "body", ["xyz\r\n", "3\r\nabcd\r\n0\r\n\r\n", "0\r\na b\r\n\r\n", "3 \r\nabc\r\n0\r\n\r\n", "f" * 20]
-)
-async def test_nothing_is_removed_if_the_body_is_malformed(body):
-    """A DELETE with a malformed body is a 400, and the object is kept."""
-    async with serve({"a": b"x"}) as site, site.connect() as client:
-        await client.send(f"DELETE /a {CHUNKED}{body}".encode())
-        answer = await client.receive()
-        assert (answer.status, answer.headers["connection"], (await site.get("/a")).status) == (400, "close", 200)
-    assert answer.headers["x-request-id"] in answer.text
 
 
 async def test_a_removal_waits_for_its_body():

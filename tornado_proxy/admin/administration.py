@@ -8,7 +8,8 @@ import platform
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from http import HTTPStatus
 from importlib.metadata import version
 from operator import itemgetter
 from pathlib import Path
@@ -20,6 +21,7 @@ from tornado_proxy.admin.status import (
     ChartLine,
     Explanation,
     Overview,
+    PathStep,
     ReloadRow,
     RewriteRow,
     RewriteTable,
@@ -29,17 +31,22 @@ from tornado_proxy.config.show import show
 from tornado_proxy.lang.diagnostic import Severity
 from tornado_proxy.lang.excerpt import render
 from tornado_proxy.pages.listing import human_size
-from tornado_proxy.routing.mounts import Mounts, sites
+from tornado_proxy.routing.mounts import Mounts
+from tornado_proxy.routing.plan import Attempt, Browse, ListTargets, Redirect, Refuse, VisitProvider
+from tornado_proxy.routing.request import ASSETS_AT
 from tornado_proxy.rules.model import Rewrite, RuleSet
-from tornado_proxy.service.reload.reloading import InForce
+from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.reload.validity import certificate_views, validities
 from tornado_proxy.service.run.process import Process
+from tornado_proxy.storage.outlook import Outlook
 from tornado_proxy.telemetry.events import ReloadReport
 from tornado_proxy.telemetry.exposition import Readings, ServiceMetrics, as_text
 from tornado_proxy.telemetry.log import diagnostic_fields, moment, probe_fields
 from tornado_proxy.telemetry.metrics import (
+    OWN_FILES,
     SAMPLE_EVERY,
     SAMPLED,
+    WAITS,
     Activity,
     ActivityHistory,
     Interval,
@@ -65,25 +72,24 @@ class Administration:
     def __init__(self, process: Process, explain: Explain | None = None) -> None:
         self.is_ready = process.is_ready
         self.history = ActivityHistory()
-        self._reloader = reloader = process.reloader
-        self._serving = process.serving
+        self._reloader = process.reloader
+        self._serving = serving = process.serving
         self._probes = process.probes
         self._last_good = process.last_good
         self._explain = explain
         self._explaining = asyncio.Lock()
         # Reads files, for which there may be no descriptor later.
         self._versions = {name: version(name) for name in _PACKAGES} | {"Python": platform.python_version()}
-        now = reloader.in_force
-        self._reloads: deque[ReloadRow] = deque([ReloadRow("started", 1, now.since)], _KEPT)
-        self._started = now.since
-        digest = now.loaded.snapshot.digest
+        self._started = started = serving.generation.since
+        self._reloads: deque[ReloadRow] = deque([ReloadRow("started", 1, started)], _KEPT)
+        digest = serving.configuration.snapshot.digest
         readings = Readings(
             self._probes.values,
             self._not_after,
             lambda: self._serving.worker_ends,
             lambda: bool(self._last_good and self._last_good.trouble),
         )
-        self._metrics = ServiceMetrics(self._versions["tornado-proxy"], digest, now.since, readings)
+        self._metrics = ServiceMetrics(self._versions["tornado-proxy"], digest, started, readings)
         self._metrics.listen(process.bus)
         process.bus.add(self._note, ReloadReport)
 
@@ -105,11 +111,11 @@ class Administration:
     @property
     def is_read_only(self) -> bool:
         """Whether commands are accepted on a Unix socket only."""
-        return self._reloader.in_force.settings.internal_server.read_only
+        return self._serving.configuration.settings.internal_server.read_only
 
     def _not_after(self) -> dict[tuple[str, str], float]:
         """Returns the end of the certificates in force by listener and name: of several of one name, the first end."""
-        ends = sorted(validities(self._reloader.in_force.settings), key=lambda each: -each.not_after)
+        ends = sorted(validities(self._serving.configuration.settings), key=lambda each: -each.not_after)
         return {(each.listener, each.name): each.not_after for each in ends}
 
     async def sample(self) -> None:
@@ -123,39 +129,40 @@ class Administration:
 
     async def status(self) -> dict[str, object]:
         """Returns the state of the service as JSON."""
-        now, last, failure = self._reloader.in_force, self._reloader.last, self._reloader.failure
-        snapshot = now.loaded.snapshot
+        configuration, generation = self._serving.configuration, self._serving.generation
+        last, failure, snapshot = self._reloader.last, self._reloader.failure, configuration.snapshot
         files = (snapshot.watched[0], *(Path(file.name) for file in snapshot.files))
         return {
             "version": self._versions["tornado-proxy"],
             "ready": self.is_ready(),
-            "generation": now.number,
+            "generation": generation.number,
             "digest": snapshot.digest,
-            "loadedAt": moment(now.since),
+            "loadedAt": moment(generation.since),
             "files": [str(each.absolute()) for each in files],
             "targets": {
                 target.name: {
                     "host": target.mount.host,
                     "paths": list(target.mount.paths),
                     "methods": list(target.actions.methods),
-                    "rewrites": len(now.loaded.rule_sets.get(target.name, RuleSet(target.name)).rewrites),
+                    "rewrites": len(configuration.rule_sets.get(target.name, RuleSet(target.name)).rewrites),
                     "probe": probe_fields(self._probes[target.name]) if target.name in self._probes else None,
                 }
-                for target in now.settings.targets
+                for target in configuration.settings.targets
             },
+            "failingTests": [diagnostic_fields(each) for each in configuration.failing_tests],
             "lastAttempt": report_view(last) if last else None,
             "lastFailedAttempt": report_view(failure) if failure else None,
             "startedFromLastGood": self._reloader.from_last_good,
             "lastGoodTrouble": (self._last_good and self._last_good.trouble) or None,
-            "certificates": certificate_views(now.settings, time.time()),
+            "certificates": certificate_views(configuration.settings, time.time()),
             "workers": list(self._serving.workers()),
         }
 
     async def overview(self, asked: Mapping[str, str]) -> Overview:
         """Returns the values of the status page; `asked` are the fields of its form."""
         at, state, activity = time.time(), await self.status(), (await self._serving.report()).activity
-        now = self._reloader.in_force
-        rewrites = [*_rewrites(now, activity)]
+        configuration = self._serving.configuration
+        rewrites = [*_rewrites(configuration, activity)]
         busiest = sorted((each for each in rewrites if each[2]), key=itemgetter(2), reverse=True)
         return Overview(
             state,
@@ -164,44 +171,63 @@ class Administration:
             self._versions,
             tuple(_charts(at, [*self.history.intervals()])),
             tuple(_targets(state, activity)),
-            _table(now, busiest),
-            _table(now, [each for each in rewrites if not each[2]]),
+            self._table(configuration, busiest),
+            self._table(configuration, [each for each in rewrites if not each[2]]),
             tuple(self._reloads),
             activity.errors[::-1],
             asked,
-            await self._explained(now, asked),
+            await self._explained(asked),
+            tuple(each for each in activity.recent[::-1] if f"/{ASSETS_AT}" not in each.path),
         )
 
-    async def _explained(self, now: InForce, asked: Mapping[str, str]) -> Explanation | None:
-        settings = now.settings
+    def _table(self, configuration: Configuration, rewrites: Sequence[tuple[str, Rewrite, int]]) -> RewriteTable:
+        rows = (
+            replace(
+                _rewrite_row(configuration, *each),
+                minutes=self.history.hits.minutes(rewrite_id(each[0], each[1]), each[2]),
+            )
+            for each in rewrites[:_MOST_ROWS]
+        )
+        return RewriteTable(tuple(rows), len(rewrites))
+
+    async def _explained(self, asked: Mapping[str, str]) -> Explanation | None:
+        parts = self._serving.generation.parts
         if self._explain is None or not asked.get("path"):
             return None
         # One at a time: it takes processor time from requests.
         async with self._explaining:
-            found = sites(settings.targets, now.loaded.rule_sets)
-            mounts = Mounts(found, settings.oidc_providers, settings.list_targets)
             try:
-                explained = await asyncio.to_thread(self._explain, mounts, asked)
+                explained = await asyncio.to_thread(self._explain, parts.mounts, asked)
             except Exception as error:  # noqa: BLE001 - the rest of the page can still be shown
                 _LOG.exception("a path could not be explained")
                 reason = f"`{type(error).__name__}` was raised; the log has the traceback"
                 return Explanation(asked["path"], (("error", ((reason,),)),))
         # Places are relative to the configuration's directory, as in the other tables.
-        folder = f"{settings.directory}/"
+        folder = f"{parts.settings.directory}/"
         sections = (
             (title, [[cell.removeprefix(folder) for cell in row] for row in rows]) for title, rows in explained.sections
         )
-        return Explanation(explained.heading, tuple(sections))
+        steps = [await self._answer(explained.target, explained.attempts)] if explained.attempts else []
+        return Explanation(explained.heading, tuple(sections), (*explained.path, *steps))
+
+    async def _answer(self, target: str | None, attempts: Sequence[Attempt]) -> PathStep:
+        """Returns the last step of a request: the first attempt of its plan that applies, which S3 is asked about."""
+        first = attempts[0]
+        needs_s3 = target is not None and not isinstance(first, Refuse)
+        outlook = await self._serving.look(target or "", attempts) if needs_s3 else Outlook(first)
+        outcome = "bad" if outlook.error or isinstance(outlook.attempt, Refuse) else "good"
+        return PathStep("answer now", tuple(((line, None),) for line in _outcome(outlook)), outcome)
 
     async def rewrites(self) -> dict[str, object]:
         """Returns the rewrites in force with their hits as JSON."""
-        now, report = self._reloader.in_force, await self._serving.report()
-        found = _rewrites(now, report.activity)
-        return {"rewrites": await asyncio.to_thread(lambda: [asdict(_rewrite_row(now, *each)) for each in found])}
+        report, configuration = await self._serving.report(), self._serving.configuration
+        rewrites = _rewrites(configuration, report.activity)
+        rows = await asyncio.to_thread(lambda: [asdict(_rewrite_row(configuration, *each)) for each in rewrites])
+        return {"rewrites": rows}
 
     async def configuration(self) -> dict[str, object]:
         """Returns the configuration in force as JSON, without secrets."""
-        return {"config": show(self._reloader.in_force.settings)}
+        return {"config": show(self._serving.configuration.settings)}
 
     async def reload(self) -> tuple[bool, dict[str, object]]:
         """Reloads at once; returns whether the files are in force, and the report."""
@@ -211,7 +237,7 @@ class Administration:
 
     async def purge(self, target: str | None, prefix: str) -> int | None:
         """Purges caches; returns the number of objects, or None if the target has no cache."""
-        targets = self._reloader.in_force.settings.targets
+        targets = self._serving.configuration.settings.targets
         if target is not None and not any(each.name == target and each.cache for each in targets):
             return None
         return await self._serving.purge(target, prefix)
@@ -226,29 +252,52 @@ class Administration:
         return as_text((*(await self._serving.report()).counts, *self._metrics.collect()))
 
 
-def _rewrites(now: InForce, activity: Activity) -> Iterator[tuple[str, Rewrite, int]]:
+_OUTCOMES: Mapping[type, str] = {
+    Browse: "200 OK, a listing",
+    Redirect: "302 Found",
+    VisitProvider: "a page of the provider",
+    ListTargets: "200 OK, the list of targets",
+}
+
+
+def _outcome(outlook: Outlook) -> Iterator[str]:
+    """Yields the lines about the attempt that applies."""
+    attempt, info = outlook.attempt, outlook.info
+    if outlook.error:
+        yield outlook.error
+    elif isinstance(attempt, Refuse):
+        yield f"{attempt.status} {HTTPStatus(attempt.status).phrase}"
+        yield attempt.reason
+    elif info is not None:
+        yield f"200 OK, {human_size(info.size)}"
+        yield info.content_type or "without a type"
+        yield f"changed {info.last_modified:%Y-%m-%d %H:%M} UTC" if info.last_modified else "changed at an unknown time"
+    elif attempt is not None:
+        yield _OUTCOMES.get(type(attempt), "not tried, since it would change something")
+        if isinstance(attempt, Redirect):
+            yield attempt.location
+
+
+def _rewrites(configuration: Configuration, activity: Activity) -> Iterator[tuple[str, Rewrite, int]]:
     """Yields each rewrite in force with its target and its hits; of equal ones, only the first is ever hit."""
     left = activity.hits.copy()
-    for target, rules in now.loaded.rule_sets.items():
+    for target, rules in configuration.rule_sets.items():
         for rewrite in rules.rewrites:
             yield target, rewrite, left.pop(rewrite_id(target, rewrite), 0)
 
 
-def _rewrite_row(now: InForce, target: str, rewrite: Rewrite, hits: int) -> RewriteRow:
-    place = rewrite.span.place.removeprefix(f"{now.settings.directory}/")
+def _rewrite_row(configuration: Configuration, target: str, rewrite: Rewrite, hits: int) -> RewriteRow:
+    place = rewrite.span.place.removeprefix(f"{configuration.settings.directory}/")
     return RewriteRow(target, rewrite.number, rewrite.name, rewrite.pattern.text, rewrite.template.text, place, hits)
-
-
-def _table(now: InForce, found: Sequence[tuple[str, Rewrite, int]]) -> RewriteTable:
-    return RewriteTable(tuple(_rewrite_row(now, *each) for each in found[:_MOST_ROWS]), len(found))
 
 
 def _targets(state: Mapping[str, object], activity: Activity) -> Iterator[TargetRow]:
     views: Any = state["targets"]
     for name, view in views.items():
         yield _target(name, activity.targets.get(name, Tally()), view)
-    if elsewhere := activity.targets.get(""):
-        yield _target("(no target)", elsewhere)
+    for key, name in (("", "(no target)"), (OWN_FILES, "(own style sheets and scripts)")):
+        if tally := activity.targets.get(key):
+            yield _target(name, tally)
 
 
 def _target(name: str, tally: Tally, view: Mapping[str, Any] = MappingProxyType({})) -> TargetRow:
@@ -260,8 +309,8 @@ def _target(name: str, tally: Tally, view: Mapping[str, Any] = MappingProxyType(
         tally.requests,
         tally.classes[3],
         tally.classes[4],
-        _duration(tally.quantile(0.5)),
-        _duration(tally.quantile(0.95)),
+        _wait(tally.quantile(0.5)),
+        _wait(tally.quantile(0.95)),
         view.get("probe"),
     )
 
@@ -282,7 +331,7 @@ def _charts(now: float, intervals: list[Interval]) -> Iterator[Chart]:
     answers = rate("all", "area", lambda tally: tally.requests), rate("4xx", "warn", lambda tally: tally.classes[3])
     yield Chart("Requests", (*answers, rate("5xx", "bad", lambda tally: tally.classes[4])), *span, _rate)
     times = quantile("median", "area", 0.5), quantile("95 %", "warn", 0.95), quantile("99 %", "bad", 0.99)
-    yield Chart("Time to answer", times, *span, _duration)
+    yield Chart("Time to first byte", times, *span, _wait)
     volume = rate("sent", "area", lambda tally: tally.sent), rate("received", "second", lambda tally: tally.received)
     yield Chart("Traffic", volume, *span, lambda value: f"{human_size(round(value))}/s")
     running = line("requests", "area", lambda each: each.in_flight)
@@ -293,13 +342,17 @@ def _rate(value: float) -> str:
     return f"{value:.1f}/s" if value < 100 else f"{value:,.0f}/s"
 
 
-def _duration(seconds: float | None) -> str:
-    """Writes a duration with two digits: the buckets of a histogram are no more exact."""
+def _wait(seconds: float | None) -> str:
+    """Writes the upper bound of a bucket of times: no more than that is known."""
     if seconds is None:
         return "\N{EN DASH}"
-    if seconds >= 1:
-        return f"{seconds:.2g} s" if seconds < 100 else f"{seconds:.0f} s"
-    return f"{float(f'{seconds * 1000:.2g}'):g} ms"
+    if seconds >= WAITS[-1]:
+        return f"over {WAITS[-2]:g} s"
+    return (
+        f"\N{LESS-THAN OR EQUAL TO} {seconds:g} s"
+        if seconds >= 1
+        else f"\N{LESS-THAN OR EQUAL TO} {seconds * 1000:g} ms"
+    )
 
 
 def report_view(report: ReloadReport) -> dict[str, object]:

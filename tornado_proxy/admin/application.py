@@ -180,8 +180,8 @@ class _Purge(_Command):
 
     async def post(self) -> None:
         # Without a parameter more is purged, so a mistyped one must not be ignored.
-        given = self.request.query_arguments
-        if self.request.body or any(name not in ("target", "prefix") or len(given[name]) > 1 for name in given):
+        query = self.request.query_arguments
+        if self.request.body or any(name not in ("target", "prefix") or len(query[name]) > 1 for name in query):
             self.say(400, "a purge takes `target` and `prefix` in the query, each once, and nothing else")
             return
         target, prefix = self.get_query_argument("target", None), self.get_query_argument("prefix", "", strip=False)

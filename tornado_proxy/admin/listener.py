@@ -10,7 +10,7 @@ from ssl import SSLContext
 from typing import TYPE_CHECKING
 
 from tornado_proxy.config.model import Settings
-from tornado_proxy.service.reload.generations import in_background
+from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.run.process import Process
 from tornado_proxy.telemetry.events import ReloadOutcome, ReloadReport
 from tornado_proxy.wire.tls import make_context
@@ -31,7 +31,7 @@ async def admin_listener(
 
     def renew(report: ReloadReport) -> None:
         if report.outcome is ReloadOutcome.LOADED:
-            server.ssl_options = _tls(process.reloader.in_force.settings)
+            server.ssl_options = _tls(process.serving.configuration.settings)
 
     process.bus.add(renew, ReloadReport)
     server.add_sockets(sockets)
@@ -53,7 +53,7 @@ def _prepared(process: Process, explain: Explain | None) -> tuple[Administration
     administration = Administration(process, explain)
     # Tornado reads `ssl_options` for each connection, so that a renewed context can replace it. Whether it speaks TLS
     # at all is fixed here.
-    tls = _tls(process.reloader.in_force.settings)
+    tls = _tls(process.serving.configuration.settings)
     return administration, AdminServer(admin_application(administration), ssl_options=tls, max_body_size=_LARGEST_BODY)
 
 

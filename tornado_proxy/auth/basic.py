@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 
-from tornado_proxy.auth.authenticator import AuthBusy, SignIn, header_values
+from tornado_proxy.auth.authenticator import AuthBusy, Authenticator, SignIn, header_values
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.providers import BasicProvider, BasicUser
 from tornado_proxy.config.secrets import HASHES
@@ -71,7 +71,7 @@ class HashedPassword:
         return self.text.rsplit("$", 2)[0] if self.text.startswith("$argon2") else self.text[4:6]
 
     def matches(self, offered: str) -> bool:
-        """Whether the hash is that of this password."""
+        """Whether this password has the hash."""
         # Both libraries are imported only where there is such a hash.
         if not self.text.startswith("$argon2"):
             import bcrypt  # noqa: PLC0415
@@ -120,7 +120,7 @@ def _argon2_cost(text: str) -> int:
     return cost.memory_cost * cost.time_cost
 
 
-class BasicAuthenticator:
+class BasicAuthenticator(Authenticator):
     """Signs in the users of one provider; `users` are all users of its resources."""
 
     def __init__(self, provider: BasicProvider, users: Iterable[BasicUser], verifier: Verifier) -> None:
@@ -181,7 +181,7 @@ class VerifierLimits:
     """The limits of hashing: an argon2 hash of the usual cost needs 64 MiB and 50 ms of a processor."""
 
     threads: int = 2
-    waiting_per_client: int = 32  # checks beyond those that run; in all, a connection waits for at most one
+    waiting_per_client: int = 32  # besides running checks; in all, a connection waits for at most one
     remembered: int = 4096  # successes
     remembered_for: float = 60.0  # seconds from the check
 
@@ -197,14 +197,14 @@ class Claim:
 
 @dataclass(slots=True)
 class _Check:
-    """A check that waits or runs, for as many requests as `wanted` says."""
+    """A check that waits or runs, for as many requests as `waiting` says."""
 
     client: str
     password: HashedPassword | None
     beside: tuple[HashedPassword, ...]
     offered: str = field(repr=False)
     result: asyncio.Future[bool]
-    wanted: int = 0
+    waiting: int = 0
 
     def compute(self) -> bool:
         """Whether the password is right; a wrong one is compared with the other hashes too, to take their time."""
@@ -230,7 +230,7 @@ class Verifier:
         self._clock = clock
         self._key = secrets.token_bytes(32)
         self._executor = ThreadPoolExecutor(self._limits.threads, thread_name_prefix="password")
-        self._checks: dict[bytes, _Check] = {}  # those that wait and those that run
+        self._checks: dict[bytes, _Check] = {}  # waiting and running ones
         self._running = 0
         self._waiting: dict[str, dict[bytes, _Check]] = {}  # by client: first the one whose turn it is
         self._right_until: OrderedDict[bytes, float] = OrderedDict()
@@ -259,13 +259,13 @@ class Verifier:
             result = asyncio.get_running_loop().create_future()
             check = _Check(client_at(claim.address), password, hashes, offered, result)
             self._queue(digest, check)
-        check.wanted += 1
+        check.waiting += 1
         try:
             # Several requests may wait for one check: if one of them is cancelled, the others still need the result.
             return await asyncio.shield(check.result)
         finally:
-            check.wanted -= 1
-            if not check.wanted:
+            check.waiting -= 1
+            if not check.waiting:
                 self._unqueue(digest, check.client)
 
     async def close(self) -> None:

@@ -53,9 +53,9 @@ class Sealer:
             plain = self._cipher.decrypt(sealed[:_NONCE], sealed[_NONCE:], None)
         except (InvalidTag, ValueError):
             return None
-        found = json.loads(zlib.decompress(plain))
-        value: dict[str, Any] = found["value"]
-        return value if found["exp"] > now else None
+        unsealed = json.loads(zlib.decompress(plain))
+        value: dict[str, Any] = unsealed["value"]
+        return value if unsealed["exp"] > now else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +83,15 @@ class CookieJar:
         return [self._line(name, "", 0) for name in self._names() if name in previous]
 
     def texts(self, sent: Mapping[str, Sequence[str]]) -> list[str]:
-        """Returns the texts that the cookies of a request may make, those of most chunks first.
+        """Returns the texts that the cookies of a request may make, the ones of most chunks first.
 
         There are several if a browser keeps cookies of one name for a host and for its domain, or old chunks.
         """
-        found, texts = [], [""]
+        texts_by_name, texts = [], [""]
         for name in self._names():
             texts = [text + chunk for text in texts for chunk in sent.get(name, ())[:_MOST_TEXTS]][:_MOST_TEXTS]
-            found.append(texts)
-        return [text for texts in reversed(found) for text in texts]
+            texts_by_name.append(texts)
+        return [text for texts in reversed(texts_by_name) for text in texts]
 
     def _names(self) -> Iterator[str]:
         yield self.name
@@ -109,11 +109,11 @@ class CookieJar:
 
 def read_cookies(headers: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
     """Returns the cookies of a request by name (RFC 6265 5.4), in order: no one says which of two is the right one."""
-    found: dict[str, list[str]] = {}
+    cookies: dict[str, list[str]] = {}
     for name, value in headers:
         if name.lower() == "cookie":
             for pair in value.split(";"):
                 cookie, separator, text = pair.strip(" \t").partition("=")
                 if separator:
-                    found.setdefault(cookie, []).append(text)
-    return found
+                    cookies.setdefault(cookie, []).append(text)
+    return cookies

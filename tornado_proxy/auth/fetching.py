@@ -61,21 +61,21 @@ Fetcher = Callable[[Fetch], Awaitable[Fetched]]
 class HttpFetcher:
     """Fetches by HTTP; redirects are not followed, certificates are verified.
 
-    Each server has a client of its own, since a client makes only so many requests at a time: those to a server that
-    hangs would delay those to all others, and whoever begins logins can cause them.
+    Each server has a client of its own, since a client makes only so many requests at a time: a server that hangs
+    would delay the requests to all others, and whoever begins logins can cause them.
     """
 
     def __init__(self, timeout: float = _TIMEOUT) -> None:
         self._timeout = timeout
         self._clients: dict[tuple[str, str], AsyncHTTPClient] = {}  # by scheme and authority
 
-    async def __call__(self, wanted: Fetch) -> Fetched:
+    async def __call__(self, fetch: Fetch) -> Fetched:
         """Returns the answer; raises `OSError`."""
         from tornado.httpclient import HTTPClientError, HTTPRequest  # noqa: PLC0415 - few configurations ask others
         from tornado.iostream import UnsatisfiableReadError  # noqa: PLC0415
         from tornado.simple_httpclient import SimpleAsyncHTTPClient  # noqa: PLC0415
 
-        url = wanted.url.reveal()
+        url = fetch.url.reveal()
         server = urlsplit(url)[:2]
         if server not in self._clients:
             # It belongs to the loop that uses it; without `force_instance`, Tornado would share it in the process.
@@ -84,11 +84,11 @@ class HttpFetcher:
             )
         request = HTTPRequest(
             url,
-            method=wanted.method or ("GET" if wanted.body is None else "POST"),
-            headers=dict(wanted.headers),
-            body=wanted.body,
-            connect_timeout=wanted.timeout or self._timeout,
-            request_timeout=wanted.timeout or self._timeout,
+            method=fetch.method or ("GET" if fetch.body is None else "POST"),
+            headers=dict(fetch.headers),
+            body=fetch.body,
+            connect_timeout=fetch.timeout or self._timeout,
+            request_timeout=fetch.timeout or self._timeout,
             follow_redirects=False,
             allow_nonstandard_methods=True,  # a DELETE with a body
         )

@@ -44,7 +44,7 @@ _ASYMMETRIC = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "E
 _DEFAULT_ALGORITHMS = ("RS256",)  # Discovery 3
 _LONGEST_TOKEN = 16 * 1024
 _LEEWAY = 60
-"""Seconds by which the clocks of provider and service may differ."""
+"""Seconds between the clocks of provider and service that are tolerated."""
 
 _END_OF_TIME = 2**53
 """Seconds since 1970; beyond it, a float is not exact."""
@@ -172,10 +172,10 @@ class Provider:
         the provider is left alone for a while.
         """
         now = self._clock()
-        for known, (at, _) in list(self._renewals.items()):
+        for old_token, (at, _) in list(self._renewals.items()):
             if at + _REMEMBERED > now:
                 break
-            del self._renewals[known]
+            del self._renewals[old_token]
         if refresh_token not in self._renewals:
             if now < self._away_until:
                 raise ProviderAway("the provider gave no answer a moment ago")
@@ -184,10 +184,10 @@ class Provider:
         if not await asking.is_answered():
             self._away_until = self._clock() + _PAUSE
             raise ProviderAway(f"the provider gives no answer within {_PATIENCE:g} seconds")
-        found: Tokens | ProviderError = asking.task.result()
-        if isinstance(found, ProviderError):
-            raise found
-        return found
+        tokens: Tokens | ProviderError = asking.task.result()
+        if isinstance(tokens, ProviderError):
+            raise tokens
+        return tokens
 
     async def _renew(self, refresh_token: str) -> Tokens | ProviderError:
         """The new tokens, or why there are none: an exception that nobody waits for would be logged."""
@@ -221,11 +221,11 @@ class Provider:
             raise ProviderError("the provider's answer has no ID token")
         return Tokens(id_token, refresh_token if isinstance(refresh_token, str) else "")
 
-    async def _answer(self, wanted: Fetch) -> Fetched:
+    async def _answer(self, fetch: Fetch) -> Fetched:
         try:
-            return await self._fetch(wanted)
+            return await self._fetch(fetch)
         except OSError as error:
-            raise ProviderAway(f"`{wanted.url}` gives no answer: {error}") from None
+            raise ProviderAway(f"`{fetch.url}` gives no answer: {error}") from None
 
     async def verify(self, token: str) -> Claims:
         """Returns the claims of a token that was issued to this client; raises `TokenError` and `ProviderError`."""
@@ -371,10 +371,10 @@ def user_of(claims: Claims, group_claim: str) -> User:
 def _claim(claims: Claims, path: str) -> object:
     if path in claims:
         return claims[path]
-    found: object = claims
+    claim: object = claims
     for name in path.split("."):
-        found = found.get(name) if isinstance(found, dict) else None
-    return found
+        claim = claim.get(name) if isinstance(claim, dict) else None
+    return claim
 
 
 def _text(value: object) -> str:

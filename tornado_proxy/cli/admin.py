@@ -308,7 +308,7 @@ def _digest(expected: str) -> str:
     if isinstance(text, Loaded):
         raise CommandError(diagnostics=text.diagnostics)
     snapshot = compile_text(text, {}, resolve=unresolved)
-    raise_errors((*snapshot.configuration.diagnostics, *snapshot.rules.diagnostics, *snapshot.templates.diagnostics))
+    raise_errors((*snapshot.diagnostics, *snapshot.rules.diagnostics, *snapshot.templates.diagnostics))
     return snapshot.digest
 
 

@@ -1,4 +1,4 @@
-"""Commands for configurations: `config show`, and `convert` for those of another proxy."""
+"""Commands for configurations: `config show`, and `convert` for another proxy's."""
 
 from __future__ import annotations
 
@@ -105,5 +105,6 @@ def _objections(config: Path) -> Sequence[Diagnostic]:
     if loaded.settings is None:
         return errors(loaded.diagnostics)
     rules = read_rule_files(loaded.settings.rules, loaded.settings.rule_spans)
-    snapshot = Snapshot(loaded, rules, "", (), templates=read_templates(loaded.settings))
+    templates = read_templates(loaded.settings)
+    snapshot = Snapshot(loaded.settings, loaded.diagnostics, rules, "", (), templates=templates)
     return errors(compile_snapshot(snapshot).diagnostics)

@@ -58,9 +58,9 @@ def compiled(read: Read, helpers: HelperTexts = no_helpers) -> LoadedRules:
 
 def raise_errors(diagnostics: Iterable[Diagnostic]) -> None:
     """Raises `CommandError` if a diagnostic is an error."""
-    found = errors(diagnostics)
-    if found:
-        raise CommandError(status=ExitStatus.FINDINGS, diagnostics=found)
+    mistakes = errors(diagnostics)
+    if mistakes:
+        raise CommandError(status=ExitStatus.FINDINGS, diagnostics=mistakes)
 
 
 def configured_sites(settings: Settings, loaded: LoadedRules, only: str | None = None) -> tuple[Site, ...]:
@@ -100,8 +100,8 @@ def number(kind: type[Number], least: Number, most: float = math.inf) -> Callabl
 
     def converted(text: str) -> Number:
         with suppress(ValueError):
-            if least <= (found := kind(text)) <= most:
-                return found
+            if least <= (value := kind(text)) <= most:
+                return value
         raise argparse.ArgumentTypeError(f"`{text}` is not a {words[kind]} {bounds}")
 
     return converted

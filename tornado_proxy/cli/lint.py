@@ -155,16 +155,16 @@ def _job(arguments: argparse.Namespace) -> _Job:
     if len(arguments.paths) > 1 and _STANDARD_INPUT in arguments.paths and (arguments.fix or arguments.unsafe_fixes):
         raise CommandError("`-` cannot be combined with other paths if it is to be fixed")
     first = next((path for path in arguments.paths if path != _STANDARD_INPUT), arguments.stdin_filename)
-    found = find_settings(Path(first) if arguments.paths else Path(), CHECKS)
+    settings_file = find_settings(Path(first) if arguments.paths else Path(), CHECKS)
     config, paths = _configuration_and_rules(arguments)
     settings, helpers, mistakes = _configuration(config)
-    given = Severity(arguments.fail_level) if arguments.fail_level else None
-    level = None if arguments.exit_zero else given or found.fail_level
+    chosen = Severity(arguments.fail_level) if arguments.fail_level else None
+    level = None if arguments.exit_zero else chosen or settings_file.fail_level
     usual = settings.rules if settings else [_DEFAULT if _DEFAULT.is_dir() else Path()]
     if config is not None and settings is None:
         usual = ()  # which files it names is not known while it has mistakes
     files = _files(paths or list(map(str, usual)), arguments.stdin_filename)
-    selection = _selection(arguments, found.selection)
+    selection = _selection(arguments, settings_file.selection)
     if ALL not in selection.select - selection.ignore:
         mistakes = errors(mistakes)  # the warnings of a configuration have no names, and belong to `all`
     return _Job(files, settings, helpers, mistakes, selection, level, _fixes(arguments))
@@ -173,10 +173,10 @@ def _job(arguments: argparse.Namespace) -> _Job:
 def _configuration_and_rules(arguments: argparse.Namespace) -> tuple[Path | None, list[str]]:
     """Returns the configuration, which may be one of the paths, and the paths of rules; raises `CommandError`."""
     among = [path for path in arguments.paths if path.endswith(_CONFIGURATIONS)]
-    given = [*([arguments.config] if arguments.config else []), *map(Path, among)]
-    if len(given) > 1:
-        raise CommandError(f"several configurations: {', '.join(f'`{each}`' for each in given)}: give one")
-    return next(iter(given), None), [path for path in arguments.paths if path not in among]
+    paths = [*([arguments.config] if arguments.config else []), *map(Path, among)]
+    if len(paths) > 1:
+        raise CommandError(f"several configurations: {', '.join(f'`{each}`' for each in paths)}: give one")
+    return next(iter(paths), None), [path for path in arguments.paths if path not in among]
 
 
 def _selection(arguments: argparse.Namespace, chosen: Selection) -> Selection:
@@ -219,11 +219,11 @@ def _files(places: Sequence[str], stdin_filename: str) -> tuple[RuleFile, ...]:
         )
     if _STANDARD_INPUT not in places:
         return read.files
-    given = RuleFile(stdin_filename, sys.stdin.buffer.read())
+    from_input = RuleFile(stdin_filename, sys.stdin.buffer.read())
     place = Path(stdin_filename).resolve()
     names = {file.name for file in read.files if Path(file.name).resolve() == place}
-    others = tuple(RuleFile(file.name, given.data) if file.name in names else file for file in read.files)
-    return others if names else (*others, given)
+    others = tuple(RuleFile(file.name, from_input.data) if file.name in names else file for file in read.files)
+    return others if names else (*others, from_input)
 
 
 def _print_report(report: LintReport, name: str, stream: TextIO) -> ExitStatus:

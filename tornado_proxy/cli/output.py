@@ -74,7 +74,7 @@ def fill_streams() -> None:
         try:
             os.fstat(descriptor)
         except OSError:
-            # The system takes the lowest free number, which is that of the stream.
+            # The system takes the lowest free number, which is the stream's.
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
         if getattr(sys, name) is None:
             setattr(sys, name, open(descriptor, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - as below

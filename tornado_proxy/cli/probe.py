@@ -34,10 +34,10 @@ def run_probe(arguments: argparse.Namespace) -> int:
     """Probes; returns 1 if a bucket cannot be used or the configuration has mistakes."""
     if not arguments.config.is_file():
         raise CommandError(f"there is no file `{arguments.config}`")
-    loaded = read_to_check(arguments.config, dict(os.environ)).configuration
-    raise_errors(loaded.diagnostics)
-    assert loaded.settings is not None, "a configuration without errors has settings"
-    targets = {target.name: target for target in loaded.settings.targets}
+    snapshot = read_to_check(arguments.config, dict(os.environ))
+    raise_errors(snapshot.diagnostics)
+    assert snapshot.settings is not None, "a configuration without errors has settings"
+    targets = {target.name: target for target in snapshot.settings.targets}
     for name in arguments.targets:
         require_target(name, list(targets))
     chosen = [target for name, target in targets.items() if not arguments.targets or name in arguments.targets]

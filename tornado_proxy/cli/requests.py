@@ -55,8 +55,8 @@ def run_explain(arguments: argparse.Namespace) -> int:
     """Explains; returns 0 for any answer."""
     if (arguments.path is None) == (arguments.requests is None):
         raise CommandError("give either a PATH or `--requests`")
-    found = _configured_mounts(arguments) if arguments.config else _bare_mounts(arguments)
-    print(_explanation(found, arguments) if arguments.path is not None else _usage(found, arguments), end="")
+    mounts = _configured_mounts(arguments) if arguments.config else _bare_mounts(arguments)
+    print(_explanation(mounts, arguments) if arguments.path is not None else _usage(mounts, arguments), end="")
     return ExitStatus.CLEAN
 
 
@@ -69,7 +69,7 @@ def _explanation(mounts: Mounts, arguments: argparse.Namespace) -> str:
     shown = explain.explain(mounts, asked)
     if arguments.format == "json":
         return f"{json.dumps(explain.to_json(shown), indent=2)}\n"
-    return explain.to_text(shown, configured=arguments.config is not None, given=user)
+    return explain.to_text(shown, configured=arguments.config is not None, user=user)
 
 
 def _usage(mounts: Mounts, arguments: argparse.Namespace) -> str:
@@ -97,8 +97,8 @@ def _configured_mounts(arguments: argparse.Namespace) -> Mounts:
         raise CommandError("`--prefix` cannot be used with `--config`")
     settings = inputs.load_settings(arguments.config)
     loaded = inputs.load_rules(arguments.rules or settings.rules, settings)
-    found = inputs.configured_sites(settings, loaded, arguments.target)
-    return Mounts(found) if arguments.target else Mounts(found, settings.oidc_providers, settings.list_targets)
+    sites = inputs.configured_sites(settings, loaded, arguments.target)
+    return Mounts(sites) if arguments.target else Mounts(sites, settings.oidc_providers, settings.list_targets)
 
 
 def diff_arguments(parser: argparse.ArgumentParser) -> None:
@@ -159,7 +159,7 @@ def bare_site(name: str, rules: RuleSet, user: str | None = None, prefix: str = 
 
 
 def chosen_target(name: str | None, names: Sequence[str]) -> str:
-    """Returns the given name, or that of the only target; raises `CommandError`."""
+    """Returns the chosen target's name, or the only one's; raises `CommandError`."""
     if name is not None:
         inputs.require_target(name, names)
         return name
@@ -216,7 +216,7 @@ def request_defaults(arguments: argparse.Namespace) -> RequestDefaults:
 
 
 def requests_of(path: Path, rule_sets: Iterable[RuleSet]) -> RequestLog:
-    """Reads the requests of a log, and counts together those that are equal for the rules. Raises `CommandError`."""
+    """Reads the requests of a log, and counts together what is equal for the rules. Raises `CommandError`."""
     queries = any(_may_read_query(each) for rule_set in rule_sets for each in rule_set.rewrites)
     try:
         with progress("reading") as show:
@@ -248,9 +248,9 @@ def _valid(kind: str, objection: Callable[[str], str | None]) -> Callable[[str],
     """Returns the type of an argument that must be valid for the service."""
 
     def converted(text: str) -> str:
-        found = objection(text)
-        if found is not None:
-            raise argparse.ArgumentTypeError(f"invalid {kind} `{text}`: it {found}")
+        reason = objection(text)
+        if reason is not None:
+            raise argparse.ArgumentTypeError(f"invalid {kind} `{text}`: it {reason}")
         return text
 
     return converted

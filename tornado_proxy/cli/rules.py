@@ -99,14 +99,14 @@ def test_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_test(arguments: argparse.Namespace) -> int:
     """Runs tests; returns 1 if a test fails or tests reach too few rewrites."""
-    known: Mapping[str, TargetData] = {}
+    data: Mapping[str, TargetData] = {}
     if arguments.config is None:
         loaded = load_rules(arguments.paths or default_places())
     else:
         settings = load_settings(arguments.config)
         loaded = load_rules(arguments.paths or settings.rules, settings)
-        known = {each.target.name: each.data for each in configured_sites(settings, loaded)}
-    result = run_tests(loaded.rule_sets.values(), known, arguments.run)
+        data = {each.target.name: each.data for each in configured_sites(settings, loaded)}
+    result = run_tests(loaded.rule_sets.values(), data, arguments.run)
     if arguments.run is not None and not result.total:
         raise CommandError(f"no test matches `{arguments.run.text}`")
     coverage = arguments.coverage or arguments.fail_under is not None

@@ -26,26 +26,33 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Log
 from tornado_proxy.lang.diagnostic import Diagnostic, counted
 from tornado_proxy.routing.mounts import Mounts
-from tornado_proxy.semantics.request import User
-from tornado_proxy.service.demo import PASSWORD, gallery, open_demo_sockets, read_demo, sample_s3
-from tornado_proxy.service.reload.generations import Unbuildable
+from tornado_proxy.service.demo import (
+    BUCKET,
+    PASSWORD,
+    S3_KEY,
+    S3_PORT,
+    gallery,
+    open_demo_sockets,
+    read_demo,
+    sample_s3,
+)
 from tornado_proxy.service.reload.last_good import LastGood, NoLastGood
-from tornado_proxy.service.reload.reloading import run_rule_tests, tolerated
-from tornado_proxy.service.reload.snapshot import CompiledSnapshot, SnapshotReader, compile_snapshot, read_to_check
+from tornado_proxy.service.reload.rule_tests import run_rule_tests, tolerated
+from tornado_proxy.service.reload.snapshot import Configuration, SnapshotReader, compile_snapshot, read_to_check
+from tornado_proxy.service.reload.stores import Unbuildable
 from tornado_proxy.service.reload.validity import tolerant_of_dates
 from tornado_proxy.service.run.logs import close_logging, configure_logging, flush_logging
 from tornado_proxy.service.run.process import Launch, Process
-from tornado_proxy.service.run.runtime import CannotServe, end_process, raise_descriptor_limit, run_event_loop
-from tornado_proxy.service.run.serving import SingleProcess
-from tornado_proxy.service.run.sockets import (
-    CannotListen,
-    Notifier,
-    Sockets,
-    inherited_sockets,
-    local_socket,
-    named,
-    open_sockets,
+from tornado_proxy.service.run.runtime import (
+    CannotServe,
+    end_process,
+    raise_descriptor_limit,
+    run_event_loop,
+    share_heap,
 )
+from tornado_proxy.service.run.serving import SingleProcess
+from tornado_proxy.service.run.sockets import CannotListen, Sockets, local_socket, named, open_sockets
+from tornado_proxy.service.run.systemd import Notifier, inherited_sockets
 from tornado_proxy.storage.probe import PROBE_WITHIN
 from tornado_proxy.telemetry.log import EVENTS, log_diagnostics
 
@@ -58,7 +65,6 @@ _WITH_CHECK = {
     "probe": "the service probes its buckets by itself",
     "unit": "systemd starts the service as the unit says by itself",
 }
-_MOST_REWRITES = 50  # that the status page shows
 
 
 def serve_arguments(parser: argparse.ArgumentParser) -> None:
@@ -92,7 +98,7 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
 class _Start:
     """A snapshot that the service may start from."""
 
-    loaded: CompiledSnapshot
+    configuration: Configuration
     is_last_good: bool = False
     in_spite_of_tests: bool = False  # rule tests fail, and there is nothing else to start from
 
@@ -113,15 +119,16 @@ def _served(arguments: argparse.Namespace) -> int:
     for start in _starts(arguments, reader):
         log = None if arguments.check else _log(start)
         if not start.in_spite_of_tests:
-            _report(start.loaded.diagnostics, log)
-        if not start.loaded.usable:
+            _report(start.configuration.diagnostics, log)
+        if not start.configuration.usable:
             continue
         if arguments.check:
-            return _checked(start.loaded, arguments)
+            return _checked(start.configuration, arguments)
         try:
             raise_descriptor_limit()
+            share_heap()
             supervisor = _supervisor(start, arguments)
-            run_event_loop(_serve(start, supervisor, reader, arguments), start.loaded.settings.server.event_loop)
+            run_event_loop(_serve(start, supervisor, reader, arguments), start.configuration.settings.server.event_loop)
         except Unbuildable as error:
             _report(error.diagnostics, log)
         except (CannotListen, CannotServe) as error:
@@ -133,15 +140,15 @@ def _served(arguments: argparse.Namespace) -> int:
 
 def _log(start: _Start) -> Log | None:
     """Returns the options of the log; None if the configuration is wrong."""
-    settings = start.loaded.snapshot.configuration.settings
+    settings = start.configuration.snapshot.settings
     return settings.log if settings else None
 
 
-def _checked(loaded: CompiledSnapshot, arguments: argparse.Namespace) -> int:
+def _checked(configuration: Configuration, arguments: argparse.Namespace) -> int:
     """Prints that the files can be used, and probes the buckets if asked to."""
-    targets = loaded.settings.targets
-    files = loaded.rules.documents if loaded.rules else ()
-    rules = f"{counted(loaded.rewrite_count, 'rewrite')} in {counted(len(files), 'file')}"
+    targets = configuration.settings.targets
+    files = configuration.rules.documents if configuration.rules else ()
+    rules = f"{counted(configuration.rewrite_count, 'rewrite')} in {counted(len(files), 'file')}"
     print(f"OK: `{arguments.config}` can be used: {counted(len(targets), 'target')}, {rules}")
     if not arguments.probe:
         return ExitStatus.CLEAN
@@ -158,7 +165,7 @@ def _checked_as_unit(arguments: argparse.Namespace) -> int:
     """Checks in a process as a unit would start it, and compares its sockets; returns an exit status."""
     command = ["serve", "--check", "--config", str(arguments.config.absolute()), *(["--probe"] * arguments.probe)]
     status = run_as_unit(arguments.unit, command)
-    settings = read_to_check(arguments.config, dict(os.environ)).configuration.settings
+    settings = read_to_check(arguments.config, dict(os.environ)).settings
     if settings is not None:
         show(tuple(other_addresses(settings, sockets_of(arguments.unit))))
     return status
@@ -181,8 +188,8 @@ def _starts(arguments: argparse.Namespace, reader: SnapshotReader) -> Iterator[_
             _fail(f"there is no last good copy to start from: {error}", _log(first))
         else:
             yield _Start(tolerant_of_dates(compile_snapshot(kept), None, time.time()), is_last_good=True)
-    if not first.loaded.usable and (milder := tolerated(first.loaded)).usable:
-        yield replace(first, loaded=milder, in_spite_of_tests=True)
+    if not first.configuration.usable and (milder := tolerated(first.configuration)).usable:
+        yield replace(first, configuration=milder, in_spite_of_tests=True)
 
 
 def _supervisor(start: _Start, arguments: argparse.Namespace) -> Supervisor | None:
@@ -191,22 +198,21 @@ def _supervisor(start: _Start, arguments: argparse.Namespace) -> Supervisor | No
         return None
     from tornado_proxy.service.run.supervisor import Supervisor  # noqa: PLC0415 - few start workers on each start
 
-    return Supervisor(start.loaded, arguments.workers)
+    return Supervisor(start.configuration, arguments.workers)
 
 
 async def _serve(
     start: _Start, supervisor: Supervisor | None, reader: SnapshotReader, arguments: argparse.Namespace
 ) -> None:
-    settings = start.loaded.settings
+    settings = start.configuration.settings
     configure_logging(settings.log)
-    serving = supervisor or SingleProcess(start.loaded)
+    serving = supervisor or SingleProcess(start.configuration)
     if start.is_last_good:
         _LOG.error("the files cannot be used: started from the last good copy in `%s`", arguments.last_good)
     if start.in_spite_of_tests:
         _LOG.error("rule tests fail: started with these rules, since there is nothing else to start from")
     sockets, admin = _sockets(settings, arguments.admin_socket)
     launch = Launch(
-        start.loaded,
         sockets,
         read=reader,
         administer=partial(admin_listener, sockets=admin.sockets, explain=explained),
@@ -220,13 +226,9 @@ async def _serve(
 
 def explained(mounts: Mounts, asked: Mapping[str, str]) -> Explanation:
     """Explains a request for the status page; `asked` contains the fields of its form."""
-    from tornado_proxy.tools import explain  # noqa: PLC0415 - most processes never explain a request
+    from tornado_proxy.cli import explained_path  # noqa: PLC0415 - most processes never explain a request
 
-    user = User(asked["user"]) if asked.get("user") else None
-    method, host = asked.get("method", "GET"), asked.get("host", "")
-    request = explain.ExplainedRequest(asked["path"], method, host, user, file_name=asked.get("file"))
-    found = explain.explain(mounts, request)
-    return Explanation(explain.heading(found), tuple(explain.sections(found, user, most=_MOST_REWRITES)))
+    return explained_path.explained(mounts, asked)
 
 
 def _announce(url: str, admin: str) -> None:
@@ -238,11 +240,11 @@ def _announce(url: str, admin: str) -> None:
 def _sockets(settings: Settings, local: Path | None) -> tuple[Sockets, Sockets]:
     """Returns the sockets for requests and for the admin listener, of the service manager or of the configuration."""
     inherited = inherited_sockets(os.environ, os.getpid())
-    given = inherited.get("http") or inherited.get("unknown")
+    listening = inherited.get("http") or inherited.get("unknown")
     admin = inherited.get("admin")
-    if any(is_wider(settings.server, each) for each in given or ()):
+    if any(is_wider(settings.server, each) for each in listening or ()):
         _LOG.warning("the socket unit listens on every interface, but `server.listenAddr` says otherwise")
-    of_requests = named(given, inherited=True, is_tls=settings.server.speaks_tls) if given else None
+    of_requests = named(listening, inherited=True, is_tls=settings.server.speaks_tls) if listening else None
     of_admin = named(admin, inherited=True, is_tls=settings.internal_server.speaks_tls) if admin else None
     of_requests = of_requests or open_sockets(settings.server)
     of_admin = of_admin or open_sockets(settings.internal_server)
@@ -285,7 +287,7 @@ def demo_arguments(parser: argparse.ArgumentParser) -> None:
 def run_demo(arguments: argparse.Namespace) -> int:
     """Serves the demo until it is stopped."""
     try:
-        with sample_s3() as endpoint:
+        with sample_s3(S3_PORT if arguments.port is None else 0) as endpoint:
             return _demonstrate(arguments, endpoint)
     except ModuleNotFoundError as error:
         advice = "install it with `pip install '.[demo]'` in a checkout"
@@ -294,14 +296,14 @@ def run_demo(arguments: argparse.Namespace) -> int:
 
 def _demonstrate(arguments: argparse.Namespace, endpoint: str) -> int:
     read = partial(read_demo, endpoint)
-    loaded = compile_snapshot(read())
-    show(loaded.diagnostics)
-    if not loaded.usable:
+    configuration = compile_snapshot(read())
+    show(configuration.diagnostics)
+    if not configuration.usable:
         return ExitStatus.FINDINGS
     try:
-        listener, port = loaded.settings.server, arguments.port
+        listener, port = configuration.settings.server, arguments.port
         sockets = open_demo_sockets(listener) if port is None else open_sockets(replace(listener, port=port))
-        admin = open_demo_sockets(loaded.settings.internal_server)
+        admin = open_demo_sockets(configuration.settings.internal_server)
     except CannotListen as error:
         raise CommandError(str(error)) from error
     configure_logging(Log(level="warning" if arguments.quiet else "info"))
@@ -310,12 +312,12 @@ def _demonstrate(arguments: argparse.Namespace, endpoint: str) -> int:
     logging.getLogger(EVENTS).setLevel(logging.INFO)
     logging.getLogger("tornado_proxy.access").setLevel(logging.WARNING if arguments.quiet else logging.INFO)
     administer = partial(admin_listener, sockets=admin.sockets, explain=explained)
-    launch = Launch(loaded, sockets, read, administer, partial(_welcome, sockets.url, admin.url))
-    run_event_loop(Process(launch, SingleProcess(loaded)).run(), loaded.settings.server.event_loop)
+    launch = Launch(sockets, read, administer, partial(_welcome, sockets.url, admin.url, endpoint))
+    run_event_loop(Process(launch, SingleProcess(configuration)).run(), configuration.settings.server.event_loop)
     return end_process(ExitStatus.CLEAN)
 
 
-def _welcome(url: str, admin: str) -> None:
+def _welcome(url: str, admin: str, s3: str) -> None:
     # The program may not be on the PATH.
     command = "tornado-proxy" if shutil.which("tornado-proxy") else f"{shlex.quote(sys.executable)} -m tornado_proxy"
     text = f"""\
@@ -342,6 +344,7 @@ def _welcome(url: str, admin: str) -> None:
 
         The rules are in {gallery()}: edit one, save it, and ask again.
         What is in force, and what it does: {admin}/-/
+        For a configuration of your own: the bucket {BUCKET} at {s3}, both keys are {S3_KEY}.
         Stop with Ctrl-C.
         """
     print(textwrap.dedent(text), flush=True)

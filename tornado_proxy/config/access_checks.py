@@ -60,7 +60,7 @@ def _oidc_providers(context: ValidationContext) -> Iterator[Diagnostic]:
                 message = f"`{path}` is already a page of `{first[path.rstrip('/')]}`"
                 yield context.error("overlapping-pages", message, name, "give each page a path of its own")
             first.setdefault(path.rstrip("/"), provider.name)
-        option = next((each for each in ("sessionKey", "clientSecret") if context.given(provider, each)), None)
+        option = next((each for each in ("sessionKey", "clientSecret") if context.is_set(provider, each)), None)
         if option is None:
             message = f"sessions of {context.quoted_name(provider)} have no key"
             yield context.error("missing-option", message, name, advice)
@@ -73,7 +73,7 @@ def _oidc_providers(context: ValidationContext) -> Iterator[Diagnostic]:
 def _resources(context: ValidationContext) -> Iterator[Diagnostic]:
     """Checks that a resource either is open to everyone or names a provider."""
     for resource in context.sections(Resource):
-        asks = [option for option in ("provider", *_KINDS) if context.given(resource, option)]
+        asks = [option for option in ("provider", *_KINDS) if context.is_set(resource, option)]
         if resource.white_list and asks:
             message = f"`whiteList` and `{asks[0]}` contradict each other"
             note = (f"`{asks[0]}` is given here", context.key(resource, asks[0]))
@@ -94,13 +94,13 @@ def _demands(context: ValidationContext, resource: Resource, name: str) -> Itera
     if provider is None:
         names = [each.name for each in providers]
         near = did_you_mean(name, names)
-        known = f"the providers are {enumeration(names)}" if names else "declare it in `authProviders`"
-        advice = f"did you mean `{near}`?" if near else known
+        others = f"the providers are {enumeration(names)}" if names else "declare it in `authProviders`"
+        advice = f"did you mean `{near}`?" if near else others
         yield context.error("unknown-provider", f"unknown provider `{context.text(node)}`", node, advice)
         return
     kind = next(option for option, each in _KINDS.items() if isinstance(provider, each))
     for option in _KINDS:
-        if option != kind and context.given(resource, option):
+        if option != kind and context.is_set(resource, option):
             message = f"`{option}` does not fit the provider `{context.text(node)}`"
             yield context.error(
                 "contradiction", message, context.key(resource, option), f"it is one of `authProviders.{kind}`"
@@ -120,7 +120,7 @@ def _users(context: ValidationContext) -> Iterator[Diagnostic]:
                 yield context.error("duplicate-user", message, node, None, ("first listed here", first[user.user]))
             first.setdefault(user.user, node)
     for rule in context.sections(AccessRule):
-        named = [option for option in ("group", "email") if context.given(rule, option)]
+        named = [option for option in ("group", "email") if context.is_set(rule, option)]
         if len(named) != 1:
             message = "a rule names either a `group` or an `email`"
             advice = "make two rules of it" if named else "such as `{group: editors}`"
@@ -138,8 +138,8 @@ def _globs(context: ValidationContext) -> Iterator[Diagnostic]:
         earlier: list[Resource] = []
         for resource in target.resources:
             node = context.value(resource, "path")
-            if found := _NO_WILDCARD.search(resource.path):
-                message = f"`{found.group()}` is not a wildcard in a glob"
+            if wildcard := _NO_WILDCARD.search(resource.path):
+                message = f"`{wildcard.group()}` is not a wildcard in a glob"
                 advice = "`*` matches any part of one segment, `**` any number of segments"
                 yield context.warning("glob-syntax", message, node, advice)
             if not any(_may_cover(resource.path, mount) for mount in mounts):

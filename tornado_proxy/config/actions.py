@@ -123,7 +123,7 @@ class HeadAction:
 
 @dataclass(frozen=True, slots=True)
 class SystemMetadata:
-    """The headers with which uploads are stored, and served later; empty values are left out."""
+    """The headers of stored uploads, which are also served; empty values are left out."""
 
     cache_control: Template = option("The template of Cache-Control.", default="")
     content_disposition: Template = option("The template of Content-Disposition.", default="")

@@ -24,9 +24,9 @@ def _listeners(context: ValidationContext) -> Iterator[Diagnostic]:
     server, internal = context.settings.server, context.settings.internal_server
     overlap = server.address == internal.address or EVERY_INTERFACE & {server.address, internal.address}
     if overlap and server.port == internal.port != 0:
-        second, first = (internal, server) if context.given(internal, "port") else (server, internal)
+        second, first = (internal, server) if context.is_set(internal, "port") else (server, internal)
         message = f"`server` and `internalServer` both listen on port {server.port}"
-        note = ("the other one", context.value(first, "port")) if context.given(first, "port") else None
+        note = ("the other one", context.value(first, "port")) if context.is_set(first, "port") else None
         yield context.error(
             "same-listener", message, context.value(second, "port"), "give one of them another port", note
         )
@@ -48,7 +48,7 @@ def _tls(context: ValidationContext) -> Iterator[Diagnostic]:
             advice = "add `certificates`, or `selfSignedHostnames` to try it out"
             yield context.error("no-certificate", "TLS has no certificate", context.key(ssl, "enabled"), advice)
         if ssl.min_version > ssl.max_version:
-            option = "minTLSVersion" if context.given(ssl, "minTLSVersion") else "maxTLSVersion"
+            option = "minTLSVersion" if context.is_set(ssl, "minTLSVersion") else "maxTLSVersion"
             message = f"`minTLSVersion` {ssl.min_version} is above `maxTLSVersion` {ssl.max_version}"
             yield context.error("bad-value", message, context.key(ssl, option))
         elif ssl.min_version < "TLSv1.2":
@@ -72,11 +72,11 @@ def _certificates(context: ValidationContext) -> Iterator[Diagnostic]:
     """Checks that each certificate and each key is given exactly once."""
     for certificate in context.sections(Certificate):
         for name in ("certificate", "privateKey"):
-            given = context.given(certificate, name), context.given(certificate, f"{name}Url")
-            if all(given):
+            both = context.is_set(certificate, name), context.is_set(certificate, f"{name}Url")
+            if all(both):
                 message = f"`{name}` and `{name}Url` are both given"
                 yield context.error("bad-value", message, context.key(certificate, name), "leave one of them out")
-            elif not any(given):
+            elif not any(both):
                 message = f"a certificate lacks `{name}` or `{name}Url`"
                 yield context.error("missing-option", message, context.key(certificate, name), Certificate.shape)
     for fetched in context.sections(UrlConfig):
@@ -140,16 +140,16 @@ def _mounts(context: ValidationContext) -> Iterator[Diagnostic]:
 
 def _mount_node(context: ValidationContext, target: Target, path: str) -> Node:
     """The first item that names a path; the target's name if the file has no paths."""
-    items = context.items(target.mount, "path") if context.given(target.mount, "path") else ()
+    items = context.items(target.mount, "path") if context.is_set(target.mount, "path") else ()
     texts = (each for each in items if isinstance(each, ScalarNode) and mount_path(each.text) == path)
     return next(texts, context.name(target))
 
 
 def _percent_escapes(context: ValidationContext) -> Iterator[Diagnostic]:
     for section in (*context.sections(Mount), *context.sections(Resource)):
-        for node in context.items(section, "path") if context.given(section, "path") else ():
-            if found := _PERCENT_ESCAPE.search(context.text(node)):
-                message = f"`{found.group()}` is not decoded: paths are compared after decoding"
+        for node in context.items(section, "path") if context.is_set(section, "path") else ():
+            if escape := _PERCENT_ESCAPE.search(context.text(node)):
+                message = f"`{escape.group()}` is not decoded: paths are compared after decoding"
                 yield context.warning("percent-escape", message, node, "write the decoded character")
 
 
@@ -168,7 +168,7 @@ def _buckets(context: ValidationContext) -> Iterator[Diagnostic]:
 def _caches(context: ValidationContext) -> Iterator[Diagnostic]:
     for cache in context.sections(ObjectCache):
         if cache.max_object_size > cache.max_size:
-            name = "maxObjectSize" if context.given(cache, "maxObjectSize") else "maxSize"
+            name = "maxObjectSize" if context.is_set(cache, "maxObjectSize") else "maxSize"
             message = "objects up to `maxObjectSize` do not fit into the cache, whose `maxSize` is less"
             yield context.warning("no-effect", message, context.key(cache, name), "raise `maxSize`")
 
@@ -181,7 +181,7 @@ def _uploads(context: ValidationContext) -> Iterator[Diagnostic]:
             message = "`directUploads` needs `allowOverride`: an upload straight to S3 replaces what is there"
             advice = "add `allowOverride: true`, or leave `directUploads` out"
             yield context.error("contradiction", message, context.key(put, "config.directUploads"), advice)
-        if context.given(put, "config") and not context.given(put, "enabled"):
+        if context.is_set(put, "config") and not context.is_set(put, "enabled"):
             node = context.key(target.actions, "PUT")
             yield context.warning("no-effect", "`PUT` is configured but not enabled", node, "add `enabled: true`")
 

@@ -90,16 +90,16 @@ class MappingNode:
 
     @cached_property
     def fields(self) -> Mapping[str, MappingEntry]:
-        """The entries by name: the first one of a name; own entries take precedence over those that `<<` adds."""
-        found: dict[str, MappingEntry] = {}
+        """The entries by name: the first one of a name; own entries take precedence over entries that `<<` adds."""
+        fields: dict[str, MappingEntry] = {}
         for entry in self.entries:
             if isinstance(entry.key, ScalarNode) and entry.key.kind is ScalarKind.STRING:
-                found.setdefault(entry.key.text, entry)
+                fields.setdefault(entry.key.text, entry)
         for entry in self.entries:
             for mapping in merged(entry):
                 for name, each in mapping.fields.items():
-                    found.setdefault(name, each)
-        return found
+                    fields.setdefault(name, each)
+        return fields
 
 
 Node = ScalarNode | SequenceNode | MappingNode
@@ -175,9 +175,9 @@ class Composed:
 
 def compose(text: str) -> Composed:
     """The nodes of a YAML text; never raises."""
-    if found := _UNPRINTABLE.search(text):
-        message = f"the character U+{ord(found.group()):04X} is not allowed in YAML"
-        fault = Fault("yaml-syntax", message, *found.span(), 'write it as an escape within "…"')
+    if unprintable := _UNPRINTABLE.search(text):
+        message = f"the character U+{ord(unprintable.group()):04X} is not allowed in YAML"
+        fault = Fault("yaml-syntax", message, *unprintable.span(), 'write it as an escape within "…"')
         return Composed((), (fault,), whole=False)
     if conflicts := tuple(_CONFLICT.finditer(text)):
         advice = "resolve the conflict and remove its markers"
@@ -354,8 +354,8 @@ _COMPLAINTS: tuple[tuple[str, tuple[str, str | None]], ...] = (
 def _syntax_fault(error: yaml.MarkedYAMLError, text: str) -> Fault:
     """A mistake that PyYAML found, described in our words."""
     start, end = _point(error.problem_mark, text)
-    known = (words for fragment, words in _COMPLAINTS if fragment in (error.problem or ""))
-    message, advice = next(known, ("from here on the text cannot be read as YAML", _SAME_COLUMN))
+    complaints = (words for fragment, words in _COMPLAINTS if fragment in (error.problem or ""))
+    message, advice = next(complaints, ("from here on the text cannot be read as YAML", _SAME_COLUMN))
     if text[start:end] == "\t":
         return Fault("yaml-syntax", "a tab indents this line", start, end, "indent with spaces")
     note = ("it begins here", *_point(error.context_mark, text)) if error.context_mark else None

@@ -86,29 +86,29 @@ def compile_configuration(source: SourceFile, directory: Path, secrets: Resolver
     source = SourceFile(source.name, source.text.removeprefix("\ufeff"))
     composed = document.compose(source.text)
     shown = redacted(source, composed)
-    found = [_diagnostic(fault, shown) for fault in composed.faults]
+    diagnostics = [_diagnostic(fault, shown) for fault in composed.faults]
     settings = None
     if composed.whole and composed.root is None:
         advice = "a configuration has at least `targets`"
-        found.append(Diagnostic("empty-value", "the configuration is empty", Span(shown, 0, 0), advice))
+        diagnostics.append(Diagnostic("empty-value", "the configuration is empty", Span(shown, 0, 0), advice))
     elif composed.whole and composed.root:
         settings, more = _settings(composed.root, shown, directory, secrets)
-        found += more
-    diagnostics = tuple(sorted(dict.fromkeys(found), key=lambda each: each.span.start if each.span else 0))
-    return Loaded(None if errors(diagnostics) else settings, diagnostics, shown)
+        diagnostics += more
+    ordered = tuple(sorted(dict.fromkeys(diagnostics), key=lambda each: each.span.start if each.span else 0))
+    return Loaded(None if errors(ordered) else settings, ordered, shown)
 
 
 def _settings(
     root: document.Node, shown: SourceFile, directory: Path, secrets: Resolver
 ) -> tuple[Settings | None, list[Diagnostic]]:
-    context, found = read_settings(root, shown, directory, secrets)
+    context, diagnostics = read_settings(root, shown, directory, secrets)
     if context is None:
-        return None, found
+        return None, diagnostics
     settings = context.settings
-    found += [diagnostic for check in (*checks.CHECKS, *access_checks.CHECKS) for diagnostic in check(context)]
+    diagnostics += [diagnostic for check in (*checks.CHECKS, *access_checks.CHECKS) for diagnostic in check(context)]
     nodes = context.items(settings, "rules") if settings.rules else ()
     rule_spans = {path: document.span_of(node, shown) for path, node in zip(settings.rules, nodes, strict=True)}
-    return replace(settings, directory=directory, rule_spans=rule_spans), found
+    return replace(settings, directory=directory, rule_spans=rule_spans), diagnostics
 
 
 def _diagnostic(fault: document.Fault, shown: SourceFile) -> Diagnostic:
@@ -129,7 +129,7 @@ def redacted(source: SourceFile, composed: document.Composed) -> SourceFile:
             redactor.hide(root)
         else:
             redactor.section(Settings, root)
-    comments = (found.span() for found in _COMMENT.finditer(_masked(source.text, redactor.scalars)))
+    comments = (comment.span() for comment in _COMMENT.finditer(_masked(source.text, redactor.scalars)))
     return SourceFile(source.name, _masked(source.text, (*redactor.hidden, *comments)))
 
 
@@ -138,7 +138,7 @@ def _masked(text: str, ranges: Iterable[_Range]) -> str:
     for start, end in sorted(ranges):
         if end > reached:
             start = max(start, reached)  # noqa: PLW2901 - ranges may overlap
-            masked += [text[reached:start], _WITHOUT_MARGINS.sub(lambda found: MASK * len(found[0]), text[start:end])]
+            masked += [text[reached:start], _WITHOUT_MARGINS.sub(lambda match: MASK * len(match[0]), text[start:end])]
             reached = end
     return "".join((*masked, text[reached:]))
 

@@ -190,7 +190,7 @@ class Templates:
 
 @dataclass(frozen=True, slots=True)
 class TargetTemplates:
-    """Custom pages for a target, in place of those for all."""
+    """Custom pages for a target, which replace the general ones."""
 
     helpers: tuple[HelperOptions, ...] = option(
         "Files of helper templates, which replace those for all targets.", default=()
@@ -360,7 +360,7 @@ class Settings:
 
     @property
     def resources(self) -> tuple[Resource, ...]:
-        """The resources of all targets, and that of the page of all targets."""
+        """The resources of all targets, and of the page that lists them."""
         page = self.list_targets.resource if self.list_targets else None
         own = (resource for target in self.targets for resource in target.resources)
         return (*own, page) if page else tuple(own)

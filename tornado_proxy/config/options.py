@@ -116,10 +116,10 @@ class Size(Bounds):
     def _number(self, value: Any) -> Decimal:
         if isinstance(value, int) and not isinstance(value, bool):
             return Decimal(value)
-        found = re.fullmatch(self.notation, value) if isinstance(value, str) else None
-        if not found:
+        match = re.fullmatch(self.notation, value) if isinstance(value, str) else None
+        if not match:
             raise InvalidValue("is not a size", "a number of bytes, or one with a unit: `500KB`, `100MB`, `5GiB`")
-        return Decimal(int(Decimal(found[1]) * _BYTES[found[2]]))
+        return Decimal(int(Decimal(match[1]) * _BYTES[match[2]]))
 
 
 class Duration(Bounds):

@@ -146,7 +146,7 @@ class OpaServer:
 
 @dataclass(frozen=True, slots=True)
 class Authorization:
-    """Who may pass, of those who signed in; without rules, everyone."""
+    """The signed-in users who may pass; without rules, all of them."""
 
     accesses: tuple[AccessRule, ...] = option(
         "Rules in order. The first one that matches the user decides; without a match, access is denied.",
@@ -213,7 +213,7 @@ class Resource:
 
     @property
     def authorization(self) -> Authorization | None:
-        """Who may pass, of those who signed in otherwise than with a password."""
+        """The users who signed in without a password and may pass."""
         return self.oidc or self.header or self.client_certificate
 
 

@@ -63,14 +63,14 @@ class ValidationContext:
         return (each.section for each in self.places.values() if isinstance(each.section, kind))
 
     def name(self, section: Any) -> Node:
-        """The key that names a section, such as that of a target."""
+        """The key that names a section, such as a target."""
         return self.places[id(section)].name
 
     def quoted_name(self, section: Any) -> str:
         """The name of a section in backticks, as it may be shown."""
         return f"`{self.text(self.name(section))}`"
 
-    def given(self, section: Any, option: str) -> bool:
+    def is_set(self, section: Any, option: str) -> bool:
         """Whether the file has an option."""
         return self._entry(section, option) is not None
 
@@ -199,7 +199,7 @@ class _DocumentReader:
         self.diagnostics.append(Diagnostic(code, message, span, help))
 
     def value(self, kind: OptionType, place: _NamedNode, *, name: str | None = None) -> Any:
-        """The value of a node; `name` is that of a section in a mapping by name."""
+        """The value of a node; `name` names a section in a mapping by name."""
         node = place.node
         if isinstance(node, ScalarNode) and node.kind in _UNFIT:
             code, message, advice = _UNFIT[node.kind]
@@ -208,25 +208,25 @@ class _DocumentReader:
             return self._secret(kind, place)
         if kind.section:
             return self._section(kind.section, place, {} if name is None else {"name": name})
-        found: Any = self._collection(kind, place) if kind.is_list else _scalar(kind, place)
+        value: Any = self._collection(kind, place) if kind.is_list else _scalar(kind, place)
         for mark in kind.marks:
-            found = mark.function(found) if isinstance(mark, Constraint) and found is not None else found
-        return self._directory / values.line(found) if kind.base is Path else found
+            value = mark.function(value) if isinstance(mark, Constraint) and value is not None else value
+        return self._directory / values.line(value) if kind.base is Path else value
 
-    def _section(self, section: type[Any], place: _NamedNode, given: Mapping[str, Any]) -> Any:
+    def _section(self, section: type[Any], place: _NamedNode, preset: Mapping[str, Any]) -> Any:
         node, before = place.mapping(section), self._failures
-        found = {**given, **self._options(options_of(section), section, place)}
+        attributes = {**preset, **self._options(options_of(section), section, place)}
         if self._failures > before:
             return None
         for each in fields(section):
             if option := each.metadata.get("place_of"):
                 key = node.fields[option].key if option in node.fields else node
-                found[each.name] = span_of(key, self._shown)
+                attributes[each.name] = span_of(key, self._shown)
             if option := each.metadata.get("values_of"):
                 value = node.fields[option].value if option in node.fields else node
                 items = value.items if isinstance(value, SequenceNode) else (value,)
-                found[each.name] = tuple(span_of(item, self._shown) for item in items)
-        made = section(**found)
+                attributes[each.name] = tuple(span_of(item, self._shown) for item in items)
+        made = section(**attributes)
         self.places[id(made)] = SectionPlace(made, place.key or node, node)
         return made
 
@@ -237,19 +237,19 @@ class _DocumentReader:
         for each in options:
             named.setdefault(each.group.name if each.group and each.group is not owner else each.name, []).append(each)
         meant = self._unknown(node, tuple(named))
-        found: dict[str, Any] = {}
+        attributes: dict[str, Any] = {}
         for name, members in named.items():
             group = members[0].group if members[0].group is not owner else None
             if name in node.fields:
                 key, value = node.fields[name]
                 inner = _NamedNode(value, key, self._shown)
                 if group:
-                    found |= self.attempt(inner, partial(self._options, members, group)) or {}
+                    attributes |= self.attempt(inner, partial(self._options, members, group)) or {}
                 else:
-                    found[members[0].attribute] = self.attempt(inner, partial(self.value, members[0].type))
+                    attributes[members[0].attribute] = self.attempt(inner, partial(self.value, members[0].type))
             elif members[0].is_required and name not in meant:
                 self._report("missing-option", f"{place.name} lacks `{name}`", place.key_span, _shape(owner))
-        return found
+        return attributes
 
     def _unknown(self, node: MappingNode, names: tuple[str, ...]) -> set[str | None]:
         """Reports unknown names, and returns the options that they probably mean."""
@@ -276,14 +276,14 @@ class _DocumentReader:
         return tuple(children) if self._failures == before else None
 
     def _named(self, kind: OptionType, node: MappingNode) -> list[Any]:
-        found = []
+        sections = []
         for name, (key, value) in node.fields.items():
             self.attempt(_NamedNode(key, key, self._shown), partial(self.value, _NAME))
             inner = _NamedNode(value, key, self._shown)
             own_name = name if Mark.BY_NAME in kind.marks else None
             read = self.attempt(inner, partial(self.value, kind.item, name=own_name))
-            found.append((name, read) if Mark.PAIRS in kind.marks else read)
-        return found
+            sections.append((name, read) if Mark.PAIRS in kind.marks else read)
+        return sections
 
     def _secret(self, kind: OptionType, place: _NamedNode) -> Secret | None:
         reference: Reference | None = self._section(Reference, place, {})
@@ -341,8 +341,8 @@ def _scalar(kind: OptionType, place: _NamedNode) -> Any:
 def _wrong_type(expected: str, place: _NamedNode, shape: str | None = None) -> InvalidValue:
     node = place.node
     kinds = {SequenceNode: "a list", MappingNode: "a mapping"}
-    given = node.kind.value if isinstance(node, ScalarNode) else kinds[type(node)]
-    return InvalidValue(f"must be {expected}, but is {given}", shape or _help(expected, place), "wrong-type")
+    kind = node.kind.value if isinstance(node, ScalarNode) else kinds[type(node)]
+    return InvalidValue(f"must be {expected}, but is {kind}", shape or _help(expected, place), "wrong-type")
 
 
 def _help(expected: str, place: _NamedNode) -> str | None:

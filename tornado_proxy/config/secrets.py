@@ -23,7 +23,7 @@ LARGEST = 64 * 1024
 """The most bytes of a secret's file; a larger file is probably a mistake."""
 
 HASHES = ("$2a$", "$2b$", "$2y$", "$argon2")
-"""The beginnings of the hashes of passwords: those of bcrypt and argon2."""
+"""The beginnings of hashed passwords: bcrypt and argon2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +139,8 @@ def resolver(env: Mapping[str, str], directory: Path) -> Resolver:
         if kind == "credential" and path is None:
             cure = "systemd sets `CREDENTIALS_DIRECTORY` for a unit with `LoadCredential=`"
             raise SecretMissing(f"{origin} cannot be found: `CREDENTIALS_DIRECTORY` is not set", cure)
-        found = _read(path, origin) if path else env[text] if kind == "env" else text
-        value = _LINE_END.sub("", found, count=1)
+        content = _read(path, origin) if path else env[text] if kind == "env" else text
+        value = _LINE_END.sub("", content, count=1)
         if not value:
             raise SecretMissing(f"{'`value`' if kind == 'value' else origin} is empty")
         # Bytes of the environment that are not UTF-8 are surrogates here (PEP 383).

@@ -38,10 +38,10 @@ _VERSION = re.compile(r"(?:tlsv|tls[-_ ]?)?1[._-]([0-3])", re.IGNORECASE)
 
 def tls_version(text: str) -> str:
     """A version of TLS, as in `1.2`, `TLSv1.2` or `tls-1_2`, in the form `TLSv1.2`."""
-    found = _VERSION.fullmatch(text)
-    if found is None:
+    match = _VERSION.fullmatch(text)
+    if match is None:
         raise InvalidValue("is not a version of TLS", "such as `TLSv1.2` or `TLSv1.3`")
-    return VERSIONS[int(found[1])]
+    return VERSIONS[int(match[1])]
 
 
 def cipher_suite(text: str) -> str:
@@ -310,6 +310,21 @@ class S3Pool:
     upload_memory: Annotated[int, Size(5 * MIB, 1024 * GIB)] = option(
         "The memory for uploads of all targets in a process, as it is filled; uploads without any wait.",
         default=128 * MIB,
+    )
+    read_memory: Annotated[int, Size(MIB, 1024 * GIB)] = option(
+        "The memory for bodies on their way to clients, of all targets in a process: 128 KiB for each; further reads "
+        "wait five seconds, and are then answered with 503.",
+        default=1536 * MIB,
+    )
+    resumes: Annotated[int, Bounds(0, 100)] = option(
+        "How often in a row a read that breaks off is resumed where it stopped, within the target's `timeout`; 0 never "
+        "resumes.",
+        default=8,
+    )
+    release_after: Annotated[float, Duration(0.1, DAY)] = option(
+        "How long a client may pause before its connection to S3 is let go; the read is resumed when the client reads "
+        "on.",
+        default=2.0,
     )
     reads: Literal["loop", "executor"] = option(
         "Whether objects are read on the event loop, or by boto3 in threads.", default="loop"

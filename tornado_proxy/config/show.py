@@ -28,8 +28,8 @@ _TYPES = {bool: "boolean", int: "integer", str: "string", Path: "string", Guarde
 def json_schema() -> dict[str, Any]:
     """The schema of a configuration file."""
     options = (each.option for each in all_options(Settings))
-    found = (each.type.nested[0] for each in options if isinstance(each, Option))
-    definitions = {each.__name__: _section_schema(each) for each in found if each}
+    nested = (each.type.nested[0] for each in options if isinstance(each, Option))
+    definitions = {each.__name__: _section_schema(each) for each in nested if each}
     return {"$schema": DIALECT, "$defs": dict(sorted(definitions.items()))} | _section_schema(Settings)
 
 
@@ -100,8 +100,8 @@ def canonical(settings: Settings) -> str:
 
 def _differing(section: Any) -> dict[str, Any]:
     options = sorted(options_of(type(section)), key=lambda each: each.name)
-    given = ((each, getattr(section, each.attribute)) for each in options)
-    return {each.name: _value(value, each.type, _differing) for each, value in given if value != each.default}
+    pairs = ((each, getattr(section, each.attribute)) for each in options)
+    return {each.name: _value(value, each.type, _differing) for each, value in pairs if value != each.default}
 
 
 def show(section: Any) -> dict[str, Any]:

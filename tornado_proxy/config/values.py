@@ -39,7 +39,7 @@ HTTP_URL = r"^https?://"
 # The names that AWS accepts (S3 user guide, "Bucket naming rules"); other servers accept more.
 _AWS_BUCKET = re.compile(r"(?!xn--|sthree-|amzn-s3-demo-)(?!.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _FOUR_NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+){3}")
-# Headers of the connection (RFC 9110 7.6.1, RFC 9112 6), and those that are computed from the content.
+# Headers of the connection (RFC 9110 7.6.1, RFC 9112 6), and headers that are computed from the content.
 _SET_BY_THE_SERVER = frozenset(
     {"connection", "content-length", "content-range", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
 )
@@ -89,7 +89,7 @@ bucket_name = TextPattern(
     "is not a bucket's name",
     "letters, digits, `.`, `-` and `_`; a folder belongs in `prefix`",
 )
-"""A bucket's name, after that of its tenant in Ceph, or an access point's ARN."""
+"""A bucket's name, after its tenant's in Ceph, or an access point's ARN."""
 
 region = TextPattern(
     r"^(?!-)[A-Za-z0-9-]{1,63}(?<!-)$", "is not a region", "letters, digits and `-`, such as `eu-west-1`"

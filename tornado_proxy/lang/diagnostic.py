@@ -196,18 +196,14 @@ def read_file(path: Path, largest: int, *, regular: bool) -> bytes:
 
     With `regular` it must be a regular file, which can be read again. A pipe would block the reader.
     """
-    with open(path, "rb", opener=_at_once if regular else None) as file:
+    flags = os.O_NONBLOCK if regular else 0  # does not wait for the writer of a pipe
+    with open(path, "rb", opener=lambda name, usual: os.open(name, usual | flags)) as file:
         if regular and not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(0, "it is not a regular file", str(path))
         data = file.read(largest + 1)
     if len(data) > largest:
         raise FileTooLargeError(0, f"it is larger than {largest} bytes", str(path))
     return data
-
-
-def _at_once(path: str, flags: int) -> int:
-    """Opens a file without waiting for a writer."""
-    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def decode(name: str, data: bytes) -> SourceFile | Diagnostic:

@@ -64,10 +64,10 @@ def _meaning(escape: str) -> str | None:
 
 def _bad_escape(inner: str, span: Span) -> Diagnostic | None:
     """Returns the diagnostic of the first bad escape; its help is for the whole string."""
-    found = next((escape for escape in _ESCAPE.finditer(inner) if _meaning(escape.group()) is None), None)
-    if found is None:
+    bad = next((each for each in _ESCAPE.finditer(inner) if _meaning(each.group()) is None), None)
+    if bad is None:
         return None
-    escape, message = found.group(), f"invalid escape `{found.group()}`"
+    escape, message = bad.group(), f"invalid escape `{bad.group()}`"
     if escape[1].isdecimal():
         advice = f"write `${{{escape[1]}}}` in a plain template for what the group captured"
     elif escape.startswith("\\u"):
@@ -77,7 +77,7 @@ def _bad_escape(inner: str, span: Span) -> Diagnostic | None:
     else:
         intended = inner.replace('\\"', '"')
         advice = f"write the string between backticks, where a backslash is literal: `{intended}`"
-    return Diagnostic("bad-escape", message, span.part(1 + found.start(), 1 + found.end()), advice)
+    return Diagnostic("bad-escape", message, span.part(1 + bad.start(), 1 + bad.end()), advice)
 
 
 _NAME = re.compile(r"[A-Za-z_](?:[A-Za-z0-9_.]|-(?!>))*")
@@ -104,7 +104,7 @@ def string_text(string: Literal) -> str:
 
 def _quoted(value: str) -> str:
     escaped = "".join(_ESCAPES.get(character, character) for character in value)
-    return '"' + _INVISIBLE.sub(lambda found: f"\\u{ord(found.group()):04x}", escaped) + '"'
+    return '"' + _INVISIBLE.sub(lambda match: f"\\u{ord(match.group()):04x}", escaped) + '"'
 
 
 # A pattern that begins differently may be meant literally: `/a/`.
@@ -114,9 +114,9 @@ _MEANT = "ims"  # the other flags are about the search, not the pattern
 
 def undelimited(text: str) -> str | None:
     """Returns a pattern without the delimiters of other languages; None if it has no delimiters."""
-    found = _DELIMITED.fullmatch(text)
-    if found is None:
+    match = _DELIMITED.fullmatch(text)
+    if match is None:
         return None
-    flags = "".join(each for each in _MEANT if each in found["flags"])
-    body = found["body"].replace("\\/", "/")
+    flags = "".join(each for each in _MEANT if each in match["flags"])
+    body = match["body"].replace("\\/", "/")
     return f"(?{flags}){body}" if flags else body

@@ -112,10 +112,10 @@ class Builder:
         return RequestClauses(headers=tuple(headers), **singles)
 
     def _literal(self, token: Token) -> Literal:
-        found, mistake = literal(self.source, token)
+        string, mistake = literal(self.source, token)
         if mistake:
             self.diagnostics.append(mistake)
-        return found
+        return string
 
 
 def _is_whole(symbols: Iterable[Any]) -> bool:
@@ -189,8 +189,8 @@ def parse(source: SourceFile) -> Parsed:
     tree = _tree(reading)
     builder = Builder(source, Comments(source, reading.comments))
     document = Document(source) if tree is None else builder.document(tree)
-    found = (*reading.diagnostics, *builder.diagnostics, *_unfit_characters(reading))
-    return Parsed(document, tuple(sorted(found, key=_offset)))
+    diagnostics = (*reading.diagnostics, *builder.diagnostics, *_unfit_characters(reading))
+    return Parsed(document, tuple(sorted(diagnostics, key=_offset)))
 
 
 # A file with more mistakes is not a rule file. Each recovery reports or moves on, so the limit also bounds the time.
@@ -239,7 +239,7 @@ class Unfinished:
     """The state of the parser at the end of a text.
 
     `open` is the string or comment in which the text ends; `begun` are the tokens of the statement or first line before
-    it, without those of finished clauses; `accepts` names the terminals that would fit.
+    it, without finished clauses; `accepts` names the terminals that would fit.
     """
 
     where: Where

@@ -142,7 +142,7 @@ class Reading:
         return Where.BLOCK if where in {Where.REWRITE, Where.TEST} and "RBRACE" in accepts else where
 
     def begun(self) -> list[Token]:
-        """Returns the tokens of the statement or first line that is being read, without those of complete clauses."""
+        """Returns the tokens of the statement or first line that is being read, without complete clauses."""
         opener = self._opener()
         return [] if opener is None else [value for value in self._values[opener:] if isinstance(value, Token)]
 

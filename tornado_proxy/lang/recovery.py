@@ -65,8 +65,8 @@ _IN_LINE = re.compile(r'[^\n#{}]*?(?P<at>\b(?:rewrite|test)[ \t]+(?:[\w.-]+[ \t]
 
 def _next_statement(text: str, offset: int) -> int:
     """Returns where reading can continue: at a statement or brace in the rest of the line or below, or at the end."""
-    found = _IN_LINE.match(text, offset) or _LINE.search(text, offset + 1)  # not the line that begins here
-    return found.start("at") if found else len(text)
+    keyword = _IN_LINE.match(text, offset) or _LINE.search(text, offset + 1)  # not the line that begins here
+    return keyword.start("at") if keyword else len(text)
 
 
 _STRINGS = frozenset({"STRING", "RAW"})
@@ -110,15 +110,15 @@ class _Unexpected:
         """Reports what was expected and what was found: the token, or the text from it to an offset."""
         place = (self.start, end or self.end)
         text = self.reading.text[slice(*place)]
-        found = _WORDS[self.token.type] if self.token.type in _STRINGS else _shown(text)
+        unexpected = _WORDS[self.token.type] if self.token.type in _STRINGS else _shown(text)
         if self.breaks_off:
             place = (self.reading.last_end, self.reading.last_end)
-            found = f"the end of the {'file' if self.token.type == '$END' else 'line'}"
+            unexpected = f"the end of the {'file' if self.token.type == '$END' else 'line'}"
         # A string before an arrow could also be a rewrite's name, which is unlikely.
         fitting = self.accepts - _STRINGS if "ARROW" in self.accepts else self.accepts
         *words, last = (word for terminal, word in _WORDS.items() if terminal in fitting)
         expected = f"{', '.join(words)} or {last}" if words else last
-        self.reading.report("syntax-error", f"expected {expected}, found {found}", place, help)
+        self.reading.report("syntax-error", f"expected {expected}, found {unexpected}", place, help)
 
     def insert(self, *terminals: str) -> None:
         """Reads tokens that are missing as if they were before this one, which is then read again."""
@@ -243,8 +243,8 @@ def _unclosed_block(unexpected: _Unexpected) -> bool:
     if brace is not None:
         note = Note("the block opens here", reading.span(brace.start_pos or 0, brace.end_pos or 0))
         place = (reading.last_end, reading.last_end) if at_end else (unexpected.start, unexpected.end)
-        found = "the end of the file" if at_end else "`target`"
-        reading.report("unclosed-block", f"expected `}}`, found {found}", place, None, note)
+        end = "the end of the file" if at_end else "`target`"
+        reading.report("unclosed-block", f"expected `}}`, found {end}", place, None, note)
         reading.owed_braces += not at_end
     unexpected.insert("RBRACE")
     return True

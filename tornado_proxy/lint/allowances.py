@@ -44,25 +44,25 @@ class Allowance:
 
 
 class Allowances:
-    """All allowances of some files, with those that have silenced something so far.
+    """All allowances of some files; it remembers which have silenced something.
 
-    `empty` are comments that name no check. `judged` names the checks that run, whose allowances can be unused; `known`
-    names all checks.
+    `empty` are comments that name no check. `judged` names the checks that run, whose allowances can be unused;
+    `check_names` names all checks.
     """
 
     def __init__(
         self,
-        found: tuple[Allowance, ...] = (),
+        allowances: tuple[Allowance, ...] = (),
         empty: tuple[Comment, ...] = (),
         judged: frozenset[str] = frozenset(),
-        known: tuple[str, ...] = (),
+        check_names: tuple[str, ...] = (),
     ) -> None:
-        self.all = found
+        self.all = allowances
         self.empty = empty
-        self.known = known
+        self.check_names = check_names
         self._judged = judged
         self._by_name: dict[str, list[Allowance]] = {}
-        for each in found:
+        for each in allowances:
             self._by_name.setdefault(each.name, []).append(each)
         self._used: set[int] = set()  # by identity
 
@@ -78,12 +78,12 @@ class Allowances:
 
     def unknown(self) -> Iterator[Allowance]:
         """Returns the allowances that name no check."""
-        return (each for each in self.all if each.name not in self.known)
+        return (each for each in self.all if each.name not in self.check_names)
 
 
-def find_allowances(documents: Iterable[Document], judged: frozenset[str], known: tuple[str, ...]) -> Allowances:
+def find_allowances(documents: Iterable[Document], judged: frozenset[str], check_names: tuple[str, ...]) -> Allowances:
     """Returns the allowances in some files."""
-    found: list[Allowance] = []
+    allowances: list[Allowance] = []
     empty: list[Comment] = []
     for document in documents:
         for comment, covers in _comments(document):
@@ -92,10 +92,10 @@ def find_allowances(documents: Iterable[Document], judged: frozenset[str], known
                 continue
             extent = Span(document.source, 0, len(document.source.text)) if match["file"] else covers
             names = list(_NAME.finditer(comment.text, *match.span("names")))
-            found.extend(Allowance(name[0], comment.span.part(*name.span()), comment, extent) for name in names)
+            allowances.extend(Allowance(name[0], comment.span.part(*name.span()), comment, extent) for name in names)
             if not names:
                 empty.append(comment)
-    return Allowances(tuple(found), tuple(empty), judged, known)
+    return Allowances(tuple(allowances), tuple(empty), judged, check_names)
 
 
 def without(allowance: Allowance) -> Edit:

@@ -45,7 +45,7 @@ class LintFinding:
 class Check(ABC):
     """A kind of problem that the linter reports; `manual/NAME.md` explains it.
 
-    The name of the check is that of the class, unless it sets another: `UnescapedDot` is `unescaped-dot`. It should
+    The check is named as the class, unless it sets another name: `UnescapedDot` is `unescaped-dot`. The name should
     read well after "allow". A check that needs a configuration finds nothing without one, and its allowances are then
     not reported as unused.
     """

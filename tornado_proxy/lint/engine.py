@@ -52,13 +52,13 @@ def lint(subject: Subject, checks: Sequence[Check], selection: Selection | None 
     able = frozenset(check.name for check in running if subject.settings or not check.needs_configuration)
     allowances = find_allowances(subject.documents, able, tuple(check.name for check in checks))
     asked = replace(subject, allowances=allowances)
-    found = [*subject.mistakes]
+    diagnostics = [*subject.mistakes]
     for check in running:
         for each in _looked(check, asked):
             if not (allowances.silence(each) or (each.span and chosen.hides(check, each.span.source.name))):
-                found.append(each)  # noqa: PERF401 - a check sees which allowances the checks before it used
+                diagnostics.append(each)  # noqa: PERF401 - a check sees which allowances the checks before it used
     names = tuple(document.source.name for document in subject.documents)
-    return LintReport(tuple(_in_order(found, names)), names, subject.rewrite_count, able)
+    return LintReport(tuple(_in_order(diagnostics, names)), names, subject.rewrite_count, able)
 
 
 def _looked(check: Check, subject: Subject) -> Iterator[Diagnostic]:
@@ -70,7 +70,7 @@ def _looked(check: Check, subject: Subject) -> Iterator[Diagnostic]:
         yield Diagnostic(INTERNAL_ERROR, message, None, "please report this, with the rule files if you can")
 
 
-def _in_order(found: Iterable[Diagnostic], names: Sequence[str]) -> list[Diagnostic]:
+def _in_order(diagnostics: Iterable[Diagnostic], names: Sequence[str]) -> list[Diagnostic]:
     """Sorts by file, in the order of reading, then by place; findings without a place come first."""
     order = {name: number for number, name in enumerate(names)}
 
@@ -80,7 +80,7 @@ def _in_order(found: Iterable[Diagnostic], names: Sequence[str]) -> list[Diagnos
         name = diagnostic.span.source.name
         return order.get(name, -1), name, diagnostic.span.start
 
-    return sorted(found, key=key)
+    return sorted(diagnostics, key=key)
 
 
 ROUNDS = 20
@@ -131,7 +131,7 @@ def _after(fixed: Fixed, fixes: Sequence[Fix], look: Look) -> Fixed | None:
 
 
 def _bearable(fixed: Fixed, fixes: Sequence[Fix], look: Look) -> Sequence[Fix]:
-    """Returns those of some fixes that do not break a file, if all together do: halves are tried."""
+    """Returns the fixes that do not break a file, if all together do: halves are tried."""
     if len(fixes) < 2:
         return ()
     middle = len(fixes) // 2

@@ -62,11 +62,11 @@ class Selection:
 
 def read_words(words: Iterable[str], checks: Collection[Check]) -> frozenset[str]:
     """Returns the words if each is known; raises `UnknownWord`."""
-    known = {ALL, *(category.value for category in Category), *(check.name for check in checks)}
-    found = frozenset(words)
-    for word in sorted(found - known):
-        raise UnknownWord(word, did_you_mean(word, sorted(known)))
-    return found
+    names = {ALL, *(category.value for category in Category), *(check.name for check in checks)}
+    chosen = frozenset(words)
+    for word in sorted(chosen - names):
+        raise UnknownWord(word, did_you_mean(word, sorted(names)))
+    return chosen
 
 
 OWN_FILE = "tornado-proxy.toml"
@@ -84,7 +84,7 @@ class SettingsMistake(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LintSettings:
-    """The settings of a file, with defaults for those that it leaves out."""
+    """The settings of a file, completed by defaults."""
 
     selection: Selection = field(default_factory=Selection)
     fail_level: Severity = Severity.WARNING
@@ -173,10 +173,12 @@ def _read(table: Mapping[str, Any], directory: Path, file: Path, checks: Collect
     mistakes: list[str] = []
     for name, value in table.items():
         try:
-            if name not in _SETTINGS:
-                mistakes.append(f": {_unknown(name)}")
-            else:
+            if name in _SETTINGS:
                 values[name] = _SETTINGS[name](value, checks)
+                continue
+            meant, others = did_you_mean(name, _SETTINGS), ", ".join(f"`{each}`" for each in _SETTINGS)
+            advice = f"did you mean `{meant}`?" if meant else f"the settings are {others}"
+            mistakes.append(f": unknown setting `{name}`; {advice}")
         except ValueError as error:
             mistakes.append(f": `{name}`{':' if isinstance(error, UnknownWord) else ''} {error}")
     if mistakes:
@@ -188,9 +190,3 @@ def _read(table: Mapping[str, Any], directory: Path, file: Path, checks: Collect
         directory,
     )
     return LintSettings(selection, values.get("fail-level", Severity.WARNING))
-
-
-def _unknown(name: str) -> str:
-    meant = did_you_mean(name, _SETTINGS)
-    advice = f"did you mean `{meant}`?" if meant else f"the settings are {', '.join(f'`{each}`' for each in _SETTINGS)}"
-    return f"unknown setting `{name}`; {advice}"

@@ -58,12 +58,12 @@ def _anchored(node: syntax.Node, kinds: frozenset[syntax.AssertionKind], *, last
 
 def edge_of(node: syntax.Sequence, *, last: bool) -> list[syntax.Node]:
     """Returns the first parts of a sequence, or the last in reverse order, up to the one that reads a character."""
-    found: list[syntax.Node] = []
+    edge: list[syntax.Node] = []
     for part in reversed(node.pieces) if last else node.pieces:
-        found.append(part)
+        edge.append(part)
         if not isinstance(part, syntax.Assertion | syntax.FlagChange):
             break
-    return found
+    return edge
 
 
 def edge_part(tree: syntax.Node, *, last: bool) -> syntax.Node | None:
@@ -187,11 +187,11 @@ class Slip(NamedTuple):
 def slips(rewrite: Rewrite) -> Iterator[Slip]:
     """Yields texts that look like references but are not; ambiguous ones only if the group exists."""
     expression = _IN_PLAIN if rewrite.dialect is Dialect.PLAIN else _IN_OTHERS
-    for found in expression.finditer(rewrite.template.text):
-        if found.lastindex is not None:
-            group = _WHOLE.get(found[found.lastindex], found[found.lastindex])
-            if found.lastgroup is None or has_group(rewrite.pattern, group):
-                yield Slip(group, *found.span())
+    for reference in expression.finditer(rewrite.template.text):
+        if reference.lastindex is not None:
+            group = _WHOLE.get(reference[reference.lastindex], reference[reference.lastindex])
+            if reference.lastgroup is None or has_group(rewrite.pattern, group):
+                yield Slip(group, *reference.span())
 
 
 def reference(group: str, dialect: Dialect) -> str:

@@ -46,7 +46,7 @@ class TargetRules:
 
     @property
     def rewrites(self) -> tuple[Rewrite, ...]:
-        """The rewrites in order, without those that have a mistake."""
+        """The rewrites without a mistake, in order."""
         return self.rule_set.rewrites
 
     @cached_property
@@ -73,11 +73,11 @@ class TargetRules:
     @cached_property
     def tested(self) -> Mapping[int, Sequence[TestOutcome]]:
         """The outcomes of tests, by the number of the rewrite that takes their key."""
-        found: dict[int, list[TestOutcome]] = {}
+        outcomes: dict[int, list[TestOutcome]] = {}
         for outcome in self.outcomes:
             if outcome.rewrite:
-                found.setdefault(outcome.rewrite.number, []).append(outcome)
-        return found
+                outcomes.setdefault(outcome.rewrite.number, []).append(outcome)
+        return outcomes
 
     @cached_property
     def data(self) -> TargetData:
@@ -90,8 +90,8 @@ class TargetRules:
 
     def taker(self, key: str) -> int | None:
         """Returns the index of the rewrite that takes a key."""
-        found = self.rule_set.first_match.find(key)
-        return None if found is None else found[0]
+        match = self.rule_set.first_match.find(key)
+        return None if match is None else match[0]
 
     def example(self, index: int) -> str | None:
         """Returns a key that reaches a rewrite; None if none was found."""
@@ -132,13 +132,13 @@ class Subject:
 
     @property
     def rewrite_count(self) -> int:
-        """The number of rewrites, including those with a mistake."""
+        """The number of rewrites, with or without a mistake."""
         blocks = (block for document in self.documents for block in document.blocks)
         return sum(isinstance(each, RewriteStatement) for block in blocks for each in block.statements)
 
 
 def subject_of(loaded: LoadedRules, settings: Settings | None = None, mistakes: Sequence[Diagnostic] = ()) -> Subject:
-    """Returns the subject of loaded rule files; `settings` and `mistakes` are those of the configuration."""
+    """Returns the subject of loaded rule files; the configuration has `settings` and `mistakes`."""
     configured = {each.name: each for each in settings.targets} if settings else {}
     blocks: dict[str, list[TargetBlock]] = {}
     for block in (block for document in loaded.documents for block in document.blocks):

@@ -24,15 +24,17 @@ def link_to(directory: str, name: str) -> str | None:
     return None if path_objection(path) else link(path)
 
 
+# Embeddings, overrides and isolates change the direction of what follows: `exe.gpj` can be shown as `jpg.exe`.
+_DIRECTIONS = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _PICTURES: dict[int, int | str] = {
     **{code: 0x2400 + code for code in range(0x20)},
     0x7F: "\N{SYMBOL FOR DELETE}",
-    **dict.fromkeys((*range(0x80, 0xA0), *range(0xD800, 0xE000)), "\N{REPLACEMENT CHARACTER}"),
+    **dict.fromkeys((*range(0x80, 0xA0), *_DIRECTIONS, *range(0xD800, 0xE000)), "\N{REPLACEMENT CHARACTER}"),
 }
 
 
 def visible(name: str) -> str:
-    """Returns a name with visible symbols in place of control characters and surrogates."""
+    """Returns a name with visible symbols in place of control characters, changes of direction and surrogates."""
     return name if name.isprintable() else name.translate(_PICTURES)
 
 
@@ -54,7 +56,7 @@ SortKey = Literal["name", "size", "date"]
 SORT_KEYS: tuple[SortKey, ...] = ("name", "size", "date")
 
 # Query parameters that the links between the pages of a listing keep.
-_KEPT = ("limit", "format", "sort", "order")
+_KEPT = ("begins", "limit", "format", "sort", "order")
 _MOST_EARLIER = 30  # earlier pages whose tokens a link contains
 _LONGEST_VIA = 4000  # characters of these tokens together: servers limit the length of a request line
 _FORGOTTEN = "-"  # replaces the tokens before those
@@ -101,6 +103,12 @@ class Order:
         return found
 
 
+def requested_order(query: Mapping[str, str], *, directories_first: bool) -> Order | None:
+    """Returns the order that a query asks for; None if there is none or it is unknown."""
+    by = query.get("sort")
+    return Order(by, query.get("order") == "desc", directories_first) if by in SORT_KEYS else None
+
+
 def _natural(line: Line) -> tuple[list[str | int], str]:
     """Returns texts and numbers in turn, so that they are never compared with each other."""
     parts: list[str | int] = list(_DIGITS.split(line.name.casefold()))
@@ -121,7 +129,8 @@ class Listing:
     """A page of the direct entries of a directory, in S3's order.
 
     `path` is the directory's request path, `root` the mount's; both end with `/`. `query` is the request's: `after` is
-    the token of the page, `via` has those of the pages before it, `sort` and `order` are the requested order.
+    the token of the page, `via` has those of the pages before it, `sort` and `order` are the requested order, and the
+    names of all entries start with `begins`. `is_sorted` is true if the order is that of all pages.
     """
 
     path: str
@@ -130,6 +139,7 @@ class Listing:
     query: Mapping[str, str] = field(default_factory=dict)
     next_token: str | None = None
     directories_first: bool = True
+    is_sorted: bool = False
 
     @property
     def first(self) -> bool:
@@ -144,10 +154,7 @@ class Listing:
     @property
     def order(self) -> Order | None:
         """The requested order; None if there is none or it is unknown."""
-        by = self.query.get("sort")
-        if by not in SORT_KEYS:
-            return None
-        return Order(by, self.query.get("order") == "desc", self.directories_first)
+        return requested_order(self.query, directories_first=self.directories_first)
 
     @property
     def ordered(self) -> list[Line]:
@@ -186,11 +193,20 @@ class Listing:
         return link(self.path, self._kept)
 
     def sorted_by(self, key: SortKey) -> str:
-        """Returns the link to this page sorted by a key: descending if it is already sorted by it, else ascending."""
+        """Returns the link to the listing sorted by a key; a second click reverses the order.
+
+        The largest and the newest come first. A page that is sorted by itself stays the page.
+        """
         shown = self.order or Order()
-        order = "desc" if shown.by == key and not shown.descending else "asc"
-        here = tuple((name, self.query[name]) for name in ("after", "via", "limit", "format") if name in self.query)
-        return link(self.path, (*here, ("sort", key), ("order", order)))
+        is_descending = not shown.descending if shown.by == key else key != "name"
+        names = ("begins", "limit", "format") if self.is_sorted else ("after", "via", "begins", "limit", "format")
+        here = tuple((name, self.query[name]) for name in names if name in self.query)
+        return link(self.path, (*here, ("sort", key), ("order", "desc" if is_descending else "asc")))
+
+    @property
+    def unfiltered(self) -> str:
+        """The link to all entries."""
+        return link(self.path, tuple(pair for pair in self._kept if pair[0] != "begins"))
 
     @property
     def crumbs(self) -> tuple[Crumb, ...]:

@@ -46,9 +46,10 @@ _COLUMNS: tuple[tuple[SortKey, str, str], ...] = (
 class Offers:
     """The actions of a viewer in a directory, and the content below the list.
 
-    `removable` has the names of files. `readme` is sanitised HTML. `reserved` marks a directory in which nothing can be
-    changed, because the service uses its names. The last two are origins of S3: the source of files that this service
-    only redirects to, and the destination of large files that the page sends straight to S3.
+    `removable` has the names of files. `readme` is sanitised HTML of the file `readme_name`. `user` is signed in, and
+    may sign out at `sign_out`. `reserved` marks a directory in which nothing can be changed, because the service uses
+    its names. The last two are origins of S3: the source of files that this service only redirects to, and the
+    destination of large files that the page sends straight to S3.
     """
 
     upload: bool = False
@@ -57,6 +58,9 @@ class Offers:
     removable: frozenset[str] = frozenset()
     archives: tuple[str, ...] = ()
     readme: Markup | None = None
+    readme_name: str = ""
+    user: str = ""
+    sign_out: str = ""
     reserved: bool = False
     files_from: str = ""
     uploads_to: str = ""
@@ -82,6 +86,10 @@ def listing_view(listing: Listing, offers: Offers) -> dict[str, object]:
         "rows": _rows(listing, lines, offers),
         "totals": _totals(listing),
         "whole": listing.is_whole,
+        "begins": visible(listing.query.get("begins", "")),
+        "unfiltered": listing.unfiltered,
+        "kept": [(name, listing.query[name]) for name in ("limit", "sort", "order") if name in listing.query],
+        "sorts_page": listing.order is not None and not listing.is_sorted and not listing.is_whole,
         "count": len(lines),
         "pages": {
             "first": None if listing.first else listing.first_page,
@@ -170,6 +178,11 @@ def find_readme(names: Iterable[str]) -> str | None:
     return next((found[name] for name in _NAMES if name in found), None)
 
 
+def is_markdown(name: str) -> bool:
+    """Whether a file's name says that it is Markdown."""
+    return name.lower().endswith((".md", ".markdown"))
+
+
 class _ReadmeTooLarge(Exception):
     """A README that takes too much work, or whose HTML is too large."""
 
@@ -180,7 +193,7 @@ def render_readme(name: str, text: str) -> Markup:
 
     One that takes more work, or becomes more than `LARGEST_HTML`, is shown as it is written.
     """
-    if name.lower().endswith((".md", ".markdown")):
+    if is_markdown(name):
         with suppress(_ReadmeTooLarge):
             return _markdown(text)
     return Markup("<pre>{}</pre>\n").format(text)

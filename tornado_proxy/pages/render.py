@@ -167,6 +167,9 @@ def _named(name: str, body: bytes) -> Asset:
     return Asset(f"{stem}.{sha256(body).hexdigest()[:16]}.{ending.lower()}", body)
 
 
+_SCRIPTS = ("page.js", "viewer.js", "changes.js", "listing.js")  # one script, the first one first
+
+
 class Theme:
     """The templates of the pages, autoescaped and in a sandbox, and their assets.
 
@@ -185,10 +188,11 @@ class Theme:
         from jinja2 import ChoiceLoader, DictLoader, PackageLoader, PrefixLoader, StrictUndefined  # noqa: PLC0415
         from jinja2.sandbox import SandboxedEnvironment  # noqa: PLC0415
 
-        style, script = asset("tokens.css", "style.css"), asset("uploads.js", "listing.js")
+        style, script = asset("tokens.css", "style.css"), asset(*_SCRIPTS)
+        uploads, highlighter = asset("uploads.js"), asset("highlighter.js")
         self.title = title
-        self.script = script.name
-        self.assets = {each.name: each for each in (style, script)}
+        self.script, self.uploads, self.highlighter = script.name, uploads.name, highlighter.name
+        self.assets = {each.name: each for each in (style, script, uploads, highlighter)}
         self.logo, self.image_source = self._reference("logo", logo)
         sheet, self.style_source = self._reference("theme", css)
         self.sheets = (style.name, sheet) if sheet else (style.name,)
@@ -235,7 +239,8 @@ _LOG = logging.getLogger("tornado_proxy")
 _POLICY = "default-src 'none'; style-src 'self'{}; img-src 'self' data:{}{}"
 _NO_EMBEDDING = "base-uri 'none'; frame-ancestors 'none'"
 _NO_MORE = f"form-action 'none'; {_NO_EMBEDDING}"
-_SCRIPT = "script-src 'self'; connect-src 'self'{}; media-src 'self'{}; require-trusted-types-for 'script'"
+_MEDIA = "media-src 'self'{0}; frame-src 'self'{0}"  # of the viewer
+_SCRIPT = "script-src 'self'; connect-src 'self'{}; {}; require-trusted-types-for 'script'"
 
 
 class Pages:
@@ -332,7 +337,8 @@ class Pages:
         files, uploads = (offers.files_from, offers.uploads_to) if offers else ("", "")
         files_from, both = _sources(files), _sources(files, uploads)
         policy = _POLICY.format(self._theme.style_source, self._theme.image_source, files_from)
-        script = _SCRIPT.format(both, files_from) if offers else ""
+        script = _SCRIPT.format(both, _MEDIA.format(files_from)) if offers else ""
+        no_more = f"form-action 'self'; {_NO_EMBEDDING}" if offers else no_more
         whole = "; ".join(filter(None, (policy, script, no_more)))
         return _rendering(form, text, (*more, ("Content-Security-Policy", whole)))
 

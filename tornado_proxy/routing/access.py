@@ -30,7 +30,7 @@ _ANYONE = Anyone()
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """Lets users of a provider pass: those in `users` if there is a list, else all.
+    """Lets users of a provider pass: only `users` if there is such a list, else all.
 
     `accesses` are rules that authorize users, `opa` is a policy server.
     """
@@ -55,8 +55,8 @@ class SignedIn:
         """
         if self.users is not None and user.username not in self._by_name:
             return False
-        found = (rule for rule, pattern in self._rules if _matches(rule, pattern, user))
-        rule = next(found, None)
+        matching = (rule for rule, pattern in self._rules if _matches(rule, pattern, user))
+        rule = next(matching, None)
         return not rule.forbidden if rule else not self._rules
 
     def find(self, name: str) -> BasicUser | None:
@@ -75,10 +75,10 @@ def _expression(rule: AccessRule) -> str:
 
 
 def _matches(rule: AccessRule, pattern: Pattern | None, user: User) -> bool:
-    values, wanted = (user.groups, rule.group) if rule.group else ((user.email,), rule.email or "")
+    values, demanded = (user.groups, rule.group) if rule.group else ((user.email,), rule.email or "")
     if _is_of_any_case(rule):
-        values, wanted = (user.email.lower(),), wanted.lower()
-    return any(pattern.search(each) is not None if pattern else each == wanted for each in values)
+        values, demanded = (user.email.lower(),), demanded.lower()
+    return any(pattern.search(each) is not None if pattern else each == demanded for each in values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +108,8 @@ class Access:
         if method not in self._rulings:
             return Nobody()
         first_match, guards = self._rulings[method]
-        found = first_match.find(path)
-        return guards[found[0]] if found else Nobody()
+        match = first_match.find(path)
+        return guards[match[0]] if match else Nobody()
 
     def covering(self, path: RequestPath, method: str) -> tuple[Resource, ...]:
         """Returns all matching resources in order: the first decides, `explain` shows the others."""

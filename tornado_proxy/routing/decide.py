@@ -123,8 +123,8 @@ def decide(mounts: Mounts, request: Request) -> Steps:  # noqa: PLR0911 - one fo
         return Decision(request, (VisitProvider(provider, step) if request.method in methods else refused,))
     page = mounts.target_list
     if page is not None and request.method in _READING and page.is_at(request.host, request.path):
-        found = yield from _check_access(Decision(request, ()), page.access, request.path)
-        return found if found.plan else found._replace(plan=(ListTargets(),))
+        decision = yield from _check_access(Decision(request, ()), page.access, request.path)
+        return decision if decision.plan else decision._replace(plan=(ListTargets(),))
     match = mounts.find(request.host, request.path)
     if match is None:
         return Decision(request, _NO_TARGET)
@@ -134,70 +134,70 @@ def decide(mounts: Mounts, request: Request) -> Steps:  # noqa: PLR0911 - one fo
     if request.method not in methods:
         # Before access, so that nobody signs in for a method that is not enabled.
         return Decision(request, (Refuse(405, f"the method `{request.method}` is not enabled", methods),), match)
-    found = yield from _check_access(Decision(request, (), match), match.site.access, request.path)
-    if found.plan:
-        return found
+    decision = yield from _check_access(Decision(request, (), match), match.site.access, request.path)
+    if decision.plan:
+        return decision
     early = plan_early(match, request)
     if not early:
-        return _rewrite(found, match, match.key, request.path)
-    found = found._replace(plan=early)
+        return _rewrite(decision, match, match.key, request.path)
+    decision = decision._replace(plan=early)
     first = early[0]
-    return (yield from _decide_upload(mounts, found, match, first)) if isinstance(first, ReadForm) else found
+    return (yield from _decide_upload(mounts, decision, match, first)) if isinstance(first, ReadForm) else decision
 
 
-def _decide_upload(mounts: Mounts, found: Decision, match: RouteMatch, form: ReadForm) -> Steps:
+def _decide_upload(mounts: Mounts, decision: Decision, match: RouteMatch, form: ReadForm) -> Steps:
     """Decides about an upload again once its file has a name, since its path needs a check of access too."""
-    name = yield NameFile(found, form.max_size)
+    name = yield NameFile(decision, form.max_size)
     if name is None:
-        return found
+        return decision
     assert isinstance(name, str)
-    directory = found.request.path
+    directory = decision.request.path
     try:
         path = upload_path(directory, name)
     except RequestError as error:
-        return found._replace(plan=_refused(error))
-    owner = mounts.find(found.request.host, path)
+        return decision._replace(plan=_refused(error))
+    owner = mounts.find(decision.request.host, path)
     if path in mounts.provider_pages or owner is None or owner.mount != match.mount:
-        return found._replace(plan=_MOUNTED_THERE)
+        return decision._replace(plan=_MOUNTED_THERE)
     # The user who signed in for the directory of an upload stays signed in for the file.
-    found = yield from _check_access(found, match.site.access, path)
-    return found if found.plan else _rewrite(found, match, Key(match.key + path[len(directory) :]), path)
+    decision = yield from _check_access(decision, match.site.access, path)
+    return decision if decision.plan else _rewrite(decision, match, Key(match.key + path[len(directory) :]), path)
 
 
 def _check_access(so_far: Decision, access: Access, path: RequestPath) -> Steps:
     """Checks access to a path; the decision has a plan if the request is refused."""
     guard = access.guard(path, so_far.request.method)
     checks = (*so_far.checks, AccessCheck(path, guard))
-    found = Decision(so_far.request, (), so_far.match, checks, so_far.user)
+    decision = Decision(so_far.request, (), so_far.match, checks, so_far.user)
     if isinstance(guard, Anyone):
-        return found
+        return decision
     if isinstance(guard, Nobody):
-        return found._replace(plan=_NOT_COVERED)
-    user = yield Authenticate(found, guard)
+        return decision._replace(plan=_NOT_COVERED)
+    user = yield Authenticate(decision, guard)
     if isinstance(user, Refuse):
-        return found._replace(plan=(user,))
+        return decision._replace(plan=(user,))
     assert isinstance(user, User)
-    found = found._replace(user=user)
-    permitted = guard.permits(user) and (guard.opa is None or (yield Authorize(found, guard.opa, user)))
+    decision = decision._replace(user=user)
+    permitted = guard.permits(user) and (guard.opa is None or (yield Authorize(decision, guard.opa, user)))
     if isinstance(permitted, Refuse):
-        return found._replace(plan=(permitted,))
-    return found if permitted else found._replace(plan=NOT_AUTHORIZED)
+        return decision._replace(plan=(permitted,))
+    return decision if permitted else decision._replace(plan=NOT_AUTHORIZED)
 
 
-def _rewrite(found: Decision, match: RouteMatch, key: Key, path: RequestPath) -> Decision:
+def _rewrite(decision: Decision, match: RouteMatch, key: Key, path: RequestPath) -> Decision:
     """Applies the rules to a key and plans the result; `path` includes the file name of an upload."""
-    request, checks, user, site = found.request, found.checks, found.user, match.site
+    request, checks, user, site = decision.request, decision.checks, decision.user, match.site
     home = "/"
     if site.target.actions.get.user_isolation:
         if user is None:
-            return found._replace(plan=_NO_HOME)
+            return decision._replace(plan=_NO_HOME)
         if reason := segment_objection(user.identifier):
-            return found._replace(plan=(Refuse(403, f"users are isolated, and the user's name {reason}"),))
+            return decision._replace(plan=(Refuse(403, f"users are isolated, and the user's name {reason}"),))
         if user.identifier not in site.target.actions.get.user_isolation_admins:
             home = f"/{user.identifier}/"
     key = Key(home + key[1:])
     if len(key.encode()) > _LONGEST_KEY:
-        return found._replace(plan=_TOO_LONG)
+        return decision._replace(plan=_TOO_LONG)
     data = TargetKeyRewriteData(key, user, request, site.data)
     try:
         rewritten = site.rules.apply(data)
@@ -240,7 +240,7 @@ class Deciding:
 def decide_beside(mounts: Mounts, decision: Decision, path: RequestPath, method: str = "") -> Steps:
     """Decides what the user of a decision would be answered to a request for another path, with its method or another.
 
-    The only questions are those to policy servers: a user who would have to sign in once more is refused.
+    The only questions are for policy servers: a user who would have to sign in once more is refused.
     """
     request = decision.request
     asked = replace(request, method=method or request.method, path=path, raw_query="", query=())
@@ -249,8 +249,8 @@ def decide_beside(mounts: Mounts, decision: Decision, path: RequestPath, method:
         try:
             question = steps.send(answer)
         except StopIteration as end:
-            found: Decision = end.value
-            return found
+            beside: Decision = end.value
+            return beside
         answer = (yield question) if isinstance(question, Authorize) else _remembered(question, decision)
 
 
@@ -309,7 +309,7 @@ def _simulated(question: Question, user: User | None, file_name: str | None) -> 
 class RewriteTrace:
     """The application of the rules to a key: `result` is the raw result of the template.
 
-    `matched` is the rewrite that matched: those before it did not match, those after it were not tried. `failure` is
+    `matched` is the rewrite that matched: earlier ones did not match, later ones were not tried. `failure` is
     an error where there is no object key.
     """
 

@@ -13,7 +13,7 @@ from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.golang.regexp.matching import FirstMatch, Pattern, compile_pattern
 from tornado_proxy.routing.access import Access
 from tornado_proxy.routing.request import RequestPath, host_name
-from tornado_proxy.routing.uploads import PropertyTemplates
+from tornado_proxy.routing.upload_steps import PropertyTemplates
 from tornado_proxy.rules.model import Key, RuleSet
 from tornado_proxy.templates.data import ResourceData, TargetData
 
@@ -51,22 +51,22 @@ def _names(globs: Sequence[str]) -> Pattern:
     return compile_pattern(rf"(?s)\A(?:{'|'.join(expressions)})\z")
 
 
-def sites(targets: Iterable[Target], rule_sets: Mapping[str, RuleSet], known: Iterable[Site] = ()) -> tuple[Site, ...]:
+def sites(targets: Iterable[Target], rule_sets: Mapping[str, RuleSet], before: Iterable[Site] = ()) -> tuple[Site, ...]:
     """Returns each target with its rules, in order; a target without rules has an empty rule set.
 
-    Of a `known` target that is unchanged, only the rules are new.
+    Of a target that is as in `before`, only the rules are new.
     """
-    compiled = {each.target.name: each for each in known}
-    found = []
+    compiled = {each.target.name: each for each in before}
+    made = []
     for target in targets:
-        rules, before = rule_sets.get(target.name, RuleSet(target.name)), compiled.get(target.name)
-        if before is not None and before.target == target:
-            site = copy(before)  # what was compiled of the target is not compiled again
+        rules, site_before = rule_sets.get(target.name, RuleSet(target.name)), compiled.get(target.name)
+        if site_before is not None and site_before.target == target:
+            site = copy(site_before)  # what was compiled of the target is not compiled again
             site.target, site.rules = target, rules
         else:
             site = Site(target, rules)
-        found.append(site)
-    return tuple(found)
+        made.append(site)
+    return tuple(made)
 
 
 class RouteMatch(NamedTuple):
@@ -153,9 +153,9 @@ class _Paths:
 
     def find(self, slashed: str) -> _Entry | None:
         for length in self._lengths:
-            found = self._entries.get(slashed[:length])
-            if found:
-                return found
+            entry = self._entries.get(slashed[:length])
+            if entry:
+                return entry
         return None
 
 
@@ -168,8 +168,8 @@ class _Patterns:
         self._first_match = FirstMatch([compile_pattern(each) for each in expressions])
 
     def find(self, host: str, slashed: str) -> _Entry | None:
-        found = self._first_match.find(f"{host} {slashed}")
-        return self._entries[found[0]] if found else None
+        match = self._first_match.find(f"{host} {slashed}")
+        return self._entries[match[0]] if match else None
 
 
 def host_expression(pattern: str) -> str:

@@ -10,7 +10,7 @@ from tornado_proxy.config.model import Bucket, Target
 from tornado_proxy.config.options import GIB
 from tornado_proxy.routing.mounts import RouteMatch, Step
 from tornado_proxy.routing.request import ASSETS_AT, KeyTooLong, ObjectKey, Request, RequestPath, object_key
-from tornado_proxy.routing.uploads import UploadStep, upload_step
+from tornado_proxy.routing.upload_steps import UploadStep, upload_step
 from tornado_proxy.rules.model import Key
 from tornado_proxy.semantics.fields import path_reference
 
@@ -214,18 +214,18 @@ def _plan_change(target: Target, request: Request, path: RequestPath, key: Key) 
     """Plans an upload or a removal."""
     if key.endswith("/"):
         return (Refuse(403, _BECAME_A_DIRECTORY),)
-    found, put = object_key(target.bucket, key), target.actions.put
+    stored_at, put = object_key(target.bucket, key), target.actions.put
     if request.method == "DELETE":
-        return (Remove(found),)
+        return (Remove(stored_at),)
     named = request.parameters.get("upload")
     if named is None:
-        return (Receive(found, path_reference(path), put.allow_override, put.max_size),)
+        return (Receive(stored_at, path_reference(path), put.allow_override, put.max_size),)
     if named != "direct":
-        return (upload_step(request, found, path_reference(path), put),)
-    if "${filename}" in found:
+        return (upload_step(request, stored_at, path_reference(path), put),)
+    if "${filename}" in stored_at:
         return (_NAMED_BY_S3,)
     most = min(put.max_size or LARGEST_FORM, LARGEST_FORM)
-    return (OfferForm(found, path_reference(path), most, put.direct_upload_expiration),)
+    return (OfferForm(stored_at, path_reference(path), most, put.direct_upload_expiration),)
 
 
 def _browse(match: RouteMatch, request: Request, key: Key) -> Plan:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NewType
 from urllib.parse import parse_qsl, unquote_to_bytes
 
@@ -44,7 +45,7 @@ class BadStep(RequestError):
 
 
 class UnknownFormat(RequestError):
-    """A `?format=` that a listing does not have; the text names those that it has, and the client may read it."""
+    """A `?format=` that a listing does not have; the text names the formats that it has, and the client may read it."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -129,7 +130,7 @@ class Request(RequestData):
     path: RequestPath = RequestPath("/")
     authority: str = ""  # the host with its port, as the client wrote it
     from_trusted_proxy: bool = False  # whether the connection comes from one of `server.trustedProxies`
-    certificate: ClientCertificate | None = None  # of the client; never that of a trusted proxy
+    certificate: ClientCertificate | None = None  # of the client; never of a trusted proxy
 
     @property
     def parameters(self) -> dict[str, str]:
@@ -191,6 +192,7 @@ def shown_path(target: str) -> str:
         return _QUERY.sub("", f"{scheme[0]}{rest}" if scheme else rest)
 
 
+@lru_cache(32)
 def host_name(authority: str) -> str:
     """Returns the host of a Host header or an address: no port, no IPv6 brackets, no final dot, lower case."""
     # A second colon belongs to an IPv6 address: there a port can stand behind brackets only (RFC 3986 3.2.2).

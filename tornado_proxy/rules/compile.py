@@ -61,13 +61,13 @@ def no_helpers(_target: str) -> tuple[str, ...]:
 
 def compile_documents(
     documents: Sequence[Document],
-    known: Mapping[str, RuleSet] | None = None,
+    before: Mapping[str, RuleSet] | None = None,
     helpers: HelperTexts = no_helpers,
     most_memory: int = MOST_MEMORY,
 ) -> LoadedRules:
     """Compiles parsed files in their order; a statement with a mistake is left out of its rule set.
 
-    What the rule sets in `known` have compiled already is reused, so an edit costs only what it changes.
+    What the rule sets in `before` have compiled already is reused, so an edit costs only what it changes.
     """
     targets: dict[str, _Target] = {}
     diagnostics: list[Diagnostic] = []
@@ -76,7 +76,7 @@ def compile_documents(
         for block in document.blocks:
             name = block.name.value
             if name not in targets:
-                targets[name] = _Target(name, (known or {}).get(name, RuleSet(name)), room, helpers(name))
+                targets[name] = _Target(name, (before or {}).get(name, RuleSet(name)), room, helpers(name))
             diagnostics.extend(targets[name].add(block))
     rule_sets = {name: target.rule_set() for name, target in targets.items()}
     return LoadedRules(tuple(documents), rule_sets, tuple(diagnostics))
@@ -96,10 +96,10 @@ class _Room:
 
 @dataclass(slots=True)
 class _Target:
-    """A rule set in the making; numbers count all rewrites, even those with mistakes, as their author counts them."""
+    """A rule set in the making; numbers count all rewrites, mistaken ones included, as their author counts them."""
 
     name: str
-    known: RuleSet
+    before: RuleSet
     room: _Room
     helpers: tuple[str, ...] = ()
     number: int = 0
@@ -111,20 +111,22 @@ class _Target:
     def __post_init__(self) -> None:
         self.made = {
             (each.pattern.text, each.dialect, each.template.text, getattr(each.template, "helpers", ())): each
-            for each in self.known.rewrites
+            for each in self.before.rewrites
         }
 
     def rule_set(self) -> RuleSet:
         """Returns what has been added so far."""
-        return RuleSet(self.name, tuple(self.rewrites), tuple(self.tests), self.known.first_match)
+        return RuleSet(self.name, tuple(self.rewrites), tuple(self.tests), self.before.first_match)
 
     def add(self, block: TargetBlock) -> Iterator[Diagnostic]:
         """Adds a block; yields its mistakes."""
         for statement in block.statements:
             if isinstance(statement, RewriteStatement):
                 yield from self._add_rewrite(statement)
+            elif isinstance(test := compile_test(statement), RuleTest):
+                self.tests.append(test)
             else:
-                yield from self._add_test(statement)
+                yield from test
 
     def _add_rewrite(self, statement: RewriteStatement) -> Iterator[Diagnostic]:
         self.number += 1
@@ -174,13 +176,6 @@ class _Target:
                 notes=(Note("the first is here", first.span),),
             )
 
-    def _add_test(self, statement: TestStatement) -> Iterator[Diagnostic]:
-        test = compile_test(statement)
-        if isinstance(test, RuleTest):
-            self.tests.append(test)
-        else:
-            yield from test
-
 
 def _compile_template(text: str, dialect: Dialect, pattern: Pattern, helpers: tuple[str, ...]) -> Template:
     """Compiles the template of a rewrite; raises `TemplateMistake`."""
@@ -199,19 +194,19 @@ def _all_mistakes(
     text: str, mistake: TemplateMistake, compile_text: Callable[[str], Template]
 ) -> Sequence[TemplateMistake]:
     """Returns the mistakes of a template by place; blanks out an action with a mistake, and compiles the rest again."""
-    found = dict[int, TemplateMistake]()
+    mistakes = dict[int, TemplateMistake]()
     while True:
-        new = {each.offset: each for each in (mistake, *mistake.others) if each.offset not in found}
-        found |= new
+        new = {each.offset: each for each in (mistake, *mistake.others) if each.offset not in mistakes}
+        mistakes |= new
         action = next((each for each in _ACTION.finditer(text) if each.start() <= mistake.offset < each.end()), None)
-        if action is not None and new and len(found) < _MOST_MISTAKES:
+        if action is not None and new and len(mistakes) < _MOST_MISTAKES:
             text = f"{text[: action.start()]}{' ' * len(action[0])}{text[action.end() :]}"
             try:
                 compile_text(text)
             except TemplateMistake as another:
                 mistake = another
                 continue
-        return [each for _, each in sorted(found.items())][:_MOST_MISTAKES]
+        return [each for _, each in sorted(mistakes.items())][:_MOST_MISTAKES]
 
 
 def compile_test(statement: TestStatement) -> RuleTest | tuple[Diagnostic, ...]:

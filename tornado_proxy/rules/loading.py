@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 from tornado_proxy.lang.diagnostic import Diagnostic, FileTooLargeError, Span, decode, errors, read_file
@@ -61,20 +62,20 @@ def load(*roots: str | os.PathLike[str]) -> Mapping[str, RuleSet]:
 
 
 def compile_rule_files(
-    files: Iterable[RuleFile], known: LoadedRules | None = None, helpers: HelperTexts = no_helpers
+    files: Iterable[RuleFile], before: LoadedRules | None = None, helpers: HelperTexts = no_helpers
 ) -> LoadedRules:
-    """Parses and compiles files; what has not changed since `known` is reused."""
+    """Parses and compiles files; what has not changed since `before` is reused."""
     parsed: list[Parsed] = []
     diagnostics: list[Diagnostic] = []
-    before = {each.document.source: each for each in known.parsed} if known else {}
+    parsed_before = {each.document.source: each for each in before.parsed} if before else {}
     for file in files:
         source = decode(file.name, file.data)
         if isinstance(source, Diagnostic):
             diagnostics.append(source)
             continue
-        parsed.append(before.get(source) or parse(source))
+        parsed.append(parsed_before.get(source) or parse(source))
         diagnostics.extend(parsed[-1].diagnostics)
-    compiled = compile_documents([each.document for each in parsed], known.rule_sets if known else {}, helpers)
+    compiled = compile_documents([each.document for each in parsed], before.rule_sets if before else {}, helpers)
     return replace(compiled, diagnostics=(*diagnostics, *compiled.diagnostics), parsed=tuple(parsed))
 
 
@@ -89,21 +90,25 @@ def read_rule_files(roots: Sequence[Path], named: Mapping[Path, Span] | None = N
     for root in roots:
         span = named.get(root) if named else None
         mistakes: list[OSError] = []
-        found = find_rule_files(root, mistakes.append)
-        if not found and not mistakes:
+        paths = find_rule_files(root, mistakes.append)
+        if not paths and not mistakes:
             diagnostics.append(_nothing_there(root, span))
-        for path in found:
+        for path in paths:
             if str(path) in files:
                 continue
             try:
                 files[str(path)] = RuleFile(str(path), read_file(path, left, regular=again or path != root))
             except FileTooLargeError:
-                return Read((), (*diagnostics, _too_large(path, span)))
+                message = f"the rule files are larger than {LARGEST // 1024**2} MiB together, counted up to `{path}`"
+                advice = "split the rules over several services, or shorten them"
+                return Read((), (*diagnostics, Diagnostic("rules-too-large", message, span, advice)))
             except OSError as error:
                 mistakes.append(error)
             else:
                 left -= len(files[str(path)].data)
-        diagnostics.extend(_unreadable(error, root, span) for error in mistakes)
+        for mistake in mistakes:
+            message = f"`{mistake.filename or root}` cannot be read: {mistake.strerror or mistake}"
+            diagnostics.append(Diagnostic("unreadable-file", message, span))
     return Read(tuple(files.values()), tuple(diagnostics))
 
 
@@ -111,8 +116,8 @@ def find_rule_files(root: Path, unreadable: Callable[[OSError], object]) -> Sequ
     """Returns the rule files at or below a root, in order; a root that is a file may have any name."""
     if not os.path.isdir(root):  # noqa: PTH112 - Path.is_dir raises if a name is too long
         return [root] if os.path.exists(root) else []  # noqa: PTH110 - the same
-    found = [path for paths in rule_files_by_folder(root, unreadable) for path in paths]
-    return sorted(found, key=lambda path: os.fsencode(path.relative_to(root)))
+    paths = chain.from_iterable(rule_files_by_folder(root, unreadable))
+    return sorted(paths, key=lambda path: os.fsencode(path.relative_to(root)))
 
 
 def rule_files_by_folder(root: Path, unreadable: Callable[[OSError], object]) -> Iterator[Sequence[Path]]:
@@ -124,16 +129,6 @@ def rule_files_by_folder(root: Path, unreadable: Callable[[OSError], object]) ->
         if real not in seen:
             yield [Path(folder, name) for name in names if name.endswith(".rules") and not name.startswith(".")]
         seen.add(real)
-
-
-def _too_large(path: Path, span: Span | None) -> Diagnostic:
-    message = f"the rule files are larger than {LARGEST // 1024**2} MiB together, counted up to `{path}`"
-    return Diagnostic("rules-too-large", message, span, "split the rules over several services, or shorten them")
-
-
-def _unreadable(error: OSError, root: Path, span: Span | None) -> Diagnostic:
-    message = f"`{error.filename or root}` cannot be read: {error.strerror or error}"
-    return Diagnostic("unreadable-file", message, span)
 
 
 def _nothing_there(root: Path, span: Span | None) -> Diagnostic:

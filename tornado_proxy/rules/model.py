@@ -70,10 +70,10 @@ _STRANGE = r"%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9._~!$&'()*+;=:\[\]%-]"
 
 def host_objection(text: str) -> str | None:
     """Returns why a text cannot be a host, as a fact without a full stop; None if it can."""
-    found = re.search(_STRANGE, text)
-    if found is None:
+    character = re.search(_STRANGE, text)
+    if character is None:
         return None
-    return f"contains `{found[0]}`" if found[0].isprintable() else "contains a control character"
+    return f"contains `{character[0]}`" if character[0].isprintable() else "contains a control character"
 
 
 class RewriteError(StatusError):
@@ -158,17 +158,17 @@ class RuleTest:
 class RuleSet:
     """All rewrites of one target in order, compiled; the first whose source matches is applied, once.
 
-    The automata of `known`, which searches in another rule set, are reused.
+    The automata of `before`, which searches in another rule set, are reused.
     """
 
     target: str
     rewrites: tuple[Rewrite, ...] = ()
     tests: tuple[RuleTest, ...] = ()
-    known: InitVar[FirstMatch | None] = None
+    before: InitVar[FirstMatch | None] = None
     first_match: FirstMatch = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self, known: FirstMatch | None) -> None:
-        object.__setattr__(self, "first_match", FirstMatch([each.pattern for each in self.rewrites], known=known))
+    def __post_init__(self, before: FirstMatch | None) -> None:
+        object.__setattr__(self, "first_match", FirstMatch([each.pattern for each in self.rewrites], known=before))
 
     def rewrite(  # noqa: PLR0913 - a library's caller names what its templates read, and no more
         self,
@@ -253,11 +253,11 @@ class TestOutcome:
 
 def evaluate(rule_set: RuleSet, test: RuleTest, target: TargetData | None = None) -> TestOutcome:
     """Runs a test; without `target`, its templates see nothing of the configuration."""
-    known = target or TargetData(name=rule_set.target)
+    data = target or TargetData(name=rule_set.target)
     # Templates see the whole path of a request; the key is what lies below the mount.
-    mount = known.mount_paths[0].removesuffix("/") if known.mount_paths else ""
+    mount = data.mount_paths[0].removesuffix("/") if data.mount_paths else ""
     request = RequestData(method=test.method, host=test.host, path=mount + test.key, headers=test.headers)
     try:
-        return TestOutcome(test, rule_set.apply(TargetKeyRewriteData(test.key, test.user, request, known)))
+        return TestOutcome(test, rule_set.apply(TargetKeyRewriteData(test.key, test.user, request, data)))
     except RewriteError as error:
         return TestOutcome(test, error)

@@ -176,17 +176,17 @@ def weak_match(one: str, other: str) -> bool:
 
 def parse_date(text: str) -> datetime | None:
     """Returns the moment in a header, in UTC; None for an invalid date."""
-    found = next((match for form in _FORMS if (match := form.fullmatch(text.strip(" \t")))), None)
-    if found is None:
+    match = next(filter(None, (form.fullmatch(text.strip(" \t")) for form in _FORMS)), None)
+    if match is None:
         return None
-    year, day, hour, minute, second = (int(found[name]) for name in ("year", "day", "hour", "minute", "second"))
-    if len(found["year"]) == 2:
+    year, day, hour, minute, second = (int(match[name]) for name in ("year", "day", "hour", "minute", "second"))
+    if len(match["year"]) == 2:
         # A year of this century, unless that is more than 50 years ahead (RFC 9110 5.6.7).
         this_year = datetime.now(UTC).year
         year += this_year - this_year % 100
         year -= 100 if year > this_year + 50 else 0
     try:
-        moment = datetime(year, _MONTHS.index(found["month"]) + 1, day, hour, minute, tzinfo=UTC)
+        moment = datetime(year, _MONTHS.index(match["month"]) + 1, day, hour, minute, tzinfo=UTC)
     except ValueError:
         return None
     # The grammar has a second 60, for leap seconds; a datetime has not.
@@ -266,10 +266,10 @@ class ByteRange:
 
         A server may ignore a Range (RFC 9110 14.2), and S3 knows single ranges only.
         """
-        found = _RANGE.fullmatch(text or "")
-        if found is None:
+        match = _RANGE.fullmatch(text or "")
+        if match is None:
             return None
-        first, last = (_number(digits) if digits else None for digits in found.group("first", "last"))
+        first, last = (_number(digits) if digits else None for digits in match.group("first", "last"))
         is_empty = first is None if last is None else first is not None and last < first
         return None if is_empty else cls(first, last)
 
@@ -305,9 +305,9 @@ class ContentRange:
     @classmethod
     def from_header(cls, text: str) -> ContentRange:
         """Parses a header; raises ValueError, also for bytes that cannot be (RFC 9110 14.4)."""
-        if found := _CONTENT_RANGE.fullmatch(text):
+        if match := _CONTENT_RANGE.fullmatch(text):
             first, last, size = (
-                None if number in (None, "*") else _number(number) for number in found.group("first", "last", "size")
+                None if number in (None, "*") else _number(number) for number in match.group("first", "last", "size")
             )
             match first, last, size:
                 case None, None, int():

@@ -56,13 +56,13 @@ class CorsPolicy:
         """Returns the headers of an answer to a preflight; all that it asks for is allowed, or nothing."""
         vary = ("Vary", f"Origin, {_ASKED}, {_ASKED_HEADERS}")
         origin, method = ask("Origin"), ask(_ASKED).strip().upper()
-        wanted = [each.strip() for each in ask(_ASKED_HEADERS).split(",") if each.strip()]
-        has_headers = self.headers is None or all(each.lower() in self.headers for each in wanted)
+        requested = [each.strip() for each in ask(_ASKED_HEADERS).split(",") if each.strip()]
+        has_headers = self.headers is None or all(each.lower() in self.headers for each in requested)
         if not self.allows(origin, method) or not has_headers:
             return (vary,)
         answer = [vary, *self._allowance(origin), ("Access-Control-Allow-Methods", method)]
-        if wanted:
-            answer.append(("Access-Control-Allow-Headers", ", ".join(wanted)))
+        if requested:
+            answer.append(("Access-Control-Allow-Headers", ", ".join(requested)))
         if self.max_age:
             answer.append(("Access-Control-Max-Age", str(self.max_age)))
         return tuple(answer)

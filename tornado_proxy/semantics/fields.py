@@ -83,11 +83,11 @@ class BasicCredentials:
     @classmethod
     def from_header(cls, text: str | None) -> BasicCredentials | None:
         """Returns the credentials in an Authorization header, in UTF-8; None if there are no valid ones."""
-        found = _BASIC.fullmatch(text or "")
-        if found is None:
+        match = _BASIC.fullmatch(text or "")
+        if match is None:
             return None
         try:
-            decoded = b64decode(found["credentials"], validate=True).decode()
+            decoded = b64decode(match["credentials"], validate=True).decode()
         except (binascii.Error, UnicodeDecodeError):
             return None
         user, colon, password = decoded.partition(":")
@@ -136,27 +136,27 @@ class Disposition:
 
 def _parameters(text: str, at: int) -> dict[str, str]:
     """Returns the parameters after an offset, by names in lower case."""
-    found: dict[str, str] = {}
+    parameters: dict[str, str] = {}
     while at < len(text):
         parameter = _NAMED_PARAMETER.match(text, at)
-        if parameter is None or parameter["name"].lower() in found:
+        if parameter is None or parameter["name"].lower() in parameters:
             raise ValueError(f"`{text}` has a malformed or repeated parameter")
         value = parameter["token"]
         if value is None:
             plain = _QUOTED_PAIR.sub(r"\1", parameter["quoted"])
             value = _BROWSER_ESCAPE.sub(lambda escape: _BROWSER_ESCAPES[escape[0]], plain)
-        found[parameter["name"].lower()] = value
+        parameters[parameter["name"].lower()] = value
         at = parameter.end()
-    return found
+    return parameters
 
 
 def _extended(text: str) -> str | None:
     """Returns the value of `filename*` (RFC 8187 3.2); None if it is absent or malformed, so `filename` counts."""
-    found = _EXTENDED.fullmatch(text)
-    if found is None:
+    match = _EXTENDED.fullmatch(text)
+    if match is None:
         return None
     try:
-        return unquote(found["value"], found["charset"], "strict")
+        return unquote(match["value"], match["charset"], "strict")
     except UnicodeDecodeError:
         return None
 
@@ -265,7 +265,7 @@ class ContentCheck:
 def _dictionary(header: str) -> Iterator[tuple[str, str]]:
     """Yields the members of a dictionary of byte sequences (RFC 9651 3.2); raises ValueError for anything else."""
     for member in header.split(","):
-        found = _DIGEST_MEMBER.fullmatch(member)
-        if not found:
+        match = _DIGEST_MEMBER.fullmatch(member)
+        if not match:
             raise ValueError("the header is not a dictionary of byte sequences")
-        yield found[1], found[2]
+        yield match[1], match[2]

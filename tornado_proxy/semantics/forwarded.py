@@ -1,7 +1,7 @@
 """What proxies in front report about a client, and which proxies are trusted.
 
 Sources: RFC 7239 (Forwarded); X-Forwarded-For, -Host and -Proto as nginx, HAProxy and Envoy write them; the PROXY
-protocol, with which a connection may begin (haproxy.org, proxy-protocol.txt, 2.1 and 2.2).
+protocol at the beginning of a connection (haproxy.org, proxy-protocol.txt, 2.1 and 2.2).
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class TrustedProxies:
 
     def _includes(self, address: object) -> bool:
         try:
-            found = _plain(str(address))
+            ip = _plain(str(address))
         except ValueError:
             # A Unix socket has no address; the file system decides who may open it.
             return not address
-        return any(found in network for network in self._networks)
+        return any(ip in network for network in self._networks)
 
 
 def _plain(text: str) -> IPv4Address | IPv6Address:
@@ -63,10 +63,10 @@ def client_at(address: str) -> str:
     Any other text stays as it is.
     """
     try:
-        found = _plain(address)
+        ip = _plain(address)
     except ValueError:
         return address
-    return str(found if isinstance(found, IPv4Address) else IPv6Network((int(found), 64), strict=False))
+    return str(ip if isinstance(ip, IPv4Address) else IPv6Network((int(ip), 64), strict=False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class ClientCertificate:
 class Origin:
     """Where a request comes from: the client's address, the scheme and authority that it used, its certificate.
 
-    `is_stand_in` says that the address is not known to be the peer's, such as that of a proxy which does not know its
+    `is_stand_in` says that the address is not known to be the peer's, such as a proxy's which does not know its
     client: nothing that such a client reports is believed.
     """
 
@@ -107,21 +107,21 @@ def origin_behind(peer: Origin, headers: Iterable[tuple[str, str]], trusted: Tru
     """
     if not is_proxy(peer, trusted):
         return peer
-    wanted: dict[str, list[str]] = {}
+    fields: dict[str, list[str]] = {}
     for name, value in headers:
         lowered = name.lower()
         if lowered in _OLD_NAMES or lowered == "forwarded":
-            wanted.setdefault(lowered, []).append(value)
-    if not wanted:
+            fields.setdefault(lowered, []).append(value)
+    if not fields:
         return peer
-    old = any(name in wanted for name in _OLD_NAMES)
-    hops = _old_hops(*(_values(wanted.get(name, ())) for name in _OLD_NAMES)) if old else _hops(wanted["forwarded"])
-    found = peer
+    old = any(name in fields for name in _OLD_NAMES)
+    hops = _old_hops(*(_values(fields.get(name, ())) for name in _OLD_NAMES)) if old else _hops(fields["forwarded"])
+    origin = peer
     for hop in hops:
-        found = Origin(hop.address or found.address, hop.scheme or found.scheme, hop.authority or found.authority)
+        origin = Origin(hop.address or origin.address, hop.scheme or origin.scheme, hop.authority or origin.authority)
         if not hop.address or hop.address not in trusted:
             break
-    return found
+    return origin
 
 
 def _old_hops(addresses: list[str], hosts: list[str], schemes: list[str]) -> Iterator[Origin]:
@@ -187,16 +187,16 @@ class NotProxied(ValueError):
 
 def read_proxy_line(line: bytes) -> str | None:
     """Returns the client's address in a line of version 1; None if the proxy does not know it. Raises `NotProxied`."""
-    found = _PROXY_LINE.fullmatch(line)
-    if found is None or any(int(port or 0) > _LAST_PORT for port in found.groups()[3:]):
+    match = _PROXY_LINE.fullmatch(line)
+    if match is None or any(int(port or 0) > _LAST_PORT for port in match.groups()[3:]):
         raise NotProxied("the line is malformed")
-    if found[1] is None:
+    if match[1] is None:
         return None
     try:
-        client, server = (ip_address(address.decode()) for address in found.group(2, 3))
+        client, server = (ip_address(address.decode()) for address in match.group(2, 3))
     except ValueError:
         raise NotProxied("an address is malformed") from None
-    if {client.version, server.version} != {int(found[1])}:
+    if {client.version, server.version} != {int(match[1])}:
         raise NotProxied("an address is of another family")
     return str(_plain(str(client)))
 

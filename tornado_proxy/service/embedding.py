@@ -10,9 +10,10 @@ from pathlib import Path
 
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lang.excerpt import render
-from tornado_proxy.service.reload.generations import Unbuildable
-from tornado_proxy.service.reload.reloading import Reloader, run_rule_tests
+from tornado_proxy.service.reload.reloading import Reloader
+from tornado_proxy.service.reload.rule_tests import run_rule_tests
 from tornado_proxy.service.reload.snapshot import SnapshotReader, compile_snapshot
+from tornado_proxy.service.reload.stores import Unbuildable
 from tornado_proxy.service.reload.validity import tolerant_of_dates
 from tornado_proxy.service.reload.watching import Follower
 from tornado_proxy.service.run.serving import SingleProcess
@@ -34,21 +35,21 @@ def application(config: str | Path) -> ProxyApplication:
     application as it likes. Raises `ConfigurationError`.
     """
     reader = SnapshotReader(Path(config), dict(os.environ))
-    loaded = tolerant_of_dates(run_rule_tests(compile_snapshot(reader())), None, time.time())
-    if not loaded.usable:
-        raise ConfigurationError(loaded.diagnostics)
+    configuration = tolerant_of_dates(run_rule_tests(compile_snapshot(reader())), None, time.time())
+    if not configuration.usable:
+        raise ConfigurationError(configuration.diagnostics)
     try:
-        serving = SingleProcess(loaded, freezes=False)
+        serving = SingleProcess(configuration, freezes=False)
     except Unbuildable as error:
         raise ConfigurationError(error.diagnostics) from None
-    reloader = Reloader(loaded, serving, reader, serving.emit)
+    reloader = Reloader(serving, reader, serving.emit)
     following = asyncio.get_running_loop().create_task(Follower(reloader.watched, reloader.reload).run())
 
     async def close() -> None:
         following.cancel()
         with suppress(asyncio.CancelledError):
             await following
-        await serving.wind_down(loaded.settings.server.grace_period)
+        await serving.wind_down(serving.configuration.settings.server.grace_period)
 
     serving.application.closing.push_async_callback(close)
     return serving.application

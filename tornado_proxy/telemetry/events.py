@@ -21,7 +21,7 @@ class RequestRecord(NamedTuple):
     """The data of a request at its end; None for steps that were not reached.
 
     `at` is the Unix time in seconds. `path` is the decoded request path, or the raw one if it cannot be decoded, and
-    never holds the query, in which signatures and tokens travel. `key` is the rewritten one, without the prefix.
+    never holds the query, where signatures and tokens travel. `key` is the rewritten one, without the prefix.
     """
 
     request_id: str
@@ -50,6 +50,7 @@ class Served(NamedTuple):
     seconds: float
     complete: bool = True
     reason: str | None = None  # why it broke off
+    first_byte: float | None = None  # seconds to the head of the answer, None if unknown
 
 
 class ErrorServed(NamedTuple):
@@ -61,6 +62,7 @@ class ErrorServed(NamedTuple):
     received: int
     seconds: float
     reason: str
+    first_byte: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ class ReloadOutcome(Enum):
 
     LOADED = "loaded"
     UNCHANGED = "unchanged"
-    REVERTED = "reverted"  # a bad edit was taken back: the files on disk are those in force again
+    REVERTED = "reverted"  # a bad edit was taken back: the files on disk are in force again
     REFUSED = "refused"
     FAILED = "failed"  # a defect of ours
 
@@ -127,6 +129,20 @@ class S3Called(NamedTuple):
     outcome: str
     seconds: float
     by_client: bool = False
+
+
+class ReadResumed(NamedTuple):
+    """A read of an object key was to go on where it stopped, after `received` bytes.
+
+    `cause` is `broken`, `stalled` or `slow` (a slow client let its connection to S3 go). `outcome` is `ok`, `changed`
+    (another version is there), `refused` or `failed`.
+    """
+
+    target: str
+    cause: str
+    outcome: str
+    key: str
+    received: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +212,7 @@ Event = (
     | Retired
     | S3Called
     | Probed
+    | ReadResumed
     | ObjectWritten
     | ObjectUsed
     | WebhookCalled

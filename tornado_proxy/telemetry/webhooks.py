@@ -79,7 +79,10 @@ class WebhookCaller:
 
     async def _call(self, webhook: Webhook, event: ObjectUsed) -> None:
         """Calls a webhook until it succeeds or no retries are left; emits the outcome."""
-        request, wait = _request(webhook, event), webhook.default_wait_time
+        secret = {name: value.reveal() for name, value in webhook.secret_headers}
+        headers = {**dict(webhook.headers), **secret, "Content-Type": "application/json"}
+        request = Fetch(webhook.url, headers, json.dumps(event.body), webhook.method, webhook.timeout)
+        wait = webhook.default_wait_time
         failure = await self._attempt(request)
         for _ in range(webhook.retry_count):
             if failure is None or not failure.may_pass:
@@ -109,9 +112,3 @@ class _Failure(NamedTuple):
 
     reason: str
     may_pass: bool
-
-
-def _request(webhook: Webhook, event: ObjectUsed) -> Fetch:
-    secret = {name: value.reveal() for name, value in webhook.secret_headers}
-    headers = {**dict(webhook.headers), **secret, "Content-Type": "application/json"}
-    return Fetch(webhook.url, headers, json.dumps(event.body), webhook.method, webhook.timeout)

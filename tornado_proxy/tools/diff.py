@@ -119,9 +119,9 @@ class Comparer:
 
 def _taker(rules: RuleSet, key: str) -> tuple[str, Dialect, str] | None:
     """Returns the rewrite that takes a key; it is known by its text, not by its number."""
-    if (found := rules.first_match.find(key)) is None:
+    if (number := rules.first_match.find(key)) is None:
         return None
-    rewrite = rules.rewrites[found[0]]
+    rewrite = rules.rewrites[number[0]]
     return rewrite.pattern.text, rewrite.dialect, rewrite.template.text
 
 
@@ -169,7 +169,7 @@ def _placed(rewrite: Rewrite | None) -> str:
 def _asked(change: Change) -> str:
     """Returns the request of a change: its path, method, query and user, without usual values."""
     request = change.request
-    query = f"?{found}" if (found := request.address.partition("?")[2]) else ""
+    query = f"?{text}" if (text := request.address.partition("?")[2]) else ""
     method = "" if request.method == "GET" else f"{request.method} "
     user = f" as {request.user}" if request.user else ""
     times = f" ({change.times:,} times)" if change.times > 1 else ""

@@ -17,7 +17,7 @@ from typing import Any
 from tornado_proxy.golang.regexp.language import language, longest_matching_part
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.routing import plan
-from tornado_proxy.routing.access import Anyone, Guard, Nobody, SignedIn
+from tornado_proxy.routing.access import Anyone, Nobody, SignedIn
 from tornado_proxy.routing.decide import AccessCheck, Decision, RewriteTrace, simulate, trace
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.request import ASSETS_AT, Request, RequestError, RequestPath, read_request
@@ -58,19 +58,19 @@ def explain(mounts: Mounts, asked: ExplainedRequest) -> Decision:
     return simulate(mounts, request, asked.user, asked.file_name)
 
 
-def heading(found: Decision) -> str:
+def heading(decision: Decision) -> str:
     """Returns the request in one line."""
-    request, user = found.request, found.user
+    request, user = decision.request, decision.user
     return f"{request.method} {request.path}" + (f" as {user.username}" if user else "")
 
 
-def to_text(found: Decision, *, configured: bool, given: User | None = None) -> str:
+def to_text(decision: Decision, *, configured: bool, user: User | None = None) -> str:
     """Returns text for people: a heading, then the result of each step; mounts and access if there is a configuration.
 
-    `given` is the user who signs in if that is required.
+    `user` is the user who signs in if that is required.
     """
-    lines = [visible(heading(found)), ""]
-    for title, rows in sections(found, given, configured=configured):
+    lines = [visible(heading(decision)), ""]
+    for title, rows in sections(decision, user, configured=configured):
         if title in ("rewrites", "plan") and lines[-1]:
             lines.append("")
         lines += section(title, rows)
@@ -78,52 +78,49 @@ def to_text(found: Decision, *, configured: bool, given: User | None = None) -> 
 
 
 def sections(
-    found: Decision, given: User | None = None, *, configured: bool = True, most: int = sys.maxsize
+    decision: Decision, user: User | None = None, *, configured: bool = True, most: int = sys.maxsize
 ) -> Iterator[tuple[str, Rows]]:
     """Yields titles with their rows; of the rewrites that were tried, at most the last `most`."""
-    asset, match, rewriting = _asset(found), found.match, trace(found)
+    asset, match, rewriting = _asset(decision), decision.match, trace(decision)
     if asset is not None:
         yield "service", [(f"answers this itself if `{asset}` is a file of its pages; the rest is for other names",)]
     if match is not None:
         name, host = match.site.target.name, match.site.target.mount.host
         yield "target", [(f"{name}, mounted at {host}{match.mount}" if configured else name,)]
         if configured:
-            is_unasked = given is not None and found.user is None and rewriting is not None
-            yield "access", list(_access(found, given if is_unasked else None))
+            is_unasked = user is not None and decision.user is None and rewriting is not None
+            yield "access", list(_access(decision, user if is_unasked else None))
     if match is not None and rewriting is not None:
         yield "key", [(rewriting.key,)]
         yield from _rewriting(rewriting, match.site.rules.rewrites, most)
-    yield "plan", [(_name(attempt), _words(attempt)) for attempt in found.plan]
+    yield "plan", [(_name(attempt), _words(attempt)) for attempt in decision.plan]
 
 
-def _asset(found: Decision) -> str | None:
+def _asset(decision: Decision) -> str | None:
     """Returns the name of the asset of pages that a request may ask for."""
-    request = found.request
+    request = decision.request
     _, directory, name = request.path.rpartition(ASSETS_AT)
     return name if directory and request.method in ("GET", "HEAD") else None
 
 
-def _access(found: Decision, unasked: User | None) -> Iterator[Sequence[str]]:
-    for check in found.checks:
-        covering = _covering(found, check)
-        yield check.path, _passes(check.guard), f"by `{covering[0]}`" if covering else ""
+def _access(decision: Decision, unasked: User | None) -> Iterator[Sequence[str]]:
+    for check in decision.checks:
+        covering, guard = _covering(decision, check), check.guard
+        who = _GUARDS[type(guard)] + (f" of `{guard.provider}`" if isinstance(guard, SignedIn) else "")
+        yield check.path, who, f"by `{covering[0]}`" if covering else ""
         for other in covering[1:]:
             yield "", "", f"`{other}` also covers it, but comes later"
     if unasked is not None:
         yield (f"no sign-in is required, so templates do not see the user `{unasked.username}`",)
 
 
-def _covering(found: Decision, check: AccessCheck) -> list[str]:
+def _covering(decision: Decision, check: AccessCheck) -> list[str]:
     """Returns the paths of all resources that cover a path, in order: the first of them decides."""
-    assert found.match is not None
-    return [each.path for each in found.match.site.access.covering(check.path, found.request.method)]
+    assert decision.match is not None
+    return [each.path for each in decision.match.site.access.covering(check.path, decision.request.method)]
 
 
 _GUARDS = {Anyone: "anyone", SignedIn: "users", Nobody: "nobody"}
-
-
-def _passes(guard: Guard) -> str:
-    return _GUARDS[type(guard)] + (f" of `{guard.provider}`" if isinstance(guard, SignedIn) else "")
 
 
 def _rewriting(rewriting: RewriteTrace, rewrites: tuple[Rewrite, ...], most: int) -> Iterator[tuple[str, Rows]]:
@@ -196,9 +193,9 @@ def _words(attempt: plan.Attempt) -> str:
     return words
 
 
-def to_json(found: Decision) -> dict[str, Any]:
+def to_json(decision: Decision) -> dict[str, Any]:
     """Returns all data for programs; a version only adds fields."""
-    request, user, match, rewriting = found.request, found.user, found.match, trace(found)
+    request, user, match, rewriting = decision.request, decision.user, decision.match, trace(decision)
     return {
         "version": JSON_VERSION,
         "request": {
@@ -208,12 +205,12 @@ def to_json(found: Decision) -> dict[str, Any]:
             "query": request.raw_query,
             "user": user.username if user else None,
         },
-        "asset": _asset(found),
+        "asset": _asset(decision),
         "target": match and {"name": match.site.target.name, "mount": match.mount},
-        "access": [_check_json(each, found) for each in found.checks] if match else [],
+        "access": [_check_json(each, decision) for each in decision.checks] if match else [],
         "rewriting": _rewriting_json(rewriting, match.site.rules.rewrites) if rewriting and match else None,
         # Version 1 has an empty plan for an upload whose file is not named.
-        "plan": [_attempt_json(each) for each in found.plan if not isinstance(each, plan.ReadForm)],
+        "plan": [_attempt_json(each) for each in decision.plan if not isinstance(each, plan.ReadForm)],
     }
 
 
@@ -227,10 +224,10 @@ def _attempt_json(attempt: plan.Attempt) -> dict[str, Any]:
     return {"attempt": _name(attempt), **fields}
 
 
-def _check_json(check: AccessCheck, found: Decision) -> dict[str, Any]:
+def _check_json(check: AccessCheck, decision: Decision) -> dict[str, Any]:
     provider = check.guard.provider if isinstance(check.guard, SignedIn) else None
     guard = _GUARDS[type(check.guard)]
-    return {"path": check.path, "guard": guard, "provider": provider, "resources": _covering(found, check)}
+    return {"path": check.path, "guard": guard, "provider": provider, "resources": _covering(decision, check)}
 
 
 def _rewriting_json(rewriting: RewriteTrace, rewrites: tuple[Rewrite, ...]) -> dict[str, Any]:
@@ -272,7 +269,7 @@ class NearMiss:
 
 
 def near_miss(source: str, key: str) -> NearMiss | None:
-    """Returns the extent to which a source matches a key that it does not match; None if it is not known exactly."""
+    """Returns how far a source matches a key that it does not match; None if that is not certain."""
     progress = longest_matching_part(language(source), key)
     if progress is None or progress.failing is None:
         return None

@@ -97,15 +97,15 @@ def _from_git(place: str) -> Read:
     if _git("cat-file", "-t", name).strip() == b"blob":
         return Read((RuleFile(place, _git("cat-file", "blob", name)),))
     below = name if name.endswith((":", "/")) else f"{name}/"
-    found = tuple(RuleFile(below + each, _content(below + each)) for each in _rule_files(name))
-    if not found:
+    files = tuple(RuleFile(below + each, _content(below + each)) for each in _rule_files(name))
+    if not files:
         advice = "the names of rule files end with `.rules`"
         return Read((), (Diagnostic("no-rule-files", f"`{place}` has no rule file", help=advice),))
-    return Read(found)
+    return Read(files)
 
 
 def _rule_files(tree: str) -> Iterator[str]:
-    """Yields the paths of a tree's rule files, in the order in which a directory is read."""
+    """Yields the paths of a tree's rule files, in a directory's order."""
     listed = _git("ls-tree", "-r", "-z", "--name-only", "--full-tree", tree)
     for path in sorted(listed.split(b"\0")):
         name = os.fsdecode(path)
@@ -115,7 +115,7 @@ def _rule_files(tree: str) -> Iterator[str]:
 
 def _content(name: str) -> bytes:
     """Returns the content of a path of a revision; a link within the tree is followed, as in a directory."""
-    answer = _git("cat-file", "--batch", "--follow-symlinks", given=f"{name}\n")
+    answer = _git("cat-file", "--batch", "--follow-symlinks", stdin=f"{name}\n")
     head, _, content = answer.partition(b"\n")
     words = head.split()
     if len(words) != 3 or words[1] != b"blob":
@@ -123,13 +123,13 @@ def _content(name: str) -> bytes:
     return content[: int(words[2])]
 
 
-def _git(*words: str, given: str = "") -> bytes:
+def _git(*words: str, stdin: str = "") -> bytes:
     import subprocess  # noqa: PLC0415 - only `diff` asks Git
 
     command: Sequence[str] = ("git", *words)
     environment = os.environ | {"LC_ALL": "C"}  # its messages become part of an English one
     try:
-        done = subprocess.run(command, input=os.fsencode(given), capture_output=True, check=False, env=environment)  # noqa: S603 - no shell, and a place cannot begin with `-`
+        done = subprocess.run(command, input=os.fsencode(stdin), capture_output=True, check=False, env=environment)  # noqa: S603 - no shell, and a place cannot begin with `-`
     except FileNotFoundError:
         raise _GitFailed("the command `git` is not installed") from None
     if done.returncode:

@@ -75,8 +75,8 @@ class TestRun:
         )
 
 
-def run_tests(rule_sets: Iterable[RuleSet], known: Mapping[str, TargetData], chosen: Pattern | None = None) -> TestRun:
-    """Runs the tests of rule sets; `known` is the data of the targets from a configuration.
+def run_tests(rule_sets: Iterable[RuleSet], data: Mapping[str, TargetData], chosen: Pattern | None = None) -> TestRun:
+    """Runs the tests of rule sets; `data` is the data of the targets from a configuration.
 
     With `chosen`, it runs only the tests whose target, key or place the pattern matches.
     """
@@ -85,7 +85,7 @@ def run_tests(rule_sets: Iterable[RuleSet], known: Mapping[str, TargetData], cho
             TargetRun(
                 rule_set,
                 tuple(
-                    evaluate(rule_set, test, known.get(rule_set.target))
+                    evaluate(rule_set, test, data.get(rule_set.target))
                     for test in rule_set.tests
                     if chosen is None or any(map(chosen.search, (rule_set.target, test.key, test.statement.span.place)))
                 ),

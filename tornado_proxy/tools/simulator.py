@@ -145,7 +145,7 @@ UPLOAD = "a log does not contain the name of an uploaded file"
 class SimulatedAnswer(NamedTuple):
     """The result of a request, without the decision itself: many are kept and sent between processes.
 
-    `reached` is whether it reached the rules of its target; `number` is that of the rewrite that took its key. A
+    `reached` is whether it reached the rules of its target; `number` names the rewrite that took its key. A
     request without a key, or with one that cannot be served, has a status and a reason.
     """
 
@@ -240,15 +240,12 @@ def _forked(
     context = multiprocessing.get_context("fork")
     _inherited = (work, items)
     try:
-        with ProcessPoolExecutor(workers, context, initializer=_leave_interrupts) as pool:
+        # Ctrl-C reaches every process of a terminal: the parent process ends its workers.
+        ignored = (signal.SIGINT, signal.SIG_IGN)
+        with ProcessPoolExecutor(workers, context, initializer=signal.signal, initargs=ignored) as pool:
             yield from pool.map(_portion, starts)
     finally:
         _inherited = (len, ())
-
-
-def _leave_interrupts() -> None:
-    """Ignores Ctrl-C, which reaches every process of a terminal: the parent process ends its workers."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _portion(start: int) -> Any:

@@ -101,11 +101,12 @@ class _DirectoryWalk:
     def __init__(self, context: RequestContext) -> None:
         self._context = context
         self._limits = context.match.site.target.listing.archive
+        self._chosen = frozenset(text for name, text in context.request.query if name == "name")
         self._found: list[ArchiveMember] = []
         self._seen = self._size = 0
 
     async def members(self) -> Sequence[ArchiveMember]:
-        """Returns all files, directory after directory."""
+        """Returns all files, directory after directory; of the first, only the entries that the request names."""
         top = self._context.request.path
         waiting, name = [top], _directory_name(self._context)
         while waiting:
@@ -115,12 +116,13 @@ class _DirectoryWalk:
                 if number % TURN == 0:
                     await asyncio.sleep(0)
                 below = RequestPath(path + entry.name)
-                if link_to(path, entry.name) is None:
+                is_left_out = self._chosen and path == top and entry.name not in self._chosen
+                if is_left_out or link_to(path, entry.name) is None:
                     continue
                 if entry.is_directory:
                     waiting.append(below)
-                elif found := await self._object(below, prefix, entry):
-                    self._add(f"{name}/{below[len(top) :]}", *found)
+                elif member := await self._object(below, prefix, entry):
+                    self._add(f"{name}/{below[len(top) :]}", *member)
         return self._found
 
     async def _entries(self, path: RequestPath) -> tuple[str, list[Entry]]:
@@ -131,12 +133,12 @@ class _DirectoryWalk:
         context, token = self._context, None
         is_top = path == context.request.path
         decision = context.decision if is_top else context.beside(path)
-        found = next((each for each in decision.plan if isinstance(each, Browse)), None)
-        if found is None or not context.is_ours(decision):
+        listing = next((each for each in decision.plan if isinstance(each, Browse)), None)
+        if listing is None or not context.is_ours(decision):
             return "", []
         entries: list[Entry] = []
         while True:
-            page = await context.store.list(found.prefix, token)
+            page = await context.store.list(listing.prefix, token)
             entries += page.entries
             self._seen += len(page.entries)
             if self._seen > self._limits.max_files:
@@ -147,15 +149,15 @@ class _DirectoryWalk:
         site = context.match.site
         index, shown = site.target.actions.get.index_document, list[Entry]()
         if index and not is_top and context.file(context.beside(RequestPath(f"{path}{index}"))):
-            shown = await self._index(found.prefix, index, entries)
-        return found.prefix, shown or [each for each in entries if site.shows(each.name)]
+            shown = await self._index(listing.prefix, index, entries)
+        return listing.prefix, shown or [each for each in entries if site.shows(each.name)]
 
     async def _index(self, prefix: str, index: str, entries: Sequence[Entry]) -> list[Entry]:
         """Returns the index document of a directory with some entries; nothing if it has none."""
         directory, _, rest = index.partition("/")
-        found = [each for each in entries if each.name == (f"{directory}/" if rest else directory)]
-        if not (rest and found):
-            return found
+        matching = [each for each in entries if each.name == (f"{directory}/" if rest else directory)]
+        if not (rest and matching):
+            return matching
         with suppress(ObjectMissing):
             info = await self._context.store.head(ObjectKey(prefix + index), UNCONDITIONAL)
             return [Entry(index, info.size, info.last_modified, info.etag)]
@@ -279,9 +281,9 @@ class _Sink:
 
     def taken(self) -> bytes:
         """Returns what was written since the last call."""
-        found = bytes(self._held)
+        written = bytes(self._held)
         self._held.clear()
-        return found
+        return written
 
 
 def _needs_zip64(member: ArchiveMember) -> bool:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from asyncio import Future
 
 from tornado_proxy.routing.request import RequestError
+from tornado_proxy.wire.body import BodyBuffer
 from tornado_proxy.wire.incoming import LEAST_RATE
+
+_ROOM = 64 * 1024  # bytes; a connection reads as many at once
 
 
 class BodyTimeout(RequestError):
@@ -15,69 +18,60 @@ class BodyTimeout(RequestError):
     status = 408
 
 
-class Body:
-    """An asynchronous iterator over the chunks of a body, which holds one chunk at most; the slower side sets the pace.
+class Body(BodyBuffer):
+    """An asynchronous iterator over the chunks of a body.
 
     It is read only when it is wanted, so that an error can come first; a body that nobody will read is discarded.
     Within each `timeout` seconds of waiting for the client, as many bytes must arrive as the least rate demands.
     """
 
     def __init__(self, timeout: float) -> None:
-        self.is_wanted = False
-        self.ended = False  # whether everything arrived, or nothing more will
+        super().__init__(_ROOM)
         self.received = 0  # bytes
         self._timeout = timeout
         self._patience = timeout  # seconds of waiting that are left
         self._arrived = 0  # bytes since then
-        self._chunk: bytes | None = None
-        self._error: RequestError | None = None
+        self._wanted_at_all = asyncio.Event()
         self._discarding = False
-        self._changed = asyncio.Event()  # set for a moment
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether it was asked for or discarded."""
+        return self._wanted_at_all.is_set()
 
     async def until_wanted(self) -> None:
         """Waits until it is asked for or discarded."""
-        await self._until(lambda: self.is_wanted)
+        await self._wanted_at_all.wait()
 
-    def deliver(self, chunk: bytes) -> Awaitable[None] | None:
-        """Hands over a chunk; returns None, or an awaitable that is done once there was room for the chunk."""
+    def deliver(self, chunk: bytes) -> Future[None] | None:
+        """Takes a chunk; returns None, or a future that is done when there is room for the next one."""
         self.received += len(chunk)
-        if self._chunk is not None:
-            return self._deliver_later(chunk)
-        self._keep(chunk)
-        return None
-
-    def end(self) -> None:
-        """Marks the body as complete."""
-        self.ended = True
-        self._wake()
+        return None if self._discarding else super().deliver(chunk)
 
     def break_off(self, error: RequestError) -> None:
         """Ends a body that is not complete with an error, which its reader gets."""
         if not self.ended:
-            self._error = error
-            self.end()
+            self.end(error)
 
     def discard(self) -> None:
         """Drops all chunks, past and future, since nobody will read them."""
-        self._discarding = self.is_wanted = True
-        self._chunk = None
-        self._wake()
+        self._discarding = True
+        self._wanted_at_all.set()
+        self.drop()
 
     def __aiter__(self) -> Body:
         return self
 
     async def __anext__(self) -> bytes:
-        if self._chunk is None and not self.ended:
-            self.is_wanted = True
-            self._wake()
+        if not self.size and not self.ended:
+            self._wanted_at_all.set()
             await self._next_chunk()
-        chunk, self._chunk = self._chunk, None
-        if chunk is None:
-            raise self._error or StopAsyncIteration
+        chunk = await self.read()
+        if not chunk:
+            raise StopAsyncIteration
         self._arrived += len(chunk)
         if self._arrived >= LEAST_RATE * self._timeout:
             self._arrived, self._patience = 0, self._timeout
-        self._wake()
         return chunk
 
     async def _next_chunk(self) -> None:
@@ -85,28 +79,10 @@ class Body:
         began = loop.time()
         try:
             async with asyncio.timeout(self._patience):
-                await self._until(lambda: self._chunk is not None or self.ended)
+                await self.until(1)
         except TimeoutError:
             raise BodyTimeout(f"{self._arrived} bytes of the body arrived in {self._timeout:g} seconds") from None
         self._patience -= loop.time() - began
-
-    async def _deliver_later(self, chunk: bytes) -> None:
-        await self._until(lambda: self._chunk is None)
-        self._keep(chunk)
-
-    def _keep(self, chunk: bytes) -> None:
-        if not self._discarding:
-            self._chunk = chunk
-            self._wake()
-
-    async def _until(self, is_so: Callable[[], bool]) -> None:
-        while not is_so():
-            await self._changed.wait()
-
-    def _wake(self) -> None:
-        """Wakes both sides, so that they look again."""
-        self._changed.set()
-        self._changed.clear()
 
 
 NO_BODY = Body(0)

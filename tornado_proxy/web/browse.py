@@ -10,22 +10,23 @@ from urllib.parse import urlsplit
 from markupsafe import Markup
 
 from tornado_proxy.pages.custom import NEVER, FolderEntry, FolderListData
-from tornado_proxy.pages.listing import Line, Listing
-from tornado_proxy.pages.listing_view import LARGEST_README, Offers, find_readme, render_readme
+from tornado_proxy.pages.listing import Line, Listing, link, requested_order
+from tornado_proxy.pages.listing_view import LARGEST_README, Offers, find_readme, is_markdown, render_readme
 from tornado_proxy.pages.render import LISTING_FORMS, Form, choose
+from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.decide import opens_all_below
 from tornado_proxy.routing.plan import Browse
 from tornado_proxy.routing.request import ASSETS_AT, ObjectKey, RequestPath
-from tornado_proxy.storage.errors import Busy, StorageError
-from tornado_proxy.storage.store import Entry, Page, Write, to_token
+from tornado_proxy.storage.errors import StorageError
+from tornado_proxy.storage.store import Write
 from tornado_proxy.web.answer import Answer, page
 from tornado_proxy.web.archive import FORMATS, archive
 from tornado_proxy.web.custom_pages import PageFailed, customized, read_text
+from tornado_proxy.web.directory import Directory, to_line
 from tornado_proxy.web.generation import TURN, RequestContext
 
 _ANY_KEY = ObjectKey("any")  # every key of a bucket has the same origin
 _PATIENCE = 5.0  # seconds that a listing waits for its README
-_MOST_PAGES = 100  # of the store, for one page of a listing
 
 LONGEST_PAGE = 1000
 """The most entries of a page of the service's own."""
@@ -38,53 +39,45 @@ async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
     is_custom = custom_page is not None and custom_page.body is not None
     most = site.target.bucket.list_max_keys
     limit = _limit(query.get("limit", ""), most if is_custom else min(most, LONGEST_PAGE))
-    found = await _page(attempt.prefix, limit, context, fill=is_custom)
-    if not found.entries and not found.exists and not attempt.root:
+    first = site.target.listing.directories_first
+    order = None if is_custom else requested_order(query, directories_first=first)
+    content = await Directory(attempt.prefix, context).page(limit, order, fill=is_custom)
+    if not content.entries and not content.exists and not attempt.root:
         return None
     archives = tuple(FORMATS) if site.target.listing.archive.enabled else ()
     named = query.get("format")
     if named in archives:
         return await archive(context, named)
-    lines = tuple(Line(each.name, each.size, each.last_modified, each.etag) for each in found.entries)
-    first = site.target.listing.directories_first
-    listing = Listing(context.request.path, context.match.mount, lines, query, found.next_token, first)
+    lines = tuple(map(to_line, content.entries))
+    kept = {name: text for name, text in query.items() if name not in content.unused}
+    listing = Listing(
+        context.request.path, context.match.mount, lines, kept, content.next_token, first, content.is_sorted
+    )
     custom = await context.written("folder_list", partial(_folder_data, attempt.prefix, listing, context))
     accept, is_strict = context.headers.get("Accept"), custom is None
     form = choose(LISTING_FORMS, accept, named, is_strict=is_strict, others=archives)
     if custom is not None and custom.body is not None:
         # A page of a thousand lines is not made only to be replaced.
-        empty = Listing(listing.path, listing.root, (), query, found.next_token)
+        empty = Listing(listing.path, listing.root, (), query, content.next_token)
         return customized(page(200, context.pages.listing(empty, form)), custom)
     offers = await _offers(listing, context) if form is Form.HTML else None
     return customized(page(200, context.pages.listing(listing, form, offers)), custom)
-
-
-async def _page(prefix: ObjectKey, limit: int, context: RequestContext, *, fill: bool) -> Page:
-    """Returns at most `limit` entries that the viewer sees: those of one page of the store, or of several to `fill` it.
-
-    The token names the last entry that is seen: the viewer can read a name in it.
-    """
-    token, exists = context.request.parameters.get("after") or None, False
-    seen: list[Entry] = []
-    for _ in range(_MOST_PAGES):
-        found = await context.store.list(prefix, token, limit - len(seen))
-        seen += await context.visible(found.entries)
-        token, exists = found.next_token, exists or found.exists
-        if token is None or len(seen) == limit or (seen and not fill):
-            return Page(tuple(seen), to_token(seen[-1].name) if token else None, exists=exists)
-    raise Busy(f"the first {_MOST_PAGES} pages of `{prefix}` have nothing that the viewer may see")
 
 
 async def _offers(listing: Listing, context: RequestContext) -> Offers:
     put, path = context.match.site.target.actions.put, listing.path
     uploads = not context.beside(path, "PUT", permitted=True).is_refused
     files_from, uploads_to = await _origins(context, uploads=uploads)
+    name = _readme_name(listing, context)
     return Offers(
         upload=uploads,
         replace=put.allow_override,
         max_size=put.max_size,
-        archives=tuple(FORMATS) if context.match.site.target.listing.archive.enabled and listing.lines else (),
-        readme=await _readme(listing, context),
+        archives=tuple(FORMATS) if _may_fit(listing, context) else (),
+        readme=await _readme(name, listing, context),
+        readme_name=name,
+        user=context.user.identifier if context.user else "",
+        sign_out=_sign_out(context),
         removable=await _removable(listing, context),
         reserved=f"/{ASSETS_AT}" in path,
         files_from=files_from,
@@ -92,18 +85,25 @@ async def _offers(listing: Listing, context: RequestContext) -> Offers:
     )
 
 
+def _may_fit(listing: Listing, context: RequestContext) -> bool:
+    """Whether the directory can be one archive, as far as its listed entries show."""
+    limits, lines = context.match.site.target.listing.archive, listing.lines
+    count = len(lines) + (listing.next_token is not None)
+    return limits.enabled and 0 < count <= limits.max_files and sum(each.size or 0 for each in lines) <= limits.max_size
+
+
 async def _removable(listing: Listing, context: RequestContext) -> frozenset[str]:
     """Returns the names of the files that the viewer may remove, but for a policy server."""
     files = [each.name for each in listing.lines if not each.is_directory and listing.href(each)]
-    found: list[str] = []
+    names: list[str] = []
     for number, name in enumerate(files if "DELETE" in context.match.site.methods else ()):
         if number % TURN == 0:
             await asyncio.sleep(0)
         if not context.beside(listing.path + name, "DELETE", permitted=True).is_refused:
             if opens_all_below(context.mounts, context.decision):
                 return frozenset(files)
-            found.append(name)
-    return frozenset(found)
+            names.append(name)
+    return frozenset(names)
 
 
 async def _origins(context: RequestContext, *, uploads: bool) -> tuple[str, str]:
@@ -123,12 +123,26 @@ def _origin(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-async def _readme(listing: Listing, context: RequestContext) -> Markup | None:
-    """Returns the directory's README if the viewer may read it, else None."""
-    name = find_readme(line.name for line in listing.lines if (line.size or 0) <= LARGEST_README)
-    if not context.match.site.target.listing.readme or not listing.first or not name:
-        return None
-    first = context.file(await context.ask(RequestPath(f"{listing.path}{name}")))
+def _sign_out(context: RequestContext) -> str:
+    """Returns the link to the page that ends the user's session; empty if the provider has none."""
+    guard = context.decision.checks[-1].guard if context.decision.checks else None
+    provider = guard.provider if isinstance(guard, SignedIn) else ""
+    pages = context.mounts.provider_pages.items()
+    return next((link(path) for path, page in pages if page == (provider, "logout")), "")
+
+
+def _readme_name(listing: Listing, context: RequestContext) -> str:
+    """Returns the name of the README of a directory, or of the listed file of Markdown that the request names."""
+    names = [line.name for line in listing.lines if (line.size or 0) <= LARGEST_README]
+    named = listing.query.get("readme", "")
+    if not context.match.site.target.listing.readme or not (listing.first or named):
+        return ""
+    return (named if named in names and is_markdown(named) else find_readme(names)) or ""
+
+
+async def _readme(name: str, listing: Listing, context: RequestContext) -> Markup | None:
+    """Returns a README of a directory if the viewer may read it, else None."""
+    first = context.file(await context.ask(RequestPath(f"{listing.path}{name}"))) if name else None
     if first is not None:
         with suppress(StorageError, PageFailed, TimeoutError):
             async with asyncio.timeout(_PATIENCE):

@@ -12,9 +12,8 @@ import logging
 import re
 import select
 from asyncio import Future
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from enum import Enum, auto
-from typing import cast
 
 from tornado.httputil import HTTPServerConnectionDelegate
 
@@ -23,19 +22,15 @@ from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics.forwarded import Origin
 from tornado_proxy.wire.headers import Fields
 from tornado_proxy.wire.incoming import LEAST_RATE, ClientDisconnected, RequestParser
+from tornado_proxy.wire.reading import NEVER, ReadingProtocol
 from tornado_proxy.wire.stream import STAND_IN, AnswerState, Context, RequestState, Stream
 from tornado_proxy.wire.tls import shown_certificate
 
 _LOG = logging.getLogger("tornado_proxy")
 
-# One for all connections: each read is copied out of it before the next one.
-_READ_BUFFER = memoryview(bytearray(64 * 1024))
-
-_HEAD_END = re.compile(rb"\n\r?\n")
 _NO_HEAD = re.compile(rb"[^!#$%&'*+.^_`|~0-9A-Za-z\r\n-]")  # such as a TLS handshake, which has no such end
+_LARGEST_READ = 64 * 1024  # bytes
 _MOST_AHEAD = 64 * 1024  # bytes of further requests that are taken while one is answered
-
-_NEVER = float("inf")
 
 # A connection that is closed over unread bytes is reset, and its client may never see the answer (RFC 9112 9.6).
 _LINGER_DONE = 1.0  # seconds for the client to close if nothing more is expected of it
@@ -74,7 +69,7 @@ for _state, _followers in _NEXT.items():
     _state.followers = _followers
 
 
-class Connection(asyncio.BufferedProtocol):
+class Connection(ReadingProtocol):
     """Serves requests one after the other, until one side closes; `application` answers them.
 
     `peer` is the origin of the requests before any trusted proxy. `on_idle` is called whenever no request is under way
@@ -89,27 +84,21 @@ class Connection(asyncio.BufferedProtocol):
         on_close: Notify,
         on_idle: Notify,
     ) -> None:
+        super().__init__(_LARGEST_READ)
         self.peer = peer
         self.is_last = False  # whether the request under way is the last one
         self._application = application
         self._limits = limits
         self._on_close = on_close
         self._on_idle = on_idle
-        self._loop = asyncio.get_running_loop()
         self._state = State.IDLE
-        self._transport: asyncio.Transport | None = None
-        self._received = bytearray()
-        self._searched = 0  # bytes of the head that were searched for its end
         self._stream: Stream | None = None  # the request under way
-        self._taking: asyncio.Future[object] | None = None  # while the application takes no more of the body
         self._writable: Future[None] = self._loop.create_future()  # pending while the client reads too slowly
         self._writable.set_result(None)
         self._unsent = 0  # bytes, when that was last looked at
         self._half_closed = False
         self._probed = False  # whether a client that has ended its side was sent something
         self._linger_until = 0.0
-        self._deadline = 0.0
-        self._timer: asyncio.TimerHandle | None = None
 
     def __repr__(self) -> str:
         return f"<Connection of {self.peer.address}, {self._state.name.lower()}>"
@@ -135,21 +124,17 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Waits for a request."""
-        self._transport = cast("asyncio.Transport", transport)  # uvloop's are not instances of it
+        super().connection_made(transport)
         self.context = Context(self.peer.address, self.peer.scheme, self.peer, shown_certificate(transport))
         self._set_deadline(self._limits.idle_timeout)
         self._on_idle(self)
-
-    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - asyncio's signature
-        """Returns the buffer that the transport reads into."""
-        return _READ_BUFFER
 
     def buffer_updated(self, nbytes: int) -> None:
         """Takes the bytes that were read."""
         if self._state is State.LINGERING:
             self._deadline = min(self._loop.time() + _LINGER_IDLE, self._linger_until)
             return
-        self._received += _READ_BUFFER[:nbytes]
+        self._received += self._buffer[:nbytes]
         self._advance()
 
     def eof_received(self) -> bool:
@@ -177,14 +162,12 @@ class Connection(asyncio.BufferedProtocol):
         if not self._writable.done():
             self._writable.set_result(None)
         if self._state is State.SERVING:
-            self._deadline = _NEVER
+            self._deadline = NEVER
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+    def connection_lost(self, exc: Exception | None) -> None:
         """Breaks off the current request, and tells the server."""
-        self._transport = None
+        super().connection_lost(exc)
         self._enter(State.CLOSED)
-        if self._timer is not None:
-            self._timer.cancel()
         stream, self._stream = self._stream, None
         if stream is not None:
             stream.break_off(stream.mistake or ClientDisconnected("the client closed the connection"))
@@ -219,16 +202,15 @@ class Connection(asyncio.BufferedProtocol):
         """Begins the request whose head has arrived; returns whether one has."""
         while self._received.startswith(b"\r\n"):
             del self._received[:2]  # RFC 9112 2.2
-        found = _HEAD_END.search(self._received, max(0, self._searched - 3)) or _NO_HEAD.match(self._received)
-        if found is None:
+        end = self._find_head()
+        if not end and not _NO_HEAD.match(self._received):
             if self._received and self._state is State.IDLE:
                 self._enter(State.HEAD)
                 self._set_deadline(min(self._limits.header_timeout, self._deadline - self._loop.time()))
-            self._searched = len(self._received)
             if self._searched <= self._limits.max_header_size:
                 return False
         # What is over the limit is refused at once, so nothing of it is kept.
-        end = found.end() if found else self._searched
+        end = end or len(self._received)
         head = bytes(self._received[:end])
         del self._received[:end]
         self._searched = 0
@@ -237,7 +219,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _start_request(self, head: bytes) -> None:
         self._enter(State.SERVING)
-        self._deadline = _NEVER
+        self._deadline = NEVER
         parser, mistake = RequestParser(), None
         try:
             line, fields = parser.read_head(head, self._limits.max_header_size)
@@ -269,20 +251,6 @@ class Connection(asyncio.BufferedProtocol):
             return False
         self._await(until_taken)
         return had > len(self._received) or stream.parser.complete
-
-    def _await(self, taken: object) -> None:
-        """Pauses reading until the application takes more."""
-        if taken is not None:
-            self._taking = asyncio.ensure_future(cast("Awaitable[object]", taken))
-            self._taking.add_done_callback(self._go_on)
-            self._pause_reading()
-
-    def _go_on(self, taken: asyncio.Future[object]) -> None:
-        self._taking = None
-        if not taken.cancelled():
-            taken.result()
-        self._resume_reading()
-        self._advance()
 
     def _look_for_departure(self) -> None:
         """Closes the connection of a half-closed client that is gone; TCP shows that once something was sent."""
@@ -365,20 +333,7 @@ class Connection(asyncio.BufferedProtocol):
         assert state in self._state.followers, f"{self._state} cannot become {state}"
         self._state = state
 
-    def _set_deadline(self, seconds: float) -> None:
-        """Sets the time of the next `_expire`; the timer is only moved if it would be late."""
-        self._deadline = self._loop.time() + seconds
-        if self._timer is None or self._timer.when() > self._deadline:
-            if self._timer is not None:
-                self._timer.cancel()
-            self._timer = self._loop.call_at(self._deadline, self._expire)
-
-    def _expire(self) -> None:
-        self._timer = None
-        if self._deadline > self._loop.time():
-            if self._deadline != _NEVER:
-                self._timer = self._loop.call_at(self._deadline, self._expire)
-            return
+    def _expired(self) -> None:
         stream = self._stream
         if stream is not None and self._unsent - self._unsent_bytes() >= LEAST_RATE * self._limits.send_timeout:
             self._unsent = self._unsent_bytes()
@@ -390,11 +345,3 @@ class Connection(asyncio.BufferedProtocol):
 
     def _unsent_bytes(self) -> int:
         return 0 if self._transport is None else self._transport.get_write_buffer_size()
-
-    def _pause_reading(self) -> None:
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.pause_reading()
-
-    def _resume_reading(self) -> None:
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.resume_reading()

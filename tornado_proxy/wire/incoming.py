@@ -1,6 +1,6 @@
-"""A request as it arrives: its head, then its body piece by piece.
+"""A message as it arrives: the head of a request or of an answer, then its body piece by piece.
 
-Where a request ends is decided here, by Content-Length and Transfer-Encoding alone (RFC 9112 6), and whatever another
+Where a message ends is decided here, by Content-Length and Transfer-Encoding alone (RFC 9112 6), and whatever another
 parser could read otherwise is refused. llhttp is not asked: it ends a request after its head where `Connection` and
 `Upgrade` offer another protocol, and does not say where a body in chunks has ended.
 """
@@ -8,6 +8,9 @@ parser could read otherwise is refused. llhttp is not asked: it ends a request a
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from math import inf
+from typing import AnyStr
 
 from tornado.httputil import RequestStartLine
 
@@ -15,18 +18,23 @@ from tornado_proxy.routing.request import RequestError
 from tornado_proxy.wire.headers import Fields, spelt
 
 # RFC 9112 3; `routing.request.read_address` decides which targets are valid.
-_TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]++"
-_LINE = re.compile(rb"(?P<method>%b) (?P<target>[\x21-\x7e\x80-\xff]+) HTTP/1\.(?P<minor>[0-9])\r\n" % _TOKEN)
+_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]++"  # noqa: S105 - a grammar rule, no secret
+_LINE = re.compile(rf"({_TOKEN}) ([\x21-\x7e\x80-\xff]+) HTTP/1\.([0-9])\r\n")
+# RFC 9112 4; servers leave out the reason, some with the space before it.
+_STATUS = re.compile(rb"HTTP/1\.(?P<minor>[0-9]) (?P<status>[1-9][0-9]{2})(?: [\t\x20-\x7e\x80-\xff]*+)?\r\n")
 # RFC 9112 5, without folded lines.
-_FIELD = re.compile(rb"(%b):([\t\x20-\x7e\x80-\xff]*+)\r\n" % _TOKEN)
-_FIELDS = re.compile(rb"(?:%b)*+" % _FIELD.pattern)
+_FIELD = re.compile(rf"({_TOKEN}):([\t\x20-\x7e\x80-\xff]*+)\r\n")
+_FIELDS = re.compile(rf"(?:{_FIELD.pattern})*+")
+# The headers of an answer stay bytes: S3 has UTF-8 in some of them.
+_RAW_FIELD, _RAW_FIELDS = (re.compile(each.pattern.encode()) for each in (_FIELD, _FIELDS))
 # RFC 3986 3.2.2, but for the comma: several Host headers may have been joined by one (RFC 9112 3.2).
-_HOST = re.compile(r"(?:[A-Za-z0-9\-._~!$&'()*+;=:\[\]]|%[0-9A-Fa-f]{2})*")
+_HOST = re.compile(r"(?:[A-Za-z0-9\-._~!$&'()*+;=:\[\]]++|%[0-9A-Fa-f]{2})*+")
 _LENGTH = re.compile(r"[0-9]{1,18}")
 # RFC 9112 7.1, without the spaces that its 7.1.1 allows: parsers disagree about them. The first chunk has no end of
 # another one before it.
 _QUOTED = rb'"(?:[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*+"'
-_CHUNK = rb"([0-9A-Fa-f]{1,16})(?:;%b(?:=(?:%b|%b))?)*+\r\n" % (_TOKEN, _TOKEN, _QUOTED)
+_NAME = _TOKEN.encode()
+_CHUNK = rb"([0-9A-Fa-f]{1,16})(?:;%b(?:=(?:%b|%b))?)*+\r\n" % (_NAME, _NAME, _QUOTED)
 _CUT_CHUNK = rb"[0-9A-Fa-f]{0,16}(?:;[^\r\n]*+)?\r?"  # what may still become the line of one
 _FIRST = (re.compile(_CHUNK), re.compile(_CUT_CHUNK))
 _NEXT = (re.compile(rb"\r\n%b" % _CHUNK), re.compile(rb"\r?|\r\n%b" % _CUT_CHUNK))
@@ -62,69 +70,43 @@ def content_length(text: str) -> int:
     return int(text)
 
 
-class RequestParser:
-    """Reads one request: `read_head` once, then `read_body` with what follows, until the request is `complete`.
+class MessageParser:
+    """Reads one message: its head once, then `read_body` with what follows, until the message is `complete`.
 
-    `method` and `version` are known once the request line was read, even where the rest of the head cannot be.
-    `keeps_alive` says whether another request may follow on the connection (RFC 9112 9.3), `expects_continue` whether
-    the client waits for a 100 before it sends its body; one of HTTP/1.0 does not (RFC 9110 10.1.1).
+    `keeps_alive` says whether another message may follow on the connection (RFC 9112 9.3).
     """
 
     def __init__(self) -> None:
-        self.method = ""
-        self.version = "HTTP/1.1"
-        self.headers: dict[str, str] = {}
         self.keeps_alive = False
-        self.expects_continue = False
         self.complete = True
-        self._remaining = 0  # bytes of the body, or of its chunk
+        self._remaining: float = 0  # bytes of the body, or of its chunk
         self._chunk: tuple[re.Pattern[bytes], re.Pattern[bytes]] | None = None  # the next line of a body in chunks
         self._in_trailers = False
-
-    def read_head(self, head: bytes, limit: int) -> tuple[RequestStartLine, Fields]:
-        """Reads the request line and the headers, with the empty line; raises `HeadTooLarge`, `MalformedMessage`."""
-        line = _LINE.match(head)
-        if line is not None:
-            self.method = line["method"].decode()
-            self.version = "HTTP/1.0" if line["minor"] == b"0" else "HTTP/1.1"
-        if len(head) > limit:
-            raise HeadTooLarge(f"the head is longer than {limit} bytes")
-        if line is None:
-            raise MalformedMessage("malformed request line")
-        if not head.endswith(b"\r\n\r\n"):
-            raise MalformedMessage("a line ends without a carriage return")
-        fields, headers, is_old = _read_fields(head[line.end() : -2]), self.headers, self.version == "HTTP/1.0"
-        for name, value in fields:
-            headers[name] = f"{headers[name]},{value}" if name in headers else value
-        host, options = headers.get("Host"), headers.get("Connection")
-        # RFC 9112 3.2
-        if host is None and not is_old:
-            raise MalformedMessage("the Host header is missing")
-        if host is not None and not _HOST.fullmatch(host):
-            raise MalformedMessage("the Host header is invalid, or there are several")
-        # What follows a CONNECT may be another protocol's, whose bytes somebody else chose.
-        keeps_alive = not is_old if options is None else _keeps_alive(options, is_old=is_old)
-        self.keeps_alive = keeps_alive and self.method != "CONNECT"
-        self._frame(is_old=is_old)
-        has_body = not self.complete
-        self.expects_continue = has_body and not is_old and headers.get("Expect", "").lower() == "100-continue"
-        return RequestStartLine(self.method, line["target"].decode("latin-1"), self.version), Fields(fields, headers)
 
     def read_body(self, received: bytearray) -> bytes:
         """Takes what belongs to the body from the front of what was received; raises `MalformedMessage`.
 
-        Returns nothing if more must be received first, or if the request is complete.
+        Returns nothing if more must be received first, or if the message is complete.
         """
         if self._chunk is not None:
             return self._read_chunks(received)
-        piece = self._take(received, 0)
+        piece = self.cut_body(received)
         del received[: len(piece)]
-        self.complete = self._remaining == 0
         return piece
 
-    def _frame(self, *, is_old: bool) -> None:
-        """Finds out how the body is delimited (RFC 9112 6.3)."""
-        length, coding = self.headers.get("Content-Length"), self.headers.get("Transfer-Encoding")
+    def cut_body(self, received: bytearray | memoryview) -> bytes:
+        """Returns what belongs to the body, which is not in chunks, from the front of what was received."""
+        remaining = self._remaining
+        if len(received) < remaining:
+            self._remaining -= len(received)
+            return bytes(received)
+        with memoryview(received) as view:
+            piece = bytes(view[: int(remaining)])
+        self._remaining, self.complete = 0, self._chunk is None
+        return piece
+
+    def _frame(self, length: str | None, coding: str | None, *, is_old: bool) -> None:
+        """Finds out by Content-Length and Transfer-Encoding how the body is delimited (RFC 9112 6.3)."""
         if coding is not None:
             if length is not None:
                 raise MalformedMessage("both Content-Length and Transfer-Encoding")
@@ -143,7 +125,8 @@ class RequestParser:
         at = 0
         while not self._in_trailers:
             if self._remaining:
-                pieces.append(self._take(received, at))
+                with memoryview(received) as view:
+                    pieces.append(self.cut_body(view[at:]))
                 at += len(pieces[-1])
             size = None if self._remaining else self._begin_chunk(received, at)
             if size is None:
@@ -153,12 +136,6 @@ class RequestParser:
         if self._in_trailers:
             self._read_trailers(received)
         return b"".join(pieces)
-
-    def _take(self, received: bytearray, at: int) -> bytes:
-        with memoryview(received) as view:
-            piece = bytes(view[at : at + self._remaining])
-        self._remaining -= len(piece)
-        return piece
 
     def _begin_chunk(self, received: bytearray, at: int) -> int | None:
         """Returns the length of the line before the next chunk; None if the line has not arrived."""
@@ -182,28 +159,139 @@ class RequestParser:
             if len(received) > _LONGEST_TRAILERS:
                 raise MalformedMessage("the trailers are too long")
             return
-        _read_fields(bytes(received[:end]))
+        _read_lines(bytes(received[:end]), _RAW_FIELD, _RAW_FIELDS)
         del received[: end + 2]
         self.complete = True
 
 
-def _read_fields(lines: bytes) -> tuple[tuple[str, str], ...]:
-    """Returns the headers of these lines; raises `MalformedMessage`, `HeadTooLarge`."""
-    if not _FIELDS.fullmatch(lines):
+class RequestParser(MessageParser):
+    """Reads one request: `read_head` once, then its body.
+
+    `method` and `version` are known once the request line was read, even where the rest of the head cannot be.
+    `expects_continue` says whether the client waits for a 100 before it sends its body; one of HTTP/1.0 does not (RFC
+    9110 10.1.1).
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.method = ""
+        self.version = "HTTP/1.1"
+        self.headers: dict[str, str] = {}
+        self.expects_continue = False
+
+    def read_head(self, head: bytes, limit: int) -> tuple[RequestStartLine, Fields]:
+        """Reads the request line and the headers, with the empty line; raises `HeadTooLarge`, `MalformedMessage`."""
+        text = head.decode("latin-1")
+        line = _LINE.match(text)
+        if line is not None:
+            self.method, target, minor = line.groups()
+            self.version = "HTTP/1.0" if minor == "0" else "HTTP/1.1"
+        if len(head) > limit:
+            raise HeadTooLarge(f"the head is longer than {limit} bytes")
+        if line is None:
+            raise MalformedMessage("malformed request line")
+        if not head.endswith(b"\r\n\r\n"):
+            raise MalformedMessage("a line ends without a carriage return")
+        is_old = self.version == "HTTP/1.0"
+        lines = _read_lines(text[line.end() : -2], _FIELD, _FIELDS)
+        pairs = tuple([(spelt(name), value.strip(" \t")) for name, value in lines])
+        joined = dict(pairs)
+        fields = Fields(pairs, joined if len(joined) == len(pairs) else None)
+        self.headers = headers = fields.joined
+        host, options = headers.get("Host"), headers.get("Connection")
+        # RFC 9112 3.2
+        if host is None and not is_old:
+            raise MalformedMessage("the Host header is missing")
+        if host is not None and not _HOST.fullmatch(host):
+            raise MalformedMessage("the Host header is invalid, or there are several")
+        # What follows a CONNECT may be another protocol's, whose bytes somebody else chose.
+        keeps_alive = not is_old if options is None else _keeps_alive(options, is_old=is_old)
+        self.keeps_alive = keeps_alive and self.method != "CONNECT"
+        self._frame(headers.get("Content-Length"), headers.get("Transfer-Encoding"), is_old=is_old)
+        has_body = not self.complete
+        self.expects_continue = has_body and not is_old and headers.get("Expect", "").lower() == "100-continue"
+        return RequestStartLine(self.method, target, self.version), fields
+
+
+class ResponseParser(MessageParser):
+    """Reads one answer: `read_head` for each interim one and for the final one, then its body.
+
+    `status` is 0 before the final head was read. Header names are in lower case; repeated ones have their values joined
+    by commas.
+    """
+
+    def __init__(self, *, is_head_only: bool) -> None:
+        super().__init__()
+        self.status = 0
+        self.headers: dict[bytes, bytes] = {}
+        self.ends_with_connection = False
+        self._is_head_only = is_head_only
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the rest of the body is the next bytes, as many as are missing."""
+        return not self.complete and self._chunk is None
+
+    def read_head(self, head: bytes) -> None:
+        """Reads a status line and the headers, with the empty line; raises `HeadTooLarge`, `MalformedMessage`.
+
+        Some interim answers (RFC 9110 15.2) may come before the final one; none changes the protocol, which no request
+        asks for.
+        """
+        line = _STATUS.match(head)
+        if line is None or line["status"] == b"101":
+            raise MalformedMessage("malformed status line")
+        if not head.endswith(b"\r\n\r\n"):
+            raise MalformedMessage("a line ends without a carriage return")
+        lines = _read_lines(head[line.end() : -2], _RAW_FIELD, _RAW_FIELDS)
+        headers = {name.lower(): value.strip(b" \t") for name, value in lines}
+        if len(headers) < len(lines):
+            headers = _joined(lines)
+        status, is_old = int(line["status"]), line["minor"] == b"0"
+        if status < 200:
+            return
+        self.status, self.headers = status, headers
+        options = _text(headers.get(b"connection"))
+        self.keeps_alive = not is_old if options is None else _keeps_alive(options, is_old=is_old)
+        length, coding = _text(headers.get(b"content-length")), _text(headers.get(b"transfer-encoding"))
+        self._frame(length, coding, is_old=is_old)
+        if self._is_head_only or status in (204, 304):
+            self._remaining, self._chunk, self.complete = 0, None, True
+        elif length is None and coding is None:
+            self._remaining, self.complete = inf, False
+            self.ends_with_connection, self.keeps_alive = True, False
+
+
+def _joined(lines: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    """Returns headers of which some are repeated."""
+    headers: dict[bytes, list[bytes]] = {}
+    for name, value in lines:
+        headers.setdefault(name.lower(), []).append(value.strip(b" \t"))
+    return {name: b", ".join(values) for name, values in headers.items()}
+
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode("latin-1")
+
+
+def _read_lines(lines: AnyStr, field: re.Pattern[AnyStr], fields: re.Pattern[AnyStr]) -> list[tuple[AnyStr, AnyStr]]:
+    """Returns the names and values in these lines of headers; raises `MalformedMessage`, `HeadTooLarge`."""
+    if not fields.fullmatch(lines):
         raise MalformedMessage(_defect(lines))
-    found = _FIELD.findall(lines)
-    if len(found) > _MOST_HEADERS:
+    headers: list[tuple[AnyStr, AnyStr]] = field.findall(lines)
+    if len(headers) > _MOST_HEADERS:
         raise HeadTooLarge(f"more than {_MOST_HEADERS} headers")
-    return tuple([(spelt(name.decode("latin-1")), value.decode("latin-1").strip(" \t")) for name, value in found])
+    return headers
 
 
-def _defect(lines: bytes) -> str:
+def _defect(headers: str | bytes) -> str:
     """Returns what is wrong in the first malformed line of headers, without quoting it."""
+    lines = headers if isinstance(headers, str) else headers.decode("latin-1")
     well = _FIELDS.match(lines)
     line = lines[well.end() if well else 0 :]
-    if line[:1] in (b" ", b"\t"):
+    if line[:1] in (" ", "\t"):
         return "a header is folded, or has no name"
-    return "a header has an invalid " + ("value" if re.match(rb"%b:" % _TOKEN, line) else "name")
+    return "a header has an invalid " + ("value" if re.match(f"{_TOKEN}:", line) else "name")
 
 
 def _keeps_alive(connection: str, *, is_old: bool) -> bool:

@@ -213,3 +213,8 @@ def test_json_values_have_go_s_general_types():
     assert value == {b"a": [1, 2.5, None, True, "é".encode()]}
     assert is_string_map(value)
     assert type_name(value[b"a"]) == "[]interface {}"
+
+
+def test_a_json_text_may_not_nest_without_end():
+    with pytest.raises(LimitError, match="the JSON text nests too deeply"):
+        rendered('{{ mustFromJson (repeat 100000 "[") }}')

@@ -130,3 +130,8 @@ def test_an_invalid_expression_is_an_error(call):
 def test_a_large_expression_is_refused(call):
     """An expression whose program is too large is an error, because compiling it would take too long."""
     assert "more than 2 MiB" in failure(f"{{{{ {call} }}}}")
+
+
+def test_an_expression_is_limited_in_length():
+    with pytest.raises(LimitError, match="an expression of more than 2048 bytes"):
+        compile_regex(b"a" * 2049)

@@ -101,3 +101,23 @@ def test_a_field_that_is_read_in_any_case_is_a_mistake():
     text = '{{ if .Key }}{{ template "a" . }}{{ end }}{{ template "a" . }}{{ define "a" }}{{ .Nope }}{{ end }}'
     check = FieldCheck(parse(text), sample([], RenderBudget(ENDLESS)), "the data", RESULTS)
     assert (len(check.mistakes), len(check.doubts)) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "readings"),
+    [
+        ("{{ .User.Username }}", [("User", "Username", False)]),
+        ("{{ if .User }}{{ .User.Username }}{{ end }}", [("User", "", True), ("User", "Username", True)]),
+        ("{{ if not .User }}{{ else }}{{ $.User }}{{ end }}", [("User", "", True), ("User", "", True)]),
+        ("{{ if .User | print }}{{ .User }}{{ end }}", [("User", "", False), ("User", "", False)]),
+        ("{{ and .User .User.Email }}", [("User", "", True), ("User", "Email", True)]),
+        ('{{ index .Groups "one" }}', [("Groups", "", False), ("Groups", '"one"', True)]),
+        ('{{ get .Groups.one "x" }}', [("Groups", "one", False)]),
+        ("{{ $data := . }}{{ $data.Key }}", [("Key", "", False)]),
+        ("{{ $x := .Key }}{{ $x.Nope }}{{ (.).Key }}", [("Key", "", False), ("Key", "", False)]),
+    ],
+)
+def test_readings_of_the_data_are_found(text, readings):
+    """Each has its names with their places, and is safe if the optional field is there or is only tested."""
+    check = FieldCheck(parse(text), sample(["one"], RenderBudget(ENDLESS)), "the data", RESULTS, optional="User")
+    assert [(each.path[0], text[each.start : each.end], each.is_safe) for each in check.readings] == readings

@@ -9,6 +9,7 @@ from tornado_proxy.golang.template.urls import (
     Userinfo,
     canonical,
     collected,
+    copied,
     escape,
     header,
     parse,
@@ -193,3 +194,10 @@ def test_query_values_are_read_by_their_exact_names():
     get, has, encode = (VALUES.methods[name].call for name in (b"Get", b"Has", b"Encode"))
     assert (get(query, b"x"), get(query, b"X"), has(query, b"x"), has(query, b"X")) == (b"1", b"", True, False)
     assert encode(budget(), query) == b"x=1&x=2&y+z=%26"
+
+
+def test_a_copy_can_be_changed():
+    """A list in a copy is another one."""
+    lists = header(budget(), (("A", "x"),))
+    copied(budget(), lists)[b"A"].append(b"y")
+    assert lists == {b"A": [b"x"]}

@@ -181,8 +181,8 @@ def test_files_that_s3_sends_have_previews(page):
     click_preview = "document.querySelector(`button[aria-label='Preview ${arguments[0]}']`).click()"
     browser.execute_script(click_preview, "a.svg")
     eventually(lambda: browser.execute_script("return document.querySelector('dialog img')?.naturalWidth") == 12)
-    click(browser, "Next")
-    eventually(lambda: texts(browser, "dialog pre") == ["a text"])
+    find(browser, ".turn.right").click()
+    eventually(lambda: texts(browser, "dialog pre code") == ["a text"])
     assert browser.get_log("browser") == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from urllib.parse import quote, urlsplit
 
@@ -113,12 +114,14 @@ def test_a_page_needs_three_requests(browser, demo):
 
 @pytest.mark.parametrize("scripts", [True, False])
 def test_hostile_names_are_shown_as_text(browser, demo, files, scripts):
-    """Each name is shown unchanged, and its link leads to its file, with and without JavaScript."""
+    """Each name is shown, with signs for changes of direction, and its link leads to its file, also without JavaScript."""
     browser.get("about:blank")
     with screen(browser, scripts=scripts):
         browser.get(_url_as(demo, "ann", "/team/home/hostile/"))
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
-        assert sorted(texts(browser, "tbody bdi")) == sorted(HOSTILE)
+        assert sorted(texts(browser, "tbody bdi")) == sorted(
+            re.sub("[\u202a-\u202e]", "\ufffd", name) for name in HOSTILE
+        )
         assert browser.execute_script("return document.querySelectorAll('tbody script, tbody img').length") == 0
         links = browser.execute_script("return [...document.querySelectorAll('tbody a:has(bdi)')].map(a => a.href)")
     for link in links:
@@ -127,29 +130,53 @@ def test_hostile_names_are_shown_as_text(browser, demo, files, scripts):
         assert files.request("GET", parts.path, user="ann:demo").text == "text"
 
 
-def test_a_column_is_sorted_without_javascript(browser, demo):
-    """A click on a column's head sorts the listing on the server, without JavaScript, and the head names the order."""
+def test_all_pages_are_sorted_without_javascript(browser, demo):
+    """One click on a column's head sorts all pages on the server, the largest first, and the head names the order."""
     browser.get("about:blank")
     with screen(browser, scripts=False):
-        browser.get(f"{demo}releases/nightly/")
-        browser.find_element("link text", "Size").click()
+        browser.get(f"{demo}releases/nightly/?limit=100")
         browser.find_element("link text", "Size").click()
         assert "sort=size&order=desc" in browser.current_url
         assert find(browser, "th[aria-sort]").get_attribute("aria-sort") == "descending"
-        assert find(browser, "tbody tr:nth-child(2) bdi").text == "build-0100.log"
+        assert find(browser, "tbody tr:nth-child(2) bdi").text == "build-0240.log"
         browser.find_element("link text", "Next page").click()
+        assert find(browser, "tbody tr:nth-child(2) bdi").text == "build-0140.log"
         browser.find_element("link text", "Previous page").click()
-        assert find(browser, "tbody tr:nth-child(2) bdi").text == "build-0100.log"
+        assert find(browser, "tbody tr:nth-child(2) bdi").text == "build-0240.log"
+        browser.find_element("link text", "Size").click()
+        assert find(browser, "tbody tr:nth-child(2) bdi").text == "build-0001.log"
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_names_are_searched_on_all_pages(browser, demo, scripts):
+    """The field finds names on other pages by their beginning, and says if there is none; one link shows all again."""
+    browser.get("about:blank")
+    with screen(browser, scripts=scripts):
+        browser.get(f"{demo}releases/nightly/?limit=100")
+        find(browser, ".filter").send_keys("build-020")
+        if scripts:
+            eventually(lambda: "Nothing matches on this page. Search all names" in "".join(texts(browser, "#matches")))
+            find(browser, "#matches a").click()
+        else:
+            press(browser, "\ue007")
+        eventually(lambda: len(texts(browser, "tbody tr:not(.parent) bdi")) == 10)
+        assert texts(browser, "tbody tr:not(.parent) bdi")[0] == "build-0200.log"
+        browser.get(f"{demo}releases/nightly/?begins=none")
+        assert texts(browser, "#matches") == ["No name begins with “none”. Show all names"]
+        browser.find_element("link text", "Show all names").click()
+        assert len(texts(browser, "tbody tr:not(.parent) bdi")) == 240
 
 
 def test_a_list_is_filtered_and_walked_by_keyboard(browser, demo):
     """`/` focuses the filter, arrow keys move through the matches, Enter opens one, and Escape clears the filter."""
     with screen(browser):
         browser.get(f"{demo}releases/odd%20names/")
+        press(browser, "\ue015")  # down, from nowhere
+        assert browser.switch_to.active_element.text == "100% sure.txt"
         press(browser, "/")
         press(browser, "anderung")
         assert texts(browser, "tbody bdi") == ["Änderungen.txt"]
-        eventually(lambda: "1 of 6 shown" in texts(browser, "#announcement"))
+        eventually(lambda: texts(browser, "#matches") == ["1 of 6 shown."])
         press(browser, "\ue00c")  # Escape
         assert len(texts(browser, "tbody bdi")) == 6
         press(browser, "\ue015\ue015\ue013")  # down, down, up
@@ -187,7 +214,7 @@ def test_a_preview_is_used_by_keyboard(browser, demo):
         eventually(lambda: not texts(browser, "dialog"))
         browser.get(f"{demo}releases/2.1.0/")
         find(browser, "button[aria-label='Preview notes.txt']").click()
-        eventually(lambda: texts(browser, "dialog pre") == ["Tool 2.1.0\n"])
+        eventually(lambda: texts(browser, "dialog pre code") == ["Tool 2.1.0\n"])
     assert browser.get_log("browser") == []
 
 
@@ -273,10 +300,9 @@ def test_a_phone_has_a_touch_layout(browser, demo, files, width):
         assert not find(browser, ".upload p").is_displayed()
         rectangles = {
             name: [element.rect for element in browser.find_elements("css selector", name)]
-            for name in (".filter", ".upload button", "thead a", "tbody th a", "tbody .time", ".eye", ".bin")
+            for name in (".filter", ".upload button", "thead a", ".choice", "tbody .time", ".eye", ".bin")
         }
-    assert len({rectangles[name][0]["x"] for name in (".filter", ".upload button", "thead a", "tbody th a")}) == 1
-    assert len({element["y"] for element in rectangles[".upload button"]}) == 1
+    assert len({rectangles[name][0]["x"] for name in (".filter", ".upload button", ".choice")}) == 1
     assert min(element["height"] for element in rectangles["thead a"]) >= 44
     for time, preview_button, delete_button in zip(
         rectangles["tbody .time"][1:], rectangles[".eye"], rectangles[".bin"], strict=True
@@ -300,9 +326,9 @@ def test_a_page_without_javascript_hides_its_controls(browser, demo, files):
     browser.get("about:blank")
     with screen(browser, scripts=False):
         browser.get(_url_as(demo, "ann", "/team/home/hostile/"))
-        assert "enable JavaScript" in find(browser, ".note").text
+        assert "enable JavaScript" in find(browser, "noscript .note").text
         assert not find(browser, ".upload").is_displayed()
-        assert not find(browser, ".filter").is_displayed()
+        assert find(browser, "noscript button").text == "Search"
 
 
 def test_a_page_of_another_site_can_neither_upload_nor_delete(browser, demo, files):

@@ -109,7 +109,6 @@ def test_a_special_case_after_the_general_one_is_reported():
 
 
 def test_a_special_case_before_the_general_one_has_no_finding():
-    """A special case before the general one is reachable."""
     assert marked_texts(UNREACHABLE_REWRITE, f"{SPECIAL}\n{GENERAL}") == []
 
 
@@ -154,7 +153,6 @@ def test_a_statement_that_shares_its_line_is_not_moved():
 
 
 def test_rewrites_of_other_targets_take_no_keys():
-    """A rewrite takes no key of another target."""
     text = f"{GENERAL} }} target other {{ {SPECIAL}"
     assert marked_texts(UNREACHABLE_REWRITE, text) == []
 

@@ -163,7 +163,6 @@ def test_a_change_of_kind_is_reported_with_a_key(source, template, message):
 
 
 def test_a_key_that_an_earlier_rewrite_takes_is_not_an_example():
-    """A key that an earlier rewrite takes is not shown."""
     assert marked_texts(KIND_CHANGE, "rewrite `^/a/$` -> `/b/`\nrewrite `^/a/(?:x)?$` -> `/b/x.html`") == []
 
 

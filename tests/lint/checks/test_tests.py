@@ -35,7 +35,6 @@ def test_the_finding_is_at_the_expectation():
 
 
 def test_a_passing_test_has_no_finding():
-    """A test that passes is not a finding."""
     assert marked_texts(FAILING_TEST, f'{RULES}test "/a" -> "/b"\ntest "/x" -> unchanged\ntest "/dots" -> error') == []
 
 
@@ -59,7 +58,6 @@ def test_a_target_without_tests_has_one_finding():
 
 
 def test_a_target_without_rewrites_needs_no_test():
-    """A target without rewrites has no finding."""
     assert marked_texts(UNTESTED_REWRITE, "") == []
 
 

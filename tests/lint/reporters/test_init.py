@@ -40,7 +40,6 @@ def test_the_summary_counts_by_severity(report):
 
 
 def test_the_summary_states_that_nothing_fails_the_run(harmless):
-    """The summary states if no finding fails the run."""
     assert summary(harmless) == "1 finding: 1 info; nothing fails the run"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from files import CONFIGURATION, Files
 
-from tornado_proxy.service.reload.reloading import changes, fixed_at_start
+from tornado_proxy.service.reload.changes import changes, fixed_at_start
 
 THREE_REWRITES = 'rewrite a `^/a$` -> "/1"\nrewrite b `^/b$` -> "/2"\nrewrite `^/c$` -> "/3"'
 
@@ -143,11 +143,12 @@ def test_the_order_of_targets_is_reported(tmp_path):
 def test_some_sections_are_fixed_at_start(tmp_path):
     """Sections that need a restart keep their values and are reported."""
     files = Files.create(tmp_path)
-    running = files.load().settings
+    at_start = files.load().settings
     files.configure(
         CONFIGURATION.replace("{port: 0}", "{port: 81}", 1).replace("{port: 0}", "{port: 82}")
         + "s3: {threads: 7}\nlog: {level: debug}\n"
     )
-    settings, kept_back = fixed_at_start(files.load().settings, running)
-    assert kept_back == ("server", "internalServer", "s3", "log")
-    assert settings.s3 == running.s3
+    configuration = fixed_at_start(files.load(), at_start)
+    settings = configuration.settings
+    assert configuration.kept_back == ("server", "internalServer", "s3", "log")
+    assert settings.s3 == at_start.s3

@@ -14,14 +14,14 @@ import pytest
 from files import CONFIGURATION, Files
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from in_force import RecordingServing
 from prometheus_client import CollectorRegistry
 
 from tornado_proxy.admin.administration import Administration
 from tornado_proxy.config.model import Settings
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
-from tornado_proxy.service.reload.generations import Unbuildable
 from tornado_proxy.service.reload.reloading import Reloader
-from tornado_proxy.service.reload.snapshot import CompiledSnapshot, Snapshot, compile_snapshot
+from tornado_proxy.service.reload.snapshot import Configuration, Snapshot
 from tornado_proxy.telemetry.events import Bus, Event, ReloadOutcome
 from tornado_proxy.telemetry.exposition import ServiceMetrics
 from tornado_proxy.telemetry.log import log_service_events
@@ -32,38 +32,18 @@ BAD = 'rewrite `^/(` -> "/b"'
 
 
 @dataclass
-class RecordingServing:
-    """Serving that records activated generations, or raises `Unbuildable`."""
-
-    activated: list[tuple[int, CompiledSnapshot]] = field(default_factory=list)
-    mistake: Diagnostic | None = None
-    worker_ends: int = 0
-
-    def workers(self) -> list[dict[str, object]]:
-        """No workers."""
-        return []
-
-    async def activate(self, number: int, loaded: CompiledSnapshot) -> None:
-        """Record a generation, or raise `Unbuildable` with the mistake."""
-        if self.mistake:
-            raise Unbuildable((self.mistake,))
-        self.activated.append((number, loaded))
-
-
-@dataclass
 class ReloadScene:
     """Files, a reloader for them, and the outcomes and events of its reloads."""
 
     files: Files
-    serving: RecordingServing = field(default_factory=RecordingServing)
     events: list[Event] = field(default_factory=list)
     outcomes: list[ReloadOutcome] = field(default_factory=list)
     defect: str = ""
     is_unsettled: bool = False
 
     def __post_init__(self) -> None:
-        first = self.files.read()
-        self.reloader = Reloader(compile_snapshot(first), self.serving, self.read, self.events.append)
+        self.serving = RecordingServing(self.files.load())
+        self.reloader = Reloader(self.serving, self.read, self.events.append)
 
     def read(self) -> Snapshot:
         """Read the files, or raise the defect."""
@@ -106,9 +86,9 @@ def test_unchanged_files_do_nothing(scene):
 def test_an_edit_is_the_next_generation(scene):
     """A valid edit becomes generation 2 with its rules."""
     scene.edit(BETTER)
-    ((number, loaded),) = scene.serving.activated
-    assert number == scene.reloader.in_force.number == 2
-    assert loaded.rewrite_count == 2
+    ((number, configuration),) = scene.serving.activated
+    assert number == scene.serving.generation.number == 2
+    assert configuration.rewrite_count == 2
     assert scene.reloader.last.is_in_force
 
 
@@ -155,7 +135,7 @@ def test_a_new_generation_and_the_end_of_a_failure_are_seen_together(scene):
         reloading = asyncio.ensure_future(scene.reloader.reload())
         while not reloading.done():
             await asyncio.sleep(0)
-            yield scene.reloader.in_force.number, scene.reloader.failure is not None, len(scene.events)
+            yield scene.serving.generation.number, scene.reloader.failure is not None, len(scene.events)
 
     async def seen():
         return {state async for state in states()}
@@ -180,6 +160,17 @@ def test_a_failing_rule_test_is_a_warning(scene):
     assert scene.reloader.last.diagnostics == event.diagnostics
 
 
+def test_a_failing_rule_test_is_not_forgotten(scene):
+    """After another edit the test still fails, and is in force; a mended one is gone."""
+    scene.edit(FAILING_TEST)
+    scene.files.configure(CONFIGURATION.replace("rules: [rules]", "rules: [rules]\nreload: {tests: refuse}"))
+    assert scene.reload() is ReloadOutcome.LOADED
+    (failing,) = scene.serving.configuration.failing_tests
+    assert failing.severity is Severity.WARNING
+    scene.edit(FAILING_TEST.replace("/c", "/b"))
+    assert scene.serving.configuration.failing_tests == ()
+
+
 def test_a_reload_without_changes_repeats_warnings(scene):
     """Its report has the warnings, the sections that need a restart and the time of the last activation."""
     scene.files.configure(CONFIGURATION.replace("server: {port: 0}", "server: {port: 81}", 1))
@@ -187,7 +178,7 @@ def test_a_reload_without_changes_repeats_warnings(scene):
     report = asyncio.run(scene.reloader.reload())
     assert report.outcome is ReloadOutcome.UNCHANGED
     assert [diagnostic.code for diagnostic in report.diagnostics] == ["failing-test"]
-    assert (report.kept_back, report.since) == (("server",), scene.reloader.in_force.since)
+    assert (report.kept_back, report.since) == (("server",), scene.serving.generation.since)
 
 
 def test_a_refused_edit_reports_only_its_own_mistakes(scene):
@@ -213,8 +204,9 @@ def test_the_status_has_absolute_paths(scene, monkeypatch):
     """The paths are absolute even if that of the configuration is relative."""
     monkeypatch.chdir(scene.files.folder)
     relative = Files(Path())
-    reloader = Reloader(relative.load(), scene.serving, relative.read, scene.events.append)
-    view = asyncio.run(_administration(reloader, scene.serving).status())
+    serving = RecordingServing(relative.load())
+    reloader = Reloader(serving, relative.read, scene.events.append)
+    view = asyncio.run(_administration(reloader, serving).status())
     assert view["files"] == [str(scene.files.configuration), str(scene.files.path())]
 
 
@@ -259,8 +251,8 @@ def test_a_deleted_file_is_an_edit(scene):
     assert scene.reload() is ReloadOutcome.LOADED
     scene.files.path("other").unlink()
     assert scene.reload() is ReloadOutcome.LOADED
-    (_, loaded) = scene.serving.activated[-1]
-    assert [rewrite.name for rewrite in loaded.rule_sets["site"].rewrites] == ["a"]
+    (_, configuration) = scene.serving.activated[-1]
+    assert [rewrite.name for rewrite in configuration.rule_sets["site"].rewrites] == ["a"]
 
 
 def test_an_unreadable_file_is_refused(scene):
@@ -298,7 +290,7 @@ def test_some_sections_need_a_restart(scene, name, text):
     scene.files.configure(CONFIGURATION + text)
     scene.edit(BETTER)
     assert scene.reloader.last.kept_back == (name,)
-    assert getattr(scene.reloader.in_force.settings, name) == getattr(Settings(), name)
+    assert getattr(scene.serving.configuration.settings, name) == getattr(Settings(), name)
 
 
 def test_a_changed_secret_is_activated(scene):
@@ -311,7 +303,7 @@ def test_an_unbuildable_generation_is_refused(scene):
     """Valid files from which no client of S3 can be made are refused with the reason."""
     scene.serving.mistake = Diagnostic("unusable-bucket", "target `site`: no such thing")
     assert scene.edit(BETTER) == [ReloadOutcome.REFUSED]
-    assert scene.reloader.in_force.number == 1
+    assert scene.serving.generation.number == 1
     assert scene.reloader.failure.diagnostics == (scene.serving.mistake,)
 
 
@@ -369,8 +361,7 @@ def test_a_hanging_file_system_is_read_once(scene):
         return scene.files.read()
 
     async def scenario():
-        now = scene.reloader.in_force
-        reloader = Reloader(now.loaded, scene.serving, read, scene.events.append, 0.01)
+        reloader = Reloader(scene.serving, read, scene.events.append, read_within=0.01)
         outcomes = [(await reloader.reload()).outcome for _ in range(3)]
         resumed.set()
         return outcomes
@@ -387,16 +378,16 @@ def test_concurrent_reloads_run_in_turn(scene):
     class Slow(RecordingServing):
         """Serving that is slow and records the number of concurrent activations."""
 
-        async def activate(self, number: int, loaded: CompiledSnapshot) -> None:
+        async def activate(self, number: int, configuration: Configuration) -> None:
             running.append(number)
             concurrency.append(len(running))
             await asyncio.sleep(0.01)
-            await super().activate(number, loaded)
+            await super().activate(number, configuration)
             running.remove(number)
 
     async def scenario():
-        now, serving = scene.reloader.in_force, Slow()
-        reloader = Reloader(now.loaded, serving, scene.read, scene.events.append)
+        serving = Slow(scene.files.load())
+        reloader = Reloader(serving, scene.read, scene.events.append)
         scene.files.write(BETTER)
         reports = await asyncio.gather(reloader.reload(), reloader.reload())
         return [report.outcome for report in reports], [number for number, _ in serving.activated]
@@ -421,7 +412,7 @@ def test_status_metrics_and_log_agree(steps, tmp_path_factory, caplog):
     metrics.listen(bus)
     registry.register(metrics)
     log_service_events(bus)
-    scene.reloader = Reloader(scene.reloader.in_force.loaded, scene.serving, scene.read, bus.emit)
+    scene.reloader = Reloader(scene.serving, scene.read, bus.emit)
     caplog.set_level(logging.INFO, "tornado_proxy")
     texts = {"good": GOOD, "better": BETTER, "bad": BAD, "worse": BAD + BAD}
     caplog.clear()

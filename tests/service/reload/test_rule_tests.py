@@ -9,7 +9,7 @@ from files import CONFIGURATION, Files
 
 from tornado_proxy.config.server import Reload
 from tornado_proxy.lang.diagnostic import Severity
-from tornado_proxy.service.reload.reloading import run_rule_tests, tolerated
+from tornado_proxy.service.reload.rule_tests import run_rule_tests, tolerated
 from tornado_proxy.service.reload.snapshot import compile_snapshot
 
 PASSING_TEST = 'rewrite `^/a$` -> "/b"\ntest "/a" -> "/b"'
@@ -22,9 +22,9 @@ def files(tmp_path):
     return Files.create(tmp_path, site=FAILING_TEST)
 
 
-def _with_reload_options(loaded, **options):
-    settings = replace(loaded.settings, reload=Reload(**options))
-    return replace(loaded, snapshot=loaded.snapshot.with_settings(settings))
+def _with_reload_options(configuration, **options):
+    settings = replace(configuration.settings, reload=Reload(**options))
+    return replace(configuration, snapshot=configuration.snapshot.with_settings(settings))
 
 
 def test_a_failing_test_is_reported_with_its_place(files):
@@ -37,8 +37,8 @@ def test_a_failing_test_is_reported_with_its_place(files):
 def test_passing_tests_report_nothing(files):
     """If all tests pass, the compiled snapshot is returned unchanged."""
     files.write(PASSING_TEST)
-    loaded = files.load()
-    assert run_rule_tests(loaded, None) is loaded
+    configuration = files.load()
+    assert run_rule_tests(configuration, None) is configuration
 
 
 @pytest.mark.parametrize(("choice", "usable"), [("refuse", False), ("warn", True), ("off", True)])
@@ -52,8 +52,8 @@ def test_the_effect_of_a_failure_is_configured(files, choice, usable):
 def test_invalid_rules_are_not_tested(files):
     """Tests do not run if rules or configuration have a mistake."""
     files.write(f"{FAILING_TEST}\nrewrite `^/(` -> `/x`")
-    loaded = files.load()
-    assert run_rule_tests(loaded, None) is loaded
+    configuration = files.load()
+    assert run_rule_tests(configuration, None) is configuration
     files.configure("nonsense: 1\n")
     assert not run_rule_tests(files.load(), None).usable
 

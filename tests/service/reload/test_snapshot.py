@@ -96,7 +96,7 @@ def test_a_changed_secret_in_a_url_keeps_the_digest(files):
     hook = "    actions: {{GET: {{config: {{webhooks: [{{method: POST, url: 'https://hooks.example/?t={}'}}]}}}}}}\n"
     files.configure(text + hook.format("one"))
     before = files.read()
-    assert before.configuration.settings is not None
+    assert before.settings is not None
     files.configure(text + hook.format("two"))
     assert files.read().digest == before.digest
     assert not files.read().is_as(before)
@@ -170,7 +170,7 @@ def test_a_new_secret_is_noticed(files):
     (files.folder / "secret").unlink()
     before = files.read()
     (files.folder / "secret").write_text("s3cret")
-    assert read_snapshot(files.configuration, ENVIRONMENT, before).configuration.settings
+    assert read_snapshot(files.configuration, ENVIRONMENT, before).settings
 
 
 @pytest.mark.parametrize(("due", "is_compiled_again"), [(math.inf, False), (0.0, True)])
@@ -178,14 +178,14 @@ def test_certificates_are_fetched_when_they_are_due(files, due, is_compiled_agai
     """An unchanged configuration is compiled again only after its certificates are due, which fetches these."""
     known = replace(files.read(), fetched=FetchedDocuments(due=due))
     snapshot = read_snapshot(files.configuration, ENVIRONMENT, known)
-    assert (snapshot.configuration is not known.configuration) == is_compiled_again
+    assert (snapshot.settings is not known.settings) == is_compiled_again
 
 
 def test_an_unchanged_configuration_is_compiled_once(files):
     """Another reading reuses the compiled configuration."""
     before = files.read()
     files.write("", "another")
-    assert read_snapshot(files.configuration, ENVIRONMENT, before).configuration is before.configuration
+    assert read_snapshot(files.configuration, ENVIRONMENT, before).settings is before.settings
 
 
 def test_a_snapshot_can_be_compiled_from_texts(files):
@@ -198,10 +198,10 @@ def test_a_snapshot_can_be_compiled_from_texts(files):
 def test_other_settings_keep_the_digest(files):
     """A snapshot with replaced settings has the digest of the files."""
     snapshot = files.read()
-    settings = snapshot.configuration.settings
+    settings = snapshot.settings
     other = replace(settings, server=replace(settings.server, grace_period=1.0))
     changed = snapshot.with_settings(other)
-    assert (changed.configuration.settings, changed.digest) == (other, snapshot.digest)
+    assert (changed.settings, changed.digest) == (other, snapshot.digest)
 
 
 def test_an_edit_in_progress_is_read_again(files):
@@ -303,15 +303,15 @@ def test_unchanged_files_are_read_once(files):
 def test_a_missing_configuration_is_reported(tmp_path):
     """A missing configuration is a diagnostic, and its path is watched."""
     snapshot = read_snapshot(tmp_path / "none.yaml", {})
-    assert [diagnostic.code for diagnostic in snapshot.configuration.diagnostics] == ["unreadable-file"]
+    assert [diagnostic.code for diagnostic in snapshot.diagnostics] == ["unreadable-file"]
     assert snapshot.watched == (tmp_path / "none.yaml",)
 
 
 def test_valid_files_are_usable(files):
     """Valid files have settings and rule sets."""
-    loaded = files.load()
-    assert loaded.usable
-    assert loaded.rule_sets["site"].rewrite("/a").key == "/b"
+    configuration = files.load()
+    assert configuration.usable
+    assert configuration.rule_sets["site"].rewrite("/a").key == "/b"
 
 
 def test_rules_of_an_unknown_target_are_an_error(files):
@@ -332,9 +332,9 @@ def test_mistakes_of_all_files_are_reported_in_one_run(files):
     """A mistake in one file does not hide a mistake in another."""
     files.write('rewrite `^/(` -> "/b"')
     files.write("rewrit", "other")
-    loaded = files.load()
-    assert not loaded.usable
-    assert {diagnostic.span.source.name.rpartition("/")[2] for diagnostic in loaded.diagnostics} == {
+    configuration = files.load()
+    assert not configuration.usable
+    assert {diagnostic.span.source.name.rpartition("/")[2] for diagnostic in configuration.diagnostics} == {
         "site.rules",
         "other.rules",
     }
@@ -343,10 +343,10 @@ def test_mistakes_of_all_files_are_reported_in_one_run(files):
 def test_an_invalid_configuration_is_reported(files):
     """Without settings no rules are read, and the mistakes of the configuration are reported."""
     files.configure(files.configuration.read_text().replace("mount", "mounts"))
-    loaded = files.load()
-    assert loaded.snapshot.configuration.settings is None
-    assert not loaded.usable
-    assert loaded.diagnostics
+    configuration = files.load()
+    assert configuration.snapshot.settings is None
+    assert not configuration.usable
+    assert configuration.diagnostics
 
 
 RESOURCES = """    resources: [{path: /**, provider: staff, basic: {credentials: [{user: ann, password: {env: HASH}}]}}]
@@ -357,8 +357,8 @@ authProviders: {basic: {staff: {realm: Files}}}
 def test_an_invalid_hash_is_an_error(files):
     """A password that is an invalid hash is reported with its place and without its text."""
     files.configure(files.configuration.read_text() + RESOURCES)
-    loaded = compile_snapshot(read_snapshot(files.configuration, {**ENVIRONMENT, "HASH": "$2b$nonsense"}))
-    (diagnostic,) = loaded.diagnostics
+    configuration = compile_snapshot(read_snapshot(files.configuration, {**ENVIRONMENT, "HASH": "$2b$nonsense"}))
+    (diagnostic,) = configuration.diagnostics
     assert (diagnostic.code, diagnostic.span.text) == ("unreadable-hash", "password")
     assert "nonsense" not in diagnostic.message
 
@@ -366,9 +366,9 @@ def test_an_invalid_hash_is_an_error(files):
 def test_an_unsupported_hash_is_a_warning(files):
     """An unsupported hash would be a plain password, which is possible but unlikely."""
     files.configure(files.configuration.read_text() + RESOURCES)
-    loaded = compile_snapshot(read_snapshot(files.configuration, {**ENVIRONMENT, "HASH": "{SHA}nonsense="}))
-    (diagnostic,) = loaded.diagnostics
-    assert (diagnostic.code, loaded.usable) == ("doubtful-password", True)
+    configuration = compile_snapshot(read_snapshot(files.configuration, {**ENVIRONMENT, "HASH": "{SHA}nonsense="}))
+    (diagnostic,) = configuration.diagnostics
+    assert (diagnostic.code, configuration.usable) == ("doubtful-password", True)
     assert "nonsense" not in diagnostic.message
 
 
@@ -389,9 +389,9 @@ def test_a_check_without_credentials_checks_the_rest(files):
     """A missing systemd credential is only reported, and all other mistakes are found."""
     text = CONFIGURATION.replace("{path: secret}", "{credential: s3-key}")
     files.configure(text)
-    loaded = compile_snapshot(read_to_check(files.configuration, ENVIRONMENT))
-    assert loaded.usable
-    assert [(diagnostic.severity, diagnostic.message) for diagnostic in loaded.diagnostics] == [
+    configuration = compile_snapshot(read_to_check(files.configuration, ENVIRONMENT))
+    assert configuration.usable
+    assert [(diagnostic.severity, diagnostic.message) for diagnostic in configuration.diagnostics] == [
         (Severity.INFO, "not checked: the systemd credential `s3-key`, which only the service has")
     ]
     files.configure(text.replace("{env: ACCESS}", "{env: MISSING}"))
@@ -408,16 +408,18 @@ def test_templates_belong_to_the_snapshot(files):
     files.write('rewrite `^/a$` -> go `/{{ template "a" . }}`')
     before = files.read()
     assert files.folder / "h.tpl" in before.watched
-    loaded = compile_snapshot(before)
-    assert loaded.usable
-    assert loaded.pages.pages.find(None, "put") is not None
-    assert compile_snapshot(files.read(), loaded).pages is loaded.pages  # unchanged, so not compiled again
-    assert loaded.rule_sets["site"].rewrite("/a").key == "/one"
-    assert str(files.folder / "h.tpl") in [file.name for file in loaded.snapshot.files]
+    configuration = compile_snapshot(before)
+    assert configuration.usable
+    assert configuration.pages.pages.find(None, "put") is not None
+    assert (
+        compile_snapshot(files.read(), configuration).pages is configuration.pages
+    )  # unchanged, so not compiled again
+    assert configuration.rule_sets["site"].rewrite("/a").key == "/one"
+    assert str(files.folder / "h.tpl") in [file.name for file in configuration.snapshot.files]
     (files.folder / "h.tpl").write_text('{{ define "a" }}two{{ end }}')
     after = files.read()
     assert not after.is_as(before)
-    assert compile_snapshot(after, loaded).rule_sets["site"].rewrite("/a").key == "/two"
+    assert compile_snapshot(after, configuration).rule_sets["site"].rewrite("/a").key == "/two"
     (files.folder / "h.tpl").write_text("{{ x }}")
     assert not files.load().usable
     (files.folder / "h.tpl").unlink()

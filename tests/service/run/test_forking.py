@@ -7,7 +7,7 @@ import sys
 
 PROGRAM = """
 import asyncio, os, signal, socket, sys
-from tornado_proxy.service.run.runtime import ForkServer
+from tornado_proxy.service.run.forking import ForkServer
 
 ready = object()
 

@@ -12,13 +12,16 @@ from functools import partial
 
 import pytest
 from files import Files
+from in_force import generation_of
 from tornado.httpclient import AsyncHTTPClient
 
 from tornado_proxy.admin.listener import admin_listener
 from tornado_proxy.config.server import Listener
+from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.run import process
 from tornado_proxy.service.run.process import Launch, Process
-from tornado_proxy.service.run.sockets import Notifier, open_sockets
+from tornado_proxy.service.run.sockets import open_sockets
+from tornado_proxy.service.run.systemd import Notifier
 from tornado_proxy.telemetry.metrics import ProcessReport
 
 
@@ -26,14 +29,15 @@ from tornado_proxy.telemetry.metrics import ProcessReport
 class _FakeServing:
     """Serving with settable states of its workers."""
 
-    worker_ends = 0
-
+    configuration: Configuration
+    worker_ends: int = 0
     serves: bool = True
     responds: bool = True
     can_end: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
         self.can_end.set()
+        self.generation = generation_of(self.configuration)
 
     async def start(self, _sockets, *, inherited) -> None:
         """Do nothing."""
@@ -46,8 +50,9 @@ class _FakeServing:
         """Whether all workers respond."""
         return self.responds
 
-    async def activate(self, _number, _loaded) -> None:
-        """Do nothing."""
+    async def activate(self, number, configuration) -> None:
+        """Note it."""
+        self.configuration, self.generation = configuration, generation_of(configuration, number)
 
     async def probe(self) -> list[object]:
         """The results of no probes."""
@@ -102,7 +107,6 @@ async def _running(files: Files, serving: _FakeServing, notifier: Notifier | Non
     started: asyncio.Queue[str] = asyncio.Queue()
     sockets, admin = (open_sockets(Listener("127.0.0.1", 0)) for _ in range(2))
     launch = Launch(
-        files.load(),
         sockets,
         files.read,
         partial(admin_listener, sockets=admin.sockets),
@@ -121,7 +125,7 @@ async def _running(files: Files, serving: _FakeServing, notifier: Notifier | Non
 
 async def test_a_process_without_a_worker_is_not_ready(files):
     """`/-/ready` is a 503 while no worker serves."""
-    serving, client, codes = _FakeServing(), AsyncHTTPClient(force_instance=True), []
+    serving, client, codes = _FakeServing(files.load()), AsyncHTTPClient(force_instance=True), []
     async with _running(files, serving) as admin:
         for serves in (True, False):
             serving.serves = serves
@@ -133,7 +137,7 @@ async def test_a_process_without_a_worker_is_not_ready(files):
 
 async def test_a_stopping_process_is_not_ready(files):
     """`/-/ready` is a 503 during the shutdown, and the admin listener answers until its end."""
-    serving, client = _FakeServing(), AsyncHTTPClient(force_instance=True)
+    serving, client = _FakeServing(files.load()), AsyncHTTPClient(force_instance=True)
     async with _running(files, serving) as admin:
         serving.can_end.clear()
         signal.raise_signal(signal.SIGTERM)
@@ -149,7 +153,7 @@ async def test_watchdog_messages_need_responsive_workers(files, manager, monkeyp
     monkeypatch.setattr(process, "FEEDS_A_PERIOD", 2000)
     monkeypatch.setenv("WATCHDOG_USEC", "60000000")
     monkeypatch.setenv("WATCHDOG_PID", str(os.getpid()))
-    serving = _FakeServing()
+    serving = _FakeServing(files.load())
     async with _running(files, serving, manager.notifier), asyncio.timeout(10):
         await manager.receive("WATCHDOG=1")
         assert await manager.receive() == ["WATCHDOG=1"]
@@ -164,7 +168,7 @@ async def test_watchdog_messages_need_responsive_workers(files, manager, monkeyp
 
 async def test_the_end_of_a_reload_is_reported(files, manager):
     """READY=1 follows RELOADING=1, for which `systemctl reload` waits."""
-    async with _running(files, _FakeServing(), manager.notifier), asyncio.timeout(10):
+    async with _running(files, _FakeServing(files.load()), manager.notifier), asyncio.timeout(10):
         await manager.receive("READY=1")
         signal.raise_signal(signal.SIGHUP)
         await manager.receive("RELOADING=1")
@@ -173,7 +177,7 @@ async def test_the_end_of_a_reload_is_reported(files, manager):
 
 async def test_a_refused_edit_is_a_status(files, manager):
     """The line for `systemctl status` has the place of the mistake."""
-    async with _running(files, _FakeServing(), manager.notifier), asyncio.timeout(10):
+    async with _running(files, _FakeServing(files.load()), manager.notifier), asyncio.timeout(10):
         await manager.receive("READY=1")
         files.write("oops")
         (status,) = await manager.receive("STATUS=generation 1, 0 rewrites; an edit was refused")
@@ -182,7 +186,7 @@ async def test_a_refused_edit_is_a_status(files, manager):
 
 async def test_stopping_extends_the_timeout(files, manager):
     """EXTEND_TIMEOUT_USEC is longer than the grace period of the last edit."""
-    async with _running(files, _FakeServing(), manager.notifier), asyncio.timeout(10):
+    async with _running(files, _FakeServing(files.load()), manager.notifier), asyncio.timeout(10):
         await manager.receive("READY=1")
         files.configure(files.configuration.read_text().replace("server: {port: 0}", "server: {gracePeriod: 7s}", 1))
         await manager.receive("STATUS=generation 2")

@@ -12,8 +12,8 @@ import pytest
 from hostile_s3 import wait_until
 from serving import part, serve
 
-from tornado_proxy.service.reload.generations import Unbuildable
 from tornado_proxy.service.reload.snapshot import SnapshotReader, compile_snapshot
+from tornado_proxy.service.reload.stores import Unbuildable
 from tornado_proxy.service.run.runtime import run_event_loop
 from tornado_proxy.service.run.serving import SingleProcess
 
@@ -39,9 +39,9 @@ def test_tracing_without_its_extra_is_refused(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.resources", None)
     text = "tracing: {endpoint: 'http://127.0.0.1:4318/v1/traces'}\ntargets: {site: {bucket: {name: my-bucket}}}\n"
     (tmp_path / "config.yaml").write_text(text)
-    loaded = compile_snapshot(SnapshotReader(tmp_path / "config.yaml", {})())
+    configuration = compile_snapshot(SnapshotReader(tmp_path / "config.yaml", {})())
     with pytest.raises(Unbuildable, match="`tracing` needs the extra `otel`"):
-        SingleProcess(loaded)
+        SingleProcess(configuration)
 
 
 def _single_process(folder, text="targets: {site: {bucket: {name: my-bucket, region: eu-west-1}}}\n", **options):
@@ -164,7 +164,7 @@ async def test_winding_down_abandons_hanging_calls(tmp_path, monkeypatch, caplog
     """A request that holds its generation delays the end only for a limited time."""
     monkeypatch.setattr("tornado_proxy.service.run.serving._CLOSE_WITHIN", 0.01)
     serving = _single_process(tmp_path)
-    with serving._generations.current:
+    with serving.generation:
         async with asyncio.timeout(10):
             await serving.wind_down(0.0)
     assert [record.getMessage() for record in caplog.records] == [

@@ -37,8 +37,8 @@ class HangsOnce:
         return ()
 
 def hanging(seconds=3600):
-    rules = HangsOnce(loaded.snapshot.rules, sys.argv[1] + ".read", seconds)
-    return replace(loaded, snapshot=replace(loaded.snapshot, rules=rules))
+    rules = HangsOnce(configuration.snapshot.rules, sys.argv[1] + ".read", seconds)
+    return replace(configuration, snapshot=replace(configuration.snapshot, rules=rules))
 
 async def pids():
     return [worker["pid"] for worker in supervisor.workers()]
@@ -55,12 +55,12 @@ async def kill_one():
     return killed
 
 async def main():
-    await supervisor.start(open_sockets(loaded.settings.server).sockets, inherited=False)
+    await supervisor.start(open_sockets(configuration.settings.server).sockets, inherited=False)
 {statements}
     await supervisor.wind_down(0)
 
-loaded = compile_snapshot(read_snapshot(Path(sys.argv[1]), {"ACCESS": "access"}))
-supervisor = module.Supervisor(loaded, 2)
+configuration = compile_snapshot(read_snapshot(Path(sys.argv[1]), {"ACCESS": "access"}))
+supervisor = module.Supervisor(configuration, 2)
 asyncio.run(main())
 """
 
@@ -109,7 +109,7 @@ print(len(await pids()))
 def test_a_worker_that_cannot_activate_is_replaced(run):
     """A worker that cannot build a generation is replaced, since it would serve the previous one."""
     printed = run("""
-broken = replace(loaded.snapshot, configuration=replace(loaded.snapshot.configuration, settings=None))
+broken = replace(configuration.snapshot, settings=None)
 before = (await pids())[0]
 await supervisor._workers[0].call("activate", 2, broken)
 while before in await pids():
@@ -182,7 +182,7 @@ before = await pids()
 await kill_one()
 await until(2)
 (new,) = {*await pids()} - {*before}
-await supervisor.activate(2, loaded)
+await supervisor.activate(2, configuration)
 print([worker.get("generation") for worker in supervisor.workers() if worker["pid"] == new])
 """)
     assert printed == "[2]\n"

@@ -46,7 +46,7 @@ async def test_only_the_last_worker_serves_the_queue(snapshot, monkeypatch, is_l
     await channel.send(WorkerCall(1, "start", (Start(1, snapshot),)))
     while not isinstance(await channel.receive(), Result):
         pass
-    broken = replace(snapshot, configuration=replace(snapshot.configuration, settings=None))
+    broken = replace(snapshot, settings=None)
     await channel.send(WorkerCall(2, "stop", (0.0,)) if is_last else WorkerCall(2, "activate", (2, broken)))
     await working
     await channel.close()
@@ -73,7 +73,7 @@ async def test_a_stopping_worker_answers_calls(snapshot, monkeypatch):
     working = asyncio.get_running_loop().create_task(worker._work(worker_end, [listening]))
     channel = await Channel.over(parent_end)
     await channel.send(WorkerCall(1, "start", (Start(1, snapshot),)))
-    broken = replace(snapshot, configuration=replace(snapshot.configuration, settings=None))
+    broken = replace(snapshot, settings=None)
     await channel.send(WorkerCall(2, "activate", (2, broken)))
     await channel.send(WorkerCall(3, "activate", (3, snapshot)))
     await channel.send(WorkerCall(4, "stop", (0.0,)))

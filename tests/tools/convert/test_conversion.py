@@ -345,7 +345,6 @@ def test_the_json_report_has_every_remark():
 
 
 def test_the_report_states_how_keys_were_read():
-    """Every report has the reading of the keys."""
     documented = converted_target("", keys_as=KeysAs.DOCUMENTED).report
     assert READINGS[KeysAs.DOCUMENTED] in to_markdown(documented)
     assert converted("targets: {a: {mount: {path: [/]}, bucket: {name: b}}}").report.keys_as is KeysAs.ACTUAL

@@ -143,7 +143,6 @@ def test_separate_globs_cover_no_common_path(first, second, path):
 
 @pytest.mark.parametrize(("first", "second"), [("/a/**", "/b"), ("/a/b*", "/a/c/**")])
 def test_globs_of_different_directories_are_separate(first, second):
-    """Globs of different directories are recognized as separate."""
     assert apart(first, second)
 
 

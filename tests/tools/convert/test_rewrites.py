@@ -5,7 +5,7 @@ from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.tools.convert.go_targets import Surroundings
 from tornado_proxy.tools.convert.options import OptionOutcome
-from tornado_proxy.tools.convert.rewrites import Given, KeysAs, LeftOut, Never, Written, converted
+from tornado_proxy.tools.convert.rewrites import KeysAs, LeftOut, Never, RewriteEntry, Written, converted
 
 
 def test_a_rewrite_that_calls_a_helper_is_converted():
@@ -26,7 +26,7 @@ SOURCE = SourceFile("conf.yaml", "1\n2\n3\n4\n")
 
 def _results(*pairs, prefix="", keys_as=KeysAs.ACTUAL):
     entries = [
-        Given(source, text, dialect[0] if dialect else Dialect.PLAIN, Span(SOURCE, 2 * number, 2 * number))
+        RewriteEntry(source, text, dialect[0] if dialect else Dialect.PLAIN, Span(SOURCE, 2 * number, 2 * number))
         for number, (source, text, *dialect) in enumerate(pairs)
     ]
     return [conversion.result for conversion in converted(entries, Surroundings(prefix, prefix), keys_as)]

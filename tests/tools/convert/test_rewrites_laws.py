@@ -21,7 +21,7 @@ from tornado_proxy.templates import go
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 from tornado_proxy.templates.template import compile_plain
 from tornado_proxy.tools.convert.go_targets import Surroundings
-from tornado_proxy.tools.convert.rewrites import Given, KeysAs, LeftOut, converted, rule_text
+from tornado_proxy.tools.convert.rewrites import KeysAs, LeftOut, RewriteEntry, converted, rule_text
 
 NOWHERE = Span(SourceFile("conf.yaml", "\n"), 0, 0)
 ANN = User("ann")
@@ -62,7 +62,7 @@ def requested_key(key):
 
 def converted_rules(rules, configured):
     """Converts rules; returns the conversions and the rule set that is loaded from the written file."""
-    entries = [Given(rule.source, rule.target, rule.dialect, NOWHERE) for rule in rules]
+    entries = [RewriteEntry(rule.source, rule.target, rule.dialect, NOWHERE) for rule in rules]
     conversions = converted(entries, Surroundings(configured, start_prefix(configured)), KeysAs.ACTUAL)
     loaded = compile_rule_files([RuleFile("site.rules", rule_text("site", conversions).encode())])
     assert loaded.diagnostics == ()

@@ -11,7 +11,7 @@ from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import edited
 from tornado_proxy.templates.go import view
 from tornado_proxy.templates.jinja.views import NAMES, RECORDS
-from tornado_proxy.tools.lsp.completion import GO, JINJA, Completion, completions, fields, group_names
+from tornado_proxy.tools.lsp.completion import BY_DIALECT, Completion, completions, fields, group_names
 
 
 def _template_completions(text: str) -> list[Completion]:
@@ -222,7 +222,7 @@ _GO_TYPES = {
 def test_every_variable_of_jinja_templates_is_described():
     """The table has exactly the names that the views provide."""
     names = {*NAMES, *(f"{path}.{name}" for path, names in RECORDS.items() for name in names)}
-    assert set(JINJA) == names
+    assert set(BY_DIALECT[Dialect.JINJA]) == names
 
 
 def test_every_variable_of_go_templates_is_described():
@@ -233,7 +233,7 @@ def test_every_variable_of_go_templates_is_described():
         for go_type in types
         for name in (*go_type.getters, *go_type.methods)
     }
-    assert set(GO) == names
+    assert set(BY_DIALECT[Dialect.GO]) == names
 
 
 def test_the_fields_of_a_variable_are_those_directly_below_it():

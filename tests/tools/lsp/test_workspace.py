@@ -357,7 +357,6 @@ def test_formatting_edits_give_the_canonical_layout(text):
 
 
 def test_formatting_edits_replace_only_changed_lines():
-    """Lines that are already formatted have no edit."""
     text = 'target site {\n    rewrite `^/a$` -> "/b"\n\n  test "/a" -> "/b"\n}\n'
     (edit,) = layout_edits(parsed(text))
     assert edit.span.text == '  test "/a" -> "/b"\n'

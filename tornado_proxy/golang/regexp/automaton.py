@@ -77,10 +77,10 @@ class Transitions(NamedTuple):
 
     def following(self, held: int) -> int:
         """Returns the positions that may read the next character after those in `held`."""
-        found = self.first
+        positions = self.first
         for position in bits(held):
-            found |= self.follow[position]
-        return found
+            positions |= self.follow[position]
+        return positions
 
 
 class Automaton:
@@ -102,7 +102,7 @@ class Automaton:
 
         Position N of the automaton reads character N of it.
         """
-        found = []
+        prefix = []
         anchored = False
         for node, _ in self.atoms:
             match node:
@@ -113,25 +113,25 @@ class Automaton:
                 ):
                     anchored = True
                 case syntax.Text(folded=False) if anchored:
-                    found.append(node.characters)
+                    prefix.append(node.characters)
                 case _:
                     break
-        return "".join(found)
+        return "".join(prefix)
 
     def positions_by_set(self, start: int = 0) -> Mapping[Ranges, int]:
         """Returns the positions from `start` on, by the set of characters that they read."""
-        found: dict[Ranges, int] = {}
+        positions: dict[Ranges, int] = {}
         for position, each in enumerate(self.sets[start:], start):
-            found[each] = found.get(each, 0) | 1 << position
-        return found
+            positions[each] = positions.get(each, 0) | 1 << position
+        return positions
 
     def table(self, assertions: int) -> Transitions:
         """Returns the transitions across a gap where some assertions hold."""
         seen = assertions & self.assertions
-        found = self._tables.get(seen)
-        if found is None:
-            found = self._tables[seen] = self._build(_TableBuilder(seen))
-        return found
+        table = self._tables.get(seen)
+        if table is None:
+            table = self._tables[seen] = self._build(_TableBuilder(seen))
+        return table
 
     def read(self, text: str) -> tuple[int, bool]:
         """Returns the positions after the beginning of a key, and whether a match is complete or certain.
@@ -185,10 +185,10 @@ class Automaton:
         """Returns the transitions that a builder makes; atoms without assertions are built once."""
         fragments = []
         for index, (node, _) in enumerate(self.atoms):
-            known = self._cached.get(index)
-            if known is not None:
-                builder.follow += known.follow
-                fragments.append(known.fragment)
+            cached = self._cached.get(index)
+            if cached is not None:
+                builder.follow += cached.follow
+                fragments.append(cached.fragment)
                 continue
             start = len(builder.follow)
             fragments.append(builder.fragment(node))
@@ -198,13 +198,13 @@ class Automaton:
 
     def positions_reading(self, character: str) -> int:
         """Returns the positions that read a character."""
-        found = self._readers.get(character)
-        if found is None:
-            found = sum(
+        readers = self._readers.get(character)
+        if readers is None:
+            readers = sum(
                 positions for each, positions in self._positions_by_set.items() if contains(each, ord(character))
             )
-            self._readers[character] = found
-        return found
+            self._readers[character] = readers
+        return readers
 
     @cached_property
     def _positions_by_set(self) -> Mapping[Ranges, int]:
@@ -214,10 +214,10 @@ class Automaton:
 def atoms(node: syntax.Node, end: int | None = None) -> Iterator[Atom]:
     """Yields the pieces of an expression's outermost sequence, with nested sequences and groups opened."""
     match node:
-        case syntax.Sequence(pieces) if pieces:
-            for part in pieces[:-1]:
+        case syntax.Sequence(members) if members:
+            for part in members[:-1]:
                 yield from atoms(part)
-            yield from atoms(pieces[-1], end)
+            yield from atoms(members[-1], end)
         case syntax.Group():
             yield from atoms(node.body, end or node.extent.end)
         case _:
@@ -303,10 +303,10 @@ class _TableBuilder:
 
     def concatenation(self, fragments: list[_Fragment]) -> _Fragment:
         """Returns the fragments in a row; joined from the right, where the last positions are fewer."""
-        found = _EMPTY
+        fragment = _EMPTY
         for each in reversed(fragments):
-            found = self.pair(each, found)
-        return found
+            fragment = self.pair(each, fragment)
+        return fragment
 
     def pair(self, one: _Fragment, other: _Fragment) -> _Fragment:
         self.link(one.last, other.first)
@@ -332,10 +332,10 @@ class _TableBuilder:
         copies += [self.fragment(node.body) for _ in range(times - 1)]
         if node.most is None:
             self.link(copies[-1].last, copies[-1].first)
-        found = _EMPTY
+        optional = _EMPTY
         for each in reversed(copies[node.least :]):
-            found = self.pair(each, found)._replace(nullable=True)
-        return self.concatenation([*copies[: node.least], found])
+            optional = self.pair(each, optional)._replace(nullable=True)
+        return self.concatenation([*copies[: node.least], optional])
 
     def link(self, last: int, first: int) -> None:
         """Lets each position of `first` follow each position of `last`."""

@@ -270,8 +270,8 @@ def _members(name: str) -> Ranges:
     if special is not None:
         return special()
     added = (*_added_to_categories(name), *ADDED_TO_SCRIPTS.get(name, ()))
-    known = union((*matched(rf"\p{{{name}}}"), *added))
-    return difference(known, REMOVED.get(name, ()))
+    characters = union((*matched(rf"\p{{{name}}}"), *added))
+    return difference(characters, REMOVED.get(name, ()))
 
 
 def _assigned() -> Ranges:
@@ -279,16 +279,12 @@ def _assigned() -> Ranges:
     return union((*matched(r"[\pL\pM\pN\pP\pS\pZ\pC]"), _SURROGATES, *_PRIVATE_USE, *added))
 
 
-def _other() -> Ranges:
-    return union((*matched(r"\pC"), _SURROGATES, *_PRIVATE_USE, *_members("Cn")))
-
-
 # Classes that RE2 lacks, classes with unassigned code points, which RE2 lacks too, and constant ones.
 _SPECIAL: Mapping[str, Callable[[], Ranges]] = {
     "Any": lambda: EVERYTHING,
     "ASCII": lambda: ASCII,
     "Assigned": _assigned,
-    "C": _other,
+    "C": lambda: union((*matched(r"\pC"), _SURROGATES, *_PRIVATE_USE, *_members("Cn"))),
     "Cn": lambda: complement(_assigned()),
     "Co": lambda: _PRIVATE_USE,
     "Cs": lambda: (_SURROGATES,),
@@ -298,8 +294,8 @@ _SPECIAL: Mapping[str, Callable[[], Ranges]] = {
 
 def _added_to_categories(name: str) -> Iterable[Range]:
     """Returns the additions to a category, or to all categories that begin with a letter."""
-    parts = (part for part in ADDED_TO_CATEGORIES if name in (part, part[0]))
-    return (each for part in parts for each in ADDED_TO_CATEGORIES[part])
+    categories = (part for part in ADDED_TO_CATEGORIES if name in (part, part[0]))
+    return (each for part in categories for each in ADDED_TO_CATEGORIES[part])
 
 
 @cache
@@ -332,8 +328,8 @@ def _assigned_planes() -> tuple[bytes, ...]:
 @lru_cache(maxsize=4096)
 def cases(character: str, *, folded: bool) -> Ranges:
     """Returns the characters that a literal character matches; with its other cases if `folded`."""
-    found = listed(character)
-    return _every_case(found) if folded else found
+    ranges = listed(character)
+    return _every_case(ranges) if folded else ranges
 
 
 @lru_cache(maxsize=4096)
@@ -361,10 +357,10 @@ def characters(node: syntax.AnyOf | syntax.Member) -> Ranges:
             assert_never(node)
 
 
-def _every_case(found: Ranges) -> Ranges:
+def _every_case(characters: Ranges) -> Ranges:
     """Returns a set with the other cases of its characters; ASCII is folded here, because RE2 takes milliseconds."""
-    within = difference(found, complement(ALPHA))
+    within = difference(characters, complement(ALPHA))
     letters = "".join(chr(code) for low, high in within for code in range(low, high + 1))
     upper = letters.upper()
     third = "".join(_THIRD_FORMS.get(each, "") for each in upper)
-    return union((*found, *listed(upper + letters.lower() + third), *folded(difference(found, ASCII))))
+    return union((*characters, *listed(upper + letters.lower() + third), *folded(difference(characters, ASCII))))

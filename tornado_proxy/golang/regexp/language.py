@@ -164,10 +164,10 @@ class Progress:
 def longest_matching_part(source: Language, key: str) -> Progress | None:
     """Returns how much of a source matches a key; None if the source cannot be treated exactly."""
     try:
-        found = [_progress(branch, key, start) for branch, start in _branches(source)]
+        progress = [_progress(branch, key, start) for branch, start in _branches(source)]
     except Unsupported:
         return None
-    return max(found, key=lambda each: (each.failing is None, each.reached, each.part.end - each.part.start))
+    return max(progress, key=lambda each: (each.failing is None, each.reached, each.part.end - each.part.start))
 
 
 def _branches(source: Language) -> list[tuple[Automaton, int]]:

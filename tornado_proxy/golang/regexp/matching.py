@@ -91,21 +91,21 @@ class Pattern:
     def search(self, key: str) -> Captures | None:
         """Returns the captures of the leftmost match, as Go's `FindStringSubmatch` does, or None."""
         try:
-            found = self._leftmost(key.encode())
+            match = self._leftmost(key.encode())
         except UnicodeEncodeError:
             return self._search_ill_formed(key)
-        if found is None:
+        if match is None:
             return None
-        groups = tuple([text if text is None else text.decode() for text in map(found.__getitem__, self._numbers)])
+        groups = tuple([text if text is None else text.decode() for text in map(match.__getitem__, self._numbers)])
         return Captures(groups, self._names_of(groups) if self._shared_names else self.names)
 
     def _search_ill_formed(self, key: str) -> Captures | None:
         """Searches as Go does in invalid UTF-8: it reads U+FFFD, but the captures have the original text."""
         read = encoded(key)
-        found = self._leftmost(read)
-        if found is None:
+        match = self._leftmost(read)
+        if match is None:
             return None
-        spans = map(found.span, self._numbers)
+        spans = map(match.span, self._numbers)
         groups = tuple(
             None if start < 0 else key[len(read[:start].decode()) : len(read[:end].decode())] for start, end in spans
         )

@@ -101,8 +101,8 @@ class _Parser:
         """Reads one construct."""
         repetition, self._repetition = self._repetition, None
         character = self.text[self.at]
-        if found := _PLAIN.match(self.text, self.at):
-            self._literal(found[0], found.end())
+        if match := _PLAIN.match(self.text, self.at):
+            self._literal(match[0], match.end())
         elif character in _REPEATS:
             self._repeat(_REPEATS[character], self.at + 1, repetition)
         elif character != "{":
@@ -214,8 +214,8 @@ class _Parser:
             self._push(syntax.Assertion(_ESCAPED_ASSERTIONS[letter], self._advance(self.at + 2)))
         elif letter == "Q":
             self._quotation()
-        elif (found := self._named_class(letter)) is not None:
-            self._push(found)
+        elif (named := self._named_class(letter)) is not None:
+            self._push(named)
         else:
             code, end = read_escape(self.text, self.at)
             self._literal(chr(code), end)
@@ -233,8 +233,8 @@ class _Parser:
         r"""Reads a class such as `\d` or `\p{Greek}`; returns None, and reads nothing, for another escape."""
         folded = "i" in self._flags
         if letter and letter in "pP":
-            found, end = read_unicode_class(self.text, self.at)
-            return syntax.UnicodeClass(found.name, found.negated, folded, self._advance(end))
+            named, end = read_unicode_class(self.text, self.at)
+            return syntax.UnicodeClass(named.name, named.negated, folded, self._advance(end))
         if letter and letter in "dDsSwW":
             return syntax.PerlClass(letter.lower(), letter.isupper(), folded, self._advance(self.at + 2))
         return None
@@ -251,9 +251,9 @@ class _Parser:
         self._push(syntax.BracketClass(tuple(members), negated, syntax.Extent(start, self.at)))
 
     def _member(self, opening: int) -> syntax.Member:
-        found = read_posix_class(self.text, self.at) if self.at < self._last_posix_end else None
-        if found is not None:
-            (name, negated), end = found
+        posix = read_posix_class(self.text, self.at) if self.at < self._last_posix_end else None
+        if posix is not None:
+            (name, negated), end = posix
             return syntax.PosixClass(name, negated, "i" in self._flags, self._advance(end))
         if self.text.startswith("\\", self.at):
             named = self._named_class(self.text[self.at + 1 : self.at + 2])

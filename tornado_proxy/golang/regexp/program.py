@@ -61,10 +61,10 @@ def leftmost(compiled: Any, text: bytes, start: int = 0, *, sees_within: bool) -
     RE2 searches bytes, while Go searches characters. `sees_within` is true if the program has a `\B`, so that such a
     match is possible.
     """
-    found = compiled.search(text, start)
-    while sees_within and found is not None and is_within(text, found.start()):
-        found = compiled.search(text, found.start() + 1)
-    return found
+    match = compiled.search(text, start)
+    while sees_within and match is not None and is_within(text, match.start()):
+        match = compiled.search(text, match.start() + 1)
+    return match
 
 
 def is_within(text: bytes, offset: int) -> bool:
@@ -166,8 +166,8 @@ def _literal(node: syntax.Text) -> str:
     return f"(?i:{program})"
 
 
-def _by_number(found: re.Match[str]) -> str:
-    return f"\\x{{{ord(found[0]):x}}}"
+def _by_number(character: re.Match[str]) -> str:
+    return f"\\x{{{ord(character[0]):x}}}"
 
 
 def _class(node: syntax.AnyOf) -> str:
@@ -217,13 +217,10 @@ def _repeated(node: syntax.Repeat, body: _Printed) -> _Printed:
     if most == 0:  # only the numbers of its groups matter
         return _Printed(f"(?:{'()' * body.groups}){{0}}", is_atom=False, nullable=True, groups=body.groups)
     operand = body.atom
-    if body.nullable and most != 1 and (isinstance(node.body, syntax.Repeat) or _is_plain_group(node.body)):
+    is_plain_group = isinstance(node.body, syntax.Group) and node.body.number is None
+    if body.nullable and most != 1 and (is_plain_group or isinstance(node.body, syntax.Repeat)):
         operand = f"(?:{body.part}{_SOMEWHERE})"
     bounds = f"{{{least}}}" if least == most else f"{{{least},{'' if most is None else most}}}"
     operator = _COUNTS.get((least, most), bounds)
     nullable = least == 0 or body.nullable
     return _Printed(f"{operand}{operator}{'?' * node.lazy}", is_atom=False, nullable=nullable, groups=body.groups)
-
-
-def _is_plain_group(node: syntax.Node) -> bool:
-    return isinstance(node, syntax.Group) and node.number is None

@@ -244,7 +244,7 @@ def _candidate_pairs(languages: Sequence[Language]) -> Iterator[tuple[int, int]]
 
 
 class OverlapCandidates:
-    """An index of sources by their literal prefixes, to find those that may share a key."""
+    """An index of sources by their literal prefixes, to find sources that may share a key."""
 
     def __init__(self, languages: Sequence[Language]) -> None:
         self._prefixes = [literal_prefix(each) for each in languages]
@@ -286,22 +286,22 @@ def _parts(source: Language) -> list[Node]:
     return [node for node, _ in source.atoms if not isinstance(node, FlagChange)]
 
 
-def _literal_edge(pieces: Iterable[Node], anchors: set[AssertionKind], step: int = 1) -> str:
+def _literal_edge(nodes: Iterable[Node], anchors: set[AssertionKind], step: int = 1) -> str:
     """Returns the literal characters next to an anchor that comes first; `step` is the direction of reading."""
-    rest = iter(pieces)
+    rest = iter(nodes)
     first = next(rest, None)
     if not isinstance(first, Assertion) or first.kind not in anchors:
         return ""
-    found = []
+    pieces = []
     for each in rest:
         if not isinstance(each, Text):
             break
         text = each.characters[::step]
         certain = takewhile(str.isascii, text) if each.folded else text
-        found.append("".join(certain))
-        if len(found[-1]) < len(text):
+        pieces.append("".join(certain))
+        if len(pieces[-1]) < len(text):
             break
-    return fold_case("".join(found))
+    return fold_case("".join(pieces))
 
 
 def fold_case(text: str) -> str:

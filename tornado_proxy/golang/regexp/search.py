@@ -158,20 +158,20 @@ class Product:
 
     def _choices(self, next_positions: Sequence[int], readers: int) -> list[int]:
         """Returns the sets with one position of each required automaton after a symbol was read."""
-        found = [0]
+        combinations = [0]
         for part, following in zip(self._parts, next_positions, strict=True):
             held = following & readers
             if not held:
                 return []
             choices = [part.complete] if held & part.certain else [1 << each for each in bits(held)]
-            found = [one | other for one in found for other in choices]
-        return found
+            combinations = [one | other for one in combinations for other in choices]
+        return combinations
 
     def _gap(self, before: int, after: int) -> Gap:
-        found = self._gaps.get((before, after))
-        if found is None:
-            found = self._gaps[before, after] = self._joined(GAP_ASSERTIONS[before][after])
-        return found
+        gap = self._gaps.get((before, after))
+        if gap is None:
+            gap = self._gaps[before, after] = self._joined(GAP_ASSERTIONS[before][after])
+        return gap
 
     def _joined(self, assertions: int) -> Gap:
         tables = [(each.table(assertions), shift) for each, shift in zip(self._automata, self._shifts, strict=True)]
@@ -210,13 +210,13 @@ class Product:
                 readers[ranges] = readers.get(ranges, 0) | positions << shift
         sets = tuple(sorted(readers))  # sorted, so that products of the same sets share the cached symbols
         masks = [readers[each] for each in sets]
-        found: dict[int, list[Move]] = {side: [] for side in self._sides}
+        moves: dict[int, list[Move]] = {side: [] for side in self._sides}
         for symbol in symbols(sets, words=self._words):
             held = self._every
             for index in bits(symbol.sets):
                 held |= masks[index]
-            found[symbol.side].append(Move(symbol.path_role, symbol.character, symbol.size, held))
-        return found
+            moves[symbol.side].append(Move(symbol.path_role, symbol.character, symbol.size, held))
+        return moves
 
 
 State = tuple[PartialState, int]
@@ -238,7 +238,11 @@ def shortest(required: Sequence[Automaton], excluded_automata: Sequence[Automato
     prefix = max((each.literal_prefix for each in required), key=len)
     if not all(prefix.startswith(each.literal_prefix) for each in required):
         return None
-    compatible = [each for each in excluded_automata if _are_compatible(prefix, each.literal_prefix)]
+    compatible = [
+        each
+        for each in excluded_automata
+        if prefix.startswith(each.literal_prefix) or each.literal_prefix.startswith(prefix)
+    ]
     product = Product(required, compatible, prefix)
     budget.spend(_SETUP_STEPS + product.positions // 8)
     initial = product.initial_states()
@@ -249,7 +253,9 @@ def shortest(required: Sequence[Automaton], excluded_automata: Sequence[Automato
     size = len(prefix.encode())
     waiting: defaultdict[int, list[Step]] = defaultdict(list, {size: [(state, None, "") for state in initial]})
     while waiting:
-        for state, origin, character in sorted(waiting.pop(size, ()), key=_excluded_count):
+        # States with few positions of excluded automata subsume most others.
+        steps = sorted(waiting.pop(size, ()), key=lambda step: step[0][1].bit_count())
+        for state, origin, character in steps:
             if not reached.add(state, origin, character):
                 continue
             if product.accepts(*state):
@@ -262,16 +268,6 @@ def shortest(required: Sequence[Automaton], excluded_automata: Sequence[Automato
                     waiting[size + move.size].append(((partial, excluded), state, move.character))
         size += 1
     return None
-
-
-def _are_compatible(prefix: str, other: str) -> bool:
-    """Whether a key may begin with both texts."""
-    return prefix.startswith(other) or other.startswith(prefix)
-
-
-def _excluded_count(step: Step) -> int:
-    """Returns the number of positions of excluded automata; states with few of them subsume most others."""
-    return step[0][1].bit_count()
 
 
 class _Reached:

@@ -219,9 +219,9 @@ def walk(node: Node) -> Iterator[Node | Member]:
     """Yields a node and all its descendants, in the order of the text."""
     waiting: list[Node | Member] = [node]
     while waiting:
-        found = waiting.pop()
-        yield found
-        waiting.extend(reversed(children(found)))
+        current = waiting.pop()
+        yield current
+        waiting.extend(reversed(children(current)))
 
 
 _Result = TypeVar("_Result")
@@ -291,16 +291,16 @@ _EMPTY = Measure(_MeasureKind.EMPTY)
 
 
 def measure(node: Node, below: list[Measure]) -> Measure:
-    """Returns the measure of a node from those of its children; raises `PatternError`."""
-    found = _measured(node, below)
+    """Returns the measure of a node from its children's; raises `PatternError`."""
+    measure = _measured(node, below)
     start, end = node.extent
-    if found.size > GREATEST_SIZE:
+    if measure.size > GREATEST_SIZE:
         raise PatternError("expression too large", start, end, "lower its counts, or split it into several rewrites")
-    if found.depth > GREATEST_DEPTH:
+    if measure.depth > GREATEST_DEPTH:
         raise PatternError(f"expression nested deeper than {GREATEST_DEPTH} levels", start, end)
-    if found.copies > GREATEST_REPEAT:
+    if measure.copies > GREATEST_REPEAT:
         raise PatternError(f"nested counts make more than {GREATEST_REPEAT} copies", start, end, "lower a count")
-    return found
+    return measure
 
 
 def _measured(node: Node, below: list[Measure]) -> Measure:  # noqa: PLR0911 - one case for each kind of node
@@ -334,9 +334,9 @@ def _repeated(body: Measure, least: int, most: int | None) -> Measure:
     return Measure(_MeasureKind.OTHER, size, body.depth + 1, copies)
 
 
-def _with_literals_joined(parts: list[Measure]) -> list[Measure]:
+def _with_literals_joined(measures: list[Measure]) -> list[Measure]:
     joined: list[Measure] = []
-    for part in parts:
+    for part in measures:
         if part.kind is _MeasureKind.FLAGS:
             continue
         if joined and part.kind in (_MeasureKind.LITERAL, _MeasureKind.FOLDED) and joined[-1].kind is part.kind:
@@ -346,13 +346,13 @@ def _with_literals_joined(parts: list[Measure]) -> list[Measure]:
     return joined
 
 
-def _joined(kind: _MeasureKind, parts: list[Measure], extra: int) -> Measure:
-    if len(parts) <= 1:
-        return parts[0] if parts else _EMPTY
+def _joined(kind: _MeasureKind, measures: list[Measure], extra: int) -> Measure:
+    if len(measures) <= 1:
+        return measures[0] if measures else _EMPTY
     return Measure(
         kind,
-        sum(part.size for part in parts) + extra,
+        sum(part.size for part in measures) + extra,
         # A child of the same kind adds no level.
-        1 + max(part.depth - (part.kind is kind) for part in parts),
-        max(part.copies for part in parts),
+        1 + max(part.depth - (part.kind is kind) for part in measures),
+        max(part.copies for part in measures),
     )

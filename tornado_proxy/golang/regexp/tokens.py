@@ -85,19 +85,19 @@ def read_escape(text: str, at: int, *, in_class: bool = False) -> tuple[int, int
     """Returns the code point of an escape and the offset after it (regexp/syntax, parseEscape)."""
     if at + 1 == len(text):
         raise PatternError("trailing backslash", at, at + 1, "write `\\\\` for the character itself")
-    if found := _PUNCTUATION.match(text, at):
-        return ord(found[1]), found.end()
+    if match := _PUNCTUATION.match(text, at):
+        return ord(match[1]), match.end()
     if text[at + 1] in _CONTROLS:
         return _CONTROLS[text[at + 1]], at + 2
-    if found := _OCTAL.match(text, at):
-        return int(found[1], 8), found.end()
-    found = _HEXADECIMAL.match(text, at)
-    if found is None:
+    if match := _OCTAL.match(text, at):
+        return int(match[1], 8), match.end()
+    match = _HEXADECIMAL.match(text, at)
+    if match is None:
         raise _invalid_escape(text[at : at + 2], at, in_class=in_class)
-    code = int(found[1] or found[2], 16)
+    code = int(match[1] or match[2], 16)
     if code > LAST:
-        raise PatternError(f"code point out of range `{found[0]}`", *found.span(), "the greatest is `\\x{10FFFF}`")
-    return code, found.end()
+        raise PatternError(f"code point out of range `{match[0]}`", *match.span(), "the greatest is `\\x{10FFFF}`")
+    return code, match.end()
 
 
 def _invalid_escape(escape: str, at: int, *, in_class: bool) -> PatternError:
@@ -126,26 +126,26 @@ class CharacterClassName(NamedTuple):
 
 def read_unicode_class(text: str, at: int) -> tuple[CharacterClassName, int]:
     r"""Returns the class of a `\p` or `\P` and the offset after it."""
-    found = _UNICODE_CLASS.match(text, at)
-    assert found
-    sign, caret, braced, single = found.groups(default="")
+    match = _UNICODE_CLASS.match(text, at)
+    assert match
+    sign, caret, braced, single = match.groups(default="")
     name = braced or single
     if single == "{":
         raise PatternError(f"unclosed `\\{sign}{{`", at, at + 3, "write `}` after the name of the class")
     official = resolve(name)
     if official is None:
-        raise _unknown_class(name, at, found.end(), NAMES)
-    return CharacterClassName(official, (sign == "P") != bool(caret)), found.end()
+        raise _unknown_class(name, at, match.end(), NAMES)
+    return CharacterClassName(official, (sign == "P") != bool(caret)), match.end()
 
 
 def read_posix_class(text: str, at: int) -> tuple[CharacterClassName, int] | None:
     """Returns the class of a `[:` and the offset after it; None if no `:]` follows."""
-    found = _POSIX_CLASS.match(text, at)
-    if found is None:
+    match = _POSIX_CLASS.match(text, at)
+    if match is None:
         return None
-    if found[2] not in POSIX:
-        raise _unknown_class(found[2], at, found.end(), POSIX)
-    return CharacterClassName(found[2], bool(found[1])), found.end()
+    if match[2] not in POSIX:
+        raise _unknown_class(match[2], at, match.end(), POSIX)
+    return CharacterClassName(match[2], bool(match[1])), match.end()
 
 
 def _unknown_class(name: str, at: int, end: int, names: Iterable[str]) -> PatternError:
@@ -166,19 +166,19 @@ class Count(NamedTuple):
 
 def read_count(text: str, at: int) -> tuple[Count, int] | None:
     """Returns the count of a `{` and the offset after it; None if the brace is a literal character."""
-    found = _COUNT.match(text, at)
-    if found is None:
+    match = _COUNT.match(text, at)
+    if match is None:
         return None
     # Python refuses to convert thousands of digits.
-    bounds = [int(each) if len(each) <= 4 else GREATEST_REPEAT + 1 for each in (found[1], found[3] or found[1])]
+    bounds = [int(each) if len(each) <= 4 else GREATEST_REPEAT + 1 for each in (match[1], match[3] or match[1])]
     least, most = bounds
     if max(bounds) > GREATEST_REPEAT:
-        raise PatternError(f"repeat count too large `{found[0]}`", *found.span(), f"the limit is {GREATEST_REPEAT}")
-    if found[2] and not found[3]:
-        return Count(least, None), found.end()
+        raise PatternError(f"repeat count too large `{match[0]}`", *match.span(), f"the limit is {GREATEST_REPEAT}")
+    if match[2] and not match[3]:
+        return Count(least, None), match.end()
     if least > most:
-        raise PatternError(f"invalid repeat count `{found[0]}`", *found.span(), f"write `{{{most},{least}}}`")
-    return Count(least, most), found.end()
+        raise PatternError(f"invalid repeat count `{match[0]}`", *match.span(), f"write `{{{most},{least}}}`")
+    return Count(least, most), match.end()
 
 
 class GroupOpening(NamedTuple):

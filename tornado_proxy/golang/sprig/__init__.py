@@ -1,18 +1,18 @@
 """The functions of Masterminds/sprig 3.3 whose result depends only on their arguments, by topic.
 
 Each module has a table `FUNCTIONS`. Functions that read the clock, random numbers, the environment, the network or
-files, or that are slow on purpose, are in `REFUSED` with the reason. `randomness` has those that pages may call.
+files, or that are slow on purpose, are in `REFUSED` with the reason; `randomness` has the random ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from tornado_proxy.golang.sprig import basics, dates, encoding, lists, regex, semver, strings, words
-from tornado_proxy.golang.template.calling import Function, SampleResults
+from tornado_proxy.golang.template.calling import Function, SampleResults, Vocabulary
 from tornado_proxy.golang.template.fields import UNKNOWN, element
 from tornado_proxy.golang.template.moments import ZERO
-from tornado_proxy.golang.template.standard import INCLUDE
+from tornado_proxy.golang.template.standard import INCLUDE, STANDARD
 from tornado_proxy.golang.template.values import Struct, Value
 
 _TOPICS = (basics, dates, encoding, lists, regex, semver, strings, words)
@@ -59,3 +59,10 @@ RESULTS: SampleResults = {
     "semver": lambda _arguments: _VERSION,
 }
 """The functions whose results have a known type, for the check of fields."""
+
+
+def vocabulary(more: Mapping[str, Function] | None = None, data: Collection[str] = ()) -> Vocabulary:
+    """Returns the functions of text/template, of sprig and `more`; `data` names the fields of the outermost dot."""
+    available = {**STANDARD, **functions(), **(more or {})}
+    refused = {name: reason for name, reason in REFUSED.items() if name not in available}
+    return Vocabulary(available, refused, data, RESULTS)

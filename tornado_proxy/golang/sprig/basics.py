@@ -28,10 +28,6 @@ def forgiving(call: Callable[..., go.Value], fallback: Callable[..., go.Value]) 
     return forgiven
 
 
-def _coalesce(*values: go.Value) -> go.Value:
-    return next(filter(go.is_true, values), None)
-
-
 def _fail(message: bytes) -> go.Value:
     raise go.ExecutionError(runes(message))
 
@@ -169,7 +165,7 @@ def _round(value: go.Value, places: int, *threshold: float) -> float:
 
 
 def _power_of_ten(places: int) -> float:
-    """Returns math.Pow(10, places) by the squarings of Go, whose last bit may differ from that of C."""
+    """Returns math.Pow(10, places) by the squarings of Go; the last bit may differ from C's."""
     mantissa, exponent = 1.0, 0
     square, shift = math.frexp(10.0)
     left = abs(places)
@@ -210,8 +206,8 @@ def _seq(budget: RenderBudget, *numbers: int) -> bytes:
 FUNCTIONS: Mapping[str, Function] = {
     "all": function(lambda *values: all(map(go.is_true, values)), rest=ANY),
     "any": function(lambda *values: any(map(go.is_true, values)), rest=ANY),
-    "coalesce": function(_coalesce, rest=ANY),
-    "default": function(lambda other, *given: given[0] if given and go.is_true(given[0]) else other, ANY, rest=ANY),
+    "coalesce": function(lambda *values: next(filter(go.is_true, values), None), rest=ANY),
+    "default": function(lambda other, *values: values[0] if values and go.is_true(values[0]) else other, ANY, rest=ANY),
     "empty": function(lambda value: not go.is_true(value), ANY),
     "fail": function(_fail, STRING),
     "ternary": function(lambda yes, no, condition: yes if condition else no, ANY, ANY, BOOL),

@@ -145,17 +145,17 @@ def _omit(budget: RenderBudget, map_: go.Map, *keys: bytes) -> go.Map:
 def _dig(*values: go.Value) -> go.Value:
     if len(values) < 3:
         raise go.ExecutionError("`dig` takes at least three arguments")
-    *keys, fallback, found = values
+    *keys, fallback, value = values
     for key in keys:
         if type(key) is not bytes:
             raise go.ExecutionError(f"a key of `dig` is a string, not `{go.type_name(key)}`")
     for key in keys:
-        if not go.is_string_map(found):
-            raise go.ExecutionError(f"`{go.type_name(found)}` is not a dictionary")
-        if key not in found:
+        if not go.is_string_map(value):
+            raise go.ExecutionError(f"`{go.type_name(value)}` is not a dictionary")
+        if key not in value:
             return fallback
-        found = found[key]
-    return found
+        value = value[key]
+    return value
 
 
 def _deep_copy(budget: RenderBudget, value: go.Value) -> go.Value:

@@ -168,8 +168,8 @@ def _find(budget: RenderBudget, pattern: bytes, text: bytes) -> bytes:
 
 
 def _find_all(budget: RenderBudget, pattern: bytes, text: bytes, most: int) -> Slice:
-    found = [text[slice(*spans[0])] for spans in matches(_compiled(budget, pattern), text, budget, most)]
-    return Slice(found, STRING_SLICE, nil=not found)
+    texts = [text[slice(*spans[0])] for spans in matches(_compiled(budget, pattern), text, budget, most)]
+    return Slice(texts, STRING_SLICE, nil=not texts)
 
 
 def _replace(budget: RenderBudget, pattern: bytes, text: bytes, replacement: bytes) -> bytes:
@@ -191,18 +191,18 @@ def _split(budget: RenderBudget, pattern: bytes, text: bytes, most: int) -> Slic
         return Slice((), STRING_SLICE, nil=True)
     if pattern and not text:
         return Slice((b"",), STRING_SLICE)
-    parts: list[bytes] = []
+    texts: list[bytes] = []
     begin = end = 0
     for spans in matches(expression, text, budget, most):
-        if 0 < most <= len(parts) + 1:
+        if 0 < most <= len(texts) + 1:
             break
         end, after = spans[0]
         if after:
-            parts.append(text[begin:end])
+            texts.append(text[begin:end])
         begin = after
     if end != len(text):
-        parts.append(text[begin:])
-    return Slice(parts, STRING_SLICE)
+        texts.append(text[begin:])
+    return Slice(texts, STRING_SLICE)
 
 
 def _replaced(

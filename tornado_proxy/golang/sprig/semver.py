@@ -169,79 +169,77 @@ _WILD = (b"", b"x", b"X", b"*")
 
 @dataclass(frozen=True, slots=True)
 class _Constraint:
-    """An operator and a version; the first `given` of its three numbers are fixed: one in `1.x`."""
+    """An operator and a version; the first `fixed` of its three numbers are fixed: one in `1.x`."""
 
     operator: bytes
     version: Version
-    given: int
+    fixed: int
 
     @property
     def is_exact(self) -> bool:
         """Whether the whole version counts, as in `1.2.3` and `*`; the version of `*` is 0.0.0."""
-        return self.given in (0, 3)
+        return self.fixed in (0, 3)
 
     def admits(self, version: Version) -> bool:
         """Returns whether a version satisfies it; a pre-release only if the constraint has one."""
-        if version.pre and not self.version.pre and (self.operator != b"!=" or self.given < 3):
+        if version.pre and not self.version.pre and (self.operator != b"!=" or self.fixed < 3):
             return False
         return _OPERATORS[self.operator](self, version)
 
 
 def _read(match: Any) -> _Constraint:
     """Returns the constraint of a match of `_ONE`."""
-    parts = [match[3], *((part or b"")[1:] for part in (match[4], match[5]))]
-    given = next((index for index, part in enumerate(parts) if part in _WILD), 3)
-    fixed = b".".join([*parts[:given], b"0", b"0", b"0"][:3]) + (match[6] or b"")
+    numbers = [match[3], *((part or b"")[1:] for part in (match[4], match[5]))]
+    fixed = next((index for index, part in enumerate(numbers) if part in _WILD), 3)
+    text = b".".join([*numbers[:fixed], b"0", b"0", b"0"][:3]) + (match[6] or b"")
     try:
-        return _Constraint(match[1], parse_version(match[2] if given == 3 else fixed), given)
+        return _Constraint(match[1], parse_version(match[2] if fixed == 3 else text), fixed)
     except ExecutionError:
         raise ExecutionError(f"invalid version constraint `{runes(match[0])}`") from None
 
 
 def _same(constraint: _Constraint, version: Version) -> bool:
-    return _tilde(constraint, version) if constraint.given < 3 else compare(version, constraint.version) == 0
+    return _tilde(constraint, version) if constraint.fixed < 3 else compare(version, constraint.version) == 0
 
 
 def _different(constraint: _Constraint, version: Version) -> bool:
-    wanted, given = constraint.version, constraint.given
+    bound, fixed = constraint.version, constraint.fixed
     if constraint.is_exact:
-        return compare(version, wanted) != 0
-    return version.numbers[:given] != wanted.numbers[:given] or (
-        given == 2 and compare_pre(version.pre, wanted.pre) != 0
-    )
+        return compare(version, bound) != 0
+    return version.numbers[:fixed] != bound.numbers[:fixed] or (fixed == 2 and compare_pre(version.pre, bound.pre) != 0)
 
 
 def _greater(constraint: _Constraint, version: Version) -> bool:
     if constraint.is_exact:
         return compare(version, constraint.version) > 0
-    return version.numbers[: constraint.given] > constraint.version.numbers[: constraint.given]
+    return version.numbers[: constraint.fixed] > constraint.version.numbers[: constraint.fixed]
 
 
 def _not_greater(constraint: _Constraint, version: Version) -> bool:
-    if constraint.given == 3:
+    if constraint.fixed == 3:
         return compare(version, constraint.version) <= 0
-    given = constraint.given or 2
-    return version.numbers[:given] <= constraint.version.numbers[:given]
+    fixed = constraint.fixed or 2
+    return version.numbers[:fixed] <= constraint.version.numbers[:fixed]
 
 
 def _tilde(constraint: _Constraint, version: Version) -> bool:
-    wanted = constraint.version
-    if compare(version, wanted) < 0:
+    bound = constraint.version
+    if compare(version, bound) < 0:
         return False
-    if wanted.numbers == (0, 0, 0) and constraint.is_exact:
+    if bound.numbers == (0, 0, 0) and constraint.is_exact:
         return True
-    return version.major == wanted.major and (version.minor == wanted.minor or constraint.given == 1)
+    return version.major == bound.major and (version.minor == bound.minor or constraint.fixed == 1)
 
 
 def _caret(constraint: _Constraint, version: Version) -> bool:
-    wanted = constraint.version
-    if compare(version, wanted) < 0:
+    bound = constraint.version
+    if compare(version, bound) < 0:
         return False
-    if wanted.major or constraint.given == 1:
-        return version.major == wanted.major
-    if wanted.minor or constraint.given == 2:
-        return version.numbers[:2] == wanted.numbers[:2]
-    return version.numbers == wanted.numbers
+    if bound.major or constraint.fixed == 1:
+        return version.major == bound.major
+    if bound.minor or constraint.fixed == 2:
+        return version.numbers[:2] == bound.numbers[:2]
+    return version.numbers == bound.numbers
 
 
 _OPERATORS: Mapping[bytes, Callable[[_Constraint, Version], bool]] = {

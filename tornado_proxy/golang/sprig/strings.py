@@ -57,19 +57,19 @@ def replace(budget: RenderBudget, old: bytes, new: bytes, text: bytes) -> bytes:
     if old:
         budget.text(len(text) + text.count(old) * max(len(new) - len(old), 0))
         return text.replace(old, new)
-    parts = split(budget, text, b"")
-    budget.text(len(text) + len(new) * (len(parts) + 1))
-    return b"".join(new + part for part in parts) + new
+    characters = split(budget, text, b"")
+    budget.text(len(text) + len(new) * (len(characters) + 1))
+    return b"".join(new + part for part in characters) + new
 
 
 def _join(budget: RenderBudget, separator: bytes, value: Value) -> bytes:
-    parts = strings_of(budget, value)
-    budget.text(sum(map(len, parts)) + len(separator) * max(len(parts) - 1, 0))
-    return separator.join(parts)
+    texts = strings_of(budget, value)
+    budget.text(sum(map(len, texts)) + len(separator) * max(len(texts) - 1, 0))
+    return separator.join(texts)
 
 
-def _numbered(parts: list[bytes]) -> Map:
-    return Map({b"_%d" % number: part for number, part in enumerate(parts)}, STRING_MAP)
+def _numbered(texts: list[bytes]) -> Map:
+    return Map({b"_%d" % number: part for number, part in enumerate(texts)}, STRING_MAP)
 
 
 def _substr(start: int, end: int, text: bytes) -> bytes:
@@ -80,12 +80,6 @@ def _substr(start: int, end: int, text: bytes) -> bytes:
     if not 0 <= start <= end <= len(text):
         raise ExecutionError(f"the bounds {start} and {end} are out of range")
     return text[start:end]
-
-
-def _trunc(count: int, text: bytes) -> bytes:
-    if count < 0:
-        return text[count:] if len(text) + count > 0 else text
-    return text[:count]
 
 
 def _repeat(budget: RenderBudget, count: int, text: bytes) -> bytes:
@@ -141,10 +135,6 @@ def _abbreviate(left: int, width: int, text: bytes) -> bytes:
         # The rest needs a width of at least four; goutils returns nothing for less.
         return b"..." + (_abbreviate(0, room, rest) if room >= 4 else b"")
     return b"..." + text[len(text) - room :]
-
-
-def _abbrevboth(left: int, right: int, text: bytes) -> bytes:
-    return text if right < 4 or (left > 0 and right < 7) else _abbreviate(left, right, text)
 
 
 def _wrap(budget: RenderBudget, width: int, line: bytes, text: bytes, *, cut_words: bool) -> bytes:
@@ -222,15 +212,15 @@ _URL_PARTS = {
 
 def _url_parse(text: bytes) -> Map:
     url = urls.parse(text)
-    parts = {key: getattr(url, name) for key, name in _URL_PARTS.items()}
+    components = {key: getattr(url, name) for key, name in _URL_PARTS.items()}
     hostname, userinfo = urls.split_port(url.host)[0], b"" if url.user is None else bytes(url.user)
-    return Map({**parts, b"hostname": hostname, b"userinfo": userinfo})
+    return Map({**components, b"hostname": hostname, b"userinfo": userinfo})
 
 
-def _url_join(parts: Map) -> bytes:
-    info = _part(parts, b"userinfo")
+def _url_join(components: Map) -> bytes:
+    info = _part(components, b"userinfo")
     user = urls.parse(b"proto://" + info + b"@host").user if info else None
-    fields: dict[str, Any] = {name: _part(parts, key) for key, name in _URL_PARTS.items()}
+    fields: dict[str, Any] = {name: _part(components, key) for key, name in _URL_PARTS.items()}
     return bytes(urls.Url(user=user, **fields))
 
 
@@ -243,7 +233,12 @@ def _part(parts: Map, key: bytes) -> bytes:
 
 FUNCTIONS: Mapping[str, Function] = {
     "abbrev": function(lambda width, text: text if width < 4 else _abbreviate(0, width, text), INT, STRING),
-    "abbrevboth": function(_abbrevboth, INT, INT, STRING),
+    "abbrevboth": function(
+        lambda left, right, text: text if right < 4 or (left > 0 and right < 7) else _abbreviate(left, right, text),
+        INT,
+        INT,
+        STRING,
+    ),
     "cat": _joining(bytes),
     "contains": function(lambda part, text: part in text, STRING, STRING),
     "hasPrefix": function(lambda part, text: text.startswith(part), STRING, STRING),
@@ -271,7 +266,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "trimPrefix": function(lambda part, text: text.removeprefix(part), STRING, STRING),
     "trimSuffix": function(lambda part, text: text.removesuffix(part), STRING, STRING),
     "trimall": function(_trim, STRING, STRING),
-    "trunc": function(_trunc, INT, STRING),
+    "trunc": function(lambda count, text: text[count:] if count < 0 else text[:count], INT, STRING),
     "upper": function(to_upper, STRING),
     "wrap": budgeted(lambda budget, width, text: _wrap(budget, width, b"", text, cut_words=False), INT, STRING),
     "wrapWith": budgeted(

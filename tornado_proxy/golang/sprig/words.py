@@ -25,16 +25,6 @@ _WORD_START = re.compile(f"(?:^|(?<=[{GO_SPACES}]))[^{GO_SPACES}]")
 _TITLE_START = re.compile(rf"(?:^|(?<=[^0-9A-Za-z_\x80-\U0010ffff])|(?<=[{GO_SPACES}])).", re.DOTALL)
 
 
-def _title(text: bytes) -> bytes:
-    """strings.Title: converts the first letter of each word to title case."""
-    return _TITLE_START.sub(lambda match: title(match[0]), runes(text)).encode()
-
-
-def _untitle(text: bytes) -> bytes:
-    """goutils.Uncapitalize: converts the first letter of each word to lower case."""
-    return _WORD_START.sub(lambda match: lower(match[0]), runes(text)).encode()
-
-
 def _swapcase(text: bytes) -> bytes:
     """goutils.SwapCase: converts upper to lower case, and lower to upper, or to title case at the start of a word."""
     start, swapped = True, []
@@ -49,11 +39,6 @@ def _swapcase(text: bytes) -> bytes:
             swapped.append(rune)
             start = is_space(rune)
     return "".join(swapped).encode()
-
-
-def _initials(text: bytes) -> bytes:
-    """goutils.Initials: returns the first byte of each word; each byte counts as a rune."""
-    return "".join(_WORD_START.findall(text.decode("latin-1"))).encode()
 
 
 def _nospace(text: bytes) -> bytes:
@@ -115,13 +100,13 @@ def _joined(text: bytes, connector: str) -> bytes:
 
 
 def _kinds(letters: str) -> str:
-    """Returns the kind of each rune; an invalid one takes that of the next rune, and at the end of the one before."""
+    """Returns the kind of each rune; an invalid one has its follower's, at the end its predecessor's."""
     kinds, following = [], ""
     for rune in reversed(letters):
         following = following if _is_invalid(rune) else _kind(rune)
         kinds.append(following)
-    known = "".join(reversed(kinds))
-    return known + (known[-1:] or "o") * (len(letters) - len(known))
+    joined = "".join(reversed(kinds))
+    return joined + (joined[-1:] or "o") * (len(letters) - len(joined))
 
 
 def _is_invalid(rune: str) -> bool:
@@ -174,11 +159,12 @@ def _by_rune(convert: Callable[[bytes], bytes]) -> Function:
 
 FUNCTIONS: Mapping[str, Function] = {
     "camelcase": _by_rune(_camelcase),
-    "initials": _by_rune(_initials),
+    # The first byte of each word; each byte counts as a rune.
+    "initials": _by_rune(lambda text: "".join(_WORD_START.findall(text.decode("latin-1"))).encode()),
     "kebabcase": _by_rune(lambda text: _joined(text, "-")),
     "nospace": _by_rune(_nospace),
     "snakecase": _by_rune(lambda text: _joined(text, "_")),
     "swapcase": _by_rune(_swapcase),
-    "title": _by_rune(_title),
-    "untitle": _by_rune(_untitle),
+    "title": _by_rune(lambda text: _TITLE_START.sub(lambda match: title(match[0]), runes(text)).encode()),
+    "untitle": _by_rune(lambda text: _WORD_START.sub(lambda match: lower(match[0]), runes(text)).encode()),
 }

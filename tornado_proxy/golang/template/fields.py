@@ -1,4 +1,4 @@
-"""Finds the fields and methods that a template reads although its data does not have them.
+"""Finds what a template reads of its data, and the fields and methods that it reads although the data lacks them.
 
 Templates have no types, so this walks one with a sample of its data: a field of the sample has the type of the real
 one, and a list of the sample has an element. What the sample cannot tell, such as the results of most functions, is
@@ -7,18 +7,25 @@ one, and a list of the sample has an element. What the sample cannot tell, such 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from tornado_proxy.golang.template import nodes
 from tornado_proxy.golang.template.budget import RenderBudget, RenderLimits
 from tornado_proxy.golang.template.calling import SampleResults, method_of, read
 from tornado_proxy.golang.template.errors import RenderError, TemplateMistake, help_for_unknown
+from tornado_proxy.golang.template.numbers import Number
 from tornado_proxy.golang.template.parser import ParsedTemplate
 from tornado_proxy.golang.template.values import INVALID, Map, Slice, Value, type_of, zero
 
 ENDLESS = RenderLimits(steps=1 << 62)
 """Limits for a sample: reading it costs little, and a text may name any number of fields."""
+
+# Functions that test whether there is a value without reading its members.
+_QUESTIONS = frozenset(("all", "and", "any", "coalesce", "default", "empty", "eq", "ne", "not", "or", "ternary"))
+_LOOKUPS = frozenset(("get", "index"))
 
 UNKNOWN: Any = object()
 """A value of a type that is not known before the template runs."""
@@ -41,30 +48,47 @@ def _indexed(arguments: Sequence[_Sample]) -> _Sample:
     return value
 
 
+@dataclass(frozen=True, slots=True)
+class FieldReading:
+    """Fields that a template reads from the outermost data, or a field and its constant key, as in `index .Groups "1"`.
+
+    `start` and `end` are the place of the second name. `is_safe`: the optional field is there, or is only tested.
+    """
+
+    path: tuple[str | bytes | Number, ...]
+    start: int
+    end: int
+    is_safe: bool
+
+
 class FieldCheck:
     """A check of all parts of a template that may run, with a sample of its data; `mistakes` are what it found.
 
-    `doubts` are mistakes below a condition: a rendering that does not reach them is right. `results` are the results of
-    functions, as a `Vocabulary` has them.
+    `doubts` are mistakes below a condition: a rendering that does not reach them is right. `readings` are what the
+    template reads from the data, of which the field `optional` may be absent. `results` is as in a `Vocabulary`.
     """
 
-    def __init__(self, parsed: ParsedTemplate, sample: _Sample, name: str, results: SampleResults) -> None:
-        self._results: SampleResults = {"index": _indexed, **results}
+    def __init__(
+        self, parsed: ParsedTemplate, sample: _Sample, name: str, results: SampleResults, optional: str = ""
+    ) -> None:
         self._templates = parsed.callable
+        self._results: SampleResults = {"index": _indexed, **results}
         self._names = {id(type_of(sample)): name}  # of the data, for messages
         self._root = sample
+        self._optional = (optional,)
         self._assigned: set[str] = set()  # variables that `=` sets: a loop may run with the values of its last round
-        self._walk(parsed.body, sample)
+        self._walk(parsed.body)
         if self._assigned:
-            self._walk(parsed.body, sample)
+            self._walk(parsed.body)
 
-    def _walk(self, body: nodes.Body, sample: _Sample) -> None:
+    def _walk(self, body: nodes.Body) -> None:
         self.mistakes: list[TemplateMistake] = []
         self.doubts: list[TemplateMistake] = []
-        self._visited: set[tuple[bytes, str, bool]] = set()
-        self._called: list[tuple[nodes.Body, _Sample, bool]] = [(body, sample, False)]
+        self.readings: list[FieldReading] = []
+        self._visited: set[tuple[bytes, str, bool, bool]] = set()
+        self._called: list[tuple[nodes.Body, _Sample, bool, bool]] = [(body, self._root, False, False)]
         while self._called:
-            body, dot, self._is_below_condition = self._called.pop()
+            body, dot, self._is_below_condition, self._is_ensured = self._called.pop()
             self._scope: dict[str, list[_Sample]] = {"$": [dot]}
             self._declared: list[str] = []
             self._body(body, dot)
@@ -72,24 +96,17 @@ class FieldCheck:
     def _body(self, body: nodes.Body, dot: _Sample) -> None:
         outer = len(self._declared)
         for node in body:
+            if isinstance(node, nodes.TextNode):
+                continue
+            self._base = node.base
+            inner = len(self._declared)
             match node:
                 case nodes.Output():
-                    self._base = node.base
                     self._pipeline(node.pipeline, dot)
                 case nodes.Branch():
-                    self._base = node.base
-                    inner = len(self._declared)
-                    value = self._pipeline(node.pipeline, dot)
-                    outside = self._is_below_condition
-                    self._is_below_condition = outside or not node.sets_dot  # `with` is for what is usually there
-                    self._body(node.body, value if node.sets_dot else dot)
-                    self._is_below_condition = True
-                    self._body(node.otherwise, dot)
-                    self._is_below_condition = outside
+                    self._branch(node, dot)
                     self._forget(inner)
                 case nodes.Range():
-                    self._base = node.base
-                    inner = len(self._declared)
                     item = element(self._pipeline(node.pipeline, dot))
                     for name in node.pipeline.variables:
                         self._scope[name][-1] = UNKNOWN
@@ -99,9 +116,35 @@ class FieldCheck:
                     self._body(node.otherwise, dot)
                     self._forget(inner)
                 case nodes.Call():
-                    self._base = node.base
                     self._call(node.name, self._pipeline(node.pipeline, dot) if node.pipeline else UNKNOWN)
         self._forget(outer)
+
+    def _branch(self, node: nodes.Branch, dot: _Sample) -> None:
+        value = self._pipeline(node.pipeline, dot, tests=True)
+        below, ensured = self._is_below_condition, self._is_ensured
+        in_body, otherwise = self._ensured_by(node.pipeline, dot)
+        self._is_below_condition = below or not node.sets_dot  # `with` is for what is usually there
+        self._is_ensured = ensured or in_body
+        self._body(node.body, value if node.sets_dot else dot)
+        self._is_below_condition, self._is_ensured = True, ensured or otherwise
+        self._body(node.otherwise, dot)
+        self._is_below_condition, self._is_ensured = below, ensured
+
+    def _ensured_by(self, pipeline: nodes.Pipeline, dot: _Sample) -> tuple[bool, bool]:
+        """Returns whether a condition ensures the optional field where it is true, and where it is false."""
+        first, *arguments = pipeline.commands[0]
+        if len(pipeline.commands) == 1 and self._path(first, dot) == self._optional:
+            return True, False
+        if len(pipeline.commands) == 1 and isinstance(first, nodes.Identifier):
+            is_asked = any(self._path(argument, dot) == self._optional for argument in arguments)
+            return is_asked and first.name == "and", is_asked and first.name == "not"
+        return False, False
+
+    def _path(self, operand: nodes.Operand, dot: _Sample) -> tuple[str, ...]:
+        """Returns the fields of the outermost data that an operand names; empty for any other operand."""
+        if isinstance(operand, nodes.Chain) and isinstance(operand.operand, nodes.Dot | nodes.Variable):
+            return operand.fields if self._operand(operand.operand, dot) is self._root else ()
+        return ()
 
     def _forget(self, count: int) -> None:
         """Drops the variables beyond the first ones."""
@@ -113,15 +156,18 @@ class FieldCheck:
 
     def _call(self, name: bytes, dot: _Sample) -> None:
         """Schedules the check of a called template, whose dot and `$` are its argument."""
-        key = name, _shape(dot), self._is_below_condition
+        key = name, _shape(dot), self._is_below_condition, self._is_ensured
         if key not in self._visited and name in self._templates:
             self._visited.add(key)
-            self._called.append((self._templates[name], dot, self._is_below_condition))
+            self._called.append((self._templates[name], dot, self._is_below_condition, self._is_ensured))
 
-    def _pipeline(self, pipeline: nodes.Pipeline, dot: _Sample) -> _Sample:
+    def _pipeline(self, pipeline: nodes.Pipeline, dot: _Sample, *, tests: bool = False) -> _Sample:
+        """Returns a sample of what a pipeline results in; `tests` says that only its truth counts."""
         value: _Sample = INVALID
-        for command in pipeline.commands:
-            value = self._command(command, dot, () if value is INVALID else (value,))
+        followers = [command[0] for command in pipeline.commands[1:]]
+        for command, follower in zip_longest(pipeline.commands, followers):
+            tested = _asks(follower) if follower else tests and not pipeline.variables
+            value = self._command(command, dot, () if value is INVALID else (value,), tests=tested)
         for name in pipeline.variables:
             if pipeline.assigns:
                 self._assigned.add(name)
@@ -131,17 +177,23 @@ class FieldCheck:
                 self._set(name, value)
         return value
 
-    def _command(self, command: nodes.Command, dot: _Sample, piped: Sequence[_Sample]) -> _Sample:
+    def _command(
+        self, command: nodes.Command, dot: _Sample, piped: Sequence[_Sample], *, tests: bool = False
+    ) -> _Sample:
         first, *operands = command
-        count = len(operands) + len(piped)
-        if isinstance(first, nodes.Chain):
-            value = self._chain(first, dot, count)
+        if not isinstance(first, nodes.Identifier):
+            count = len(operands) + len(piped)
+            value = self._operand(first, dot, count, tests=tests)
             for each in operands:
                 self._operand(each, dot)
-            return value if count == 0 else UNKNOWN
-        if not isinstance(first, nodes.Identifier):
-            return self._operand(first, dot)
-        arguments = [*(self._operand(each, dot) for each in operands), *piped]
+            return value if count == 0 or not isinstance(first, nodes.Chain) else UNKNOWN
+        arguments = [*self._arguments(first, operands, dot), *piped]
+        key = operands[1] if len(operands) > 1 else None
+        if first.name in _LOOKUPS and isinstance(key, nodes.Constant) and isinstance(key.value, bytes | Number):
+            fields = self._path(operands[0], dot)
+            if len(fields) == 1:
+                place = self._base + key.start, self._base + key.end
+                self.readings.append(FieldReading((*fields, key.value), *place, is_safe=True))
         if first.name == "include" and len(operands) > 1:
             template = operands[0]
             if isinstance(template, nodes.Constant) and isinstance(template.value, bytes):
@@ -149,36 +201,56 @@ class FieldCheck:
         result = self._results.get(first.name)
         return result(arguments) if result else UNKNOWN
 
-    def _operand(self, operand: nodes.Operand, dot: _Sample) -> _Sample:
+    def _arguments(
+        self, function: nodes.Identifier, operands: Sequence[nodes.Operand], dot: _Sample
+    ) -> Iterator[_Sample]:
+        outside = self._is_ensured
+        for each in operands:
+            yield self._operand(each, dot, tests=_asks(function))
+            # An `and` evaluates the operands after the optional field only if it is there.
+            if function.name == "and" and self._path(each, dot) == self._optional:
+                self._is_ensured = True
+        self._is_ensured = outside
+
+    def _operand(self, operand: nodes.Operand, dot: _Sample, count: int = 0, *, tests: bool = False) -> _Sample:
+        """Returns a sample of an operand; a method at its end gets `count` arguments."""
         match operand:
             case nodes.Dot():
                 return dot
             case nodes.Variable():
                 return next(reversed(self._scope.get(operand.name, ())), UNKNOWN)
             case nodes.Chain():
-                return self._chain(operand, dot, 0)
+                return self._chain(operand, dot, count, tests=tests)
             case nodes.Pipeline():
-                return self._pipeline(operand, dot)
+                return self._pipeline(operand, dot, tests=tests)
             case nodes.Identifier():
                 return self._command((operand,), dot, ())
         return UNKNOWN
 
-    def _chain(self, chain: nodes.Chain, dot: _Sample, count: int) -> _Sample:
-        """Returns a sample of what a chain of names reads; a method at its end gets `count` arguments."""
+    def _chain(self, chain: nodes.Chain, dot: _Sample, count: int, *, tests: bool) -> _Sample:
         value = self._operand(chain.operand, dot)
         parent = "" if value is UNKNOWN else self._names.get(id(type_of(value)), "")
         start = self._base + chain.operand.end + 1
+        if value is self._root:
+            first, *rest = chain.fields
+            second = start + len(first) + 1
+            is_safe = self._is_ensured or (tests and not rest)
+            self.readings.append(FieldReading(chain.fields, second, second + len("".join(rest[:1])), is_safe))
         for number, name in enumerate(chain.fields, start=1):
             if value is UNKNOWN:
                 return UNKNOWN
             mistake = _mistake(value, name, parent or f"`{type_of(value).name}`", count * (number == len(chain.fields)))
             if mistake is not None:
-                found = self.doubts if self._is_below_condition else self.mistakes
-                found.append(TemplateMistake(mistake[0], start, start + len(name), mistake[1]))
+                mistakes = self.doubts if self._is_below_condition else self.mistakes
+                mistakes.append(TemplateMistake(mistake[0], start, start + len(name), mistake[1]))
                 return UNKNOWN
             value = _read(value, name)
             parent, start = f"`{name}`", start + len(name) + 1
         return value
+
+
+def _asks(operand: nodes.Operand) -> bool:
+    return isinstance(operand, nodes.Identifier) and operand.name in _QUESTIONS
 
 
 def _shape(value: _Sample) -> str:
@@ -196,17 +268,17 @@ def _mistake(value: _Sample, name: str, parent: str, count: int) -> tuple[str, s
     of = type_of(value)
     if method is not None or isinstance(value, Map) or name.encode() in of.getters:
         return None
-    known = sorted(member.decode() for member in {*of.methods, *of.getters})
-    if not known:
+    names = sorted(member.decode() for member in {*of.methods, *of.getters})
+    if not names:
         return f"{parent} has no fields", None
-    return f"{parent} has no field `{name}`", help_for_unknown(name, known) or f"there are {', '.join(known)}"
+    return f"{parent} has no field `{name}`", help_for_unknown(name, names) or f"there are {', '.join(names)}"
 
 
 def _read(value: _Sample, name: str) -> _Sample:
     if isinstance(value, Map) and name.encode() not in value and method_of(value, name.encode()) is None:
         return element(value) if type(value) is Map else UNKNOWN  # others decide themselves what they have
     try:
-        found = read(value, name.encode(), RenderBudget(ENDLESS))
+        field = read(value, name.encode(), RenderBudget(ENDLESS))
     except RenderError:
         return UNKNOWN  # a method with arguments, or a field of nil
-    return UNKNOWN if found is None or found is INVALID else found
+    return UNKNOWN if field is None or field is INVALID else field

@@ -36,8 +36,8 @@ def days_since_epoch(year: int, month: int, day: int) -> int:
 def date_of(days: int) -> tuple[int, int, int]:
     """Returns the year, month and day of a number of days since 1970-01-01."""
     era, day_of_era = divmod(days + _EPOCH_DAYS, _ERA_DAYS)
-    found = date.fromordinal(day_of_era + 1)
-    return era * 400 + found.year, found.month, found.day
+    day_of_cycle = date.fromordinal(day_of_era + 1)
+    return era * 400 + day_of_cycle.year, day_of_cycle.month, day_of_cycle.day
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +130,8 @@ def _elements(layout: str) -> Iterable[tuple[str, str]]:
 
 def format_moment(moment: Moment, layout: str) -> str:
     """Formats a moment by a layout (Time.Format)."""
-    parts = moment.parts()
-    written = ((before, _write(moment, parts, element) if element else "") for before, element in _elements(layout))
+    numbers = moment.parts()
+    written = ((before, _write(moment, numbers, element) if element else "") for before, element in _elements(layout))
     return "".join(before + text for before, text in written)
 
 
@@ -164,20 +164,20 @@ _NUMBERS: Mapping[str, tuple[str, str, str, int]] = {
 }
 
 
-def _write(moment: Moment, parts: Mapping[str, int], element: str) -> str:
+def _write(moment: Moment, numbers: Mapping[str, int], element: str) -> str:
     if element in _NAMES:
         part, names = _NAMES[element]
-        return names[parts[part] - 1]
+        return names[numbers[part] - 1]
     if element in _NUMBERS:
         part, form, *_ = _NUMBERS[element]
-        number = parts[part]
+        number = numbers[part]
         if element == "06":
             number = abs(number) % 100
         elif element in ("3", "03"):
             number = number % 12 or 12
         return ("-" if number < 0 else "") + format(abs(number), form)
     if element in ("PM", "pm"):
-        half = "PM" if parts["hour"] >= 12 else "AM"
+        half = "PM" if numbers["hour"] >= 12 else "AM"
         return half if element == "PM" else half.lower()
     if element == "MST":
         return moment.zone or _zone(moment.offset, "-0700")
@@ -196,9 +196,9 @@ def _zone(offset: int, element: str) -> str:
     if element[0] == "Z" and offset == 0:
         return "Z"
     minutes = int(offset / 60)
-    parts = [f"{abs(minutes) // 60:02d}", f"{abs(minutes) % 60:02d}", f"{abs(offset) % 60:02d}"]
+    digits = [f"{abs(minutes) // 60:02d}", f"{abs(minutes) % 60:02d}", f"{abs(offset) % 60:02d}"]
     count = (len(element.replace(":", "")) - 1) // 2
-    return ("-" if minutes < 0 else "+") + (":" if ":" in element else "").join(parts[:count])
+    return ("-" if minutes < 0 else "+") + (":" if ":" in element else "").join(digits[:count])
 
 
 _LONGEST_FRACTION = 9
@@ -208,11 +208,11 @@ _FRACTION = "(?:[.,][0-9]+)?"
 def parse_moment(layout: str, text: str) -> Moment:
     """Parses a text by a layout; raises `ExecutionError`."""
     reader = _MomentReader(text)
-    parts = list(_elements(layout))
-    for index, (before, element) in enumerate(parts):
+    elements = list(_elements(layout))
+    for index, (before, element) in enumerate(elements):
         reader.skip(before)
         if element:
-            reader.element(element, parts[index + 1][1])
+            reader.element(element, elements[index + 1][1])
     return reader.moment()
 
 
@@ -325,10 +325,10 @@ class _MomentReader:
         read = self._numbers
         year, month, day = read.get("year", 0), read.get("month", 1), read.get("day", 1)
         if "year day" in read:
-            found = date_of(days_since_epoch(year, 1, 1) + read["year day"] - 1)
-            if found != (year, read.get("month", found[1]), read.get("day", found[2])):
+            day_of_year = date_of(days_since_epoch(year, 1, 1) + read["year day"] - 1)
+            if day_of_year != (year, read.get("month", day_of_year[1]), read.get("day", day_of_year[2])):
                 raise self._fail()
-            return found
+            return day_of_year
         if not (month and 1 <= day <= days_since_epoch(year, month + 1, 1) - days_since_epoch(year, month, 1)):
             raise self._fail()
         return year, month, day

@@ -320,9 +320,9 @@ def _unexpected_token(text: str, error: UnexpectedToken) -> TemplateMistake:
         end = text.rstrip()
         return TemplateMistake("the action ends where a value is expected", len(end) - 1, len(end))
     start = error.token.start_pos or 0
-    found = str(error.token).strip() or "white space"
-    advice = f'write `index .Groups "{found[1:]}"`' if text[:start].endswith(".Groups") else _HELP.get(found)
-    return TemplateMistake(f"`{found}` is not allowed here", start, start + len(found), advice)
+    token = str(error.token).strip() or "white space"
+    advice = f'write `index .Groups "{token[1:]}"`' if text[:start].endswith(".Groups") else _HELP.get(token)
+    return TemplateMistake(f"`{token}` is not allowed here", start, start + len(token), advice)
 
 
 def _unexpected_character(text: str, position: int) -> TemplateMistake:
@@ -331,6 +331,6 @@ def _unexpected_character(text: str, position: int) -> TemplateMistake:
     char = text[at]
     if word is None:
         return TemplateMistake(f"`{char}` is not allowed here", at, at + 1, _HELP.get(char))
-    header = next((found for found in _HEADER.finditer(text) if found.start() < at < found.end()), None)
+    header = next((match for match in _HEADER.finditer(text) if match.start() < at < match.end()), None)
     advice = f'write `.Request.Header.Get "{header["name"]}"`' if header else _HELP.get(char)
     return TemplateMistake(f"`{char}` cannot follow `{text[position:at]}` without white space", at, at + 1, advice)

@@ -24,7 +24,7 @@ class Leaving(Enum):
 
 
 class Run:
-    """One execution of a template and of those that it calls.
+    """One execution of a template and of the templates that it calls.
 
     `helpers` are the templates that are defined beside the outermost one. `values` are the variables of the template
     that is being executed; the first is `$`.
@@ -89,8 +89,8 @@ class Operands:
 
     `mistakes` collects what Go refuses when it parses, `certain` what is sure to fail when it is evaluated. `base` is
     the offset of the action that is being compiled, `scope` the variables known there with their indexes, `variables`
-    their number in the whole template, `conditional` those that an argument of a special function declares, which may
-    not be evaluated. `weight` is the number of operands and fields so far.
+    their number in the whole template, `conditional` the variables in arguments of special functions, which may not be
+    evaluated. `weight` is the number of operands and fields so far.
     """
 
     def __init__(self, text: str, vocabulary: calling.Vocabulary) -> None:
@@ -147,8 +147,8 @@ class Operands:
 
         The index is negative for an unknown variable and for one that cannot be set here.
         """
-        for known, index in reversed(self.scope):
-            if known == name and index >= 0:
+        for declared, index in reversed(self.scope):
+            if declared == name and index >= 0:
                 return index
         return HIDDEN if (name, HIDDEN) in self.scope else _UNDECLARED
 
@@ -186,7 +186,7 @@ class Operands:
     def _variable(self, variable: nodes.Variable) -> Evaluate:
         index, name = self.index(variable.name), variable.name
         # Where an argument that declares the variable is not evaluated, Go finds an outer one of that name.
-        outer = [each for known, each in self.scope if known == name and 0 <= each < index]
+        outer = [each for declared, each in self.scope if declared == name and 0 <= each < index]
         outer = outer[::-1] if index in self.conditional else []
         if index == _UNDECLARED:
             self._mistake(f"unknown variable `{name}`", variable)
@@ -266,10 +266,10 @@ class Operands:
             if method is None:
                 read(target, last, run.budget)
                 raise ExecutionError(f"`{last.decode()}` is not a method, but has arguments")
-            given: list[Evaluate] = [partial(argument, run, dot) for argument in arguments]
+            evaluations: list[Evaluate] = [partial(argument, run, dot) for argument in arguments]
             if piped:
-                given.append(lambda parameter: parameter.convert(value))
-            return calling.call_method(method, target, last, given, run.budget)
+                evaluations.append(lambda parameter: parameter.convert(value))
+            return calling.call_method(method, target, last, evaluations, run.budget)
 
         return call
 

@@ -160,7 +160,7 @@ def parse(text: str, start: ParsedStart = ParsedStart()) -> ParsedTemplate:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _ReadAction:
     """An action, and the offset of its text in the template."""
 
     action: nodes.ActionNode
@@ -195,22 +195,22 @@ class _TemplateParser:
             raise closer.mistake(f"there is nothing to `{closer.action.keyword}`")
         return body
 
-    def _pieces_up_to_closer(self, *, outermost: bool = False) -> tuple[nodes.Body, _Found | None]:
+    def _pieces_up_to_closer(self, *, outermost: bool = False) -> tuple[nodes.Body, _ReadAction | None]:
         made: list[nodes.Node] = []
         for piece in self._pieces:
             if not piece.is_action:
                 made.append(nodes.TextNode(go_string(piece.text)))
                 continue
-            found = _Found(parse_action(piece.text, piece.start), piece.start)
-            if found.action.keyword in _CLOSERS:
-                return tuple(made), found
-            if found.action.keyword == "define" and outermost:
-                self._definition(found)
+            statement = _ReadAction(parse_action(piece.text, piece.start), piece.start)
+            if statement.action.keyword in _CLOSERS:
+                return tuple(made), statement
+            if statement.action.keyword == "define" and outermost:
+                self._definition(statement)
             else:
-                made.append(self._node(found))
+                made.append(self._node(statement))
         return tuple(made), None
 
-    def _body(self, opening: _Found) -> tuple[nodes.Body, _Found]:
+    def _body(self, opening: _ReadAction) -> tuple[nodes.Body, _ReadAction]:
         """Parses the nodes up to an `end` or an `else`, and returns them with that closing action."""
         self._nest(opening)
         body, closer = self._pieces_up_to_closer()
@@ -219,13 +219,13 @@ class _TemplateParser:
             raise opening.mistake(f"the `{opening.action.keyword}` is not closed", "close it with `{{end}}`")
         return body, closer
 
-    def _nest(self, opening: _Found) -> None:
+    def _nest(self, opening: _ReadAction) -> None:
         """Counts one more level; an `else if` adds one too, because its tree is an `if` in an `else`."""
         self._depth += 1
         if self._depth > DEEPEST:
             raise opening.mistake(f"actions nest deeper than {DEEPEST} levels")
 
-    def _definition(self, opening: _Found) -> None:
+    def _definition(self, opening: _ReadAction) -> None:
         """Adds a template by its name; of two with the same name one must be empty, and the other is used."""
         ranges, self._ranges = self._ranges, 0
         body, closer = self._body(opening)
@@ -241,40 +241,40 @@ class _TemplateParser:
         elif not _is_empty(body):
             raise opening.mistake(f"the template `{name.decode()}` is defined twice", start=start)
 
-    def _node(self, found: _Found) -> nodes.Node:
-        keyword = found.action.keyword
+    def _node(self, statement: _ReadAction) -> nodes.Node:
+        keyword = statement.action.keyword
         match keyword:
             case "":
-                return nodes.Output(found.base, found.pipeline)
+                return nodes.Output(statement.base, statement.pipeline)
             case "if" | "with":
-                return self._branch(found, keyword)
+                return self._branch(statement, keyword)
             case "range":
                 self._ranges += 1
-                body, closer = self._body(found)
+                body, closer = self._body(statement)
                 self._ranges -= 1
-                return nodes.Range(found.base, found.pipeline, body, self._otherwise(found, closer))
+                return nodes.Range(statement.base, statement.pipeline, body, self._otherwise(statement, closer))
             case "break" | "continue":
                 if not self._ranges:
-                    raise found.mistake(f"there is no `range` to {keyword}")
-                return nodes.Jump(found.base, keyword == "break")
+                    raise statement.mistake(f"there is no `range` to {keyword}")
+                return nodes.Jump(statement.base, keyword == "break")
             case "define":
-                raise found.mistake("a template is defined at the outermost level only")
+                raise statement.mistake("a template is defined at the outermost level only")
         if keyword == "block":
-            self._definition(found)
-        action = found.action
-        return nodes.Call(found.base, action.name or b"", action.pipeline, action.start, action.end)
+            self._definition(statement)
+        action = statement.action
+        return nodes.Call(statement.base, action.name or b"", action.pipeline, action.start, action.end)
 
-    def _branch(self, found: _Found, keyword: str) -> nodes.Branch:
-        body, closer = self._body(found)
+    def _branch(self, statement: _ReadAction, keyword: str) -> nodes.Branch:
+        body, closer = self._body(statement)
         if closer.action.keyword == f"else {keyword}":
             self._nest(closer)
             otherwise: nodes.Body = (self._branch(closer, keyword),)
             self._depth -= 1
         else:
-            otherwise = self._otherwise(found, closer)
-        return nodes.Branch(found.base, found.pipeline, keyword == "with", body, otherwise)
+            otherwise = self._otherwise(statement, closer)
+        return nodes.Branch(statement.base, statement.pipeline, keyword == "with", body, otherwise)
 
-    def _otherwise(self, opening: _Found, closer: _Found) -> nodes.Body:
+    def _otherwise(self, opening: _ReadAction, closer: _ReadAction) -> nodes.Body:
         """Parses the nodes between an `else` and the `end`."""
         body: nodes.Body = ()
         if closer.action.keyword == "else":
@@ -283,7 +283,7 @@ class _TemplateParser:
         return body
 
 
-def _must_end(closer: _Found, opening: _Found) -> None:
+def _must_end(closer: _ReadAction, opening: _ReadAction) -> None:
     if closer.action.keyword != "end":
         message = f"`{closer.action.keyword}` does not belong to `{opening.action.keyword}`"
         raise closer.mistake(message, "close it with `{{end}}` first")

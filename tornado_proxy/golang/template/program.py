@@ -39,7 +39,7 @@ class Statements:
     def _body(self, body: nodes.Body) -> tuple[Execute, int]:
         """Compiles nodes, which run in order until one leaves a `range`; returns also their cost in steps.
 
-        A step is an action, an operand or a field; those of branches that are not taken count too.
+        A step is an action, an operand or a field; branches that are not taken count too.
         """
         before = self._operands.weight
         made = [self._node(node) for node in body]
@@ -190,7 +190,7 @@ class Definitions:
 
 @lru_cache(maxsize=8)
 def definitions(texts: tuple[str, ...], vocabulary: Vocabulary) -> Definitions:
-    """Returns the texts of helpers as the lines before a template: those of one set of rules or pages are the same."""
+    """Returns the texts of helpers as the lines before a template: one set of rules or pages has the same ones."""
     return Definitions("".join(f"{each}\n" for each in texts), vocabulary)
 
 

@@ -215,11 +215,6 @@ _HTML_SPECIAL = re.compile(b"[\\0\"'&<>]")
 _JS = {"\\": "\\\\", "'": "\\'", '"': '\\"', "<": "\\u003C", ">": "\\u003E", "&": "\\u0026", "=": "\\u003D"}
 
 
-def _escape_html(budget: RenderBudget, *values: go.Value) -> bytes:
-    """template.HTMLEscaper."""
-    return _HTML_SPECIAL.sub(lambda match: _HTML[match[0]], _text(budget, *values))
-
-
 def _escape_js(budget: RenderBudget, *values: go.Value) -> bytes:
     """template.JSEscaper."""
     text = _text(budget, *values).decode("utf-8", "surrogateescape")
@@ -256,8 +251,8 @@ def _index(item: go.Value, *indexes: go.Value) -> go.Value:
         if isinstance(item, go.Map):
             if type(each) is not bytes:
                 raise go.ExecutionError(f"a map's key is a string, not `{go.type_name(each)}`")
-            found = item.lookup(each)
-            item = go.zero(item.type.element) if found is go.INVALID else found
+            field = item.lookup(each)
+            item = go.zero(item.type.element) if field is go.INVALID else field
         elif isinstance(item, go.Slice | bytes):
             element = item[_position(each, len(item) - 1)]
             item = go.Uint8(element) if isinstance(item, bytes) else element
@@ -338,7 +333,9 @@ STANDARD: Mapping[str, Function] = {
     "eq": function(_eq, REFLECTED, rest=REFLECTED),
     "ge": function(lambda first, other: not go.less(first, other), REFLECTED, REFLECTED),
     "gt": function(lambda first, other: not _less_or_equal(first, other), REFLECTED, REFLECTED),
-    "html": budgeted(_escape_html, rest=ANY),
+    "html": budgeted(
+        lambda budget, *values: _HTML_SPECIAL.sub(lambda match: _HTML[match[0]], _text(budget, *values)), rest=ANY
+    ),
     "index": function(_index, REFLECTED, rest=REFLECTED),
     "js": budgeted(_escape_js, rest=ANY),
     "le": function(_less_or_equal, REFLECTED, REFLECTED),

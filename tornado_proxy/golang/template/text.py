@@ -1,6 +1,6 @@
 """Go's strings: their bytes, their runes with kind and case, and their form as literals in Go source.
 
-The functions are those of the packages unicode, unicode/utf8, strings and strconv. Everywhere in this package a `bytes`
+The functions are in Go's packages unicode, unicode/utf8, strings and strconv. Everywhere in this package a `bytes`
 is a Go string. A `str` contains runes, one code point each.
 """
 

@@ -18,7 +18,7 @@ _UNRESERVED = (string.ascii_letters + string.digits + "-_.~").encode()
 _HOST = _UNRESERVED + b"!$&'()*+,;=:[]<>\""
 
 PATH = _UNRESERVED + b"$&+,/:;=@"
-"""The bytes that are not escaped in a path; the other sets are those of other parts of a URL."""
+"""The bytes that are not escaped in a path; the other sets are for other parts of a URL."""
 FRAGMENT = _UNRESERVED + b"$&+,/:;=?@!()*"
 USER_PASSWORD = _UNRESERVED + b"$&+,;="
 

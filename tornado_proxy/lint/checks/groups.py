@@ -1,4 +1,4 @@
-"""Checks of groups: those that a template uses but the source lacks, and the reverse."""
+"""Checks of groups that a template uses but the source lacks, and the reverse."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tornado_proxy.lint.shapes import bare, has_group, reference, slips
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.model import Rewrite
 
-# Places where a template may use groups, named by a literal or not; in a plain one, those of another dialect.
+# Places where a template may use groups, named by a literal or not; in a plain one, as in another dialect.
 _MENTIONS = {
     Dialect.PLAIN: re.compile(r"\{\{"),
     Dialect.JINJA: re.compile(r"\bgroups\b"),
@@ -46,19 +46,19 @@ class UnknownGroup(Check):
                 for slip in slips(rewrite):
                     written = rewrite.template.text[slip.start : slip.end]
                     message = f"`{written}` is text here, not a reference to a group"
-                    known = has_group(rewrite.pattern, slip.group)
-                    meant = reference(slip.group, rewrite.dialect) if known else ""
-                    advice = f"write `{meant}`" if known else _groups_of(rewrite.pattern)
-                    found = _misreference(rewrite, (slip.start, slip.end), message, advice, meant)
-                    if found.span not in reported:  # as a bad escape
-                        yield found
+                    exists = has_group(rewrite.pattern, slip.group)
+                    meant = reference(slip.group, rewrite.dialect) if exists else ""
+                    advice = f"write `{meant}`" if exists else _groups_of(rewrite.pattern)
+                    finding = _misreference(rewrite, (slip.start, slip.end), message, advice, meant)
+                    if finding.span not in reported:  # as a bad escape
+                        yield finding
 
 
 def _unknown(rewrite: Rewrite, name: str, start: int, end: int) -> LintFinding:
     pattern = rewrite.pattern
-    known = next((name[:length] for length in range(len(name) - 1, 0, -1) if has_group(pattern, name[:length])), None)
-    if known is not None and rewrite.template.text[start : start + 2] != "${":
-        meant = f"${{{known}}}{name[len(known) :]}"
+    shorter = next((name[:length] for length in range(len(name) - 1, 0, -1) if has_group(pattern, name[:length])), None)
+    if shorter is not None and rewrite.template.text[start : start + 2] != "${":
+        meant = f"${{{shorter}}}{name[len(shorter) :]}"
         message = f"`${name}` refers to the group `{name}`, which the source does not have"
         return _misreference(rewrite, (start, end), message, f"write `{meant}`", meant)
     near = did_you_mean(name, pattern.names)

@@ -33,9 +33,9 @@ class UnusedAllowance(Check):
 
     def find(self, subject: Subject) -> Iterator[LintFinding]:
         """Yields allowances that silenced nothing; all other checks must have run before."""
-        known = subject.allowances.known
+        check_names = subject.allowances.check_names
         for each in subject.allowances.unknown():
-            meant = did_you_mean(each.name, known)
+            meant = did_you_mean(each.name, check_names)
             advice = f"did you mean `{meant}`?" if meant else "`tornado-proxy lint --list` shows all checks"
             fixes = offer(f"write `{meant}`", (Edit(each.span, meant),)) if meant else ()
             yield LintFinding(f"unknown check `{each.name}`", each.span, advice, fixes=fixes)

@@ -41,7 +41,7 @@ class OverlappingRewrites(Check):
 def _doubtful(target: TargetRules) -> Mapping[int, list[Overlap]]:
     """Returns the pairs whose order may surprise, by the later rewrite."""
     budget = Budget(_OVERLAP_STEPS)
-    found: dict[int, list[Overlap]] = {}
+    doubtful: dict[int, list[Overlap]] = {}
     for pair in _pairs(target, budget):
         # An unreachable rewrite has a finding of its own, and a key that a third rewrite takes shows nothing.
         shows = target.example(pair.other) is not None and target.taker(pair.key) == pair.one
@@ -50,8 +50,8 @@ def _doubtful(target: TargetRules) -> Mapping[int, list[Overlap]]:
             continue  # a test pins the order
         one, other = target.languages[pair.one], target.languages[pair.other]
         if isinstance(difference(one, other, budget.portion(budget.left)), Example):
-            found.setdefault(pair.other, []).append(pair)
-    return found
+            doubtful.setdefault(pair.other, []).append(pair)
+    return doubtful
 
 
 def _pairs(target: TargetRules, budget: Budget) -> Iterator[Overlap]:
@@ -176,15 +176,15 @@ def _add(pieces: _Pieces, text: str) -> None:
 
 def _shielding(target: TargetRules, idle: Collection[int]) -> set[int]:
     """Returns which of some rewrites take a key that a later rewrite may match."""
-    found: set[int] = set()
+    shielding: set[int] = set()
     if not idle:
-        return found
+        return shielding
     languages, budget = target.languages, Budget(_EFFECT_STEPS)
     later = OverlapCandidates(languages)
     for index in reversed(range(len(languages))):
         candidates = later.find(index) if index in idle else ()
         answers = (overlap(languages[index], languages[each], budget.portion(budget.left)) for each in candidates)
         if not all(isinstance(answer, NoKey) for answer in answers):
-            found.add(index)
+            shielding.add(index)
         later.add(index)
-    return found
+    return shielding

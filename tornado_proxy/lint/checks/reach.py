@@ -134,9 +134,9 @@ def _swaps(target: TargetRules, taker: int, index: int, budget: Budget) -> bool:
         return False
 
     def first(key: str) -> int | None:
-        found = target.taker(key)
-        if found is not None and found < taker:
-            return found
+        now = target.taker(key)
+        if now is not None and now < taker:
+            return now
         if moved_pattern.search(key):
             return taker
         return taker + 1 if taking.search(key) else None

@@ -102,12 +102,14 @@ def _certain(node: Node) -> Iterator[Node]:
 
 
 def _reads_no_slash_first(group: Group) -> bool:
-    found = Automaton(tuple(atoms(group.body)))  # a source that was compiled is never too large for one
-    table = found.table(0)
-    first = [found.sets[position] for position in bits(table.first)]
+    automaton = Automaton(tuple(atoms(group.body)))  # a source that was compiled is never too large for one
+    table = automaton.table(0)
+    first = [automaton.sets[position] for position in bits(table.first)]
     # With assertions inside, other characters may come first.
     return (
-        not found.assertions and not table.prefixes[-1].nullable and not any(contains(each, ord("/")) for each in first)
+        not automaton.assertions
+        and not table.prefixes[-1].nullable
+        and not any(contains(each, ord("/")) for each in first)
     )
 
 
@@ -149,7 +151,10 @@ class KindChange(Check):
                 if source.tree is None or open_end(source.tree):
                     continue
                 files = ending.endswith("/")
-                if not files and not (_FILE_NAME.search(ending) and _may_end_in_a_slash(source.tree)):
+                if not files and not _FILE_NAME.search(ending):
+                    continue
+                # A quick look, not a proof.
+                if not files and ends_anchored(source.tree) and not _may_be_a_slash(edge_part(source.tree, last=True)):
                     continue
                 key = _taken(target, index, budget, files=files)
                 if key is not None:
@@ -168,11 +173,6 @@ _KIND_WORDS = {  # by whether files become directories
         "lead to a directory, whose index document the target names, or end the source with `[^/]$`",
     ),
 }
-
-
-def _may_end_in_a_slash(tree: Node) -> bool:
-    """Returns whether keys of directories may match; it is a quick look, not a proof."""
-    return not ends_anchored(tree) or _may_be_a_slash(edge_part(tree, last=True))
 
 
 def _may_be_a_slash(last: Node | None) -> bool:

@@ -126,20 +126,20 @@ class UnsafeInsertion(Check):
 def _insertions(target: TargetRules, index: int) -> Mapping[str, tuple[int, int]]:
     """Returns the values that appear in the result with their slashes, and where the template reads them."""
     text = target.rewrites[index].statement.template.value
-    found: dict[str, tuple[int, int]] = {}
+    places: dict[str, tuple[int, int]] = {}
     key = target.example(index)
     if key is not None:
         for what, place, request, user in _probes(text, key):
-            if what not in found and _INSERTED in str(target.result(key, request, user)).lower():
-                found[what] = place
-    return found
+            if what not in places and _INSERTED in str(target.result(key, request, user)).lower():
+                places[what] = place
+    return places
 
 
 def _probes(text: str, key: str) -> Iterator[tuple[str, tuple[int, int], RequestData, User | None]]:
     """Yields values that a template may read, where, and a request and a user with a `/` in that value alone."""
     names = islice(_QUOTED_OR_FIELD.finditer(text), _MOST_NAMES)
-    words = {found[0].lower(): found for found in reversed([*names])}
-    plain = {"User-Agent" if found[0] == "UserAgent" else found[0]: "probe" for found in words.values()}
+    words = {word[0].lower(): word for word in reversed([*names])}
+    plain = {"User-Agent" if word[0] == "UserAgent" else word[0]: "probe" for word in words.values()}
     user = User("ann", email="ann@example.com", groups=tuple(words), name="Ann", given_name="Ann", family_name="Lee")
     claims = (
         (_EMAIL, "an email address", replace(user, email=f"{_VALUE}@example.com")),
@@ -149,16 +149,16 @@ def _probes(text: str, key: str) -> Iterator[tuple[str, tuple[int, int], Request
     # A template may fail without the other values, or not read this one with them.
     for method, others in (("GET", {}), ("PUT", plain)):
         request = RequestData(method, path=key, headers=(*others.items(),), query=(*others.items(),))
-        for name, found in zip(plain, words.values(), strict=True):
+        for name, word in zip(plain, words.values(), strict=True):
             values = (*{**others, name: _VALUE}.items(),)
             for who in (user, None):
                 if _HEADERS.search(text):
-                    yield f"the header `{name}`", found.span(), replace(request, headers=values), who
+                    yield f"the header `{name}`", word.span(), replace(request, headers=values), who
                 if _QUERY.search(text):
                     query = "&".join(map("=".join, values))
                     yield (
                         f"the query value `{name}`",
-                        found.span(),
+                        word.span(),
                         replace(request, raw_query=query, query=values),
                         who,
                     )

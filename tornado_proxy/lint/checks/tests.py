@@ -1,4 +1,4 @@
-"""Tests of rules: those that fail, and those that are missing."""
+"""Tests of rules that fail or are missing."""
 
 from __future__ import annotations
 

@@ -31,15 +31,15 @@ class PercentEncoding(Check):
         """Yields what is percent-encoded in sources, plain templates and tests."""
         for target in subject.targets:
             for literal, is_source in _literals(target):
-                for found in _ENCODED.finditer(literal.value) if "%" in literal.value else ():
-                    decoded = unquote(found[0])
+                for escape in _ENCODED.finditer(literal.value) if "%" in literal.value else ():
+                    decoded = unquote(escape[0])
                     readable = decoded.isprintable() and "\N{REPLACEMENT CHARACTER}" not in decoded
                     meant = re.escape(decoded) if is_source and not decoded.isspace() else decoded
-                    fixes = offer("decode it", reworded(literal, *found.span(), meant)) if readable else ()
+                    fixes = offer("decode it", reworded(literal, *escape.span(), meant)) if readable else ()
                     written = "a space" if decoded == " " else f"`{meant}`"
                     advice = f"write {written}" if readable else "remove it: no key contains such a character"
-                    message = f"`{found[0]}` is literal text here: keys are already decoded"
-                    yield LintFinding(message, literal.at(*found.span()), advice, fixes=fixes)
+                    message = f"`{escape[0]}` is literal text here: keys are already decoded"
+                    yield LintFinding(message, literal.at(*escape.span()), advice, fixes=fixes)
 
 
 def _literals(target: TargetRules) -> Iterator[tuple[Literal, bool]]:
@@ -63,23 +63,20 @@ class QueryInRule(Check):
     def find(self, subject: Subject) -> Iterator[LintFinding]:
         """Yields a question mark, a name and an equals sign."""
         for target in subject.targets:
-            for literal, found in [*_queries_in_rewrites(target)] or _queries_in_tests(target):
-                message = f"`{found[0]}` looks like a query, but keys have none"
+            keys = (test.statement.key for test in target.rule_set.tests)
+            in_tests = ((key, query) for key in keys for query in _QUERY_IN_TEXT.finditer(key.value))
+            for literal, query in [*_queries_in_rewrites(target)] or in_tests:
+                message = f"`{query[0]}` looks like a query, but keys have none"
                 advice = "write the path alone; a `jinja` or `go` template can read the query"
-                yield LintFinding(message, literal.at(*found.span()), advice)
+                yield LintFinding(message, literal.at(*query.span()), advice)
 
 
 def _queries_in_rewrites(target: TargetRules) -> Iterator[_Query]:
     for rewrite in target.rewrites:
         source, template = rewrite.statement.source, rewrite.statement.template
-        yield from ((source, found) for found in _QUERY_IN_SOURCE.finditer(source.value))
+        yield from ((source, query) for query in _QUERY_IN_SOURCE.finditer(source.value))
         if rewrite.dialect is Dialect.PLAIN:
-            yield from ((template, found) for found in _QUERY_IN_TEXT.finditer(template.value))
-
-
-def _queries_in_tests(target: TargetRules) -> Iterator[_Query]:
-    keys = (test.statement.key for test in target.rule_set.tests)
-    return ((key, found) for key in keys for found in _QUERY_IN_TEXT.finditer(key.value))
+            yield from ((template, query) for query in _QUERY_IN_TEXT.finditer(template.value))
 
 
 class MissingDialect(Check):

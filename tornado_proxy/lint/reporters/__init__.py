@@ -50,9 +50,9 @@ def summary(report: LintReport) -> str:
         return f"all clean: {counted(report.rewrite_count, 'rewrite')} in {files}"
     where = len({each.span.source.name for each in report.diagnostics if each.span})
     place = f" in {counted(where, 'file')}" if where else ""
-    found = f"{counted(len(report.diagnostics), 'finding')}{place}: {_by_severity(report)}"
+    counts = f"{counted(len(report.diagnostics), 'finding')}{place}: {_by_severity(report)}"
     return "; ".join(
-        part for part in (found, "" if report.failing else "nothing fails the run", _fixable(report)) if part
+        part for part in (counts, "" if report.failing else "nothing fails the run", _fixable(report)) if part
     )
 
 

@@ -86,11 +86,11 @@ def render_junit(report: LintReport) -> str:
     files: dict[str, list[Diagnostic]] = {name: [] for name in report.files}
     for each in report.diagnostics:
         files.setdefault(each.span.source.name if each.span else _ELSEWHERE, []).append(each)
-    for name, found in files.items():
+    for name, diagnostics in files.items():
         suite = _element(root, "testsuite", name=name)
-        for each in found:
+        for each in diagnostics:
             _add_case(suite, each, fails=id(each) in failing)
-        if not found:
+        if not diagnostics:
             _element(suite, "testcase", classname=name, name="clean")
         _count(suite)
     _count(root)

@@ -1,5 +1,5 @@
-// Uploads: three files at a time, each as a form or, if it is large, in parts or as a form for S3 (docs/http.md).
-"use strict";
+// Uploads: three files at a time, each as a form or, if it is large, in parts or as a form for S3 (docs/http.md). They go
+// on while the reader visits other directories.
 
 const AT_ONCE = 3;
 const LARGE = 32 * 2 ** 20; // bytes; a larger file is sent in several requests
@@ -8,21 +8,13 @@ const PARTS_AT_ONCE = 2;
 const PAUSES = [1, 2, 4, 8, 15, 30, 30, 30]; // seconds before another try
 const MOST_PARTS = 10000;
 
-// The unfinished uploads that the browser remembers, if it can.
-function memory(use) {
-    try {
-        return use(localStorage);
-    } catch {
-        return null;
-    }
-}
-
 const isPassing = status => status === 0 || status === 408 || status === 429 || status >= 500;
 
 class Transfer {
-    constructor(file, directory) {
+    constructor(file, directory, options) {
         this.file = file;
-        this.directory = directory; // relative to the listed one, empty or with a closing slash
+        this.options = options; // what the page offers that was shown when the file was chosen
+        this.directoryUrl = location.origin + location.pathname + directory.split("/").map(encodeURIComponent).join("/");
         this.name = directory + file.name;
         this.bar = make("progress", {max: file.size || 1, value: 0});
         this.bar.setAttribute("aria-label", this.name);
@@ -30,6 +22,7 @@ class Transfer {
         this.stop = make("button", {type: "button", className: "button", textContent: "Stop", onclick: () => this.abort()});
         this.stop.setAttribute("aria-label", `Stop ${this.name}`);
         this.item = make("li", {}, make("span", {className: "name", textContent: this.name}), this.stop, this.bar, this.message);
+        this.item.tabIndex = -1;
         this.state = "waiting";
         this.requests = new Map(); // requests in flight, each with the bytes that it has sent
         this.stored = 0; // bytes of parts that are stored
@@ -39,8 +32,11 @@ class Transfer {
         this.state = state;
         this.message.textContent = text;
         this.message.classList.toggle("failed", state === "failed");
+        const hadFocus = this.stop === document.activeElement;
         this.stop.remove();
         if (state !== "done") this.bar.remove();
+        // The focus stays in the list: at the next button, or at the file itself.
+        if (hadFocus) (this.item.parentElement.querySelector("button") ?? this.item).focus();
     }
 
     abort() {
@@ -52,18 +48,8 @@ class Transfer {
         if (this.state === "waiting" || this.state === "sending") this.end("stopped", "stopped");
     }
 
-    get directoryUrl() {
-        return location.origin + location.pathname + this.directory.split("/").map(encodeURIComponent).join("/");
-    }
-
     get url() {
         return this.directoryUrl + encodeURIComponent(this.file.name);
-    }
-
-    // Whether a file of this name exists; if that is unknown, the upload fails with 412.
-    async isTaken() {
-        const answer = await fetch(this.url, {method: "HEAD"}).catch(() => null);
-        return Boolean(answer?.ok);
     }
 
     progress() {
@@ -94,7 +80,7 @@ class Transfer {
         this.message.textContent = "";
         const headers = {Accept: "application/json", ...(replace ? {} : {"If-None-Match": "*"})};
         if (this.file.size <= LARGE) return this.sendWhole(headers);
-        return (direct && await this.sendToS3()) || await this.sendInParts(headers) || this.sendWhole(headers);
+        return (direct && await this.sendToS3(replace)) || await this.sendInParts(headers) || this.sendWhole(headers);
     }
 
     sendWhole(headers) {
@@ -103,8 +89,10 @@ class Transfer {
         return this.request("PUT", this.directoryUrl, form, headers);
     }
 
-    // Straight to S3; undefined if the page cannot reach S3, which needs a CORS rule of the bucket.
-    async sendToS3() {
+    // Straight to S3; nothing if the page cannot reach S3, which needs a CORS rule of the bucket, or if the form could
+    // replace a file: S3 would not ask.
+    async sendToS3(replace) {
+        if (!replace && (await fetch(this.url, {method: "HEAD"}).catch(() => null))?.ok) return [412];
         const answer = await fetch(`${this.url}?upload=direct`, {method: "PUT", headers: this.type}).catch(() => null);
         if (!answer?.ok) return null;
         const {url, fields, maxSize} = await answer.json();
@@ -230,28 +218,37 @@ class Transfer {
 }
 
 class Uploads {
-    constructor(section) {
-        this.section = section;
-        this.mayReplace = "replace" in section.dataset;
-        this.maxSize = Number(section.dataset.max ?? Infinity);
-        this.direct = "direct" in section.dataset;
-        this.list = make("ul", {className: "transfers"});
+    constructor() {
+        this.list = make("ul");
+        this.clear = button("Clear the list", () => this.forget());
+        this.panel = make("section", {className: "transfers", hidden: true}, this.list, this.clear);
+        this.panel.setAttribute("aria-label", "Uploads");
         this.all = [];
         this.running = 0;
         this.answerForAll = "";
         this.asking = Promise.resolve();
     }
 
-    add(pairs) {
+    add(pairs, options) {
         if (!pairs.length) return;
-        this.section.append(this.list);
+        if (!this.panel.isConnected) document.querySelector("body > main").after(this.panel);
+        this.panel.hidden = false;
+        this.clear.hidden = true;
         for (const [file, directory] of pairs) {
-            const transfer = new Transfer(file, directory);
+            const transfer = new Transfer(file, directory, options);
             this.all.push(transfer);
             this.list.append(transfer.item);
-            if (file.size > this.maxSize) transfer.end("failed", `larger than ${humanSize(this.maxSize)}`);
+            if (file.size > options.maxSize) transfer.end("failed", `larger than ${humanSize(options.maxSize)}`);
         }
+        announce(`Uploading ${pairs.length === 1 ? "1 file" : `${pairs.length} files`}`);
         this.advance();
+    }
+
+    forget() {
+        this.all = [];
+        this.list.replaceChildren();
+        this.panel.hidden = true;
+        document.querySelector(".upload button")?.focus();
     }
 
     advance() {
@@ -266,19 +263,17 @@ class Uploads {
     }
 
     async run(transfer) {
+        const skip = () => transfer.end("skipped", "skipped: there is a file of this name");
         let replace = false;
-        if (await transfer.isTaken()) {
+        if (transfer.options.names.has(transfer.name)) {
             replace = await this.decide(transfer) === "replace";
-            if (!replace) { transfer.end("skipped", "skipped: there is a file of this name"); return; }
+            if (!replace) { skip(); return; }
         }
         if (transfer.state !== "sending") return;
-        let [status, message] = await transfer.send(replace, this.direct);
+        let [status, message] = await transfer.send(replace, transfer.options.direct);
         if ((status === 412 || status === 409) && !replace) {
-            if (await this.decide(transfer) !== "replace") {
-                transfer.end("skipped", "skipped: there is a file of this name");
-                return;
-            }
-            [status, message] = await transfer.send(true, this.direct);
+            if (await this.decide(transfer) !== "replace") { skip(); return; }
+            [status, message] = await transfer.send(true, transfer.options.direct);
         }
         if (status === 201 || status === 200) {
             transfer.bar.value = transfer.bar.max;
@@ -292,8 +287,9 @@ class Uploads {
     decide(transfer) {
         const asked = this.asking.then(async () => {
             if (this.answerForAll) return this.answerForAll;
-            const replace = this.mayReplace ? [["replace", "Replace"], ["replace all", "Replace all", "danger"]] : [];
-            const rule = this.mayReplace ? "" : " Files may not be replaced here.";
+            const {mayReplace} = transfer.options;
+            const replace = mayReplace ? [["replace", "Replace"], ["replace all", "Replace all", "danger"]] : [];
+            const rule = mayReplace ? "" : " Files may not be replaced here.";
             const answer = await ask("There is a file of this name", `“${transfer.name}” exists already.${rule}`,
                 ["skip", "Skip", "primary"], ["skip all", "Skip all"], ...replace);
             if (answer.endsWith("all")) this.answerForAll = answer.split(" ")[0];
@@ -303,18 +299,21 @@ class Uploads {
         return asked;
     }
 
-    finish() {
+    // The new files appear where the reader is; what was skipped or failed stays in the list until it is cleared.
+    async finish() {
         const count = state => this.all.filter(each => each.state === state).length;
-        const parts = [[count("done"), "uploaded"], [count("skipped"), "skipped"], [count("stopped"), "stopped"],
-            [count("failed"), "failed"]].filter(([number]) => number).map(([number, word]) => `${number} ${word}`);
-        announce(parts.join(", "));
+        const text = [[count("done"), "uploaded"], [count("skipped"), "skipped"], [count("stopped"), "stopped"],
+            [count("failed"), "failed"]].filter(([number]) => number).map(([number, word]) => `${number} ${word}`).join(", ");
         this.answerForAll = "";
-        if (count("done") && !count("failed")) {
-            sessionStorage.setItem("uploaded", parts.join(", "));
-            location.reload();
-        } else if (count("done")) {
-            this.section.append(make("button", {type: "button", textContent: "Show the files", onclick: () => location.reload()}));
-        }
+        this.clear.hidden = false;
+        if (count("done")) await refresh();
+        announce(text);
+    }
+
+    // Whether a row shows a file that was uploaded since the list was last cleared, or a directory of one.
+    has(row) {
+        const address = addressOf(row);
+        return this.all.some(({state, url}) => state === "done" && (url === address || (address.endsWith("/") && url.startsWith(address))));
     }
 }
 
@@ -338,39 +337,88 @@ async function dropped(items) {
     return found;
 }
 
-function addUploads() {
-    const section = document.querySelector(".upload");
-    if (!section) return;
-    const uploads = new Uploads(section);
-    const chooser = (label, style, more) => {
-        const input = make("input", {type: "file", multiple: true, hidden: true, ...more});
-        input.setAttribute("aria-label", label);
-        input.addEventListener("change", () => {
-            uploads.add([...input.files].map(file =>
-                [file, (file.webkitRelativePath || file.name).split("/").slice(0, -1).map(each => `${each}/`).join("")]));
-            input.value = "";
-        });
-        section.append(input, make("button", {
-            type: "button", textContent: label, className: style, onclick: () => input.click(),
-        }));
-    };
-    chooser("Upload files", "primary", {className: "files"});
-    if ("webkitdirectory" in HTMLInputElement.prototype) chooser("Upload a directory", "", {webkitdirectory: true});
-    section.hidden = false;
-    let depth = 0;
-    const isFiles = event => event.dataTransfer?.types.includes("Files");
-    const mark = by => { depth = by ? Math.max(0, depth + by) : 0; document.body.classList.toggle("dropping", depth > 0); };
-    addEventListener("dragenter", event => { if (isFiles(event)) mark(1); });
-    addEventListener("dragleave", event => { if (isFiles(event)) mark(-1); });
-    addEventListener("dragover", event => { if (isFiles(event)) event.preventDefault(); });
-    addEventListener("drop", async event => {
-        if (!isFiles(event)) return;
-        event.preventDefault();
-        mark(0);
-        uploads.add(await dropped(event.dataTransfer.items));
+const uploads = new Uploads();
+
+function chooser(label, style, more, directory = () => "") {
+    const input = make("input", {type: "file", multiple: true, hidden: true, ...more});
+    input.setAttribute("aria-label", label);
+    input.addEventListener("change", () => {
+        const pairs = [...input.files].map(file => [file, directory() + (file.webkitRelativePath || file.name).split("/").slice(0, -1)
+            .map(each => `${each}/`).join("")]);
+        uploads.add(pairs, offered());
+        input.value = "";
     });
-    addEventListener("beforeunload", event => { if (uploads.running) event.preventDefault(); });
-    const before = sessionStorage.getItem("uploaded");
-    if (before) { sessionStorage.removeItem("uploaded"); announce(before); }
+    return [input, button(label, () => input.click(), style)];
 }
 
+// What the page shown offers to uploads; the names on it make a question to the service unnecessary.
+function offered() {
+    const {dataset} = document.querySelector(".upload");
+    const names = new Set(rows.filter(linkOf).map(fileNameOf));
+    return {mayReplace: "replace" in dataset, maxSize: Number(dataset.max ?? Infinity), direct: "direct" in dataset, names};
+}
+
+// S3 has no directories of their own: a new one exists with its first file.
+async function uploadIntoNew() {
+    const field = make("input", {type: "text", id: "new-directory", maxLength: 200, autocomplete: "off"});
+    const label = make("label", {htmlFor: "new-directory", textContent: "Its name. It exists as soon as it has a file."});
+    const [input, choose] = chooser("Choose files", "primary", {className: "files-of-new"}, () => `${field.value.trim()}/`);
+    const form = make("form", {className: "new"}, label, field, input, choose);
+    form.addEventListener("submit", event => { event.preventDefault(); choose.click(); });
+    input.addEventListener("click", event => {
+        const name = field.value.trim();
+        const isName = name && !name.includes("/") && name !== "." && name !== "..";
+        field.setCustomValidity(isName ? "" : "A name without slashes");
+        if (!field.reportValidity()) event.preventDefault();
+    });
+    input.addEventListener("change", () => form.closest("dialog").close());
+    await ask("A new directory", form, ["", "Cancel"]);
+}
+
+parts.push(() => {
+    const section = document.querySelector(".upload");
+    if (section && !section.querySelector("button")) {
+        section.append(...chooser("Upload files", "primary", {className: "files"}));
+        if ("webkitdirectory" in HTMLInputElement.prototype) section.append(...chooser("Upload a directory", "", {webkitdirectory: true}));
+        section.append(button("New directory", uploadIntoNew));
+        section.hidden = false;
+    }
+    for (const row of rows) {
+        if (!linkOf(row) || row.classList.contains("new") || !uploads.has(row)) continue;
+        row.classList.add("new");
+        linkOf(row).after(make("span", {className: "unseen", textContent: "new"}));
+    }
+});
+
+// Drops are taken by the whole page.
+const isFiles = event => document.querySelector(".upload") && event.dataTransfer?.types.includes("Files");
+const mark = on => document.body.classList.toggle("dropping", on);
+addEventListener("dragenter", event => { if (isFiles(event)) mark(true); });
+addEventListener("dragleave", event => { if (!event.relatedTarget) mark(false); }); // the pointer has left the page
+addEventListener("dragover", event => { if (isFiles(event)) event.preventDefault(); });
+addEventListener("drop", async event => {
+    if (!isFiles(event)) return;
+    event.preventDefault();
+    mark(false);
+    const options = offered();
+    uploads.add(await dropped(event.dataTransfer.items), options);
+});
+
+// While files are sent, links to listings change the content of the page instead of leaving it.
+let shown = location.pathname + location.search;
+addEventListener("beforeunload", event => { if (uploads.running) event.preventDefault(); });
+addEventListener("click", async event => {
+    const link = event.target.closest?.("header a, a.directory, a.up, thead a, .pages a, #matches a");
+    if (!link || !uploads.running || event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    if (link.origin !== location.origin) return;
+    event.preventDefault();
+    history.pushState(null, "", link.pathname + link.search);
+    await visit();
+    scrollTo(0, 0);
+});
+addEventListener("popstate", () => { if (location.pathname + location.search !== shown) visit(); });
+
+async function visit() {
+    shown = location.pathname + location.search;
+    if (!await show(location.href)) location.reload();
+}

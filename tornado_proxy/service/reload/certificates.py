@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 RENEW_AFTER = 3600.0  # seconds after which documents are fetched again
 _VALID = timedelta(days=825)  # the longest that all browsers accept of a certificate
 
-Wanted = tuple[GuardedUrl, UrlConfig]
+Document = tuple[GuardedUrl, UrlConfig]
 Fetch = Callable[[GuardedUrl, UrlConfig], bytes]
 
 
@@ -37,19 +37,19 @@ class FetchedDocuments:
     `self_signed` are the certificates that were made, by their names: a client accepts one only once.
     """
 
-    documents: Mapping[Wanted, Secret] = field(default_factory=dict, repr=False)
+    documents: Mapping[Document, Secret] = field(default_factory=dict, repr=False)
     due: float = field(default=math.inf, compare=False)
     self_signed: Mapping[tuple[str, ...], Certificate] = field(default_factory=dict, repr=False)
 
 
 def find_certificates(
-    settings: Settings, resolve: Resolver, before: FetchedDocuments, fetch: Fetch = fetch_document
+    settings: Settings, resolve: Resolver, last: FetchedDocuments, fetch: Fetch = fetch_document
 ) -> tuple[Settings, tuple[Diagnostic, ...], FetchedDocuments]:
     """Looks for the certificates of both listeners; returns the settings with them, diagnostics, and fetched documents.
 
     A document that cannot be fetched again is the one that was fetched before, and so is a self-signed certificate.
     """
-    search = _Search(resolve, before, fetch)
+    search = _Search(resolve, last, fetch)
     server, internal = settings.server, settings.internal_server
     settings = replace(
         settings,
@@ -63,12 +63,12 @@ def find_certificates(
 class _Search:
     """A search for the certificates of one configuration."""
 
-    def __init__(self, resolve: Resolver, before: FetchedDocuments, fetch: Fetch) -> None:
+    def __init__(self, resolve: Resolver, last: FetchedDocuments, fetch: Fetch) -> None:
         self._resolve = resolve
-        self._before = before
+        self._last = last
         self._fetch = fetch
-        self._failures: dict[Wanted, str] = {}  # empty for what was fetched
-        self.fetched: dict[Wanted, Secret] = {}
+        self._failures: dict[Document, str] = {}  # empty for what was fetched
+        self.fetched: dict[Document, Secret] = {}
         self.self_signed: dict[tuple[str, ...], Certificate] = {}
         self.diagnostics: list[Diagnostic] = []
 
@@ -79,18 +79,18 @@ class _Search:
         certificates = tuple(map(self._filled, ssl.certificates))
         names, made = ssl.self_signed_hostnames, None
         if names:
-            made = self.self_signed.get(names) or self._before.self_signed.get(names) or self_signed(names)
+            made = self.self_signed.get(names) or self._last.self_signed.get(names) or self_signed(names)
             self.self_signed[names] = made
         places = ssl.spans or repeat(None)
         roots = (self._document(*each) for each in zip(ssl.client_cas, repeat(UrlConfig()), places, strict=False))
         return replace(ssl, certificates=certificates, self_signed=made, client_roots=tuple(filter(None, roots)))
 
-    def _filled(self, given: Certificate) -> Certificate:
-        chain = Secret("the configuration file", given.certificate) if given.certificate else None
-        chain = chain or self._document(given.certificate_url, given.certificate_url_config, first(given.spans))
-        config, span = given.private_key_url_config, first(given.key_spans)
-        key = given.private_key or self._document(given.private_key_url, config, span)
-        return replace(given, chain=chain, key=key)
+    def _filled(self, section: Certificate) -> Certificate:
+        chain = Secret("the configuration file", section.certificate) if section.certificate else None
+        chain = chain or self._document(section.certificate_url, section.certificate_url_config, first(section.spans))
+        config, span = section.private_key_url_config, first(section.key_spans)
+        key = section.private_key or self._document(section.private_key_url, config, span)
+        return replace(section, chain=chain, key=key)
 
     def _document(self, url: GuardedUrl | None, config: UrlConfig, span: Span | None) -> Secret | None:
         if url is None:
@@ -101,25 +101,25 @@ class _Search:
             except SecretMissing as error:
                 self.diagnostics.append(Diagnostic("missing-certificate", error.message, span, error.help))
                 return None
-        wanted = url, config
-        if wanted not in self._failures:
-            self._failures[wanted] = self._fetch_one(wanted)
-        if reason := self._failures[wanted]:
-            is_known = wanted in self.fetched
+        document = url, config
+        if document not in self._failures:
+            self._failures[document] = self._fetch_one(document)
+        if reason := self._failures[document]:
+            is_kept = document in self.fetched
             message = f"`{url}` cannot be fetched: {reason}"
-            advice = "the one that was fetched before stays in use" if is_known else None
-            severity = Severity.WARNING if is_known else Severity.ERROR
+            advice = "the one that was fetched before stays in use" if is_kept else None
+            severity = Severity.WARNING if is_kept else Severity.ERROR
             self.diagnostics.append(Diagnostic("missing-certificate", message, span, advice, (), severity))
-        return self.fetched.get(wanted)
+        return self.fetched.get(document)
 
-    def _fetch_one(self, wanted: Wanted) -> str:
+    def _fetch_one(self, document: Document) -> str:
         """Fetches a document; returns why that failed, or an empty text."""
-        url, config = wanted
+        url, config = document
         try:
-            self.fetched[wanted] = Secret(f"`{url}`", self._fetch(url, config).decode())
+            self.fetched[document] = Secret(f"`{url}`", self._fetch(url, config).decode())
         except (DocumentUnavailable, UnicodeDecodeError) as error:
-            if wanted in self._before.documents:
-                self.fetched[wanted] = self._before.documents[wanted]
+            if document in self._last.documents:
+                self.fetched[document] = self._last.documents[document]
             return "it is not text" if isinstance(error, UnicodeDecodeError) else str(error)
         return ""
 

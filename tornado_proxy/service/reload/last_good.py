@@ -30,13 +30,13 @@ class NoLastGood(Exception):
 
 
 async def keep_each(
-    last_good: LastGood, in_force: Callable[[], Snapshot], changed: asyncio.Event, retry: float = RETRY
+    last_good: LastGood, snapshot: Callable[[], Snapshot], changed: asyncio.Event, retry: float = RETRY
 ) -> None:
     """Keeps each snapshot that is put in force, until cancelled; a failure is logged and tried again."""
     while True:
         changed.clear()
         before = last_good.trouble
-        await asyncio.to_thread(last_good.keep, in_force())
+        await asyncio.to_thread(last_good.keep, snapshot())
         if last_good.trouble and last_good.trouble != before:
             _LOG.warning("the last good snapshot is not kept: %s", last_good.trouble)
         elif before and not last_good.trouble:
@@ -122,8 +122,8 @@ class LastGood:
 
         The directory itself may be a link, as systemd makes it one.
         """
-        found = self.directory.stat()
-        if found.st_mode & _OF_OTHERS or found.st_uid not in (0, os.geteuid()):
+        status = self.directory.stat()
+        if status.st_mode & _OF_OTHERS or status.st_uid not in (0, os.geteuid()):
             raise PermissionError(EPERM, "other users can write to it")
 
 

@@ -10,7 +10,7 @@ from tornado_proxy.config.model import Target
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, errors
 from tornado_proxy.s3.store import S3Store
-from tornado_proxy.service.reload.snapshot import CompiledSnapshot
+from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.probe import BucketProblem, ProbeResult, probe_all
 
@@ -26,13 +26,13 @@ _SERVICE_ONLY = BucketProblem(
 )
 
 
-async def probed(loaded: CompiledSnapshot, before: CompiledSnapshot) -> CompiledSnapshot:
+async def probed(configuration: Configuration, in_force: Configuration) -> Configuration:
     """Probes the buckets that an edit adds or changes; adds a diagnostic for each that cannot be used."""
-    choice = loaded.settings.reload.probe
+    choice = configuration.settings.reload.probe
     if choice == "off":
-        return loaded
-    known = {(target.name, target.bucket) for target in before.settings.targets}
-    changed = [target for target in loaded.settings.targets if (target.name, target.bucket) not in known]
+        return configuration
+    unchanged = {(target.name, target.bucket) for target in in_force.settings.targets}
+    changed = [target for target in configuration.settings.targets if (target.name, target.bucket) not in unchanged]
     results = await probe_buckets(changed, _WITHIN, write=False)
     severity = Severity.ERROR if choice == "refuse" else Severity.WARNING
     down = [
@@ -46,7 +46,7 @@ async def probed(loaded: CompiledSnapshot, before: CompiledSnapshot) -> Compiled
         for target, result in zip(changed, results, strict=True)
         if result.problem
     ]
-    return replace(loaded, diagnostics=(*loaded.diagnostics, *down)) if down else loaded
+    return replace(configuration, diagnostics=(*configuration.diagnostics, *down)) if down else configuration
 
 
 def may_pass(diagnostics: Sequence[Diagnostic]) -> bool:
@@ -71,11 +71,11 @@ async def probe_buckets(targets: Sequence[Target], within: float, *, write: bool
             failed[target.name] = _failed(target, BucketProblem("failed", str(error), "correct the target's `bucket`"))
     try:
         asked = [(each, stores[each.name]) for each in targets if each.name in stores]
-        found = {result.target: result for result in await probe_all(asked, within, write=write)}
+        results = {result.target: result for result in await probe_all(asked, within, write=write)}
     finally:
         for store in stores.values():
             await store.close()
-    return [failed.get(target.name) or found[target.name] for target in targets]
+    return [failed.get(target.name) or results[target.name] for target in targets]
 
 
 def _failed(target: Target, problem: BucketProblem) -> ProbeResult:

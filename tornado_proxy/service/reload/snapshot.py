@@ -39,16 +39,17 @@ Answers = Mapping[Reference, Secret | None]
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The compiled configuration, the bytes of rule files and templates, and a digest of all.
+    """All files that were read: the settings, the bytes of rule files and templates, and a digest of all.
 
     The digest may be shown: it covers no secret, so nobody can test guesses on it. `watched` are the paths to watch:
     the configuration file, those of rules and templates, the files of secrets. `text` is the configuration file's
     text, which may hold secrets; None if it cannot be read. `settled` is false if the files changed from reading to
-    reading. `remarks` are about secrets, so that the digest leaves them out. `given` are the settings as they were
-    read; some of them only a restart may put in force. `options` is their canonical form.
+    reading. `remarks` are about secrets, so that the digest leaves them out. `settings_read` are the settings as they
+    were read; some of them only a restart may put in force. `options` is their canonical form.
     """
 
-    configuration: configuration.Loaded
+    settings: Settings | None  # None after a mistake in them
+    diagnostics: tuple[Diagnostic, ...]  # of the configuration file
     rules: Read
     digest: str
     watched: tuple[Path, ...] = field(repr=False)
@@ -58,7 +59,7 @@ class Snapshot:
     settled: bool = True
     templates: Read = field(default_factory=lambda: Read(()))
     remarks: tuple[Diagnostic, ...] = field(default=(), repr=False)
-    given: Settings | None = field(default=None, repr=False)
+    settings_read: Settings | None = field(default=None, repr=False)
     options: str = field(default="", repr=False)
 
     def is_as(self, other: Snapshot | None) -> bool:
@@ -66,7 +67,7 @@ class Snapshot:
         if other is None or (self.digest, self.secrets) != (other.digest, other.secrets):
             return False
         # The digest leaves out what is secret within an option, such as the password in a URL.
-        return (self.fetched.documents, self.given) == (other.fetched.documents, other.given)
+        return (self.fetched.documents, self.settings_read) == (other.fetched.documents, other.settings_read)
 
     @property
     def files(self) -> tuple[RuleFile, ...]:
@@ -75,24 +76,22 @@ class Snapshot:
 
     def with_settings(self, settings: Settings) -> Snapshot:
         """Returns the snapshot with other settings."""
-        return replace(self, configuration=replace(self.configuration, settings=settings))
+        return replace(self, settings=settings)
 
 
-def read_snapshot(config: Path, environment: Mapping[str, str], known: Snapshot | None = None) -> Snapshot:
+def read_snapshot(config: Path, environment: Mapping[str, str], last: Snapshot | None = None) -> Snapshot:
     """Reads the snapshot once; mistakes in the files become diagnostics.
 
-    `known` is an earlier snapshot: its compiled configuration is reused if text and secrets are unchanged.
+    The settings of the last snapshot are reused if text and secrets are unchanged.
     """
     text = configuration.read(config, again=True)
-    fetched = known.fetched if known else FetchedDocuments()
+    fetched = last.fetched if last else FetchedDocuments()
     if isinstance(text, configuration.Loaded):
         return replace(_assembled(text, config, Read(()), Read(())), fetched=fetched)
-    is_known = known is not None and text == known.text and time.monotonic() < fetched.due
-    if known is not None and is_known and _answers_are(known.secrets, resolver(environment, config.parent)):
-        loaded = known.configuration
-        rules, templates = _read_rules(loaded), read_templates(loaded.settings)
-        digest = _digest(loaded, known.options, rules, templates, config.parent)
-        return replace(known, rules=rules, templates=templates, digest=digest)
+    is_same = last is not None and text == last.text and time.monotonic() < fetched.due
+    if last is not None and is_same and _answers_are(last.secrets, resolver(environment, config.parent)):
+        rules, templates = _read_rules(last.settings), read_templates(last.settings)
+        return _digested(replace(last, rules=rules, templates=templates), config.parent)
     return compile_text(text, environment, None, fetched=fetched)
 
 
@@ -111,8 +110,7 @@ def read_to_check(config: Path, environment: Mapping[str, str]) -> Snapshot:
         return Secret(reference.origin, "")
 
     snapshot = compile_text(text, environment, None, without_credentials)
-    loaded = snapshot.configuration
-    return replace(snapshot, configuration=replace(loaded, diagnostics=(*loaded.diagnostics, *left_out.values())))
+    return replace(snapshot, diagnostics=(*snapshot.diagnostics, *left_out.values()))
 
 
 def compile_text(
@@ -138,15 +136,16 @@ def compile_text(
     loaded = compile_configuration(text, config.parent, asked)
     fetched = fetched or FetchedDocuments()
     if loaded.settings is not None:
-        filled, found, fetched = find_certificates(loaded.settings, asked, fetched)
-        diagnostics = (*loaded.diagnostics, *found)
+        filled, problems, fetched = find_certificates(loaded.settings, asked, fetched)
+        diagnostics = (*loaded.diagnostics, *problems)
         loaded = replace(loaded, settings=None if errors(diagnostics) else filled, diagnostics=diagnostics)
-    rules, templates = kept or (_read_rules(loaded), read_templates(loaded.settings))
+    rules, templates = kept or (_read_rules(loaded.settings), read_templates(loaded.settings))
     files = (file_of(reference, environment, config.parent) for reference in answers)
-    made = _assembled(loaded, config, rules, templates, answers)
+    snapshot = _assembled(loaded, config, rules, templates, answers)
     settings = loaded.settings
     remarks = tuple(_remarks(settings)) if settings else ()
-    return replace(made, text=text, watched=(*made.watched, *filter(None, files)), fetched=fetched, remarks=remarks)
+    watched = (*snapshot.watched, *filter(None, files))
+    return replace(snapshot, text=text, watched=watched, fetched=fetched, remarks=remarks)
 
 
 def _remarks(settings: Settings) -> Iterator[Diagnostic]:
@@ -171,35 +170,36 @@ class SnapshotReader:
 
     def __call__(self) -> Snapshot:
         """Reads the snapshot; blocks; mistakes in the files become diagnostics."""
-        before = last = self._last
+        settled = last = self._last
         agreed = 0
         for number in range(MOST_READINGS):
             if number:
                 self._pause(SETTLED_AFTER)
-            now = read_snapshot(self._config, self._environment, last)
-            agreed = agreed + 1 if now.is_as(last) else 0
-            last = now
-            if now.is_as(before) or agreed >= (READINGS_IF_HALFWAY if _may_be_halfway(before, now) else 1):
+            snapshot = read_snapshot(self._config, self._environment, last)
+            agreed = agreed + 1 if snapshot.is_as(last) else 0
+            last = snapshot
+            needed = READINGS_IF_HALFWAY if _may_be_halfway(settled, snapshot) else 1
+            if snapshot.is_as(settled) or agreed >= needed:
                 break
         else:
-            last = replace(now, settled=False)
-        self._last = last
-        return last
+            snapshot = replace(snapshot, settled=False)
+        self._last = snapshot
+        return snapshot
 
 
-def _may_be_halfway(before: Snapshot | None, now: Snapshot) -> bool:
+def _may_be_halfway(settled: Snapshot | None, snapshot: Snapshot) -> bool:
     """Whether a file has become empty or unreadable, so that an edit may still go on."""
-    if before is None:
+    if settled is None:
         return False
-    held = {file.name for file in before.files if file.data}
-    emptied = any(not file.data and file.name in held for file in now.files)
-    return emptied or (_is_incomplete(now) and not _is_incomplete(before))
+    held = {file.name for file in settled.files if file.data}
+    emptied = any(not file.data and file.name in held for file in snapshot.files)
+    return emptied or (_is_incomplete(snapshot) and not _is_incomplete(settled))
 
 
-def _is_incomplete(read: Snapshot) -> bool:
+def _is_incomplete(snapshot: Snapshot) -> bool:
     """Whether a file or directory is missing or cannot be read."""
-    loaded = (*read.configuration.diagnostics, *read.rules.diagnostics, *read.templates.diagnostics)
-    return any(each.code in _OF_MISSING_FILES for each in loaded)
+    diagnostics = (*snapshot.diagnostics, *snapshot.rules.diagnostics, *snapshot.templates.diagnostics)
+    return any(each.code in _OF_MISSING_FILES for each in diagnostics)
 
 
 def _answers_are(answers: Answers, resolve: Resolver) -> bool:
@@ -213,14 +213,20 @@ def _answers_are(answers: Answers, resolve: Resolver) -> bool:
 def _assembled(
     loaded: configuration.Loaded, config: Path, rules: Read, templates: Read, secrets: Answers | None = None
 ) -> Snapshot:
-    given = loaded.settings
-    named = (*given.rules, *template_places(given)) if given else ()
-    options = canonical(_anywhere(given)) if given else ""
-    digest = _digest(loaded, options, rules, templates, config.parent)
-    found: Answers = secrets or {}
-    return Snapshot(
-        loaded, rules, digest, (config, *named), secrets=found, templates=templates, given=given, options=options
+    settings = loaded.settings
+    places = (*settings.rules, *template_places(settings)) if settings else ()
+    snapshot = Snapshot(
+        settings,
+        loaded.diagnostics,
+        rules,
+        "",
+        (config, *places),
+        secrets=secrets or {},
+        templates=templates,
+        settings_read=settings,
+        options=canonical(_anywhere(settings)) if settings else "",
     )
+    return _digested(snapshot, config.parent)
 
 
 def _anywhere(settings: Settings) -> Settings:
@@ -231,13 +237,13 @@ def _anywhere(settings: Settings) -> Settings:
     )
 
 
-def _read_rules(loaded: configuration.Loaded) -> Read:
-    roots, spans = (loaded.settings.rules, loaded.settings.rule_spans) if loaded.settings else ((), None)
+def _read_rules(settings: Settings | None) -> Read:
+    roots, spans = (settings.rules, settings.rule_spans) if settings else ((), None)
     return read_rule_files(roots, spans, again=True)
 
 
-def _digest(loaded: configuration.Loaded, options: str, rules: Read, templates: Read, directory: Path) -> str:
-    """Returns a SHA-256 of the options, of all files and diagnostics, each with its role, name and length.
+def _digested(snapshot: Snapshot, directory: Path) -> Snapshot:
+    """Returns the snapshot with its digest: a SHA-256 of options, files and diagnostics, with role, name and length.
 
     Names are relative to the configuration's directory: the same files have the same digest wherever they stand.
     """
@@ -248,33 +254,42 @@ def _digest(loaded: configuration.Loaded, options: str, rules: Read, templates: 
         digest.update(f"{role} {len(name)} {len(content)} {name}".encode(errors="surrogateescape"))
         digest.update(content)
 
-    for place in loaded.settings.rules if loaded.settings else ():
+    rules, templates = snapshot.rules, snapshot.templates
+    for place in snapshot.settings.rules if snapshot.settings else ():
         add("place", str(place), b"")
     # Not the text: a comment changes nothing.
-    add("settings", "", options.encode())
-    for diagnostic in (*loaded.diagnostics, *rules.diagnostics, *templates.diagnostics):
+    add("settings", "", snapshot.options.encode())
+    for diagnostic in (*snapshot.diagnostics, *rules.diagnostics, *templates.diagnostics):
         add("diagnostic", diagnostic.place, diagnostic.message.encode())
     for file in rules.files:
         add("rules", file.name, file.data)
     for file in templates.files:
         add("templates", file.name, file.data)
-    return digest.hexdigest()
+    return replace(snapshot, digest=digest.hexdigest())
+
+
+FAILING_TEST = "failing-test"
+"""The code of a failing rule test, as in the linter."""
 
 
 @dataclass(frozen=True, slots=True)
-class CompiledSnapshot:
-    """A compiled snapshot with all its diagnostics; the next compilation reuses `rules` and `pages`."""
+class Configuration:
+    """A compiled snapshot with all its diagnostics; the next compilation reuses `rules` and `pages`.
+
+    `kept_back` names the settings that wait for a restart.
+    """
 
     snapshot: Snapshot = field(repr=False)
     rule_sets: Mapping[str, RuleSet] = field(default_factory=dict)
     diagnostics: tuple[Diagnostic, ...] = ()
     rules: LoadedRules | None = field(default=None, repr=False, compare=False)
     pages: LoadedPages | None = field(default=None, repr=False, compare=False)
+    kept_back: tuple[str, ...] = ()
 
     @property
     def settings(self) -> Settings:
         """The settings; a usable snapshot has them."""
-        settings = self.snapshot.configuration.settings
+        settings = self.snapshot.settings
         assert settings is not None, "the configuration has errors"
         return settings
 
@@ -284,25 +299,29 @@ class CompiledSnapshot:
         return not errors(self.diagnostics)
 
     @property
+    def failing_tests(self) -> tuple[Diagnostic, ...]:
+        """The diagnostics of rule tests that fail."""
+        return tuple(each for each in self.diagnostics if each.code == FAILING_TEST)
+
+    @property
     def rewrite_count(self) -> int:
         """The number of rewrites, over all targets."""
         return sum(len(rules.rewrites) for rules in self.rule_sets.values())
 
 
-def compile_snapshot(snapshot: Snapshot, before: CompiledSnapshot | None = None) -> CompiledSnapshot:
-    """Compiles a snapshot; rule files and custom pages that are unchanged since `before` are reused."""
-    loaded = snapshot.configuration
-    if loaded.settings is None:
-        return CompiledSnapshot(snapshot, {}, loaded.diagnostics)
+def compile_snapshot(snapshot: Snapshot, in_force: Configuration | None = None) -> Configuration:
+    """Compiles a snapshot; rule files and custom pages that are as in force are reused."""
+    if snapshot.settings is None:
+        return Configuration(snapshot, {}, snapshot.diagnostics)
     pages = None
-    if before and (before.snapshot.text, before.snapshot.templates) == (snapshot.text, snapshot.templates):
-        pages = before.pages
-    pages = pages or compile_pages(loaded.settings, snapshot.templates)
-    rules = compile_rule_files(snapshot.rules.files, before.rules if before else None, pages.helpers)
-    unknown = unknown_targets(rules.documents, [target.name for target in loaded.settings.targets])
+    if in_force and (in_force.snapshot.text, in_force.snapshot.templates) == (snapshot.text, snapshot.templates):
+        pages = in_force.pages
+    pages = pages or compile_pages(snapshot.settings, snapshot.templates)
+    rules = compile_rule_files(snapshot.rules.files, in_force.rules if in_force else None, pages.helpers)
+    unknown = unknown_targets(rules.documents, [target.name for target in snapshot.settings.targets])
     of_rules = (*snapshot.rules.diagnostics, *rules.diagnostics, *unknown)
-    diagnostics = (*loaded.diagnostics, *snapshot.remarks, *pages.diagnostics, *of_rules)
-    return CompiledSnapshot(snapshot, rules.rule_sets, diagnostics, rules, pages)
+    diagnostics = (*snapshot.diagnostics, *snapshot.remarks, *pages.diagnostics, *of_rules)
+    return Configuration(snapshot, rules.rule_sets, diagnostics, rules, pages)
 
 
 def _doubtful_passwords(settings: Settings) -> Iterator[Diagnostic]:

@@ -14,7 +14,7 @@ from tornado_proxy.telemetry.log import moment
 from tornado_proxy.wire.tls import CertificateUnusable, leaf_of, names_of
 
 if TYPE_CHECKING:
-    from tornado_proxy.service.reload.snapshot import CompiledSnapshot
+    from tornado_proxy.service.reload.snapshot import Configuration
 
 INVALID_DATES = "certificate-dates"
 """The code of a certificate that has expired, or is not valid yet."""
@@ -99,12 +99,12 @@ def _has_self_signed(settings: Settings) -> bool:
     return settings.server.ssl is not None and bool(settings.server.ssl.self_signed_hostnames)
 
 
-def tolerant_of_dates(loaded: CompiledSnapshot, in_force: Settings | None, now: float) -> CompiledSnapshot:
-    """Returns a snapshot whose invalid certificates are warnings, unless they would replace valid ones in force."""
+def tolerant_of_dates(configuration: Configuration, in_force: Settings | None, now: float) -> Configuration:
+    """Returns a configuration where invalid certificates are warnings, unless they would replace valid ones."""
     known = validities(in_force) if in_force else ()
     if in_force is not None and not any(each.objection(now) for each in known):
-        return loaded
-    return replace(loaded, diagnostics=tuple(map(_milder, loaded.diagnostics)))
+        return configuration
+    return replace(configuration, diagnostics=tuple(map(_milder, configuration.diagnostics)))
 
 
 def _milder(found: Diagnostic) -> Diagnostic:

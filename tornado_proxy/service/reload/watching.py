@@ -78,13 +78,13 @@ class Watch(FileSystemEventHandler):
                 return
 
     def _look_at(self, places: list[Path]) -> None:
-        wanted = dict.fromkeys(directory for place in places for directory in _around(place))
+        directories = dict.fromkeys(directory for place in places for directory in _around(place))
         self._names = frozenset(path.name for place in places for path in (place, place.resolve()))
         observer = self._observer = self._observer or Observer()
         if not observer.is_alive():
             observer.start()
-        self._disarm(observer, wanted)
-        for directory in wanted:
+        self._disarm(observer, directories)
+        for directory in directories:
             self._arm(observer, *directory)
 
     def close(self) -> None:
@@ -108,18 +108,18 @@ class Watch(FileSystemEventHandler):
         # A link may be the `..data` of a ConfigMap, through which all its files are read.
         return is_directory or is_rules or name in self._names or Path(path).is_symlink()
 
-    def _disarm(self, observer: BaseObserver, wanted: Iterable[tuple[Path, bool]]) -> None:
+    def _disarm(self, observer: BaseObserver, directories: Iterable[tuple[Path, bool]]) -> None:
         for directory, (watch, identity) in list(self._armed.items()):
-            if directory not in wanted or _identity(directory[0]) != identity:
+            if directory not in directories or _identity(directory[0]) != identity:
                 del self._armed[directory]
                 observer.unschedule(watch)
 
     def _arm(self, observer: BaseObserver, path: Path, recursive: bool) -> None:  # noqa: FBT001 - half of a key
         if (path, recursive) in self._armed:
             return
-        found = path.stat()
+        status = path.stat()
         watch = observer.schedule(self, str(path), recursive=recursive, event_filter=_CHANGES)
-        self._armed[path, recursive] = (watch, (found.st_dev, found.st_ino))
+        self._armed[path, recursive] = (watch, (status.st_dev, status.st_ino))
 
 
 def _around(place: Path) -> Iterator[tuple[Path, bool]]:
@@ -133,10 +133,10 @@ def _around(place: Path) -> Iterator[tuple[Path, bool]]:
 
 def _identity(path: Path) -> Identity | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 _LOG = logging.getLogger("tornado_proxy")

@@ -57,10 +57,10 @@ _PRIORITIES = ((logging.CRITICAL, 2), (logging.ERROR, 3), (logging.WARNING, 4), 
 def is_journal(environment: Mapping[str, str], descriptor: int = STANDARD_ERROR) -> bool:
     """Whether a descriptor leads to systemd's journal (systemd.exec(5), JOURNAL_STREAM)."""
     try:
-        found = os.fstat(descriptor)
+        status = os.fstat(descriptor)
     except OSError:
         return False
-    return environment.get("JOURNAL_STREAM") == f"{found.st_dev}:{found.st_ino}"
+    return environment.get("JOURNAL_STREAM") == f"{status.st_dev}:{status.st_ino}"
 
 
 class Outlet(logging.Handler):

@@ -5,22 +5,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import random
 import signal
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tornado_proxy.service.reload.generations import in_background
+from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.last_good import LastGood, keep_each
-from tornado_proxy.service.reload.reloading import Reloader
-from tornado_proxy.service.reload.serving import Serving
-from tornado_proxy.service.reload.snapshot import CompiledSnapshot, Snapshot
+from tornado_proxy.service.reload.reloading import Reloader, Serving
+from tornado_proxy.service.reload.snapshot import Snapshot
+from tornado_proxy.service.run.probing import Prober
 from tornado_proxy.service.run.runtime import DetachedExecutor
-from tornado_proxy.service.run.sockets import Notifier, Sockets, watchdog_period
-from tornado_proxy.storage.probe import ProbeResult
-from tornado_proxy.telemetry.events import Bus, Event, Probed, ReloadOutcome, ReloadReport
+from tornado_proxy.service.run.sockets import Sockets
+from tornado_proxy.service.run.systemd import Notifier, watchdog_period
+from tornado_proxy.telemetry.events import Bus, ReloadOutcome, ReloadReport
 from tornado_proxy.telemetry.log import log_service_events
 
 if TYPE_CHECKING:
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("tornado_proxy")
 
 FEEDS_A_PERIOD = 3  # how often the watchdog is fed in its period
-_JITTER = 0.1  # of the interval, so that many instances do not probe at once
 SPARE = 10.0  # seconds that systemd should wait beyond the grace period
 
 
@@ -42,7 +40,6 @@ class Launch:
     `from_last_good` is true if the first came from it.
     """
 
-    loaded: CompiledSnapshot
     sockets: Sockets
     read: Callable[[], Snapshot]
     administer: Callable[[Process], AbstractAsyncContextManager[None]]
@@ -50,50 +47,6 @@ class Launch:
     notifier: Notifier = field(default_factory=Notifier)
     last_good: LastGood | None = None
     from_last_good: bool = False
-
-
-class Prober:
-    """Calls `probe` every `interval` seconds; an interval of 0 turns it off."""
-
-    def __init__(
-        self, probe: Callable[[], Awaitable[Sequence[ProbeResult]]], interval: float, emit: Callable[[Event], None]
-    ) -> None:
-        self._probe = probe
-        self._interval = interval
-        self._emit = emit
-        self._poked = asyncio.Event()
-        self.results: dict[str, ProbeResult] = {}  # the last one of each target in force
-
-    @property
-    def finds_bucket(self) -> bool:
-        """Whether the last probe could use any bucket; true if probes are off."""
-        return not self._interval or any(result.is_up for result in self.results.values())
-
-    def poke(self) -> None:
-        """Probes again at once, because other buckets may be in force."""
-        self._poked.set()
-
-    async def run(self) -> None:
-        """Probes until cancelled; a defect only ends the current probe."""
-        while self._interval:
-            self._poked.clear()
-            try:
-                results = await self._probe()
-                if self._poked.is_set():
-                    continue  # what was probed is not in force any more
-                problems = {target: result.problem for target, result in self.results.items()}
-                # In place: the status page looks at the same dictionary.
-                self.results.clear()
-                self.results.update((result.target, result) for result in results)
-                for result in results:
-                    self._emit(Probed(result, is_news=result.problem != problems.get(result.target)))
-            except Exception:  # noqa: BLE001 - the next probe may go well
-                _LOG.exception("probing the buckets failed")
-            try:
-                async with asyncio.timeout(self._interval * random.uniform(1 - _JITTER, 1 + _JITTER)):  # noqa: S311 - no secret
-                    await self._poked.wait()
-            except TimeoutError:
-                continue
 
 
 class Process:
@@ -105,12 +58,11 @@ class Process:
         self.last_good = launch.last_good
         self.bus = bus = Bus()
         log_service_events(bus)
-        settings = launch.loaded.settings
+        settings = serving.configuration.settings
         self._needs_bucket = settings.s3.ready_needs_bucket
         self._prober = Prober(serving.probe, settings.s3.probe_interval, bus.emit)
         self.probes = self._prober.results
-        self.reloader = Reloader(launch.loaded, serving, launch.read, bus.emit)
-        self.reloader.from_last_good = launch.from_last_good
+        self.reloader = Reloader(serving, launch.read, bus.emit, from_last_good=launch.from_last_good)
         bus.add(self._follow_up, ReloadReport)
         self._stop = asyncio.Event()
         self._hang_up = asyncio.Event()
@@ -160,7 +112,7 @@ class Process:
         follower = (await in_background(_follower))(self.reloader.watched, self.reloader.reload)
         loops = [follower.run(), self._prober.run(), self._heed_hang_ups(), self._feed_watchdog()]
         if self.last_good is not None:
-            loops.append(keep_each(self.last_good, lambda: self.reloader.in_force.loaded.snapshot, self._set_changed))
+            loops.append(keep_each(self.last_good, lambda: self.serving.configuration.snapshot, self._set_changed))
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(each) for each in loops]
             await self._stop.wait()
@@ -190,7 +142,7 @@ class Process:
             await asyncio.sleep(period / FEEDS_A_PERIOD)
 
     async def _wind_down(self) -> None:
-        grace = self.reloader.in_force.settings.server.grace_period
+        grace = self.serving.configuration.settings.server.grace_period
         self._launch.notifier.stopping("finishing running requests", grace + SPARE)
         _LOG.info("stopping: running requests have %g s to finish", grace)
         await self.serving.wind_down(grace)

@@ -1,44 +1,20 @@
-"""A process of Python that serves: its event loop, threads and descriptors, its end, and the workers that it forks.
-
-A process with an event loop and threads cannot be forked safely. So before it starts either, it forks once: that child,
-the fork server, has one thread and does nothing but fork workers when asked, and report how they end. It has imported
-everything and run nothing: a worker's modules, and what boto3 knows of S3, are pages that it shares with all others.
-"""
+"""A process of Python that serves: its event loop, threads, descriptors, and end."""
 
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import gc
 import logging
 import os
 import resource
-import select
-import signal
-import socket
-import struct
 import sys
 import threading
 import time
-import traceback
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Literal
-
-from setproctitle import setproctitle
-
-_LOG = logging.getLogger("tornado_proxy")
-
-_STARTED, _ENDED = b"s", b"e"
-_REPORT = struct.Struct("!cii")  # kind, pid, status
-_ORDER = struct.Struct("!i")  # the pid of a worker to kill; 0 starts one
-_MOST_SOCKETS = 250  # what one message can carry (SCM_MAX_FD is 253)
-
-# Variables of systemd that are for the supervisor only.
-_MANAGER_ONLY = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES")
-
-Work = Callable[[Sequence[socket.socket]], None]
-"""What a worker does with its sockets, from its start to its end."""
 
 _PATIENCE = 0.5  # seconds in which idle threads end
 
@@ -99,179 +75,13 @@ def raise_descriptor_limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-class ForkedProcess:
-    """A worker's process; its exit status arrives from the fork server."""
-
-    def __init__(self, pid: int, kill: Callable[[int], None]) -> None:
-        self.pid = pid
-        self._kill = kill
-        self._status: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-
-    def kill(self) -> None:
-        """Kills it if it still runs."""
-        if not self._status.done():
-            self._kill(self.pid)
-
-    async def wait(self) -> int:
-        """Waits for its end; returns its exit status, negative for a signal."""
-        return await asyncio.shield(self._status)
-
-    def end(self, status: int) -> None:
-        """Notes its end."""
-        if not self._status.done():
-            self._status.set_result(status)
+_M_ARENA_MAX = -8  # malloc.h of glibc
 
 
-class ForkServer:
-    """The supervisor's side of the fork server. Make it before any thread and before the event loop."""
+def share_heap() -> None:
+    """Has all threads take memory from one heap, where the C library is glibc; call it before there are threads.
 
-    def __init__(self, work: Work) -> None:
-        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._living: dict[int, ForkedProcess] = {}
-        self._starting: asyncio.Future[int] | None = None
-        self._turn = asyncio.Lock()
-        self._reads = False
-        self.is_lost = False
-        sys.stdout.flush()
-        sys.stderr.flush()
-        # A garbage collection in a child would write to every object, and so copy all shared memory.
-        gc.collect()
-        gc.freeze()
-        self.pid = os.fork()
-        if self.pid == 0:
-            self._socket.close()
-            _end(_serve_forks, theirs, work)
-        theirs.close()
-        self._socket.setblocking(False)
-
-    async def fork(self, sockets: Sequence[socket.socket]) -> ForkedProcess:
-        """Starts a worker with copies of sockets; raises OSError."""
-        async with self._turn:
-            loop = asyncio.get_running_loop()
-            if not self._reads:
-                loop.add_reader(self._socket, self._read)
-                self._reads = True
-            self._starting = loop.create_future()
-            socket.send_fds(self._socket, [_ORDER.pack(0)], [each.fileno() for each in sockets])
-            pid = await self._starting
-            self._living[pid] = process = ForkedProcess(pid, self._kill)
-            return process
-
-    async def close(self) -> None:
-        """Ends the fork server; workers go on."""
-        asyncio.get_running_loop().remove_reader(self._socket)
-        self._socket.close()
-        await asyncio.to_thread(os.waitpid, self.pid, 0)
-
-    def _kill(self, pid: int) -> None:
-        # The fork server kills it: only the parent knows whether the pid is still that of its child.
-        with suppress(OSError):
-            self._socket.send(_ORDER.pack(pid))
-
-    def _read(self) -> None:
-        try:
-            data = self._socket.recv(_REPORT.size)
-        except BlockingIOError:
-            return
-        except ConnectionError:
-            data = b""
-        if not data:
-            self._lose()
-            return
-        kind, pid, status = _REPORT.unpack(data)
-        if kind == _ENDED and pid in self._living:
-            self._living.pop(pid).end(status)
-        elif kind == _STARTED and self._starting is not None:
-            if pid > 0:
-                self._starting.set_result(pid)
-            else:
-                self._starting.set_exception(OSError(status, os.strerror(status)))
-
-    def _lose(self) -> None:
-        """Stops this process in good order: without the fork server, no worker can be replaced."""
-        _LOG.error("the fork server ended: stopping, since no worker can be replaced")
-        self.is_lost = True
-        asyncio.get_running_loop().remove_reader(self._socket)
-        for process in self._living.values():
-            process.end(1)
-        signal.raise_signal(signal.SIGTERM)
-        if self._starting is not None and not self._starting.done():
-            self._starting.set_exception(ConnectionError("the fork server has ended"))
-
-
-def _serve_forks(ours: socket.socket, work: Work) -> None:
-    """Forks and reports until the supervisor is gone."""
-    setproctitle("tornado-proxy: fork server")
-    for number in (signal.SIGINT, signal.SIGHUP):  # a terminal sends them to all processes; the supervisor handles them
-        signal.signal(number, signal.SIG_IGN)
-    for name in _MANAGER_ONLY:
-        os.environ.pop(name, None)
-    os.closerange(3, ours.fileno())
-    os.closerange(ours.fileno() + 1, os.sysconf("SC_OPEN_MAX"))
-    woken, wakes = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-    signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
-    signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
-    children: set[int] = set()
-    while True:
-        ready, _, _ = select.select([ours.fileno(), woken], [], [])
-        if woken in ready:
-            os.read(woken, 512)
-            for pid, status in _ended(children):
-                ours.send(_REPORT.pack(_ENDED, pid, status))
-        if ours.fileno() in ready and not _obey(ours, children, work, (woken, wakes)):
-            return
-
-
-def _obey(ours: socket.socket, children: set[int], work: Work, pipe: tuple[int, int]) -> bool:
-    """Follows one order; returns false after the last one."""
-    data, descriptors, _, _ = socket.recv_fds(ours, _ORDER.size, _MOST_SOCKETS)
-    if not data:
-        return False
-    (pid,) = _ORDER.unpack(data)
-    if pid:
-        if pid in children:
-            os.kill(pid, signal.SIGKILL)
-        return True
-    sockets = [socket.socket(fileno=each) for each in descriptors]
-    try:
-        pid = os.fork()
-    except OSError as error:
-        ours.send(_REPORT.pack(_STARTED, 0, error.errno or 0))
-    else:
-        if pid == 0:
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            for descriptor in pipe:
-                os.close(descriptor)
-            ours.close()
-            _end(work, sockets)
-        children.add(pid)
-        ours.send(_REPORT.pack(_STARTED, pid, 0))
-    for each in sockets:
-        each.close()
-    return True
-
-
-def _ended(children: set[int]) -> list[tuple[int, int]]:
-    """Returns the children that have ended since the last call, with their exit statuses."""
-    found = []
-    for pid in list(children):
-        ended, status = os.waitpid(pid, os.WNOHANG)
-        if ended:
-            children.discard(pid)
-            found.append((pid, os.waitstatus_to_exitcode(status)))
-    return found
-
-
-def _end(work: Callable[..., None], *arguments: object) -> None:
-    """Does the work of a forked process and ends it: it must never return into its parent's code."""
-    status = 1
-    try:
-        work(*arguments)
-        status = 0
-    except BaseException:  # noqa: BLE001 - the process must not return into the code of its parent
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
+    Each thread would have a heap of its own, and keep what it freed. Python's lock lets one run at a time anyway.
+    """
+    if (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)) is not None:
+        mallopt(_M_ARENA_MAX, 1)

@@ -12,28 +12,23 @@ from tornado_proxy.auth.fetching import HttpFetcher
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Tracing
 from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.routing.plan import Attempt
 from tornado_proxy.semantics.forwarded import TrustedProxies
-from tornado_proxy.service.reload.generations import (
-    GcFreezer,
-    GenerationBuilder,
-    GenerationHolder,
-    Unbuildable,
-    bare_stores,
-    cache_counts,
-    counted_names,
-    forget_written,
-    in_background,
-    purge,
-)
-from tornado_proxy.service.reload.snapshot import CompiledSnapshot
+from tornado_proxy.service.reload.background import COLLECTOR, in_background
+from tornado_proxy.service.reload.building import GenerationBuilder
+from tornado_proxy.service.reload.snapshot import Configuration
+from tornado_proxy.service.reload.stores import Unbuildable, bare_stores, cache_counts, forget_written, purge, store_of
+from tornado_proxy.service.run.generations import Generations
 from tornado_proxy.service.run.logs import line_writer, set_log_level
+from tornado_proxy.storage.outlook import Outlook, look
 from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.telemetry.events import Bus, ErrorServed, ObjectWritten, Retired, Served
 from tornado_proxy.telemetry.log import access_log, log_service_events
-from tornado_proxy.telemetry.metrics import ProcessReport, RequestMetrics
+from tornado_proxy.telemetry.metrics import CountedNames, ProcessReport, RequestMetrics
 from tornado_proxy.telemetry.tracing import RequestTracer
 from tornado_proxy.telemetry.webhooks import WebhookCaller
 from tornado_proxy.web.application import ProxyApplication
+from tornado_proxy.web.generation import Generation
 from tornado_proxy.wire.server import ConnectionSetup, HttpServer
 from tornado_proxy.wire.tls import make_context
 
@@ -69,16 +64,17 @@ class SingleProcess:
 
     def __init__(
         self,
-        loaded: CompiledSnapshot,
+        configuration: Configuration,
         *,
         number: int = 1,
         spread: Callable[[ObjectWritten], None] | None = None,
         freezes: bool = True,
     ) -> None:
-        settings = loaded.settings
+        settings = configuration.settings
+        self.configuration = configuration
         self._inherited = False
         self.worker_ends = 0
-        self._freezer = GcFreezer() if freezes else None
+        self._freezes = freezes
         bus = Bus()
         self.emit = bus.emit
         log_service_events(bus)
@@ -90,27 +86,30 @@ class SingleProcess:
         if self._tracer is not None:
             self._tracer.listen(bus)
         self._builder = GenerationBuilder(settings, bus.emit)
-        self._metrics = RequestMetrics(
-            lambda: self.application.in_flight, lambda: cache_counts(self._generations.current.parts)
-        )
+        self._metrics = RequestMetrics(lambda: self.application.in_flight, lambda: cache_counts(self.generation.parts))
         self._metrics.listen(bus)
         # Its last requests were counted under names that may have gone.
         bus.add(lambda _: self._metrics.keep_only(self._names), Retired)
         self._spread = spread
         bus.add(self._forget, ObjectWritten)
-        parts = self._builder.build(loaded)
-        self._names = counted_names(parts)
-        self._generations = GenerationHolder(parts, bus.emit, number)
-        self.application = ProxyApplication(lambda: self._generations.current, bus.emit)
+        parts = self._builder.build(configuration)
+        self._names = CountedNames.of(parts.mounts.sites, parts.authenticators)
+        self._generations = Generations(parts, bus.emit, number)
+        self.application = ProxyApplication(lambda: self.generation, bus.emit)
         self._server = HttpServer(self.application, settings.limits, connection_setup(settings))
+
+    @property
+    def generation(self) -> Generation:
+        """The generation in force."""
+        return self._generations.in_force
 
     async def start(self, sockets: Sequence[socket], *, inherited: bool) -> None:
         """Begins to answer; imports in the background what the first requests do not need."""
         self._inherited = inherited
         self._server.add_sockets(sockets)
         await in_background(self._prepare)
-        if self._freezer is not None:
-            self._freezer.freeze()
+        if self._freezes:
+            COLLECTOR.freeze()
 
     def _prepare(self) -> None:
         # Reads files, for which there may be no descriptor later.
@@ -119,20 +118,21 @@ class SingleProcess:
         self._process = ProcessMetrics()
         self._builder.pages.prepare()
 
-    async def activate(self, number: int, loaded: CompiledSnapshot) -> None:
+    async def activate(self, number: int, configuration: Configuration) -> None:
         """Builds the generation on a thread, and puts it in force on the event loop."""
-        before = self._generations.current.parts
-        parts = await in_background(self._builder.build, loaded, before)
+        in_force = self.generation.parts
+        parts = await in_background(self._builder.build, configuration, in_force)
         # TLS contexts are slow to make, and most edits change rules only.
-        changed = loaded.settings != before.settings
-        setup = await asyncio.to_thread(connection_setup, loaded.settings) if changed else self._server.setup
-        names = await asyncio.to_thread(counted_names, parts)
+        changed = configuration.settings != in_force.settings
+        setup = await asyncio.to_thread(connection_setup, configuration.settings) if changed else self._server.setup
+        names = await asyncio.to_thread(CountedNames.of, parts.mounts.sites, parts.authenticators)
         self._generations.swap(parts, number)
+        self.configuration = configuration
         self._names = names
         self._metrics.keep_only(names)
-        if self._freezer is not None:
-            self._freezer.freeze(new_clients=len({*parts.stores.values()} - {*before.stores.values()}))
-        self._server.limits = loaded.settings.limits
+        if self._freezes:
+            COLLECTOR.freeze(new_clients=len({*parts.stores.values()} - {*in_force.stores.values()}))
+        self._server.limits = configuration.settings.limits
         self._server.setup = setup
 
     def is_serving(self) -> bool:
@@ -145,11 +145,10 @@ class SingleProcess:
 
     def workers(self) -> Sequence[dict[str, object]]:
         """The state of this process."""
-        now = self._generations.current
         return [
             {
                 "pid": os.getpid(),
-                "generation": now.number,
+                "generation": self.generation.number,
                 "inFlight": self.application.in_flight,
                 "retiring": self._generations.retiring,
             }
@@ -161,7 +160,7 @@ class SingleProcess:
 
     async def purge(self, target: str | None, prefix: str) -> int:
         """Purges the caches."""
-        return purge(self._generations.current.parts, target, prefix)
+        return purge(self.generation.parts, target, prefix)
 
     def set_log_level(self, level: str) -> None:
         """Logs what is at least as severe as a level."""
@@ -169,7 +168,7 @@ class SingleProcess:
 
     def forget(self, written: ObjectWritten) -> bool:
         """Drops an object that was written from the caches; returns whether its bucket has any."""
-        return forget_written(self._generations.current.parts, written)
+        return forget_written(self.generation.parts, written)
 
     def _forget(self, written: ObjectWritten) -> None:
         if self.forget(written) and self._spread is not None:
@@ -177,8 +176,13 @@ class SingleProcess:
 
     async def probe(self) -> Sequence[ProbeResult]:
         """Probes the buckets over the connections of requests."""
-        with self._generations.current as generation:
+        with self.generation as generation:
             return await probe_all(bare_stores(generation.parts))
+
+    async def look(self, target: str, attempts: Sequence[Attempt]) -> Outlook:
+        """Asks S3 over the connections of requests."""
+        with self.generation as generation:
+            return await look(store_of(generation.parts, target), attempts)
 
     async def wind_down(self, grace: float, *, leave_queue: bool | None = None) -> None:
         """Finishes running requests, retires all generations, and ends the threads.

@@ -12,23 +12,29 @@ import logging
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from setproctitle import setproctitle
 
-from tornado_proxy.service.reload.generations import GenerationBuilder, bare_stores, counted_names
-from tornado_proxy.service.reload.snapshot import CompiledSnapshot, Snapshot
+from tornado_proxy.routing.plan import Attempt
+from tornado_proxy.service.reload.background import in_background
+from tornado_proxy.service.reload.building import GenerationBuilder
+from tornado_proxy.service.reload.snapshot import Configuration, Snapshot
+from tornado_proxy.service.reload.stores import bare_stores, store_of
+from tornado_proxy.service.run.forking import ForkedProcess, ForkServer
+from tornado_proxy.service.run.generations import Generations
 from tornado_proxy.service.run.logs import set_log_level
-from tornado_proxy.service.run.runtime import CannotServe, ForkedProcess, ForkServer
+from tornado_proxy.service.run.runtime import CannotServe
 from tornado_proxy.service.run.worker import Channel, Heartbeat, Method, Result, Start, WorkerCall, work_on
+from tornado_proxy.storage.outlook import Outlook, look
 from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.telemetry.events import ObjectWritten
 from tornado_proxy.telemetry.exposition import ProcessMetrics, added
 from tornado_proxy.telemetry.metrics import Activity, CountedNames, ProcessReport
-from tornado_proxy.web.generation import Shared
+from tornado_proxy.web.generation import Generation
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -157,23 +163,30 @@ class WorkerHandle:
 class Supervisor:
     """Keeps `count` workers; raises `Unbuildable`. Make it before any thread and before the event loop: it forks."""
 
-    def __init__(self, loaded: CompiledSnapshot, count: int) -> None:
-        self._start = Start(1, loaded.snapshot)
+    def __init__(self, configuration: Configuration, count: int) -> None:
+        self.configuration = configuration
+        self._start = Start(1, configuration.snapshot)
         self._count = count
         # Each generation is built here too, so that no worker is sent one that cannot be built.
-        self._builder = GenerationBuilder(loaded.settings, lambda _: None)
-        self._parts = self._builder.build(loaded)
-        self._builder.prepare_to_fork(loaded.settings)
+        self._builder = GenerationBuilder(configuration.settings, lambda _: None)
+        parts = self._builder.build(configuration)
+        self._generations = Generations(parts, lambda _: None)
+        self._builder.prepare_to_fork(configuration.settings)
         # Only now, so that all workers share the memory of pages and of boto3.
-        self._fork_server = ForkServer(partial(work_on, loaded.settings.server.event_loop))
+        self._fork_server = ForkServer(partial(work_on, configuration.settings.server.event_loop))
         setproctitle("tornado-proxy: supervisor")
         self._sockets: Sequence[socket.socket] = ()
         self._workers: dict[int, WorkerHandle] = {}
         self._keeping: dict[int, asyncio.Task[None]] = {}
         self._stopping = False
         self.worker_ends = 0
-        self._names = counted_names(self._parts)
+        self._names = CountedNames.of(parts.mounts.sites, parts.authenticators)
         self._ended = ProcessReport()  # of the workers that have ended
+
+    @property
+    def generation(self) -> Generation:
+        """The generation in force; no worker has an older one."""
+        return self._generations.in_force
 
     async def start(self, sockets: Sequence[socket.socket], *, inherited: bool) -> None:
         """Starts the workers, and waits until each serves; raises `CannotServe`."""
@@ -185,16 +198,16 @@ class Supervisor:
         if not all(await asyncio.gather(*started)):
             raise CannotServe("a worker ended before it served")
 
-    async def activate(self, number: int, loaded: CompiledSnapshot) -> None:
+    async def activate(self, number: int, configuration: Configuration) -> None:
         """Sends the snapshot to every worker, and waits until each serves it; one that takes too long is replaced."""
-        before = self._parts
-        self._parts = await asyncio.to_thread(self._builder.build, loaded, before)
-        await _close_stores({*before.stores.values()} - {*self._parts.stores.values()})
-        self._names = await asyncio.to_thread(counted_names, self._parts)
+        parts = await in_background(self._builder.build, configuration, self.generation.parts)
+        self._names = await asyncio.to_thread(CountedNames.of, parts.mounts.sites, parts.authenticators)
         self._ended = _added((self._ended,), self._names)
         # Workers that start from here on serve it.
-        self._start = replace(self._start, number=number, snapshot=loaded.snapshot)
-        await asyncio.gather(*(worker.activate(number, loaded.snapshot) for worker in self._workers.values()))
+        self._start = replace(self._start, number=number, snapshot=configuration.snapshot)
+        await asyncio.gather(*(worker.activate(number, configuration.snapshot) for worker in self._workers.values()))
+        self._generations.swap(parts, number)
+        self.configuration = configuration
 
     def is_serving(self) -> bool:
         """Whether any worker is responsive."""
@@ -210,7 +223,13 @@ class Supervisor:
 
     async def probe(self) -> Sequence[ProbeResult]:
         """Probes the buckets, once for all workers."""
-        return await probe_all(bare_stores(self._parts))
+        with self.generation as generation:
+            return await probe_all(bare_stores(generation.parts))
+
+    async def look(self, target: str, attempts: Sequence[Attempt]) -> Outlook:
+        """Asks S3, once for all workers."""
+        with self.generation as generation:
+            return await look(store_of(generation.parts, target), attempts)
 
     async def report(self) -> ProcessReport:
         """The sum of what all workers have counted, including workers that were replaced."""
@@ -223,7 +242,7 @@ class Supervisor:
         """Purges the caches of all workers."""
         workers = self._workers.values()
         calls = (worker.call("purge", target, prefix, within=PURGED_WITHIN) for worker in workers)
-        return sum(found or 0 for found in await asyncio.gather(*calls))
+        return sum(purged or 0 for purged in await asyncio.gather(*calls))
 
     def set_log_level(self, level: str) -> None:
         """Sets the log level of all workers, and of those that start later."""
@@ -254,7 +273,7 @@ class Supervisor:
             task.cancel()
         await asyncio.gather(*self._keeping.values(), return_exceptions=True)
         await self._fork_server.close()
-        await _close_stores(self._parts.stores.values())
+        await self._generations.close()
         await self._builder.close()
         if self._fork_server.is_lost:
             raise CannotServe("the fork server ended")
@@ -312,11 +331,6 @@ def _of_ended(report: ProcessReport) -> ProcessReport:
     """Returns the part of a report that counts on after its worker has ended."""
     counts = tuple(each for each in report.counts if each.type != "gauge")
     return ProcessReport(counts, replace(report.activity, in_flight=0))
-
-
-async def _close_stores(stores: Iterable[Shared]) -> None:
-    for each in stores:
-        await each.store.close()
 
 
 def _resolve(first: asyncio.Future[bool], *, serves: bool) -> None:

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from setproctitle import setproctitle
 
-from tornado_proxy.service.reload.generations import in_background
+from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.snapshot import Snapshot, compile_snapshot
 from tornado_proxy.service.run.logs import configure_logging, set_log_level
 from tornado_proxy.service.run.runtime import DetachedExecutor, end_process, run_event_loop
@@ -153,13 +153,13 @@ class _Worker:
 
     def __init__(self, channel: Channel, start: Start) -> None:
         setproctitle(f"tornado-proxy: worker {start.place}")
-        self._loaded = compile_snapshot(start.snapshot)
-        configure_logging(self._loaded.settings.log)
+        configuration = compile_snapshot(start.snapshot)
+        configure_logging(configuration.settings.log)
         if start.log_level is not None:
             set_log_level(start.log_level)
         self._channel = channel
         self._inherited = start.inherited
-        self._serving = SingleProcess(self._loaded, number=start.number, spread=channel.post)
+        self._serving = SingleProcess(configuration, number=start.number, spread=channel.post)
         self._methods: dict[str, Callable[..., Any]] = {
             "activate": self._activate,
             "report": self._serving.report,
@@ -198,7 +198,7 @@ class _Worker:
     @property
     def _grace(self) -> float:
         """The grace period of the generation in force."""
-        return self._loaded.settings.server.grace_period
+        return self._serving.configuration.settings.server.grace_period
 
     def _heartbeat(self) -> Heartbeat:
         return Heartbeat(*self._serving.workers())
@@ -213,8 +213,9 @@ class _Worker:
         """Answers calls until the supervisor is gone."""
         while isinstance(call := await self._channel.receive(), WorkerCall):
             try:
-                found = self._methods[call.method](*call.arguments)
-                value = await found if isawaitable(found) else found
+                value = self._methods[call.method](*call.arguments)
+                if isawaitable(value):
+                    value = await value
             except Exception:  # noqa: BLE001 - a worker that cannot follow would serve something else than the others
                 _LOG.exception("the call `%s` failed: this worker is replaced", call.method)
                 value = None
@@ -223,7 +224,6 @@ class _Worker:
         self._end(self._grace, is_last=True)
 
     async def _activate(self, number: int, snapshot: Snapshot) -> None:
-        loaded = await in_background(compile_snapshot, snapshot, self._loaded)
-        await self._serving.activate(number, loaded)
-        self._loaded = loaded
+        configuration = await in_background(compile_snapshot, snapshot, self._serving.configuration)
+        await self._serving.activate(number, configuration)
         await self._channel.send(self._heartbeat())

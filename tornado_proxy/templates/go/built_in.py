@@ -1,4 +1,4 @@
-"""The templates that others call by name: those of s3-proxy's own file of helpers, and which texts a template needs."""
+"""The templates that others call by name: s3-proxy's own file of helpers, and which texts a template needs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Pages, headers and status codes as Go templates: rendered with Python data, with definitions that they share.
 
-The functions are those of rules, those that s3-proxy adds for its pages, and random ones. `value_of` converts Python
+The functions are rules' functions, s3-proxy's own for pages, and random ones. `value_of` converts Python
 values to Go values:
 
 - None, bool, int, float, str and bytes; datetime is time.Time, without a zone in UTC;
@@ -23,7 +23,8 @@ from functools import cache
 from operator import attrgetter
 from typing import Any
 
-from tornado_proxy.golang.sprig import REFUSED, RESULTS, functions, randomness
+from tornado_proxy.golang import sprig
+from tornado_proxy.golang.sprig import randomness
 from tornado_proxy.golang.sprig.dates import TIME
 from tornado_proxy.golang.sprig.encoding import write_yaml
 from tornado_proxy.golang.template import calling
@@ -35,7 +36,6 @@ from tornado_proxy.golang.template.moments import Moment
 from tornado_proxy.golang.template.operands import Evaluate, Run
 from tornado_proxy.golang.template.parser import OUTERMOST
 from tornado_proxy.golang.template.program import Program, definitions
-from tornado_proxy.golang.template.standard import STANDARD
 from tornado_proxy.golang.template.text import go_string, runes
 from tornado_proxy.golang.template.urls import canonical, header
 from tornado_proxy.semantics.request import RequestData, User
@@ -78,9 +78,8 @@ def compile_page(text: str, helpers: Sequence[str] = (), sample: Any = None) -> 
     """
     try:
         program = Program(text, vocabulary(), definitions(tuple(helpers), vocabulary()))
-        fields = (
-            FieldCheck(program.parsed, value_of(sample, RenderBudget(ENDLESS)), "the data", RESULTS) if sample else None
-        )
+        data = value_of(sample, RenderBudget(ENDLESS))
+        fields = FieldCheck(program.parsed, data, "the data", sprig.RESULTS) if sample else None
         refuse([*program.mistakes, *program.certain_failures, *(fields.mistakes if fields else ())])
     except TemplateMistake as mistake:
         raise _placed(mistake, helpers) from mistake
@@ -215,13 +214,10 @@ PAGE_FUNCTIONS: Mapping[str, calling.Function] = {
     "toYaml": calling.budgeted(write_yaml, calling.ANY),
     "tpl": calling.special(_template_of_text, calling.STRING, calling.ANY),
 }
-"""The functions for pages, in addition to those of rules."""
+"""The functions for pages, in addition to rules' functions."""
 
 
 @cache
 def vocabulary() -> calling.Vocabulary:
     """Returns the functions that pages may call."""
-    known = {**STANDARD, **functions(), **PAGE_FUNCTIONS}
-    return calling.Vocabulary(
-        known, {name: reason for name, reason in REFUSED.items() if name not in known}, DATA, RESULTS
-    )
+    return sprig.vocabulary(PAGE_FUNCTIONS, DATA)

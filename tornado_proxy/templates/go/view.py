@@ -197,10 +197,10 @@ class GroupMap(go.Map):
 
     def lookup(self, key: go.Value) -> go.Value:
         """Returns the value of a key; raises `ExecutionError` for an unknown group."""
-        found = self.get(key, INVALID)
-        if found is INVALID:
+        text = self.get(key, INVALID)
+        if text is INVALID:
             raise go.ExecutionError(f"unknown group `{key.decode('utf-8', 'replace')}`")
-        return found
+        return text
 
 
 def _strings(texts: tuple[str, ...]) -> go.Slice:

@@ -1,7 +1,7 @@
 """The operators, methods, filters and tests of templates, each charged to the budget of its rendering.
 
-Jinja2's filters are here, except those that are random, depend on the time or the locale, make markup, lay out pages of
-text (`indent`, `wordwrap`), or read attributes by computed names (`attr`, `groupby`).
+Jinja2's filters are here, but for filters that are random, depend on the time or the locale, make markup, lay out pages
+of text (`indent`, `wordwrap`), or read attributes by computed names (`attr`, `groupby`).
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ TEXT_METHODS: Mapping[str, Size | None] = {
     "join": lambda separator, items: joined(items, separator),
     "replace": replaced,
 }
-"""The methods of texts; the size is that of a result that may be longer than what was read."""
+"""The methods of texts; the size is the length of a result that may be longer than what was read."""
 
 
 _OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
@@ -231,7 +231,7 @@ def _map(context: Context, value: Iterable[Any], name: str | None = None, *args:
 
 
 def _chosen(*, passing: bool) -> Filter:
-    """Returns the filter of the items that pass a test, or of those that do not."""
+    """Returns the filter of the items that pass a test, or that fail it."""
 
     def filtered(context: Context, value: Iterable[Any], name: str | None = None, *args: Any) -> list[Any]:
         if name is None:

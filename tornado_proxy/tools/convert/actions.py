@@ -47,8 +47,8 @@ class PageConversion:
 
     read: ReadFile = no_file
     files: dict[str, str] = field(default_factory=dict)
-    helpers: tuple[str, ...] = ()  # texts of those for all targets
-    pages: frozenset[str] = frozenset()  # the kinds of those for all targets
+    helpers: tuple[str, ...] = ()  # the texts for all targets
+    pages: frozenset[str] = frozenset()  # the kinds of pages for all targets
 
     def general(self, section: Section | None) -> dict[str, Setting]:
         """Converts the option `templates`."""
@@ -83,17 +83,17 @@ class PageConversion:
     def headers(self, section: Section, name: str) -> dict[str, Setting]:
         """Converts an option of header names and their templates; headers that cannot be set are left out."""
         headers = section.section(name)
-        found: dict[str, Setting] = {}
+        templates: dict[str, Setting] = {}
         for header, text in headers.pairs().items() if headers else ():
             try:
                 values.header_templates(((header, text),))
                 self._compiled(text)
-                found[header] = text
+                templates[header] = text
             except InvalidValue as misfit:
                 section.remark(OptionOutcome.LEFT_OUT, name, f"an answer {misfit.message}", misfit.help)
             except TemplateMistake as mistake:
                 section.remark(OptionOutcome.LEFT_OUT, name, f"`{header}` is left out: {mistake}", mistake.help)
-        return {name: found} if found else {}
+        return {name: templates} if templates else {}
 
     def _status(self, text: str) -> str:
         try:
@@ -128,7 +128,7 @@ class PageConversion:
     def _file(self, path: str, section: Section | None, helpers: Sequence[str] | None = None) -> str:
         """Returns the new place of a template; its text is written there if it was found.
 
-        `helpers` are the texts that come before it; those for all targets by default.
+        `helpers` are the texts that come before it, by default the general ones.
         """
         text, pure = self.read(path), PurePosixPath(path)
         if text is None:
@@ -275,7 +275,7 @@ def _webhook(section: Section) -> Mapping[str, Setting]:
     settings = section.copied(texts=("method", "url"))
     if pairs:
         settings["headers"] = pairs
-    if secrets and (named := {name: found for name, each in secrets.named() if (found := reference(each))}):
+    if secrets and (named := {name: secret for name, each in secrets.named() if (secret := reference(each))}):
         settings["secretHeaders"] = named
     if count := section.whole("retryCount", 0):
         settings["retryCount"] = min(count, 100)

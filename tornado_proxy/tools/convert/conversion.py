@@ -73,7 +73,7 @@ def convert(
     new_key: Callable[[], str] = token_urlsafe,
     read_file: ReadFile = no_file,
 ) -> Converted:
-    """Converts a configuration; raises `Unreadable` for one with which s3-proxy does not start.
+    """Converts a configuration; raises `Unreadable` for one that s3-proxy refuses.
 
     `new_key` makes random secrets, `read_file` reads the template files that the configuration names.
     """
@@ -106,26 +106,26 @@ def convert(
 
 
 def _settings(
-    root: Section, given: Providers, listeners: Mapping[str, Mapping[str, Setting]], mounts: Sequence[str]
+    root: Section, sign_in: Providers, listeners: Mapping[str, Mapping[str, Setting]], mounts: Sequence[str]
 ) -> dict[str, Setting]:
     settings: dict[str, Setting] = {
-        "server": {**listeners["server"], **trusted_proxies(given, root)},
+        "server": {**listeners["server"], **trusted_proxies(sign_in, root)},
         "internalServer": listeners["internalServer"],
         "log": log(root),
     }
-    if (page := root.enabled("listTargets")) and (found := _target_list(page, given, mounts)):
-        settings["listTargets"] = found
+    if (page := root.enabled("listTargets")) and (target_list := _target_list(page, sign_in, mounts)):
+        settings["listTargets"] = target_list
     if bounds := limits(root):
         settings["limits"] = bounds
-    if given.settings:
-        settings["authProviders"] = given.settings
+    if sign_in.settings:
+        settings["authProviders"] = sign_in.settings
     for name in (*_LISTENERS, "log", "authProviders"):
         if name in root:
             root.remark(OptionOutcome.CARRIED, name, f"as `{name}`")
     return settings
 
 
-def _target_list(section: Section, given: Providers, mounts: Sequence[str]) -> dict[str, Setting]:
+def _target_list(section: Section, sign_in: Providers, mounts: Sequence[str]) -> dict[str, Setting]:
     """Converts the page of all targets; it is closed to everyone if its resource has no equivalent.
 
     `mounts` are the mount paths of targets.
@@ -145,7 +145,7 @@ def _target_list(section: Section, given: Providers, mounts: Sequence[str]) -> d
                 )
                 section.remark(OptionOutcome.CHANGED, "mount", message)
     if resource := section.section("resource"):
-        settings["resource"] = single_resource(resource, given) or closed("/", ())[0]
+        settings["resource"] = single_resource(resource, sign_in) or closed("/", ())[0]
     section.remark(OptionOutcome.CARRIED, "", "as `listTargets`")
     return settings
 

@@ -143,7 +143,7 @@ class _TemplateRewriter:
         self._edits: dict[int, tuple[int, str]] = {}  # by start: the end, and the replacement
 
     def body(self, body: nodes.Body) -> None:
-        """Visits nodes; raises `NotConvertible` for those that no proof covers."""
+        """Visits nodes; raises `NotConvertible` for a node that no proof covers."""
         for node in body:
             match node:
                 case nodes.TextNode():
@@ -168,7 +168,7 @@ class _TemplateRewriter:
             patterns.check_slashes("".join(texts), [self._piece(node) for node in way])
 
     def remove_prefix(self, body: nodes.Body) -> None:
-        """Removes the prefix with which the result begins; raises `NotConvertible`."""
+        """Removes the prefix from the result; raises `NotConvertible`."""
         directory = patterns.directory_of(self._surroundings.prefix)
         if not directory:
             return

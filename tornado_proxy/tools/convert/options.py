@@ -79,9 +79,9 @@ def _merged(first: Options, second: Options) -> Options:
     """Merges mappings in depth; of anything else, the second replaces the first."""
     entries = dict(first.entries)
     for name, option in second.entries.items():
-        known = entries.get(name)
-        if known and isinstance(known.value, Options) and isinstance(option.value, Options):
-            entries[name] = known._replace(value=_merged(known.value, option.value))
+        earlier = entries.get(name)
+        if earlier and isinstance(earlier.value, Options) and isinstance(option.value, Options):
+            entries[name] = earlier._replace(value=_merged(earlier.value, option.value))
         else:
             entries[name] = option
     return Options(entries, first.span)
@@ -105,9 +105,9 @@ def _files_at(place: Path) -> Iterator[Path]:
     visible = [name for name in names if not name.startswith(".")]
     for name in visible:
         stem = Path(name).stem
-        found = next((stem + extension for extension in _READ if stem + extension in visible), None)
-        if found is not None:
-            yield place / found
+        preferred = next((stem + extension for extension in _READ if stem + extension in visible), None)
+        if preferred is not None:
+            yield place / preferred
         elif Path(name).suffix in _OTHERS:
             message = f"`{place / name}` is part of the configuration, but only YAML and JSON are read"
             raise Unreadable(Diagnostic("unknown-format", message, help="rewrite it in YAML"))
@@ -213,7 +213,7 @@ class Section:
         return self._options.span
 
     def place(self, name: str) -> Span:
-        """Returns the place of an option's name; that of the whole section if the option is not given."""
+        """Returns the place of an option's name, or of the whole section without the option."""
         option = self._options.entries.get(name.lower())
         return option.place if option else self.span
 
@@ -264,8 +264,8 @@ class Section:
 
     def section(self, name: str) -> Section | None:
         """Returns a mapping; None if it is not given."""
-        found = self._sections(name, lambda value: (value,))
-        return found[0] if found else None
+        sections = self._sections(name, lambda value: (value,))
+        return sections[0] if sections else None
 
     def enabled(self, name: str) -> Section | None:
         """Returns a mapping whose `enabled` is true; the options of one that is off need no remark."""
@@ -292,11 +292,11 @@ class Section:
     def copied(
         self, *, texts: Sequence[str] = (), flags: Sequence[str] = (), lists: Sequence[str] = ()
     ) -> dict[str, Setting]:
-        """Returns those options that are given and not empty or false; they have the same names and meanings here."""
-        found: dict[str, Setting] = {name: self.text(name) for name in texts}
-        found.update((name, self.flag(name)) for name in flags)
-        found.update((name, self.texts(name)) for name in lists)
-        return {name: value for name, value in found.items() if value}
+        """Returns the options that are neither empty nor false; names and meanings are the same here."""
+        settings: dict[str, Setting] = {name: self.text(name) for name in texts}
+        settings.update((name, self.flag(name)) for name in flags)
+        settings.update((name, self.texts(name)) for name in lists)
+        return {name: value for name, value in settings.items() if value}
 
     def kept(self, name: str, check: Callable[[str], Setting]) -> dict[str, Setting]:
         """Returns an option with its checked value; nothing, and a remark, if the check raises `InvalidValue`."""
@@ -338,17 +338,17 @@ class Section:
 
     def _sections(self, name: str, items: Callable[[Value], Sequence[Value]]) -> list[Section]:
         """Returns the sections of an option, the same ones each time."""
-        known = self._asked.get(name.lower())
-        if known:
-            return known
+        asked = self._asked.get(name.lower())
+        if asked:
+            return asked
         value = self._value(name)
-        found = []
+        sections = []
         for each in () if value is None else items(value):
             if not isinstance(each, Options):
                 raise self._unfit(name, "a mapping")
-            found.append(Section(each, self._path(name), self.remarks))
-        self._asked[name.lower()] = found
-        return found
+            sections.append(Section(each, self._path(name), self.remarks))
+        self._asked[name.lower()] = sections
+        return sections
 
     def _unfit(self, name: str, expected: str, help: str | None = None) -> Unreadable:
         # Without a span: an excerpt could show a secret.

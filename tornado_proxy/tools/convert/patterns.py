@@ -270,5 +270,5 @@ def _numbers(name: str, groups: tuple[str, ...]) -> list[int]:
     """Returns the groups that a reference may name: several may share a name, and the list may be empty."""
     number = group_number(name)
     if number is None:
-        return [each for each, known in enumerate(groups, start=1) if known == name]
+        return [each for each, group in enumerate(groups, start=1) if group == name]
     return [number] if number <= len(groups) else []

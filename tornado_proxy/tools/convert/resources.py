@@ -20,7 +20,7 @@ from tornado_proxy.golang.regexp.syntax import PatternError
 from tornado_proxy.tools.convert.options import OptionOutcome, Section, Setting, reference
 
 KINDS = ("oidc", "header", "basic")
-"""The kinds of providers, in the order in which s3-proxy uses those of a resource."""
+"""The kinds of providers; s3-proxy uses the first that a resource has."""
 
 PRIVATE_NETWORKS = ("127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
 """Networks without traffic from the Internet (RFC 1918, RFC 4193); most proxies in front are in one of them."""
@@ -83,7 +83,7 @@ def _provider(kind: str, name: str, section: Section, new_key: Callable[[], str]
 
 
 def _pages(name: str, section: Section) -> dict[str, Setting]:
-    """Converts the provider's pages; s3-proxy prepends the path of `redirectUrl` to that of the callback."""
+    """Converts the provider's pages; s3-proxy prepends the path of `redirectUrl` to the callback's."""
     callback = section.text("callbackPath") or f"/auth/{name}/callback"
     pages: dict[str, Setting] = {}
     if url := section.text("redirectUrl"):
@@ -93,13 +93,13 @@ def _pages(name: str, section: Section) -> dict[str, Setting]:
     return pages | {"loginPath": section.text("loginPath") or f"/auth/{name}", "callbackPath": callback}
 
 
-def trusted_proxies(given: Providers, root: Section) -> dict[str, Setting]:
+def trusted_proxies(sign_in: Providers, root: Section) -> dict[str, Setting]:
     """Returns the proxies whose headers about the client are believed.
 
     s3-proxy believes the host, scheme and user of everyone.
     """
     section = root.section("authProviders")
-    if section and "header" in given.settings:
+    if section and "header" in sign_in.settings:
         networks = ", ".join(PRIVATE_NETWORKS)
         message = f"headers that name a user are believed from {networks} only; s3-proxy believes everyone"
         advice = "remove everything from `server.trustedProxies` but the proxy that signs users in"
@@ -152,9 +152,9 @@ class _Inexpressible(Exception):
 
 
 def resources(target: Section, providers: Providers, enabled: Sequence[str]) -> tuple[bool, list[Resource]]:
-    """Returns whether a target has resources at all, and those that are converted; `enabled` are its methods."""
+    """Returns whether a target has resources at all, and the converted ones; `enabled` are its methods."""
     done: list[Resource] = []
-    missing: list[tuple[str, frozenset[str]]] = []  # the globs and methods of those that are left out
+    missing: list[tuple[str, frozenset[str]]] = []  # the globs and methods of omitted ones
     sections = target.sections("resources")
     for section in sections:
         glob, methods = section.text("path"), _methods(section)
@@ -164,14 +164,14 @@ def resources(target: Section, providers: Providers, enabled: Sequence[str]) -> 
             methods = [each for each in methods if each != "GET"]
         try:
             _check_apart(glob, methods, missing)
-            found = _resource(section, providers, methods)
+            converted = _resource(section, providers, methods)
         except _Inexpressible as reason:
             section.settle()
             missing.append((glob, frozenset(methods)))
             section.remark(OptionOutcome.CLOSED, "", f"{covered} is closed to everyone: {reason}")
             continue
-        done += found
-        here = " and ".join(f"`{each['path']}`" for each in found)
+        done += converted
+        here = " and ".join(f"`{each['path']}`" for each in converted)
         section.remark(OptionOutcome.CARRIED, "", f"{covered} as {here}")
         if "HEAD" in enabled and "GET" in methods and "HEAD" not in methods:
             section.remark(OptionOutcome.CHANGED, "methods", "HEAD is allowed with GET; s3-proxy needs it to be named")
@@ -189,13 +189,13 @@ def _check_apart(glob: str, methods: Sequence[str], missing: Sequence[tuple[str,
 
 def single_resource(section: Section, providers: Providers) -> Resource | None:
     """Converts the resource of the page of all targets; returns None if it has no equivalent."""
-    found, reason = list[Resource](), "only several resources here would cover its paths"
+    converted, reason = list[Resource](), "only several resources here would cover its paths"
     try:
-        found = _resource(section, providers, _methods(section))
+        converted = _resource(section, providers, _methods(section))
     except _Inexpressible as error:
         reason = str(error)
-    if len(found) == 1:
-        return found[0]
+    if len(converted) == 1:
+        return converted[0]
     section.settle()
     section.remark(OptionOutcome.CLOSED, "", f"the page of all targets is closed to everyone: {reason}")
     return None
@@ -235,7 +235,7 @@ def _who(section: Section, providers: Providers) -> Resource:
 
     Of several ways, s3-proxy uses OIDC, then headers, then basic authentication, then anyone.
     """
-    demands = next(((kind, found) for kind in KINDS if (found := section.section(kind))), None)
+    demands = next(((kind, each) for kind in KINDS if (each := section.section(kind))), None)
     if demands is None:
         return {"whiteList": section.flag("whiteList")}
     kind, demanded = demands
@@ -257,17 +257,17 @@ def _who(section: Section, providers: Providers) -> Resource:
 def _authorization(kind: str, section: Section) -> dict[str, Setting]:
     """Converts the rules for users who signed in; the result is empty if everyone may pass."""
     settings: dict[str, Setting] = {}
-    given = section.sections("authorizationAccesses")
+    rules_there = section.sections("authorizationAccesses")
     # s3-proxy compiles the expressions for `oidc` only; with `header` it fails at the first one.
-    served = given if kind == "oidc" else list(takewhile(lambda rule: not rule.flag("regexp"), given))
-    for rule in given[len(served) :][:1]:
+    served = rules_there if kind == "oidc" else list(takewhile(lambda rule: not rule.flag("regexp"), rules_there))
+    for rule in rules_there[len(served) :][:1]:
         if not served:
             raise _Inexpressible("s3-proxy answers 500 for a `regexp` in the rules of `header`, and it is the first")
         message = (
             "s3-proxy answers 500 where it comes to a `regexp` of `header`: nobody passes by this rule or a later one"
         )
         rule.remark(OptionOutcome.CLOSED, "", message)
-    for rule in given[len(served) :]:
+    for rule in rules_there[len(served) :]:
         rule.settle()
     if rules := [rule for each in served for rule in _rules(each)]:
         settings["authorizationAccesses"] = rules
@@ -281,13 +281,13 @@ def _authorization(kind: str, section: Section) -> dict[str, Setting]:
 def _rules(section: Section) -> list[Setting]:
     """Converts a rule; if it has a group and an email address, either is enough, so it becomes two."""
     flags = section.copied(flags=("regexp", "forbidden"))
-    given = section.copied(texts=("group", "email"))
+    texts = section.copied(texts=("group", "email"))
     try:
-        for text in given.values() if "regexp" in flags else ():
+        for text in texts.values() if "regexp" in flags else ():
             compile_pattern(str(text))
     except PatternError as error:
         raise _Inexpressible(f"a rule's expression cannot be converted: {error}") from None
-    return [{option: text, **flags} for option, text in given.items()]
+    return [{option: text, **flags} for option, text in texts.items()]
 
 
 def _users(basic: Section) -> list[Setting]:
@@ -310,9 +310,9 @@ def _password(section: Section | None) -> Setting:
 
     A hash would be taken for one here, so another text would be the password; s3-proxy knows no hashes.
     """
-    found = reference(section)
-    if found is None:
+    secret = reference(section)
+    if secret is None:
         raise InvalidValue("has no password")
-    if _LIKE_A_HASH.match(str(found.get("value", ""))):
+    if _LIKE_A_HASH.match(str(secret.get("value", ""))):
         raise InvalidValue("has a password that looks like a hash, and would be taken for one")
-    return found
+    return secret

@@ -33,7 +33,7 @@ class KeysAs(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class RewriteEntry:
     """An entry of a `keyRewriteList`."""
 
     source: str
@@ -51,7 +51,7 @@ class Written(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """A rewrite that is left out: the reason and the advice; `keys` are those of its source, None if unknown."""
+    """A rewrite that is left out: the reason and the advice; its source matches `keys`, None if unknown."""
 
     reason: str
     help: str | None
@@ -68,7 +68,7 @@ class Never(NamedTuple):
 class ConvertedRewrite:
     """An entry and the result of its conversion."""
 
-    given: Given
+    original: RewriteEntry
     result: Written | LeftOut | Never
 
 
@@ -77,42 +77,42 @@ def rewrites(target: Section, surroundings: Surroundings, keys_as: KeysAs) -> li
     entries = converted([_given(section) for section in target.sections("keyRewriteList")], surroundings, keys_as)
     for entry in entries:
         outcome, message, advice = _remark(entry)
-        target.remark(outcome, "keyRewriteList", message, advice, place=entry.given.place)
+        target.remark(outcome, "keyRewriteList", message, advice, place=entry.original.place)
     return entries
 
 
-def _given(section: Section) -> Given:
+def _given(section: Section) -> RewriteEntry:
     kind = section.text("targetType", "REGEX")
     if kind not in ("REGEX", "TEMPLATE"):
         message = f"`{kind}` is not a type; it is read as `TEMPLATE`, as by s3-proxy's code"
         section.remark(OptionOutcome.CHANGED, "targetType", message)
     dialect = Dialect.PLAIN if kind == "REGEX" else Dialect.GO
-    return Given(section.text("source"), section.text("target"), dialect, section.span)
+    return RewriteEntry(section.text("source"), section.text("target"), dialect, section.span)
 
 
-def converted(entries: Sequence[Given], surroundings: Surroundings, keys_as: KeysAs) -> list[ConvertedRewrite]:
+def converted(entries: Sequence[RewriteEntry], surroundings: Surroundings, keys_as: KeysAs) -> list[ConvertedRewrite]:
     """Returns the result of the conversion of each entry of a list."""
     done: list[ConvertedRewrite] = []
-    missing: list[tuple[Given, Language | None]] = []
-    for given in entries:
-        result = _converted(given, surroundings, keys_as)
+    missing: list[tuple[RewriteEntry, Language | None]] = []
+    for entry in entries:
+        result = _converted(entry, surroundings, keys_as)
         if isinstance(result, Written):
             result = _unless_in_doubt(result, missing)
         if isinstance(result, LeftOut):
-            missing.append((given, result.keys))
-        done.append(ConvertedRewrite(given, result))
+            missing.append((entry, result.keys))
+        done.append(ConvertedRewrite(entry, result))
     return done
 
 
-def _converted(given: Given, surroundings: Surroundings, keys_as: KeysAs) -> Written | LeftOut | Never:
+def _converted(entry: RewriteEntry, surroundings: Surroundings, keys_as: KeysAs) -> Written | LeftOut | Never:
     keys: Language | None = None
     try:
         if keys_as is KeysAs.DOCUMENTED:
-            source = patterns.Here(compile_pattern(given.source).text)
+            source = patterns.Here(compile_pattern(entry.source).text)
         else:
-            source = patterns.source_here(given.source, surroundings.prefix)
+            source = patterns.source_here(entry.source, surroundings.prefix)
         keys = language(source.text)
-        return Written(source.text, given.dialect, _template(given, source, surroundings, keys_as))
+        return Written(source.text, entry.dialect, _template(entry, source, surroundings, keys_as))
     except patterns.NeverFound as never:
         return Never(str(never))
     except (patterns.NotConvertible, PatternError, TemplateMistake) as error:
@@ -120,18 +120,18 @@ def _converted(given: Given, surroundings: Surroundings, keys_as: KeysAs) -> Wri
         return LeftOut(f"the {what} cannot be converted: {error}", error.help, keys)
 
 
-def _template(given: Given, source: patterns.Here, surroundings: Surroundings, keys_as: KeysAs) -> str:
+def _template(entry: RewriteEntry, source: patterns.Here, surroundings: Surroundings, keys_as: KeysAs) -> str:
     if keys_as is KeysAs.DOCUMENTED:
-        if given.dialect is Dialect.GO:
+        if entry.dialect is Dialect.GO:
             pattern = compile_pattern(source.text)
-            compile_go(given.target, pattern.names, pattern.group_count, surroundings.helpers)
-        return given.target
-    if given.dialect is Dialect.GO:
-        return go_target_here(given.target, source, surroundings)
-    return patterns.plain_target_here(given.target, source, surroundings.prefix)
+            compile_go(entry.target, pattern.names, pattern.group_count, surroundings.helpers)
+        return entry.target
+    if entry.dialect is Dialect.GO:
+        return go_target_here(entry.target, source, surroundings)
+    return patterns.plain_target_here(entry.target, source, surroundings.prefix)
 
 
-def _unless_in_doubt(written: Written, missing: Sequence[tuple[Given, Language | None]]) -> Written | LeftOut:
+def _unless_in_doubt(written: Written, missing: Sequence[tuple[RewriteEntry, Language | None]]) -> Written | LeftOut:
     keys = language(written.source)
     for earlier, theirs in missing:
         if theirs is None or not patterns.disjoint(theirs, keys):
@@ -141,13 +141,13 @@ def _unless_in_doubt(written: Written, missing: Sequence[tuple[Given, Language |
 
 
 def _remark(entry: ConvertedRewrite) -> tuple[OptionOutcome, str, str | None]:
-    given = entry.given
-    was = f"`{given.source}` -> `{given.target}`"
+    original = entry.original
+    was = f"`{original.source}` -> `{original.target}`"
     match entry.result:
         case Written(template=template) if template.endswith("/"):
             message = f"{was} makes the key of a directory: a file is answered with 404, not read"
             return OptionOutcome.CHANGED, message, "end it with the name of a file"
-        case Written(source, _, template) if (source, template) == (given.source, given.target):
+        case Written(source, _, template) if (source, template) == (original.source, original.target):
             return OptionOutcome.CARRIED, f"{was} as it is", None
         case Written(source, _, template):
             return OptionOutcome.ADAPTED, f"{was} is `{source}` -> `{template}`, which makes the same keys", None
@@ -187,12 +187,12 @@ def rule_text(target: str, entries: Sequence[ConvertedRewrite]) -> str:
 
 
 def _lines(entry: ConvertedRewrite) -> Iterator[str]:
-    given, result, place = entry.given, entry.result, where(entry.given.place)
+    original, result, place = entry.original, entry.result, where(entry.original.place)
     if isinstance(result, Written):
         yield f"From {place}."
     elif isinstance(result, LeftOut):
         yield f"LEFT OUT, {place}: {result.reason}" + (f" ({result.help})" if result.help else "")
     else:
         yield f"Not needed, {place}: {result.reason}"
-    if not isinstance(result, Written) or (result.source, result.template) != (given.source, given.target):
-        yield f"It was: {given.source} -> {given.target}"
+    if not isinstance(result, Written) or (result.source, result.template) != (original.source, original.target):
+        yield f"It was: {original.source} -> {original.target}"

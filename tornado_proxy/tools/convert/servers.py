@@ -28,11 +28,11 @@ def listener(name: str, root: Section, files: dict[str, str]) -> dict[str, Setti
     if section is None:
         defaults = {"cache": _NO_CACHE, "compress": _SMALLEST} if name == "server" else {}
         return {"listenAddr": "", "port": _PORTS[name], **defaults}
-    found: dict[str, Setting] = {"listenAddr": _address(section), "port": section.whole("port", _PORTS[name])}
-    found |= _ssl(section, files)
+    settings: dict[str, Setting] = {"listenAddr": _address(section), "port": section.whole("port", _PORTS[name])}
+    settings |= _ssl(section, files)
     if name == "server":
-        found |= _cors(section) | _cache(section) | {"compress": _compression(section)}
-    return found
+        settings |= _cors(section) | _cache(section) | {"compress": _compression(section)}
+    return settings
 
 
 def _address(section: Section) -> str:
@@ -53,33 +53,33 @@ def _ssl(server: Section, files: dict[str, str]) -> dict[str, Setting]:
         _certificate(each, f"certificates/{server.path}-{number}", files)
         for number, each in enumerate(section.sections("certificates"), start=1)
     ]
-    found: dict[str, Setting] = {"certificates": certificates} if certificates else {}
+    settings: dict[str, Setting] = {"certificates": certificates} if certificates else {}
     versions = ("minTLSVersion", "maxTLSVersion")
-    return {"ssl": found | section.copied(texts=versions, lists=("selfSignedHostnames", "cipherSuites"))}
+    return {"ssl": settings | section.copied(texts=versions, lists=("selfSignedHostnames", "cipherSuites"))}
 
 
 def _certificate(section: Section, stem: str, files: dict[str, str]) -> dict[str, Setting]:
-    found: dict[str, Setting] = {}
+    settings: dict[str, Setting] = {}
     for name, ending in _FILE_ENDINGS.items():
         if text := section.text(name):
             files[f"{stem}.{ending}"] = text
-            found[f"{name}Url"] = f"{stem}.{ending}"
+            settings[f"{name}Url"] = f"{stem}.{ending}"
             continue
-        found |= section.copied(texts=(f"{name}Url",))
+        settings |= section.copied(texts=(f"{name}Url",))
         remark_on_relative(section, f"{name}Url")
         if config := section.section(f"{name}UrlConfig"):
-            found[f"{name}UrlConfig"] = _url_config(config)
-    return found
+            settings[f"{name}UrlConfig"] = _url_config(config)
+    return settings
 
 
 def _url_config(section: Section) -> dict[str, Setting]:
-    found = section.copied(texts=("awsRegion", "awsEndpoint"), flags=("awsDisableSSL",))
+    settings = section.copied(texts=("awsRegion", "awsEndpoint"), flags=("awsDisableSSL",))
     if duration := section.seconds("httpTimeout"):
-        found["httpTimeout"] = f"{duration * 1000:.0f}ms"
+        settings["httpTimeout"] = f"{duration * 1000:.0f}ms"
     credentials = section.section("awsCredentials")
     if credentials and (keys := key_pair(credentials)):
-        found["awsCredentials"] = keys
-    return found
+        settings["awsCredentials"] = keys
+    return settings
 
 
 def _cors(server: Section) -> dict[str, Setting]:
@@ -87,13 +87,13 @@ def _cors(server: Section) -> dict[str, Setting]:
     if section is None:
         return {}
     section.flag("debug")  # concerns s3-proxy's log only
-    found = section.copied(
+    settings = section.copied(
         flags=("enabled", "allowAll", "allowCredentials", "optionsPassthrough"),
         lists=("allowOrigins", "allowMethods", "allowHeaders", "exposeHeaders"),
     )
     if age := _at_most(_LONGEST_AGE, section, "maxAge", 0):
-        found["maxAge"] = max(0, age)
-    return {"cors": found}
+        settings["maxAge"] = max(0, age)
+    return {"cors": settings}
 
 
 def _at_most(most: int, section: Section, name: str, default: int) -> int:
@@ -110,8 +110,8 @@ def _cache(server: Section) -> dict[str, Setting]:
     if section.flag("noCacheEnabled"):
         section.settle()
         return {"cache": _NO_CACHE}
-    given = section.copied(texts=("expires", "cacheControl", "pragma", "xAccelExpires"))
-    return {"cache": given} if given else {}
+    headers = section.copied(texts=("expires", "cacheControl", "pragma", "xAccelExpires"))
+    return {"cache": headers} if headers else {}
 
 
 def _compression(server: Section) -> Mapping[str, Setting]:
@@ -121,17 +121,17 @@ def _compression(server: Section) -> Mapping[str, Setting]:
     if not section.flag("enabled", default=True):
         section.settle()
         return {"enabled": False}
-    found = dict(_SMALLEST)
+    settings = dict(_SMALLEST)
     level = _at_most(_HIGHEST_LEVEL, section, "level", _DEFAULT_LEVEL)
     if level != _DEFAULT_LEVEL:
-        found["level"] = level
+        settings["level"] = level
     types: list[Setting] = []
     for each in section.texts("types"):
         try:
             types.append(values.media_type(each))
         except InvalidValue as misfit:
             section.remark(OptionOutcome.LEFT_OUT, "types", f"a type {misfit.message}", misfit.help)
-    return found | ({"types": types} if types else {})
+    return settings | ({"types": types} if types else {})
 
 
 _SHORTEST = 0.1  # seconds
@@ -151,17 +151,17 @@ def limits(root: Section) -> dict[str, Setting]:
     timeouts = server.section("timeouts") if server else None
     if timeouts is None:
         return {}
-    found: dict[str, Setting] = {}
+    settings: dict[str, Setting] = {}
     for name, (here, difference) in _TIMEOUTS.items():
         duration = timeouts.seconds(name)
         if duration and not _SHORTEST <= duration <= DAY:
             message = f"`{timeouts.text(name)}` is not between a tenth of a second and a day"
             timeouts.remark(OptionOutcome.LEFT_OUT, name, message)
         elif duration:
-            found[here] = int(duration) if duration == int(duration) else f"{duration * 1000:.0f}ms"
+            settings[here] = int(duration) if duration == int(duration) else f"{duration * 1000:.0f}ms"
             if difference:
                 timeouts.remark(OptionOutcome.CHANGED, name, f"`limits.{here}` is {difference}")
-    return found
+    return settings
 
 
 LEVELS = {
@@ -215,5 +215,5 @@ UNKNOWN = "this is not a known option of s3-proxy"
 
 def fate(path: str) -> tuple[OptionOutcome, str]:
     """Returns the outcome for an option that no other part converts, and the reason."""
-    found = ((outcome, message) for pattern, outcome, message in _FATES if pattern.fullmatch(path))
-    return next(found, (OptionOutcome.LEFT_OUT, UNKNOWN))
+    fates = ((outcome, message) for pattern, outcome, message in _FATES if pattern.fullmatch(path))
+    return next(fates, (OptionOutcome.LEFT_OUT, UNKNOWN))

@@ -68,8 +68,8 @@ def target(name: str, section: Section, conversion: Conversion) -> ConvertedTarg
         message = "a rewrite that leads out of the user's own directory is refused (403); s3-proxy follows it"
         section.remark(OptionOutcome.CHANGED, "keyRewriteList", message)
     enabled = [method for method in METHODS if done[method]["enabled"]]
-    given, kept = resources(section, conversion.providers, enabled)
-    reason = _why_closed(entries, emptied=given and not kept)
+    had_resources, kept = resources(section, conversion.providers, enabled)
+    reason = _why_closed(entries, emptied=had_resources and not kept)
     if reason:
         resource, off = closed(where["path"][0], enabled)
         done[off] = {"enabled": False}
@@ -97,9 +97,9 @@ def mount(section: Section) -> dict[str, list[str] | str]:
     for each in paths:
         if set(each) & set("{}*"):
             raise Unservable(f"the mount path `{each}` is a pattern of s3-proxy's router")
-    found: dict[str, list[str] | str] = {"path": [_checked("mount path", each, values.mount_path) for each in paths]}
+    settings: dict[str, list[str] | str] = {"path": [_checked("mount path", each, values.mount_path) for each in paths]}
     host = section.text("host")
-    return {"host": _host(host, section), **found} if host not in ("", "*") else found
+    return {"host": _host(host, section), **settings} if host not in ("", "*") else settings
 
 
 def _checked(name: str, text: str, check: Callable[[str], str]) -> str:
@@ -122,75 +122,75 @@ def _host(host: str, section: Section) -> str:
 
 def _bucket(section: Section) -> dict[str, Setting]:
     """Converts a bucket; raises `Unservable`."""
-    found: dict[str, Setting] = {"name": _checked("bucket's name", section.text("name"), values.bucket_name)}
+    settings: dict[str, Setting] = {"name": _checked("bucket's name", section.text("name"), values.bucket_name)}
     configured = section.text("prefix")
     directory = _checked("prefix", configured, values.prefix)
     if "//" in directory:
         message = f"the prefix `{configured}` has an empty segment, which s3-proxy's SDK removes from some calls"
         raise Unservable(message)
     if directory:
-        found["prefix"] = directory.removesuffix("/")
+        settings["prefix"] = directory.removesuffix("/")
     if configured.startswith("/"):
         message = (
             f"s3-proxy lists below `{configured}`, where there is nothing; here the directory `{directory}` is listed"
         )
         section.remark(OptionOutcome.CHANGED, "prefix", message)
-    found["region"] = section.text("region", "us-east-1")
+    settings["region"] = section.text("region", "us-east-1")
     if endpoint := section.text("s3Endpoint"):
-        found["s3Endpoint"] = _checked("endpoint", endpoint, values.endpoint)
+        settings["s3Endpoint"] = _checked("endpoint", endpoint, values.endpoint)
     # s3-proxy's client asks in path style by default.
-    found |= section.copied(flags=("disableSSL",)) | {
+    settings |= section.copied(flags=("disableSSL",)) | {
         "s3ForcePathStyle": section.flag("s3ForcePathStyle", default=True)
     }
     if credentials := section.section("credentials"):
         if keys := key_pair(credentials):
-            found["credentials"] = keys
+            settings["credentials"] = keys
         else:
             message = "one of the two keys is missing, so both are left out, and credentials are searched for elsewhere"
             section.remark(OptionOutcome.CHANGED, "credentials", message)
     if (added := section.section("requestConfig")) and (headers := _call_headers(added)):
-        found["requestConfig"] = headers
-    return found | _sizes(section)
+        settings["requestConfig"] = headers
+    return settings | _sizes(section)
 
 
 def _sizes(section: Section) -> dict[str, Setting]:
     """Converts the sizes of pages of listings and of parts of uploads."""
-    found: dict[str, Setting] = {}
+    settings: dict[str, Setting] = {}
     size = section.whole("s3ListMaxKeys", 1000)
     if size != 1000:
-        found["s3ListMaxKeys"] = max(1, min(size, _MOST_KEYS))
+        settings["s3ListMaxKeys"] = max(1, min(size, _MOST_KEYS))
         message = "a listing has links to the following pages, of at most 1000 entries; s3-proxy cuts it off"
         section.remark(OptionOutcome.CHANGED, "s3ListMaxKeys", message)
     if part := section.whole("s3UploadPartSize", 0):
         here = min(max(part, _LEAST_PART), _MOST_PART)
-        found["partSize"] = f"{here}MiB"
+        settings["partSize"] = f"{here}MiB"
         if here != part:
             message = f"`{part}` is `{here}` here: S3 takes no other parts, and s3-proxy's uploads fail"
             section.remark(OptionOutcome.CHANGED, "s3UploadPartSize", message)
-    return found
+    return settings
 
 
 def _call_headers(section: Section) -> dict[str, Setting]:
-    """Converts the headers of calls to S3, without those that have an effect on what the service reads."""
-    found: dict[str, Setting] = {}
+    """Converts the headers of calls to S3, unless they affect what the service reads."""
+    settings: dict[str, Setting] = {}
     for option in ("listHeaders", "getHeaders", "putHeaders", "deleteHeaders"):
         headers: dict[str, Setting] = {}
-        given = section.section(option)
-        for name, value in given.pairs().items() if given else ():
+        pairs = section.section(option)
+        for name, value in pairs.pairs().items() if pairs else ():
             try:
                 headers.update(values.s3_headers(((name, values.s3_header(value)),)))
             except InvalidValue as misfit:
                 section.remark(OptionOutcome.LEFT_OUT, option, f"`{name}`: {misfit.message}", misfit.help)
         if headers:
-            found[option] = headers
-    return found
+            settings[option] = headers
+    return settings
 
 
 def _why_closed(entries: Sequence[ConvertedRewrite], *, emptied: bool) -> str | None:
     """Returns the reason why nobody may use a target; None if somebody may."""
     if emptied:
         return "none of its resources could be converted"
-    left_out = (each.given for each in entries if isinstance(each.result, LeftOut))
+    left_out = (each.original for each in entries if isinstance(each.result, LeftOut))
     if any(each.dialect is Dialect.GO and not ignores_client(each.target) for each in left_out):
         return "a rewrite that may depend on the client is left out, and users could read each other's files"
     return None

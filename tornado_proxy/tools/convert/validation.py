@@ -1,4 +1,4 @@
-"""Refuses configurations with which s3-proxy does not start, or fails: nothing would run as before.
+"""Refuses configurations that s3-proxy refuses or fails on: nothing would run as before.
 
 The sources are its packages pkg/s3-proxy/config and pkg/s3-proxy/server. Its validator does not look into `targets` and
 `authProviders`, so a mistake there often fails only when a request needs it.
@@ -38,7 +38,7 @@ class _Mistake(NamedTuple):
 
 
 def validate(options: Options) -> None:
-    """Raises `Unreadable` with every mistake with which s3-proxy serves nothing."""
+    """Raises `Unreadable` with every mistake that keeps s3-proxy from serving."""
     # A root of its own, so that options that only this function reads still count as unread.
     mistakes = [each.diagnostic() for each in _mistakes(Section(options))]
     if mistakes:
@@ -68,7 +68,7 @@ def _mistakes(root: Section) -> Iterator[_Mistake]:
 
 
 def _twice(root: Section) -> Iterator[_Mistake]:
-    """Finds mounts with the host and path of another, with which s3-proxy's router ends the process."""
+    """Finds mounts with the host and path of another: there s3-proxy's router ends the process."""
     page = root.section("listTargets")
     mounted = [page] if page and page.flag("enabled") else []
     mounts = [

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 
 from lark import Token
 from lsprotocol.types import CompletionItemKind as Kind
@@ -46,8 +48,8 @@ def _template_items(dialect: Dialect, text: str, names: Sequence[str]) -> tuple[
     `names` are the groups of the source.
     """
     if dialect is Dialect.PLAIN:
-        found = _PLAIN_GROUP.search(text)
-        return (found["word"], _groups(names)) if found else _NOTHING
+        group = _PLAIN_GROUP.search(text)
+        return (group["word"], _groups(names)) if group else _NOTHING
     action = _ACTION.search(text)
     if action is None:
         return _NOTHING
@@ -76,9 +78,9 @@ def _in_jinja(action: str, names: Sequence[str]) -> tuple[str, _Items]:
         return piped["word"], _items(sorted(FILTERS), Kind.Function, "filter")
     if tested := _JINJA_TEST.search(action):
         return tested["word"], _items(sorted(TESTS), Kind.Function, "test")
-    found = _JINJA_PATH.search(action)
-    assert found, "the expression matches an empty text"
-    return found["word"], _after(Dialect.JINJA, "groups", found["path"], names)
+    path = _JINJA_PATH.search(action)
+    assert path, "the expression matches an empty text"
+    return path["word"], _after(Dialect.JINJA, "groups", path["path"], names)
 
 
 def _in_go(action: str, text: str, names: Sequence[str]) -> tuple[str, _Items]:
@@ -92,15 +94,15 @@ def _in_go(action: str, text: str, names: Sequence[str]) -> tuple[str, _Items]:
         return _NOTHING
     from tornado_proxy.templates.go.template import vocabulary  # noqa: PLC0415 - for such a template only
 
-    found = [(f".{name}", Kind.Field, detail) for name, detail in fields(Dialect.GO, "")]
-    return word["word"], found + _items(sorted(vocabulary().functions), Kind.Function, "function")
+    members = [(f".{name}", Kind.Field, detail) for name, detail in fields(Dialect.GO, "")]
+    return word["word"], members + _items(sorted(vocabulary().functions), Kind.Function, "function")
 
 
 def _after(dialect: Dialect, groups: str, dotted: str, names: Iterable[str]) -> _Items:
     """Returns the fields of the variable before the last dot."""
     path = dotted.removesuffix(".")
-    found = [(name, Kind.Field, detail) for name, detail in fields(dialect, path)]
-    return _groups(name for name in names if not name.isdecimal()) + found if path == groups else found
+    members = [(name, Kind.Field, detail) for name, detail in fields(dialect, path)]
+    return _groups(name for name in names if not name.isdecimal()) + members if path == groups else members
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,14 +146,14 @@ _COMMENT_WORD = re.compile(r"#\s*(?P<word>[a-z-]*)\Z")
 def completions(source: SourceFile, offset: int, targets: Iterable[str] = ()) -> list[Completion]:
     """Returns the completions at an offset of a file; `targets` are the known names."""
     word = _WORD.search(source.text, 0, offset)
-    found = unfinished(source, offset)
-    if found.open is None:
+    reading = unfinished(source, offset)
+    if reading.open is None:
         start = word.start() if word else offset
-        before = unfinished(source, start) if word else found
+        before = unfinished(source, start) if word else reading
         return list(_at_word(before, Span(source, start, offset), targets))
-    if found.open.type == "COMMENT":
-        return list(_in_comment(source, found.open, offset))
-    return list(_in_string(source, found, offset))
+    if reading.open.type == "COMMENT":
+        return list(_in_comment(source, reading.open, offset))
+    return list(_in_string(source, reading, offset))
 
 
 def _at_word(before: Unfinished, span: Span, targets: Iterable[str]) -> Iterator[Completion]:
@@ -181,19 +183,19 @@ def _in_comment(source: SourceFile, comment: Token, offset: int) -> Iterator[Com
         yield Completion("allow-file:", Kind.Keyword, span, "silence checks for the file")
 
 
-def _in_string(source: SourceFile, found: Unfinished, offset: int) -> Iterator[Completion]:
+def _in_string(source: SourceFile, reading: Unfinished, offset: int) -> Iterator[Completion]:
     """Yields completions within a template; other strings have no completions."""
-    kinds = [token.type for token in found.begun]
-    if found.where is not Where.REWRITE or "ARROW" not in kinds or found.open is None:
+    kinds = [token.type for token in reading.begun]
+    if reading.where is not Where.REWRITE or "ARROW" not in kinds or reading.open is None:
         return
     dialect = {"JINJA": Dialect.JINJA, "GO": Dialect.GO}.get(kinds[-1], Dialect.PLAIN)
     if dialect is Dialect.PLAIN and kinds[-1] != "ARROW":
         return
-    start = (found.open.start_pos or 0) + 1
+    start = (reading.open.start_pos or 0) + 1
     text = source.text[start:offset]
     if source.text[start - 1] == '"':
         text = text.replace('\\"', '"')
-    pattern, _ = literal(source, found.begun[kinds.index("ARROW") - 1])
+    pattern, _ = literal(source, reading.begun[kinds.index("ARROW") - 1])
     names = group_names(pattern.value)
     if dialect is Dialect.PLAIN and _OPEN_BRACE.search(text) and not _BEFORE_BRACE.match(source.text, offset):
         names = [f"{name}}}" for name in names]
@@ -212,108 +214,10 @@ def group_names(source: str) -> Sequence[str]:
     return list(dict.fromkeys(name or str(number) for number, name in enumerate(names, start=1)))
 
 
-JINJA: Mapping[str, str] = {
-    "user": "the user who is signed in; none without one",
-    "user.username": "the name; always one segment of a key",
-    "user.kind": "how the user signed in: `BASIC`, `HEADER`, `OIDC` or `CERTIFICATE`",
-    "user.email": "the e-mail address, empty if unknown",
-    "user.groups": "the groups that the user is in",
-    "user.name": "the full name, empty if unknown",
-    "user.given_name": "the given name, empty if unknown",
-    "user.family_name": "the family name, empty if unknown",
-    "user.email_verified": "whether the provider vouches for the address",
-    "request": "the request",
-    "request.method": "`GET`, `HEAD`, `PUT` or `DELETE`",
-    "request.host": "the host of the request",
-    "request.path": "the whole path, decoded, mount included",
-    "request.scheme": "`http` or `https`",
-    "request.remote_address": "the address that the request came from",
-    "request.query": "the query's parameters by name, the first value of each",
-    "request.headers": "the headers by name, in any case, the first value of each",
-    "target": "the target",
-    "target.name": "its name",
-    "target.bucket": "its bucket",
-    "target.bucket.name": "the bucket's name",
-    "target.bucket.prefix": "the bucket's prefix, which no key has yet",
-    "target.bucket.region": "the bucket's region",
-    "target.mount": "its mount",
-    "target.mount.host": "the host pattern of its mount",
-    "target.mount.path": "the paths of its mount",
-    "key": "the key before the rewrite, with its leading slash",
-    "groups": "the texts of the groups of the source, by name and by number",
-}
+_VARIABLES = tomllib.loads((files(__package__) / "variables.toml").read_text(encoding="utf-8"))
 
-GO: Mapping[str, str] = {
-    "User": "the user who is signed in; nil without one",
-    "User.GetEmail": "the e-mail address, empty if unknown",
-    "User.GetFamilyName": "the family name, empty if unknown",
-    "User.GetGivenName": "the given name, empty if unknown",
-    "User.GetGroups": "the groups that the user is in",
-    "User.GetIdentifier": "the name, or else the e-mail address",
-    "User.GetName": "the full name, empty if unknown",
-    "User.GetType": "how the user signed in: `BASIC`, `HEADER`, `OIDC` or `CERTIFICATE`",
-    "User.GetUsername": "the name; always one segment of a key",
-    "User.IsEmailVerified": "whether the provider vouches for the address",
-    "User.Username": "the name, of users with a password and of those from headers",
-    "User.PreferredUsername": "the name, of users from an OpenID provider",
-    "User.Email": "the e-mail address, of users from headers or an OpenID provider",
-    "User.Groups": "the groups, of users from headers or an OpenID provider",
-    "User.Name": "the full name, of users from an OpenID provider",
-    "User.GivenName": "the given name, of users from an OpenID provider",
-    "User.FamilyName": "the family name, of users from an OpenID provider",
-    "User.EmailVerified": "whether the OpenID provider vouches for the address",
-    "Request": "the request, as Go's `*http.Request`",
-    "Request.Method": "`GET`, `HEAD`, `PUT` or `DELETE`",
-    "Request.URL": "the path and the query",
-    "Request.URL.EscapedFragment": "the fragment, percent-encoded; empty",
-    "Request.URL.EscapedPath": "the path, percent-encoded",
-    "Request.URL.Hostname": "the host of the URL without its port; empty",
-    "Request.URL.IsAbs": "whether the URL has a scheme; false",
-    "Request.URL.Port": "the port of the URL; empty",
-    "Request.URL.Query": "the query's parameters, a list of values for each",
-    "Request.URL.RequestURI": "the path and the query, as sent",
-    "Request.URL.String": "the URL as a text",
-    "Request.URL.Scheme": "the URL's scheme; empty",
-    "Request.URL.Opaque": "the URL's opaque part; empty",
-    "Request.URL.User": "the URL's user; nil",
-    "Request.URL.Host": "the URL's host; empty",
-    "Request.URL.Path": "the whole path, decoded, mount included",
-    "Request.URL.Fragment": "the URL's fragment; empty",
-    "Request.URL.RawQuery": "the query as sent, without `?`",
-    "Request.URL.RawPath": "the path as sent, if that differs from the usual form; empty",
-    "Request.URL.RawFragment": "the fragment as sent; empty",
-    "Request.URL.ForceQuery": "whether the URL ends in `?` without a query; false",
-    "Request.URL.OmitHost": "whether the URL has an empty host; false",
-    "Request.FormValue": 'the first value of a query\'s parameter: `.Request.FormValue "name"`',
-    "Request.ProtoAtLeast": "whether the protocol is that new: `.Request.ProtoAtLeast 1 1`",
-    "Request.Referer": "the header `Referer`",
-    "Request.UserAgent": "the header `User-Agent`",
-    "Request.Proto": "`HTTP/1.1`",
-    "Request.ProtoMajor": "1",
-    "Request.ProtoMinor": "1",
-    "Request.Header": 'the headers, a list of values for each: `.Request.Header.Get "X-Team"`',
-    "Request.Host": "the host of the request",
-    "Request.RemoteAddr": "the address that the request came from",
-    "Request.RequestURI": "the path and the query, as sent",
-    "Request.TLS": "the state of TLS; nil for plain HTTP",
-    "Target": "the target",
-    "Target.Name": "its name",
-    "Target.Bucket": "its bucket",
-    "Target.Bucket.Name": "the bucket's name",
-    "Target.Bucket.Prefix": "the bucket's prefix, which no key has yet",
-    "Target.Bucket.Region": "the bucket's region",
-    "Target.Bucket.S3Endpoint": "the endpoint of the bucket",
-    "Target.Bucket.S3ListMaxKeys": "the number of keys per request of a listing",
-    "Target.Bucket.DisableSSL": "whether the bucket is reached without TLS",
-    "Target.Mount": "its mount",
-    "Target.Mount.Host": "the host pattern of its mount",
-    "Target.Mount.Path": "the paths of its mount",
-    "Key": "the key before the rewrite, with its leading slash",
-    "Groups": "the texts of the groups of the source, by name and by number",
-}
-
-BY_DIALECT: Mapping[Dialect, Mapping[str, str]] = {Dialect.PLAIN: {}, Dialect.JINJA: JINJA, Dialect.GO: GO}
-"""The variables of each dialect."""
+BY_DIALECT: Mapping[Dialect, Mapping[str, str]] = {each: _VARIABLES.get(each.value, {}) for each in Dialect}
+"""The variables of each dialect, with their descriptions."""
 
 
 def fields(dialect: Dialect, path: str) -> Iterator[tuple[str, str]]:

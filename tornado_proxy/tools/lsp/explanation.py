@@ -94,18 +94,18 @@ def phrase(node: syntax.Node) -> str:
 
 
 def _pieces(node: syntax.Node) -> Sequence[_Piece]:
-    found: list[_Piece] = []
+    pieces: list[_Piece] = []
     for part in node.pieces if isinstance(node, syntax.Sequence) else (node,):
-        last = found[-1] if found else None
+        last = pieces[-1] if pieces else None
         match part:
             case syntax.Sequence():  # the expression is empty here
                 pass
             case syntax.Text() if isinstance(last, syntax.Text) and last.folded == part.folded:
                 extent = syntax.Extent(last.extent.start, part.extent.end)
-                found[-1] = syntax.Text(last.characters + part.characters, part.folded, extent)
+                pieces[-1] = syntax.Text(last.characters + part.characters, part.folded, extent)
             case _:
-                found.append(part)
-    return found
+                pieces.append(part)
+    return pieces
 
 
 def _is_simple(piece: _Piece) -> bool:

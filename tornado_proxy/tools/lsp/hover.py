@@ -52,8 +52,8 @@ def page(check: Check) -> str:
 
 def _findings(analysis: Analysis, name: str, offset: int) -> Iterator[str]:
     """Yields the manual pages, without examples, of the checks with findings at a place."""
-    found = (each for each in analysis.diagnostics_of(name) if each.span and _covers(each.span, offset))
-    for check_name in dict.fromkeys(each.code for each in found if each.code in _CHECKS):
+    here = (each for each in analysis.diagnostics_of(name) if each.span and _covers(each.span, offset))
+    for check_name in dict.fromkeys(each.code for each in here if each.code in _CHECKS):
         manual = _CHECKS[check_name].manual
         yield f"**{check_name}**: {manual.partition('### Avoid')[0].strip()}"
 
@@ -120,15 +120,15 @@ def _example(rewrite: Rewrite | None) -> str:
 
 def _reference(statement: RewriteStatement, offset: int) -> tuple[str, Span] | None:
     literal, dialect = statement.template, statement.dialect
-    found = reference_at(dialect, literal.value, _index(literal, offset))
-    if found is None:
+    reference = reference_at(dialect, literal.value, _index(literal, offset))
+    if reference is None:
         return None
-    if found.is_group:
-        text = _group(statement, found.name)
+    if reference.is_group:
+        text = _group(statement, reference.name)
     else:
-        words = BY_DIALECT[dialect].get(found.name)
-        text = f"{code(found.name if dialect is Dialect.JINJA else f'.{found.name}')}: {words}" if words else ""
-    return (text, literal.at(found.start, found.end)) if text else None
+        words = BY_DIALECT[dialect].get(reference.name)
+        text = f"{code(reference.name if dialect is Dialect.JINJA else f'.{reference.name}')}: {words}" if words else ""
+    return (text, literal.at(reference.start, reference.end)) if text else None
 
 
 def _group(statement: RewriteStatement, name: str) -> str:
@@ -207,14 +207,14 @@ def _references(dialect: Dialect, text: str) -> Iterator[TemplateReference]:
             yield TemplateReference(name, start, end, is_group=True)
         return
     for action in _ACTION.finditer(text):
-        for found in _NAMES[dialect].finditer(text, *action.span()):
-            name = found["group"] or found["key"]
+        for match in _NAMES[dialect].finditer(text, *action.span()):
+            name = match["group"] or match["key"]
             if name is not None:
-                yield TemplateReference(name, *found.span(), is_group=True)
-            elif found["path"] is not None:
-                for field in re.finditer(r"\w+", found["path"]):
-                    start = found.start("path")
-                    yield TemplateReference(found["path"][: field.end()], start + field.start(), start + field.end())
+                yield TemplateReference(name, *match.span(), is_group=True)
+            elif match["path"] is not None:
+                for field in re.finditer(r"\w+", match["path"]):
+                    start = match.start("path")
+                    yield TemplateReference(match["path"][: field.end()], start + field.start(), start + field.end())
 
 
 def definitions(analysis: Analysis, name: str, offset: int) -> Iterator[Span]:
@@ -235,13 +235,13 @@ def definitions(analysis: Analysis, name: str, offset: int) -> Iterator[Span]:
 
 
 def _group_places(statement: RewriteStatement, at: int) -> Iterator[Span]:
-    found = reference_at(statement.dialect, statement.template.value, at)
-    if found is None or not found.is_group:
+    reference = reference_at(statement.dialect, statement.template.value, at)
+    if reference is None or not reference.is_group:
         return
-    group = group_of(statement, found.name)
+    group = group_of(statement, reference.name)
     if group is not None:
         yield statement.source.at(*group.extent)
-    elif found.name == "0":
+    elif reference.name == "0":
         yield statement.source.span
 
 

@@ -52,7 +52,7 @@ _log = logging.getLogger(__name__)
 
 
 class RulesServer(LanguageServer):
-    """A language server for rule files; `places` are read together, and `settings` are those of a configuration."""
+    """A language server for rule files; `places` are read together, and a configuration has the `settings`."""
 
     def __init__(self, version: str, places: Sequence[Path] = (), settings: Settings | None = None) -> None:
         # The whole text is sent: pygls takes U+2028 and the like for line ends, and would apply changes elsewhere.
@@ -122,11 +122,11 @@ class RulesServer(LanguageServer):
     def known_targets(self) -> list[str]:
         """Returns the names of all targets in the last analyses and the configuration."""
         configured = [each.name for each in self._settings.targets] if self._settings else []
-        found = [each.name for analysis in list(self._analyses.values()) for each in analysis.subject.targets]
-        return sorted({*configured, *found})
+        analysed = [each.name for analysis in list(self._analyses.values()) for each in analysis.subject.targets]
+        return sorted({*configured, *analysed})
 
     async def analysis(self, uri: str) -> Analysis | None:
-        """Returns the current analysis of a file and those that belong to it; None if it takes too long."""
+        """Returns the current analysis of a file with its companions; None if it takes too long."""
         analysed = asyncio.wrap_future(self._analyst.submit(self._analyse, self.name_of(uri)))
         try:
             async with asyncio.timeout(PATIENCE):
@@ -160,11 +160,11 @@ class RulesServer(LanguageServer):
 
     def _check_options(self, name: str) -> CheckOptions:
         try:
-            found = find_settings(Path(name).parent, CHECKS) if Path(name).is_absolute() else None
+            options = find_settings(Path(name).parent, CHECKS) if Path(name).is_absolute() else None
         except SettingsMistake as error:
             _log.warning("%s", error)
-            found = None
-        return CheckOptions(found.selection, self._settings) if found else CheckOptions(settings=self._settings)
+            options = None
+        return CheckOptions(options.selection, self._settings) if options else CheckOptions(settings=self._settings)
 
     def _publish(self, name: str, done: Future[Analysis]) -> None:
         error = done.exception()
@@ -186,9 +186,9 @@ class RulesServer(LanguageServer):
         if get_capability(self.client_capabilities, "workspace.code_lens.refresh_support"):
             self.workspace_code_lens_refresh(None)
 
-    def _publish_for(self, name: str, found: list[types.Diagnostic]) -> None:
+    def _publish_for(self, name: str, diagnostics: list[types.Diagnostic]) -> None:
         uri, version = self.translation.open.get(name, (uri_of(name), None))
-        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
+        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, diagnostics, version))
 
     def shutdown(self) -> None:
         """Stops without waiting for an analysis that has begun."""
@@ -253,17 +253,17 @@ def _answer_at_places(server: RulesServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     async def hover(parameters: types.HoverParams) -> types.Hover | None:
         analysis, name, offset = await _asked(server, parameters)
-        found = hover_at(analysis, name, offset) if analysis else None
-        if found is None:
+        explanation = hover_at(analysis, name, offset) if analysis else None
+        if explanation is None:
             return None
-        text, span = found
+        text, span = explanation
         return types.Hover(server.translation.markup(text), server.translation.range(span))
 
     @server.feature(types.TEXT_DOCUMENT_DEFINITION)
     async def define(parameters: types.DefinitionParams) -> list[types.Location]:
         analysis, name, offset = await _asked(server, parameters)
-        found = definitions(analysis, name, offset) if analysis else ()
-        return [server.translation.location(span) for span in found]
+        spans = definitions(analysis, name, offset) if analysis else ()
+        return [server.translation.location(span) for span in spans]
 
     @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=_TRIGGERS))
     def complete(parameters: types.CompletionParams) -> list[types.CompletionItem]:
@@ -278,9 +278,9 @@ def _answer_at_places(server: RulesServer) -> None:
     async def act(parameters: types.CodeActionParams) -> list[types.CodeAction]:
         uri = parameters.text_document.uri
         analysis, name = await server.analysis(uri), server.name_of(uri)
-        found = _actions(server, analysis, name, parameters.range) if analysis else []
-        wanted = parameters.context.only
-        return [each for each in found if wanted is None or any(_is_kind(each, kind) for kind in wanted)]
+        offered = _actions(server, analysis, name, parameters.range) if analysis else []
+        only = parameters.context.only
+        return [each for each in offered if only is None or any(_is_kind(each, kind) for kind in only)]
 
 
 async def _asked(
@@ -298,18 +298,18 @@ def _actions(server: RulesServer, analysis: Analysis, name: str, place: types.Ra
     if document is None:
         return []
     start, end = (server.translation.offset(document.source, each) for each in (place.start, place.end))
-    found = [server.translation.action(*each) for each in actions(analysis, name, start, end)]
+    offered = [server.translation.action(*each) for each in actions(analysis, name, start, end)]
     fixes = safe_fixes(analysis, name)
     if fixes:
         edit = server.translation.workspace_edit(edit for fix in fixes for edit in fix.edits)
-        found.append(types.CodeAction("apply all safe fixes", types.CodeActionKind.SourceFixAll, edit=edit))
-    return found
+        offered.append(types.CodeAction("apply all safe fixes", types.CodeActionKind.SourceFixAll, edit=edit))
+    return offered
 
 
-def _is_kind(action: types.CodeAction, wanted: str) -> bool:
+def _is_kind(action: types.CodeAction, asked: str) -> bool:
     """Returns whether an action has a kind, or one below it, as `source.fixAll` is below `source`."""
     kind = action.kind or ""
-    return not wanted or kind == wanted or kind.startswith(wanted + ".")  # not an f-string: kinds are an enumeration
+    return not asked or kind == asked or kind.startswith(asked + ".")  # not an f-string: kinds are an enumeration
 
 
 def _answer_for_files(server: RulesServer) -> None:
@@ -327,8 +327,8 @@ def _answer_for_files(server: RulesServer) -> None:
     async def lens(parameters: types.CodeLensParams) -> list[types.CodeLens]:
         uri = parameters.text_document.uri
         analysis = await server.analysis(uri)
-        found = lenses(analysis, server.name_of(uri)) if analysis else ()
-        return [server.translation.lens(each) for each in found]
+        shown = lenses(analysis, server.name_of(uri)) if analysis else ()
+        return [server.translation.lens(each) for each in shown]
 
     @server.command(SHOW_TEST)
     async def show_test(location: types.Location) -> None:

@@ -80,7 +80,7 @@ class Translation:
         return Lines(source.text, self.codec).offset(position)
 
     def range(self, span: Span, lines: Lines | None = None) -> types.Range:
-        """Returns the range of a span; `lines` are those of its file, if known."""
+        """Returns the range of a span; `lines` may be its file's."""
         counted = lines or Lines(span.source.text, self.codec)
         return types.Range(counted.position(span.start), counted.position(span.end))
 
@@ -92,24 +92,24 @@ class Translation:
         """Returns the client's URI of a file."""
         return self.open[name][0] if name in self.open else uri_of(name)
 
-    def diagnostics(self, source: SourceFile, found: Iterable[Diagnostic]) -> list[types.Diagnostic]:
+    def diagnostics(self, source: SourceFile, diagnostics: Iterable[Diagnostic]) -> list[types.Diagnostic]:
         """Converts the diagnostics of one file."""
         lines = Lines(source.text, self.codec)
-        return [self._diagnostic(each, each.span, lines) for each in found if each.span]
+        return [self._diagnostic(each, each.span, lines) for each in diagnostics if each.span]
 
-    def _diagnostic(self, found: Diagnostic, span: Span, lines: Lines) -> types.Diagnostic:
+    def _diagnostic(self, diagnostic: Diagnostic, span: Span, lines: Lines) -> types.Diagnostic:
         related = [
             types.DiagnosticRelatedInformation(self.location(note.span), note.message)
-            for note in found.notes
+            for note in diagnostic.notes
             if note.span
         ]
         return types.Diagnostic(
             range=self.range(span, lines),
-            message=f"{found.message}\n{found.help}" if found.help else found.message,
-            severity=_SEVERITIES[found.severity],
-            code=found.code,
+            message=f"{diagnostic.message}\n{diagnostic.help}" if diagnostic.help else diagnostic.message,
+            severity=_SEVERITIES[diagnostic.severity],
+            code=diagnostic.code,
             source=NAME,
-            tags=[types.DiagnosticTag.Unnecessary] if found.code in _UNNECESSARY else None,
+            tags=[types.DiagnosticTag.Unnecessary] if diagnostic.code in _UNNECESSARY else None,
             related_information=related or None,
         )
 
@@ -143,7 +143,7 @@ class Translation:
         by_name: dict[str, list[Edit]] = {}
         for edit in edits:
             by_name.setdefault(edit.span.source.name, []).append(edit)
-        return types.WorkspaceEdit({self.uri(name): self.edits(found) for name, found in by_name.items()})
+        return types.WorkspaceEdit({self.uri(name): self.edits(in_file) for name, in_file in by_name.items()})
 
     def action(self, finding: Diagnostic, fix: Fix) -> types.CodeAction:
         """Converts a fix of a finding; only a safe one can be bound to a key."""

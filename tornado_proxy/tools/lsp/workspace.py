@@ -41,7 +41,7 @@ class _TooMuch(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RuleFileSet:
-    """The rule files that are read together, in order, and diagnostics of those that cannot be read."""
+    """The rule files that are read together, in order, and diagnostics of unreadable ones."""
 
     files: tuple[SourceFile, ...]
     mistakes: tuple[Diagnostic, ...] = ()
@@ -61,11 +61,11 @@ class Workspace:
     texts: Mapping[str, str] = field(default_factory=dict)
 
     def with_text(self, name: str, text: str) -> Workspace:
-        """Returns a workspace in which a file is open with a text."""
+        """Opens a file with a text, in a copy."""
         return replace(self, texts={**self.texts, name: text})
 
     def without(self, name: str) -> Workspace:
-        """Returns a workspace in which a file is not open."""
+        """Closes a file, in a copy."""
         return replace(self, texts={each: text for each, text in self.texts.items() if each != name})
 
     def together_with(self, name: str) -> tuple[Path, ...]:
@@ -105,9 +105,9 @@ class Workspace:
             if each in self.texts:
                 files.append(SourceFile(each, self.texts[each]))
                 continue
-            source, found = _read(each)
+            source, diagnostics = _read(each)
             files += [source] if source else []
-            mistakes += found
+            mistakes += diagnostics
         return RuleFileSet(tuple(files), tuple(mistakes))
 
     def _size(self, name: str) -> int:
@@ -118,13 +118,13 @@ class Workspace:
         return 0
 
     def _names(self, places: Iterable[Path]) -> Iterator[str]:
-        """Yields the files of the places in the order in which the service reads them, with those not saved yet."""
+        """Yields the files of the places as the service orders them, unsaved ones included."""
         for place in places:
-            found = {path: os.path.realpath(path) for path in _rule_files(place)}
-            unsaved = (Path(name) for name in self.texts if name not in found.values())
-            found.update({path: str(path) for path in unsaved if path.suffix == ".rules" and place in path.parents})
-            for path in sorted(found, key=lambda path: os.fsencode(os.path.relpath(path, place))):
-                yield found[path]
+            resolved = {path: os.path.realpath(path) for path in _rule_files(place)}
+            unsaved = (Path(name) for name in self.texts if name not in resolved.values())
+            resolved.update({path: str(path) for path in unsaved if path.suffix == ".rules" and place in path.parents})
+            for path in sorted(resolved, key=lambda path: os.fsencode(os.path.relpath(path, place))):
+                yield resolved[path]
 
 
 def _read(name: str) -> tuple[SourceFile | None, Sequence[Diagnostic]]:
@@ -139,14 +139,14 @@ def _read(name: str) -> tuple[SourceFile | None, Sequence[Diagnostic]]:
 def _rule_files(place: Path) -> Sequence[Path]:
     if not place.is_dir():
         return [place] if place.exists() else []
-    found: list[Path] = []
+    files: list[Path] = []
     for count, paths in enumerate(rule_files_by_folder(place, lambda _: None)):
-        found += paths
-        if len(found) > MOST_FILES:
+        files += paths
+        if len(files) > MOST_FILES:
             raise _TooMuch(f"are more than {MOST_FILES:,}")
         if count == MOST_FOLDERS:
             raise _TooMuch(f"are in more than {MOST_FOLDERS:,} directories")
-    return found
+    return files
 
 
 def _too_much(source: SourceFile, message: str) -> Diagnostic:
@@ -191,15 +191,15 @@ class Analysis:
 
     def document(self, name: str) -> Document | None:
         """Returns the tree of a file."""
-        found = self.parsed.get(name)
-        return found.document if found else None
+        file = self.parsed.get(name)
+        return file.document if file else None
 
     def diagnostics_of(self, name: str) -> Iterator[Diagnostic]:
         """Returns the diagnostics of a file."""
         return (each for each in self.diagnostics if each.span and each.span.source.name == name)
 
     def target(self, block: TargetBlock) -> TargetRules | None:
-        """Returns the rules of a block's target, including those of its other blocks."""
+        """Returns the rules of a block's target, other blocks included."""
         return next((each for each in self.subject.targets if each.name == block.name.value), None)
 
     def rewrite(self, statement: RewriteStatement) -> Rewrite | None:
@@ -231,9 +231,9 @@ def analyse(sources: RuleFileSet, options: CheckOptions, before: Analysis | None
     """Analyses files; trees of unchanged files are taken from the analysis `before`."""
     if before is not None and (before.sources, before.options) == (sources, options):
         return before
-    known = before.parsed if before else {}
+    trees = before.parsed if before else {}
     parsed = {
-        each.name: known[each.name] if each.name in known and known[each.name].document.source == each else parse(each)
+        each.name: trees[each.name] if each.name in trees and trees[each.name].document.source == each else parse(each)
         for each in sources.files
     }
     documents = tuple(each.document for each in parsed.values())
@@ -270,10 +270,10 @@ def safe_fixes(analysis: Analysis, name: str) -> Sequence[Fix]:
 
 def _allowance(document: Document, place: Span, check_name: str) -> Edit | None:
     """Returns the edit that allows a check at a place; None if there is no room for a comment."""
-    found = statement_at(document, place.start)
-    if found is None:
+    place_in_tree = statement_at(document, place.start)
+    if place_in_tree is None:
         return None
-    block, statement = found
+    block, statement = place_in_tree
     node = statement or block
     for there in reversed(find_allowances([document], frozenset(), ()).all):
         if there.covers == node.span:

@@ -1,0 +1,229 @@
+"""Tests of uploads in parts, and of templates that make the properties of an uploaded object."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tornado_proxy.config.actions import Actions, DeleteAction, PutAction, SystemMetadata
+from tornado_proxy.config.model import Bucket
+from tornado_proxy.routing.request import LengthRequired, PropertyFailed, RequestError
+from tornado_proxy.routing.upload_steps import (
+    AbortUpload,
+    BeginUpload,
+    CompleteUpload,
+    ListParts,
+    Properties,
+    PropertyTemplates,
+    ReceivePart,
+)
+from tornado_proxy.semantics.request import User
+from tornado_proxy.templates.data import HeaderFields, PutData, PutInput
+
+PUT = Actions(put=PutAction(enabled=True, max_size=10))
+FOLDER = Bucket("bucket", prefix="folder1/")
+
+
+@pytest.fixture(scope="session")
+def plan_step(decide_request, make_site):
+    """Plans a PUT of a file with a query."""
+    site = make_site((r"^/in/(.+)$", "/archive/$1"), mount="/m/", bucket=FOLDER, actions=PUT)
+    return lambda query, path="/m/in/a b.txt": decide_request(site, f"PUT {path.replace(' ', '%20')}?{query}").plan
+
+
+KEY, LOCATION = "folder1/archive/a b.txt", "/m/in/a%20b.txt"
+
+
+@pytest.mark.parametrize(
+    ("query", "step"),
+    [
+        ("upload=start&size=10", BeginUpload(KEY, LOCATION, 10, replace=False, max_size=10)),
+        ("upload=part&id=x%2By&number=10000", ReceivePart(KEY, "x+y", 10_000, max_total=10)),
+        ("upload=parts&id=x", ListParts(KEY, "x")),
+        ("upload=complete&id=x&size=0", CompleteUpload(KEY, LOCATION, "x", 0, replace=False, max_size=10)),
+        ("upload=abort&id=" + "x" * 1024, AbortUpload(KEY, "x" * 1024)),
+    ],
+)
+def test_each_step_has_the_rewritten_key(plan_step, query, step):
+    """Each step has the key, the location and the limits of a plain upload to the same path."""
+    assert plan_step(query) == (step,)
+
+
+MIB = 1024**2
+
+
+@pytest.mark.parametrize(
+    ("number", "max_total", "max_size", "may_exceed"),
+    [
+        (10_000, None, 64 * MIB, False),
+        (1, 10, 10, True),
+        (2, 128 * MIB, 64 * MIB, False),
+        (3, 128 * MIB, 64 * MIB, True),
+        (2, 128 * MIB - 1, 64 * MIB, True),
+    ],
+)
+def test_a_part_has_the_limit_of_its_file(number, max_total, max_size, may_exceed):
+    """A part is no larger than the file may be; whether it needs a look at the others depends on its number."""
+    part = ReceivePart(KEY, "x", number, max_total)
+    assert (part.max_size, part.may_exceed) == (max_size, may_exceed)
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("upload=start", "the query has no valid `size`"),
+        ("upload=start&size=0", "an empty file has no parts"),
+        ("upload=part&id=x&number=1&number=2", "the query names a parameter twice"),
+        ("upload=start&size=-1", "the query has no valid `size`"),
+        ("upload=start&size=1e9", "the query has no valid `size`"),
+        ("upload=start&size=%D9%A1", "the query has no valid `size`"),
+        ("upload=start&size=" + "9" * 20, "the query has no valid `size`"),
+        ("upload=part&id=x", "the query has no valid `number`"),
+        ("upload=part&id=x&number=0", "the number of a part is not one of 1 to 10000"),
+        ("upload=part&id=x&number=10001", "the number of a part is not one of 1 to 10000"),
+        ("upload=part&number=1", "the query has no valid `id` of an upload"),
+        ("upload=parts&id=", "the query has no valid `id` of an upload"),
+        ("upload=abort&id=%0A", "the query has no valid `id` of an upload"),
+        ("upload=complete&size=1&id=" + "x" * 1025, "the query has no valid `id` of an upload"),
+        ("upload=complete&id=x", "the query has no valid `size`"),
+    ],
+)
+def test_a_step_with_an_invalid_query_is_refused(plan_step, query, reason):
+    """The reason and the message state the mistake in the query."""
+    (refused,) = plan_step(query)
+    assert (refused.status, refused.reason) == (400, reason)
+    assert refused.message == f"The query of an upload in parts is not valid: {reason}"
+
+
+@pytest.mark.parametrize("path", ["/m/in/", "/m"])
+def test_a_directory_is_not_uploaded_in_parts(plan_step, path):
+    """A step for a directory or the bare mount path gets 400."""
+    (refused,) = plan_step("upload=start&size=1", path)
+    assert (refused.status, refused.reason) == (400, "`?upload=` needs the path of a file")
+
+
+@pytest.mark.parametrize("value", ["other", "", "START", "other&upload=start&size=1"])
+def test_an_unknown_step_is_refused(decide_request, make_site, value):
+    """A part with a misspelt step is not stored as the file."""
+    raw = make_site(actions=Actions(put=PutAction(enabled=True, raw_uploads=True)))
+    (refused,) = decide_request(raw, f"PUT /a?upload={value}").plan
+    assert (refused.status, refused.reason) == (
+        400,
+        "`upload` is not one of start, part, parts, complete, abort and direct",
+    )
+
+
+def test_a_delete_with_a_step_is_refused(decide_request, make_site):
+    """A DELETE with a step of an upload doesn't delete the file."""
+    site = make_site(actions=Actions(delete=DeleteAction(enabled=True)))
+    (refused,) = decide_request(site, "DELETE /a?upload=abort&id=x").plan
+    assert (refused.status, refused.reason) == (400, "a step of an upload in parts is a PUT")
+
+
+def test_a_step_is_refused_if_put_is_disabled(decide_request, make_site):
+    """A step for a target without uploads gets 405."""
+    (refused,) = decide_request(make_site(actions=Actions()), "PUT /a?upload=start&size=1").plan
+    assert refused.status == 405
+
+
+INPUT = PutInput("docs/", "a.txt", "text/plain", 5, HeaderFields((("X-Team", "red"), ("x-team", "blue"))))
+DATA = PutData(User("ann"), INPUT, "files/docs/a.txt")
+
+
+def _render(data=DATA, **options) -> Properties:
+    return PropertyTemplates(PutAction(**options)).render(data)
+
+
+def test_without_options_an_upload_has_no_properties():
+    assert _render() == Properties()
+
+
+@pytest.mark.parametrize(
+    ("template", "value"),
+    [
+        ("fixed", "fixed"),
+        ("{{ .Key }} - {{ .Input.ContentType }}", "files/docs/a.txt - text/plain"),
+        ("{{ .Input.RequestPath }}{{ .Input.Filename }}", "docs/a.txt"),
+        ("{{ .Input.ContentSize }}", "5"),
+        ("{{ .User.GetUsername }}", "ann"),
+        ('{{ .Input.RequestHeaders.Get "x-team" }}', "red"),
+        ('{{ index .Input.RequestHeaders "X-Team" 1 }}', "blue"),
+        ("\n{{ .Key }}\r\n", "files/docs/a.txt"),
+    ],
+)
+def test_metadata_is_rendered(template, value):
+    """A template reads the same data as in s3-proxy; line ends are removed from its result."""
+    assert _render(metadata=(("Meta", template),)).metadata == {"meta": value}
+
+
+def test_empty_results_set_no_properties():
+    empty = '{{ if eq .Key "x" }}y{{ end }}'
+    properties = _render(
+        metadata=(("a", empty),), storage_class=empty, system_metadata=SystemMetadata(cache_control=empty)
+    )
+    assert properties == Properties()
+
+
+def test_headers_and_storage_class_are_templates():
+    """Each option of `systemMetadata` sets the property of its name."""
+    system = SystemMetadata(
+        "no-cache", 'attachment; filename="{{ .Input.Filename }}"', "br", "de", "2065-10-21T07:28:00Z"
+    )
+    properties = _render(system_metadata=system, storage_class="STANDARD_IA", canned_acl="private")
+    moment = datetime(2065, 10, 21, 7, 28, tzinfo=UTC)
+    disposition = 'attachment; filename="a.txt"'
+    assert properties == Properties({}, "no-cache", disposition, "br", "de", moment, "STANDARD_IA", "private")
+
+
+def test_the_offset_of_a_time_is_kept():
+    properties = _render(system_metadata=SystemMetadata(expires="2065-10-21T07:28:00+02:00"))
+    assert properties.expires is not None
+    assert properties.expires.utcoffset() == timedelta(hours=2)
+
+
+@pytest.mark.parametrize("text", ["tomorrow", "2065-10-21T07:28:00", "{{ .Key }}"])
+def test_an_invalid_time_fails(text):
+    """A result that is not a time with a zone in the format of RFC 3339 raises PropertyFailed."""
+    with pytest.raises(PropertyFailed, match="which is not a time in the format of RFC 3339"):
+        _render(system_metadata=SystemMetadata(expires=text))
+
+
+def test_a_failing_template_is_named():
+    with pytest.raises(PropertyFailed, match="the template of `owner` failed"):
+        _render(PutData(None, INPUT, "a"), metadata=(("owner", "{{ .User.GetUsername }}"),))
+
+
+@pytest.mark.parametrize("character", [r"\t", r"\x00", r"\x7f"])
+def test_a_control_character_is_refused(character):
+    """A control character in a result raises PropertyFailed."""
+    with pytest.raises(PropertyFailed, match="makes a control character"):
+        _render(metadata=(("a", f'{{{{ "{character}" }}}}'),))
+
+
+def test_metadata_that_is_not_ascii_is_encoded():
+    """A value with characters beyond ASCII is an encoded word (RFC 2047), as S3 returns it."""
+    assert _render(metadata=(("a", "größe"),)).metadata == {"a": "=?utf-8?b?Z3LDtsOfZQ==?="}
+
+
+def test_the_size_of_metadata_is_limited():
+    """Names and values together have at most 2 KiB."""
+    with pytest.raises(RequestError):
+        _render(metadata=(("a", "x" * 2048),))
+    assert _render(metadata=(("a", "x" * 2047),)).metadata
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"storage_class": "{{ if gt .Input.ContentSize 9 }}GLACIER{{ end }}"},
+        {"metadata": (("size", "{{ .Input.ContentSize }}"),)},
+    ],
+)
+def test_a_template_that_reads_the_size_needs_it(options):
+    """An upload of unknown size is refused if a template reads the size."""
+    templates = PropertyTemplates(PutAction(**options))
+    templates.check_size(5)
+    PropertyTemplates(PutAction()).check_size(None)
+    with pytest.raises(LengthRequired):
+        templates.check_size(None)

@@ -1,0 +1,218 @@
+"""Uploads: the steps of an upload in parts, one request each, and the stored properties of files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from email.header import Header
+from typing import TYPE_CHECKING
+
+from tornado_proxy.config.actions import PutAction
+from tornado_proxy.config.options import MIB
+from tornado_proxy.golang.template.budget import RenderLimits
+from tornado_proxy.golang.template.errors import RenderError
+from tornado_proxy.routing.request import BadStep, LengthRequired, ObjectKey, PropertyFailed, Request, RequestError
+from tornado_proxy.templates.data import PutData
+
+if TYPE_CHECKING:
+    from tornado_proxy.templates.go.pages import PageTemplate
+
+MOST_PARTS = 10_000
+"""The most parts of an object (S3 API, "Multipart upload limits")."""
+
+SMALLEST_PART = 5 * MIB
+"""The bytes that each part but the last must have (S3 API, as above)."""
+
+LARGEST_PART = 64 * MIB
+"""The most bytes of a part here, since each is in memory as a whole."""
+
+_NUMBER = re.compile(r"[0-9]{1,19}")
+_LONGEST_ID = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class BeginUpload:
+    """Begin an upload in parts of a file of `size` bytes; `location` is its request path, percent-encoded."""
+
+    key: ObjectKey
+    location: str
+    size: int
+    replace: bool
+    max_size: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivePart:
+    """Store a part, numbered from 1, of a file of `max_total` bytes at most."""
+
+    key: ObjectKey
+    upload: str
+    number: int
+    max_total: int | None
+
+    @property
+    def max_size(self) -> int:
+        """The most bytes of the part."""
+        return LARGEST_PART if self.max_total is None else min(self.max_total, LARGEST_PART)
+
+    @property
+    def may_exceed(self) -> bool:
+        """Whether the file may be too large with this part, even if no part of a higher number is sent."""
+        return self.max_total is not None and self.number * LARGEST_PART > self.max_total
+
+
+@dataclass(frozen=True, slots=True)
+class ListParts:
+    """Answer with the parts of an upload that are stored."""
+
+    key: ObjectKey
+    upload: str
+
+
+@dataclass(frozen=True, slots=True)
+class CompleteUpload:
+    """Make the parts of an upload an object of `size` bytes."""
+
+    key: ObjectKey
+    location: str
+    upload: str
+    size: int
+    replace: bool
+    max_size: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class AbortUpload:
+    """Remove an upload and its parts."""
+
+    key: ObjectKey
+    upload: str
+
+
+UploadStep = BeginUpload | ReceivePart | ListParts | CompleteUpload | AbortUpload
+
+_STEPS = ("start", "part", "parts", "complete", "abort")  # the values of `?upload=`
+
+
+def upload_step(request: Request, key: ObjectKey, location: str, put: PutAction) -> UploadStep:
+    """Returns the step that the query of a PUT names; raises `BadStep` if the query is invalid."""
+    query = request.parameters
+    step = query["upload"]
+    if step not in _STEPS:
+        raise BadStep(f"`upload` is not one of {', '.join(_STEPS)} and direct")
+    if len(query) < len(request.query):
+        raise BadStep("the query names a parameter twice")
+    if step == "start":
+        size = _number(query, "size")
+        if size == 0:
+            raise BadStep("an empty file has no parts")
+        return BeginUpload(key, location, size, put.allow_override, put.max_size)
+    upload = query.get("id", "")
+    if not 0 < len(upload) <= _LONGEST_ID or not upload.isprintable():
+        raise BadStep("the query has no valid `id` of an upload")
+    match step:
+        case "part":
+            number = _number(query, "number")
+            if not 1 <= number <= MOST_PARTS:
+                raise BadStep(f"the number of a part is not one of 1 to {MOST_PARTS}")
+            return ReceivePart(key, upload, number, put.max_size)
+        case "parts":
+            return ListParts(key, upload)
+        case "complete":
+            size = _number(query, "size")
+            return CompleteUpload(key, location, upload, size, put.allow_override, put.max_size)
+        case _:
+            return AbortUpload(key, upload)
+
+
+def _number(query: dict[str, str], name: str) -> int:
+    """Returns a number from a query; raises `BadStep`."""
+    text = query.get(name, "")
+    if _NUMBER.fullmatch(text) is None:
+        raise BadStep(f"the query has no valid `{name}`")
+    return int(text)
+
+
+MOST_METADATA = 2048
+"""The bytes of all names and values of an object's metadata (S3 API, "User-defined object metadata")."""
+
+_LIMITS = RenderLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class Properties:
+    """The properties of an object besides its content and type; None and empty values are not stored."""
+
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    cache_control: str | None = None
+    content_disposition: str | None = None
+    content_encoding: str | None = None
+    content_language: str | None = None
+    expires: datetime | None = None
+    storage_class: str | None = None
+    canned_acl: str | None = None
+
+
+class PropertyTemplates:
+    """The templates of a target's uploads, compiled."""
+
+    def __init__(self, put: PutAction) -> None:
+        self._metadata = _compiled((name.lower(), text) for name, text in put.metadata)
+        texts = {**asdict(put.system_metadata), "storage_class": put.storage_class}
+        self._others = _compiled((name, text) for name, text in texts.items() if text)
+        self._canned_acl = put.canned_acl
+        self.read_size = any("ContentSize" in each.text for _, each in (*self._metadata, *self._others))
+        """Whether a template may read the size, which has to be known before the content then."""
+
+    def render(self, data: PutData) -> Properties:
+        """Returns the properties of an upload; raises `PropertyFailed`, and `RequestError` for too much metadata."""
+        metadata = dict(_rendered(self._metadata, data))
+        for name, text in metadata.items():
+            if not text.isascii():
+                # S3 returns such values as encoded words (RFC 2047).
+                metadata[name] = Header(text, "utf-8").encode(maxlinelen=0)
+        size = sum(len(name) + len(text) for name, text in metadata.items())
+        if size > MOST_METADATA:
+            raise RequestError(f"the metadata has {size} bytes, {MOST_METADATA} are possible")
+        others: dict[str, str | datetime] = dict(_rendered(self._others, data))
+        if "expires" in others:
+            others["expires"] = _moment(str(others["expires"]))
+        return Properties(metadata, **others, canned_acl=self._canned_acl)  # type: ignore[arg-type]
+
+    def check_size(self, size: int | None) -> None:
+        """Raises `LengthRequired` if a template reads the size and it is unknown."""
+        if self.read_size and size is None:
+            raise LengthRequired("a template reads the size of an upload that does not announce it")
+
+
+def _compiled(texts: Iterable[tuple[str, str]]) -> list[tuple[str, PageTemplate]]:
+    if not (named := list(texts)):
+        return []
+    from tornado_proxy.templates.go.pages import compile_page  # noqa: PLC0415 - only where uploads have properties
+
+    return [(name, compile_page(text)) for name, text in named]
+
+
+def _rendered(templates: list[tuple[str, PageTemplate]], data: PutData) -> Iterator[tuple[str, str]]:
+    """Returns the results of templates without line ends; empty results are omitted."""
+    for name, template in templates:
+        try:
+            text = template.render(data, _LIMITS).replace("\r\n", "").replace("\n", "")
+        except RenderError as error:
+            raise PropertyFailed(f"the template of `{name}` failed: {error}") from error
+        if any(ord(character) < 32 or ord(character) == 127 for character in text):
+            raise PropertyFailed(f"the template of `{name}` makes a control character")
+        if text:
+            yield name, text
+
+
+def _moment(text: str) -> datetime:
+    """Reads a time in the format of RFC 3339; raises `PropertyFailed`."""
+    with suppress(ValueError):
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is not None:
+            return moment
+    raise PropertyFailed(f"the template of `expires` makes `{text}`, which is not a time in the format of RFC 3339")

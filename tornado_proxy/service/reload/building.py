@@ -1,0 +1,88 @@
+"""Builds the parts of a generation, without network.
+
+A generation takes over what did not change from the one in force, so that an edit of a rule keeps S3's connections.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from tornado_proxy.auth.authenticator import Authenticator, CertificateAuthenticator, HeaderAuthenticator
+from tornado_proxy.auth.basic import Verifier, basic_authenticators
+from tornado_proxy.auth.fetching import HttpFetcher
+from tornado_proxy.config.model import Settings
+from tornado_proxy.pages.custom import CustomPages
+from tornado_proxy.pages.render import Pages
+from tornado_proxy.routing.mounts import Mounts, sites
+from tornado_proxy.s3.store import prepare_boto3
+from tornado_proxy.service.reload.snapshot import Configuration
+from tornado_proxy.service.reload.stores import StoreMaker
+from tornado_proxy.telemetry.events import Event
+from tornado_proxy.web.custom_pages import PageRenderer
+from tornado_proxy.web.filters import Compressions
+from tornado_proxy.web.generation import Parts
+
+
+class GenerationBuilder:
+    """Builds the parts of generations; pools and caches are shared, and sized by the first settings."""
+
+    def __init__(self, settings: Settings, emit: Callable[[Event], None]) -> None:
+        self.pages = Pages()
+        self._verifier = Verifier()
+        self._stores = StoreMaker(settings.s3, emit)
+        self._fetch = HttpFetcher()
+
+    def prepare_to_fork(self, settings: Settings) -> None:
+        """Imports and compiles in advance, so that workers share the memory."""
+        self.pages.prepare()
+        actions = [target.actions for target in settings.targets]
+        if any(each.put.enabled or each.delete.enabled or each.get.redirect_to_signed_url for each in actions):
+            prepare_boto3()
+
+    def build(self, configuration: Configuration, in_force: Parts | None = None) -> Parts:
+        """Builds the parts of a generation; raises `Unbuildable`."""
+        settings = configuration.settings
+        stores = self._stores.make(settings, in_force)
+        kept = in_force.mounts.sites if in_force else ()
+        mounts = Mounts(
+            sites(settings.targets, configuration.rule_sets, kept), settings.oidc_providers, settings.list_targets
+        )
+        if in_force and in_force.settings == settings:
+            authenticators = in_force.authenticators
+        else:
+            authenticators = self._authenticators(settings, in_force)
+        pages = configuration.pages.pages if configuration.pages else CustomPages()
+        renderer = in_force.renderer if in_force and in_force.renderer.pages is pages else PageRenderer(pages)
+        own = pages.themed.get(None, self.pages)
+        compressions = in_force.compressions if in_force else Compressions()
+        digest = configuration.snapshot.digest
+        return Parts(settings, mounts, own, stores, authenticators, self._fetch, renderer, digest, compressions)
+
+    def _authenticators(self, settings: Settings, in_force: Parts | None) -> dict[str, Authenticator]:
+        authenticators: dict[str, Authenticator] = {**basic_authenticators(settings, self._verifier)}
+        authenticators |= {each.name: HeaderAuthenticator(each) for each in settings.header_providers}
+        authenticators |= {
+            each.name: CertificateAuthenticator(each, time.time) for each in settings.certificate_providers
+        }
+        if settings.oidc_providers:
+            authenticators |= self._oidc(settings, in_force)
+        return authenticators
+
+    def _oidc(self, settings: Settings, in_force: Parts | None) -> dict[str, Authenticator]:
+        """Makes the authenticators of OpenID Connect; an unchanged one keeps the keys of its issuer."""
+        # Some 15 MiB of libraries that few configurations need.
+        from tornado_proxy.auth.oidc import OidcAuthenticator  # noqa: PLC0415
+
+        authenticators: dict[str, Authenticator] = {}
+        for each in settings.oidc_providers:
+            kept = in_force.authenticators.get(each.name) if in_force else None
+            is_unchanged = isinstance(kept, OidcAuthenticator) and kept.settings == each
+            authenticators[each.name] = (
+                kept if kept and is_unchanged else OidcAuthenticator(each, self._fetch, time.time)
+            )
+        return authenticators
+
+    async def close(self) -> None:
+        """Ends the threads."""
+        await self._verifier.close()

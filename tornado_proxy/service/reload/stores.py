@@ -1,0 +1,110 @@
+"""The stores of a generation: made or taken over, reached without their wrappers, and their caches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from tornado_proxy.config.model import Bucket, ObjectCache, Settings, Target
+from tornado_proxy.config.server import S3Pool
+from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.s3.resumable import ResumedRead, read_memory
+from tornado_proxy.s3.store import S3Store
+from tornado_proxy.s3.upload import UploadMemory
+from tornado_proxy.storage.cache import CacheCounts, CachingStore
+from tornado_proxy.storage.errors import StorageError
+from tornado_proxy.storage.store import ForwardingStore, Store
+from tornado_proxy.telemetry.events import Event, ObjectWritten, ReadResumed
+from tornado_proxy.telemetry.measured_store import MeasuredStore
+from tornado_proxy.web.generation import Parts, Shared
+
+
+class Unbuildable(Exception):
+    """Valid files that cannot be made a generation, such as those with an endpoint that boto3 refuses."""
+
+    def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
+        super().__init__("; ".join(each.message for each in diagnostics))
+        self.diagnostics = diagnostics
+
+
+class StoreMaker:
+    """Makes the stores of generations; the first settings size what they share."""
+
+    def __init__(self, s3: S3Pool, emit: Callable[[Event], None]) -> None:
+        self._s3 = s3
+        self._upload_memory = UploadMemory(s3.upload_memory)
+        self._bodies = read_memory(s3.read_memory)
+        self._emit = emit
+
+    def make(self, settings: Settings, in_force: Parts | None) -> dict[str, Shared]:
+        """Makes the store of each target; keeps it if name, bucket and cache are unchanged. Raises `Unbuildable`."""
+        old: dict[tuple[str, Bucket, ObjectCache | None], Shared] = {}
+        if in_force is not None:
+            old = {_stored_by(target): in_force.stores[target.name] for target in in_force.settings.targets}
+        counts = cache_counts(in_force) if in_force else {}
+        stores: dict[str, Shared] = {}
+        mistakes: list[Diagnostic] = []
+        for target in settings.targets:
+            try:
+                stores[target.name] = old.get(_stored_by(target)) or self._store(target, counts.get(target.name))
+            except StorageError as error:
+                mistakes.append(Diagnostic("unusable-bucket", f"target `{target.name}`: {error}"))
+        if mistakes:
+            # The stores made so far have opened no connection, so there is nothing to close.
+            raise Unbuildable(tuple(mistakes))
+        return stores
+
+    def _store(self, target: Target, counts: CacheCounts | None) -> Shared:
+        resumed = partial(self._resumed, target.name)
+        s3 = S3Store(target.bucket, self._s3, self._upload_memory, self._bodies, resumed)
+        store: Store = MeasuredStore(s3, target.name, self._emit)
+        if target.cache is not None:
+            store = CachingStore(store, target.cache, counts or CacheCounts())
+        return Shared(store)
+
+    def _resumed(self, target: str, read: ResumedRead) -> None:
+        self._emit(ReadResumed(target, *read))
+
+
+def _stored_by(target: Target) -> tuple[str, Bucket, ObjectCache | None]:
+    """Returns the values that a store depends on."""
+    return target.name, target.bucket, target.cache
+
+
+def bare_stores(parts: Parts) -> Iterator[tuple[Target, Store]]:
+    """Yields each target with its store, without the wrappers that cache and measure."""
+    for target in parts.settings.targets:
+        yield target, store_of(parts, target.name)
+
+
+def store_of(parts: Parts, target: str) -> Store:
+    """Returns the store of a target, without the wrappers that cache and measure."""
+    store = parts.stores[target].store
+    while isinstance(store, ForwardingStore):
+        store = store.behind
+    return store
+
+
+def cache_counts(parts: Parts) -> dict[str, CacheCounts]:
+    """Returns the counts of the caches by target; a cache takes over those of its target's earlier ones."""
+    return {name: cache.counts for name, cache in _caches(parts)}
+
+
+def purge(parts: Parts, target: str | None, prefix: str) -> int:
+    """Purges the caches of a target, or all; returns the number of objects."""
+    return sum(cache.purge(prefix) for name, cache in _caches(parts) if target in (None, name))
+
+
+def forget_written(parts: Parts, written: ObjectWritten) -> bool:
+    """Drops an object from all caches of its bucket; returns whether there is such a cache."""
+    buckets = {each.name: (each.bucket.name, each.bucket.s3_endpoint) for each in parts.settings.targets}
+    caches = [cache for name, cache in _caches(parts) if buckets[name] == buckets.get(written.target)]
+    for cache in caches:
+        cache.forget(written.key)
+    return bool(caches)
+
+
+def _caches(parts: Parts) -> Iterator[tuple[str, CachingStore]]:
+    for name, shared in parts.stores.items():
+        if isinstance(shared.store, CachingStore):
+            yield name, shared.store

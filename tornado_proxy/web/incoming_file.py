@@ -1,0 +1,328 @@
+"""A file as it arrives: its head is checked before the body, its form or path names it, its content is a stream.
+
+A form (multipart, RFC 7578) is read as it arrives: its one file is a stream, all else is counted and dropped.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from dataclasses import dataclass
+from mimetypes import MimeTypes
+from typing import TYPE_CHECKING
+
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
+
+from tornado_proxy.routing.request import LengthRequired, RequestError
+from tornado_proxy.semantics.fields import ContentCheck, Disposition
+from tornado_proxy.storage.errors import TooLarge
+from tornado_proxy.web.answer import DEFAULT_TYPE
+from tornado_proxy.wire.incoming import content_length
+
+if TYPE_CHECKING:
+    from python_multipart.multipart import MultipartCallbacks
+
+
+FILE_FIELD = "file"
+
+# The parser would log a warning for each mistake of a client; the access log has the reason already.
+_SILENT = logging.Logger("silent", logging.CRITICAL + 1)  # noqa: LOG001 - outside the tree that people configure
+
+_MAX_PART_HEADER_SIZE = 16 * 1024  # bytes of one header line; a file's name may stand in it twice, escaped
+
+# A boundary has 70 characters at most (RFC 2046 5.1.1); the library takes a millisecond a KiB of parameters.
+_LONGEST_CONTENT_TYPE = 1024
+
+# RFC 9110 8.3.1, as S3 can keep it: printable ASCII, and no longer than anyone needs.
+_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # noqa: S105 - a grammar rule, no secret
+_MEDIA_TYPE = re.compile(rf"{_TOKEN}/{_TOKEN}(?:[ \t]*;[\t\x20-\x7e]*)?")
+_LONGEST_TYPE = 255
+
+# The library's own table, not the machine's: the same name has the same type everywhere.
+_TYPES = MimeTypes()
+_COMPRESSED = {"gzip": "application/gzip", "bzip2": "application/x-bzip2", "xz": "application/x-xz"}
+
+
+class NotAForm(RequestError):
+    """An upload whose body is not `multipart/form-data`."""
+
+    status = 415
+    public_message = "An upload is a form (multipart/form-data) with one field “file”"
+
+
+class NotAFile(RequestError):
+    """An upload to a file path whose body is a form, or has a content coding."""
+
+    status = 415
+    public_message = "A file is sent to its path as it is, and a form to an address that ends in “/”"
+
+
+class PartialPut(RequestError):
+    """A PUT that carries a part of a file only (RFC 9110 14.5)."""
+
+    public_message = "A file is uploaded as a whole"
+
+
+class DigestMismatch(RequestError):
+    """A body that is not what Content-MD5 or Content-Digest announce, or a digest that cannot be read."""
+
+    public_message = "The upload does not match its digest"
+
+
+class MalformedForm(RequestError):
+    """A form that breaks its grammar (RFC 7578), ends before its closing boundary, or has not exactly one `file`."""
+
+    public_message = "An upload is a complete form with one field “file”"
+
+
+class FormTooLarge(RequestError):
+    """A form that holds more than is allowed besides its file: other fields, headers, a preamble or an epilogue."""
+
+    status = 413
+
+
+@dataclass(frozen=True, slots=True)
+class FileHead:
+    """A file before its content: its name without directories, its type as sent, and its size in bytes, if known."""
+
+    file_name: str
+    sent_type: str | None
+    announced: int | None = None
+
+    @property
+    def content_type(self) -> str:
+        """The type to store the file under: the sent one, if valid, else what the name suggests."""
+        sent = self.sent_type
+        if sent and len(sent) <= _LONGEST_TYPE and _MEDIA_TYPE.fullmatch(sent):
+            return sent
+        guessed, encoding = _TYPES.guess_type(self.file_name)
+        return (_COMPRESSED.get(encoding) if encoding else guessed) or DEFAULT_TYPE
+
+
+class IncomingFile:
+    """A file that is arriving, in a form or as the body itself; `size` is the number of bytes received."""
+
+    def __init__(self, head: FileHead, chunks: AsyncIterator[bytes]) -> None:
+        self.head = head
+        self.size = 0
+        self._chunks = chunks
+
+    async def content(self, *, exactly: bool = False) -> AsyncGenerator[bytes, None]:
+        """Yields the bytes of the file; ends only when the whole body has been read and was right.
+
+        If `exactly`, raises `MalformedForm` for another size than announced.
+        """
+        async for chunk in self._chunks:
+            self.size += len(chunk)
+            yield chunk
+        if exactly and self.size != self.head.announced:
+            raise MalformedForm("the file is not the last part of the form, so its size is known too late")
+
+
+async def read_form(
+    headers: Mapping[str, str], body: AsyncIterator[bytes], limit: int, max_size: int | None
+) -> IncomingFile:
+    """Reads a form up to the content of its file; `limit` is for all but the file, `max_size` for the file, in bytes.
+
+    Raises `NotAForm`, `MalformedForm`, `DigestMismatch`, and `TooLarge` if no form of the announced length could be
+    small enough.
+    """
+    checked = _checked(headers, body)
+    separator = boundary(headers.get("Content-Type"))
+    length = _announced_length(headers)
+    if max_size is not None and (length or 0) > max_size + limit:
+        raise TooLarge(f"the upload announces {length} bytes, {max_size} are allowed")
+    form = MultipartForm(checked, separator, limit, length)
+    return IncomingFile(await form.file(), form.content())
+
+
+def raw_upload(
+    headers: Mapping[str, str], body: AsyncIterator[bytes], file_name: str, max_size: int | None
+) -> IncomingFile:
+    """Returns the body itself as a file.
+
+    Raises `LengthRequired`, `NotAFile`, `PartialPut`, `DigestMismatch`, `TooLarge` before the body is read.
+    """
+    checked = _checked(headers, body)
+    check_raw(headers)
+    length = _announced_length(headers)
+    if length is None and "Transfer-Encoding" not in headers:
+        raise LengthRequired("the upload has neither `Content-Length` nor `Transfer-Encoding`")
+    if max_size is not None and (length or 0) > max_size:
+        raise TooLarge(f"the upload announces {length} bytes, {max_size} are allowed")
+    return IncomingFile(FileHead(file_name, headers.get("Content-Type"), length), checked)
+
+
+def check_raw(headers: Mapping[str, str]) -> None:
+    """Raises `NotAFile` or `PartialPut` unless the headers announce a body that is a whole file as it is."""
+    if headers.get("Content-Type", "").partition(";")[0].strip().lower() == "multipart/form-data":
+        raise NotAFile("a form is uploaded to a path that ends in `/`")
+    if headers.get("Content-Encoding", "identity").strip().lower() != "identity":
+        raise NotAFile("an upload with a `Content-Encoding` would be stored as what it is not")
+    if "Content-Range" in headers:
+        # RFC 9110 14.5: stored as a whole, a part would be taken for the whole file.
+        raise PartialPut("a PUT with `Content-Range` would store a part as the whole file")
+
+
+def _checked(headers: Mapping[str, str], body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Returns a body that raises `DigestMismatch` at its end if the headers announce another digest than its own."""
+    try:
+        check = ContentCheck(headers.get("Content-Md5"), headers.get("Content-Digest"))
+    except ValueError as error:
+        raise DigestMismatch(f"the digest cannot be read: {error}") from None
+    return _compared(body, check) if check else body
+
+
+async def _compared(body: AsyncIterator[bytes], check: ContentCheck) -> AsyncIterator[bytes]:
+    async for chunk in body:
+        check.update(chunk)
+        yield chunk
+    wrong = check.mismatch()
+    if wrong is not None:
+        raise DigestMismatch(f"the body does not match its `{wrong}` digest")
+
+
+def _announced_length(headers: Mapping[str, str]) -> int | None:
+    length = headers.get("Content-Length")
+    return None if length is None else content_length(length)  # other servers' parsers let some invalid ones pass
+
+
+def boundary(content_type: str | None) -> bytes:
+    """Returns the boundary that a Content-Type announces; raises `NotAForm`, or `MalformedForm` if it names none."""
+    if content_type and len(content_type) > _LONGEST_CONTENT_TYPE:
+        raise MalformedForm("the Content-Type is too long")
+    media_type, options = parse_options_header(content_type)
+    if media_type != b"multipart/form-data":
+        raise NotAForm("the body is not `multipart/form-data`")
+    announced = options.get(b"boundary")
+    if not announced:
+        raise MalformedForm("the Content-Type of the form has no boundary")
+    return announced
+
+
+class MultipartForm:
+    """A form whose body arrives in chunks; ask for its file first, then for the file's content.
+
+    `limit` bounds, in bytes, all that is not the file's content; `length` is what the whole form announces, if it does.
+    Both methods raise `MalformedForm`, `FormTooLarge` and whatever the chunks raise.
+    """
+
+    def __init__(self, chunks: AsyncIterator[bytes], separator: bytes, limit: int, length: int | None = None) -> None:
+        self._chunks = chunks
+        self._limit = limit
+        self._length = length
+        self._closing = len(b"\r\n--" + separator + b"--\r\n")
+        self._overhead = 0  # bytes so far that are not the file's content
+        self._file: FileHead | None = None
+        self._pieces: list[bytes] = []  # of the file's content, parsed and not yet yielded
+        self._in_file = False
+        self._complete = False
+        self._headers: dict[bytes, bytes] = {}
+        self._name = self._value = b""
+        self._parser = self._make_parser(separator)
+
+    async def file(self) -> FileHead:
+        """Returns the head of the file, as soon as it has arrived; it has a size if the file is the last part."""
+        while self._file is None:
+            if not await self._read():
+                raise MalformedForm(f"the form has no field `{FILE_FIELD}`")
+        return self._file
+
+    async def content(self) -> AsyncIterator[bytes]:
+        """Yields the file's bytes; ends only when the whole form has been read and was right."""
+        has_more = True
+        while has_more:
+            pieces, self._pieces = self._pieces, []
+            for piece in pieces:
+                yield piece
+            has_more = await self._read()
+
+    async def _read(self) -> bool:
+        """Parses the next chunk; returns whether there was one."""
+        chunk = await anext(self._chunks, None)
+        if chunk is not None:
+            self._feed(chunk)
+        elif not self._complete:
+            raise MalformedForm("the form ends before its closing boundary")
+        return chunk is not None
+
+    def _feed(self, chunk: bytes) -> None:
+        at = 0
+        # Line by line up to the file's head, which ends a line: so it is known where the content begins.
+        while self._file is None and (end := chunk.find(b"\n", at) + 1):
+            self._parse(chunk[at:end])
+            if self._in_file:
+                self._begin_file(self._overhead + end)
+            at = end
+        self._parse(chunk[at:])
+        self._overhead += len(chunk) - sum(map(len, self._pieces))
+        if self._overhead > self._limit:
+            raise FormTooLarge(f"the form has more than {self._limit} bytes besides its file")
+
+    def _parse(self, data: bytes) -> None:
+        try:
+            self._parser.write(data)
+        except FormParserError as error:
+            raise MalformedForm(f"malformed form: {error}") from error
+
+    def _begin_file(self, start: int) -> None:
+        """Notes the head of the file, whose content begins after `start` bytes of the form."""
+        sent_type = self._headers.get(b"content-type")
+        size = None if self._length is None else self._length - start - self._closing
+        name = (self._disposition().filename or "").rpartition("/")[2]
+        self._file = FileHead(name, None if sent_type is None else sent_type.decode("latin-1"), size)
+
+    # The callbacks of the parser.
+
+    def _make_parser(self, separator: bytes) -> MultipartParser:
+        callbacks: MultipartCallbacks = {
+            "on_part_begin": self._begin_part,
+            "on_header_field": self._add_to_name,
+            "on_header_value": self._add_to_value,
+            "on_header_end": self._end_header,
+            "on_headers_finished": self._end_headers,
+            "on_part_data": self._add_data,
+            "on_end": self._end,
+        }
+        try:
+            parser = MultipartParser(separator, callbacks, max_header_size=_MAX_PART_HEADER_SIZE)
+        except FormParserError as error:
+            raise MalformedForm(f"the form's boundary is unusable: {error}") from error
+        parser.logger = _SILENT
+        return parser
+
+    def _begin_part(self) -> None:
+        self._headers = {}
+        self._in_file = False
+
+    def _add_to_name(self, data: bytes, start: int, end: int) -> None:
+        self._name += data[start:end]
+
+    def _add_to_value(self, data: bytes, start: int, end: int) -> None:
+        self._value += data[start:end]
+
+    def _end_header(self) -> None:
+        self._headers[self._name.lower()] = self._value
+        self._name = self._value = b""
+
+    def _end_headers(self) -> None:
+        self._in_file = self._disposition().name == FILE_FIELD
+        if self._in_file and self._file is not None:
+            raise MalformedForm(f"the form has more than one field `{FILE_FIELD}`")
+
+    def _add_data(self, data: bytes, start: int, end: int) -> None:
+        if self._in_file:
+            self._pieces.append(data[start:end])
+
+    def _end(self) -> None:
+        self._complete = True
+
+    def _disposition(self) -> Disposition:
+        # Bytes that are no UTF-8 become surrogates, which no key may hold.
+        text = self._headers.get(b"content-disposition", b"").decode("utf-8", "surrogateescape")
+        try:
+            return Disposition.from_header(text)
+        except ValueError as error:
+            raise MalformedForm(str(error)) from error
