@@ -26,6 +26,7 @@ from tornado_proxy.semantics.forwarded import Origin, is_proxy, origin_behind, p
 from tornado_proxy.storage.shares import Shares
 from tornado_proxy.telemetry.events import Event
 from tornado_proxy.web.answer import Answer, Whole
+from tornado_proxy.web.asked import request_id
 from tornado_proxy.web.generation import Generation, Parts
 from tornado_proxy.web.handler import Handler
 from tornado_proxy.web.handlers import (
@@ -78,7 +79,9 @@ class ProxyApplication(Application):
             handler, arguments = _handler_for(request, parts, origin, is_proxied=is_proxied)
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an answer and the operator a reason
             handler, arguments = MistakeHandler, {"mistake": error}
-        return handler(self, request, generation=generation, origin=origin, **arguments)
+        made = handler(self, request, generation=generation, origin=origin, **arguments)
+        made.id = request_id(request, is_proxied=is_proxied)
+        return made
 
     async def close(self) -> None:
         """Ends what was started for the application: it follows no more edits, and lets go of its buckets."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 import time
 from asyncio import CancelledError, Future, Task
 from collections.abc import Awaitable, Callable
@@ -46,6 +45,7 @@ from tornado_proxy.web.answer import (
     page,
     private_headers,
 )
+from tornado_proxy.web.asked import logged_facts
 from tornado_proxy.web.body import NO_BODY, Body
 from tornado_proxy.web.custom_pages import PageFailed, customized
 from tornado_proxy.web.generation import Generation
@@ -114,7 +114,7 @@ class Handler(RequestHandler):
         self.deciding = deciding
         self.mistake = mistake
         self.answer = answer
-        self.id = f"{random.getrandbits(64):016x}"  # unique, not secret
+        self.id = ""  # the application sets it
         self.body = Body(self.parts.settings.limits.body_timeout) if _has_body(self) else NO_BODY
         if self.body is not NO_BODY and self.request.method not in _reading_bodies:
             self.body.discard()
@@ -411,6 +411,7 @@ class Handler(RequestHandler):
             user.username if user else None,
             (("traceparent", traceparent), ("tracestate", asked.headers.get("Tracestate", ""))) if traceparent else (),
             rewrite,
+            logged_facts(asked) if self.parts.settings.log.format == "json" else (),
         )
 
 
