@@ -14,6 +14,7 @@ from tornado_proxy.admin.status import (
     RewriteTable,
     TargetRow,
 )
+from tornado_proxy.telemetry.recent import RecentRow
 
 NOW = 1_780_000_000.0
 
@@ -24,6 +25,7 @@ STATE: dict[str, Any] = {
     "digest": "9f1bec081b85aa17",
     "loadedAt": "2026-05-28T20:26:40.000Z",
     "targets": {},
+    "failingTests": [],
     "lastAttempt": None,
     "lastFailedAttempt": None,
     "startedFromLastGood": False,
@@ -49,7 +51,9 @@ PROBE = {
     "at": "2026-05-28T20:26:00.000Z",
     "problem": {"message": "there is no bucket `x`", "help": "create the bucket"},
 }
-_PRESS = RewriteRow("site", 1, "press", r"^/press/(?P<page>[^/]+)\.html$", "/archive/$page.html", "site.rules:2:5", 7)
+_PRESS = RewriteRow(
+    "site", 1, "press", r"^/press/(?P<page>[^/]+)\.html$", "/archive/$page.html", "site.rules:2:5", 7, (0, 3, 4)
+)
 _OLD = RewriteRow("site", 2, None, "^/<old>/", "/new/", "site.rules:3:5", 0)
 _POINTS = [(NOW - 15, 1.0), (NOW - 10, None), (NOW - 5, 4.0), (NOW, 2.0)]
 
@@ -78,5 +82,6 @@ def overview(**replacements: Any) -> Overview:
             ErrorRow(NOW - 2, 502, "GET", "site", "/<script>\x07", "S3 cannot be reached at `s3.test`", "4f2a"),
             ErrorRow(NOW - 3, 404, "GET", None, "/x", "no target is mounted at this host and path", "4f2b"),
         ),
+        "recent": (RecentRow(NOW - 1, 200, "GET", "site", "/press/<a>.html", "press", 1500, 0.0042),),
     }  # fmt: skip
     return Overview(**(values | replacements))

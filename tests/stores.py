@@ -118,13 +118,24 @@ async def store_at(
     upload_memory: int = 128 * 1024**2,
     name: str = "bucket",
     connections: int = 512,
+    resumes: int = 8,
+    release_after: float = 2.0,
+    read_memory: int = 64 * 1024**2,
     **settings: Any,
 ) -> AsyncIterator[S3Store]:
     """Opens a store of a bucket at an S3; its timeouts are long, because the machine may be busy."""
     timeouts = {"connect_timeout": 20.0, "read_timeout": 20.0}
     store = S3Store(
         Endpoint(url).bucket(name, **timeouts | settings),
-        S3Pool(threads, upload_memory=upload_memory, reads=reads, connections=connections),
+        S3Pool(
+            threads,
+            upload_memory=upload_memory,
+            reads=reads,
+            connections=connections,
+            resumes=resumes,
+            release_after=release_after,
+            read_memory=read_memory,
+        ),
     )
     try:
         yield store

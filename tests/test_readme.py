@@ -9,6 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from running import start_demo, start_proxy
+
+from tornado_proxy.service.demo import BUCKET, S3_KEY, S3_PORT
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -19,8 +22,10 @@ def _blocks(language: str) -> list[str]:
 
 
 @pytest.fixture
-def folder(tmp_path) -> Path:
-    """A folder with the two files of the README."""
+def folder(tmp_path, monkeypatch) -> Path:
+    """A folder with the two files of the README, and the key that it exports."""
+    name, value = re.search(r"^\$ export (\w+)=(\w+)$", README, re.MULTILINE).groups()
+    monkeypatch.setenv(name, value)
     (tmp_path / "proxy.yaml").write_text(_blocks("yaml")[0])
     (tmp_path / "site.rules").write_text(_blocks("rules")[0])
     return tmp_path
@@ -50,18 +55,26 @@ def test_a_command_of_the_readme_runs(folder, line):
 def test_the_example_is_explained_as_in_the_text(folder):
     """`explain` prints the object that the text names for the path of the example."""
     assert (
-        "www/archive/press/spring.html"
+        "site/archive/press/spring.html"
         in _run("tornado-proxy explain /press/spring.html --config proxy.yaml", folder).stdout
     )
 
 
-def test_the_bucket_of_another_s3_server_can_be_used(folder, monkeypatch):
-    """The example of another S3 server can replace the bucket of the first example."""
-    monkeypatch.setenv("S3_ACCESS_KEY", "access")
-    monkeypatch.setenv("S3_SECRET_KEY", "secret")
-    path = folder / "proxy.yaml"
-    path.write_text(re.sub(r"^    bucket: .*\n", lambda _: _blocks("yaml")[1], path.read_text(), flags=re.MULTILINE))
-    assert "9000" in path.read_text()
+def test_the_first_configuration_serves_the_bucket_of_the_demo(folder):
+    """The example answers from the demo's S3, without an account and without an edit but for its ports."""
+    text = re.sub("port: (8081|9091)", "port: 0", (folder / "proxy.yaml").read_text())
+    assert f"http://127.0.0.1:{S3_PORT}" in text
+    with start_demo(folder) as printed:
+        (endpoint,) = re.findall(rf"the bucket {BUCKET} at (\S+), both keys are {S3_KEY}\.", printed)
+        with start_proxy(folder, text.replace(f"http://127.0.0.1:{S3_PORT}", endpoint)) as proxy:
+            assert "<h1>Spring" in proxy.request("GET", "/press/spring.html").text
+
+
+def test_a_bucket_of_aws_can_be_used(folder):
+    """The example of a bucket of AWS can replace the bucket of the first example."""
+    path, aws = folder / "proxy.yaml", _blocks("yaml")[1]
+    path.write_text(re.sub(r"^    bucket: .*\n.*\n", lambda _: aws, path.read_text(), flags=re.MULTILINE))
+    assert "eu-west-1" in path.read_text()
     result = _run("tornado-proxy serve --config proxy.yaml --check", folder)
     assert (result.returncode, result.stderr) == (0, "")
 

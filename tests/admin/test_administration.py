@@ -13,12 +13,17 @@ from files import CONFIGURATION, Files
 from in_force import generation_of
 
 from tornado_proxy.admin.administration import Administration
-from tornado_proxy.admin.status import Explanation
+from tornado_proxy.admin.status import Explanation, PathStep
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
+from tornado_proxy.routing.plan import Browse, Redirect, Refuse, Remove, Serve
+from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.service.reload.snapshot import Configuration, compile_snapshot
+from tornado_proxy.storage.outlook import Outlook
 from tornado_proxy.storage.probe import BucketProblem, ProbeResult
+from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import Bus, ReloadOutcome, ReloadReport
-from tornado_proxy.telemetry.metrics import Activity, ErrorRow, ProcessReport, Tally
+from tornado_proxy.telemetry.metrics import OWN_FILES, Activity, ErrorRow, ProcessReport, Tally
+from tornado_proxy.telemetry.recent import RecentRow
 
 RULES = 'rewrite home `^/h` -> "/x"\nrewrite `^/z` -> "/y"'
 
@@ -42,6 +47,10 @@ class _FakeServing:
     def workers(self) -> list[dict[str, object]]:
         """No workers."""
         return []
+
+    async def look(self, _target, _attempts) -> Outlook:
+        """The outlook of the test."""
+        return self.outlook
 
     async def report(self) -> ProcessReport:
         """The activity."""
@@ -137,11 +146,11 @@ def test_the_number_of_listed_reloads_is_limited(in_force):
 
 
 def test_a_target_has_statistics_of_its_requests(in_force):
-    """The row has addresses, requests, errors, faults, and the median and a slow duration."""
-    tally = Tally((0, 90, 0, 7, 3), (0, 100, *[0] * 12))
+    """The row has addresses, requests, errors, faults, and the median and a slow time to the first byte."""
+    tally = Tally((0, 90, 0, 7, 3), (0, 100, *[0] * 14))
     (row,) = _overview(in_force, Activity({"site": tally})).targets
     assert row.addresses == ("files.test/a/", "files.test/b/")
-    assert (row.requests, row.errors, row.faults, row.typical, row.slow) == (100, 7, 3, "7.5 ms", "9.8 ms")
+    assert (row.requests, row.errors, row.faults, row.typical, row.slow) == (100, 7, 3, "≤ 2 ms", "≤ 2 ms")
 
 
 def test_requests_without_a_target_have_a_row(in_force):
@@ -215,22 +224,61 @@ def test_charts_show_samples(in_force, monkeypatch):
     (all_requests, *_) = requests.legend
     assert 0 < float(all_requests[2].removesuffix("/s").replace(",", "")) <= 200
     assert durations.legend == (
-        ("median", "area", "7.5 ms"),
-        ("95 %", "warn", "9.8 ms"),
-        ("99 %", "bad", "10 ms"),
+        ("median", "area", "≤ 2 ms", ""),
+        ("95 %", "warn", "≤ 2 ms", ""),
+        ("99 %", "bad", "≤ 2 ms", ""),
     )  # fmt: skip
     assert traffic.legend[0][2].endswith("KiB/s")
-    assert in_flight.legend == (("requests", "area", "2"),)
+    assert in_flight.legend == (("requests", "area", "2", ""),)
 
 
 @pytest.mark.parametrize(
-    ("bucket", "expected"), [(0, "2.5 ms"), (6, "380 ms"), (8, "1.8 s"), (12, "330 s"), (13, "600 s")]
+    ("bucket", "expected"),
+    [(0, "≤ 1 ms"), (6, "≤ 100 ms"), (9, "≤ 1 s"), (13, "≤ 30 s"), (14, "over 30 s"), (15, "over 30 s")],
 )
-def test_durations_have_two_digits(in_force, bucket, expected):
-    """A duration has two significant digits and a suitable unit."""
-    buckets = tuple(int(index == bucket) for index in range(14))
+def test_times_are_as_exact_as_their_buckets(in_force, bucket, expected):
+    """A time to the first byte is the bound of its bucket, since no more is known."""
+    buckets = tuple(int(index == bucket) for index in range(16))
     (row,) = _overview(in_force, Activity({"site": Tally((0, 1, 0, 0, 0), buckets)})).targets
     assert row.typical == expected
+
+
+def test_own_files_are_counted_apart(in_force):
+    """Style sheets and scripts of pages have a row of their own, and are no recent requests."""
+    tallies = {"": Tally((0, 0, 0, 1, 0)), OWN_FILES: Tally((0, 5, 0, 0, 0))}
+    recent = [RecentRow(1.0, 200, "GET", None, path, None, 9, 0.1) for path in ("/a", "/.tornado-proxy/style.css")]
+    page = _overview(in_force, Activity(tallies, recent=tuple(recent)))
+    names = [(row.name, row.requests) for row in page.targets[-2:]]
+    assert names == [("(no target)", 1), ("(own style sheets and scripts)", 5)]
+    assert [row.path for row in page.recent] == ["/a"]
+
+
+ANSWERS = [
+    (Outlook(Serve(ObjectKey("k")), ObjectInfo(1536, content_type="text/plain")), "good", "200 OK, 1.5 KiB"),
+    (Outlook(Refuse(404, "no object at this key")), "bad", "404 Not Found"),
+    (Outlook(Browse(ObjectKey("k/"))), "good", "200 OK, a listing"),
+    (Outlook(Redirect("/k/")), "good", "302 Found"),
+    (Outlook(Remove(ObjectKey("k"))), "good", "not tried, since it would change something"),
+    (Outlook(error="502 Bad Gateway: S3 cannot be reached"), "bad", "502 Bad Gateway: S3 cannot be reached"),
+]
+
+
+@pytest.mark.parametrize(("outlook", "outcome", "text"), ANSWERS)
+def test_the_last_step_is_the_answer_of_s3(in_force, outlook, outcome, text):
+    """The path of a request ends with the first attempt that applies now."""
+    serving = _FakeServing(in_force)
+    serving.outlook = outlook
+    explanation = Explanation("GET /h", (), (PathStep("URL", ()),), "site", (Serve(ObjectKey("k")),))
+    administration = Administration(_process(serving), lambda _mounts, _fields: explanation)
+    first, last = asyncio.run(administration.overview({"path": "/h"})).explanation.path
+    assert (first.title, last.title, last.outcome, last.lines[0]) == ("URL", "answer now", outcome, ((text, None),))
+
+
+def test_a_refused_request_asks_nothing_of_s3(in_force):
+    """A plan that begins with a refusal is answered without S3."""
+    explanation = Explanation("GET /h", (), (), "site", (Refuse(403, "not permitted"),))
+    (step,) = _overview(in_force, explain=lambda _mounts, _fields: explanation, path="/h").explanation.path
+    assert (step.outcome, step.lines[0]) == ("bad", (("403 Forbidden", None),))
 
 
 def test_a_path_is_explained_with_the_mounts_in_force(in_force):

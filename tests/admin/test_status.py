@@ -16,6 +16,7 @@ from tornado_proxy.admin.status import (
     Chart,
     ChartLine,
     Explanation,
+    PathStep,
     RewriteRow,
     RewriteTable,
     StatusPages,
@@ -32,8 +33,46 @@ def _coordinates(svg):
 
 
 def test_values_have_coordinates():
-    """The start is the left edge, zero the bottom, and the highest value just below the top."""
-    assert _coordinates(_chart((0, 0.0), (50, 2.0), (100, 4.0)).svg) == [(0, HEIGHT - 1), (WIDTH / 2, 37.5), (WIDTH, 4)]
+    """The start is the left edge, zero the bottom, and the upper end of the axis just below the top."""
+    assert _coordinates(_chart((0, 0.0), (50, 2.5), (100, 5.0)).svg) == [(0, HEIGHT - 1), (WIDTH / 2, 36), (WIDTH, 1)]
+
+
+@pytest.mark.parametrize(
+    ("top", "axis"), [(0.0, "0 0.5 1"), (0.7, "0 0.5 1"), (1.0, "0 0.5 1"), (3, "0 2.5 5"), (12, "0 10 20")]
+)
+def test_an_axis_ends_at_a_round_value(top, axis):
+    """The axis ends at 1, 2 or 5 times a power of ten, and names its ends and its middle."""
+    chart = Chart("t", (ChartLine("all", "area", [(0, top)]),), 0.0, 1.0, lambda value: f"{value:g}")
+    assert " ".join(chart.axis) == axis
+
+
+def test_hits_are_bars():
+    """The hits of a rewrite in the last minutes are bars as high as the highest, and named for screen readers."""
+    svg = RewriteRow("site", 1, None, "a", "b", "p", 7, (0, 2, 4)).svg
+    assert 'aria-label="hits a minute, the last 3: 0, 2, 4"' in svg
+    assert 'd="M6 20v-10.0h5V20zM12 20v-20.0h5V20z"' in svg
+
+
+def test_a_failing_rule_test_is_shown(pages):
+    """The state is not good while a rule test fails, and the page names the test."""
+    failing = {"severity": "warning", "message": "`/a` becomes `/b`", "file": "a.rules", "line": 3, "column": 5}
+    html = _render(pages, state=STATE | {"failingTests": [failing]})
+    assert '<span class="pill warn">Serving, a rule test fails</span>' in html
+    assert "<code>a.rules:3:5</code> <code>/a</code> becomes <code>/b</code>" in html
+
+
+def test_the_path_of_a_request_has_its_groups_in_colour(pages):
+    """A piece that belongs to a group is marked with the colour of the group."""
+    step = PathStep("rewrite", (((r"^/(", None), ("<b>", 1)),), "good")
+    html = _render(pages, explanation=Explanation("GET /", (), (step,)))
+    assert '<span class="line">^/(<mark class="g1">&lt;b&gt;</mark></span>' in html
+
+
+def test_requests_link_to_their_explanation(pages):
+    """Each request of the tables links to the explanation of its method and path."""
+    html = _render(pages)
+    assert 'href="/-/?method=GET&amp;path=%2Fpress%2F%253Ca%253E.html#explain"' in html
+    assert 'href="/-/?method=GET&amp;path=%2F%253Cscript%253E%2507#explain"' in html
 
 
 def test_a_missing_value_is_a_gap():
@@ -66,9 +105,9 @@ def test_the_label_has_the_values():
 
 def test_the_legend_has_the_newest_value_of_each_line():
     """A missing value is a dash."""
-    assert _chart((0, 1.0), (10, 3.0)).legend == (("all", "area", "3/s"),)
-    assert _chart((0, 1.0), (10, None)).legend == (("all", "area", "\N{EN DASH}"),)
-    assert _chart().legend == (("all", "area", "\N{EN DASH}"),)
+    assert _chart((0, 1.0), (10, 3.0)).legend == (("all", "area", "3/s", "1/s to 3/s"),)
+    assert _chart((0, 1.0), (10, None)).legend == (("all", "area", "\N{EN DASH}", ""),)
+    assert _chart().legend == (("all", "area", "\N{EN DASH}", ""),)
 
 
 def test_a_title_is_escaped():

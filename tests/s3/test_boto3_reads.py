@@ -59,10 +59,10 @@ def answer(stream: Stream, **fields) -> dict:
 async def test_a_body_is_read_a_chunk_at_a_time(executor):
     """A chunk of a body is read only when it is requested, except for the first."""
     stream = Stream(bytes(3 * CHUNK))
-    chunks = opened(answer(stream), executor).chunks()
+    body = opened(answer(stream), executor)
     chunks_read = []
     for _ in range(3):
-        await anext(chunks)
+        await body.read()
         chunks_read.append(stream.tell() // CHUNK)
     assert chunks_read == [1, 2, 3]
 
@@ -70,17 +70,16 @@ async def test_a_body_is_read_a_chunk_at_a_time(executor):
 async def test_a_range_has_its_own_length(executor):
     """The body of a range is complete, although the info has the size of the object."""
     part = opened(answer(Stream(b"0123"), ContentRange="bytes 0-3/100"), executor)
-    assert [chunk async for chunk in part.chunks()] == [b"0123"]
+    assert [await part.read(), await part.read()] == [b"0123", b""]
     assert (part.info.size, part.content_range) == (100, ContentRange(0, 3, 100))
 
 
 async def test_a_body_that_is_too_short_raises(executor):
     """A body that is shorter than its Content-Length raises `Unreachable`."""
     short = opened(answer(Stream(bytes(CHUNK)), ContentLength=CHUNK + 10), executor)
-    chunks = short.chunks()
-    await anext(chunks)
+    await short.read()
     with pytest.raises(Unreachable, match="a body ended 10 bytes early"):
-        await anext(chunks)
+        await short.read()
 
 
 @pytest.mark.parametrize("fields", [{"ContentLength": 100}, {"ContentLength": None}, {"ContentRange": "nonsense"}])
@@ -106,7 +105,7 @@ async def test_a_body_is_closed_after_it_was_read():
     executor = LingeringExecutor(1, timeout=5)
     stream = Stream(bytes(2 * CHUNK))
     body = opened(answer(stream), executor)
-    assert sum([len(chunk) async for chunk in body.chunks()]) == 2 * CHUNK
+    assert [len(await body.read()) for _ in range(3)] == [CHUNK, CHUNK, 0]
     await body.close()
     was_closed = stream.closed
     executor.gate.set()
@@ -118,9 +117,8 @@ async def test_a_body_is_not_closed_while_a_thread_reads_it(executor):
     stream = Stream(bytes(2 * CHUNK))
     body = opened(answer(stream), executor)
     stream.gate, stream.entered = threading.Event(), threading.Event()
-    chunks = body.chunks()
-    await anext(chunks)
-    reading = asyncio.ensure_future(anext(chunks))
+    await body.read()
+    reading = asyncio.ensure_future(body.read())
     await asyncio.sleep(0)
     await asyncio.to_thread(stream.entered.wait, 10)
     await body.close()
@@ -138,10 +136,9 @@ async def test_a_failed_read_raises_a_storage_error(executor):
     stream = Stream(bytes(2 * CHUNK))
     body = opened(answer(stream), executor)
     stream.broken = True
-    chunks = body.chunks()
-    await anext(chunks)
+    await body.read()
     with pytest.raises(Unreachable, match="reading a body"):
-        await anext(chunks)
+        await body.read()
 
 
 def test_an_answer_becomes_an_info():

@@ -36,6 +36,12 @@ class OpenedObject:
     info: ObjectInfo = INFO
     content_range: ContentRange | None = None
     is_closed: bool = False
+    is_complete: bool = True
+    version: str | None = None
+
+    async def read(self) -> bytes:
+        """Returns nothing."""
+        return b""
 
     async def close(self) -> None:
         """Sets `is_closed`."""
@@ -95,7 +101,7 @@ class RecordedCalls:
 async def test_conditions_for_s3_need_one_call(conditions, part, expected):
     """A GET without conditions, with one strong ETag in If-Match or If-Range, or of what changed, is one call."""
     calls = RecordedCalls([OPENED])
-    assert await Reader(calls).open("a", conditions, part) == OPENED
+    assert (await Reader(calls).open("a", conditions, part)).info is OPENED.info
     assert calls.recorded == [expected]
 
 
@@ -112,7 +118,7 @@ async def test_conditions_for_s3_need_one_call(conditions, part, expected):
 async def test_other_conditions_are_decided_after_a_head(conditions, part, expected):
     """Other conditions are decided by a HEAD, and the GET has its ETag in If-Match."""
     calls = RecordedCalls([INFO, OPENED])
-    assert await Reader(calls).open("a", conditions, part) == OPENED
+    assert (await Reader(calls).open("a", conditions, part)).info is OPENED.info
     assert calls.recorded == [("head",), expected]
 
 
@@ -163,7 +169,8 @@ async def test_a_condition_that_s3_ignores_is_evaluated_here(conditions):
 async def test_a_304_that_does_not_hold_is_not_passed_on():
     """An object that has changed after a 304 of S3 is opened."""
     calls = RecordedCalls([NotModified("304"), INFO, OPENED])
-    assert await Reader(calls).open("a", Conditions(if_none_match=('"0"',))) == OPENED
+    opened = await Reader(calls).open("a", Conditions(if_none_match=('"0"',)))
+    assert opened.info is OPENED.info
     assert calls.recorded[1:] == [("head",), ("get", None, '"1"')]
 
 
@@ -182,7 +189,7 @@ async def test_few_validators_are_kept():
 async def test_a_failed_if_range_opens_the_complete_object():
     """A GET with a failed If-Range is repeated without the range."""
     calls = RecordedCalls([PreconditionFailed("changed"), OPENED])
-    assert await Reader(calls).open("a", Conditions(if_range='"1"'), PART) == OPENED
+    assert (await Reader(calls).open("a", Conditions(if_range='"1"'), PART)).info is OPENED.info
     assert calls.recorded[1] == ("get", None, None)
 
 
@@ -270,7 +277,9 @@ async def test_a_range_that_was_not_requested_is_an_error(requested, sent):
 async def test_the_requested_range_is_opened():
     """A requested range that exceeds the object is opened up to the end of the object."""
     opened = OpenedObject(content_range=ContentRange(8, 9, 10))
-    assert await Reader(RecordedCalls([opened])).open("a", Conditions(), ByteRange(8, 20)) is opened
+    assert (
+        await Reader(RecordedCalls([opened])).open("a", Conditions(), ByteRange(8, 20))
+    ).content_range == opened.content_range
 
 
 async def test_a_head_of_a_missing_bucket_is_not_a_missing_object():

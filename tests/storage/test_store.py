@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from memory_store import MemoryStore
 
 from tornado_proxy.s3 import S3Store
-from tornado_proxy.s3.boto3_reads import S3Object
+from tornado_proxy.s3.resumable import ResumableObject
 from tornado_proxy.storage.cache import MemoryObject
 from tornado_proxy.storage.store import Entry, ForwardingStore, OpenedObject, Store, from_token, start_after, to_token
 
@@ -25,7 +25,7 @@ def test_every_store_has_every_operation(store, operation):
     ]
 
 
-@pytest.mark.parametrize("opened", [MemoryObject, S3Object])
+@pytest.mark.parametrize("opened", [MemoryObject, ResumableObject])
 def test_every_opened_object_has_all_members_of_the_protocol(opened):
     """An opened object has all attributes and methods of the protocol."""
     members = {name for name in vars(OpenedObject) if not name.startswith("_")}

@@ -12,6 +12,7 @@ from tornado_proxy.telemetry import metrics
 from tornado_proxy.telemetry.events import Bus, ErrorServed, RequestRecord, Served
 from tornado_proxy.telemetry.metrics import (
     MOST_ERRORS,
+    OWN_FILES,
     Activity,
     ActivityHistory,
     RequestMetrics,
@@ -58,16 +59,30 @@ def test_requests_are_counted_by_target_class_and_duration(process):
         process.bus.emit(event)
     tally = process.activity.targets["site"]
     assert (tally.requests, tally.classes, tally.sent, tally.received) == (4, (0, 2, 0, 1, 1), 20, 4)
-    assert (tally.buckets[0], tally.buckets[3], tally.buckets[6]) == (1, 2, 1)
+    assert (tally.buckets[2], tally.buckets[5], tally.buckets[8]) == (1, 2, 1)
     assert process.activity.in_flight == 3
 
 
-def test_a_quantile_lies_within_its_bucket():
-    """A quantile lies between the bounds of its bucket; beyond the last bound, the quantile is this bound."""
-    tally = Tally(buckets=(0, 0, 10, *[0] * 11))
-    assert tally.quantile(0.5) == pytest.approx(0.0175)
-    assert Tally(buckets=(*[0] * 13, 1)).quantile(0.99) == 600
+def test_a_quantile_is_the_bound_of_its_bucket():
+    """A quantile is the upper bound of its bucket; beyond the last bound, the quantile is this bound."""
+    assert Tally(buckets=(0, 0, 10, *[0] * 13)).quantile(0.5) == 0.005
+    assert Tally(buckets=(5, 0, 5, *[0] * 13)).quantile(0.95) == 0.005
+    assert Tally(buckets=(*[0] * 15, 1)).quantile(0.99) == 60
     assert Tally().quantile(0.5) is None
+
+
+def test_the_first_byte_counts_and_not_the_whole_transfer(process):
+    """A long download whose first byte came soon is in the bucket of its first byte."""
+    process.bus.emit(_served(seconds=60)._replace(first_byte=0.0015))
+    assert process.activity.targets["site"].buckets[1] == 1
+
+
+def test_own_files_are_counted_apart(process):
+    """Style sheets and scripts of pages count for no target; a missing one is an error like others."""
+    own = _request(path="/a/.tornado-proxy/style.css")._replace(target=None)
+    process.bus.emit(Served(own, 200, 10, 0, 0.1))
+    process.bus.emit(ErrorServed(own, 404, 10, 0, 0.1, "why"))
+    assert {name: tally.requests for name, tally in process.activity.targets.items()} == {OWN_FILES: 1, "": 1}
 
 
 def test_the_hits_of_a_rewrite_are_counted_by_its_texts(process):

@@ -63,7 +63,8 @@ async def test_a_served_request_is_reported_once():
         "moved",
         rewrite=request.rewrite,
     )
-    assert event == Served(request, 200, 5, 0, event.seconds)
+    assert event == Served(request, 200, 5, 0, event.seconds, first_byte=event.first_byte)
+    assert 0 < event.first_byte <= event.seconds
     assert len(site.events) == 1
 
 

@@ -8,7 +8,8 @@ import platform
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from http import HTTPStatus
 from importlib.metadata import version
 from operator import itemgetter
 from pathlib import Path
@@ -20,6 +21,7 @@ from tornado_proxy.admin.status import (
     ChartLine,
     Explanation,
     Overview,
+    PathStep,
     ReloadRow,
     RewriteRow,
     RewriteTable,
@@ -30,16 +32,21 @@ from tornado_proxy.lang.diagnostic import Severity
 from tornado_proxy.lang.excerpt import render
 from tornado_proxy.pages.listing import human_size
 from tornado_proxy.routing.mounts import Mounts
+from tornado_proxy.routing.plan import Attempt, Browse, ListTargets, Redirect, Refuse, VisitProvider
+from tornado_proxy.routing.request import ASSETS_AT
 from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.reload.validity import certificate_views, validities
 from tornado_proxy.service.run.process import Process
+from tornado_proxy.storage.outlook import Outlook
 from tornado_proxy.telemetry.events import ReloadReport
 from tornado_proxy.telemetry.exposition import ServiceMetrics, as_text
 from tornado_proxy.telemetry.log import diagnostic_fields, moment, probe_fields
 from tornado_proxy.telemetry.metrics import (
+    OWN_FILES,
     SAMPLE_EVERY,
     SAMPLED,
+    WAITS,
     Activity,
     ActivityHistory,
     Interval,
@@ -133,6 +140,7 @@ class Administration:
                 }
                 for target in configuration.settings.targets
             },
+            "failingTests": [diagnostic_fields(each) for each in configuration.failing_tests],
             "lastAttempt": report_view(last) if last else None,
             "lastFailedAttempt": report_view(failure) if failure else None,
             "startedFromLastGood": self._reloader.from_last_good,
@@ -154,13 +162,24 @@ class Administration:
             self._versions,
             tuple(_charts(at, [*self.history.intervals()])),
             tuple(_targets(state, activity)),
-            _table(configuration, busiest),
-            _table(configuration, [each for each in rewrites if not each[2]]),
+            self._table(configuration, busiest),
+            self._table(configuration, [each for each in rewrites if not each[2]]),
             tuple(self._reloads),
             activity.errors[::-1],
             asked,
             await self._explained(asked),
+            tuple(each for each in activity.recent[::-1] if f"/{ASSETS_AT}" not in each.path),
         )
+
+    def _table(self, configuration: Configuration, rewrites: Sequence[tuple[str, Rewrite, int]]) -> RewriteTable:
+        rows = (
+            replace(
+                _rewrite_row(configuration, *each),
+                minutes=self.history.hits.minutes(rewrite_id(each[0], each[1]), each[2]),
+            )
+            for each in rewrites[:_MOST_ROWS]
+        )
+        return RewriteTable(tuple(rows), len(rewrites))
 
     async def _explained(self, asked: Mapping[str, str]) -> Explanation | None:
         parts = self._serving.generation.parts
@@ -179,7 +198,16 @@ class Administration:
         sections = (
             (title, [[cell.removeprefix(folder) for cell in row] for row in rows]) for title, rows in explained.sections
         )
-        return Explanation(explained.heading, tuple(sections))
+        steps = [await self._answer(explained.target, explained.attempts)] if explained.attempts else []
+        return Explanation(explained.heading, tuple(sections), (*explained.path, *steps))
+
+    async def _answer(self, target: str | None, attempts: Sequence[Attempt]) -> PathStep:
+        """Returns the last step of a request: the first attempt of its plan that applies, which S3 is asked about."""
+        first = attempts[0]
+        needs_s3 = target is not None and not isinstance(first, Refuse)
+        outlook = await self._serving.look(target or "", attempts) if needs_s3 else Outlook(first)
+        outcome = "bad" if outlook.error or isinstance(outlook.attempt, Refuse) else "good"
+        return PathStep("answer now", tuple(((line, None),) for line in _outcome(outlook)), outcome)
 
     async def rewrites(self) -> dict[str, object]:
         """Returns the rewrites in force with their hits as JSON."""
@@ -215,6 +243,32 @@ class Administration:
         return as_text((*(await self._serving.report()).counts, *self._metrics.collect()))
 
 
+_OUTCOMES: Mapping[type, str] = {
+    Browse: "200 OK, a listing",
+    Redirect: "302 Found",
+    VisitProvider: "a page of the provider",
+    ListTargets: "200 OK, the list of targets",
+}
+
+
+def _outcome(outlook: Outlook) -> Iterator[str]:
+    """Yields the lines about the attempt that applies."""
+    attempt, info = outlook.attempt, outlook.info
+    if outlook.error:
+        yield outlook.error
+    elif isinstance(attempt, Refuse):
+        yield f"{attempt.status} {HTTPStatus(attempt.status).phrase}"
+        yield attempt.reason
+    elif info is not None:
+        yield f"200 OK, {human_size(info.size)}"
+        yield info.content_type or "without a type"
+        yield f"changed {info.last_modified:%Y-%m-%d %H:%M} UTC" if info.last_modified else "changed at an unknown time"
+    elif attempt is not None:
+        yield _OUTCOMES.get(type(attempt), "not tried, since it would change something")
+        if isinstance(attempt, Redirect):
+            yield attempt.location
+
+
 def _rewrites(configuration: Configuration, activity: Activity) -> Iterator[tuple[str, Rewrite, int]]:
     """Yields each rewrite in force with its target and its hits; of equal ones, only the first is ever hit."""
     left = activity.hits.copy()
@@ -228,16 +282,13 @@ def _rewrite_row(configuration: Configuration, target: str, rewrite: Rewrite, hi
     return RewriteRow(target, rewrite.number, rewrite.name, rewrite.pattern.text, rewrite.template.text, place, hits)
 
 
-def _table(configuration: Configuration, rewrites: Sequence[tuple[str, Rewrite, int]]) -> RewriteTable:
-    return RewriteTable(tuple(_rewrite_row(configuration, *each) for each in rewrites[:_MOST_ROWS]), len(rewrites))
-
-
 def _targets(state: Mapping[str, object], activity: Activity) -> Iterator[TargetRow]:
     views: Any = state["targets"]
     for name, view in views.items():
         yield _target(name, activity.targets.get(name, Tally()), view)
-    if elsewhere := activity.targets.get(""):
-        yield _target("(no target)", elsewhere)
+    for key, name in (("", "(no target)"), (OWN_FILES, "(own style sheets and scripts)")):
+        if tally := activity.targets.get(key):
+            yield _target(name, tally)
 
 
 def _target(name: str, tally: Tally, view: Mapping[str, Any] = MappingProxyType({})) -> TargetRow:
@@ -249,8 +300,8 @@ def _target(name: str, tally: Tally, view: Mapping[str, Any] = MappingProxyType(
         tally.requests,
         tally.classes[3],
         tally.classes[4],
-        _duration(tally.quantile(0.5)),
-        _duration(tally.quantile(0.95)),
+        _wait(tally.quantile(0.5)),
+        _wait(tally.quantile(0.95)),
         view.get("probe"),
     )
 
@@ -271,7 +322,7 @@ def _charts(now: float, intervals: list[Interval]) -> Iterator[Chart]:
     answers = rate("all", "area", lambda tally: tally.requests), rate("4xx", "warn", lambda tally: tally.classes[3])
     yield Chart("Requests", (*answers, rate("5xx", "bad", lambda tally: tally.classes[4])), *span, _rate)
     times = quantile("median", "area", 0.5), quantile("95 %", "warn", 0.95), quantile("99 %", "bad", 0.99)
-    yield Chart("Time to answer", times, *span, _duration)
+    yield Chart("Time to first byte", times, *span, _wait)
     volume = rate("sent", "area", lambda tally: tally.sent), rate("received", "second", lambda tally: tally.received)
     yield Chart("Traffic", volume, *span, lambda value: f"{human_size(round(value))}/s")
     running = line("requests", "area", lambda each: each.in_flight)
@@ -282,13 +333,17 @@ def _rate(value: float) -> str:
     return f"{value:.1f}/s" if value < 100 else f"{value:,.0f}/s"
 
 
-def _duration(seconds: float | None) -> str:
-    """Writes a duration with two digits: the buckets of a histogram are no more exact."""
+def _wait(seconds: float | None) -> str:
+    """Writes the upper bound of a bucket of times: no more than that is known."""
     if seconds is None:
         return "\N{EN DASH}"
-    if seconds >= 1:
-        return f"{seconds:.2g} s" if seconds < 100 else f"{seconds:.0f} s"
-    return f"{float(f'{seconds * 1000:.2g}'):g} ms"
+    if seconds >= WAITS[-1]:
+        return f"over {WAITS[-2]:g} s"
+    return (
+        f"\N{LESS-THAN OR EQUAL TO} {seconds:g} s"
+        if seconds >= 1
+        else f"\N{LESS-THAN OR EQUAL TO} {seconds * 1000:g} ms"
+    )
 
 
 def report_view(report: ReloadReport) -> dict[str, object]:

@@ -6,16 +6,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import groupby
-from math import ceil
+from math import ceil, floor, log10
+from urllib.parse import urlencode
 
 from markupsafe import Markup, escape
 
 from tornado_proxy.pages.listing import human_size, timestamp, visible
 from tornado_proxy.pages.render import Asset, asset
+from tornado_proxy.routing.plan import Attempt
+from tornado_proxy.semantics.fields import path_reference
 from tornado_proxy.telemetry.metrics import ErrorRow
+from tornado_proxy.telemetry.recent import RecentRow
 
 WIDTH, HEIGHT = 300, 72
-_TOP = 4  # pixels left free above the highest point
+_TOP = 1  # pixels left free above the upper end of the axis
 
 Points = Sequence[tuple[float, float | None]]
 """Time and value, in order of time; None where there is no value."""
@@ -51,12 +55,31 @@ class Chart:
         return max((value for line in self.lines for _, value in line.points if value is not None), default=0.0)
 
     @property
-    def legend(self) -> tuple[tuple[str, str, str], ...]:
-        """Name, class and newest value of each line."""
-        return tuple(
-            (line.name, line.style, "\N{EN DASH}" if (last := line.last) is None else self.shown(last))
-            for line in self.lines
-        )
+    def scale(self) -> float:
+        """The value at the upper end of the axis: the highest value, rounded up to 1, 2 or 5 times a power of ten."""
+        if not self.top:
+            return 1.0
+        power = 10.0 ** floor(log10(self.top))
+        return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= self.top * (1 - 1e-9))
+
+    @property
+    def legend(self) -> tuple[tuple[str, str, str, str], ...]:
+        """Name, class, newest value, and lowest and highest value of each line."""
+        return tuple((line.name, line.style, self._value(line.last), self._range(line)) for line in self.lines)
+
+    def _value(self, value: float | None) -> str:
+        return "\N{EN DASH}" if value is None else self.shown(value)
+
+    def _range(self, line: ChartLine) -> str:
+        values = [value for _, value in line.points if value is not None]
+        least, most = (self.shown(choose(values, default=0.0)) for choose in (min, max))
+        return "" if least == most else f"{least} to {most}"
+
+    @property
+    def axis(self) -> tuple[str, str, str]:
+        """The values at the lower end of the axis, in its middle, and at its upper end."""
+        low, middle, high = (self.shown(part * self.scale).lstrip("\N{LESS-THAN OR EQUAL TO} ") for part in (0, 0.5, 1))
+        return low, middle, high
 
     @property
     def peak(self) -> str:
@@ -66,13 +89,13 @@ class Chart:
     @property
     def svg(self) -> Markup:
         """The chart, which scales to its container, with a label for screen readers."""
-        now = ", ".join(f"{name} {value}" for name, _, value in self.legend)
+        now = ", ".join(f"{name} {value}" for name, _, value, _ in self.legend)
         label = f"{self.title}: {now}" + (f"; at most {self.peak}" if self.peak else "")
         paths = Markup("").join(path for line in self.lines for path in self._paths(line))
         return Markup(
             '<svg class="chart" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">'
-            '<path class="grid" d="M0 {}H{}M0 {}H{}"/>{}</svg>'
-        ).format(WIDTH, HEIGHT, label, HEIGHT // 2, WIDTH, HEIGHT - 1, WIDTH, paths)
+            '<path class="grid" d="M0 {}H{}M0 {}H{}M0 {}H{}"/>{}</svg>'
+        ).format(WIDTH, HEIGHT, label, _TOP, WIDTH, HEIGHT // 2, WIDTH, HEIGHT - 1, WIDTH, paths)
 
     def _paths(self, line: ChartLine) -> Iterator[Markup]:
         for has_value, run in groupby(line.points, key=lambda point: point[1] is not None):
@@ -90,7 +113,7 @@ class Chart:
 
     def _place(self, at: float, value: float) -> tuple[float, float]:
         across = WIDTH * (at - self.start) / (self.end - self.start)
-        return across, HEIGHT - 1 - (HEIGHT - 1 - _TOP) * (value / self.top if self.top else 0.0)
+        return across, HEIGHT - 1 - (HEIGHT - 1 - _TOP) * value / self.scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +141,7 @@ class TargetRow:
     requests: int
     errors: int  # 4xx
     faults: int  # 5xx
-    typical: str  # the median duration
+    typical: str  # the median time to the first byte
     slow: str  # the 95th percentile
     probe: Mapping[str, object] | None = None
 
@@ -134,6 +157,22 @@ class RewriteRow:
     template: str
     place: str
     hits: int
+    minutes: tuple[int, ...] = ()  # hits in each of the last minutes, the oldest first
+
+    @property
+    def svg(self) -> Markup:
+        """The hits as bars, one a minute, with a label for screen readers."""
+        top, width = max(self.minutes, default=0), 6
+        bars = "".join(
+            f"M{number * width} 20v{-20 * count / top:.1f}h{width - 1}V20z"
+            for number, count in enumerate(self.minutes)
+            if count
+        )
+        label = f"hits a minute, the last {len(self.minutes)}: {', '.join(map(str, self.minutes))}"
+        return Markup(
+            '<svg class="bars" viewBox="0 0 {} 20" preserveAspectRatio="none" role="img" aria-label="{}">'
+            '<path d="M0 20h{}"/><path class="bar" d="{}"/></svg>'
+        ).format(90, label, 90, bars)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,12 +183,28 @@ class RewriteTable:
     total: int = 0
 
 
+Piece = tuple[str, int | None]
+"""A piece of a text, and the number of the group to which it belongs, if any."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathStep:
+    """A step from a request to its answer: its lines, each in pieces; `outcome` is `good`, `bad` or empty."""
+
+    title: str
+    lines: tuple[tuple[Piece, ...], ...]
+    outcome: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """The explanation of a request: each section has a title, and rows of cells."""
 
     heading: str
     sections: tuple[tuple[str, Sequence[Sequence[str]]], ...]
+    path: tuple[PathStep, ...] = ()
+    target: str | None = None
+    attempts: tuple[Attempt, ...] = ()  # of the plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +223,7 @@ class Overview:
     errors: tuple[ErrorRow, ...]  # the newest first
     asked: Mapping[str, str] = field(default_factory=dict)
     explanation: Explanation | None = None
+    recent: tuple[RecentRow, ...] = ()  # the newest first
 
     @property
     def minutes(self) -> int:
@@ -191,6 +247,8 @@ class StatusPages:
         )
         environment.filters |= {
             "age": _age,
+            "explained": _explained,
+            "milliseconds": lambda seconds: f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.1f} s",
             "clock": lambda at: datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S"),
             "moment": lambda at: timestamp(datetime.fromtimestamp(at, UTC)),
             "size": human_size,
@@ -223,6 +281,11 @@ def _text(message: str) -> Markup:
     """Returns a message as HTML; names in backticks become code."""
     parts = enumerate(visible(message).split("`"))
     return Markup("").join(Markup("<code>{}</code>").format(each) if at % 2 else escape(each) for at, each in parts)
+
+
+def _explained(row: ErrorRow | RecentRow) -> str:
+    """Returns the link to the explanation of a request."""
+    return f"/-/?{urlencode({'method': row.method, 'path': path_reference(row.path)})}#explain"
 
 
 def _age(seconds: float) -> str:

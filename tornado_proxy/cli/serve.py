@@ -25,8 +25,16 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Log
 from tornado_proxy.lang.diagnostic import Diagnostic, counted
 from tornado_proxy.routing.mounts import Mounts
-from tornado_proxy.semantics.request import User
-from tornado_proxy.service.demo import PASSWORD, gallery, open_demo_sockets, read_demo, sample_s3
+from tornado_proxy.service.demo import (
+    BUCKET,
+    PASSWORD,
+    S3_KEY,
+    S3_PORT,
+    gallery,
+    open_demo_sockets,
+    read_demo,
+    sample_s3,
+)
 from tornado_proxy.service.reload.last_good import LastGood, NoLastGood
 from tornado_proxy.service.reload.rule_tests import run_rule_tests, tolerated
 from tornado_proxy.service.reload.snapshot import Configuration, SnapshotReader, compile_snapshot, read_to_check
@@ -57,7 +65,6 @@ _WITH_CHECK = {
     "probe": "the service probes its buckets by itself",
     "unit": "systemd starts the service as the unit says by itself",
 }
-_MOST_REWRITES = 50  # that the status page shows
 
 
 def serve_arguments(parser: argparse.ArgumentParser) -> None:
@@ -219,14 +226,9 @@ async def _serve(
 
 def explained(mounts: Mounts, asked: Mapping[str, str]) -> Explanation:
     """Explains a request for the status page; `asked` contains the fields of its form."""
-    from tornado_proxy.admin.status import Explanation  # noqa: PLC0415 - as below
-    from tornado_proxy.tools import explain  # noqa: PLC0415 - most processes never explain a request
+    from tornado_proxy.cli import explained_path  # noqa: PLC0415 - most processes never explain a request
 
-    user = User(asked["user"]) if asked.get("user") else None
-    method, host = asked.get("method", "GET"), asked.get("host", "")
-    request = explain.ExplainedRequest(asked["path"], method, host, user, file_name=asked.get("file"))
-    decision = explain.explain(mounts, request)
-    return Explanation(explain.heading(decision), tuple(explain.sections(decision, user, most=_MOST_REWRITES)))
+    return explained_path.explained(mounts, asked)
 
 
 def _announce(url: str, admin: str) -> None:
@@ -285,7 +287,7 @@ def demo_arguments(parser: argparse.ArgumentParser) -> None:
 def run_demo(arguments: argparse.Namespace) -> int:
     """Serves the demo until it is stopped."""
     try:
-        with sample_s3() as endpoint:
+        with sample_s3(S3_PORT if arguments.port is None else 0) as endpoint:
             return _demonstrate(arguments, endpoint)
     except ModuleNotFoundError as error:
         advice = "install it with `pip install '.[demo]'` in a checkout"
@@ -310,12 +312,12 @@ def _demonstrate(arguments: argparse.Namespace, endpoint: str) -> int:
     logging.getLogger(EVENTS).setLevel(logging.INFO)
     logging.getLogger("tornado_proxy.access").setLevel(logging.WARNING if arguments.quiet else logging.INFO)
     administer = partial(admin_listener, sockets=admin.sockets, explain=explained)
-    launch = Launch(sockets, read, administer, partial(_welcome, sockets.url, admin.url))
+    launch = Launch(sockets, read, administer, partial(_welcome, sockets.url, admin.url, endpoint))
     run_event_loop(Process(launch, SingleProcess(configuration)).run(), configuration.settings.server.event_loop)
     return end_process(ExitStatus.CLEAN)
 
 
-def _welcome(url: str, admin: str) -> None:
+def _welcome(url: str, admin: str, s3: str) -> None:
     # The program may not be on the PATH.
     command = "tornado-proxy" if shutil.which("tornado-proxy") else f"{shlex.quote(sys.executable)} -m tornado_proxy"
     text = f"""\
@@ -342,6 +344,7 @@ def _welcome(url: str, admin: str) -> None:
 
         The rules are in {gallery()}: edit one, save it, and ask again.
         What is in force, and what it does: {admin}/-/
+        For a configuration of your own: the bucket {BUCKET} at {s3}, both keys are {S3_KEY}.
         Stop with Ctrl-C.
         """
     print(textwrap.dedent(text), flush=True)

@@ -308,6 +308,21 @@ class S3Pool:
         "The memory for uploads of all targets in a process, as it is filled; uploads without any wait.",
         default=128 * MIB,
     )
+    read_memory: Annotated[int, Size(MIB, 1024 * GIB)] = option(
+        "The memory for bodies on their way to clients, of all targets in a process: 128 KiB for each; further reads "
+        "wait five seconds, and are then answered with 503.",
+        default=1536 * MIB,
+    )
+    resumes: Annotated[int, Bounds(0, 100)] = option(
+        "How often in a row a read that breaks off is resumed where it stopped, within the target's `timeout`; 0 never "
+        "resumes.",
+        default=8,
+    )
+    release_after: Annotated[float, Duration(0.1, DAY)] = option(
+        "How long a client may pause before its connection to S3 is let go; the read is resumed when the client reads "
+        "on.",
+        default=2.0,
+    )
     reads: Literal["loop", "executor"] = option(
         "Whether objects are read on the event loop, or by boto3 in threads.", default="loop"
     )

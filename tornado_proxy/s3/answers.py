@@ -68,6 +68,12 @@ def object_info(headers: Headers, size: int) -> ObjectInfo:
     )
 
 
+def version_id(headers: Headers) -> str | None:
+    """Returns the ID of an object's version; None where S3 keeps no versions."""
+    version = _text(headers.get(b"x-amz-version-id"))
+    return None if version == "null" else version
+
+
 def content_length(headers: Headers) -> int:
     """Returns the Content-Length; raises ValueError if it is missing."""
     length = headers.get(b"content-length")

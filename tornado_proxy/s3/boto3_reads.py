@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from http.client import IncompleteRead
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from botocore.exceptions import ResponseStreamingError
+
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.s3.answers import ListAnswer, sensible_size
 from tornado_proxy.s3.executor import BlockingCall, Executor, Parameters, ask, current_call
 from tornado_proxy.s3.failures import translated
+from tornado_proxy.s3.resumable import Continuation, Released
 from tornado_proxy.semantics.conditions import ByteRange, ContentRange
 from tornado_proxy.semantics.fields import Checksum
 from tornado_proxy.storage.errors import Unreachable, UpstreamError
@@ -30,9 +35,12 @@ CHUNK = 256 * 1024
 
 
 class S3Object:
-    """An object that S3 is sending, with its first chunk; must be closed."""
+    """The answer to a GetObject, with its first chunk; must be closed."""
 
-    __slots__ = ("_connection", "_executor", "_first", "_left", "_raw", "_reading", "content_range", "info")
+    __slots__ = (
+        "_connection", "_executor", "_first", "_is_released", "_left", "_pause", "_raw", "_reading", "_timer",
+        "content_range", "info", "version",
+    )  # fmt: skip
 
     def __init__(self, answer: Mapping[str, Any], executor: Executor) -> None:
         """Reads the first chunk, in the thread that made the call; raises the exceptions of boto3, and `UpstreamError`.
@@ -44,22 +52,49 @@ class S3Object:
         self._left = self.info.size if part is None else part.length  # bytes
         self._raw: StreamingBody = answer["Body"]
         self._first = _first_chunk(self._raw, self._left)
+        version = answer.get("VersionId")
+        self.version: str | None = None if version == "null" else version
         self._executor = executor
         self._reading: BlockingCall[bytes] | None = None
+        self._pause: float | None = None  # seconds that its reader may take for a chunk
+        self._timer: asyncio.TimerHandle | None = None
+        self._is_released = False
         call = current_call()
         self._connection = call.connection if call else None
 
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """Yields the body; raises `StorageError` if it is truncated."""
-        while self._left > 0:
-            chunk, self._first = self._first or await self._next_chunk(), b""
-            if not chunk:
-                raise Unreachable(f"a body ended {self._left} bytes early")
-            self._left -= len(chunk)
-            yield chunk
+    @property
+    def is_complete(self) -> bool:
+        """Whether the whole body is in memory."""
+        return self._left == len(self._first)
+
+    async def read(self) -> bytes:
+        """Returns the next chunk, empty at the end; raises `StorageError` if the body is truncated, and `Released`."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._left <= 0:
+            return b""
+        if self._is_released:
+            raise Released("the connection to S3 was let go for a slow reader")
+        chunk, self._first = self._first or await self._next_chunk(), b""
+        if not chunk:
+            raise Unreachable(f"a body ended {self._left} bytes early")
+        self._left -= len(chunk)
+        if self._pause is not None and self._left > 0:
+            self._timer = asyncio.get_running_loop().call_later(self._pause, self._release)
+        return chunk
+
+    def let_go(self, seconds: float) -> None:
+        """Allows that the connection is let go once its reader has paused for some seconds."""
+        self._pause = seconds
+
+    def _release(self) -> None:
+        self._is_released = True
+        self.drop()
 
     async def close(self) -> None:
         """Returns the connection to the pool, or drops it if the body was not read to its end."""
+        if self._timer is not None:
+            self._timer.cancel()
         self.drop()
 
     def drop(self) -> None:
@@ -112,18 +147,31 @@ class Boto3Reads:
         self._executor = executor
 
     async def get(
-        self, key: str, part: ByteRange | None, if_match: str | None, *, changed_from: str | datetime | None = None
+        self,
+        key: str,
+        part: ByteRange | None,
+        if_match: str | None,
+        *,
+        continued: Continuation | None = None,
+        changed_from: str | datetime | None = None,
     ) -> S3Object:
         """Sends a GetObject, with `Range` and the conditions if given, and opens its answer."""
         condition = "IfModifiedSince" if isinstance(changed_from, datetime) else "IfNoneMatch"
         wanted: Parameters = {
             **({"Range": part.to_header()} if part else {}),
             **({"IfMatch": if_match} if if_match else {}),
+            **({"VersionId": continued.version} if continued and continued.version else {}),
             **({condition: changed_from} if changed_from else {}),
         }
 
+        send = partial(ask, self._client.get_object, Bucket=self._bucket.name, Key=key, **wanted)
+
         def fetch() -> S3Object:
-            return opened(ask(self._client.get_object, Bucket=self._bucket.name, Key=key, **wanted), self._executor)
+            # boto3 tries a call again, but not one whose body breaks off.
+            for _ in range(self._bucket.max_attempts - 1):
+                with suppress(IncompleteRead, ResponseStreamingError):
+                    return opened(send(), self._executor)
+            return opened(send(), self._executor)
 
         return await self._run(f"GetObject of `{key}`", fetch, S3Object.drop)
 

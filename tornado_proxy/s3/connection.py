@@ -10,6 +10,7 @@ from asyncio import Future
 from collections.abc import Callable
 
 from tornado_proxy.routing.request import RequestError
+from tornado_proxy.s3.resumable import Released
 from tornado_proxy.storage.errors import StorageError, TimedOut, Unreachable, UpstreamError
 from tornado_proxy.wire.body import BodyBuffer
 from tornado_proxy.wire.incoming import ResponseParser
@@ -33,14 +34,16 @@ class S3Response(BodyBuffer):
 
     `status` is 0 before the head has arrived. Header names are in lower case; repeated ones have their values joined by
     commas. `is_unseen` means that a reused connection failed before the first byte: S3 had closed it, and most likely
-    did not see the request.
+    did not see the request. `pause` is for how many seconds its reader may let a full buffer wait before the connection
+    is let go.
     """
 
-    __slots__ = ("_connection", "headers", "is_unseen", "status")
+    __slots__ = ("_connection", "headers", "is_unseen", "pause", "status")
 
     def __init__(self, connection: S3Connection) -> None:
         super().__init__(_SMALLEST_READ)
         self.is_unseen = False
+        self.pause = NEVER
         self.status = 0
         self.headers: dict[bytes, bytes] = {}
         self._connection: S3Connection | None = connection
@@ -66,6 +69,12 @@ class S3Response(BodyBuffer):
             chunks.append(chunk)
         return b"".join(chunks)
 
+    def let_go(self, seconds: float) -> None:
+        """Allows that the connection is let go once a full buffer has waited for some seconds."""
+        self.pause = seconds
+        if self._connection is not None:
+            self._connection.watch_pause()
+
     def close(self) -> None:
         """Closes the connection unless the answer is complete: nobody waits for the rest."""
         if self._connection is not None:
@@ -80,7 +89,8 @@ class S3Response(BodyBuffer):
 class S3Connection(ReadingProtocol):
     """A connection of a pool, which it tells when it is free (`give_back`) or closed (`lose`).
 
-    It fails if S3 sends nothing for `read_timeout` seconds. A free one is closed after `idle_timeout` seconds.
+    It fails if S3 sends nothing for `read_timeout` seconds. A free one is closed after `idle_timeout` seconds. While
+    the reader of an answer is slow and the connection may be let go, it is one of `paused`.
     """
 
     def __init__(
@@ -89,12 +99,14 @@ class S3Connection(ReadingProtocol):
         lose: Callable[[S3Connection], None],
         read_timeout: float,
         idle_timeout: float = NEVER,
+        paused: dict[S3Connection, None] | None = None,
     ) -> None:
         super().__init__(_SMALLEST_READ)
         self._give_back = give_back
         self._lose: Callable[[S3Connection], None] | None = lose  # None once it is closed
         self._read_timeout = read_timeout
         self._idle_timeout = idle_timeout
+        self._paused = {} if paused is None else paused
         self._answer: S3Response | None = None
         self._parser = ResponseParser(is_head_only=True)
         self._heads = 0  # bytes of the heads, interim ones included
@@ -121,8 +133,19 @@ class S3Connection(ReadingProtocol):
             answer.is_unseen = self._is_used and not self._has_come and isinstance(error, Unreachable)
             answer.end(error)
 
+    def release(self) -> None:
+        """Lets the connection go, whose reader is slow."""
+        self.fail(Released("the connection to S3 was let go for a slow reader"))
+
+    def watch_pause(self) -> None:
+        """Sets the deadline of a reader that lets a full buffer wait."""
+        if self._taking is not None and self._answer is not None and self._answer.pause < NEVER:
+            self._paused[self] = None
+            self._set_deadline(self._answer.pause)
+
     def abort(self) -> None:
         """Closes at once."""
+        self._paused.pop(self, None)
         lose, self._lose = self._lose, None
         if lose is not None:
             lose(self)
@@ -218,10 +241,12 @@ class S3Connection(ReadingProtocol):
             self._await(room)
             self._paused_at = self._loop.time()
             self._deadline = NEVER
+            self.watch_pause()
 
     def _go_on(self, taken: Future[object]) -> None:
         if self._answer is None:
             return
+        self._paused.pop(self, None)
         self._set_deadline(self._read_timeout)
         if self._loop.time() - self._paused_at > _SLOW:
             self._limit_reads(_SMALLEST_READ)
@@ -245,5 +270,7 @@ class S3Connection(ReadingProtocol):
     def _expired(self) -> None:
         if self._answer is None:
             self.abort()
+        elif self._taking is not None:
+            self.release()
         else:
             self.fail(TimedOut(f"S3 sent nothing for {self._read_timeout:g} seconds"))

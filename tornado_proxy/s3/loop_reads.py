@@ -6,7 +6,6 @@ import asyncio
 import random
 import re
 import time
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -20,11 +19,13 @@ from tornado_proxy.s3.answers import (
     object_info,
     read_error,
     read_listing,
+    version_id,
 )
 from tornado_proxy.s3.connection import S3Response
 from tornado_proxy.s3.endpoint import Endpoint, tls_context
 from tornado_proxy.s3.failures import from_answer
 from tornado_proxy.s3.pool import Pool, PoolLimits
+from tornado_proxy.s3.resumable import Continuation
 from tornado_proxy.s3.signature import KeyPair, KeyPairs, encode_path, encode_query, sign
 from tornado_proxy.semantics.conditions import ByteRange, ContentRange, format_date, parse_date
 from tornado_proxy.storage.errors import StorageError, TimedOut, Unreachable, UpstreamError
@@ -67,22 +68,26 @@ class _ReadRequest:
     key: str | None = None  # None for the bucket itself
     query: str = ""
     headers: tuple[tuple[str, str], ...] = ()
+    is_bulk: bool = False
 
 
 class LoopObject:
-    """An object that S3 is sending; must be closed."""
+    """The answer to a GetObject; must be closed."""
 
-    __slots__ = ("_answer", "content_range", "info")
+    __slots__ = ("_answer", "content_range", "info", "let_go", "read", "version")
 
     def __init__(self, info: ObjectInfo, part: ContentRange | None, answer: S3Response) -> None:
         self.info = info
         self.content_range = part
+        self.version = version_id(answer.headers)
+        self.read = answer.read
+        self.let_go = answer.let_go
         self._answer = answer
 
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """Yields the body as the socket delivers it; raises `StorageError` if it is truncated."""
-        while chunk := await self._answer.read():
-            yield chunk
+    @property
+    def is_complete(self) -> bool:
+        """Whether the whole body is in memory."""
+        return self._answer.ended
 
     async def close(self) -> None:
         """Drops the connection if the body is incomplete; otherwise it is back in the pool already."""
@@ -108,7 +113,13 @@ class LoopReads:
         self._of_objects, self._of_listings = (_CHECKSUMS, *added.get_headers), added.list_headers
 
     async def get(
-        self, key: str, part: ByteRange | None, if_match: str | None, *, changed_from: str | datetime | None = None
+        self,
+        key: str,
+        part: ByteRange | None,
+        if_match: str | None,
+        *,
+        continued: Continuation | None = None,
+        changed_from: str | datetime | None = None,
     ) -> LoopObject:
         """Sends a GetObject, with `Range` and the conditions if given, and opens its answer."""
         headers = [*self._of_objects]
@@ -120,7 +131,8 @@ class LoopReads:
             headers.append(("if-modified-since", format_date(changed_from)))
         elif changed_from is not None:
             headers.append(("if-none-match", changed_from))
-        request = _ReadRequest("GetObject", key=key, headers=tuple(headers))
+        query = encode_query({"versionId": continued.version}) if continued and continued.version else ""
+        request = _ReadRequest("GetObject", "GET", key, query, tuple(headers), is_bulk=continued is not None)
         answer = await self._send(request)
         try:
             return self._opened(request, answer, part)
@@ -197,7 +209,8 @@ class LoopReads:
 
     async def _send_once(self, request: _ReadRequest) -> S3Response:
         pair = None if self._bucket.anonymous else self._keys.at_hand() or await self._keys.ask()
-        return await self._pool.request(self._signed(request, pair), is_head_only=request.method == "HEAD")
+        data, is_head_only = self._signed(request, pair), request.method == "HEAD"
+        return await self._pool.request(data, is_head_only=is_head_only, is_bulk=request.is_bulk)
 
     def _signed(self, request: _ReadRequest, pair: KeyPair | None) -> bytes:
         """Returns the bytes of a request; unsigned without a key pair."""

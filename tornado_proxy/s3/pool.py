@@ -39,19 +39,22 @@ class Pool:
         self._limits = limits
         self._idle: dict[S3Connection, None] = {}  # the one that is idle longest first
         self._busy: dict[S3Connection, str] = {}  # with the clients whose places they have
+        self._paused: dict[S3Connection, None] = {}  # those that may be let go, the one that has paused longest first
         self._places = Shares("a connection to S3", limits.connections, limits.waiting)
         self._is_closed = False
 
     def __repr__(self) -> str:
         return f"<Pool of {self._address[0]}:{self._address[1]}, {len(self._busy)} busy, {len(self._idle)} idle>"
 
-    async def request(self, data: bytes, *, is_head_only: bool = False) -> S3Response:
+    async def request(self, data: bytes, *, is_head_only: bool = False, is_bulk: bool = False) -> S3Response:
         """Sends a request without a body, and waits for the beginning of its answer.
+
+        One for more of a body (`is_bulk`) gets its connection after those whose clients have no byte yet.
 
         Raises `Busy` if too many requests wait, `TimedOut`, `Unreachable`, and `UpstreamError` for an answer that is
         not HTTP. If S3 has closed an idle connection, the request is sent again over a new one.
         """
-        answer = (await self._acquire()).ask(data, is_head_only=is_head_only)
+        answer = (await self._acquire(is_bulk=is_bulk)).ask(data, is_head_only=is_head_only)
         try:
             await answer.begin()
         except Unreachable:
@@ -59,7 +62,7 @@ class Pool:
                 raise
             # The other idle connections may be closed as well, so none of them is tried.
             self._close_idle()
-            answer = (await self._acquire()).ask(data, is_head_only=is_head_only)
+            answer = (await self._acquire(is_bulk=is_bulk)).ask(data, is_head_only=is_head_only)
             await answer.begin()
         return answer
 
@@ -87,9 +90,11 @@ class Pool:
 
     # Acquiring
 
-    async def _acquire(self) -> S3Connection:
-        """Returns a connection for one request."""
-        client = await self._places.take()
+    async def _acquire(self, *, is_bulk: bool) -> S3Connection:
+        """Returns a connection for one request; if there is none, those with slow readers are let go."""
+        while self._paused and not self._places.has_one():
+            next(iter(self._paused)).release()
+        client = await self._places.take(is_urgent=not is_bulk)
         try:
             connection = self._idle.popitem()[0] if self._idle else await self._connect()
         except BaseException:
@@ -98,6 +103,9 @@ class Pool:
         self._busy[connection] = client
         return connection
 
+    def _make(self) -> S3Connection:
+        return S3Connection(self.give_back, self.lose, self._limits.read_timeout, _IDLE_LIMIT, self._paused)
+
     async def _connect(self) -> S3Connection:
         """Opens a connection."""
         loop = asyncio.get_running_loop()
@@ -105,7 +113,7 @@ class Pool:
         try:
             async with asyncio.timeout(self._limits.connect_timeout):
                 transport, made = await loop.create_connection(
-                    lambda: S3Connection(self.give_back, self.lose, self._limits.read_timeout, _IDLE_LIMIT),
+                    self._make,
                     host,
                     port,
                     ssl=self._tls,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import takewhile
@@ -13,6 +13,14 @@ from typing import Protocol, TypeVar
 
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.s3.answers import ListAnswer
+from tornado_proxy.s3.resumable import (
+    Continuation,
+    OpenedPart,
+    ReadLimits,
+    ResumableObject,
+    ResumedRead,
+    read_memory,
+)
 from tornado_proxy.semantics.conditions import (
     ANY,
     UNCONDITIONAL,
@@ -82,11 +90,18 @@ class ReadCalls(Protocol):
     """
 
     async def get(
-        self, key: str, part: ByteRange | None, if_match: str | None, *, changed_from: str | datetime | None = None
-    ) -> OpenedObject:
+        self,
+        key: str,
+        part: ByteRange | None,
+        if_match: str | None,
+        *,
+        continued: Continuation | None = None,
+        changed_from: str | datetime | None = None,
+    ) -> OpenedPart:
         """Sends a GetObject, with `Range` and `If-Match` if given, and opens its answer.
 
-        An ETag in `changed_from` is sent as `If-None-Match`, a date as `If-Modified-Since`.
+        An ETag in `changed_from` is sent as `If-None-Match`, a date as `If-Modified-Since`. A call that continues a
+        read may ask for a version, and comes after those of which nobody has a byte yet.
         """
         ...
 
@@ -112,10 +127,20 @@ class Reader:
 
     A 304 of S3 leaves out headers that RFC 9110 15.4.5 requires, so a HEAD follows it. If the client has what the
     object was the last time, the HEAD comes first, and most likely is the only call.
+
+    `notice` is told of each resumed read.
     """
 
-    def __init__(self, calls: ReadCalls, timeout: float = 60.0) -> None:
+    def __init__(
+        self,
+        calls: ReadCalls,
+        timeout: float = 60.0,
+        limits: ReadLimits | None = None,
+        notice: Callable[[ResumedRead], None] = lambda _: None,
+    ) -> None:
         self._calls = calls
+        self._limits = limits or ReadLimits(read_memory(64 * 1024**2))
+        self._notice = notice
         self._within = Deadlines(timeout).bound
         self._bucket_seen = -math.inf
         self._validators: dict[str, tuple[str | None, datetime | None]] = {}
@@ -213,12 +238,23 @@ class Reader:
         self, key: str, part: ByteRange | None, if_match: str | None, changed_from: str | datetime | None = None
     ) -> OpenedObject:
         """Opens an object; raises `UpstreamError` if S3 sends another part than requested."""
-        found = await self._within(self._calls.get(key, part, if_match, changed_from=changed_from))
-        sent = found.content_range
-        if sent is not None and (part is None or part.resolve(found.info.size) != sent):
-            await found.close()
+        answer = await self._within(self._calls.get(key, part, if_match, changed_from=changed_from))
+        sent = answer.content_range
+        if sent is not None and (part is None or part.resolve(answer.info.size) != sent):
+            await answer.close()
             raise errors.UpstreamError(f"S3 sends `{sent.to_header()}` of `{key}`, which was not requested")
-        return found
+        opened = ResumableObject(key, answer, self._reopen, self._limits, self._notice)
+        if not answer.is_complete:
+            try:
+                await opened.hold()
+            except BaseException:
+                await opened.close()
+                raise
+        return opened
+
+    async def _reopen(self, key: str, rest: Continuation) -> OpenedPart:
+        """Opens what continues an object."""
+        return await self._within(self._calls.get(key, rest.part, rest.if_match, continued=rest))
 
     async def _open_after_head(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None) -> OpenedObject:
         """Evaluates the conditions after a HEAD and opens the same version, or tries again if it has changed."""

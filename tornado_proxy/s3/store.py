@@ -22,10 +22,12 @@ from tornado_proxy.s3.executor import Executor, Parameters, ask
 from tornado_proxy.s3.failures import translated
 from tornado_proxy.s3.loop_reads import LoopReads
 from tornado_proxy.s3.reads import ReadCalls, Reader, is_strong
+from tornado_proxy.s3.resumable import ReadLimits, ResumedRead, read_memory
 from tornado_proxy.s3.signature import KeyPair, KeyPairs
 from tornado_proxy.s3.upload import COMPLETION, Part, PartBody, Upload, UploadMemory, cut
 from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, Conditions
 from tornado_proxy.storage import errors
+from tornado_proxy.storage.shares import Shares
 from tornado_proxy.storage.store import IncomingPart, ObjectInfo, Stored, UploadedPart, UploadForm, Write
 
 if TYPE_CHECKING:
@@ -139,10 +141,17 @@ class S3Store(Reader):
     """A bucket of S3: the operations of `Reader`, and writes.
 
     Each store has its own threads and connections, so that a bucket that hangs does not delay others. All uploads share
-    one limit of memory.
+    one limit of memory, and so do all bodies that are read. `notice` is told of each resumed read.
     """
 
-    def __init__(self, bucket: Bucket, pool: S3Pool, memory: UploadMemory | None = None) -> None:
+    def __init__(
+        self,
+        bucket: Bucket,
+        pool: S3Pool,
+        memory: UploadMemory | None = None,
+        bodies: Shares | None = None,
+        notice: Callable[[ResumedRead], None] = lambda _: None,
+    ) -> None:
         self._bucket = bucket
         self._pool = pool
         self._client: S3Client | None = None
@@ -150,7 +159,8 @@ class S3Store(Reader):
         self._completing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by upload
         self._executor = Executor(pool.threads, pool.queue, bucket.timeout)
         self._memory = memory or UploadMemory(pool.upload_memory)
-        super().__init__(self._plain_reads() or self._reads_by_boto3(), bucket.timeout)
+        limits = ReadLimits(bodies or read_memory(pool.read_memory), pool.resumes, bucket.timeout, pool.release_after)
+        super().__init__(self._plain_reads() or self._reads_by_boto3(), bucket.timeout, limits, notice)
 
     def __repr__(self) -> str:
         return f"<S3Store of {self._bucket.name}>"

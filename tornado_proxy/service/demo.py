@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import logging
 import mimetypes
+import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -16,11 +17,17 @@ from tornado_proxy.config.server import Listener
 from tornado_proxy.service.reload.snapshot import Snapshot, read_snapshot
 from tornado_proxy.service.run.sockets import CannotListen, Sockets, open_sockets
 
+S3_PORT = 9000
+"""The port of the S3 that a newcomer's first configuration names."""
+
 PASSWORD = "demo"  # noqa: S105 - the demo's, printed on the screen
 
 _PACKAGE = Path(__file__).parent.parent
 _GALLERIES = (_PACKAGE / "gallery", _PACKAGE.parent / "rules")
-_SECRETS = {"DEMO_ACCESS_KEY": "demo", "DEMO_SECRET_KEY": "demo", "DEMO_PASSWORD": PASSWORD}
+S3_KEY = "demo"
+"""The access key and the secret key of the S3, which checks neither."""
+
+_SECRETS = {"DEMO_ACCESS_KEY": S3_KEY, "DEMO_SECRET_KEY": S3_KEY, "DEMO_PASSWORD": PASSWORD}
 
 
 def gallery() -> Path:
@@ -62,12 +69,15 @@ class SampleObject:
 
 
 @contextmanager
-def sample_s3() -> Iterator[str]:
-    """Runs an S3 with the sample objects; yields its endpoint. Raises ImportError without the extra `demo`."""
+def sample_s3(port: int = 0) -> Iterator[str]:
+    """Runs an S3 with the sample objects on a port if it is free, else on another; yields its endpoint.
+
+    Raises ImportError without the extra `demo`.
+    """
     from moto.server import ThreadedMotoServer  # noqa: PLC0415 - an extra, and slow to import
 
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=port if _is_free(port) else 0, verbose=False)
     server.start()
     try:
         host, port = server.get_host_and_port()
@@ -75,6 +85,14 @@ def sample_s3() -> Iterator[str]:
         yield f"http://{host}:{port}"
     finally:
         server.stop()
+
+
+def _is_free(port: int) -> bool:
+    try:
+        socket.create_server(("127.0.0.1", port)).close()
+    except OSError:
+        return False
+    return True
 
 
 def sample_objects() -> Iterator[SampleObject]:

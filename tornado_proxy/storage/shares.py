@@ -14,6 +14,8 @@ CLIENT: ContextVar[str] = ContextVar("CLIENT", default="")
 PATIENCE = 5.0
 """Seconds that a client waits for a place."""
 
+_Queue = dict[str, deque[asyncio.Future[None]]]
+
 # A client may hold as many places as are left for others, times this: three quarters if it is alone.
 _SHARE = 3
 
@@ -26,7 +28,8 @@ def is_fair(held: int, free: int) -> bool:
 class Shares:
     """A number of places, which the log calls by `name`; at most `waiting` tasks wait for one, client after client.
 
-    A share may be smaller when a place is held than it was when the place was given; nothing is taken away.
+    Tasks that are not urgent get a place when no urgent one can have it. A share may be smaller when a place is held
+    than it was when the place was given; nothing is taken away.
     """
 
     def __init__(self, name: str, size: int, waiting: int) -> None:
@@ -34,10 +37,15 @@ class Shares:
         self._free = size
         self._held: dict[str, int] = {}
         self._room = waiting  # for waiting tasks
-        self._queues: dict[str, deque[asyncio.Future[None]]] = {}  # by client; the next one's turn first
+        # By client, the next one's turn first: the urgent tasks, and the others.
+        self._queues: tuple[_Queue, _Queue] = ({}, {})
         self._closed = ""  # the reason
 
-    async def take(self) -> str:
+    def has_one(self) -> bool:
+        """Whether the client of the current task may have a place at once."""
+        return self._may_have(CLIENT.get())
+
+    async def take(self, *, is_urgent: bool = True) -> str:
         """Waits for a place, and returns the client to give it back for; raises `Busy`, or `Unreachable` if closed."""
         if self._closed:
             raise Unreachable(self._closed)
@@ -45,7 +53,7 @@ class Shares:
         if self._may_have(client):
             self._hold(client)
         else:
-            await self._wait(client)
+            await self._wait(client, self._queues[not is_urgent])
         return client
 
     def give_back(self, client: str) -> None:
@@ -54,15 +62,16 @@ class Shares:
         self._held[client] -= 1
         if not self._held[client]:
             del self._held[client]
-        while self._queues and self._serve_next():
+        while any(self._queues) and self._serve_next():
             pass
 
     def close(self, reason: str) -> None:
         """Refuses all waiting and later tasks; places can still be given back."""
         self._closed = reason
-        for turn in [turn for queue in self._queues.values() for turn in queue if not turn.done()]:
-            turn.set_exception(Unreachable(reason))
-        self._queues.clear()
+        for queues in self._queues:
+            for turn in [turn for queue in queues.values() for turn in queue if not turn.done()]:
+                turn.set_exception(Unreachable(reason))
+            queues.clear()
 
     def _may_have(self, client: str) -> bool:
         return is_fair(self._held.get(client, 0) if client else 0, self._free)
@@ -71,43 +80,44 @@ class Shares:
         self._free -= 1
         self._held[client] = self._held.get(client, 0) + 1
 
-    async def _wait(self, client: str) -> None:
-        waiting = self._queues.get(client, ())
-        if not is_fair(len(waiting) if client else 0, self._room):
+    async def _wait(self, client: str, queues: _Queue) -> None:
+        waiting = sum(len(each.get(client, ())) for each in self._queues)
+        if not is_fair(waiting if client else 0, self._room):
             raise Busy(f"too many requests already wait for {self._name}")
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queues.setdefault(client, deque()).append(turn)
+        queues.setdefault(client, deque()).append(turn)
         self._room -= 1
         try:
             async with asyncio.timeout(PATIENCE):
                 await turn
         except BaseException as error:
-            self._leave(client, turn)
+            self._leave(client, turn, queues)
             if isinstance(error, TimeoutError):
                 raise Busy(f"{self._name} was not free for {PATIENCE:g} seconds") from None
             raise
         finally:
             self._room += 1
 
-    def _leave(self, client: str, turn: asyncio.Future[None]) -> None:
+    def _leave(self, client: str, turn: asyncio.Future[None], queues: _Queue) -> None:
         """Ends the wait of a cancelled task, which may have been given a place in the same turn of the loop."""
-        queue = self._queues.get(client)
+        queue = queues.get(client)
         if queue is not None and turn in queue:
             queue.remove(turn)
             if not queue:
-                del self._queues[client]
+                del queues[client]
         elif not turn.cancelled() and turn.exception() is None:
             self.give_back(client)
 
     def _serve_next(self) -> bool:
         """Gives a place to the first client who may have one; returns whether there is one."""
-        client = next(filter(self._may_have, self._queues), None)
-        if client is None:
+        queues = next((each for each in self._queues if any(map(self._may_have, each))), None)
+        if queues is None:
             return False
-        queue = self._queues.pop(client)
+        client = next(filter(self._may_have, queues))
+        queue = queues.pop(client)
         turn = queue.popleft()
         if queue:
-            self._queues[client] = queue
+            queues[client] = queue
         if not turn.done():
             self._hold(client)
             turn.set_result(None)

@@ -49,6 +49,7 @@ class Served(NamedTuple):
     seconds: float
     complete: bool = True
     reason: str | None = None  # why it broke off
+    first_byte: float | None = None  # seconds to the head of the answer, None if unknown
 
 
 class ErrorServed(NamedTuple):
@@ -60,6 +61,7 @@ class ErrorServed(NamedTuple):
     received: int
     seconds: float
     reason: str
+    first_byte: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,20 @@ class S3Called(NamedTuple):
     outcome: str
     seconds: float
     by_client: bool = False
+
+
+class ReadResumed(NamedTuple):
+    """A read of an object key was to go on where it stopped, after `received` bytes.
+
+    `cause` is `broken`, `stalled` or `slow` (a slow client let its connection to S3 go). `outcome` is `ok`, `changed`
+    (another version is there), `refused` or `failed`.
+    """
+
+    target: str
+    cause: str
+    outcome: str
+    key: str
+    received: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +211,7 @@ Event = (
     | Retired
     | S3Called
     | Probed
+    | ReadResumed
     | ObjectWritten
     | ObjectUsed
     | WebhookCalled

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tornado_proxy.routing.mounts import Site
+from tornado_proxy.routing.request import ASSETS_AT
 from tornado_proxy.rules.model import METHODS, Rewrite
 from tornado_proxy.storage.cache import CacheCounts
 from tornado_proxy.telemetry.events import (
@@ -21,11 +22,13 @@ from tornado_proxy.telemetry.events import (
     Bus,
     ErrorServed,
     Failed,
+    ReadResumed,
     S3Called,
     Served,
     SignInTried,
     WebhookCalled,
 )
+from tornado_proxy.telemetry.recent import MOST_RECENT, HitHistory, RecentRow, RewriteId, latest, recent_row
 
 if TYPE_CHECKING:
     from prometheus_client import Metric
@@ -48,13 +51,16 @@ BYTES = tuple(4**power * 1024 for power in range(11))
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600)
 """The upper bounds of a histogram's buckets; there is one more for everything longer."""
 
+WAITS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60)
+"""The upper bounds of the buckets of times to the first byte of an answer; there is one more for everything longer."""
+
+OWN_FILES = ".tornado-proxy"
+"""Stands for the target of style sheets and scripts of pages, for which no rule and no bucket is asked."""
+
 SAMPLE_EVERY = 5.0  # seconds
 SAMPLED = 15 * 60  # seconds that the charts of the status page show
 
 _LONGEST = 300  # characters of a path and of a reason on the status page
-
-RewriteId = tuple[str, str, str]
-"""A rewrite by its target and its texts: an edit of other rewrites does not change it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +104,17 @@ class CountedNames:
     def cover(self, labels: Mapping[str, str]) -> bool:
         """Whether a series with these labels is about nothing that has gone."""
         target, rule, provider = labels.get("target"), labels.get("rule", OTHER), labels.get("provider")
-        is_target, is_rule = not target or target in self.targets, rule == OTHER or (target, rule) in self.rules
+        is_target = not target or target == OWN_FILES or target in self.targets
+        is_rule = rule == OTHER or (target, rule) in self.rules
         return is_target and is_rule and (not provider or provider in self.providers)
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Requests as numbers: answers by class (1xx to 5xx), durations by bucket of `SECONDS`, bytes of bodies."""
+    """Requests as numbers: answers by class (1xx to 5xx), times to the first byte by bucket of `WAITS`, and bytes."""
 
     classes: tuple[int, ...] = (0,) * 5
-    buckets: tuple[int, ...] = (0,) * (len(SECONDS) + 1)
+    buckets: tuple[int, ...] = (0,) * (len(WAITS) + 1)
     sent: int = 0
     received: int = 0
 
@@ -127,14 +134,15 @@ class Tally:
         return Tally(tuple(classes), tuple(buckets), join(self.sent, other.sent), join(self.received, other.received))
 
     def quantile(self, part: float) -> float | None:
-        """Returns a quantile of the durations in seconds, by its bucket; None without requests."""
+        """Returns the upper bound of the bucket in which a quantile lies, in seconds; None without requests.
+
+        What lies beyond the last bound has that bound.
+        """
         rank, before = part * sum(self.buckets), 0
-        if not rank:
-            return None
-        for (low, high), count in zip(pairwise((0, *SECONDS, SECONDS[-1])), self.buckets, strict=True):
-            if before + count >= rank:
-                return low + (high - low) * (rank - before) / count
+        for bound, count in zip((*WAITS, WAITS[-1]), self.buckets, strict=True):
             before += count
+            if count and before >= rank:
+                return bound
         return None
 
 
@@ -147,6 +155,7 @@ class Activity:
     errors: tuple[ErrorRow, ...] = ()  # the oldest first
     in_flight: int = 0
     gone: Tally = Tally()  # of targets that are no longer in force
+    recent: tuple[RecentRow, ...] = ()  # requests, the oldest first
 
     @property
     def total(self) -> Tally:
@@ -167,7 +176,8 @@ class Activity:
         }
         errors = _latest((*self.errors, *other.errors))
         in_flight, gone = self.in_flight + other.in_flight, self.gone + other.gone
-        return Activity(targets, self.hits + other.hits, errors, in_flight, gone)
+        recent = latest((*self.recent, *other.recent))
+        return Activity(targets, self.hits + other.hits, errors, in_flight, gone, recent)
 
 
 def _latest(errors: Iterable[ErrorRow]) -> tuple[ErrorRow, ...]:
@@ -205,10 +215,11 @@ class _Observed:
 class _Requests:
     """The series of requests of a target, a method and a class of statuses."""
 
-    __slots__ = ("received", "seconds", "sent")
+    __slots__ = ("received", "seconds", "sent", "waits")
 
     def __init__(self) -> None:
         self.seconds, self.sent, self.received = _Observed(SECONDS), _Observed(BYTES), _Observed(BYTES)
+        self.waits = [0] * (len(WAITS) + 1)
 
 
 _HISTOGRAMS = (
@@ -237,8 +248,10 @@ class RequestMetrics:
         self._rules: dict[tuple[str, str], int] = {}
         self._hits: Counter[RewriteId] = Counter()
         self._errors = {is_fault: deque[ErrorServed](maxlen=MOST_ERRORS) for is_fault in (False, True)}
+        self._recent: deque[Served | ErrorServed] = deque(maxlen=MOST_RECENT)
         self._s3_calls: dict[tuple[str, str, str], int] = defaultdict(int)
         self._s3_seconds: dict[tuple[str, str, str], _Observed] = defaultdict(lambda: _Observed(SECONDS))
+        self._resumed: Counter[tuple[str, str, str]] = Counter()
         self._webhooks: Counter[tuple[str, str, str]] = Counter()
         self._sign_ins: Counter[tuple[str, str, str]] = Counter()
         self._authorizations: Counter[tuple[str, str]] = Counter()
@@ -248,8 +261,10 @@ class RequestMetrics:
     def listen(self, bus: Bus) -> None:
         """Counts the events of a bus."""
         bus.add(self._count, Served, ErrorServed)
+        bus.add(self._recent.append, Served, ErrorServed)
         bus.add(lambda event: self._errors[event.status >= 500].append(event), ErrorServed)
         bus.add(self._count_call, S3Called)
+        bus.add(lambda event: self._resumed.update([(event.target, event.cause, event.outcome)]), ReadResumed)
         bus.add(lambda event: self._webhooks.update([(event.target, event.method, event.outcome)]), WebhookCalled)
         bus.add(lambda event: self._sign_ins.update([(event.provider, event.step, event.outcome)]), SignInTried)
         bus.add(lambda event: self._authorizations.update([(event.provider, event.outcome)]), AccessDecided)
@@ -260,7 +275,7 @@ class RequestMetrics:
         self._gone = self.activity().only(names).gone
         by_target: list[dict[Any, Any]] = [self._requests, self._series, self._s3_calls, self._s3_seconds]
         for labels, series in (
-            *((("target",), each) for each in (*by_target, self._webhooks)),
+            *((("target",), each) for each in (*by_target, self._resumed, self._webhooks)),
             (("target", "rule"), self._rules),
             *((("provider",), each) for each in (self._sign_ins, self._authorizations)),
         ):
@@ -306,6 +321,8 @@ class RequestMetrics:
         yield "tornado_proxy_defects", "Requests that raised an unexpected exception", (), {(): self._defects}
         labels = "target", "call", "outcome"
         yield "tornado_proxy_s3_calls", "Calls to a bucket, by outcome", labels, self._s3_calls
+        labels = "target", "cause", "outcome"
+        yield "tornado_proxy_resumed_reads", "Reads resumed where they stopped, by outcome", labels, self._resumed
         labels = "target", "method", "outcome"
         yield "tornado_proxy_webhooks", "Webhooks called, by outcome", labels, self._webhooks
         yield "tornado_proxy_cache_requests", "GET and HEAD of objects, by result", ("target", "result"), results
@@ -321,18 +338,21 @@ class RequestMetrics:
         for (target, _, first), series in self._series.items():
             classes = tuple(sum(series.seconds.buckets) * (each == first) for each in range(1, 6))
             volume = int(series.sent.sum), int(series.received.sum)
-            tallies[target] += Tally(classes, tuple(series.seconds.buckets), *volume)
+            tallies[target] += Tally(classes, tuple(series.waits), *volume)
         errors = _latest(_row(each) for kind in self._errors.values() for each in kind)
-        return Activity(dict(tallies), self._hits.copy(), errors, self._in_flight(), self._gone)
+        recent = tuple(map(recent_row, self._recent))
+        return Activity(dict(tallies), self._hits.copy(), errors, self._in_flight(), self._gone, recent)
 
     def _count(self, event: Served | ErrorServed) -> None:
         request = event.request
-        target, method = request.target or "", request.method
+        is_own = request.target is None and f"/{ASSETS_AT}" in request.path and isinstance(event, Served)
+        target, method = OWN_FILES if is_own else request.target or "", request.method
         if method not in METHODS:
             method = OTHER
         self._requests[target, method, event.status] += 1
         series = self._series[target, method, event.status // 100]
         series.seconds.observe(event.seconds)
+        series.waits[bisect_left(WAITS, event.seconds if event.first_byte is None else event.first_byte)] += 1
         series.sent.observe(event.sent)
         series.received.observe(event.received)
         if request.rewrite is not None:
@@ -378,6 +398,7 @@ class ActivityHistory:
     """The samples of the last minutes."""
 
     def __init__(self) -> None:
+        self.hits = HitHistory()
         self._samples: deque[tuple[float, Tally, int]] = deque(maxlen=round(SAMPLED / SAMPLE_EVERY) + 1)
 
     def add(self, at: float, activity: Activity) -> None:
@@ -385,6 +406,7 @@ class ActivityHistory:
         if self._samples and at <= self._samples[-1][0]:
             self._samples.clear()  # the clock was set back
         self._samples.append((at, activity.total, activity.in_flight))
+        self.hits.add(at, activity.hits)
 
     def intervals(self) -> Iterator[Interval]:
         """Yields the intervals between the samples, the oldest first."""

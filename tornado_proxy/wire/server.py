@@ -258,10 +258,10 @@ async def _client_behind(accepted: socket.socket) -> str | None:
     return forwarded.read_proxy_line(start)
 
 
-async def _exactly(accepted: socket.socket, wanted: int) -> bytes:
+async def _exactly(accepted: socket.socket, count: int) -> bytes:
     received = b""
-    while len(received) < wanted:
-        piece = await asyncio.get_running_loop().sock_recv(accepted, wanted - len(received))
+    while len(received) < count:
+        piece = await asyncio.get_running_loop().sock_recv(accepted, count - len(received))
         if not piece:
             raise NotProxied("the connection ended within the header")
         received += piece

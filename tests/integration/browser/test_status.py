@@ -6,7 +6,8 @@ import time
 from urllib.parse import urlsplit
 
 import pytest
-from running import Proxy
+from administering import CONFIGURATION, Admin
+from running import Proxy, start_proxy
 from screens import eventually, press, screen, violations
 
 pytestmark = pytest.mark.integration
@@ -73,6 +74,12 @@ def test_a_path_is_explained_by_keyboard(browser, status_page, scripts):
         press(browser, "/press/spring.html\ue007")
         eventually(lambda: browser.find_elements("css selector", ".explanation"))
         assert "site/archive/press/spring.html" in _text(browser, ".explanation")
+        assert [mark.text for mark in browser.find_elements("css selector", "mark")] == [
+            "(?P<page>[^/]+)",
+            "$page",
+            "spring",
+        ]
+        assert "200 OK" in _text(browser, ".way li:last-child")
         assert browser.find_element("name", "path").get_attribute("value") == "/press/spring.html"
 
 
@@ -88,13 +95,32 @@ def test_the_page_updates_itself(browser, status_page, used):
 
 
 def test_updates_can_be_paused(browser, status_page, used):
-    """A button that shows its state pauses the updates (WCAG 2.2.2)."""
+    """A button pauses the updates (WCAG 2.2.2), and says what it does next."""
     browser.get(status_page)
     button = browser.find_element("id", "pause")
     button.click()
-    assert (button.get_attribute("aria-pressed"), button.text) == ("true", "Updates paused")
+    assert (button.get_attribute("aria-pressed"), button.text) == (None, "Resume updates")
     used.request("GET", "/not-seen-while-paused")
     time.sleep(6)
     assert "/not-seen-while-paused" not in _text(browser, "#refused")
     button.click()
     eventually(lambda: "/not-seen-while-paused" in _text(browser, "#refused"))
+
+
+def test_requests_appear_and_lead_to_their_explanation(browser, status_page, used):
+    """A new request appears in the list of the last ones, and its link explains it."""
+    browser.get(status_page)
+    used.request("GET", "/help/first-steps.html")
+    eventually(lambda: "/help/first-steps.html" in _text(browser, "#recent"))
+    browser.find_element("partial link text", "/help/first-steps.html").click()
+    eventually(lambda: "guides" in _text(browser, ".way"))
+
+
+def test_a_failing_rule_test_is_not_green(browser, tmp_path):
+    """While a rule test fails, the state says so in a live region, and the page names the test."""
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "site.rules").write_text('target site { rewrite `^/a$` -> "/b" test "/a" -> "/c" }\n')
+    with start_proxy(tmp_path, CONFIGURATION.format(endpoint="http://127.0.0.1:9")) as proxy:
+        browser.get(f"{Admin.of(proxy).url}/-/")
+        assert _text(browser, "#state[role=status]") == "Serving, a rule test fails"
+        assert "site.rules:1" in _text(browser, "#trouble[role=status]")

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 from files import CONFIGURATION, Files
 from hostile_s3 import hostile_s3
+from in_force import RecordingServing
 from scripted_s3 import error_reply
 
 from tornado_proxy.lang.diagnostic import Severity
@@ -14,13 +15,6 @@ from tornado_proxy.service.reload.reloading import Reloader
 from tornado_proxy.telemetry.events import ReloadOutcome
 
 _NOWHERE = "http://127.0.0.1:1"
-
-
-class _Serving:
-    """Takes every generation."""
-
-    async def activate(self, number, loaded):
-        """Does nothing."""
 
 
 @pytest.fixture
@@ -36,7 +30,7 @@ def _configure(files: Files, endpoint: str, choice: str = "warn") -> None:
 
 def _edited(files: Files, endpoint: str, choice: str):
     _configure(files, "http://127.0.0.1:2", choice)
-    reloader = Reloader(files.load(), _Serving(), files.read, [].append)
+    reloader = Reloader(RecordingServing(files.load()), files.read, [].append)
     _configure(files, endpoint, choice)
     return reloader, asyncio.run(reloader.reload())
 
@@ -69,7 +63,7 @@ async def test_a_wrong_key_is_found_before_it_is_in_force(files):
 def test_other_edits_ask_nobody(files):
     """An edit of a rule does not wait for S3."""
     _configure(files, _NOWHERE, "refuse")
-    reloader = Reloader(files.load(), _Serving(), files.read, [].append)
+    reloader = Reloader(RecordingServing(files.load()), files.read, [].append)
     files.write('rewrite `^/a$` -> "/b"')
     assert asyncio.run(reloader.reload()).outcome is ReloadOutcome.LOADED
 

@@ -14,7 +14,7 @@ import pytest
 from files import CONFIGURATION, Files
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from in_force import generation_of
+from in_force import RecordingServing
 from prometheus_client import CollectorRegistry
 
 from tornado_proxy.admin.administration import Administration
@@ -22,7 +22,6 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.service.reload.reloading import Reloader
 from tornado_proxy.service.reload.snapshot import Configuration, Snapshot
-from tornado_proxy.service.reload.stores import Unbuildable
 from tornado_proxy.telemetry.events import Bus, Event, ReloadOutcome
 from tornado_proxy.telemetry.exposition import ServiceMetrics
 from tornado_proxy.telemetry.log import log_service_events
@@ -30,29 +29,6 @@ from tornado_proxy.telemetry.log import log_service_events
 GOOD = 'rewrite a `^/a$` -> "/b"'
 BETTER = 'rewrite a `^/a$` -> "/c"\nrewrite `^/x$` -> "/y"'
 BAD = 'rewrite `^/(` -> "/b"'
-
-
-@dataclass
-class RecordingServing:
-    """Serving that records activated generations, or raises `Unbuildable`."""
-
-    configuration: Configuration
-    activated: list[tuple[int, Configuration]] = field(default_factory=list)
-    mistake: Diagnostic | None = None
-
-    def __post_init__(self) -> None:
-        self.generation = generation_of(self.configuration)
-
-    def workers(self) -> list[dict[str, object]]:
-        """No workers."""
-        return []
-
-    async def activate(self, number: int, configuration: Configuration) -> None:
-        """Record a generation, or raise `Unbuildable` with the mistake."""
-        if self.mistake:
-            raise Unbuildable((self.mistake,))
-        self.activated.append((number, configuration))
-        self.configuration, self.generation = configuration, generation_of(configuration, number)
 
 
 @dataclass
@@ -182,6 +158,17 @@ def test_a_failing_rule_test_is_a_warning(scene):
     (event,) = scene.events
     assert [diagnostic.code for diagnostic in event.diagnostics] == ["failing-test"]
     assert scene.reloader.last.diagnostics == event.diagnostics
+
+
+def test_a_failing_rule_test_is_not_forgotten(scene):
+    """After another edit the test still fails, and is in force; a mended one is gone."""
+    scene.edit(FAILING_TEST)
+    scene.files.configure(CONFIGURATION.replace("rules: [rules]", "rules: [rules]\nreload: {tests: refuse}"))
+    assert scene.reload() is ReloadOutcome.LOADED
+    (failing,) = scene.serving.configuration.failing_tests
+    assert failing.severity is Severity.WARNING
+    scene.edit(FAILING_TEST.replace("/c", "/b"))
+    assert scene.serving.configuration.failing_tests == ()
 
 
 def test_a_reload_without_changes_repeats_warnings(scene):

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from certificates import Pair, pair
 from files import CONFIGURATION, Files
+from in_force import RecordingServing
 
 from tornado_proxy.config.model import Bucket, Mount, Settings, Target
 from tornado_proxy.config.server import Certificate, InternalServer, Server, Ssl
@@ -109,18 +110,11 @@ def _install(files: Files, certificate: Pair) -> None:
     (files.folder / "a.key").write_text(certificate.key)
 
 
-class _Serving:
-    """Takes every generation."""
-
-    async def activate(self, number, loaded):
-        """Does nothing."""
-
-
 def _reload(files: Files, before: Pair, after: Pair):
     _install(files, before)
     first = tolerant_of_dates(files.load(), None, time.time())
     assert first.usable
-    reloader = Reloader(first, _Serving(), files.read, [].append)
+    reloader = Reloader(RecordingServing(first), files.read, [].append)
     _install(files, after)
     return asyncio.run(reloader.reload())
 

@@ -1,7 +1,7 @@
 // Updates the live parts of the page while it is visible and not paused.
 "use strict";
 
-const EVERY = 5000; // milliseconds
+const EVERY = 2000; // milliseconds
 const button = document.getElementById("pause");
 let paused = false;
 
@@ -44,8 +44,7 @@ async function refresh() {
 button.hidden = false;
 button.addEventListener("click", () => {
   paused = !paused;
-  button.setAttribute("aria-pressed", String(paused));
-  button.textContent = paused ? "Updates paused" : "Pause updates";
+  button.textContent = paused ? "Resume updates" : "Pause updates";
   refresh();
 });
 document.addEventListener("visibilitychange", refresh);

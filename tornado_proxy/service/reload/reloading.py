@@ -14,6 +14,7 @@ from socket import socket
 from typing import Protocol
 
 from tornado_proxy.lang.diagnostic import Diagnostic, counted, errors
+from tornado_proxy.routing.plan import Attempt
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.changes import changes, fixed_at_start
 from tornado_proxy.service.reload.probing import may_pass, probed
@@ -21,6 +22,7 @@ from tornado_proxy.service.reload.rule_tests import run_rule_tests
 from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, compile_snapshot
 from tornado_proxy.service.reload.stores import Unbuildable
 from tornado_proxy.service.reload.validity import tolerant_of_dates
+from tornado_proxy.storage.outlook import Outlook
 from tornado_proxy.storage.probe import ProbeResult
 from tornado_proxy.telemetry.events import Event, ReloadOutcome, ReloadReport
 from tornado_proxy.telemetry.metrics import ProcessReport
@@ -68,6 +70,9 @@ class Serving(Protocol):
 
     async def report(self) -> ProcessReport:
         """Returns all counts since the start, including those of processes that have ended."""
+
+    async def look(self, target: str, attempts: Sequence[Attempt]) -> Outlook:
+        """Returns what S3 answers to the attempts of a plan for a target now; changes nothing."""
 
     async def probe(self) -> Sequence[ProbeResult]:
         """Probes the buckets of the generation in force."""

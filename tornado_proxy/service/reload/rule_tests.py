@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from tornado_proxy.config.model import Target
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.routing.mounts import target_data
 from tornado_proxy.rules.model import RuleSet, evaluate
-from tornado_proxy.service.reload.snapshot import Configuration
-
-FAILING_TEST = "failing-test"
-"""The code of a failing rule test, as in the linter."""
+from tornado_proxy.service.reload.snapshot import FAILING_TEST, Configuration
 
 _MOST_FAILING = 20  # failing tests that are reported one by one
 
 
 def run_rule_tests(configuration: Configuration, in_force: Configuration | None = None) -> Configuration:
-    """Runs the rule tests of targets that differ from those in force; adds a diagnostic for each failure."""
+    """Runs the rule tests of targets that differ from those in force; adds a diagnostic for each failure.
+
+    If any in force fail, the tests of the other targets run as well; their failures are warnings.
+    """
     if not configuration.usable or configuration.settings.reload.tests == "off":
         return configuration
     severity = Severity.ERROR if configuration.settings.reload.tests == "refuse" else Severity.WARNING
-    failures = [replace(each, severity=severity) for each in _failures(configuration, in_force)]
+    changed = [*_untested(configuration, in_force)]
+    failures = [replace(each, severity=severity) for each in _failures(configuration, changed)]
+    if in_force and in_force.failing_tests:
+        others = [each for each in _untested(configuration, None) if each not in changed]
+        failures += [replace(each, severity=Severity.WARNING) for each in _failures(configuration, others)]
     return replace(configuration, diagnostics=(*configuration.diagnostics, *failures)) if failures else configuration
 
 
@@ -36,10 +40,10 @@ def tolerated(configuration: Configuration) -> Configuration:
     return replace(configuration, diagnostics=tuple(milder))
 
 
-def _failures(configuration: Configuration, in_force: Configuration | None) -> Iterator[Diagnostic]:
+def _failures(configuration: Configuration, tested: Iterable[tuple[Target, RuleSet]]) -> Iterator[Diagnostic]:
     timeout, failed = configuration.settings.reload.test_timeout, 0
     end = time.monotonic() + timeout
-    for target, rules in _untested(configuration, in_force):
+    for target, rules in tested:
         data = target_data(target)
         for number, test in enumerate(rules.tests):
             if time.monotonic() > end:

@@ -260,6 +260,10 @@ def _digested(snapshot: Snapshot, directory: Path) -> Snapshot:
     return replace(snapshot, digest=digest.hexdigest())
 
 
+FAILING_TEST = "failing-test"
+"""The code of a failing rule test, as in the linter."""
+
+
 @dataclass(frozen=True, slots=True)
 class Configuration:
     """A compiled snapshot with all its diagnostics; the next compilation reuses `rules` and `pages`.
@@ -285,6 +289,11 @@ class Configuration:
     def usable(self) -> bool:
         """Whether no diagnostic is an error."""
         return not errors(self.diagnostics)
+
+    @property
+    def failing_tests(self) -> tuple[Diagnostic, ...]:
+        """The diagnostics of rule tests that fail."""
+        return tuple(each for each in self.diagnostics if each.code == FAILING_TEST)
 
     @property
     def rewrite_count(self) -> int:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from tornado_proxy.config.model import Bucket, ObjectCache, Settings, Target
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.s3.resumable import ResumedRead, read_memory
 from tornado_proxy.s3.store import S3Store
 from tornado_proxy.s3.upload import UploadMemory
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.store import ForwardingStore, Store
-from tornado_proxy.telemetry.events import Event, ObjectWritten
+from tornado_proxy.telemetry.events import Event, ObjectWritten, ReadResumed
 from tornado_proxy.telemetry.measured_store import MeasuredStore
 from tornado_proxy.web.generation import Parts, Shared
 
@@ -31,6 +33,7 @@ class StoreMaker:
     def __init__(self, s3: S3Pool, emit: Callable[[Event], None]) -> None:
         self._s3 = s3
         self._upload_memory = UploadMemory(s3.upload_memory)
+        self._bodies = read_memory(s3.read_memory)
         self._emit = emit
 
     def make(self, settings: Settings, in_force: Parts | None) -> dict[str, Shared]:
@@ -52,10 +55,15 @@ class StoreMaker:
         return stores
 
     def _store(self, target: Target, counts: CacheCounts | None) -> Shared:
-        store: Store = MeasuredStore(S3Store(target.bucket, self._s3, self._upload_memory), target.name, self._emit)
+        resumed = partial(self._resumed, target.name)
+        s3 = S3Store(target.bucket, self._s3, self._upload_memory, self._bodies, resumed)
+        store: Store = MeasuredStore(s3, target.name, self._emit)
         if target.cache is not None:
             store = CachingStore(store, target.cache, counts or CacheCounts())
         return Shared(store)
+
+    def _resumed(self, target: str, read: ResumedRead) -> None:
+        self._emit(ReadResumed(target, *read))
 
 
 def _stored_by(target: Target) -> tuple[str, Bucket, ObjectCache | None]:
@@ -66,10 +74,15 @@ def _stored_by(target: Target) -> tuple[str, Bucket, ObjectCache | None]:
 def bare_stores(parts: Parts) -> Iterator[tuple[Target, Store]]:
     """Yields each target with its store, without the wrappers that cache and measure."""
     for target in parts.settings.targets:
-        store = parts.stores[target.name].store
-        while isinstance(store, ForwardingStore):
-            store = store.behind
-        yield target, store
+        yield target, store_of(parts, target.name)
+
+
+def store_of(parts: Parts, target: str) -> Store:
+    """Returns the store of a target, without the wrappers that cache and measure."""
+    store = parts.stores[target].store
+    while isinstance(store, ForwardingStore):
+        store = store.behind
+    return store
 
 
 def cache_counts(parts: Parts) -> dict[str, CacheCounts]:

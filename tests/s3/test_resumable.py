@@ -1,0 +1,237 @@
+"""Reads that go on where they stopped, in both ways of reading."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from contextlib import asynccontextmanager
+
+import pytest
+from hostile_s3 import hostile_s3, wait_until
+from ranged_s3 import RangedS3
+from scripted_s3 import Then
+from stores import store_at
+
+from tornado_proxy.semantics.conditions import ByteRange, Conditions
+from tornado_proxy.storage.errors import StorageError
+
+ANY = Conditions()
+KIB, MIB = 1024, 1024**2
+BODY = random.Random(7).randbytes(2 * MIB)
+OTHER = random.Random(8).randbytes(2 * MIB)
+
+both_ways = pytest.mark.parametrize("reads", ["loop", "executor"])
+
+
+@asynccontextmanager
+async def store_of(ranged: RangedS3, reads: str = "loop", **options):
+    """A store whose bucket has this object, and the list of what it says about resumed reads."""
+    async with hostile_s3(ranged) as ranged.s3, store_at(ranged.s3.url, reads, **options) as store:
+        noticed = []
+        store._notice = noticed.append
+        yield store, noticed
+
+
+async def read(store, part: ByteRange | None = None) -> bytes:
+    opened = await store.open("a", ANY, part)
+    try:
+        return b"".join([chunk async for chunk in opened.chunks()])
+    finally:
+        await opened.close()
+
+
+def first_only(after: int, then: Then):
+    """Breaks the answer to the first request."""
+    return lambda number: (after, then) if number == 0 else None
+
+
+@both_ways
+@pytest.mark.parametrize("then", [Then.CLOSE, Then.RESET])
+async def test_a_body_that_breaks_off_is_continued(reads, then):
+    """A body that S3 cuts in the middle arrives whole, with one more call."""
+    ranged = RangedS3(BODY, first_only(MIB, then))
+    # A reset drops what is on its way, which may be all of the body.
+    async with store_of(ranged, reads, max_attempts=2) as (store, noticed):
+        assert await read(store) == BODY
+    assert len(ranged.s3.requests) == 2
+    assert [each[:2] for each in noticed] == [("broken", "ok")] * len(noticed)
+
+
+@both_ways
+async def test_a_body_that_stalls_is_continued(reads):
+    """A body of which S3 sends no more arrives whole once the silence was too long."""
+    ranged = RangedS3(BODY, first_only(MIB, Then.SILENCE))
+    async with store_of(ranged, reads, read_timeout=0.3, timeout=20) as (store, noticed):
+        assert await read(store) == BODY
+    assert [each[:2] for each in noticed] == [("stalled", "ok")]
+
+
+@both_ways
+async def test_a_part_is_continued_within_itself(reads):
+    """A range that breaks off is continued to its end, and not beyond."""
+    ranged = RangedS3(BODY, first_only(MIB // 2, Then.CLOSE))
+    async with store_of(ranged, reads) as (store, _):
+        assert await read(store, ByteRange(1000, MIB + 999)) == BODY[1000 : MIB + 1000]
+    assert len(ranged.s3.requests) == 2
+    assert ranged.gets()[1].endswith(f"-{MIB + 999}")
+
+
+@both_ways
+async def test_two_objects_are_never_joined(reads):
+    """If another object has taken the place of the one that was begun, the body is cut."""
+    ranged = RangedS3(BODY, first_only(MIB, Then.CLOSE))
+    received = b""
+    async with store_of(ranged, reads) as (store, noticed):
+        opened = await store.open("a", ANY)
+        ranged.replace(OTHER)
+        chunks = opened.chunks()
+        with pytest.raises(StorageError, match="changed while it was read"):  # noqa: PT012
+            while True:
+                received += await anext(chunks)
+        await opened.close()
+    assert BODY.startswith(received)
+    assert [each[:2] for each in noticed] == [("broken", "changed")]
+
+
+@both_ways
+async def test_the_version_that_was_begun_is_read_to_its_end(reads):
+    """Where S3 keeps versions, the one that was replaced in the middle arrives whole."""
+    ranged = RangedS3(BODY, first_only(MIB, Then.CLOSE), {"v1": BODY, "v2": OTHER})
+    async with store_of(ranged, reads) as (store, _):
+        opened = await store.open("a", ANY)
+        ranged.replace(OTHER)
+        received = b"".join([chunk async for chunk in opened.chunks()])
+        await opened.close()
+    assert received == BODY
+
+
+@both_ways
+async def test_an_object_without_an_etag_is_not_resumed(reads):
+    """Without an ETag nothing tells whether the rest is of the same object, so the body is cut."""
+    ranged = RangedS3(BODY, first_only(MIB, Then.CLOSE), has_etag=False)
+    async with store_of(ranged, reads) as (store, noticed):
+        with pytest.raises(StorageError):
+            await read(store)
+    assert (len(ranged.s3.requests), noticed) == (1, [])
+
+
+@pytest.mark.parametrize("wrong", ["whole", "shifted", "size", "etag", "416", "403"])
+async def test_a_wrong_continuation_is_refused(wrong):
+    """An answer that is not what was asked for cuts the body."""
+    ranged = RangedS3(BODY, first_only(MIB, Then.CLOSE))
+    right = ranged.__call__
+
+    def answer(number):
+        reply = right(number)
+        if number == 0:
+            return reply
+        head, _, body = reply.data.partition(b"\r\n\r\n")
+        lines = head.decode().split("\r\n")
+        found = next(line for line in lines if line.startswith("Content-Range"))
+        first = int(found.split()[2].split("-")[0])
+        changes = {
+            "whole": lambda: ("HTTP/1.1 200 OK", *[line for line in lines[1:] if line != found]),
+            "shifted": lambda: [line.replace(f"bytes {first}-", f"bytes {first - 1}-") for line in lines],
+            "size": lambda: [line.replace(f"/{len(BODY)}", f"/{len(BODY) + 1}") for line in lines],
+            "etag": lambda: [line.replace('ETag: "', 'ETag: "0') for line in lines],
+            "416": lambda: ("HTTP/1.1 416 Range", "Content-Length: 0"),
+            "403": lambda: ("HTTP/1.1 403 Forbidden", "Content-Length: 0"),
+        }
+        changed = "\r\n".join(changes[wrong]()).encode() + b"\r\n\r\n"
+        return type(reply)(changed + (body if wrong not in ("416", "403") else b""), reply.then)
+
+    async with hostile_s3(answer) as ranged.s3, store_at(ranged.s3.url) as store:
+        with pytest.raises(StorageError):
+            await read(store)
+
+
+async def test_a_read_that_does_not_get_on_ends():
+    """A read that breaks again and again without getting on is tried a limited number of times."""
+    ranged = RangedS3(BODY, lambda number: (64 * KIB, Then.CLOSE))
+    async with store_of(ranged, resumes=3) as (store, noticed):
+        with pytest.raises(StorageError):
+            await read(store)
+    assert len(noticed) == 3
+
+
+async def test_a_read_that_gets_on_may_break_often():
+    """A read that gets on by a MiB between its failures arrives whole, however often it breaks."""
+    body = random.Random(9).randbytes(8 * MIB)
+    ranged = RangedS3(body, lambda number: (MIB + 100 * KIB, Then.CLOSE))
+    async with store_of(ranged, resumes=1) as (store, noticed):
+        assert await read(store) == body
+    assert len(noticed) == 7
+
+
+@both_ways
+async def test_reads_are_not_resumed_if_the_option_says_so(reads):
+    """With `resumes: 0`, a body that breaks off is cut."""
+    ranged = RangedS3(BODY, first_only(MIB, Then.CLOSE))
+    async with store_of(ranged, reads, resumes=0) as (store, _):
+        with pytest.raises(StorageError):
+            await read(store)
+    assert len(ranged.s3.requests) == 1
+
+
+# Slow clients
+
+
+@both_ways
+async def test_a_slow_reader_lets_its_connection_go(reads):
+    """After a pause its connection is closed, and the read goes on when the reader does, in pieces of 64 KiB."""
+    ranged = RangedS3(BODY)
+    async with store_of(ranged, reads, release_after=0.2) as (store, noticed):
+        opened = await store.open("a", ANY)
+        chunks = opened.chunks()
+        received = await anext(chunks)
+        await wait_until(lambda: not ranged.s3.open_connections)
+        async for chunk in chunks:
+            received += chunk
+            if len(noticed) < 3:
+                await asyncio.sleep(0.3)
+        await opened.close()
+    assert received == BODY
+    assert {each[:2] for each in noticed} == {("slow", "ok")}
+    first, last = ranged.gets()[1].removeprefix("bytes=").split("-")
+    assert int(last) - int(first) == 64 * KIB - 1
+
+
+async def test_a_reader_of_pieces_holds_no_connection():
+    """A piece that is in memory has given its connection back, which the next piece uses."""
+    ranged = RangedS3(BODY)
+    async with store_of(ranged, release_after=0.1) as (store, noticed):
+        opened = await store.open("a", ANY)
+        async for _ in opened.chunks():
+            await asyncio.sleep(0.3 if len(noticed) < 3 else 0)
+        await opened.close()
+    assert len(noticed) >= 3
+    assert ranged.s3.connections_made == 2
+
+
+async def test_a_request_takes_the_connection_of_a_slow_reader():
+    """Where no connection is free, the slow reader that has paused longest gives its own to a new request at once."""
+    ranged = RangedS3(BODY)
+    async with store_of(ranged, connections=2, release_after=60) as (store, noticed):
+        slow = [await store.open("a", ANY) for _ in range(2)]
+        bodies = [each.chunks() for each in slow]
+        received = [await anext(each) for each in bodies]
+        async with asyncio.timeout(1):
+            assert await read(store, ByteRange(0, 9)) == BODY[:10]
+        for number, chunks in enumerate(bodies):
+            received[number] += b"".join([chunk async for chunk in chunks])
+            await slow[number].close()
+    assert received == [BODY, BODY]
+    assert [each[:2] for each in noticed].count(("slow", "ok")) >= 1
+
+
+async def test_an_object_without_an_etag_keeps_its_connection():
+    """A read that cannot be resumed keeps its connection, however slow its reader is."""
+    ranged = RangedS3(BODY, has_etag=False)
+    async with store_of(ranged, release_after=0.1) as (store, noticed):
+        opened = await store.open("a", ANY)
+        received = b""
+        async for chunk in opened.chunks():
+            received += chunk
+            await asyncio.sleep(0.3 if len(received) < 100 * KIB else 0)
+        await opened.close()
+    assert (received, noticed, len(ranged.s3.requests)) == (BODY, [], 1)

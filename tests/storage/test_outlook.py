@@ -1,0 +1,72 @@
+"""What S3 answers to the attempts of a plan now."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from memory_store import MemoryStore
+
+from tornado_proxy.routing.plan import Browse, Redirect, RedirectToSignedUrl, Refuse, Remove, Serve
+from tornado_proxy.routing.request import ObjectKey
+from tornado_proxy.storage.errors import Unreachable
+from tornado_proxy.storage.outlook import look
+
+KEY, MISSING, DIRECTORY = ObjectKey("d/a.txt"), ObjectKey("d/b.txt"), ObjectKey("d/")
+NOTHING = Refuse(404, "no object at this key")
+
+
+@pytest.fixture
+def store():
+    """A store with one object."""
+    store = MemoryStore()
+    store.add(KEY, b"text")
+    return store
+
+
+@pytest.mark.parametrize(
+    ("attempts", "expected"),
+    [
+        ((Serve(KEY), NOTHING), Serve(KEY)),
+        ((Serve(MISSING), NOTHING), NOTHING),
+        ((Serve(MISSING), Browse(DIRECTORY), NOTHING), Browse(DIRECTORY)),
+        ((Browse(ObjectKey("e/")), NOTHING), NOTHING),
+        ((Browse(ObjectKey("e/"), root=True), NOTHING), Browse(ObjectKey("e/"), root=True)),
+        ((Redirect("/d/", DIRECTORY), NOTHING), Redirect("/d/", DIRECTORY)),
+        ((Redirect("/e/", ObjectKey("e/")), NOTHING), NOTHING),
+        ((Redirect("/e/"), NOTHING), Redirect("/e/")),
+        ((RedirectToSignedUrl(KEY, 60), NOTHING), RedirectToSignedUrl(KEY, 60)),
+        ((), None),
+    ],
+)
+async def test_the_first_attempt_that_applies_is_found(store, attempts, expected):
+    """Attempts that find nothing hand over to the next."""
+    assert (await look(store, attempts)).attempt == expected
+
+
+async def test_the_object_is_described(store):
+    """The outlook has the headers of the object that would be served."""
+    assert (await look(store, (Serve(KEY),))).info.size == 4
+
+
+async def test_nothing_is_changed(store):
+    """A removal is not tried."""
+    assert (await look(store, (Remove(KEY),))).attempt == Remove(KEY)
+    assert (await look(store, (Serve(KEY),))).info is not None
+
+
+async def test_a_failure_is_an_answer(store, monkeypatch):
+    """A bucket that cannot be reached is reported with its status."""
+
+    async def fail(_key, _conditions):
+        raise Unreachable("S3 cannot be reached")
+
+    monkeypatch.setattr(store, "head", fail)
+    assert (await look(store, (Serve(KEY),))).error == "502 Bad Gateway: S3 cannot be reached"
+
+
+async def test_a_bucket_that_does_not_answer_is_not_waited_for(store, monkeypatch):
+    """The question has a time limit."""
+    monkeypatch.setattr("tornado_proxy.storage.outlook._WITHIN", 0)
+    monkeypatch.setattr(store, "head", lambda _key, _conditions: asyncio.Event().wait())
+    assert (await look(store, (Serve(KEY),))).error == "S3 did not answer within 0 s"

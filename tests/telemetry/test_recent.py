@@ -1,0 +1,68 @@
+"""What happened lately: the last requests, and the hits of rewrites minute by minute."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from tornado_proxy.telemetry.events import Bus, ErrorServed, RequestRecord, Served
+from tornado_proxy.telemetry.metrics import RequestMetrics
+from tornado_proxy.telemetry.recent import MINUTES, MOST_RECENT, HitHistory, RecentRow
+
+RULE = ("site", "^/a", "/b")
+
+
+def _served(at, path="/a") -> Served:
+    return Served(RequestRecord("id", at, "::1", "GET", "", path, 1, "site", rule="r"), 200, 10, 2, 3.0, first_byte=0.1)
+
+
+def _activity(*events):
+    bus, metrics = Bus(), RequestMetrics()
+    metrics.listen(bus)
+    for event in events:
+        bus.emit(event)
+    return metrics.activity()
+
+
+def test_the_last_requests_are_kept():
+    """A bounded number of requests is kept, with the time to the first byte, and without long paths."""
+    rows = _activity(*(_served(at, "/" + "a" * 1000) for at in range(MOST_RECENT + 5))).recent
+    assert len(rows) == MOST_RECENT
+    assert rows[0] == RecentRow(5, 200, "GET", "site", "/" + "a" * 299, "r", 10, 0.1)
+
+
+def test_errors_are_requests_as_well():
+    """A request with an error is among the last requests; one without an answer has its whole time."""
+    event = ErrorServed(_served(1).request, 404, 0, 0, 0.5, "why")
+    assert [(row.status, row.seconds) for row in _activity(event).recent] == [(404, 0.5)]
+
+
+def test_the_requests_of_several_processes_are_merged():
+    """The rows of all processes are in order of time."""
+    added = _activity(_served(1), _served(4)) + _activity(_served(2))
+    assert [row.at for row in added.recent] == [1, 2, 4]
+
+
+def test_hits_are_kept_minute_by_minute():
+    """Each minute has its hits, and the last one those so far."""
+    history = HitHistory()
+    for at, hits in ((100.0, 0), (130.0, 2), (160.0, 5), (221.0, 6)):
+        history.add(at, Counter({RULE: hits}))
+    assert history.minutes(RULE, 8) == (5, 1, 2)
+    assert history.minutes(("site", "other", "x"), 0) == (0, 0, 0)
+
+
+def test_the_minutes_are_limited():
+    """No more than the last minutes are kept, and a clock that is set back loses none."""
+    history = HitHistory()
+    for number in range(MINUTES + 9):
+        history.add(1000.0 + 61 * number, Counter({RULE: number}))
+    assert len(history.minutes(RULE, 100)) == MINUTES
+    history.add(0.0, Counter({RULE: 100}))
+    assert len(history.minutes(RULE, 100)) == MINUTES
+
+
+def test_a_rewrite_that_was_replaced_has_no_negative_hits():
+    """A rewrite whose count began anew has its hits since then."""
+    history = HitHistory()
+    history.add(100.0, Counter({RULE: 9}))
+    assert history.minutes(RULE, 2) == (0,)

@@ -1,0 +1,93 @@
+"""The way of a request from its address to its object, as steps for the status page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tornado_proxy.admin.status import Explanation, PathStep, Piece
+from tornado_proxy.golang.regexp.parser import parse
+from tornado_proxy.golang.regexp.syntax import Group, walk
+from tornado_proxy.routing.access import Anyone, SignedIn
+from tornado_proxy.routing.decide import Decision, RewriteTrace, trace
+from tornado_proxy.routing.mounts import Mounts
+from tornado_proxy.routing.plan import Refuse
+from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.semantics.request import User
+from tornado_proxy.tools import explain
+
+_MOST_REWRITES = 50  # that the status page shows
+
+
+def explained(mounts: Mounts, asked: Mapping[str, str]) -> Explanation:
+    """Explains a request for the status page; `asked` contains the fields of its form."""
+    user = User(asked["user"]) if asked.get("user") else None
+    method, host = asked.get("method", "GET"), asked.get("host", "")
+    request = explain.ExplainedRequest(asked["path"], method, host, user, file_name=asked.get("file"))
+    found = explain.explain(mounts, request)
+    rows = tuple(explain.sections(found, user, most=_MOST_REWRITES))
+    target = found.match.site.target.name if found.match else None
+    return Explanation(explain.heading(found), rows, tuple(_steps(found)), target, found.plan)
+
+
+def _steps(found: Decision) -> Iterator[PathStep]:
+    yield _step("URL", f"{found.request.method} {found.request.path}")
+    match, rewriting = found.match, trace(found)
+    if match is None:
+        return
+    yield _step("target", match.site.target.name, f"mounted at {match.site.target.mount.host}{match.mount}")
+    is_refused = rewriting is None and isinstance(found.plan[0], Refuse)
+    guard = found.checks[-1].guard if found.checks else Anyone()
+    permitted = f"users of {guard.provider}" if isinstance(guard, SignedIn) else "nobody"
+    permitted = "anyone" if isinstance(guard, Anyone) else permitted
+    who = f"as {found.user.username}" if found.user else "not signed in"
+    yield _step("access", permitted, who, outcome="bad" if is_refused else "good")
+    if rewriting is None:
+        return
+    yield _rewrite_step(rewriting, len(match.site.rules.rewrites))
+    if rewriting.object_key is not None:
+        yield _step("key", rewriting.object_key or "(the whole bucket)")
+
+
+def _rewrite_step(rewriting: RewriteTrace, count: int) -> PathStep:
+    matched, captures = rewriting.matched, rewriting.captures
+    if matched is None or captures is None:
+        return _step("rewrite", "none matches" if count else "none", rewriting.key)
+    names = {number: name for name, number in captures.names.items()}
+    groups = [
+        piece
+        for number, text in enumerate(captures.groups[1:], start=1)
+        for piece in ((f"{names.get(number, number)} = ", None), (text or "(empty)", number), ("  ", None))
+    ]
+    outcome = "bad" if rewriting.failure else "good"
+    template = (("\N{RIGHTWARDS ARROW} ", None), *_template(matched))
+    lines: tuple[tuple[Piece, ...], ...] = (((matched.label, None),), _source(matched), template, tuple(groups))
+    return PathStep("rewrite", tuple(line for line in lines if line), outcome)
+
+
+def _source(rewrite: Rewrite) -> tuple[Piece, ...]:
+    """Returns the source in pieces; of nested groups, a character belongs to the innermost."""
+    text = rewrite.pattern.text
+    owners: list[int | None] = [None] * len(text)
+    for node in walk(parse(text).tree):
+        if isinstance(node, Group) and node.number is not None:
+            owners[node.extent.start : node.extent.end] = [node.number] * (node.extent.end - node.extent.start)
+    return _pieces(text, owners)
+
+
+def _template(rewrite: Rewrite) -> tuple[Piece, ...]:
+    """Returns the template in pieces; what names a group belongs to it."""
+    text = rewrite.template.text
+    owners: list[int | None] = [None] * len(text)
+    for name, start, end in rewrite.template.group_references:
+        number = int(name) if name.isdecimal() else rewrite.pattern.names.get(name)
+        owners[start:end] = [number] * (end - start)
+    return _pieces(text, owners)
+
+
+def _pieces(text: str, owners: list[int | None]) -> tuple[Piece, ...]:
+    starts = [at for at in range(len(text)) if not at or owners[at] != owners[at - 1]]
+    return tuple((text[start:end], owners[start]) for start, end in zip(starts, [*starts[1:], len(text)], strict=True))
+
+
+def _step(title: str, *lines: str, outcome: str = "") -> PathStep:
+    return PathStep(title, tuple(((line, None),) for line in lines), outcome)

@@ -1,0 +1,226 @@
+"""An object that is read to its end although S3 or its connection fails on the way, or its client is slow."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import NamedTuple, Protocol
+
+from tornado_proxy.s3.resuming import PIECE, Cause, FirstAnswer, Tries
+from tornado_proxy.semantics.conditions import ByteRange, ContentRange
+from tornado_proxy.storage.errors import (
+    Busy,
+    PreconditionFailed,
+    StorageError,
+    TimedOut,
+    Unreachable,
+    UpstreamError,
+)
+from tornado_proxy.storage.shares import Shares
+from tornado_proxy.storage.store import ObjectInfo
+
+# Bytes that a body takes at most while its client is slow: 64 KiB here, and as many on their way to the socket.
+_HELD = 128 * 1024
+_MOST_WAITING = 1000  # reads that wait for memory
+
+_FAST = 0.25  # seconds in which a client takes a piece that can be sent all the rest
+
+
+class Released(Unreachable):
+    """A connection was let go because its reader was slow; the read can be resumed."""
+
+
+class OpenedPart(Protocol):
+    """The answer to one GetObject, whose body is being read; must be closed."""
+
+    @property
+    def info(self) -> ObjectInfo:
+        """The headers of the object."""
+        ...
+
+    @property
+    def content_range(self) -> ContentRange | None:
+        """The part of the object in the body, for a 206; otherwise None."""
+        ...
+
+    @property
+    def version(self) -> str | None:
+        """The ID of the object's version; None without one."""
+        ...
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the whole body is in memory, so that it holds no connection."""
+        ...
+
+    async def read(self) -> bytes:
+        """Returns the next chunk, empty at the end; raises `StorageError` if the body is truncated, and `Released`."""
+        ...
+
+    def let_go(self, seconds: float) -> None:
+        """Allows that the connection is let go once its reader has paused for some seconds."""
+        ...
+
+    async def close(self) -> None:
+        """Returns the connection to the pool, or drops it if the body was not read to its end."""
+        ...
+
+
+class Continuation(NamedTuple):
+    """What a resumed read asks for: the bytes, of the object of an ETag or, if there is one, of a version."""
+
+    part: ByteRange
+    if_match: str
+    version: str | None = None
+
+
+def read_memory(size: int) -> Shares:
+    """Returns the places for bodies in a number of bytes of memory."""
+    return Shares("memory for a body", max(1, size // _HELD), _MOST_WAITING)
+
+
+class ReadLimits(NamedTuple):
+    """When a read is resumed: at most `tries` times in a row, and until it has not got on for some seconds.
+
+    A client is slow that lets a full buffer wait for `pause` seconds. `memory` are the places for bodies.
+    """
+
+    memory: Shares
+    tries: int = 8
+    seconds: float = 60.0
+    pause: float = 2.0
+
+
+class ResumedRead(NamedTuple):
+    """A read of a key was resumed after some bytes: why, and whether an answer continued it (`ok`), or why none did."""
+
+    cause: Cause
+    outcome: str
+    key: str
+    received: int
+
+
+Reopen = Callable[[str, Continuation], Awaitable[OpenedPart]]
+
+
+class ResumableObject:
+    """An object that S3 is sending; must be closed.
+
+    `reopen` sends the call that continues it, and `notice` is told of each. It holds a place of the memory for bodies
+    until it is closed, unless its body was in memory from the start.
+    """
+
+    __slots__ = (
+        "_client", "_first", "_is_slow", "_key", "_limits", "_notice", "_part", "_received", "_reopen", "_tries",
+        "content_range", "info",
+    )  # fmt: skip
+
+    def __init__(
+        self, key: str, part: OpenedPart, reopen: Reopen, limits: ReadLimits, notice: Callable[[ResumedRead], None]
+    ) -> None:
+        self._key = key
+        self.info = part.info
+        self.content_range = part.content_range
+        self._part = part
+        self._reopen = reopen
+        self._limits = limits
+        self._notice = notice
+        self._client: str | None = None  # who holds the place
+        self._received = 0
+        self._is_slow = False
+        self._tries = Tries()
+        self._first = None if part.is_complete else FirstAnswer.of(part.info, part.content_range, part.version)
+
+    async def hold(self) -> None:
+        """Takes a place of the memory for bodies; raises `Busy` if there is none in time."""
+        if not self._part.is_complete:
+            if self._first is not None:
+                self._part.let_go(self._limits.pause)
+            self._client = await self._limits.memory.take()
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Yields the body; raises `StorageError` if it is truncated and cannot be continued."""
+        loop = asyncio.get_running_loop()
+        opened_at = got_on_at = loop.time()
+        while True:
+            try:
+                chunk = await self._part.read()
+            except (Unreachable, TimedOut) as error:
+                if self._first is None:
+                    raise
+                self._is_slow = self._is_slow or isinstance(error, Released)
+                await self._resume(error, got_on_at + self._limits.seconds)
+                opened_at = loop.time()
+                continue
+            if chunk:
+                self._received += len(chunk)
+                yield chunk
+                got_on_at = loop.time()
+            elif self._first is None or self._received > self._first.last - self._first.first:
+                return
+            else:
+                self._is_slow = loop.time() - opened_at > _FAST
+                await self._resume(None, loop.time() + self._limits.seconds)
+                opened_at = loop.time()
+
+    async def close(self) -> None:
+        """Returns the connection to the pool, or drops it if the body was not read to its end."""
+        client, self._client = self._client, None
+        if client is not None:
+            self._limits.memory.give_back(client)
+        await self._part.close()
+
+    async def _resume(self, error: StorageError | None, until: float) -> None:
+        """Continues the read with another answer; raises the error that ended the last one if none can."""
+        cause: Cause = "slow" if error is None or isinstance(error, Released) else "broken"
+        if isinstance(error, TimedOut):
+            cause = "stalled"
+        version, reason = None, None if isinstance(error, Released) else error
+        while True:
+            if error is not None and not isinstance(error, Released):
+                self._tries = self._tries.after_failure(self._received)
+                await self._wait(reason or error, until)
+            try:
+                await self._continue(version)
+            except PreconditionFailed as changed:
+                # The version that was begun can still be read if S3 keeps it.
+                version = self._first.version if self._first and version is None else None
+                error = None
+                if version is None:
+                    self._note(cause, "changed")
+                    raise UpstreamError(f"an object changed while it was read: {changed}") from changed
+            except (Unreachable, TimedOut, Busy) as again:
+                self._note(cause, "failed")
+                error = again
+            except StorageError as final:
+                self._note(cause, "refused")
+                raise UpstreamError(f"a read cannot be resumed: {final}") from final
+            else:
+                self._note(cause, "ok")
+                return
+
+    def _note(self, cause: Cause, outcome: str) -> None:
+        self._notice(ResumedRead(cause, outcome, self._key, self._received))
+
+    async def _wait(self, error: StorageError, until: float) -> None:
+        """Pauses before the next try; raises the error if there is none."""
+        loop = asyncio.get_running_loop()
+        pause = random.uniform(0, self._tries.longest_pause)  # noqa: S311 - no secret
+        if self._tries.count > self._limits.tries or loop.time() + pause > until:
+            raise error
+        await asyncio.sleep(pause)
+
+    async def _continue(self, version: str | None) -> None:
+        """Opens the rest of the body, or a piece of it for a slow client; raises `UpstreamError` if it is another's."""
+        first = self._first
+        assert first is not None
+        asked = first.rest(self._received, PIECE if self._is_slow else None)
+        await self._part.close()
+        part = await self._reopen(self._key, Continuation(asked, first.etag, version))
+        if not first.is_continued_by(asked, part.info, part.content_range):
+            await part.close()
+            raise UpstreamError("S3 continues a body with another one")
+        self._part = part
+        if not part.is_complete:
+            part.let_go(self._limits.pause)
