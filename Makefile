@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.filled
+DOCS   := $(VENV)/.filled-docs
+TOOLS  := $(VENV)/.filled-release
 
 # Each of these is covered whole, by its own tests alone.
 PURE := golang semantics templates lang rules config routing
@@ -13,11 +15,11 @@ WORKERS := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) * 2)))
 # Hundreds of processes are started: without bytecode each would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-others $(PURE:%=test-%) check integration screenshots dist deb man transcripts clean
+.PHONY: help demo test test-others $(PURE:%=test-%) check integration docs screenshots dist deb release-check hashes man transcripts clean
 .DEFAULT_GOAL := help
 
 help:  ## Say what can be made
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -55,7 +57,7 @@ integration: $(STAMP)  ## Install a browser, systemd and radosgw, and run the te
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q -n $(WORKERS) -m 'hypothesis and not integration'
 
 # Archives of one commit are the same, whenever they are made.
-dist deb: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date +%s)
+dist deb release-check: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date +%s)
 
 dist: $(STAMP)  ## Build the wheel and the sdist, beside the versions of the dependencies that were tested
 	rm -rf dist
@@ -65,8 +67,26 @@ dist: $(STAMP)  ## Build the wheel and the sdist, beside the versions of the dep
 deb: dist  ## Build a Debian package, for the release of Debian that this is
 	packaging/deb dist/*.whl dist
 
+$(TOOLS): $(STAMP)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group release
+	@touch $@
+
+release-check: $(TOOLS) deb  ## Check all that a release is made of: wheel, sdist, package, contents, installation, workflows
+	packaging/release-check $(BIN) dist build
+
+hashes: $(TOOLS)  ## Write dist/requirements.txt: the hashes of all files of each dependency, for packages and images
+	$(BIN)/uv pip compile --quiet --generate-hashes --no-header --no-annotate --python-version 3.11 --universal \
+	  --constraint constraints.txt --output-file dist/requirements.txt pyproject.toml
+
 man: $(STAMP)  ## Make the man pages, to be read with `man -l build/man/man1/tornado-proxy.1`; a wheel carries them
 	$(BIN)/python packaging/manual.py build/man
+
+$(DOCS): $(STAMP)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group docs
+	@touch $@
+
+docs: $(DOCS)  ## Build the manual as a site, build/site; a warning, such as a dead link, is an error
+	PYTHONPATH=packaging $(BIN)/zensical build --strict --clean
 
 screenshots: $(STAMP)  ## Take the pictures of the manual anew, in a browser on the demo
 	tests/integration/install browser
@@ -76,4 +96,4 @@ transcripts: $(STAMP)  ## Write down anew what the command lines in tests/cli/tr
 	UPDATE_TRANSCRIPTS=1 $(BIN)/python -m pytest -q tests/cli/test_transcripts.py
 
 clean:  ## Remove what the other commands made
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) dist build .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -168,13 +168,15 @@ def _announced_url(process: subprocess.Popen[str], lines: list[str]) -> str:
 
 
 @contextlib.contextmanager
-def start_proxy(folder: Path, configuration: str, *options: str, **rule_files: str) -> Iterator[Proxy]:
+def start_proxy(
+    folder: Path, configuration: str, *options: str, python: str = sys.executable, **rule_files: str
+) -> Iterator[Proxy]:
     """Runs a server with a configuration and rule files; `site="…"` becomes `rules/site.rules`."""
     (folder / "rules").mkdir(parents=True, exist_ok=True)
     (folder / "proxy.yaml").write_text(dedent(configuration), encoding="utf-8")
     for name, text in rule_files.items():
         (folder / "rules" / f"{name}.rules").write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "tornado_proxy", "serve", "--config", str(folder / "proxy.yaml"), *options]
+    command = [python, "-m", "tornado_proxy", "serve", "--config", str(folder / "proxy.yaml"), *options]
     environment = {**os.environ, "ACCESS": "test", "SECRET": "test", "PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     proxy = Proxy(process, "")

@@ -9,7 +9,7 @@ import pytest
 
 from tornado_proxy.admin.application import PATHS
 from tornado_proxy.telemetry.events import ReloadOutcome
-from tornado_proxy.telemetry.exposition import ServiceMetrics, staged_metrics
+from tornado_proxy.telemetry.exposition import ProcessMetrics, ServiceMetrics, staged_metrics
 from tornado_proxy.telemetry.metrics import RequestMetrics
 from tornado_proxy.telemetry.staging import StagedCounts
 
@@ -23,9 +23,11 @@ def _metrics() -> dict[str, tuple[str, ...]]:
     families = [
         *ServiceMetrics("1", "abc", 0.0).collect(),
         *RequestMetrics().collect(),
+        *ProcessMetrics().collect(),
         *staged_metrics(StagedCounts()),
     ]
     suffix = {"counter": "_total"}
+    families = [family for family in families if family.name.startswith("tornado_proxy")]
     return {family.name + suffix.get(family.type, ""): tuple(family._labelnames) for family in families}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -14,21 +15,22 @@ from pathlib import Path
 import pytest
 
 from tornado_proxy.admin.administration import _PACKAGES
+from tornado_proxy.cli.main import main
 
 ROOT = Path(__file__).parent.parent
 
 
-def _build(source: Path, kind: str, out: Path) -> Path:
+def _build(source: Path, kind: str, out: Path, **variables: str) -> Path:
     command = [sys.executable, "-m", "build", f"--{kind}", "--no-isolation", "--outdir", str(out), str(source)]
-    subprocess.run(command, check=True, capture_output=True, text=True)
+    subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, **variables})
     return next(out.glob("*.whl" if kind == "wheel" else "*.tar.gz"))
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> Path:
-    """A wheel built from an unpacked sdist."""
+    """A wheel built from an unpacked sdist, which was made as if its commit had the tag v1.2.3."""
     folder = tmp_path_factory.mktemp("packaging")
-    sdist = _build(ROOT, "sdist", folder / "sdist")
+    sdist = _build(ROOT, "sdist", folder / "sdist", SETUPTOOLS_SCM_PRETEND_VERSION="1.2.3")
     with tarfile.open(sdist) as archive:
         archive.extractall(folder / "source", filter="data")
     return _build(next((folder / "source").iterdir()), "wheel", folder / "wheel")
@@ -58,17 +60,89 @@ def _run(installed: Path, *arguments: str, folder: Path) -> subprocess.Completed
         "tornado_proxy/gallery/site.rules",
         "tornado_proxy/gallery/demo.yaml",
         "tornado_proxy/service/sample_objects/site/index.html",
-        "tornado_proxy-0.1.0.data/data/lib/systemd/system/tornado-proxy.service",
-        "tornado_proxy-0.1.0.data/data/share/man/man1/tornado-proxy.1",
-        "tornado_proxy-0.1.0.data/data/share/man/man5/tornado-proxy.yaml.5",
-        "tornado_proxy-0.1.0.data/data/share/bash-completion/completions/tornado-proxy",
-        "tornado_proxy-0.1.0.data/data/share/tornado-proxy/editors/vim/syntax/tornado_proxy_rules.vim",
+        "tornado_proxy-1.2.3.data/data/lib/systemd/system/tornado-proxy.service",
+        "tornado_proxy-1.2.3.data/data/share/man/man1/tornado-proxy.1",
+        "tornado_proxy-1.2.3.data/data/share/man/man5/tornado-proxy.yaml.5",
+        "tornado_proxy-1.2.3.data/data/share/bash-completion/completions/tornado-proxy",
+        "tornado_proxy-1.2.3.data/data/share/tornado-proxy/editors/vim/syntax/tornado_proxy_rules.vim",
+        "tornado_proxy-1.2.3.data/data/share/tornado-proxy/deploy/Containerfile",
+        "tornado_proxy-1.2.3.data/data/share/tornado-proxy/deploy/kubernetes/deployment.yaml",
+        "tornado_proxy-1.2.3.data/data/share/tornado-proxy/monitoring/rules.yaml",
+        "tornado_proxy-1.2.3.data/data/share/tornado-proxy/sample/proxy.yaml",
+        "tornado_proxy-1.2.3.data/data/share/tornado-proxy/sample/rules/site.rules",
+        "tornado_proxy-1.2.3.data/data/share/tornado-proxy/schemas/configuration.schema.json",
+        "tornado_proxy-1.2.3.data/data/share/tornado-proxy/schemas/lint.json",
     ],
 )
 def test_the_wheel_has_all_files(wheel, member):
-    """The wheel has the grammar, the gallery, samples, types, units, man pages, completions and files for editors."""
+    """The wheel has grammar, gallery, types, units, man pages, completions, and files to start from."""
     with zipfile.ZipFile(wheel) as archive:
         assert member in archive.namelist()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["serve", "--check", "--config", "proxy.yaml"],
+        ["lint", "proxy.yaml"],
+        ["test", "rules"],
+        ["fmt", "--check", "."],
+    ],
+    ids=lambda command: command[0],
+)
+def test_the_sample_passes_all_checks(command, monkeypatch):
+    """The commands that check files find nothing wrong with the sample configuration and its rules."""
+    monkeypatch.chdir(ROOT / "packaging" / "sample")
+    assert main(command) == 0
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory) -> Path:
+    """A clone of the last commit, without a tag."""
+    folder = tmp_path_factory.mktemp("clone")
+    _git(folder, "clone", "--quiet", "--depth=1", "--no-tags", ROOT.as_uri(), ".")
+    return folder
+
+
+def _git(folder: Path, *arguments: str) -> None:
+    person = ["-c", "user.name=tests", "-c", "user.email=tests@example.org"]
+    subprocess.run(["git", *person, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def _version(source: Path) -> str:
+    command = [sys.executable, "-m", "hatchling", "version"]
+    return subprocess.run(command, cwd=source, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_versions_follow_the_tags(clone):
+    """Without a tag a version is a development version of 0.1; a tag is a version, and later commits lead to the next."""
+    versions = [_version(clone)]
+    _git(clone, "tag", "v0.1.0")
+    versions.append(_version(clone))
+    _git(clone, "commit", "--quiet", "--allow-empty", "--message=next")
+    versions.append(_version(clone))
+    assert [re.sub(r"\+g\w+", "+g", version) for version in versions] == ["0.1.dev1+g", "0.1.0", "0.1.1.dev1+g"]
+
+
+def _changes(folder: Path, version: str) -> subprocess.CompletedProcess[str]:
+    """Runs `packaging/changes` in a folder with a changelog of three sections."""
+    (folder / "packaging").mkdir()
+    script = shutil.copy(ROOT / "packaging" / "changes", folder / "packaging")
+    (folder / "CHANGELOG.md").write_text(
+        "# Changelog\n\n## Unreleased\n\n## 0.1.1 (2026)\n\n- one\n\n## 0.1.0\n- two\n"
+    )
+    return subprocess.run([script, version], capture_output=True, text=True, check=False)
+
+
+def test_a_release_has_its_part_of_the_changelog(tmp_path):
+    """The notes of a release are the section of its version, without the heading."""
+    assert _changes(tmp_path, "0.1.1").stdout.strip() == "- one"
+
+
+def test_a_release_without_a_part_in_the_changelog_fails(tmp_path):
+    """A version that the changelog does not know is an error."""
+    result = _changes(tmp_path, "0.1")
+    assert (result.returncode, result.stderr) == (1, "error: CHANGELOG.md has no section for 0.1\n")
 
 
 def test_the_installed_package_is_imported(installed, tmp_path):

@@ -39,6 +39,8 @@ def in_force(tmp_path):
 class _FakeServing:
     """Serving a configuration, with a fixed activity."""
 
+    worker_ends = 0
+
     def __init__(self, configuration: Configuration, activity: Activity | None = None) -> None:
         self.configuration = configuration
         self.generation = generation_of(configuration)

@@ -114,9 +114,9 @@ ATTACKS = {
         "integration/radosgw/test_radosgw.py::test_a_signed_form_stores_only_what_it_permits",
     ],
     "steps of an upload in parts without the right to it, of another file or user, or with numbers that S3 does not take": [
-        "web/test_storing.py::test_each_step_needs_access",
-        "web/test_storing.py::test_a_limit_is_checked_at_the_end_too",
-        "routing/test_uploads.py::test_a_step_with_an_invalid_query_is_refused",
+        "web/test_perform_uploads.py::test_each_step_needs_access",
+        "web/test_perform_uploads.py::test_a_limit_is_checked_at_the_end_too",
+        "routing/test_upload_steps.py::test_a_step_with_an_invalid_query_is_refused",
         "s3/test_store_contract.py::test_an_upload_belongs_to_its_key",
         "hostile/test_attacks.py::test_no_upload_in_parts_of_another_user_is_touched",
     ],
@@ -129,8 +129,8 @@ ATTACKS = {
         "hostile/test_attacks.py::test_an_upload_id_is_no_permission",
     ],
     "parts that are larger than a file may be": [
-        "web/test_storing.py::test_the_limit_of_a_file_holds_for_each_part",
-        "web/test_storing.py::test_the_limit_of_a_file_holds_for_all_its_parts",
+        "web/test_perform_uploads.py::test_the_limit_of_a_file_holds_for_each_part",
+        "web/test_perform_uploads.py::test_the_limit_of_a_file_holds_for_all_its_parts",
     ],
     "clients that read, send or walk through directories so slowly, or so often, that others wait": [
         "hostile/test_slow_clients.py::test_slow_readers_leave_connections_for_others",

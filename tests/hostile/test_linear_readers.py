@@ -25,7 +25,7 @@ from tornado_proxy.s3.answers import read_listing
 from tornado_proxy.semantics.conditions import ByteRange, Conditions
 from tornado_proxy.semantics.cors import CorsPolicy
 from tornado_proxy.semantics.forwarded import Origin, TrustedProxies, origin_behind
-from tornado_proxy.web import upload
+from tornado_proxy.web import incoming_file
 
 LONGEST = 64 * 1024
 
@@ -166,7 +166,7 @@ def _upload(name: str) -> Callable[[str], object]:
     headers = {"Transfer-Encoding": "chunked"}
 
     def read(text: str) -> None:
-        upload.raw_upload({**headers, name: text}, _nothing(), "a.txt", None)
+        incoming_file.raw_upload({**headers, name: text}, _nothing(), "a.txt", None)
 
     return read
 
@@ -202,8 +202,8 @@ HEADER_READERS = {
     "tornado_proxy.auth.cookies.read_cookies": ("Cookie",),
     "tornado_proxy.s3.answers.object_info": (b"last-modified", b"etag", b"x-amz-checksum-sha256"),
     "tornado_proxy.s3.answers.content_range": (b"content-range",),
-    "tornado_proxy.web.upload.raw_upload": ("Content-Type", "Content-Encoding", "Content-Md5", "Content-Digest"),
-    "tornado_proxy.web.upload.check_raw": ("Content-Type", "Content-Encoding"),  # which `raw_upload` calls
+    "tornado_proxy.web.incoming_file.raw_upload": ("Content-Type", "Content-Encoding", "Content-Md5", "Content-Digest"),
+    "tornado_proxy.web.incoming_file.check_raw": ("Content-Type", "Content-Encoding"),  # which `raw_upload` calls
     "tornado_proxy.web.answer.with_headers": (),  # headers of an answer
     "tornado_proxy.web.answer.without": (),
     "tornado_proxy.web.answer.private_headers": (),
@@ -214,8 +214,8 @@ HEADER_READERS = {
 }
 
 
-def _multipart_form() -> upload.MultipartForm:
-    return upload.MultipartForm(None, b"boundary", 1 << 30)
+def _multipart_form() -> incoming_file.MultipartForm:
+    return incoming_file.MultipartForm(None, b"boundary", 1 << 30)
 
 
 def _form(text: str) -> None:

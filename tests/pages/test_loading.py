@@ -139,7 +139,7 @@ def test_the_examples_of_the_docs_are_valid():
     """Every configuration in docs/pages.md is valid, and its pages compile."""
     text = (Path(__file__).parents[2] / "docs" / "pages.md").read_text(encoding="utf-8")
     examples = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-    assert len(examples) == 4
+    assert len(examples) == 3
     (template,) = re.findall(r"```jinja\n(.*?)```", text, re.DOTALL)
     Pages(Theme(templates={"listing.html": template})).check()
     for example in examples:

@@ -16,6 +16,7 @@ from jinja2 import TemplateError
 
 from tornado_proxy.config.model import Mount
 from tornado_proxy.pages.listing import Line, Listing
+from tornado_proxy.pages.listing_view import Offers
 from tornado_proxy.pages.render import Failure, Form, Pages, TargetLinks, Theme, choose, target_links
 from tornado_proxy.routing.request import UnknownFormat
 
@@ -148,7 +149,7 @@ def test_the_policy_allows_only_files_of_the_service(pages, page):
 
 def test_assets_are_below_the_mount(pages):
     """The addresses of assets have a digest and can be requested through the mount."""
-    html = pages.listing(LISTINGS["listing"], Form.HTML).body.decode()
+    html = pages.listing(LISTINGS["listing"], Form.HTML, Offers(upload=True)).body.decode()
     names = re.findall(
         r'(?:src|href|data-highlighter)="/files/\.tornado-proxy/([a-z]+\.[0-9a-f]{16}\.(?:css|js))"', html
     )
@@ -272,7 +273,7 @@ def test_a_target_has_a_link_for_each_path():
 def test_the_name_of_an_asset_has_a_digest():
     """A changed asset has another name, so it can be cached for ever."""
     theme = Theme()
-    assert len(theme.assets) == 3
+    assert len(theme.assets) == 4
     for name, asset in theme.assets.items():
         assert name.split(".")[1] == sha256(asset.body).hexdigest()[:16]
         headers = dict(asset.headers)
@@ -281,9 +282,9 @@ def test_the_name_of_an_asset_has_a_digest():
 
 
 def test_a_theme_has_the_default_assets():
-    """The assets of a default theme are the style sheet, the script, and the colours of texts that it may load."""
+    """The assets of a default theme are the style sheet, the scripts, and the colours of texts that they may load."""
     theme = Theme()
-    assert {*theme.sheets, theme.script, theme.highlighter} == set(theme.assets)
+    assert {*theme.sheets, theme.script, theme.uploads, theme.highlighter} == set(theme.assets)
 
 
 def test_files_of_a_theme_are_assets():

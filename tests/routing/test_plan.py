@@ -19,7 +19,7 @@ from tornado_proxy.routing.plan import (
     VisitProvider,
 )
 from tornado_proxy.routing.request import ObjectKey
-from tornado_proxy.routing.uploads import AbortUpload, BeginUpload, CompleteUpload, ListParts, ReceivePart
+from tornado_proxy.routing.upload_steps import AbortUpload, BeginUpload, CompleteUpload, ListParts, ReceivePart
 
 NO_OBJECT = Refuse(404, "no object at this key")
 NO_DIRECTORY = Refuse(404, "no objects below this key")

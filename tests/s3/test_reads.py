@@ -49,6 +49,7 @@ class OpenedObject:
 
 
 OPENED = OpenedObject()
+EARLIER = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 @dataclass
@@ -65,9 +66,9 @@ class RecordedCalls:
             raise answer
         return answer
 
-    async def get(self, key, part, if_match):
+    async def get(self, key, part, if_match, *, changed_from=None):
         """Records a GET and returns the next answer."""
-        return await self._answer("get", part, if_match)
+        return await self._answer("get", part, if_match, *([changed_from] if changed_from else []))
 
     async def head(self, key):
         """Records a HEAD and returns the next answer."""
@@ -92,10 +93,13 @@ class RecordedCalls:
         (Conditions(if_range='"1"'), PART, ("get", PART, '"1"')),
         (Conditions(if_range='W/"1"'), PART, ("get", None, None)),
         (Conditions(if_range='"1"'), None, ("get", None, None)),
+        (Conditions(if_none_match=('"2"',)), PART, ("get", PART, None, '"2"')),
+        (Conditions(if_none_match=('W/"2"',)), None, ("get", None, None, '"2"')),
+        (Conditions(if_modified_since=EARLIER), None, ("get", None, None, EARLIER)),
     ],
 )
 async def test_conditions_for_s3_need_one_call(conditions, part, expected):
-    """A GET without conditions, or with one strong ETag in If-Match or If-Range, is one call."""
+    """A GET without conditions, with one strong ETag in If-Match or If-Range, or of what changed, is one call."""
     calls = RecordedCalls([OPENED])
     assert (await Reader(calls).open("a", conditions, part)).info is OPENED.info
     assert calls.recorded == [expected]
@@ -104,10 +108,11 @@ async def test_conditions_for_s3_need_one_call(conditions, part, expected):
 @pytest.mark.parametrize(
     ("conditions", "part", "expected"),
     [
-        (Conditions(if_none_match=('"2"',)), None, ("get", None, '"1"')),
+        (Conditions(if_none_match=('"2"', '"3"')), None, ("get", None, '"1"')),
+        (Conditions(if_none_match=("2",)), None, ("get", None, '"1"')),
         (Conditions(if_match=('"1"', '"2"')), PART, ("get", PART, '"1"')),
-        (Conditions(if_modified_since=datetime(2020, 1, 1, tzinfo=UTC)), None, ("get", None, '"1"')),
-        (Conditions(if_range=datetime(2020, 1, 1, tzinfo=UTC)), PART, ("get", None, '"1"')),
+        (Conditions(if_match=('"1"',), if_modified_since=EARLIER), None, ("get", None, '"1"')),
+        (Conditions(if_range=EARLIER), PART, ("get", None, '"1"')),
     ],
 )
 async def test_other_conditions_are_decided_after_a_head(conditions, part, expected):
@@ -120,7 +125,7 @@ async def test_other_conditions_are_decided_after_a_head(conditions, part, expec
 @pytest.mark.parametrize(
     ("conditions", "part", "error"),
     [
-        (Conditions(if_none_match=('"1"',)), None, NotModified),
+        (Conditions(if_none_match=('"1"', '"2"')), None, NotModified),
         (Conditions(if_match=('"2"', '"3"')), None, PreconditionFailed),
         (Conditions(), ByteRange(None, 0), RangeUnsatisfiable),
     ],
@@ -131,6 +136,54 @@ async def test_a_request_that_fails_after_the_head_makes_one_call(conditions, pa
     with pytest.raises(error):
         await Reader(calls).open("a", conditions, part)
     assert calls.recorded == [("head",)]
+
+
+UNCHANGED = [
+    Conditions(if_none_match=('"1"',)),
+    Conditions(if_none_match=('W/"1"',)),
+    Conditions(if_modified_since=NOW),
+]
+
+
+@pytest.mark.parametrize("conditions", UNCHANGED)
+async def test_an_unchanged_object_gets_its_headers_from_a_head(conditions):
+    """A 304 of S3 leaves out headers, which a HEAD adds; the next 304 needs the HEAD alone."""
+    calls = RecordedCalls([NotModified("304"), INFO, INFO])
+    reader = Reader(calls)
+    for _ in range(2):
+        with pytest.raises(NotModified) as caught:
+            await reader.open("a", conditions)
+        assert caught.value.info == INFO
+    assert [call[0] for call in calls.recorded] == ["get", "head", "head"]
+
+
+@pytest.mark.parametrize("conditions", UNCHANGED)
+async def test_a_condition_that_s3_ignores_is_evaluated_here(conditions):
+    """An object that S3 sends although it is unchanged is closed, and the answer is a 304 with its headers."""
+    opened = OpenedObject()
+    with pytest.raises(NotModified) as caught:
+        await Reader(RecordedCalls([opened])).open("a", conditions)
+    assert (caught.value.info, opened.is_closed) == (INFO, True)
+
+
+async def test_a_304_that_does_not_hold_is_not_passed_on():
+    """An object that has changed after a 304 of S3 is opened."""
+    calls = RecordedCalls([NotModified("304"), INFO, OPENED])
+    opened = await Reader(calls).open("a", Conditions(if_none_match=('"0"',)))
+    assert opened.info is OPENED.info
+    assert calls.recorded[1:] == [("head",), ("get", None, '"1"')]
+
+
+async def test_few_validators_are_kept():
+    """A reader forgets the objects that were asked for first."""
+    keys = [str(number) for number in range(1025)]
+    calls = RecordedCalls([OPENED] * 1025 + [NotModified("304"), INFO])
+    reader = Reader(calls)
+    for key in keys:
+        await reader.open(key, Conditions(if_none_match=('"0"',)))
+    with pytest.raises(NotModified):
+        await reader.open("0", Conditions(if_none_match=('"1"',)))
+    assert [call[0] for call in calls.recorded[1025:]] == ["get", "head"]
 
 
 async def test_a_failed_if_range_opens_the_complete_object():
@@ -152,7 +205,7 @@ async def test_an_object_that_changes_again_is_busy():
     """`open` raises `Busy` if the object changes between HEAD and GET twice."""
     calls = RecordedCalls([INFO, PreconditionFailed("changed")] * 2)
     with pytest.raises(Busy):
-        await Reader(calls).open("a", Conditions(if_none_match=('"0"',)))
+        await Reader(calls).open("a", Conditions(if_none_match=('"0"', '"2"')))
 
 
 @pytest.mark.parametrize("method", ["open", "head"])

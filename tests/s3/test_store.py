@@ -18,7 +18,7 @@ from endless_s3 import endless_s3
 from scripted_s3 import Reply, Then, error_reply, object_reply, reply, scripted_s3, with_ending
 from stores import async_chunks, post_form, read_object, store_at
 
-from tornado_proxy.routing.uploads import Properties
+from tornado_proxy.routing.upload_steps import Properties
 from tornado_proxy.s3.boto3_reads import CHUNK
 from tornado_proxy.s3.store import Precondition, checked_precondition, immediate_precondition, parameters_of
 from tornado_proxy.semantics.conditions import ByteRange, Conditions
@@ -38,7 +38,8 @@ from tornado_proxy.storage.errors import (
 from tornado_proxy.storage.store import ObjectInfo, Write
 
 ANY = Conditions()
-IF_NOT_OLD = Conditions(if_none_match=('"old"',))
+# S3 is not left to decide about two.
+IF_NOT_OLD = Conditions(if_none_match=('"old"', '"older"'))
 MIB = 1024**2
 
 OPERATIONS = {

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from stores import async_chunks, read_object
 
-from tornado_proxy.routing.uploads import Properties
+from tornado_proxy.routing.upload_steps import Properties
 from tornado_proxy.semantics.conditions import ByteRange, Conditions, ContentRange, format_date
 from tornado_proxy.storage.errors import (
     NotModified,

@@ -8,15 +8,10 @@ from coroutines import pytest_pyfunc_call
 
 __all__ = ["pytest_pyfunc_call"]
 
-_UNANNOUNCED = "it closes without `Connection: close`"
 _RESETS = "it closes at once, which resets the connection of a client that is sending"
 DIFFERENCES = {
-    "test_a_client_that_reads_nothing_is_disconnected": "it waits for ever for a client that reads nothing",
     "test_the_body_of_a_get_ends_the_connection": _RESETS,
     "test_a_client_without_expect_gets_the_refusal": _RESETS,
-    "test_a_large_content_length_is_refused_unread": _UNANNOUNCED,
-    "test_a_stalled_upload_times_out": _UNANNOUNCED,
-    "test_expect_can_be_answered_with_a_refusal": _UNANNOUNCED,
     "test_a_malformed_chunk_stores_nothing": "it tells the application no more than that the connection is closed",
     "test_expect_is_answered_with_100[tornado-100-Continue]": "it knows this expectation in lower case only",
 }

@@ -218,6 +218,16 @@ async def test_a_disconnect_closes_the_body():
     assert (event.status, event.complete, event.reason) == (200, False, "the client closed the connection")
 
 
+async def test_a_piece_longer_than_the_announced_body_ends_the_request():
+    """If not even the head can be written, the connection is closed, and the event says why."""
+    body = ScriptedBody([b"xyz"], 1)
+    async with serve(OneObjectStore(body)) as site, site.connect() as client:
+        await client.send(b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n")
+        assert await client.is_closed()
+        event = await site.last_event()
+    assert (event.complete, event.reason) == (False, "`HTTPOutputError` was raised")
+
+
 async def test_a_client_that_reads_nothing_is_disconnected():
     """After the send timeout the connection and the body are closed."""
     body = EndlessBody(GIB)

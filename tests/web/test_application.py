@@ -10,9 +10,11 @@ from tornado.httputil import HTTPConnection, HTTPServerRequest, RequestStartLine
 from tornado.web import RequestHandler
 
 from tornado_proxy.config.server import Cors, Server
+from tornado_proxy.semantics.forwarded import Origin
 from tornado_proxy.web.application import ProxyApplication
 from tornado_proxy.web.handlers import AnswerHandler, MistakeHandler, ObjectHandler
 from tornado_proxy.wire.headers import Fields
+from tornado_proxy.wire.stream import Context, WireRequest
 
 
 class _Connection(HTTPConnection):
@@ -38,15 +40,38 @@ def test_each_request_gets_its_handler(method, target, handler):
     headers = Fields((("Host", "h"), ("Access-Control-Request-Method", "PUT")))
     line = RequestStartLine(method, target, "HTTP/1.1")
     request = HTTPServerRequest(start_line=line, headers=headers, connection=_Connection())
-    assert type(application.find_handler(request)._handler) is handler
+    assert type(application.handler(request)) is handler
 
 
 def test_the_private_names_of_tornado_are_there():
-    """`_execute` awaits `request._body_future` of a handler that streams, and leaves the answer to the methods."""
-    source = inspect.getsource(RequestHandler._execute)
-    assert list(inspect.signature(RequestHandler._execute).parameters) == ["self", "transforms", "args", "kwargs"]
-    assert "await self.request._body_future" in source
-    assert "self._prepared_future is not None" in source
+    """A handler sets what `RequestHandler` sets and reads, without the parts for templates and for `_execute`."""
+    application, line = ProxyApplication(lambda: generation({}), [].append), RequestStartLine("GET", "/a", "HTTP/1.1")
+    request = HTTPServerRequest(start_line=line, headers=Fields((("Host", "h"),)), connection=_Connection())
+    unused = {"_auto_finish", "_prepared_future", "ui"}
+    assert vars(RequestHandler(application, request)).keys() - vars(application.handler(request)).keys() == unused
+    source = "".join(map(inspect.getsource, (RequestHandler.write, RequestHandler.flush, RequestHandler.finish)))
+    assert not any(f"self.{name}" in source for name in unused)
+    assert "for transform in self._transforms" in source
+
+
+def test_a_request_of_the_wire_has_all_that_tornados_has():
+    """What no handler here asks for is read when it is asked for, with Tornado's result."""
+    line, headers = RequestStartLine("GET", "/a?b=c&b=d", "HTTP/1.1"), Fields((("Host", "h:1"), ("Cookie", "e=f")))
+    connection = _Connection()
+    connection.context = Context("192.0.2.1", "http", Origin("192.0.2.1", "http"))
+    ours, tornados = (
+        kind(start_line=line, headers=headers, connection=connection, server_connection=None)
+        for kind in (WireRequest, HTTPServerRequest)
+    )
+    assert (ours.arguments, ours.host_name, ours.path, ours.cookies["e"].value) == (
+        tornados.arguments,
+        tornados.host_name,
+        tornados.path,
+        "f",
+    )
+    assert vars(tornados).keys() <= vars(ours).keys()
+    with pytest.raises(AttributeError):
+        _ = ours.missing
 
 
 async def test_a_request_keeps_its_generation():

@@ -13,7 +13,7 @@ from serving import EVERYTHING, serve
 from tornado_proxy.auth.authenticator import SignIn
 from tornado_proxy.config.actions import Actions, GetAction, PutAction
 from tornado_proxy.config.model import ListingOptions
-from tornado_proxy.config.providers import BasicUser, OpaServer, Resource
+from tornado_proxy.config.providers import BasicUser, OidcProvider, OpaServer, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.pages.listing_view import LARGEST_README
@@ -267,3 +267,12 @@ async def test_another_file_of_markdown_is_shown():
     assert "<em>second</em>" in notes.text
     assert 'data-name="notes.md"' in notes.text
     assert all("<em>first</em>" in other.text for other in others)
+
+
+async def test_a_page_leads_to_the_sign_out_of_its_provider():
+    """The link leads to the page of the provider with which the user signed in; others have no such page."""
+    provider = OidcProvider("staff", GuardedUrl("https://issuer.test"), "me")
+    settings = _staff_settings(Resource("/**", provider="staff"))
+    for providers, link in (((provider,), 'href="/auth/staff/logout">Sign out</a>'), ((), "<bdi>ann</bdi></p>")):
+        async with serve(FILES, providers=providers, **settings) as site:
+            assert link in (await site.get("/", Accept="text/html", Authorization="ann")).text

@@ -29,7 +29,7 @@ from tornado_proxy.web.answer import ErrorAnswer, answer_attempt, answer_excepti
 from tornado_proxy.web.body import BodyTimeout
 from tornado_proxy.web.custom_pages import PageFailed
 from tornado_proxy.web.deciding import CrossOrigin
-from tornado_proxy.web.upload import FormTooLarge, MalformedForm, NotAForm
+from tornado_proxy.web.incoming_file import FormTooLarge, MalformedForm, NotAForm
 from tornado_proxy.wire.incoming import ClientDisconnected, HeadTooLarge, MalformedMessage
 
 

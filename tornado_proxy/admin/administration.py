@@ -42,7 +42,7 @@ from tornado_proxy.service.reload.validity import certificate_views, validities
 from tornado_proxy.service.run.process import Process
 from tornado_proxy.storage.outlook import Outlook
 from tornado_proxy.telemetry.events import ReloadReport
-from tornado_proxy.telemetry.exposition import ServiceMetrics, as_text, staged_metrics
+from tornado_proxy.telemetry.exposition import Readings, ServiceMetrics, as_text, staged_metrics
 from tornado_proxy.telemetry.log import diagnostic_fields, moment, probe_fields
 from tornado_proxy.telemetry.metrics import (
     OWN_FILES,
@@ -86,9 +86,13 @@ class Administration:
         self._started = started = serving.generation.since
         self._reloads: deque[ReloadRow] = deque([ReloadRow("started", 1, started)], _KEPT)
         digest = serving.configuration.snapshot.digest
-        self._metrics = ServiceMetrics(
-            self._versions["tornado-proxy"], digest, started, self._probes.values, self._not_after
+        readings = Readings(
+            self._probes.values,
+            self._not_after,
+            lambda: self._serving.worker_ends,
+            lambda: bool(self._last_good and self._last_good.trouble),
         )
+        self._metrics = ServiceMetrics(self._versions["tornado-proxy"], digest, started, readings)
         self._metrics.listen(process.bus)
         process.bus.add(self._note, ReloadReport)
 
@@ -106,6 +110,11 @@ class Administration:
             max(0, len(shown) - _SHOWN),
         )
         self._reloads.appendleft(row)
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether commands are accepted on a Unix socket only."""
+        return self._serving.configuration.settings.internal_server.read_only
 
     def _not_after(self) -> dict[tuple[str, str], float]:
         """Returns the end of the certificates in force by listener and name: of several of one name, the first end."""

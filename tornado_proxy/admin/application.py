@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from ipaddress import ip_address
 from operator import methodcaller
-from socket import gethostname
+from socket import AF_UNIX, gethostname
 from typing import Any
 
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -155,6 +155,8 @@ class _Command(_Handler):
 
     def prepare(self) -> None:
         super().prepare()
+        if not self._finished and self.administration.is_read_only and not self._is_local():
+            self.say(403, "this listener is read-only: use the Unix socket of `--admin-socket`")
         # Any web page can post to loopback, but it cannot hide these headers (Fetch, 3.2).
         if (
             not self._finished
@@ -162,6 +164,11 @@ class _Command(_Handler):
             and any(name in self.request.headers for name in _OF_BROWSERS)
         ):
             self.say(403, "not from a browser")
+
+    def _is_local(self) -> bool:
+        """Whether the request came over a Unix socket, whose permissions say who may use it."""
+        context: Any = getattr(self.request.connection, "context", None)
+        return getattr(context, "address_family", None) == AF_UNIX
 
     def get(self) -> None:
         self.set_header("Allow", "POST")

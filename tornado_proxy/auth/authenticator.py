@@ -7,13 +7,14 @@ This module also recognizes requests that pages of other origins make (CSRF), an
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import urlsplit
 
 from tornado_proxy.config.providers import CertificateProvider, HeaderProvider
 from tornado_proxy.routing.access import SignedIn
+from tornado_proxy.routing.mounts import Step
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import Request
 from tornado_proxy.rules.model import segment_objection
@@ -45,15 +46,23 @@ class ProviderAnswer:
     reason: str = ""
 
 
+SignInPage = Callable[[Request], Awaitable[ProviderAnswer]]
+
+
 class Authenticator(Protocol):
     """One way to sign in; an instance for each configured provider."""
+
+    @property
+    def pages(self) -> Mapping[Step, SignInPage]:
+        """The provider's own pages; most providers have none."""
+        return {}
 
     async def authenticate(self, request: Request, guard: SignedIn) -> SignIn | Refuse:
         """Returns the user or `Refuse`; raises `AuthBusy`."""
         ...
 
 
-class HeaderAuthenticator:
+class HeaderAuthenticator(Authenticator):
     """Signs in the users that a trusted proxy names."""
 
     def __init__(self, provider: HeaderProvider) -> None:
@@ -87,7 +96,7 @@ def _only(request: Request, name: str) -> str:
         return values[0]
 
 
-class CertificateAuthenticator:
+class CertificateAuthenticator(Authenticator):
     """Signs in the users whom certificates name; `clock` gives the seconds since 1970."""
 
     def __init__(self, provider: CertificateProvider, clock: Callable[[], float]) -> None:

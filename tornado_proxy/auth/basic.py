@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 
-from tornado_proxy.auth.authenticator import AuthBusy, SignIn, header_values
+from tornado_proxy.auth.authenticator import AuthBusy, Authenticator, SignIn, header_values
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.providers import BasicProvider, BasicUser
 from tornado_proxy.config.secrets import HASHES
@@ -120,7 +120,7 @@ def _argon2_cost(text: str) -> int:
     return cost.memory_cost * cost.time_cost
 
 
-class BasicAuthenticator:
+class BasicAuthenticator(Authenticator):
     """Signs in the users of one provider; `users` are all users of its resources."""
 
     def __init__(self, provider: BasicProvider, users: Iterable[BasicUser], verifier: Verifier) -> None:

@@ -19,8 +19,10 @@ from typing import Any
 from urllib.parse import quote, quote_plus, urlencode
 
 from tornado_proxy.auth.authenticator import (
+    Authenticator,
     ProviderAnswer,
     SignIn,
+    SignInPage,
     header_values,
     is_same_origin,
     leads_back,
@@ -42,6 +44,7 @@ from tornado_proxy.auth.oidc_provider import (
 )
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.routing.access import SignedIn
+from tornado_proxy.routing.mounts import Step
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import Request
 from tornado_proxy.semantics.request import User
@@ -72,7 +75,7 @@ class NotVerified(TokenError):
     """A user with an unverified email address, where the configuration requires a verified one."""
 
 
-class OidcAuthenticator:
+class OidcAuthenticator(Authenticator):
     """Signs in the users of one provider; `clock` gives the seconds since 1970."""
 
     def __init__(self, settings: OidcProvider, fetch: Fetcher, clock: Callable[[], float]) -> None:
@@ -83,6 +86,11 @@ class OidcAuthenticator:
         purpose = f"{settings.issuer_url.reveal()} {settings.client_id} {settings.name}"
         self._sessions = Sealer(key, f"session {purpose}")
         self._logins = Sealer(key, f"login {purpose}")
+
+    @property
+    def pages(self) -> Mapping[Step, SignInPage]:
+        """The pages with which browsers sign in and out."""
+        return {"login": self.login, "callback": self.callback, "logout": self.logout}
 
     async def authenticate(self, request: Request, guard: SignedIn) -> SignIn | Refuse:  # noqa: ARG002 - the protocol
         """Returns the user of a bearer token or a session, or `Refuse`."""

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tornado_proxy.admin.listener import admin_listener
-from tornado_proxy.admin.status import Explanation
 from tornado_proxy.cli.inputs import number
 from tornado_proxy.cli.output import CommandError, ExitStatus, show
 from tornado_proxy.cli.units import is_wider, other_addresses, run_as_unit, sockets_of
@@ -50,7 +49,13 @@ from tornado_proxy.service.reload.stores import Unbuildable
 from tornado_proxy.service.reload.validity import tolerant_of_dates
 from tornado_proxy.service.run.logs import close_logging, configure_logging, flush_logging
 from tornado_proxy.service.run.process import Launch, Process
-from tornado_proxy.service.run.runtime import CannotServe, end_process, raise_descriptor_limit, run_event_loop
+from tornado_proxy.service.run.runtime import (
+    CannotServe,
+    end_process,
+    raise_descriptor_limit,
+    run_event_loop,
+    share_heap,
+)
 from tornado_proxy.service.run.serving import SingleProcess
 from tornado_proxy.service.run.sockets import CannotListen, Sockets, local_socket, named, open_sockets
 from tornado_proxy.service.run.systemd import Notifier, inherited_sockets
@@ -58,6 +63,7 @@ from tornado_proxy.storage.probe import PROBE_WITHIN
 from tornado_proxy.telemetry.log import EVENTS, log_diagnostics
 
 if TYPE_CHECKING:
+    from tornado_proxy.admin.status import Explanation
     from tornado_proxy.service.run.supervisor import Supervisor
 
 _LOG = logging.getLogger("tornado_proxy")
@@ -128,6 +134,7 @@ def _served(arguments: argparse.Namespace) -> int:
             return _checked(start.configuration, arguments)
         try:
             raise_descriptor_limit()
+            share_heap()
             supervisor = _supervisor(start, arguments)
             run_event_loop(_serve(start, supervisor, reader, arguments), start.configuration.settings.server.event_loop)
         except Unbuildable as error:

@@ -269,6 +269,9 @@ class InternalServer(Listener):
     """The admin listener: health, metrics, status. Keep it away from clients."""
 
     port: Port = option("The port. 0 selects any free port.", default=9090)
+    read_only: bool = option(
+        "Whether commands, such as a reload, are accepted on the Unix socket of `--admin-socket` only.", default=False
+    )
 
 
 @dataclass(frozen=True, slots=True)

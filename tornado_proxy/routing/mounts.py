@@ -13,7 +13,7 @@ from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.golang.regexp.matching import FirstMatch, Pattern, compile_pattern
 from tornado_proxy.routing.access import Access
 from tornado_proxy.routing.request import RequestPath, host_name
-from tornado_proxy.routing.uploads import PropertyTemplates
+from tornado_proxy.routing.upload_steps import PropertyTemplates
 from tornado_proxy.rules.model import Key, RuleSet
 from tornado_proxy.templates.data import ResourceData, TargetData
 

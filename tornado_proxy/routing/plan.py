@@ -10,7 +10,7 @@ from tornado_proxy.config.model import Bucket, Target
 from tornado_proxy.config.options import GIB
 from tornado_proxy.routing.mounts import RouteMatch, Step
 from tornado_proxy.routing.request import ASSETS_AT, KeyTooLong, ObjectKey, Request, RequestPath, object_key
-from tornado_proxy.routing.uploads import UploadStep, upload_step
+from tornado_proxy.routing.upload_steps import UploadStep, upload_step
 from tornado_proxy.rules.model import Key
 from tornado_proxy.semantics.fields import path_reference
 

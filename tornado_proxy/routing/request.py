@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NewType
 from urllib.parse import parse_qsl, unquote_to_bytes
 
@@ -191,6 +192,7 @@ def shown_path(target: str) -> str:
         return _QUERY.sub("", f"{scheme[0]}{rest}" if scheme else rest)
 
 
+@lru_cache(32)
 def host_name(authority: str) -> str:
     """Returns the host of a Host header or an address: no port, no IPv6 brackets, no final dot, lower case."""
     # A second colon belongs to an IPv6 address: there a port can stand behind brackets only (RFC 3986 3.2.2).

@@ -147,13 +147,21 @@ class Boto3Reads:
         self._executor = executor
 
     async def get(
-        self, key: str, part: ByteRange | None, if_match: str | None, continued: Continuation | None = None
+        self,
+        key: str,
+        part: ByteRange | None,
+        if_match: str | None,
+        *,
+        continued: Continuation | None = None,
+        changed_from: str | datetime | None = None,
     ) -> S3Object:
-        """Sends a GetObject, with `Range` and `If-Match` if given, and opens its answer."""
+        """Sends a GetObject, with `Range` and the conditions if given, and opens its answer."""
+        condition = "IfModifiedSince" if isinstance(changed_from, datetime) else "IfNoneMatch"
         wanted: Parameters = {
             **({"Range": part.to_header()} if part else {}),
             **({"IfMatch": if_match} if if_match else {}),
             **({"VersionId": continued.version} if continued and continued.version else {}),
+            **({condition: changed_from} if changed_from else {}),
         }
 
         send = partial(ask, self._client.get_object, Bucket=self._bucket.name, Key=key, **wanted)

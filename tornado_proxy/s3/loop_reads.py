@@ -7,6 +7,7 @@ import random
 import re
 import time
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.server import S3Pool
@@ -26,7 +27,7 @@ from tornado_proxy.s3.failures import from_answer
 from tornado_proxy.s3.pool import Pool, PoolLimits
 from tornado_proxy.s3.resumable import Continuation
 from tornado_proxy.s3.signature import KeyPair, KeyPairs, encode_path, encode_query, sign
-from tornado_proxy.semantics.conditions import ByteRange, ContentRange, parse_date
+from tornado_proxy.semantics.conditions import ByteRange, ContentRange, format_date, parse_date
 from tornado_proxy.storage.errors import StorageError, TimedOut, Unreachable, UpstreamError
 from tornado_proxy.storage.store import ObjectInfo
 
@@ -112,14 +113,24 @@ class LoopReads:
         self._of_objects, self._of_listings = (_CHECKSUMS, *added.get_headers), added.list_headers
 
     async def get(
-        self, key: str, part: ByteRange | None, if_match: str | None, continued: Continuation | None = None
+        self,
+        key: str,
+        part: ByteRange | None,
+        if_match: str | None,
+        *,
+        continued: Continuation | None = None,
+        changed_from: str | datetime | None = None,
     ) -> LoopObject:
-        """Sends a GetObject, with `Range` and `If-Match` if given, and opens its answer."""
+        """Sends a GetObject, with `Range` and the conditions if given, and opens its answer."""
         headers = [*self._of_objects]
         if part is not None:
             headers.append(("range", part.to_header()))
         if if_match is not None:
             headers.append(("if-match", if_match))
+        if isinstance(changed_from, datetime):
+            headers.append(("if-modified-since", format_date(changed_from)))
+        elif changed_from is not None:
+            headers.append(("if-none-match", changed_from))
         query = encode_query({"versionId": continued.version}) if continued and continued.version else ""
         request = _ReadRequest("GetObject", "GET", key, query, tuple(headers), is_bulk=continued is not None)
         answer = await self._send(request)

@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from itertools import takewhile
 from typing import Protocol, TypeVar
 
@@ -20,9 +21,17 @@ from tornado_proxy.s3.resumable import (
     ResumedRead,
     read_memory,
 )
-from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, ByteRange, Conditions, is_etag, is_weak
+from tornado_proxy.semantics.conditions import (
+    ANY,
+    UNCONDITIONAL,
+    ByteRange,
+    ConditionResult,
+    Conditions,
+    is_etag,
+    is_weak,
+)
 from tornado_proxy.storage import errors
-from tornado_proxy.storage.store import ObjectInfo, OpenedObject, Page, from_token, start_after, to_token
+from tornado_proxy.storage.store import Entry, ObjectInfo, OpenedObject, Page, from_token, start_after, to_token
 
 T = TypeVar("T")
 
@@ -30,6 +39,7 @@ _LONGEST_PAGE = 1000
 _MOST_TRIES = 2
 _MOST_ANSWERS = 10
 _BUCKET_SEEN_FOR = 60.0  # seconds
+_VALIDATORS_KEPT = 1024
 _CHECKS = 8  # of the deadlines within one time limit, so that no call exceeds it by more than an eighth
 
 
@@ -80,11 +90,18 @@ class ReadCalls(Protocol):
     """
 
     async def get(
-        self, key: str, part: ByteRange | None, if_match: str | None, continued: Continuation | None = None
+        self,
+        key: str,
+        part: ByteRange | None,
+        if_match: str | None,
+        *,
+        continued: Continuation | None = None,
+        changed_from: str | datetime | None = None,
     ) -> OpenedPart:
         """Sends a GetObject, with `Range` and `If-Match` if given, and opens its answer.
 
-        One that continues a read may ask for a version, and comes after those of which nobody has a byte yet.
+        An ETag in `changed_from` is sent as `If-None-Match`, a date as `If-Modified-Since`. A call that continues a
+        read may ask for a version, and comes after those of which nobody has a byte yet.
         """
         ...
 
@@ -104,9 +121,14 @@ class ReadCalls(Protocol):
 class Reader:
     """Opens, examines and lists the objects of a bucket.
 
-    S3 evaluates only what all S3s evaluate alike: an If-Match with one strong ETag. All other conditions of a GET are
-    evaluated here, after a HEAD, and the GET is pinned to the ETag that the HEAD returned. A 304 then costs one call
-    and has all headers that RFC 9110 15.4.5 requires, unlike those of S3. `notice` is told of each resumed read.
+    S3 evaluates only what all S3s evaluate alike: an If-Match with one strong ETag, and an If-None-Match with one or an
+    If-Modified-Since, whose result is checked here. All other conditions of a GET are evaluated here, after a HEAD, and
+    the GET is pinned to the ETag that the HEAD returned.
+
+    A 304 of S3 leaves out headers that RFC 9110 15.4.5 requires, so a HEAD follows it. If the client has what the
+    object was the last time, the HEAD comes first, and most likely is the only call.
+
+    `notice` is told of each resumed read.
     """
 
     def __init__(
@@ -121,24 +143,33 @@ class Reader:
         self._notice = notice
         self._within = Deadlines(timeout).bound
         self._bucket_seen = -math.inf
+        self._validators: dict[str, tuple[str | None, datetime | None]] = {}
 
     async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> OpenedObject:
         """Opens an object or a part of it."""
         _check(key)
         conditions, part = _effective(conditions, part)
-        if not _s3_decides(conditions, part):
+        if not _s3_decides(conditions, part) or self._expects_unchanged(key, conditions):
             return await self._open_after_head(key, conditions, part)
         if_match = conditions.if_match[0] if conditions.if_match else conditions.if_range
         try:
-            return await self._get(key, part, if_match if isinstance(if_match, str) else None)
+            opened = await self._get(
+                key, part, if_match if isinstance(if_match, str) else None, _changed_from(conditions)
+            )
         except errors.PreconditionFailed:
             if conditions.if_range is None:
                 raise
             # If-Range is false: send the whole current object (RFC 9110 13.1.5).
             return await self._get(key, None, None)
-        except errors.RangeUnsatisfiable:
+        except (errors.NotModified, errors.RangeUnsatisfiable):
             # Not every S3 sends the size here, or treats a suffix of an empty object as the whole object.
             return await self._open_after_head(key, conditions, part)
+        try:
+            self._check_conditions(key, opened.info, conditions)
+        except errors.StorageError:
+            await opened.close()
+            raise
+        return opened
 
     async def head(self, key: ObjectKey, conditions: Conditions) -> ObjectInfo:
         """Returns the headers of an object."""
@@ -148,8 +179,7 @@ class Reader:
         except errors.ObjectMissing:
             await self._check_bucket()
             raise
-        if conditions is not UNCONDITIONAL:
-            errors.check_conditions(key, info, conditions)
+        self._check_conditions(key, info, conditions)
         return info
 
     async def list(self, prefix: ObjectKey, token: str | None = None, limit: int = _LONGEST_PAGE) -> Page:
@@ -187,9 +217,28 @@ class Reader:
             return
         self._bucket_seen = time.monotonic()
 
-    async def _get(self, key: str, part: ByteRange | None, if_match: str | None) -> OpenedObject:
+    def _expects_unchanged(self, key: str, conditions: Conditions) -> bool:
+        """Whether the client has what the object was the last time."""
+        if conditions is UNCONDITIONAL:
+            return False
+        validators = self._validators.get(key)
+        return validators is not None and conditions.decide(*validators) is ConditionResult.NOT_MODIFIED
+
+    def _check_conditions(self, key: ObjectKey, info: ObjectInfo, conditions: Conditions) -> None:
+        """Raises `NotModified` or `PreconditionFailed` if the conditions demand it; keeps the validators."""
+        if conditions is UNCONDITIONAL:
+            return
+        self._validators.pop(key, None)
+        self._validators[key] = info.etag, info.last_modified
+        if len(self._validators) > _VALIDATORS_KEPT:
+            del self._validators[next(iter(self._validators))]
+        errors.check_conditions(key, info, conditions)
+
+    async def _get(
+        self, key: str, part: ByteRange | None, if_match: str | None, changed_from: str | datetime | None = None
+    ) -> OpenedObject:
         """Opens an object; raises `UpstreamError` if S3 sends another part than requested."""
-        answer = await self._within(self._calls.get(key, part, if_match))
+        answer = await self._within(self._calls.get(key, part, if_match, changed_from=changed_from))
         sent = answer.content_range
         if sent is not None and (part is None or part.resolve(answer.info.size) != sent):
             await answer.close()
@@ -205,7 +254,7 @@ class Reader:
 
     async def _reopen(self, key: str, rest: Continuation) -> OpenedPart:
         """Opens what continues an object."""
-        return await self._within(self._calls.get(key, rest.part, rest.if_match, rest))
+        return await self._within(self._calls.get(key, rest.part, rest.if_match, continued=rest))
 
     async def _open_after_head(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None) -> OpenedObject:
         """Evaluates the conditions after a HEAD and opens the same version, or tries again if it has changed."""
@@ -249,7 +298,18 @@ def _s3_decides(conditions: Conditions, part: ByteRange | None) -> bool:
             return part != ByteRange(None, 0)
         case Conditions((etag,), (), None, None, None) | Conditions((), (), None, None, str(etag)):
             return is_strong(etag)
+        case Conditions((), (), datetime(), None, None):
+            return part != ByteRange(None, 0)
+        case Conditions((), (etag,), None, None, None):
+            return is_etag(etag) and part != ByteRange(None, 0)
     return False
+
+
+def _changed_from(conditions: Conditions) -> str | datetime | None:
+    """Returns the ETag or the date of what the client has; the ETag in its strong form, as S3 has no other."""
+    if conditions.if_none_match:
+        return conditions.if_none_match[0].removeprefix("W/")
+    return conditions.if_modified_since
 
 
 def is_strong(etag: str) -> bool:
@@ -266,9 +326,14 @@ def page(answers: Sequence[ListAnswer], prefix: str, after: str, limit: int) -> 
     stray = next((entry.name for entry in listed if not entry.name.startswith(prefix)), None)
     if stray is not None:
         raise errors.UpstreamError(f"S3 lists `{stray}`, which is not below `{prefix}`")
-    below = (replace(entry, name=entry.name.removeprefix(prefix)) for entry in listed)
-    # The empty name is the marker. S3 sorts by bytes of UTF-8, which is the order of code points.
-    entries = sorted((entry for entry in below if entry.name > after), key=lambda entry: entry.name)
+    # `replace` of dataclasses would take three times as long. The empty name is the marker.
+    below = [
+        Entry(name, entry.size, entry.last_modified, entry.etag)
+        for entry in listed
+        if (name := entry.name.removeprefix(prefix)) > after
+    ]
+    # S3 sorts by bytes of UTF-8, which is the order of code points.
+    entries = sorted(below, key=lambda entry: entry.name)
     shown = tuple(entries[:limit])
     more = answers[-1].truncated or len(entries) > limit
     return Page(shown, to_token(shown[-1].name) if more and shown else None, exists=bool(listed))

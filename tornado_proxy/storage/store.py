@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Literal, Protocol, TypeVar
 
 from tornado_proxy.routing.request import ObjectKey
-from tornado_proxy.routing.uploads import Properties
+from tornado_proxy.routing.upload_steps import Properties
 from tornado_proxy.rules.model import LONGEST_OBJECT_KEY
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, Conditions, ContentRange
 from tornado_proxy.semantics.fields import Checksum

@@ -38,6 +38,7 @@ class RequestRecord(NamedTuple):
     user: str | None = None
     trace_context: tuple[tuple[str, str], ...] = ()  # the headers of W3C Trace Context, as sent
     rewrite: Rewrite | None = None  # the one that `rule` names
+    facts: tuple[tuple[str, str], ...] = ()  # what JSON lines show besides, by name
 
 
 class Served(NamedTuple):

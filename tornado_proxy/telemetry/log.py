@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
+from json.encoder import encode_basestring
 from typing import Literal, get_args
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, counted
@@ -21,7 +21,6 @@ from tornado_proxy.telemetry.events import (
     ReadResumed,
     ReloadOutcome,
     ReloadReport,
-    RequestRecord,
     Retired,
     Served,
 )
@@ -81,45 +80,43 @@ def access_log(form: Literal["text", "json"], write: Callable[[str], None]) -> C
 
 def _text_line(event: Served | ErrorServed) -> str:
     """`key=value` pairs in a fixed order; unknown ones are left out."""
-    request, reason = event.request, event.reason and _reason(event)
+    request_id, at, client, method, host, path, generation, target, key, rule, user, _, _, _ = event.request
     # Nearly no request has anything to quote: one look at all its texts says so.
-    if not _is_bare("".join([text for text in request if isinstance(text, str)])):
-        request = RequestRecord._make(_safe(value) if isinstance(value, str) else value for value in request)
+    if not _is_bare(f"{client}{method}{host}{path}{target}{key}{rule}{user}"):
+        client, method, host, path = map(_safe, (client, method, host, path))
+        target, key, rule, user = (each and _safe(each) for each in (target, key, rule, user))
     line = (
-        f"time={moment(request.at)} id={request.request_id}{_pair(' client=', request.client)}"
-        f"{_pair(' method=', request.method)}{_pair(' host=', request.host)}{_pair(' path=', request.path)}"
+        f"time={moment(at)} id={request_id}{client and f' client={client}'}{method and f' method={method}'}"
+        f"{host and f' host={host}'}{path and f' path={path}'}"
         f" status={event.status} sent={event.sent} received={event.received} ms={event.seconds * 1000:.1f}"
-        f"{_pair(' target=', request.target)}{_pair(' key=', request.key)}{_pair(' rule=', request.rule)}"
-        f"{_pair(' user=', request.user)} generation={request.generation}"
+        f"{f' target={target}' if target else ''}{f' key={key}' if key else ''}{f' rule={rule}' if rule else ''}"
+        f"{f' user={user}' if user else ''} generation={generation}"
     )
-    if reason is None:
+    if event.reason is None:
         return line
-    broken = " complete=false" if _is_broken(event) else ""
-    return f"{line}{broken}{_pair(' reason=', _safe(reason))}"
+    broken, reason = " complete=false" if _is_broken(event) else "", _safe(_reason(event) or "")
+    return f"{line}{broken}{reason and f' reason={reason}'}"
 
 
 def _json_line(event: Served | ErrorServed) -> str:
-    request = event.request
-    fields: dict[str, Field] = {
-        "time": moment(request.at),
-        "id": request.request_id,
-        "client": request.client,
-        "method": request.method,
-        "host": request.host,
-        "path": request.path,
-        "status": event.status,
-        "sent": event.sent,
-        "received": event.received,
-        "ms": round(event.seconds * 1000, 1),
-        "target": request.target,
-        "key": request.key,
-        "rule": request.rule,
-        "user": request.user,
-        "generation": request.generation,
-        "complete": False if _is_broken(event) else None,
-        "reason": _reason(event),
-    }
-    return json_line({name: value for name, value in fields.items() if value is not None and value != ""})
+    """The same as JSON."""
+    request_id, at, client, method, host, path, generation, target, key, rule, user, _, _, facts = event.request
+    broken = ', "complete": false' if _is_broken(event) else ""
+    line = (
+        f'{{"time": "{moment(at)}", "level": "{"info" if event.status < 500 else "error"}", "type": "request"'
+        f"{_json_texts(message=f'{method} {path} {event.status}')}"
+        f', "id": "{request_id}"'
+        f"{_json_texts(client=client, method=method, host=host, path=path)}"
+        f', "status": {event.status}, "sent": {event.sent}, "received": {event.received}'
+        f', "ms": {round(event.seconds * 1000, 1)}{_json_texts(target=target, key=key, rule=rule, user=user)}'
+        f', "generation": {generation}{_json_texts(**dict(facts))}{broken}{_json_texts(reason=_reason(event))}}}'
+    )
+    return harmless(line)
+
+
+def _json_texts(**texts: str | None) -> str:
+    """Returns members of a JSON object, each with a comma before it, without those that are empty."""
+    return "".join([f', "{name}": {encode_basestring(text)}' for name, text in texts.items() if text])
 
 
 def _is_broken(event: Served | ErrorServed) -> bool:
@@ -134,10 +131,6 @@ def _safe(text: str) -> str:
     return text if not text or _is_bare(text) else quoted(text)
 
 
-def _pair(name: str, value: str | None) -> str:
-    return f"{name}{value}" if value else ""
-
-
 def _is_bare(text: str) -> bool:
     return _BARE.fullmatch(text) is not None and text.isprintable()
 
@@ -146,7 +139,6 @@ EVENTS = "tornado_proxy.events"
 _LOG = logging.getLogger(EVENTS)
 
 _LEVELS = {Severity.ERROR: logging.ERROR, Severity.WARNING: logging.WARNING, Severity.INFO: logging.INFO}
-_NUMBERS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 
 ServiceEvent = Failed | Probed | ReadResumed | ReloadReport | Retired
@@ -237,17 +229,3 @@ def probe_fields(result: ProbeResult) -> dict[str, object]:
         "granted": list(result.granted),
         "problem": problem and {"code": problem.code, "message": problem.message, "help": problem.help},
     }
-
-
-def shortage(error: BaseException | None) -> str | None:
-    """Returns the system's message if an error comes from a lack of descriptors or memory, else None."""
-    return next((each.strerror for each in _chain(error) if isinstance(each, OSError) and each.errno in _NUMBERS), None)
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yields an error and its causes."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        yield error
-        seen.add(id(error))
-        error = error.__cause__ or error.__context__

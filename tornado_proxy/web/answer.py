@@ -13,11 +13,10 @@ from tornado_proxy.config.actions import Actions
 from tornado_proxy.pages.render import Rendering
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.semantics.conditions import ContentRange, for_one_user, format_date
-from tornado_proxy.semantics.errors import StatusError
+from tornado_proxy.semantics.errors import StatusError, shortage
 from tornado_proxy.semantics.fields import Disposition, content_digest
 from tornado_proxy.storage.errors import RangeUnsatisfiable, StorageError
 from tornado_proxy.storage.store import ObjectInfo, OpenedObject
-from tornado_proxy.telemetry.log import shortage
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -29,7 +28,7 @@ _ACTIVE = frozenset(
 )
 _MEDIA_TYPE = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+/[!#$%&'*+.^_`|~0-9a-z-]+")  # RFC 9110 8.3.1, in lower case
 
-# The headers of a 304, by which a client keeps its copy fresh (RFC 9110 15.4.5), and those of the cache here.
+# The headers of a 304, which keep a client's copy fresh (RFC 9110 15.4.5), and the headers of the cache here.
 _OF_UNCHANGED = frozenset(
     {"cache-control", "content-location", "etag", "expires", "last-modified", "vary", "x-cache", "age"}
 )
@@ -121,7 +120,7 @@ def file_headers(info: ObjectInfo, actions: Actions, part: ContentRange | None =
 
 
 def unchanged_headers(headers: Headers) -> Headers:
-    """Returns the headers of a 304, chosen from those of the file."""
+    """Returns the headers of a 304, chosen from the headers of the file."""
     return tuple([each for each in headers if each[0].lower() in _OF_UNCHANGED])
 
 
@@ -170,7 +169,7 @@ def with_headers(headers: Headers, others: Headers) -> Headers:
 
 
 def without(headers: Headers, names: frozenset[str] | set[str]) -> Headers:
-    """Returns headers without those of some names, which are in lower case."""
+    """Returns headers without some names, which are in lower case."""
     return tuple((name, value) for name, value in headers if name.lower() not in names)
 
 

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from tornado.httputil import (
+    HTTPConnection,
     HTTPHeaders,
     HTTPMessageDelegate,
     HTTPServerRequest,
@@ -25,10 +26,18 @@ from tornado_proxy.semantics.forwarded import Origin, client_at, is_proxy, origi
 from tornado_proxy.storage.shares import Shares
 from tornado_proxy.telemetry.events import Event
 from tornado_proxy.web.answer import Answer, Whole
+from tornado_proxy.web.asked import request_id
 from tornado_proxy.web.generation import Generation, Parts
 from tornado_proxy.web.handler import Handler
-from tornado_proxy.web.handlers import AnswerHandler, MistakeHandler, ObjectHandler, SignInHandler, TargetListHandler
-from tornado_proxy.web.health import HealthCheck, is_health_check
+from tornado_proxy.web.handlers import (
+    AnswerHandler,
+    HealthHandler,
+    MistakeHandler,
+    ObjectHandler,
+    SignInHandler,
+    TargetListHandler,
+)
+from tornado_proxy.wire.stream import Stream, WireRequest
 from tornado_proxy.wire.tls import address_of, certificate_of
 
 # Walks through directories for archives: each takes a share of the processor, and more at once end no earlier.
@@ -50,11 +59,17 @@ class ProxyApplication(Application):
         self.closing = AsyncExitStack()  # what `close` ends
         self._current = current
 
+    def start_request(self, server_conn: object, request_conn: HTTPConnection) -> HTTPMessageDelegate:
+        """Returns what takes a request of a connection."""
+        return _Delegate(self, request_conn, server_conn)
+
     def find_handler(self, request: HTTPServerRequest, **_kwargs: Any) -> Any:
-        """Returns what answers a request: a handler, with the generation that is in force now."""
+        """Returns what takes a request that a router of Tornado has read."""
+        return _Delegate(self, request.connection, request.server_connection, request)
+
+    def handler(self, request: HTTPServerRequest) -> Handler:
+        """Returns the handler of a request, with the generation that is in force now."""
         generation = self._current()
-        if is_health_check(request, generation.parts.settings.server.health_path):
-            return HealthCheck(request)
         parts, trusted = generation.parts, generation.parts.trusted_proxies
         peer = _peer_of(request)
         is_proxied = trusted is not None and is_proxy(peer, trusted)
@@ -67,7 +82,9 @@ class ProxyApplication(Application):
             handler, arguments = _handler_for(request, parts, origin, is_proxied=is_proxied)
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an answer and the operator a reason
             handler, arguments = MistakeHandler, {"mistake": error}
-        return _Delegate(handler(self, request, generation=generation, origin=origin, **arguments))
+        made = handler(self, request, generation=generation, origin=origin, **arguments)
+        made.id = request_id(request, is_proxied=is_proxied)
+        return made
 
     async def close(self) -> None:
         """Ends what was started for the application: it follows no more edits, and lets go of its buckets."""
@@ -83,32 +100,50 @@ def _peer_of(request: HTTPServerRequest) -> Origin:
     With `xheaders`, Tornado's server takes the address from headers that any client can send: it is not a proxy's.
     """
     context = getattr(request.connection, "context", None)
-    known: Origin | None = getattr(context, "origin", None)
-    if known is not None:
-        return known
-    found = request.remote_ip or ""
-    return _peer(peer_address(found), request.protocol, is_stand_in=found != address_of(request))
+    origin: Origin | None = getattr(context, "origin", None)
+    if origin is not None:
+        return origin
+    address = request.remote_ip or ""
+    return _peer(peer_address(address), request.protocol, is_stand_in=address != address_of(request))
 
 
 class _Delegate(HTTPMessageDelegate):
-    """Runs a handler, and gives it the body.
+    """Gives a request to a handler, and the body as it arrives.
 
     Tornado's own delegate calls `put` only when the whole body has arrived, and takes 10 µs more.
     """
 
-    def __init__(self, handler: Handler) -> None:
-        self._handler = handler
+    _handler: Handler
+
+    def __init__(
+        self,
+        application: ProxyApplication,
+        connection: HTTPConnection | None,
+        server_connection: object,
+        request: HTTPServerRequest | None = None,
+    ) -> None:
+        self._application = application
+        self._connection = connection
+        self._server_connection = server_connection
+        self._request = request
 
     def headers_received(
-        self,
-        start_line: RequestStartLine | ResponseStartLine,  # noqa: ARG002 - the interface
-        headers: HTTPHeaders,  # noqa: ARG002 - the interface
+        self, start_line: RequestStartLine | ResponseStartLine, headers: HTTPHeaders
     ) -> Awaitable[None] | None:
         """Begins to answer; what it returns is done when the body is wanted."""
-        handler, loop = self._handler, asyncio.get_running_loop()
-        handler.request._body_future = loop.create_future()  # noqa: SLF001 - `_execute` waits for it
-        handler.request._body_future.set_result(None)  # noqa: SLF001
-        handler.task = loop.create_task(handler._execute([]))  # noqa: SLF001 - held by the handler, as its connection is
+        assert isinstance(start_line, RequestStartLine)
+        request = self._request
+        if request is None:
+            # The wire has checked what it read; for any other server, Tornado's class does.
+            kind = WireRequest if isinstance(self._connection, Stream) else HTTPServerRequest
+            request = kind(
+                start_line=start_line,
+                headers=headers,
+                connection=self._connection,
+                server_connection=self._server_connection,
+            )
+        self._handler = handler = self._application.handler(request)
+        handler.task = asyncio.get_running_loop().create_task(handler.run())
         return None if handler.body.is_wanted or handler.body.ended else handler.body.until_wanted()
 
     def data_received(self, chunk: bytes) -> Awaitable[None] | None:
@@ -131,6 +166,9 @@ def _handler_for(
     mistake = getattr(asked.connection, "mistake", None)
     if mistake is not None:
         raise mistake
+    health_path = parts.settings.server.health_path
+    if health_path and asked.uri == health_path and asked.method in ("GET", "HEAD"):
+        return HealthHandler, {}
     policy = parts.policy_headers
     answer = (policy.preflight(asked) if policy else None) or _asset(asked, parts)
     if answer is not None:

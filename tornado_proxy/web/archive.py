@@ -121,8 +121,8 @@ class _DirectoryWalk:
                     continue
                 if entry.is_directory:
                     waiting.append(below)
-                elif found := await self._object(below, prefix, entry):
-                    self._add(f"{name}/{below[len(top) :]}", *found)
+                elif member := await self._object(below, prefix, entry):
+                    self._add(f"{name}/{below[len(top) :]}", *member)
         return self._found
 
     async def _entries(self, path: RequestPath) -> tuple[str, list[Entry]]:
@@ -133,12 +133,12 @@ class _DirectoryWalk:
         context, token = self._context, None
         is_top = path == context.request.path
         decision = context.decision if is_top else context.beside(path)
-        found = next((each for each in decision.plan if isinstance(each, Browse)), None)
-        if found is None or not context.is_ours(decision):
+        listing = next((each for each in decision.plan if isinstance(each, Browse)), None)
+        if listing is None or not context.is_ours(decision):
             return "", []
         entries: list[Entry] = []
         while True:
-            page = await context.store.list(found.prefix, token)
+            page = await context.store.list(listing.prefix, token)
             entries += page.entries
             self._seen += len(page.entries)
             if self._seen > self._limits.max_files:
@@ -149,15 +149,15 @@ class _DirectoryWalk:
         site = context.match.site
         index, shown = site.target.actions.get.index_document, list[Entry]()
         if index and not is_top and context.file(context.beside(RequestPath(f"{path}{index}"))):
-            shown = await self._index(found.prefix, index, entries)
-        return found.prefix, shown or [each for each in entries if site.shows(each.name)]
+            shown = await self._index(listing.prefix, index, entries)
+        return listing.prefix, shown or [each for each in entries if site.shows(each.name)]
 
     async def _index(self, prefix: str, index: str, entries: Sequence[Entry]) -> list[Entry]:
         """Returns the index document of a directory with some entries; nothing if it has none."""
         directory, _, rest = index.partition("/")
-        found = [each for each in entries if each.name == (f"{directory}/" if rest else directory)]
-        if not (rest and found):
-            return found
+        matching = [each for each in entries if each.name == (f"{directory}/" if rest else directory)]
+        if not (rest and matching):
+            return matching
         with suppress(ObjectMissing):
             info = await self._context.store.head(ObjectKey(prefix + index), UNCONDITIONAL)
             return [Entry(index, info.size, info.last_modified, info.etag)]
@@ -281,9 +281,9 @@ class _Sink:
 
     def taken(self) -> bytes:
         """Returns what was written since the last call."""
-        found = bytes(self._held)
+        written = bytes(self._held)
         self._held.clear()
-        return found
+        return written
 
 
 def _needs_zip64(member: ArchiveMember) -> bool:

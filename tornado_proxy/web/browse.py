@@ -41,22 +41,24 @@ async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
     limit = _limit(query.get("limit", ""), most if is_custom else min(most, LONGEST_PAGE))
     first = site.target.listing.directories_first
     order = None if is_custom else requested_order(query, directories_first=first)
-    found = await Directory(attempt.prefix, context).page(limit, order, fill=is_custom)
-    if not found.entries and not found.exists and not attempt.root:
+    content = await Directory(attempt.prefix, context).page(limit, order, fill=is_custom)
+    if not content.entries and not content.exists and not attempt.root:
         return None
     archives = tuple(FORMATS) if site.target.listing.archive.enabled else ()
     named = query.get("format")
     if named in archives:
         return await archive(context, named)
-    lines = tuple(map(to_line, found.entries))
-    kept = {name: text for name, text in query.items() if name not in found.unused}
-    listing = Listing(context.request.path, context.match.mount, lines, kept, found.next_token, first, found.is_sorted)
+    lines = tuple(map(to_line, content.entries))
+    kept = {name: text for name, text in query.items() if name not in content.unused}
+    listing = Listing(
+        context.request.path, context.match.mount, lines, kept, content.next_token, first, content.is_sorted
+    )
     custom = await context.written("folder_list", partial(_folder_data, attempt.prefix, listing, context))
     accept, is_strict = context.headers.get("Accept"), custom is None
     form = choose(LISTING_FORMS, accept, named, is_strict=is_strict, others=archives)
     if custom is not None and custom.body is not None:
         # A page of a thousand lines is not made only to be replaced.
-        empty = Listing(listing.path, listing.root, (), query, found.next_token)
+        empty = Listing(listing.path, listing.root, (), query, content.next_token)
         return customized(page(200, context.pages.listing(empty, form)), custom)
     offers = await _offers(listing, context) if form is Form.HTML else None
     return customized(page(200, context.pages.listing(listing, form, offers)), custom)
@@ -92,16 +94,18 @@ def _may_fit(listing: Listing, context: RequestContext) -> bool:
 
 async def _removable(listing: Listing, context: RequestContext) -> frozenset[str]:
     """Returns the names of the files that the viewer may remove, but for a policy server."""
+    if "DELETE" not in context.match.site.methods:
+        return frozenset()
     files = [each.name for each in listing.lines if not each.is_directory and listing.href(each)]
-    found: list[str] = []
-    for number, name in enumerate(files if "DELETE" in context.match.site.methods else ()):
+    names: list[str] = []
+    for number, name in enumerate(files):
         if number % TURN == 0:
             await asyncio.sleep(0)
         if not context.beside(listing.path + name, "DELETE", permitted=True).is_refused:
             if opens_all_below(context.mounts, context.decision):
                 return frozenset(files)
-            found.append(name)
-    return frozenset(found)
+            names.append(name)
+    return frozenset(names)
 
 
 async def _origins(context: RequestContext, *, uploads: bool) -> tuple[str, str]:

@@ -26,7 +26,7 @@ from tornado_proxy.semantics.cors import is_cross_origin
 from tornado_proxy.semantics.request import User
 from tornado_proxy.telemetry.events import AccessDecided, SignInTried
 from tornado_proxy.web.answer import answer_attempt
-from tornado_proxy.web.handler import Handler, answered
+from tornado_proxy.web.handler import Handler
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -76,7 +76,6 @@ class DecidedHandler(Handler):
             deciding.answer(await self._answer(deciding.question))
         return deciding.decision
 
-    @answered
     async def _prepare(self) -> None:
         """Decides as far as that is possible without the body; an error is answered at once."""
         assert self.deciding is not None
@@ -100,14 +99,14 @@ class DecidedHandler(Handler):
         """Answers a question of the decision; raises `AuthBusy`."""
         match question:
             case Authenticate(so_far, guard):
-                found = await self.parts.authenticators[guard.provider].authenticate(so_far.request, guard)
-                match found:
+                result = await self.parts.authenticators[guard.provider].authenticate(so_far.request, guard)
+                match result:
                     case SignIn(user, cookies):
                         self.note_sign_in(guard.provider, "request", 200, cookies)
                         return user
                     case Refuse(status):
                         self.note_sign_in(guard.provider, "request", max(status, 400))
-                        return found
+                        return result
             case Authorize(so_far, server, user):
                 # The path that is checked: an upload's has the name of its file.
                 asked = replace(so_far.request, path=so_far.checks[-1].path)

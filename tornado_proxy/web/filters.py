@@ -95,13 +95,13 @@ def _cors_policy(cors: Cors) -> CorsPolicy:
 def _cache_headers(cache: CacheHeaders) -> Headers:
     if cache.no_cache_enabled:
         return _NO_CACHE
-    given = (
+    headers = (
         ("Expires", cache.expires),
         ("Cache-Control", cache.cache_control),
         ("Pragma", cache.pragma),
         ("X-Accel-Expires", cache.x_accel_expires),
     )
-    return tuple((name, value) for name, value in given if value)
+    return tuple((name, value) for name, value in headers if value)
 
 
 # Each coding with the window that makes zlib write its format.
@@ -114,7 +114,7 @@ _MOST = 256  # objects that are compressed at once in a process; zlib takes 256 
 # The types of objects that are remembered; they have few.
 _TYPES_KEPT = 256
 
-# Headers that the compressed form does not have: ranges and digests are those of the plain form.
+# Headers that the compressed form does not have: ranges and digests count in the plain form.
 _OF_PLAIN = frozenset({"accept-ranges", "content-length", "content-digest", "repr-digest", "etag", "vary"})
 
 
@@ -139,6 +139,11 @@ class Compressor:
 
     def applied(self, answer: Answer, asked: HTTPServerRequest) -> Answer:
         """Returns the answer, compressed if its type is configured and the client accepts it."""
+        name, value = answer.headers[0] if answer.headers else ("", "")
+        # Most files have a type that is not compressed, and it stands first.
+        return answer if name == "Content-Type" and not self._is_meant(value) else self._negotiated(answer, asked)
+
+    def _negotiated(self, answer: Answer, asked: HTTPServerRequest) -> Answer:
         named = {name.lower(): value for name, value in answer.headers}
         if answer.status == 304:
             return _unchanged(answer, named, asked)

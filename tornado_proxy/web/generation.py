@@ -26,7 +26,7 @@ from tornado_proxy.storage.shares import Shares
 from tornado_proxy.storage.store import Entry, Store
 from tornado_proxy.web.custom_pages import PageRenderer
 from tornado_proxy.web.filters import Compressions, Compressor, PolicyHeaders
-from tornado_proxy.web.upload import IncomingFile
+from tornado_proxy.web.incoming_file import IncomingFile
 
 GENERATION = "X-Tornado-Proxy-Generation"
 TURN = 16
@@ -184,20 +184,20 @@ class RequestContext(NamedTuple):
         return first if self.is_ours(decision) and isinstance(first, Serve | RedirectToSignedUrl) else None
 
     async def visible(self, entries: Iterable[Entry]) -> list[Entry]:
-        """Returns the entries of the directory that the user sees: those that the user may request, but for a policy.
+        """Returns the entries of the directory that the user may request, but for a policy.
 
         The names are the content of the directory, about which a policy server was asked.
         """
         shown = [each for each in entries if self.match.site.shows(each.name)]
         if opens_all_below(self.mounts, self.decision):
             return shown
-        found = []
+        opened = []
         for number, each in enumerate(shown):
             if number % TURN == 0:
                 await asyncio.sleep(0)
             if self._is_open(self.request.path + each.name):
-                found.append(each)
-        return found
+                opened.append(each)
+        return opened
 
     def _is_open(self, path: str) -> bool:
         # A path that no request can name is not decided about; a listing shows it without a link.

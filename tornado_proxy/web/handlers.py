@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from tornado_proxy.auth.authenticator import only_reads
 from tornado_proxy.pages.custom import TargetListData
 from tornado_proxy.pages.render import LISTING_FORMS, TargetLinks, choose, target_links
 from tornado_proxy.routing.decide import NameFile
 from tornado_proxy.routing.plan import Receive, VisitProvider
-from tornado_proxy.routing.uploads import ReceivePart
+from tornado_proxy.routing.upload_steps import ReceivePart
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.web.answer import ErrorAnswer, Outcome, Whole, page
 from tornado_proxy.web.custom_pages import customized
 from tornado_proxy.web.deciding import DecidedHandler
 from tornado_proxy.web.generation import RequestContext
-from tornado_proxy.web.handler import Handler, answered
+from tornado_proxy.web.handler import Handler, reads_body
+from tornado_proxy.web.incoming_file import IncomingFile, raw_upload, read_form
 from tornado_proxy.web.perform import object_used, perform
-from tornado_proxy.web.upload import IncomingFile, raw_upload, read_form
 
-if TYPE_CHECKING:
-    from tornado_proxy.auth.oidc import OidcAuthenticator
+_HEALTHY = Whole(
+    200,
+    (("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store"), ("Content-Length", "8")),
+    b"healthy\n",
+)
 
 
 class ObjectHandler(DecidedHandler):
     """Answers a request for an object or a directory of a target, by the plan of its decision."""
 
-    @answered
     async def get(self) -> None:
         """Sends a file, a listing or a redirect."""
         outcome, self.used = await self._performed()
@@ -35,13 +37,13 @@ class ObjectHandler(DecidedHandler):
 
     head = get
 
-    @answered
+    @reads_body
     async def put(self) -> None:
         """Stores an upload, or makes a step of one in parts."""
         outcome, used = await self._performed(await self._upload())
         await self._give_changed(outcome, used)
 
-    @answered
+    @reads_body
     async def delete(self) -> None:
         """Removes an object, once the request is whole."""
         async for _ in self.body:
@@ -97,7 +99,6 @@ class ObjectHandler(DecidedHandler):
 class SignInHandler(DecidedHandler):
     """Answers the pages of a provider: the steps of a sign-in."""
 
-    @answered
     async def get(self) -> None:
         """Takes a step."""
         (attempt,) = self.decided.plan
@@ -106,10 +107,8 @@ class SignInHandler(DecidedHandler):
             # A picture can make a reader's browser send a GET, which must not sign anyone out.
             await self.send(page(200, self.parts.pages.sign_out(self.decided.request.path)))
             return
-        # Only providers of this kind have pages.
-        provider = cast("OidcAuthenticator", self.parts.authenticators[attempt.provider])
-        steps = {"login": provider.login, "callback": provider.callback, "logout": provider.logout}
-        answer = await steps[attempt.step](self.decided.request)
+        pages = self.parts.authenticators[attempt.provider].pages
+        answer = await pages[attempt.step](self.decided.request)
         self.note_sign_in(attempt.provider, attempt.step, answer.status, answer.cookies)
         if not answer.location:
             await self.refuse(ErrorAnswer(answer.status, answer.reason))
@@ -123,17 +122,16 @@ class SignInHandler(DecidedHandler):
 class TargetListHandler(DecidedHandler):
     """Shows the targets and where they are mounted."""
 
-    @answered
     async def get(self) -> None:
         """Sends the list."""
         request, user, parts = self.decided.request, self.decided.user, self.parts
         links = (target_links(each.mount, request.scheme, request.authority) for each in parts.settings.targets)
-        found = tuple(map(TargetLinks, (each.name for each in parts.settings.targets), links))
+        shown = tuple(map(TargetLinks, (each.name for each in parts.settings.targets), links))
         targets = {each.target.name: each.data for each in parts.mounts.sites}
         custom = await parts.renderer.render("target_list", None, None, partial(TargetListData, request, user, targets))
         accept = self.request.headers.get("Accept")
         form = choose(LISTING_FORMS, accept, request.parameters.get("format"), is_strict=custom is None)
-        await self.send(customized(page(200, parts.pages.targets(found, form, request.path)), custom))
+        await self.send(customized(page(200, parts.pages.targets(shown, form, request.path)), custom))
 
     head = get
 
@@ -141,7 +139,6 @@ class TargetListHandler(DecidedHandler):
 class AnswerHandler(Handler):
     """Sends an answer that needs no decision: an asset of pages, which is public, or that to a preflight."""
 
-    @answered
     async def get(self) -> None:
         """Sends it."""
         assert self.answer is not None
@@ -150,10 +147,24 @@ class AnswerHandler(Handler):
     head = options = get
 
 
+class HealthHandler(Handler):
+    """Answers a load balancer that the service is there.
+
+    It emits no event: several balancers that ask each second would fill the access log and flatter the metrics.
+    """
+
+    is_recorded = False
+
+    async def get(self) -> None:
+        """Sends a line."""
+        await self.send(_HEALTHY)
+
+    head = get
+
+
 class MistakeHandler(Handler):
     """Refuses a request that cannot be read."""
 
-    @answered
     async def prepare(self) -> None:
         """Sends the page of its error."""
         super().prepare()

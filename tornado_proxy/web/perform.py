@@ -10,7 +10,7 @@ from typing import Any
 
 from tornado_proxy.config.actions import Webhook
 from tornado_proxy.pages.custom import FILE_HEADERS, NEVER, DeleteData, DeletePageData, StreamFile, StreamFileData
-from tornado_proxy.routing import uploads
+from tornado_proxy.routing import upload_steps
 from tornado_proxy.routing.plan import (
     Attempt,
     Browse,
@@ -28,7 +28,7 @@ from tornado_proxy.storage.errors import NotModified, ObjectMissing
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ObjectUsed
 from tornado_proxy.templates.data import ObjectMetadata
-from tornado_proxy.web import storing
+from tornado_proxy.web import perform_uploads
 from tornado_proxy.web.answer import (
     Answer,
     Headers,
@@ -43,7 +43,7 @@ from tornado_proxy.web.answer import (
 from tornado_proxy.web.browse import browse
 from tornado_proxy.web.custom_pages import customized
 from tornado_proxy.web.generation import RequestContext
-from tornado_proxy.web.upload import FileHead
+from tornado_proxy.web.incoming_file import FileHead
 
 
 async def perform(plan: Plan, context: RequestContext) -> tuple[Outcome, Attempt]:
@@ -85,7 +85,7 @@ async def _serve(attempt: Serve, context: RequestContext) -> Answer:
 
 
 async def _headers(context: RequestContext, info: ObjectInfo, part: ContentRange | None = None) -> Headers:
-    """Returns the headers of a file, with those that the target's templates write; an empty one changes nothing."""
+    """Returns the headers of a file, and what the target's templates write; an empty text changes nothing."""
     actions = context.match.site.target.actions
     headers = file_headers(info, actions, part)
     if not actions.get.streamed_file_headers:
@@ -111,13 +111,13 @@ async def _headers(context: RequestContext, info: ObjectInfo, part: ContentRange
 
 async def _redirect(attempt: Redirect, context: RequestContext) -> Answer | None:
     if attempt.below is not None:
-        found = await context.store.list(attempt.below, None, 1)
-        if not found.entries and not found.exists:
+        content = await context.store.list(attempt.below, None, 1)
+        if not content.entries and not content.exists:
             return None
     return _found(attempt.location, "no-cache")
 
 
-async def _sign(attempt: RedirectToSignedUrl, context: RequestContext) -> Answer:
+async def _sign_url(attempt: RedirectToSignedUrl, context: RequestContext) -> Answer:
     await context.store.head(attempt.key, UNCONDITIONAL)
     return _found(await context.store.presign(attempt.key, attempt.expires), "private, no-store")
 
@@ -137,14 +137,14 @@ _PERFORMERS: Mapping[type[Attempt], Callable[[Any, RequestContext], Awaitable[An
         Serve: _serve,
         Browse: browse,
         Redirect: _redirect,
-        RedirectToSignedUrl: _sign,
-        Receive: storing.receive,
-        OfferForm: storing.presign,
-        uploads.BeginUpload: storing.begin,
-        uploads.ReceivePart: storing.receive_part,
-        uploads.ListParts: storing.list_parts,
-        uploads.CompleteUpload: storing.complete,
-        uploads.AbortUpload: storing.abort,
+        RedirectToSignedUrl: _sign_url,
+        Receive: perform_uploads.receive,
+        OfferForm: perform_uploads.sign_form,
+        upload_steps.BeginUpload: perform_uploads.begin,
+        upload_steps.ReceivePart: perform_uploads.receive_part,
+        upload_steps.ListParts: perform_uploads.list_parts,
+        upload_steps.CompleteUpload: perform_uploads.complete,
+        upload_steps.AbortUpload: perform_uploads.abort,
         Remove: _remove,
     }
 )
@@ -153,7 +153,7 @@ _PERFORMERS: Mapping[type[Attempt], Callable[[Any, RequestContext], Awaitable[An
 def object_used(webhooks: tuple[Webhook, ...], attempt: Attempt, context: RequestContext) -> ObjectUsed | None:
     """Returns the event of a successful attempt; None for one that webhooks are not called for."""
     site, method = context.match.site, context.request.method
-    if not isinstance(attempt, Serve | Browse | Receive | uploads.CompleteUpload | Remove):
+    if not isinstance(attempt, Serve | Browse | Receive | upload_steps.CompleteUpload | Remove):
         return None
     bucket = site.target.bucket
     output = {"bucket": bucket.name, "region": bucket.region}
@@ -168,8 +168,8 @@ def object_used(webhooks: tuple[Webhook, ...], attempt: Attempt, context: Reques
     }
     if isinstance(attempt, Receive) and context.upload is not None:
         body["inputMetadata"] = _upload(context.upload.head, context.upload.size)
-    elif isinstance(attempt, uploads.CompleteUpload):
-        body["inputMetadata"] = _upload(storing.named_file(context), attempt.size)
+    elif isinstance(attempt, upload_steps.CompleteUpload):
+        body["inputMetadata"] = _upload(perform_uploads.named_file(context), attempt.size)
     elif not isinstance(attempt, Remove):
         body["inputMetadata"] = _conditions(context)
     return ObjectUsed(webhooks, site.target.name, method, body)

@@ -30,8 +30,7 @@ class Fields(HTTPHeaders):
     """Header fields in order; a look-up takes the name in any case, and joins several values by a comma.
 
     `HTTPHeaders` checks and copies each field, which costs more than all else that a small file needs. The maker of
-    these has checked them: `pairs` are kept as they are. `joined` is the same as a mapping, with names spelt like
-    `Content-Type`, where the maker has it.
+    these has checked them: `pairs` are kept as they are, and so is the mapping that it may have `joined` already.
     """
 
     def __init__(self, pairs: Pairs = (), joined: dict[str, str] | None = None) -> None:
@@ -44,8 +43,8 @@ class Fields(HTTPHeaders):
 
     def get_list(self, name: str) -> list[str]:
         """Returns the values of a name, in order."""
-        wanted = spelt(name)
-        return [value for each, value in self._pairs if spelt(each) == wanted]
+        usual = spelt(name)
+        return [value for each, value in self._pairs if spelt(each) == usual]
 
     def add(self, name: str, value: str, *, _chars_are_bytes: bool = True) -> None:
         """Adds a field behind the others; raises `HTTPInputError` for an invalid one."""
@@ -57,7 +56,7 @@ class Fields(HTTPHeaders):
 
     def get(self, name: str, default: str | None = None) -> str | None:  # type: ignore[override] # no other default is used
         """Returns the value of a name."""
-        return (self._joined or self._mapping()).get(_kept(name), default)
+        return (self._joined or self.joined).get(_kept(name), default)
 
     def copy(self) -> Fields:
         """Returns fields that change on their own."""
@@ -66,7 +65,7 @@ class Fields(HTTPHeaders):
     __copy__ = copy
 
     def __getitem__(self, name: str) -> str:
-        return self._mapping()[spelt(name)]
+        return self.joined[spelt(name)]
 
     def __setitem__(self, name: str, value: str) -> None:
         self._pairs = self._others(name)
@@ -78,19 +77,21 @@ class Fields(HTTPHeaders):
         self._pairs, self._joined = self._others(name), None
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and spelt(name) in self._mapping()
+        return isinstance(name, str) and spelt(name) in self.joined
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._mapping())
+        return iter(self.joined)
 
     def __len__(self) -> int:
-        return len(self._mapping())
+        return len(self.joined)
 
     def _others(self, name: str) -> Pairs:
-        wanted = spelt(name)
-        return tuple([pair for pair in self._pairs if spelt(pair[0]) != wanted])
+        usual = spelt(name)
+        return tuple([pair for pair in self._pairs if spelt(pair[0]) != usual])
 
-    def _mapping(self) -> dict[str, str]:
+    @property
+    def joined(self) -> dict[str, str]:
+        """The fields as a mapping, with names spelt like `Content-Type`."""
         if self._joined is None:
             joined: dict[str, str] = {}
             for sent, value in self._pairs:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from math import inf
+from typing import AnyStr
 
 from tornado.httputil import RequestStartLine
 
@@ -17,20 +18,23 @@ from tornado_proxy.routing.request import RequestError
 from tornado_proxy.wire.headers import Fields, spelt
 
 # RFC 9112 3; `routing.request.read_address` decides which targets are valid.
-_TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]++"
-_LINE = re.compile(rb"(?P<method>%b) (?P<target>[\x21-\x7e\x80-\xff]+) HTTP/1\.(?P<minor>[0-9])\r\n" % _TOKEN)
+_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]++"  # noqa: S105 - a grammar rule, no secret
+_LINE = re.compile(rf"({_TOKEN}) ([\x21-\x7e\x80-\xff]+) HTTP/1\.([0-9])\r\n")
 # RFC 9112 4; servers leave out the reason, some with the space before it.
 _STATUS = re.compile(rb"HTTP/1\.(?P<minor>[0-9]) (?P<status>[1-9][0-9]{2})(?: [\t\x20-\x7e\x80-\xff]*+)?\r\n")
 # RFC 9112 5, without folded lines.
-_FIELD = re.compile(rb"(%b):([\t\x20-\x7e\x80-\xff]*+)\r\n" % _TOKEN)
-_FIELDS = re.compile(rb"(?:%b)*+" % _FIELD.pattern)
+_FIELD = re.compile(rf"({_TOKEN}):([\t\x20-\x7e\x80-\xff]*+)\r\n")
+_FIELDS = re.compile(rf"(?:{_FIELD.pattern})*+")
+# The headers of an answer stay bytes: S3 has UTF-8 in some of them.
+_RAW_FIELD, _RAW_FIELDS = (re.compile(each.pattern.encode()) for each in (_FIELD, _FIELDS))
 # RFC 3986 3.2.2, but for the comma: several Host headers may have been joined by one (RFC 9112 3.2).
-_HOST = re.compile(r"(?:[A-Za-z0-9\-._~!$&'()*+;=:\[\]]|%[0-9A-Fa-f]{2})*")
+_HOST = re.compile(r"(?:[A-Za-z0-9\-._~!$&'()*+;=:\[\]]++|%[0-9A-Fa-f]{2})*+")
 _LENGTH = re.compile(r"[0-9]{1,18}")
 # RFC 9112 7.1, without the spaces that its 7.1.1 allows: parsers disagree about them. The first chunk has no end of
 # another one before it.
 _QUOTED = rb'"(?:[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*+"'
-_CHUNK = rb"([0-9A-Fa-f]{1,16})(?:;%b(?:=(?:%b|%b))?)*+\r\n" % (_TOKEN, _TOKEN, _QUOTED)
+_NAME = _TOKEN.encode()
+_CHUNK = rb"([0-9A-Fa-f]{1,16})(?:;%b(?:=(?:%b|%b))?)*+\r\n" % (_NAME, _NAME, _QUOTED)
 _CUT_CHUNK = rb"[0-9A-Fa-f]{0,16}(?:;[^\r\n]*+)?\r?"  # what may still become the line of one
 _FIRST = (re.compile(_CHUNK), re.compile(_CUT_CHUNK))
 _NEXT = (re.compile(rb"\r\n%b" % _CHUNK), re.compile(rb"\r?|\r\n%b" % _CUT_CHUNK))
@@ -155,7 +159,7 @@ class MessageParser:
             if len(received) > _LONGEST_TRAILERS:
                 raise MalformedMessage("the trailers are too long")
             return
-        _read_lines(bytes(received[:end]))
+        _read_lines(bytes(received[:end]), _RAW_FIELD, _RAW_FIELDS)
         del received[: end + 2]
         self.complete = True
 
@@ -177,19 +181,23 @@ class RequestParser(MessageParser):
 
     def read_head(self, head: bytes, limit: int) -> tuple[RequestStartLine, Fields]:
         """Reads the request line and the headers, with the empty line; raises `HeadTooLarge`, `MalformedMessage`."""
-        line = _LINE.match(head)
+        text = head.decode("latin-1")
+        line = _LINE.match(text)
         if line is not None:
-            self.method = line["method"].decode()
-            self.version = "HTTP/1.0" if line["minor"] == b"0" else "HTTP/1.1"
+            self.method, target, minor = line.groups()
+            self.version = "HTTP/1.0" if minor == "0" else "HTTP/1.1"
         if len(head) > limit:
             raise HeadTooLarge(f"the head is longer than {limit} bytes")
         if line is None:
             raise MalformedMessage("malformed request line")
         if not head.endswith(b"\r\n\r\n"):
             raise MalformedMessage("a line ends without a carriage return")
-        fields, headers, is_old = _read_fields(head[line.end() : -2]), self.headers, self.version == "HTTP/1.0"
-        for name, value in fields:
-            headers[name] = f"{headers[name]},{value}" if name in headers else value
+        is_old = self.version == "HTTP/1.0"
+        lines = _read_lines(text[line.end() : -2], _FIELD, _FIELDS)
+        pairs = tuple([(spelt(name), value.strip(" \t")) for name, value in lines])
+        joined = dict(pairs)
+        fields = Fields(pairs, joined if len(joined) == len(pairs) else None)
+        self.headers = headers = fields.joined
         host, options = headers.get("Host"), headers.get("Connection")
         # RFC 9112 3.2
         if host is None and not is_old:
@@ -202,7 +210,7 @@ class RequestParser(MessageParser):
         self._frame(headers.get("Content-Length"), headers.get("Transfer-Encoding"), is_old=is_old)
         has_body = not self.complete
         self.expects_continue = has_body and not is_old and headers.get("Expect", "").lower() == "100-continue"
-        return RequestStartLine(self.method, line["target"].decode("latin-1"), self.version), Fields(fields, headers)
+        return RequestStartLine(self.method, target, self.version), fields
 
 
 class ResponseParser(MessageParser):
@@ -235,7 +243,7 @@ class ResponseParser(MessageParser):
             raise MalformedMessage("malformed status line")
         if not head.endswith(b"\r\n\r\n"):
             raise MalformedMessage("a line ends without a carriage return")
-        lines = _read_lines(head[line.end() : -2])
+        lines = _read_lines(head[line.end() : -2], _RAW_FIELD, _RAW_FIELDS)
         headers = {name.lower(): value.strip(b" \t") for name, value in lines}
         if len(headers) < len(lines):
             headers = _joined(lines)
@@ -266,30 +274,24 @@ def _text(value: bytes | None) -> str | None:
     return None if value is None else value.decode("latin-1")
 
 
-def _read_lines(lines: bytes) -> list[tuple[bytes, bytes]]:
+def _read_lines(lines: AnyStr, field: re.Pattern[AnyStr], fields: re.Pattern[AnyStr]) -> list[tuple[AnyStr, AnyStr]]:
     """Returns the names and values in these lines of headers; raises `MalformedMessage`, `HeadTooLarge`."""
-    if not _FIELDS.fullmatch(lines):
+    if not fields.fullmatch(lines):
         raise MalformedMessage(_defect(lines))
-    headers: list[tuple[bytes, bytes]] = _FIELD.findall(lines)
+    headers: list[tuple[AnyStr, AnyStr]] = field.findall(lines)
     if len(headers) > _MOST_HEADERS:
         raise HeadTooLarge(f"more than {_MOST_HEADERS} headers")
     return headers
 
 
-def _read_fields(lines: bytes) -> tuple[tuple[str, str], ...]:
-    """Returns the headers of these lines as text, the names in their usual spelling."""
-    return tuple(
-        [(spelt(name.decode("latin-1")), value.decode("latin-1").strip(" \t")) for name, value in _read_lines(lines)]
-    )
-
-
-def _defect(lines: bytes) -> str:
+def _defect(headers: str | bytes) -> str:
     """Returns what is wrong in the first malformed line of headers, without quoting it."""
+    lines = headers if isinstance(headers, str) else headers.decode("latin-1")
     well = _FIELDS.match(lines)
     line = lines[well.end() if well else 0 :]
-    if line[:1] in (b" ", b"\t"):
+    if line[:1] in (" ", "\t"):
         return "a header is folded, or has no name"
-    return "a header has an invalid " + ("value" if re.match(rb"%b:" % _TOKEN, line) else "name")
+    return "a header has an invalid " + ("value" if re.match(f"{_TOKEN}:", line) else "name")
 
 
 def _keeps_alive(connection: str, *, is_old: bool) -> bool:

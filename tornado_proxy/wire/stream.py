@@ -6,15 +6,15 @@ import asyncio
 from asyncio import Future
 from collections.abc import Awaitable, Callable
 from enum import Enum, auto
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tornado.httputil import (
     HTTPConnection,
     HTTPHeaders,
-    HTTPInputError,
     HTTPMessageDelegate,
     HTTPOutputError,
     HTTPServerConnectionDelegate,
+    HTTPServerRequest,
     RequestStartLine,
     ResponseStartLine,
 )
@@ -22,7 +22,7 @@ from tornado.httputil import (
 from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics.forwarded import ClientCertificate, Origin
 from tornado_proxy.wire.headers import Fields
-from tornado_proxy.wire.incoming import ClientDisconnected, MalformedMessage, RequestParser
+from tornado_proxy.wire.incoming import ClientDisconnected, RequestParser
 from tornado_proxy.wire.reading import NEVER
 
 if TYPE_CHECKING:
@@ -55,6 +55,40 @@ class Context(NamedTuple):
     protocol: str
     origin: Origin
     certificate: ClientCertificate | None = None
+
+
+class WireRequest(HTTPServerRequest):
+    """A request that the wire has read and checked.
+
+    Tornado's class checks Host once more, and reads the query twice: it does so when anything else is asked for.
+    """
+
+    def __init__(
+        self,
+        *,
+        start_line: RequestStartLine,
+        headers: HTTPHeaders,
+        connection: Any,
+        server_connection: object,
+    ) -> None:
+        self._start_line = start_line
+        self.method, self.uri, self.version = start_line
+        self.headers = headers
+        self.connection = connection
+        self.server_connection = server_connection
+        self.remote_ip, self.protocol = connection.context[:2]
+
+    def __getattr__(self, name: str) -> Any:
+        """Reads the rest, such as `arguments`; raises `HTTPInputError` for a query with too many fields."""
+        if "body" in self.__dict__:
+            raise AttributeError(name)
+        super().__init__(
+            start_line=self._start_line,
+            headers=self.headers,
+            connection=self.connection,
+            server_connection=self.server_connection,
+        )
+        return getattr(self, name)
 
 
 class Stream(HTTPConnection):
@@ -98,19 +132,20 @@ class Stream(HTTPConnection):
         follow, or has `ClientDisconnected`.
         """
         assert isinstance(start_line, ResponseStartLine)
-        status, fields, connection = start_line.code, headers.get_all(), self._connection
-        named = dict(fields)
-        length = named.get("Content-Length")
-        has_body = self.parser.method != "HEAD" and status not in (204, 304)
-        is_old = self.parser.version == "HTTP/1.0"
-        self._is_chunked = has_body and length is None and not is_old
-        self._remaining = (NEVER if length is None else int(length)) if has_body else 0
-        unended = self._remaining == NEVER and is_old
-        self.keeps_alive = self.keeps_alive and self.is_read and connection.may_go_on and not unended
-        lines = [f"HTTP/1.1 {status} {start_line.reason}", *map(": ".join, fields)]
-        if self._is_chunked:
-            lines.append("Transfer-Encoding: chunked")
-        if not self.keeps_alive:
+        _, status, reason = start_line
+        fields, parser = headers.get_all(), self.parser
+        is_old = parser.version == "HTTP/1.0"
+        lines = [f"HTTP/1.1 {status} {reason}", *map(": ".join, fields)]
+        unended = False
+        if parser.method != "HEAD" and status != 304 and status != 204:  # noqa: PLR1714
+            length = dict(fields).get("Content-Length")
+            self._remaining = NEVER if length is None else int(length)
+            self._is_chunked = length is None and not is_old
+            unended = length is None and is_old
+            if self._is_chunked:
+                lines.append("Transfer-Encoding: chunked")
+        if unended or not (self.keeps_alive and self.is_read and self._connection.may_go_on):
+            self.keeps_alive = False
             lines.append("Connection: close")
         elif is_old:
             lines.append("Connection: keep-alive")
@@ -121,7 +156,7 @@ class Stream(HTTPConnection):
         return self._write(chunk or b"", head.encode("latin-1") + b"\r\n\r\n")
 
     def write(self, chunk: bytes) -> Future[None]:
-        """Writes a piece of an answer's body; the future is that of `write_headers`."""
+        """Writes a piece of an answer's body; its future is like the one of `write_headers`."""
         return self._write(chunk, b"")
 
     def finish(self) -> None:
@@ -164,12 +199,7 @@ class Stream(HTTPConnection):
     def begin(self, application: HTTPServerConnectionDelegate, line: RequestStartLine, fields: Fields) -> object:
         """Hands the request to the application; returns what is done when it takes the body, or None."""
         self.delegate = application.start_request(self._connection, self)
-        try:
-            return self.delegate.headers_received(line, fields)
-        except HTTPInputError as error:  # Tornado reads Host and query once more
-            self.break_off(MalformedMessage(str(error)))
-            self.delegate = application.start_request(self._connection, self)
-            return self.delegate.headers_received(STAND_IN, Fields())
+        return self.delegate.headers_received(line, fields)
 
     def deliver(self, received: bytearray) -> Awaitable[None] | None:
         """Passes on the body from the front of what was received; returns what is done when there is room for more."""

@@ -59,9 +59,9 @@ def _choose(
 ) -> None:
     """Chooses the context with the host name that a client requests, else the first."""
     asked = (name or "").lower().removesuffix(".")
-    found = by_name.get(asked) or by_name.get(f"*.{asked.partition('.')[2]}")
-    if found is not None:
-        connection.context = found
+    context = by_name.get(asked) or by_name.get(f"*.{asked.partition('.')[2]}")
+    if context is not None:
+        connection.context = context
 
 
 def _context(settings: Ssl, certificate: Certificate) -> ssl.SSLContext:
@@ -115,9 +115,9 @@ def certificate_of(request: HTTPServerRequest) -> ClientCertificate | None:
     """Returns the client's certificate of the connection of a request, on this wire or on Tornado's."""
     context: Any = getattr(request.connection, "context", None)
     if hasattr(context, "certificate"):
-        found: ClientCertificate | None = context.certificate
-        return found
-    # With `xheaders`, Tornado takes address and protocol from headers: the connection may be that of a proxy, whose
+        certificate: ClientCertificate | None = context.certificate
+        return certificate
+    # With `xheaders`, Tornado takes address and protocol from headers: the connection may be a proxy's, whose
     # certificate names no user.
     if request.protocol != "https" or request.remote_ip != address_of(request):
         return None
@@ -174,11 +174,11 @@ def names_of(certificate: Certificate) -> tuple[str, ...]:
         raise CertificateUnusable("the private key does not belong to the certificate", of_key=True)
     try:
         names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-        found = names.get_values_for_type(x509.DNSName)
+        hosts = names.get_values_for_type(x509.DNSName)
     except x509.ExtensionNotFound:
         # Old certificates (RFC 2818) have it there; s3-proxy looks there too.
-        found = [str(each.value) for each in leaf.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)]
-    return tuple(name.lower() for name in found)
+        hosts = [str(each.value) for each in leaf.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)]
+    return tuple(name.lower() for name in hosts)
 
 
 def leaf_of(certificate: Certificate) -> x509.Certificate:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 import signal
-import socket
 import subprocess
+import sys
+import sysconfig
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 from administering import RULES, Admin, eventually
+from balancers import deployed, haproxy, running
 from endless_s3 import endless_s3
 from running import Proxy, free_port, start_proxy
 from steady_load import under_load
 
 pytestmark = pytest.mark.integration
 
-DEPLOY = Path(__file__).parents[3] / "deploy"
+CHECKOUT = Path(__file__).parents[3]
 CONFIGURATION = """
 server: {{port: {port}, healthPath: /-/healthz, trustedProxies: [127.0.0.1], cache: {{cacheControl: "public, max-age=1"}}}}
 internalServer: {{port: 0}}
@@ -41,14 +43,14 @@ class Instances:
         self.ports = [free_port() for _ in range(3)]
         self._running: dict[int, tuple[ExitStack, Proxy]] = {}
 
-    def start(self, number: int, rules: str = RULES.format("first")) -> None:
-        """Starts an instance."""
+    def start(self, number: int, rules: str = RULES.format("first"), python: str = sys.executable) -> None:
+        """Starts an instance, with the program that a Python has installed."""
         stack = ExitStack()
         configuration = CONFIGURATION.format(port=self.ports[number], endpoint=self._endpoint)
         files = {"site": rules} if rules else {}
         self._running[number] = (
             stack,
-            stack.enter_context(start_proxy(self._folder / str(number), configuration, **files)),
+            stack.enter_context(start_proxy(self._folder / str(number), configuration, python=python, **files)),
         )
 
     def stop(self, number: int) -> None:
@@ -77,14 +79,6 @@ class Instances:
         for number in list(self._running):
             self.stop(number)
 
-    def configuration(self, name: str, port: int) -> str:
-        """Returns a configuration of deploy/ for these instances."""
-        text = (DEPLOY / name).read_text()
-        for number, own_port in enumerate(self.ports):
-            text = text.replace(f"10.0.0.1{number + 1}:8080", f"127.0.0.1:{own_port}")
-            text = text.replace(f'"10.0.0.1{number + 1}"; .port = "8080"', f'"127.0.0.1"; .port = "{own_port}"')
-        return text.replace("bind :80", f"bind 127.0.0.1:{port}").replace("listen 80;", f"listen 127.0.0.1:{port};")
-
 
 @pytest.fixture
 def instances(tmp_path) -> Iterator[Instances]:
@@ -99,39 +93,14 @@ def instances(tmp_path) -> Iterator[Instances]:
             started.stop_all()
 
 
-@contextmanager
-def _process(command: list[str], port: int) -> Iterator[Proxy]:
-    """Runs a program until the block ends; the block starts when the program listens on the port."""
-    if shutil.which(command[0]) is None:
-        pytest.skip(f"no {command[0]}: run `tests/integration/install balancing`")
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    try:
-        eventually(lambda: process.poll() is not None or _is_open(port))
-        assert process.poll() is None, process.stderr.read()
-        yield Proxy(process, f"http://127.0.0.1:{port}")
-    finally:
-        process.terminate()
-        process.communicate(timeout=30)
-
-
-def _is_open(port: int) -> bool:
-    with socket.socket() as client:
-        return client.connect_ex(("127.0.0.1", port)) == 0
-
-
-@contextmanager
-def _haproxy(instances: Instances, folder: Path) -> Iterator[Proxy]:
-    port = free_port()
-    path = folder / "haproxy.cfg"
-    path.write_text(instances.configuration("haproxy.cfg", port))
-    with _process(["haproxy", "-db", "-f", str(path)], port) as proxy:
-        yield proxy
+def _haproxy(instances: Instances, folder: Path) -> AbstractContextManager[Proxy]:
+    return haproxy(instances.ports, folder)
 
 
 @contextmanager
 def _nginx(instances: Instances, folder: Path) -> Iterator[Proxy]:
     port = free_port()
-    cache = instances.configuration("nginx-cache.conf", port).replace("/var/cache/nginx/files", f"{folder}/cache")
+    cache = deployed("nginx-cache.conf", instances.ports, port).replace("/var/cache/nginx/files", f"{folder}/cache")
     temporary = "".join(
         f"{name}_temp_path {folder}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
@@ -139,7 +108,7 @@ def _nginx(instances: Instances, folder: Path) -> Iterator[Proxy]:
     path.write_text(
         f"user root; daemon off; pid {folder}/pid; error_log {folder}/log;\nevents {{}}\nhttp {{ access_log off; {temporary}\n{cache} }}\n"
     )
-    with _process(["nginx", "-p", str(folder), "-c", str(path)], port) as proxy:
+    with running(["nginx", "-p", str(folder), "-c", str(path)], port) as proxy:
         yield proxy
 
 
@@ -147,9 +116,9 @@ def _nginx(instances: Instances, folder: Path) -> Iterator[Proxy]:
 def _varnish(instances: Instances, folder: Path) -> Iterator[Proxy]:
     port = free_port()
     path = folder / "varnish.vcl"
-    path.write_text(instances.configuration("varnish.vcl", port))
+    path.write_text(deployed("varnish.vcl", instances.ports, port))
     command = ["varnishd", "-F", "-f", str(path), "-a", f"127.0.0.1:{port}", "-n", str(folder / "varnish")]
-    with _process([*command, "-j", "none", "-s", "malloc,16m"], port) as proxy:
+    with running([*command, "-j", "none", "-s", "malloc,16m"], port) as proxy:
         eventually(lambda: proxy.request("GET", "/ready").status == 200)
         yield proxy
 
@@ -170,6 +139,37 @@ def test_a_rolling_restart_loses_no_request(instances, tmp_path, keep_alive):
             eventually(lambda: instances.admin(number).metric("tornado_proxy_rewrite_hits_total") > 0)  # noqa: B023 - called at once
         load.wait_for_answers()
     print(f"{load.answered} requests over a restart of each of three instances")
+    assert load.failures == []
+
+
+def _installed(folder: Path, version: str) -> str:
+    """The Python of an environment where the wheel of a version is installed, with the dependencies of the tests."""
+    environment = {**os.environ, "SETUPTOOLS_SCM_PRETEND_VERSION": version}
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(CHECKOUT)]
+    subprocess.run(build, env=environment, check=True, capture_output=True)
+    (wheel,) = folder.glob("*.whl")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "env")], check=True)
+    python = str(folder / "env" / "bin" / "python")
+    install = [sys.executable, "-m", "pip", "--quiet", "--python", python, "install", "--no-deps", "--no-index"]
+    subprocess.run([*install, str(wheel)], check=True)
+    (packages,) = (folder / "env" / "lib").glob("python*/site-packages")
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return python
+
+
+def test_an_upgrade_and_its_rollback_lose_no_request(instances, tmp_path):
+    """Instances of version 0.1.0 become 0.1.1 one by one behind HAProxy, then 0.1.0 again, under load."""
+    pythons = {version: _installed(tmp_path / version, version) for version in ("0.1.0", "0.1.1")}
+    with _haproxy(instances, tmp_path) as front, under_load(front.address) as load:
+        for version in ("0.1.0", "0.1.1", "0.1.0"):
+            for number in range(3):
+                load.wait_for_answers()
+                instances.stop(number)
+                instances.start(number, python=pythons[version])
+                assert instances.admin(number).status()["version"] == version
+                eventually(lambda: instances.admin(number).metric("tornado_proxy_rewrite_hits_total") > 0)  # noqa: B023 - called at once
+        load.wait_for_answers()
+    print(f"{load.answered} requests over an upgrade and a rollback of three instances")
     assert load.failures == []
 
 

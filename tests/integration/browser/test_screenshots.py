@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import html
+import io
 import os
 import random
+import re
 import time
 from base64 import b64decode
 from pathlib import Path
 
 import pytest
-from running import Proxy
+from administering import Admin
+from running import Proxy, start_proxy
+from screens import eventually, find
 
 pytestmark = pytest.mark.integration
 
@@ -94,3 +99,76 @@ def test_a_screenshot_of_the_status_page_is_taken(browser, demo, status_page):
     browser.get(f"{status_page}?path=/press/spring.html")
     _take_screenshot(browser, "status", (1100, 900), "light")
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+LARGEST_FILM = 1_000_000  # bytes
+_README = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+_EDITOR = """<body style="margin:0;height:100vh;background:#12161d;color:#e4e8ef;font:15px/1.6 monospace">
+<p style="margin:0;padding:6px 18px;background:#29303b">site.rules</p><pre style="margin:14px 18px">{}</pre>"""
+
+
+def _frame(browser, editor, place, width, heights):
+    """A picture of the editor above the status page, scrolled to a place."""
+    from PIL import Image  # noqa: PLC0415 - only the film needs it
+
+    status, pictures = browser.current_window_handle, []
+    for handle in (editor, status):
+        browser.switch_to.window(handle)
+        metrics = {"width": width, "height": heights[len(pictures)], "deviceScaleFactor": 1, "mobile": False}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        if handle == status:
+            browser.execute_script("document.querySelector(arguments[0]).scrollIntoView()", place)
+        pictures.append(Image.open(io.BytesIO(browser.get_screenshot_as_png())).convert("RGB"))
+    joined = Image.new("RGB", (width, sum(heights)))
+    joined.paste(pictures[0], (0, 0))
+    joined.paste(pictures[1], (0, heights[0]))
+    return joined
+
+
+@pytest.mark.skipif(
+    not os.environ.get("UPDATE_SCREENSHOTS"), reason="no film is taken unless UPDATE_SCREENSHOTS is set"
+)
+def test_a_film_of_an_edit_is_taken(browser, printed, tmp_path):
+    """A rule is typed, the service reloads, and a request that was a 404 is explained as a 200."""
+    pytest.importorskip("PIL", reason="the film needs Pillow")
+    (rules,) = re.findall(r"^```rules\n(.*?)^```$", _README, re.MULTILINE | re.DOTALL)
+    configuration = re.search(r"^```yaml\n(.*?)^```$", _README, re.MULTILINE | re.DOTALL)[1]
+    endpoint = re.search(r"the bucket \S+ at (\S+),", printed)[1]
+    configuration = re.sub("port: (8081|9091)", "port: 0", configuration).replace("http://127.0.0.1:9000", endpoint)
+    source = tmp_path / "site.rules"
+    head, rewrite, _ = re.fullmatch(r"(.*moved in 2024\.\n)(.*?\n)(.*)", rules, re.DOTALL).groups()
+    empty = head + '\n    test "/index.html" -> unchanged\n}\n'
+    source.write_text(empty)
+    os.environ["S3_KEY"] = "demo"
+    frames, times = [], []
+    with start_proxy(tmp_path, configuration) as proxy:
+        browser.get(f"{Admin.of(proxy).url}/-/?path=/press/spring.html")
+        status = browser.current_window_handle
+        browser.switch_to.new_window("tab")
+        editor = browser.current_window_handle
+
+        def take(text, seconds, cursor="", place="#explain"):
+            browser.switch_to.window(editor)
+            page = _EDITOR.format(html.escape(text) + cursor)
+            browser.get("about:blank")
+            browser.execute_script("document.documentElement.innerHTML = arguments[0]", page)
+            browser.switch_to.window(status)
+            frames.append(_frame(browser, editor, place, 900, (250, 520)))
+            times.append(round(seconds * 1000))
+
+        take(empty, 2.5)
+        for end in (*range(4, len(rewrite), 9), len(rewrite)):
+            take(head + rewrite[:end], 0.12, "\N{FULL BLOCK}")
+        source.write_text(rules)
+        take(rules, 1)
+        browser.switch_to.window(status)
+        eventually(lambda: "generation 2" in find(browser, "#summary").text.lower())
+        take(rules, 3, place="#reloads")
+        browser.refresh()
+        take(rules, 6)
+        browser.switch_to.window(editor)
+        browser.close()
+        browser.switch_to.window(status)
+    film = DOCS / "edit.webp"
+    frames[0].save(film, save_all=True, append_images=frames[1:], duration=times, loop=0, quality=70, method=6)
+    assert film.stat().st_size < LARGEST_FILM

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from running import Proxy
-from screens import click, eventually, find, press, screen, texts, violations
+from screens import choose, click, eventually, find, press, screen, texts, violations
 
 pytestmark = pytest.mark.integration
 
@@ -88,15 +88,21 @@ def test_markdown_is_rendered_safely(opened, files):
     assert browser.get_log("browser") == []
 
 
-def test_a_pdf_has_a_frame_where_the_browser_can(browser, files):
-    """A PDF file is shown in a frame if the browser shows such files, else it has no preview."""
+def test_a_pdf_has_a_frame_where_the_browser_can(browser, files, tmp_path):
+    """A PDF file is shown in a frame if the browser shows such files; what only has such a name is not."""
+    (tmp_path / "real.pdf").write_bytes(PDF)
     browser.get(files)
-    can = browser.execute_script("return navigator.pdfViewerEnabled")
-    buttons = browser.find_elements("css selector", "button[aria-label='Preview paper.pdf']")
-    assert bool(buttons) == can
-    if can:
-        buttons[0].click()
-        eventually(lambda: find(browser, "dialog iframe").get_attribute("src").endswith("/paper.pdf"))
+    choose(browser, tmp_path / "real.pdf")
+    eventually(lambda: texts(browser, "#announcement") in (["1 uploaded"], ["1 skipped"]))
+    if not browser.execute_script("return navigator.pdfViewerEnabled"):
+        assert not browser.find_elements("css selector", "button[aria-label='Preview real.pdf']")
+        return
+    find(browser, "button[aria-label='Preview real.pdf']").click()
+    eventually(lambda: browser.find_elements("css selector", "dialog iframe[src$='/real.pdf']"))
+    press(browser, ESCAPE)
+    eventually(lambda: not texts(browser, "dialog"))
+    find(browser, "button[aria-label='Preview paper.pdf']").click()
+    eventually(lambda: texts(browser, "dialog .view p") == ["This file has no preview."])
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -135,4 +141,28 @@ def test_the_grid_loads_pictures_when_they_are_seen(browser, demo):
         press(browser, ESCAPE)
         click(browser, "Grid")
         assert browser.find_elements("css selector", ".grid") == []
+    assert browser.get_log("browser") == []
+
+
+def test_a_walk_through_everything_has_no_console_error(browser, demo, files):
+    """No page, view or control logs an error; the demo's own site has an icon and a main element."""
+    browser.get_log("browser")
+    with screen(browser):
+        for path in ("", "press/spring.html", "help/", "blog/2024-05-17-hello.html", "releases/", "releases/?begins=p"):
+            browser.get(demo + path)
+            assert len(browser.find_elements("css selector", "main")) == 1
+        for path in ("releases/2.1.0/", "releases/pictures/", "releases/odd%20names/", "releases/nightly/?sort=size"):
+            browser.get(demo + path)
+            find(browser, ".keys-button").click()
+            press(browser, ESCAPE)
+            eventually(lambda: not texts(browser, "dialog"))
+            for button in browser.find_elements("css selector", "button[aria-pressed]"):
+                button.click()
+                button.click()
+        browser.get(files)
+        for button in browser.find_elements("css selector", ".eye"):
+            button.click()
+            eventually(lambda: "Loading…" not in texts(browser, "dialog p"))
+            press(browser, ESCAPE)
+            eventually(lambda: not texts(browser, "dialog"))
     assert browser.get_log("browser") == []

@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pytest
 from administering import RULES, Admin, eventually
+from balancers import haproxy
 from endless_s3 import endless_s3
 from running import Proxy, free_port
+from steady_load import under_load
 
 pytestmark = pytest.mark.integration
 
@@ -64,27 +66,34 @@ class Containers:
 
 @pytest.fixture(scope="module")
 def containers(tmp_path_factory) -> Iterator[Containers]:
-    """Builds the image from deploy/Containerfile and a locally bootstrapped base."""
+    """A store with images of the versions 0.1.0 and 0.1.1, from deploy/Containerfile and a locally bootstrapped base."""
     if not (BASE / ".complete").exists() or not shutil.which("buildah") or not shutil.which("runc"):
         pytest.skip("no base or no buildah: run `tests/integration/install systemd containers`")
     folder = tmp_path_factory.mktemp("containers")
-    dist = folder / "dist"
-    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(dist), str(CHECKOUT)]
-    subprocess.run(build, check=True, capture_output=True)
-    shutil.copy(CHECKOUT / "constraints.txt", dist)
     (folder / "pip.conf").write_text("[global]\nno-index = yes\nfind-links = /wheels\n")
     created = Containers(folder)
     command = ["tar", "-C", str(BASE), "--exclude=./dev", "--exclude=./proc", "--exclude=./sys", "-c", "."]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as archive:
         created.podman("import", "-", "localhost/base", stdin=archive.stdout)
     assert archive.returncode == 0
-    created.buildah(
-        *("build", "--isolation=chroot", "--format=docker", "--network=host", "--build-arg=BASE=localhost/base"),
-        *(f"--volume={PARTS / 'systemd-wheels'}:/wheels:ro", f"--volume={folder / 'pip.conf'}:/etc/pip.conf:ro"),
-        *("--file", str(CHECKOUT / "deploy" / "Containerfile"), "--tag=tornado-proxy", str(dist)),
-    )
+    for version in ("0.1.1", "0.1.0"):
+        created.buildah(
+            *("build", "--isolation=chroot", "--format=docker", "--network=host", "--build-arg=BASE=localhost/base"),
+            *(f"--volume={PARTS / 'systemd-wheels'}:/wheels:ro", f"--volume={folder / 'pip.conf'}:/etc/pip.conf:ro"),
+            *("--file", str(CHECKOUT / "deploy" / "Containerfile"), f"--tag=tornado-proxy:{version}"),
+            *("--tag=tornado-proxy", str(_dist(folder / version, version))),
+        )
     yield created
     created.podman("rmi", "--all", "--force")
+
+
+def _dist(folder: Path, version: str) -> Path:
+    """What `make dist` builds of a commit with the tag of a version."""
+    environment = {**os.environ, "SETUPTOOLS_SCM_PRETEND_VERSION": version}
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(CHECKOUT)]
+    subprocess.run(build, check=True, capture_output=True, env=environment)
+    shutil.copy(CHECKOUT / "constraints.txt", folder)
+    return folder
 
 
 @contextmanager
@@ -150,3 +159,41 @@ def test_the_service_ends_on_sigterm(containers, tmp_path):
         containers.podman("stop", "--time=20", "served")
         (container,) = json.loads(containers.podman("inspect", "served"))
         assert container["State"]["ExitCode"] == 0
+
+
+def test_images_upgraded_and_taken_back_behind_haproxy_lose_no_request(containers, tmp_path):
+    """Three containers of version 0.1.0 become 0.1.1 one by one behind HAProxy, then 0.1.0 again, under load."""
+    ports, admin_ports = [free_port() for _ in range(3)], [free_port() for _ in range(3)]
+    admins = [Admin(f"http://127.0.0.1:{port}") for port in admin_ports]
+
+    def replace(number: int, version: str) -> None:
+        containers.podman("rm", "--force", "--ignore", "--time=20", f"instance-{number}")
+        mount = f"--volume={tmp_path / str(number)}:/etc/tornado-proxy:ro"
+        image = f"localhost/tornado-proxy:{version}"
+        containers.podman("run", "--detach", f"--name=instance-{number}", *RUN, *CONFINED, mount, image)
+        eventually(lambda: _is_ready(admins[number]))
+        assert admins[number].status()["version"] == version
+
+    with endless_s3() as (endpoint, _):
+        for number, (port, admin_port) in enumerate(zip(ports, admin_ports, strict=True)):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            text = CONFIGURATION.format(port=port, admin=admin_port, endpoint=endpoint)
+            (folder / "proxy.yaml").write_text(text.replace(f"port: {port}", f"port: {port}, healthPath: /-/healthz"))
+            (folder / "site.rules").write_text(RULES.format("first"))
+        tmp_path.chmod(0o755)
+        try:
+            for number in range(3):
+                replace(number, "0.1.0")
+            with haproxy(ports, tmp_path) as front, under_load(front.address) as load:
+                for version in ("0.1.1", "0.1.0"):
+                    for number in range(3):
+                        load.wait_for_answers()
+                        replace(number, version)
+                        # HAProxy sends requests to the instance again once its check has succeeded.
+                        eventually(lambda: admins[number].metric("tornado_proxy_rewrite_hits_total") > 0)  # noqa: B023 - called at once
+                load.wait_for_answers()
+        finally:
+            containers.podman("rm", "--force", "--ignore", "--time=10", *(f"instance-{number}" for number in range(3)))
+    print(f"{load.answered} requests over an upgrade and a rollback of three containers")
+    assert load.failures == []

@@ -33,7 +33,7 @@ from machine import (
 
 CHECKOUT = Path(__file__).parents[3]
 CONFIGURATION = """
-server: {{port: {port}, gracePeriod: 10s}}
+server: {{port: {port}, gracePeriod: 10s, healthPath: /-/healthz}}
 internalServer: {{port: {admin}}}
 rules: [rules]
 targets:
@@ -137,11 +137,11 @@ def every_site(site_program, s3) -> Iterator[Site]:
 
 @pytest.fixture(scope="session")
 def wheels(tmp_path_factory) -> Path:
-    """A folder with the results of `make dist`, for the version of this checkout and for 0.2.0."""
+    """A folder with the results of `make dist`, for the versions 0.1.0 and 0.2.0."""
     if missing():
         pytest.skip(missing())
     folder = tmp_path_factory.mktemp("wheels")
-    for version in ("", "0.2.0"):
+    for version in ("0.1.0", "0.2.0"):
         shutil.copy(build_wheel(tmp_path_factory.mktemp("built"), version), folder)
     shutil.copy(CHECKOUT / "constraints.txt", folder)
     return folder

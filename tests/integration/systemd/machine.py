@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -47,19 +46,15 @@ def missing() -> str:
     return ""
 
 
-def build_wheel(folder: Path, version: str = "") -> Path:
-    """Builds the wheel of this checkout, or of the same program under another version."""
+def build_wheel(folder: Path, version: str = "0.1.0") -> Path:
+    """Builds the wheel of this checkout as a version, as if its commit had that tag."""
     source = folder / "source"
     build = [sys.executable, "-m", "build", "--no-isolation"]
-    _run([*build, "--sdist", "--outdir", str(folder / "sdist"), str(_CHECKOUT)])
+    tag = {"SETUPTOOLS_SCM_PRETEND_VERSION": version}
+    _run([*build, "--sdist", "--outdir", str(folder / "sdist"), str(_CHECKOUT)], tag)
     source.mkdir(parents=True)
     (archive,) = (folder / "sdist").iterdir()
     _run(["tar", "-xzf", str(archive), "-C", str(source), "--strip-components=1"])
-    project = source / "pyproject.toml"
-    if version:
-        project.write_text(
-            re.sub(r'^version = ".*"', f'version = "{version}"', project.read_text(), flags=re.MULTILINE)
-        )
     _run([*build, "--wheel", "--outdir", str(folder / "wheel"), str(source)])
     (wheel,) = (folder / "wheel").iterdir()
     return wheel
@@ -94,8 +89,9 @@ def install_program(folder: Path, release: str = "trixie") -> Path:
     return program
 
 
-def _run(command: list[str]) -> str:
-    result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=_environment())
+def _run(command: list[str], variables: Mapping[str, str] | None = None) -> str:
+    environment = {**_environment(), **(variables or {})}
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=environment)
     assert result.returncode == 0, f"{command}:\n{result.stdout}{result.stderr}"
     return result.stdout
 

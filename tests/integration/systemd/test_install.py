@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from administering import Admin, eventually
+from balancers import haproxy
 from steady_load import under_load
 
 sys.path.insert(0, str(Path(__file__).parent))  # for modules that only these tests use
@@ -115,6 +117,58 @@ def test_an_upgrade_of_the_debian_package_restarts_instances_one_by_one(packages
         assert load.failures == []
         ports = [f"http://127.0.0.1:{site.admin_port // 10}{number}" for number in "12"]
         assert [Admin(port).status()["version"] for port in ports] == ["0.2.0"] * 2
+
+
+def test_an_upgrade_whose_files_are_refused_restarts_nothing(packages, s3):
+    """An upgrade leaves an instance alone if the new version refuses its files, says so, and succeeds."""
+    release, folder = packages
+    install, upgrade, _ = _blocks("From the Debian package")
+    with boot_site(release, s3, folder) as site:
+        _run(site, install)
+        site.configure("nonsense: true\n")
+        output = site.machine.run("bash", "-c", f"cd /root/dist && {upgrade}")
+        assert "tornado-proxy.service is not restarted, since the new version refuses its files" in output
+        assert "unknown option `nonsense`" in output
+        assert (site.admin.status()["version"], site.get("/a")) == ("0.1.0", (200, "first/a.txt"))
+
+
+def test_packages_upgraded_and_taken_back_behind_haproxy_lose_no_request(packages, s3, tmp_path):
+    """Three machines with the package get the next version one by one, and then the first again, under load."""
+    release, folder = packages
+    install, upgrade, rollback = _blocks("From the Debian package")
+    with ExitStack() as stack:
+        sites = [stack.enter_context(boot_site(release, s3, folder)) for _ in range(3)]
+        for site in sites:
+            _run(site, install)
+        front = stack.enter_context(haproxy([site.port for site in sites], tmp_path))
+        with under_load(front.address) as load:
+            for step, version in ((upgrade, "0.2.0"), (rollback.splitlines()[0], "0.1.0")):
+                for site in sites:
+                    load.wait_for_answers()
+                    _run(site, step)
+                    assert site.admin.status()["version"] == version
+            load.wait_for_answers()
+    print(f"{release}: {load.answered} requests over an upgrade and a rollback of three machines")
+    assert load.failures == []
+
+
+def test_the_tutorial_ends_in_production(packages, s3):
+    """The commands of the last step of the tutorial install the package and its rule, which answers."""
+    release, folder = packages
+    # The S3 of the tests has texts only.
+    tutorial = (CHECKOUT / "docs" / "tutorial.md").read_text(encoding="utf-8").replace("html", "txt")
+    *_, rules = re.findall(r"^```rules\n(.*?)^```", tutorial, re.MULTILINE | re.DOTALL)
+    commands = "".join(re.findall(r"^```sh\n(.*?)^```", tutorial.split("\n## 6. ")[1], re.MULTILINE | re.DOTALL))
+    with boot_site(release, s3, folder) as site:
+        configuration = site.machine.path("/etc/tornado-proxy/proxy.yaml").read_text()
+        site.machine.run("rm", "--recursive", "/etc/tornado-proxy")
+        site.machine.write("/root/site/proxy.yaml", configuration)
+        site.machine.write("/root/site/rules/site.rules", rules)
+        site.machine.run("bash", "-c", "ln -s /root/dist/*_0.1.0-*.deb /root/site")
+        output = ""
+        for line in commands.replace(":8080", f":{site.port}").splitlines():
+            output = site.machine.run("bash", "-c", f"cd /root/site && {line}")
+        assert output == "archive/press/spring.txt"
 
 
 def test_the_debian_package_is_reproducible(wheels, tmp_path):

@@ -21,8 +21,8 @@ parts.push(() => {
 // A filter while the user types; Enter searches all pages.
 parts.push(() => {
     const field = document.querySelector(".filter");
-    if (!field) return;
     const matches = document.getElementById("matches");
+    if (!field?.form || !matches) return;
     const searched = [...matches.childNodes];
     const begun = field.defaultValue;
     const isPart = "part" in field.dataset;

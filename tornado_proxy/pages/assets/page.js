@@ -16,7 +16,8 @@ function button(textContent, onclick, className = "") {
 
 // Screen readers speak the text; it stays until the next one.
 function announce(text) {
-    document.getElementById("announcement").textContent = text;
+    const place = document.getElementById("announcement");
+    if (place) place.textContent = text;
 }
 
 function humanSize(size) {
@@ -73,11 +74,14 @@ const scriptOf = page => page?.querySelector("script[data-highlighter]")?.getAtt
 // Replaces the content of the page by another one's; false if that belongs to something else.
 async function show(url) {
     const page = await load(url);
-    if (scriptOf(page) !== scriptOf(document) || !page.querySelector("main")) return false;
+    if (scriptOf(page) !== scriptOf(document)) return false;
+    // A template of a theme may lack a part.
+    const [here, there] = [document, page].map(each => [...each.querySelectorAll("body > header, body > main")]);
+    if (there.length !== 2 || here.length !== 2) return false;
     const {activeElement} = document;
     const [tag, label] = [activeElement?.localName, labelOf(activeElement)];
     const filter = document.querySelector(".filter")?.value ?? "";
-    for (const name of ["header", "main"]) document.querySelector(`body > ${name}`).replaceWith(page.querySelector(`body > ${name}`));
+    here.forEach((part, number) => part.replaceWith(there[number]));
     document.title = page.title;
     const field = document.querySelector(".filter");
     if (field && url === location.href) field.value = filter;
@@ -103,7 +107,8 @@ const labelOf = element => element?.matches("a, button, input") && (element.getA
 async function refresh() {
     if (await show(location.href)) return;
     const entries = document.getElementById("entries");
-    entries?.replaceChildren(make("p", {className: "empty", textContent: "This directory is empty."}));
+    if (!entries) return location.reload();
+    entries.replaceChildren(make("p", {className: "empty", textContent: "This directory is empty."}));
     document.querySelector(".totals")?.replaceChildren();
     prepare();
 }

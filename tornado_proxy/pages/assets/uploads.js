@@ -231,7 +231,7 @@ class Uploads {
 
     add(pairs, options) {
         if (!pairs.length) return;
-        if (!this.panel.isConnected) document.getElementById("announcement").before(this.panel);
+        if (!this.panel.isConnected) document.querySelector("body > main").after(this.panel);
         this.panel.hidden = false;
         this.clear.hidden = true;
         for (const [file, directory] of pairs) {

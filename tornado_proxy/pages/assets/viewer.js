@@ -13,7 +13,7 @@ const sizeOf = row => Number(row.querySelector("data")?.value ?? Infinity);
 
 async function viewOf(row) {
     const source = addressOf(row);
-    if (isPdf(row)) return make("iframe", {src: source, title: nameOf(row)});
+    if (isPdf(row)) return pdfOf(row);
     const kind = kindOf(row);
     if (kind === "text" || kind === "code") return (/\.(md|markdown)$/i.test(nameOf(row)) && await markdownOf(row)) || textOf(row);
     const view = kind === "image" ? make("img", {alt: nameOf(row)}) : make(kind, {controls: true});
@@ -24,6 +24,13 @@ async function viewOf(row) {
     view.src = source;
     await ready;
     return view;
+}
+
+// What only has the name of a PDF file could be a page with scripts.
+async function pdfOf(row) {
+    const answer = await fetch(addressOf(row), {method: "HEAD"});
+    if (!/^application\/pdf\b/i.test(answer.headers.get("Content-Type"))) throw new Error("no PDF file");
+    return make("iframe", {src: addressOf(row), title: nameOf(row)});
 }
 
 // The file as the service shows READMEs, where it does.

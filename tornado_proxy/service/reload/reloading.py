@@ -45,9 +45,13 @@ _HANGS = Diagnostic(
 
 
 class Serving(Protocol):
-    """Answers requests: `SingleProcess` or `Supervisor`. It has the configuration and the generation in force."""
+    """Answers requests: `SingleProcess` or `Supervisor`. It has the configuration and the generation in force.
+
+    `worker_ends` counts workers that ended by themselves.
+    """
 
     configuration: Configuration
+    worker_ends: int
 
     @property
     def generation(self) -> Generation:

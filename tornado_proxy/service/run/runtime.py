@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import gc
 import logging
 import os
@@ -72,3 +73,15 @@ def raise_descriptor_limit() -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):  # the kernel may permit less than the hard limit (fs.nr_open)
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+_M_ARENA_MAX = -8  # malloc.h of glibc
+
+
+def share_heap() -> None:
+    """Has all threads take memory from one heap, where the C library is glibc; call it before there are threads.
+
+    Each thread would have a heap of its own, and keep what it freed. Python's lock lets one run at a time anyway.
+    """
+    if (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)) is not None:
+        mallopt(_M_ARENA_MAX, 1)

@@ -85,6 +85,7 @@ class SingleProcess:
         settings = configuration.settings
         self.configuration = configuration
         self._inherited = False
+        self.worker_ends = 0
         self._freezes = freezes
         bus = Bus()
         self.emit = bus.emit

@@ -181,6 +181,7 @@ class Supervisor:
         self._keeping: dict[int, asyncio.Task[None]] = {}
         self._stopping = False
         self.staged: Configuration | None = None
+        self.worker_ends = 0
         self._names = CountedNames.of(parts.mounts.sites, parts.authenticators)
         self._ended = ProcessReport()  # of the workers that have ended
 
@@ -356,6 +357,7 @@ class Supervisor:
             _resolve(first, serves=bool(await worker.call("start", replace(self._start, place=place + 1))))
             status = await worker.ended()
             if not self._stopping:
+                self.worker_ends += 1
                 ending = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
                 _LOG.error("worker %d ended (%s): replacing it", worker.pid, ending)
         finally:

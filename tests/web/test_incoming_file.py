@@ -22,12 +22,12 @@ from tornado_proxy.config.providers import Resource
 from tornado_proxy.config.server import Limits
 from tornado_proxy.pages.custom import Recipe
 from tornado_proxy.routing.plan import Refuse
-from tornado_proxy.routing.uploads import Properties
+from tornado_proxy.routing.upload_steps import Properties
 from tornado_proxy.semantics.request import User
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.store import Write
 from tornado_proxy.telemetry.events import ErrorServed
-from tornado_proxy.web.upload import (
+from tornado_proxy.web.incoming_file import (
     FileHead,
     FormTooLarge,
     MalformedForm,

@@ -1,4 +1,4 @@
-"""Uploads: checks the head before the body, takes the name from the form or the path, and streams the content.
+"""A file as it arrives: its head is checked before the body, its form or path names it, its content is a stream.
 
 A form (multipart, RFC 7578) is read as it arrives: its one file is a stream, all else is counted and dropped.
 """
@@ -205,8 +205,8 @@ def boundary(content_type: str | None) -> bytes:
 class MultipartForm:
     """A form whose body arrives in chunks; ask for its file first, then for the file's content.
 
-    `limit` bounds, in bytes, all that is not the file's content; `length` is that of the whole form, if announced. Both
-    methods raise `MalformedForm`, `FormTooLarge` and whatever the chunks raise.
+    `limit` bounds, in bytes, all that is not the file's content; `length` is what the whole form announces, if it does.
+    Both methods raise `MalformedForm`, `FormTooLarge` and whatever the chunks raise.
     """
 
     def __init__(self, chunks: AsyncIterator[bytes], separator: bytes, limit: int, length: int | None = None) -> None:

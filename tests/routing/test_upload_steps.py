@@ -9,7 +9,7 @@ import pytest
 from tornado_proxy.config.actions import Actions, DeleteAction, PutAction, SystemMetadata
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.routing.request import LengthRequired, PropertyFailed, RequestError
-from tornado_proxy.routing.uploads import (
+from tornado_proxy.routing.upload_steps import (
     AbortUpload,
     BeginUpload,
     CompleteUpload,

@@ -1,4 +1,4 @@
-"""Stores uploads: whole files, files in parts, and forms with which clients send files straight to S3."""
+"""Performs the attempts of uploads: stores files whole or in parts, and gives out forms for S3."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import aclosing
 
 from tornado_proxy.pages.custom import PutPageData, StoredUpload
 from tornado_proxy.pages.render import UPLOAD_FORMS, choose
-from tornado_proxy.routing import uploads
+from tornado_proxy.routing import upload_steps
 from tornado_proxy.routing.plan import OfferForm, Receive
 from tornado_proxy.routing.request import LengthRequired, ObjectKey, RequestError
 from tornado_proxy.storage.errors import TooLarge
@@ -17,7 +17,7 @@ from tornado_proxy.templates.data import HeaderFields, PutData, PutInput
 from tornado_proxy.web.answer import Answer, Whole, page
 from tornado_proxy.web.custom_pages import customized
 from tornado_proxy.web.generation import RequestContext
-from tornado_proxy.web.upload import FileHead, check_raw
+from tornado_proxy.web.incoming_file import FileHead, check_raw
 
 
 class UploadIncomplete(RequestError):
@@ -46,7 +46,7 @@ async def receive(attempt: Receive, context: RequestContext) -> Answer:
     return await _stored(attempt, _stored_data(attempt.key, upload.head, upload.size, properties), stored.etag, context)
 
 
-async def presign(attempt: OfferForm, context: RequestContext) -> Answer:
+async def sign_form(attempt: OfferForm, context: RequestContext) -> Answer:
     """Answers with a form for S3."""
     file = named_file(context)
     _check_type(file, context)
@@ -57,7 +57,7 @@ async def presign(attempt: OfferForm, context: RequestContext) -> Answer:
     return _json({**fields, "expiresIn": attempt.expires})
 
 
-async def begin(attempt: uploads.BeginUpload, context: RequestContext) -> Answer:
+async def begin(attempt: upload_steps.BeginUpload, context: RequestContext) -> Answer:
     """Begins an upload in parts, if its size and type are allowed."""
     check_raw(context.headers)
     _check_total(attempt.size, attempt.max_size)
@@ -66,11 +66,15 @@ async def begin(attempt: uploads.BeginUpload, context: RequestContext) -> Answer
     properties = _properties(attempt.key, file, context)
     write = Write(file.content_type, attempt.replace, context.conditions, properties=properties)
     upload = await context.store.begin_upload(attempt.key, write)
-    limits = {"minPartSize": uploads.SMALLEST_PART, "maxPartSize": uploads.LARGEST_PART, "maxParts": uploads.MOST_PARTS}
+    limits = {
+        "minPartSize": upload_steps.SMALLEST_PART,
+        "maxPartSize": upload_steps.LARGEST_PART,
+        "maxParts": upload_steps.MOST_PARTS,
+    }
     return _json({"id": upload, "location": attempt.location, **limits})
 
 
-async def receive_part(attempt: uploads.ReceivePart, context: RequestContext) -> Answer:
+async def receive_part(attempt: upload_steps.ReceivePart, context: RequestContext) -> Answer:
     """Stores the body as a part; removes the upload if its parts are larger than the file may be."""
     upload = context.upload
     assert upload is not None
@@ -90,13 +94,13 @@ async def receive_part(attempt: uploads.ReceivePart, context: RequestContext) ->
     return Whole(204)
 
 
-async def list_parts(attempt: uploads.ListParts, context: RequestContext) -> Answer:
-    """Answers with the numbers and sizes of the stored parts, by which a client resumes an upload."""
+async def list_parts(attempt: upload_steps.ListParts, context: RequestContext) -> Answer:
+    """Answers with the numbers and sizes of the stored parts, so that a client can resume an upload."""
     parts = await context.store.list_parts(attempt.key, attempt.upload)
     return _json({"parts": [{"number": each.number, "size": each.size} for each in parts]})
 
 
-async def complete(attempt: uploads.CompleteUpload, context: RequestContext) -> Answer:
+async def complete(attempt: upload_steps.CompleteUpload, context: RequestContext) -> Answer:
     """Makes a file of the stored parts, if they are complete."""
     _check_total(attempt.size, attempt.max_size)
     parts = await context.store.list_parts(attempt.key, attempt.upload)
@@ -108,7 +112,7 @@ async def complete(attempt: uploads.CompleteUpload, context: RequestContext) -> 
     return await _stored(attempt, _stored_data(attempt.key, file, attempt.size, properties), stored.etag, context)
 
 
-async def abort(attempt: uploads.AbortUpload, context: RequestContext) -> Answer:
+async def abort(attempt: upload_steps.AbortUpload, context: RequestContext) -> Answer:
     """Removes an upload in parts."""
     await context.store.abort_upload(attempt.key, attempt.upload)
     return Whole(204)
@@ -119,9 +123,9 @@ def check_parts(parts: Sequence[UploadedPart], size: int) -> None:
     missing = next((number for number, each in enumerate(parts, 1) if each.number != number), None)
     if missing or not parts:
         raise UploadIncomplete(f"part {missing or 1} is missing")
-    small = next((each.number for each in parts[:-1] if each.size < uploads.SMALLEST_PART), None)
+    small = next((each.number for each in parts[:-1] if each.size < upload_steps.SMALLEST_PART), None)
     if small:
-        raise UploadIncomplete(f"part {small} is not the last and has less than {uploads.SMALLEST_PART} bytes")
+        raise UploadIncomplete(f"part {small} is not the last and has less than {upload_steps.SMALLEST_PART} bytes")
     total = sum(each.size for each in parts)
     if total != size:
         raise UploadIncomplete(f"the parts have {total} bytes, not {size}")
@@ -133,7 +137,7 @@ def named_file(context: RequestContext) -> FileHead:
 
 
 def _check_total(size: int, max_size: int | None) -> None:
-    largest = uploads.MOST_PARTS * uploads.LARGEST_PART
+    largest = upload_steps.MOST_PARTS * upload_steps.LARGEST_PART
     most = min(max_size or largest, largest)
     if size > most:
         raise TooLarge(f"the upload has {size} bytes, {most} are allowed")
@@ -148,7 +152,7 @@ def _check_type(file: FileHead, context: RequestContext) -> None:
         raise TypeNotAllowed(f"files of type `{essence}` are not among `allowedTypes`")
 
 
-def _properties(key: ObjectKey, file: FileHead, context: RequestContext) -> uploads.Properties:
+def _properties(key: ObjectKey, file: FileHead, context: RequestContext) -> upload_steps.Properties:
     """Returns the properties that a file is stored with; raises `RequestError` if a template fails."""
     templates = context.match.site.properties
     assert templates is not None, "PUT is enabled"
@@ -158,13 +162,13 @@ def _properties(key: ObjectKey, file: FileHead, context: RequestContext) -> uplo
     return templates.render(PutData(context.user, put, key))
 
 
-def _stored_data(key: ObjectKey, file: FileHead, size: int, properties: uploads.Properties) -> StoredUpload:
+def _stored_data(key: ObjectKey, file: FileHead, size: int, properties: upload_steps.Properties) -> StoredUpload:
     metadata, storage_class = dict(properties.metadata), properties.storage_class or ""
     return StoredUpload(key, file.file_name, file.content_type, size, metadata, storage_class)
 
 
 async def _stored(
-    attempt: Receive | uploads.CompleteUpload, data: StoredUpload, etag: str | None, context: RequestContext
+    attempt: Receive | upload_steps.CompleteUpload, data: StoredUpload, etag: str | None, context: RequestContext
 ) -> Answer:
     """Returns the answer to a file that was stored."""
     form = choose(UPLOAD_FORMS, context.headers.get("Accept"), context.request.parameters.get("format"))

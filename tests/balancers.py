@@ -1,0 +1,55 @@
+"""HAProxy and other programs in front of instances, with the configurations of deploy/."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from administering import eventually
+from running import Proxy, free_port
+
+_DEPLOY = Path(__file__).parent.parent / "deploy"
+
+
+def deployed(name: str, ports: Sequence[int], port: int) -> str:
+    """A configuration of deploy/ for three instances on ports of this machine; the program itself listens on `port`."""
+    text = (_DEPLOY / name).read_text()
+    for number, own_port in enumerate(ports):
+        text = text.replace(f"10.0.0.1{number + 1}:8080", f"127.0.0.1:{own_port}")
+        text = text.replace(f'"10.0.0.1{number + 1}"; .port = "8080"', f'"127.0.0.1"; .port = "{own_port}"')
+    return text.replace("bind :80", f"bind 127.0.0.1:{port}").replace("listen 80;", f"listen 127.0.0.1:{port};")
+
+
+@contextmanager
+def running(command: list[str], port: int) -> Iterator[Proxy]:
+    """Runs a program until the block ends; the block starts when the program listens on the port."""
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"no {command[0]}: run `tests/integration/install balancing`")
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        eventually(lambda: process.poll() is not None or _is_open(port))
+        assert process.poll() is None, process.stderr.read()
+        yield Proxy(process, f"http://127.0.0.1:{port}")
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+def _is_open(port: int) -> bool:
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
+
+
+@contextmanager
+def haproxy(ports: Sequence[int], folder: Path) -> Iterator[Proxy]:
+    """HAProxy in front of three instances."""
+    port = free_port()
+    path = folder / "haproxy.cfg"
+    path.write_text(deployed("haproxy.cfg", ports, port))
+    with running(["haproxy", "-db", "-f", str(path)], port) as proxy:
+        yield proxy
