@@ -24,7 +24,7 @@ _LOG = logging.getLogger("tornado_proxy")
 MOST_SAMPLED = 10_000
 """Keys that are remembered, so that none is asked for twice."""
 
-MOST_TIME = 0.1
+MOST_TIME = 0.05
 """The part of the event loop's processor time that deciding beside takes at most: not every request need be compared."""
 
 _SAMPLED_WITHIN = 10.0  # seconds
