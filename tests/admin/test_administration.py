@@ -61,7 +61,7 @@ class _FakeServing:
 
 def _process(serving, probes=None, bus=None) -> SimpleNamespace:
     """A process that serves."""
-    reloader = SimpleNamespace(last=None, failure=None, from_last_good=False)
+    reloader = SimpleNamespace(last=None, failure=None, stage=None, from_last_good=False)
     return SimpleNamespace(
         reloader=reloader,
         serving=serving,

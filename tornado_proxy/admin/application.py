@@ -205,12 +205,30 @@ class _LogLevel(_Command):
 
 
 class _Reload(_Command):
-    """Reloads; answers 200 if the files on disk are in force, 422 if they are refused."""
+    """Reloads; answers 200 if the files on disk are in force, 202 if they are staged, 422 if they are refused."""
 
     async def post(self) -> None:
         in_force, report = await self.administration.reload()
-        self.set_status(200 if in_force else 422)
+        self.set_status(200 if in_force else 202 if report["outcome"] == "staged" else 422)
         self.finish(dict(report))
+
+
+class _EndStage(_Command):
+    """Ends the stage of an edit; answers 409 if nothing is staged."""
+
+    def initialize(
+        self,
+        administration: Administration,
+        pages: StatusPages,
+        end: Callable[[Administration], Awaitable[tuple[bool, dict[str, object]]]] = methodcaller("discard"),
+    ) -> None:
+        super().initialize(administration, pages)
+        self._end = end
+
+    async def post(self) -> None:
+        was_staged, stage = await self._end(self.administration)
+        self.set_status(200 if was_staged else 409)
+        self.finish(stage)
 
 
 class _JsonPage(_Handler):
@@ -251,6 +269,9 @@ _HANDLERS: Mapping[str, tuple[type[_Handler], dict[str, Any]]] = {
     "/-/healthy": (_Healthy, {}),
     "/-/ready": (_Ready, {}),
     "/-/reload": (_Reload, {}),
+    "/-/staged": (_JsonPage, {"read": methodcaller("staged")}),
+    "/-/promote": (_EndStage, {"end": methodcaller("promote")}),
+    "/-/discard": (_EndStage, {"end": methodcaller("discard")}),
     "/-/purge": (_Purge, {}),
     "/-/log-level": (_LogLevel, {}),
     "/-/status": (_JsonPage, {"read": methodcaller("status")}),

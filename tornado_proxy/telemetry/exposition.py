@@ -16,8 +16,10 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
+from tornado_proxy.routing.compare import Kind
 from tornado_proxy.storage.probe import ProbeResult
 from tornado_proxy.telemetry.events import Bus, ReloadReport
+from tornado_proxy.telemetry.staging import SAMPLES, StagedCounts
 
 Key = TypeVar("Key", bound=tuple[str, ...])
 
@@ -131,7 +133,7 @@ class ServiceMetrics:
         self._loaded_at = at
         self._generation = 1
         self._is_successful = True
-        self._reloads = dict.fromkeys(("loaded", "refused", "failed"), 0)
+        self._reloads = dict.fromkeys(("loaded", "refused", "failed", "staged", "promoted", "discarded"), 0)
         self._readings = readings or Readings()
 
     def listen(self, bus: Bus) -> None:
@@ -170,6 +172,16 @@ class ServiceMetrics:
         self._generation, self._loaded_at = report.generation, report.since
         if report.is_in_force:
             self._digest = report.digest
+
+
+def staged_metrics(counts: StagedCounts | None) -> Iterator[Metric]:
+    """Yields the metrics of the staged generation; they are not there if nothing is staged."""
+    if counts is not None:
+        kinds = {(kind.value,): counts.kinds[kind.value] for kind in Kind}
+        text = "Requests that were decided with the staged generation too"
+        yield gauge("tornado_proxy_staged_requests", text, ("kind",), kinds)
+        samples = {(result,): counts.samples[result] for result in SAMPLES}
+        yield gauge("tornado_proxy_staged_keys", "New keys that were asked for by HEAD", ("result",), samples)
 
 
 class ProcessMetrics(ProcessCollector):

@@ -185,10 +185,16 @@ def _log_reload(report: ReloadReport) -> None:
         case ReloadOutcome.LOADED:
             rewrites = counted(report.rewrites, "rewrite")
             _LOG.info("generation %d is in force: %s, built in %.3f s", report.generation, rewrites, report.seconds)
-            for line in report.changes:
-                _LOG.info("%s", line)
-            for name in report.kept_back:
-                _LOG.warning("`%s` changed, and needs a restart to take effect", name)
+        case ReloadOutcome.STAGED:
+            _LOG.info("generation %d is staged: generation %d stays in force", report.staged, report.generation)
+        case ReloadOutcome.PROMOTED:
+            _LOG.info("generation %d was promoted, and is in force", report.generation)
+        case ReloadOutcome.DISCARDED:
+            _LOG.error("a staged edit was discarded: generation %d stays in force", report.generation)
+    for line in report.changes:
+        _LOG.info("%s", line)
+    for name in report.kept_back:
+        _LOG.warning("`%s` changed, and needs a restart to take effect", name)
     log_diagnostics(report.news)
 
 

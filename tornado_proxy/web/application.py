@@ -22,7 +22,7 @@ from tornado.web import Application, RequestHandler
 from tornado_proxy.routing.decide import Deciding, decide
 from tornado_proxy.routing.plan import VisitProvider
 from tornado_proxy.routing.request import ASSETS_AT, Request, host_name, read_address, read_request
-from tornado_proxy.semantics.forwarded import Origin, is_proxy, origin_behind, peer_address
+from tornado_proxy.semantics.forwarded import Origin, client_at, is_proxy, origin_behind, peer_address
 from tornado_proxy.storage.shares import Shares
 from tornado_proxy.telemetry.events import Event
 from tornado_proxy.web.answer import Answer, Whole
@@ -74,6 +74,9 @@ class ProxyApplication(Application):
         peer = _peer_of(request)
         is_proxied = trusted is not None and is_proxy(peer, trusted)
         origin = origin_behind(peer, tuple(request.headers.get_all()), trusted) if trusted and is_proxied else peer
+        if generation.canary is not None:
+            generation = generation.canary(client_at(origin.address))
+            parts = generation.parts
         arguments: dict[str, Any]
         try:
             handler, arguments = _handler_for(request, parts, origin, is_proxied=is_proxied)

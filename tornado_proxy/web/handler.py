@@ -29,7 +29,6 @@ from tornado_proxy.semantics.request import RequestData
 from tornado_proxy.storage.shares import CLIENT
 from tornado_proxy.telemetry.events import (
     ErrorServed,
-    Event,
     Failed,
     ObjectUsed,
     RequestRecord,
@@ -219,7 +218,7 @@ class Handler(RequestHandler):
         counts = self._sent, received, time.perf_counter() - self._started_at
         if self.used is not None and self._error_answer is None and self._broken is None:
             self.application.emit(self.used)
-        event: Event
+        event: Served | ErrorServed
         if self._error_answer is None:
             event = Served(
                 self._record(), self._status_code, *counts, self._broken is None, self._broken, self._first_byte
@@ -229,6 +228,8 @@ class Handler(RequestHandler):
             event = ErrorServed(self._record(), status, *counts, self._error_answer.reason, self._first_byte)
         if self.is_recorded:
             self.application.emit(event)
+        if self.generation.shadow is not None and self.deciding is not None:
+            self.generation.shadow(self.deciding.decision, event.status)
         self.application.in_flight -= 1
         self.generation.__exit__()
 
