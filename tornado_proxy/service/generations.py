@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import ParamSpec, TypeVar
 
@@ -19,11 +20,13 @@ from tornado_proxy.auth.authenticator import Authenticator, CertificateAuthentic
 from tornado_proxy.auth.basic import Verifier, basic_authenticators
 from tornado_proxy.auth.fetching import HttpFetcher
 from tornado_proxy.config.model import Bucket, ObjectCache, Settings, Target
+from tornado_proxy.config.server import S3Pool
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.pages.custom import CustomPages
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts, sites
 from tornado_proxy.routing.request import ObjectKey
+from tornado_proxy.s3.pool import most_connections
 from tornado_proxy.s3.resumable import ResumedRead, read_memory
 from tornado_proxy.s3.store import S3Store, prepare_boto3
 from tornado_proxy.s3.upload import UploadMemory
@@ -178,10 +181,11 @@ class GenerationBuilder:
             old = {_stored_by(target): before.stores[target.name] for target in before.settings.targets}
         counts = cache_counts(before) if before else {}
         stores: dict[str, Shared] = {}
+        pool = replace(self._s3, connections=most_connections(self._s3.connections, len(settings.targets)))
         mistakes: list[Diagnostic] = []
         for target in settings.targets:
             try:
-                stores[target.name] = old.get(_stored_by(target)) or self._store(target, counts.get(target.name))
+                stores[target.name] = old.get(_stored_by(target)) or self._store(target, counts.get(target.name), pool)
             except StorageError as error:
                 mistakes.append(Diagnostic("unusable-bucket", f"target `{target.name}`: {error}"))
         if mistakes:
@@ -189,8 +193,8 @@ class GenerationBuilder:
             raise Unbuildable(tuple(mistakes))
         return stores
 
-    def _store(self, target: Target, counts: CacheCounts | None) -> Shared:
-        s3 = S3Store(target.bucket, self._s3, self._upload_memory, self._bodies, partial(self._resumed, target.name))
+    def _store(self, target: Target, counts: CacheCounts | None, pool: S3Pool) -> Shared:
+        s3 = S3Store(target.bucket, pool, self._upload_memory, self._bodies, partial(self._resumed, target.name))
         store: Store = MeasuredStore(s3, target.name, self._emit)
         if target.cache is not None:
             store = CachingStore(store, target.cache, counts or CacheCounts())
