@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from ssl import SSLContext
 from typing import cast
 
+from tornado_proxy.s3.connection import Pauses, S3Connection, S3Response
 from tornado_proxy.semantics.errors import shortage
 from tornado_proxy.storage.errors import Busy, TimedOut, Unreachable
-from tornado_proxy.storage.s3.connection import Pauses, S3Connection, S3Response
 from tornado_proxy.storage.shares import Shares
 
 # Seconds. S3s close connections after 5 to 60 idle seconds; one that a firewall has forgotten would only time out.
