@@ -1,8 +1,8 @@
 """The cost of a start: `python benchmarks/starting.py [--starts N] [--workers N]`.
 
-The service starts with one target, one rule and a key pair, and an S3 that refuses connections. The output shows
-medians: the seconds from the start of the process to the first answer, the CPU time until then, the CPU time until all
-is ready (admin listener, pages, metrics), and the memory of all processes after that.
+The service starts with one target, one rule and a key pair, and an S3 that answers at once. The output shows medians:
+the seconds from the start of the process to the first object, the CPU time until then, the CPU time until all is ready
+(admin listener, pages, metrics), and the memory of all processes after that.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from serving import Server, free_port
+from serving import Server, fast_s3, free_port
 
 CONFIGURATION = """\
 server: {{port: {port}}}
@@ -31,17 +31,18 @@ targets:
     mount: {{path: [/]}}
     bucket:
       name: bucket
-      s3Endpoint: http://127.0.0.1:9
+      s3Endpoint: {s3}
+      s3ForcePathStyle: true
       credentials: {{accessKey: {{env: BENCHMARK_KEY}}, secretKey: {{env: BENCHMARK_KEY}}}}
 """
 _SETTLED = 3  # seconds
 
 
 def answers(port: int) -> bool:
-    """Returns whether a port answers a request."""
+    """Returns whether a port answers a request for an object, which is none on the admin port."""
     with suppress(OSError, http.client.HTTPException):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-        connection.request("GET", "/")
+        connection.request("GET", "/a/file.txt")
         connection.getresponse().read()
         connection.close()
         return True
@@ -79,11 +80,11 @@ def main() -> None:
     parser.add_argument("--starts", type=int, default=15, help="how often the service is started")
     parser.add_argument("--workers", type=int, default=1, help="processes that answer requests")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, fast_s3(Path(folder)) as s3:
         port, admin = free_port(), free_port()
         Path(folder, "site.rules").write_text('target site {\n  rewrite `^/old/(.*)$` -> "/new/$1"\n}\n')
         configuration = Path(folder, "proxy.yaml")
-        configuration.write_text(CONFIGURATION.format(port=port, admin=admin, folder=folder))
+        configuration.write_text(CONFIGURATION.format(port=port, admin=admin, folder=folder, s3=s3))
         command = [sys.executable, "-m", "tornado_proxy", "serve", "--config", str(configuration)]
         command += ["--workers", str(arguments.workers)]
         start(command, port, admin)  # compiles the modules

@@ -172,7 +172,7 @@ def test_the_status_page_explains_a_path_as_the_command_does(admin):
     """The status page shows the rewrite that matches a path, and the object key, by the rules in force."""
     _, page = admin.request("GET", "/-/?method=GET&path=/spring")
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
-    assert "GET /spring target site, mounted at /" in text
+    assert "Every step target site, mounted at /" in text
     assert "✓ #1 ^/(?P&lt;name&gt;[a-z]+)$ matched" in text
     assert "object key good/spring.txt" in text
 

@@ -46,6 +46,7 @@ HEAVY = {
     "nh3",
     "opentelemetry",
     "prometheus_client",
+    "tornado_proxy.admin.status",
     "tornado_proxy.auth.oidc",
     "tornado_proxy.lint",
     "tornado_proxy.service.run.supervisor",

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import random
 import socket
 from dataclasses import replace
@@ -321,3 +322,14 @@ async def test_a_pool_does_not_block_others():
         await asyncio.gather(*tasks, return_exceptions=True)
         stuck.close()
         pool.close()
+
+
+async def test_a_lack_of_descriptors_is_busy(monkeypatch):
+    """A connection for which no descriptor is free is a reason to try again later."""
+
+    async def fail(*_arguments, **_options):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "create_connection", fail)
+    with pytest.raises(Busy, match="Too many open files"):
+        await Pool("127.0.0.1", 1, None, PoolLimits()).request(b"")

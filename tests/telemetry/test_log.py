@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import logging
 import subprocess
@@ -30,7 +29,6 @@ from tornado_proxy.telemetry.log import (
     moment,
     quoted,
     service_log,
-    shortage,
 )
 
 TEXTS = st.text(st.characters(exclude_categories=[]))
@@ -237,26 +235,16 @@ def test_a_diagnostic_is_logged_at_the_level_of_its_severity(caplog, severity):
     assert caplog.records[-1].levelname.lower() == severity.value
 
 
-def _raised_from(cause: BaseException) -> BaseException:
-    error = ValueError("it did not work")
-    error.__cause__ = cause
-    return error
-
-
-@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS])
-def test_a_shortage_is_found_among_causes(number):
-    """The system's error about a shortage may be the cause of another exception."""
-    error = OSError(number, "the system's words")
-    assert shortage(error) == shortage(_raised_from(_raised_from(error))) == "the system's words"
-
-
-@pytest.mark.parametrize("error", [None, ValueError("x"), OSError(errno.ENOENT, "x"), _raised_from(KeyError("x"))])
-def test_other_errors_are_not_shortages(error):
-    assert shortage(error) is None
-
-
-def test_a_circle_of_causes_is_searched_once():
-    """A chain of causes may be a circle."""
-    error, cause = ValueError("one"), ValueError("other")
-    error.__context__, cause.__context__ = cause, error
-    assert shortage(error) is None
+@pytest.mark.parametrize(("status", "level"), [(200, "info"), (404, "info"), (502, "error")])
+def test_a_line_of_json_can_be_filtered(status, level):
+    """A collector finds requests by type, and failures of the service by level."""
+    facts = (("protocol", "HTTP/1.1"), ("userAgent", "curl/8"), ("referrer", ""))
+    line = json.loads(_line(Served(REQUEST._replace(facts=facts), status, 0, 0, 0.0), "json"))
+    assert (line["level"], line["type"], line["userAgent"], line["protocol"]) == (
+        level,
+        "request",
+        "curl/8",
+        "HTTP/1.1",
+    )
+    assert line["message"] == f"{REQUEST.method} {REQUEST.path} {status}"
+    assert "referrer" not in line

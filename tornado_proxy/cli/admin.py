@@ -157,8 +157,8 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def reload_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments."""
+def add_listener_arguments(parser: argparse.ArgumentParser, within: int, meaning: str) -> None:
+    """Declares the arguments of a command that calls the admin listener of one service."""
     parser.add_argument(
         "--config", type=Path, metavar="FILE", help="the configuration of the service, which names its admin listener"
     )
@@ -168,18 +168,28 @@ def reload_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="URL",
         help=f"the admin listener, or `unix:FILE` (default: that of `--config`, else {_DEFAULT_URL})",
     )
-    parser.add_argument("--quiet", action="store_true", help="print nothing unless the reload fails")
-    add_timeout(parser, 80, "the reload may take")
+    add_timeout(parser, within, meaning)
     add_tls_arguments(parser)
+
+
+def listener_of(arguments: argparse.Namespace) -> AdminListener:
+    """Returns the admin listener that the arguments name; raises `CommandError`."""
+    url = arguments.admin or (_configured(arguments.config) if arguments.config else urlsplit(_DEFAULT_URL))
+    return AdminListener.of(url, arguments)
+
+
+def reload_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
+    add_listener_arguments(parser, 80, "the reload may take")
+    parser.add_argument("--quiet", action="store_true", help="print nothing unless the reload fails")
 
 
 def run_reload(arguments: argparse.Namespace) -> int:
     """Reloads; returns 1 if the service refuses the files."""
-    url = arguments.admin or (_configured(arguments.config) if arguments.config else urlsplit(_DEFAULT_URL))
-    listener = AdminListener.of(url, arguments)
+    listener = listener_of(arguments)
     status, report = listener.ask("POST", "/-/reload", arguments.timeout)
-    if status not in (200, 422):
-        raise CommandError(f"{url.geturl()} answered {status}: {visible(str(report))}")
+    if status not in (200, 202, 422):
+        raise CommandError(f"{listener.url.geturl()} answered {status}: {visible(str(report))}")
     if status == 422 or not arguments.quiet:
         print(*_diagnostics(report), sep="", end="", file=sys.stderr)
     if status == 422:
@@ -189,9 +199,13 @@ def run_reload(arguments: argparse.Namespace) -> int:
         print(f"the bucket of target `{visible(name)}` cannot be used: {visible(reason)}", file=sys.stderr)
     for name in report["restartNeededFor"]:
         print(f"`{visible(name)}` changed, and needs a restart to take effect", file=sys.stderr)
-    if not arguments.quiet:
+    if status == 202 and not arguments.quiet:
+        print(f"generation {report['staged']} is staged: generation {report['generation']} stays in force")
+    elif not arguments.quiet:
         loaded = f", loaded at {report['loadedAt']}" if report["outcome"] != "loaded" else ""
-        print("\n".join([f"generation {report['generation']} is in force{loaded}", *map(visible, report["changes"])]))
+        print(f"generation {report['generation']} is in force{loaded}")
+    if not arguments.quiet:
+        print(*(f"{visible(each)}\n" for each in report["changes"]), sep="", end="")
     return ExitStatus.CLEAN
 
 

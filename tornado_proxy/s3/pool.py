@@ -10,7 +10,8 @@ from ssl import SSLContext
 from typing import cast
 
 from tornado_proxy.s3.connection import S3Connection, S3Response
-from tornado_proxy.storage.errors import TimedOut, Unreachable
+from tornado_proxy.semantics.errors import shortage
+from tornado_proxy.storage.errors import Busy, TimedOut, Unreachable
 from tornado_proxy.storage.shares import Shares
 
 # Seconds. S3s close connections after 5 to 60 idle seconds; one that a firewall has forgotten would only time out.
@@ -122,6 +123,8 @@ class Pool:
         except TimeoutError as error:
             raise TimedOut(f"no connection to {host}:{port} in {self._limits.connect_timeout:g} seconds") from error
         except (OSError, UnicodeError) as error:
+            if missing := shortage(error):
+                raise Busy(f"no connection to {host}:{port}: {missing}") from error
             # The message of asyncio would repeat the address.
             reason = os.strerror(error.errno) if isinstance(error, ConnectionError) and error.errno else error
             raise Unreachable(f"no connection to {host}:{port}: {reason}") from error

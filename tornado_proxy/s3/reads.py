@@ -31,7 +31,7 @@ from tornado_proxy.semantics.conditions import (
     is_weak,
 )
 from tornado_proxy.storage import errors
-from tornado_proxy.storage.store import ObjectInfo, OpenedObject, Page, from_token, start_after, to_token
+from tornado_proxy.storage.store import Entry, ObjectInfo, OpenedObject, Page, from_token, start_after, to_token
 
 T = TypeVar("T")
 
@@ -326,9 +326,14 @@ def page(answers: Sequence[ListAnswer], prefix: str, after: str, limit: int) -> 
     stray = next((entry.name for entry in listed if not entry.name.startswith(prefix)), None)
     if stray is not None:
         raise errors.UpstreamError(f"S3 lists `{stray}`, which is not below `{prefix}`")
-    below = (replace(entry, name=entry.name.removeprefix(prefix)) for entry in listed)
-    # The empty name is the marker. S3 sorts by bytes of UTF-8, which is the order of code points.
-    entries = sorted((entry for entry in below if entry.name > after), key=lambda entry: entry.name)
+    # `replace` of dataclasses would take three times as long. The empty name is the marker.
+    below = [
+        Entry(name, entry.size, entry.last_modified, entry.etag)
+        for entry in listed
+        if (name := entry.name.removeprefix(prefix)) > after
+    ]
+    # S3 sorts by bytes of UTF-8, which is the order of code points.
+    entries = sorted(below, key=lambda entry: entry.name)
     shown = tuple(entries[:limit])
     more = answers[-1].truncated or len(entries) > limit
     return Page(shown, to_token(shown[-1].name) if more and shown else None, exists=bool(listed))

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice, takewhile
 from math import inf
-from mmap import mmap
+from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from typing import TYPE_CHECKING, Any
 
 from tornado_proxy.s3.executor import BlockingCall, Executor, Parameters, ask
@@ -175,7 +175,8 @@ class PartBody:
                 return
             self.capacity = capacity
             await self._memory.take(self, end)
-            mapped = mmap(-1, capacity)
+            # Pages of private memory cost less than those of shared memory, which is the default.
+            mapped = mmap(-1, capacity, MAP_PRIVATE | MAP_ANONYMOUS)
             mapped[: self._length] = bytes(self._bytes)
             self._bytes = mapped
         else:
