@@ -11,7 +11,8 @@ import pytest
 from hostile_s3 import hostile_s3, wait_until
 from scripted_s3 import Reply, Then, object_reply, reply, with_ending
 
-from tornado_proxy.s3.pool import Pool, PoolLimits
+from tornado_proxy.s3 import pool as pools
+from tornado_proxy.s3.pool import Pool, PoolLimits, most_connections
 from tornado_proxy.storage import shares
 from tornado_proxy.storage.errors import Busy, StorageError, TimedOut, Unreachable
 
@@ -99,6 +100,15 @@ async def test_half_closed_connections_are_not_used():
 
 
 # Limits
+
+
+@pytest.mark.parametrize(
+    ("descriptors", "buckets", "expected"), [(1024, 1, 204), (1024, 4, 51), (65536, 1, 512), (-1, 9, 512), (8, 100, 1)]
+)
+def test_the_descriptors_limit_the_connections(monkeypatch, descriptors, buckets, expected):
+    """All buckets together have a fifth of the descriptors of the process, and none has more than is configured."""
+    monkeypatch.setattr(pools.resource, "getrlimit", lambda _: (descriptors, descriptors))
+    assert most_connections(512, buckets) == expected
 
 
 async def test_the_number_of_connections_is_limited():

@@ -330,7 +330,9 @@ class S3Pool:
         "Whether objects are read on the event loop, or by boto3 in threads.", default="loop"
     )
     connections: Annotated[int, Bounds(1, 65_536)] = option(
-        "How many connections the event loop uses to read from a target; further requests wait.", default=512
+        "How many connections the event loop uses to read from a target, at most a fifth of the descriptors for all "
+        "targets; further requests wait.",
+        default=512,
     )
     probe_interval: Annotated[float, Duration(0, DAY)] = option(
         "The time between two probes of the buckets, plus or minus a tenth. 0 disables probes.", default=60.0

@@ -52,6 +52,12 @@ class ConnectionSetup:
     proxied: TrustedProxies = field(default_factory=TrustedProxies)
 
 
+# Bytes that the kernel keeps of an answer before it sends them (tcp(7)); accepted connections inherit it. Its default
+# is megabytes, which thousands of slow clients would take from S3 and from the memory of all.
+_TCP_NOTSENT_LOWAT = 25
+_UNSENT = 128 * 1024
+
+
 class Acceptor:
     """Accepts connections; gives each to `serve`, with the address of its peer.
 
@@ -79,6 +85,8 @@ class Acceptor:
     def add_sockets(self, sockets: Iterable[socket.socket]) -> None:
         """Accepts connections on sockets that listen already and do not block."""
         for each in sockets:
+            with suppress(OSError):  # a Unix socket has no such option
+                each.setsockopt(socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, _UNSENT)
             self._listening.append(each)
             self._resume(each)
 

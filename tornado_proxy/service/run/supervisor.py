@@ -180,8 +180,8 @@ class Supervisor:
         self._workers: dict[int, WorkerHandle] = {}
         self._keeping: dict[int, asyncio.Task[None]] = {}
         self._stopping = False
-        self.staged: Configuration | None = None
         self.worker_ends = 0
+        self.staged: Configuration | None = None
         self._names = CountedNames.of(parts.mounts.sites, parts.authenticators)
         self._ended = ProcessReport()  # of the workers that have ended
 
