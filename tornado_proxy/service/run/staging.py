@@ -25,7 +25,7 @@ MOST_SAMPLED = 10_000
 """Keys that are remembered, so that none is asked for twice."""
 
 MOST_TIME = 0.05
-"""The part of the event loop's processor time that deciding beside takes at most: not every request need be compared."""
+"""The part of the event loop's processor time that deciding beside takes at most: not all requests are compared."""
 
 _SAMPLED_WITHIN = 10.0  # seconds
 _MOST_AT_ONCE = 8
