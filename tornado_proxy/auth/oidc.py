@@ -24,7 +24,7 @@ from tornado_proxy.auth.authenticator import (
     SignIn,
     SignInPage,
     header_values,
-    is_same_origin,
+    is_cross_origin,
     leads_back,
     only_reads,
     opens_page,
@@ -98,7 +98,7 @@ class OidcAuthenticator(Authenticator):
         if bearer is not None:
             return await self._authenticate_token(bearer)
         texts = self._jar(request).texts(read_cookies(request.headers))
-        if texts and not only_reads(request) and not is_same_origin(request):
+        if texts and not only_reads(request) and is_cross_origin(request):
             return Refuse(403, "a page of another origin made the request")
         session = self._session(texts, request)
         if session is None or not self._is_verified(session.user):
@@ -204,7 +204,7 @@ class OidcAuthenticator(Authenticator):
 
     async def logout(self, request: Request) -> ProviderAnswer:
         """Ends the session here and at the provider (RP-Initiated Logout 2), for a POST of a page of this origin."""
-        if not is_same_origin(request):
+        if is_cross_origin(request):
             return ProviderAnswer(403, reason="a page of another origin made the request")
         cookies = read_cookies(request.headers)
         jar = self._jar(request)

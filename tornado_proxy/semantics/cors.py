@@ -1,4 +1,4 @@
-"""Cross-origin resource sharing (Fetch, 3.2): the headers of answers and preflights; requests from other origins."""
+"""Cross-origin resource sharing (Fetch, 3.2): the headers of answers and preflights."""
 
 from __future__ import annotations
 
@@ -82,17 +82,6 @@ class CorsPolicy:
 def is_preflight(method: str, ask: Ask) -> bool:
     """Returns whether a browser asks for permission before it sends a request."""
     return method == "OPTIONS" and bool(ask(_ASKED))
-
-
-def is_cross_origin(ask: Ask, authority: str) -> bool:
-    """Returns whether a browser makes a request for a page of another origin than `authority`.
-
-    Newer browsers say so in Sec-Fetch-Site (Fetch Metadata) on secure connections; all others name the page's origin.
-    """
-    site, origin = ask("Sec-Fetch-Site"), ask("Origin")
-    if site:
-        return site not in ("same-origin", "none")
-    return bool(origin) and origin.partition("://")[2].lower() != authority.lower()
 
 
 def _matches(pattern: str, origin: str) -> bool:

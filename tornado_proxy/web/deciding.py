@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 from dataclasses import replace
 from typing import assert_never
 
-from tornado_proxy.auth.authenticator import SignIn
+from tornado_proxy.auth.authenticator import SignIn, is_cross_origin
 from tornado_proxy.auth.opa import PolicyUnavailable, is_permitted
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.decide import (
@@ -22,7 +22,6 @@ from tornado_proxy.routing.decide import (
 )
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import RequestError, RequestPath
-from tornado_proxy.semantics.cors import is_cross_origin
 from tornado_proxy.semantics.request import User
 from tornado_proxy.telemetry.events import AccessDecided, SignInTried
 from tornado_proxy.web.answer import answer_attempt
@@ -80,19 +79,19 @@ class DecidedHandler(Handler):
         """Decides as far as that is possible without the body; an error is answered at once."""
         assert self.deciding is not None
         if self.request.method not in _SAFE:
-            self._check_origin(self.decided.request.authority)
+            self._check_origin()
         await self.decide()
         if self.deciding.question is None and isinstance(only := self.decided.plan[0], Refuse):
             await self.refuse(answer_attempt(only))
 
-    def _check_origin(self, authority: str) -> None:
+    def _check_origin(self) -> None:
         """Raises `CrossOrigin` if a page of another origin would change something without permission.
 
         A browser adds its passwords and sessions to such requests.
         """
-        policy, headers = self.parts.policy_headers, self.request.headers
+        policy = self.parts.policy_headers
         is_allowed = policy is not None and policy.lets(self.request)
-        if not is_allowed and is_cross_origin(lambda name: headers.get(name, ""), authority):
+        if not is_allowed and is_cross_origin(self.decided.request):
             raise CrossOrigin("a page of another origin sent the request, and `server.cors` does not allow that")
 
     async def _answer(self, question: Question) -> User | Refuse | bool:
