@@ -19,7 +19,7 @@ from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import Request
 from tornado_proxy.rules.model import segment_objection
 from tornado_proxy.semantics.errors import StatusError
-from tornado_proxy.semantics.request import User, groups_of
+from tornado_proxy.semantics.request import READING, User, groups_of
 
 
 class AuthBusy(StatusError):
@@ -126,7 +126,6 @@ class CertificateAuthenticator(Authenticator):
 
 
 _LONGEST_RETURN = 2000  # characters of the address to return to
-_READING = frozenset({"GET", "HEAD"})
 
 
 def header_values(request: Request, name: str) -> list[str]:
@@ -146,7 +145,7 @@ def origin(request: Request) -> str:
 
 def only_reads(request: Request) -> bool:
     """Whether a request changes nothing, so that any page may make it."""
-    return request.method in _READING
+    return request.method in READING
 
 
 def is_cross_origin(request: Request) -> bool:

@@ -13,6 +13,7 @@ from tornado_proxy.routing.request import ASSETS_AT, KeyTooLong, ObjectKey, Requ
 from tornado_proxy.routing.upload_steps import UploadStep, upload_step
 from tornado_proxy.rules.model import Key
 from tornado_proxy.semantics.fields import path_reference
+from tornado_proxy.semantics.request import READING
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +170,7 @@ def plan_early(match: RouteMatch, request: Request) -> Plan:
     is_directory = request.path.endswith("/")
     # The mount path without its closing slash is a directory too, but not spelt as one.
     is_file = not is_directory and match.key != "/"
-    if request.method in ("GET", "HEAD"):
+    if request.method in READING:
         return () if is_directory or is_file else (Redirect(_slashed(request)),)
     if f"/{ASSETS_AT}" in request.path:
         return (_OURS,)
@@ -178,6 +179,7 @@ def plan_early(match: RouteMatch, request: Request) -> Plan:
             # S3 aborts an upload by a DELETE; here that would delete the file that the upload is for.
             return (_STEP_OF_REMOVAL,)
         return () if is_file else (Refuse(403, "a directory cannot be deleted"),)
+    assert request.method == "PUT"
     return _plan_early_upload(match.site.target.actions.put, request, is_file=is_file)
 
 
@@ -195,7 +197,7 @@ def _plan_early_upload(put: PutAction, request: Request, *, is_file: bool) -> Pl
 def plan_object(match: RouteMatch, request: Request, path: RequestPath, key: Key) -> Plan:
     """Plans a request with a rewritten key; `path` includes the file name of an upload. Raises `RequestError`."""
     target = match.site.target
-    if request.method not in ("GET", "HEAD"):
+    if request.method not in READING:
         return _plan_change(target, request, path, key)
     if request.path.endswith("/"):
         return _browse(match, request, key)
@@ -217,6 +219,7 @@ def _plan_change(target: Target, request: Request, path: RequestPath, key: Key) 
     stored_at, put = object_key(target.bucket, key), target.actions.put
     if request.method == "DELETE":
         return (Remove(stored_at),)
+    assert request.method == "PUT"
     named = request.parameters.get("upload")
     if named is None:
         return (Receive(stored_at, path_reference(path), put.allow_override, put.max_size),)
