@@ -248,8 +248,8 @@ def decide_beside(mounts: Mounts, decision: Decision, path: RequestPath, method:
         try:
             question = steps.send(answer)
         except StopIteration as end:
-            beside: Decision = end.value
-            return beside
+            decided: Decision = end.value
+            return decided
         answer = (yield question) if isinstance(question, Authorize) else _remembered(question, decision)
 
 

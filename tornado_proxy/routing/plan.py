@@ -20,11 +20,11 @@ from tornado_proxy.semantics.request import READING
 class Serve:
     """Answer with the object; pass on if there is none.
 
-    `beside` is the path of an index document: pass on, too, unless a request for it would be answered.
+    `path` is the request path of an index document: pass on, too, unless a request for it would be answered.
     """
 
     key: ObjectKey
-    beside: RequestPath | None = None
+    path: RequestPath | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +75,19 @@ class RedirectToSignedUrl:
 
     key: ObjectKey
     expires: int
-    beside: RequestPath | None = None
+    path: RequestPath | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
     """Redirect to `location`, a path with its query.
 
-    Unless they are None, pass on if there is no key below `below`, and unless a request for `beside` would be answered.
+    Unless they are None, pass on if there is no key below `below`, and unless a request for `path` would be answered.
     """
 
     location: str
     below: ObjectKey | None = None
-    beside: RequestPath | None = None
+    path: RequestPath | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,8 +235,8 @@ def _browse(match: RouteMatch, request: Request, key: Key) -> Plan:
     target = match.site.target
     get, prefix = target.actions.get, object_key(target.bucket, key)
     index = _key_if_any(target.bucket, key + get.index_document) if get.index_document else None
-    beside = RequestPath(f"{request.path}{get.index_document}")
-    opening = (_fetch(get, request, index, beside),) if index else ()
+    path = RequestPath(f"{request.path}{get.index_document}")
+    opening = (_fetch(get, request, index, path),) if index else ()
     if get.disable_listing:
         return (*opening, _LISTING_DISABLED)
     if match.key == "/":
@@ -245,12 +245,12 @@ def _browse(match: RouteMatch, request: Request, key: Key) -> Plan:
 
 
 def _fetch(
-    get: GetAction, request: Request, key: ObjectKey, beside: RequestPath | None = None
+    get: GetAction, request: Request, key: ObjectKey, path: RequestPath | None = None
 ) -> Serve | RedirectToSignedUrl:
     """Returns the attempt to serve an object: itself, or a signed URL."""
     if get.redirect_to_signed_url and request.method == "GET":
-        return RedirectToSignedUrl(key, get.signed_url_expiration, beside)
-    return Serve(key, beside)
+        return RedirectToSignedUrl(key, get.signed_url_expiration, path)
+    return Serve(key, path)
 
 
 def _key_if_any(bucket: Bucket, key: str) -> ObjectKey | None:

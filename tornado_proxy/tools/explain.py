@@ -218,9 +218,9 @@ def _attempt_json(attempt: plan.Attempt) -> dict[str, Any]:
     fields = asdict(attempt)
     for name in ("challenge", "location", "message") if isinstance(attempt, plan.Refuse) else ():
         fields.pop(name)  # data that is only sent to a client
-    beside = fields.pop("beside", None)
+    path = fields.pop("path", None)
     if isinstance(attempt, plan.Serve):
-        fields["index"] = beside is not None
+        fields["index"] = path is not None
     return {"attempt": _name(attempt), **fields}
 
 

@@ -69,7 +69,7 @@ class DecidedHandler(Handler):
         if deciding.question is None and deciding.decision.user is not None:
             self._note_access(deciding.decision)
 
-    async def decide_beside(self, path: RequestPath) -> Decision:
+    async def ask(self, path: RequestPath) -> Decision:
         """Decides what the user of the request would be answered to a request for another path."""
         deciding = Deciding(decide_beside(self.parts.mounts, self.decision, path))
         while deciding.question is not None:

@@ -77,7 +77,7 @@ class ObjectHandler(DecidedHandler):
             headers,
             Conditions.from_headers(headers),
             self.application.walks,
-            self.decide_beside,
+            self.ask,
             upload,
             parts.renderer,
         )
