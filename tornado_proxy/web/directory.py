@@ -10,7 +10,7 @@ from tornado_proxy.pages.listing import Line, Order
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.store import Entry, Page, to_token
-from tornado_proxy.web.generation import RequestContext
+from tornado_proxy.web.context import RequestContext
 
 _MOST_PAGES = 100  # of the store, for one page of a listing
 _READ_AT_ONCE = 1000  # the most that S3 lists in one answer

@@ -300,7 +300,7 @@ class Handler(RequestHandler):
         form = choose(FAILURE_FORMS, accept, request.parameters.get("format"))
         where = (match.mount, decision.request.path) if decision and match else ()
         failure = Failure(error_answer.status, error_answer.message, self.id, *where)
-        pages = self.parts.renderer.pages.themed.get(match.site.target.name if match else None, self.parts.pages)
+        pages = self.parts.pages_of(match.site.target.name if match else None)
         return page(error_answer.status, pages.failure(failure, form), error_answer.headers)
 
     def _filtered(self, answer: Any) -> Any:

@@ -13,9 +13,9 @@ from tornado_proxy.routing.plan import Receive, VisitProvider
 from tornado_proxy.routing.upload_steps import ReceivePart
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.web.answer import Answer, ErrorAnswer, Outcome, Whole, page
+from tornado_proxy.web.context import RequestContext
 from tornado_proxy.web.custom_pages import customized
 from tornado_proxy.web.deciding import DecidedHandler
-from tornado_proxy.web.generation import RequestContext
 from tornado_proxy.web.handler import Handler
 from tornado_proxy.web.incoming_file import IncomingFile, raw_upload, read_form
 from tornado_proxy.web.perform import object_used, perform
@@ -65,24 +65,11 @@ class ObjectHandler(DecidedHandler):
 
     async def _performed(self, upload: IncomingFile | None = None) -> tuple[Outcome, Any]:
         """Performs the plan; returns its outcome, and the event for the webhooks of the target."""
-        decision, headers, parts = self.decision, self.request.headers, self.parts
-        match = decision.match
-        assert match is not None, "only a request for a target has such a plan"
-        target = match.site.target.name
-        context = RequestContext(
-            decision,
-            parts.mounts,
-            parts.stores[target].store,
-            parts.renderer.pages.themed.get(target, parts.pages),
-            headers,
-            Conditions.from_headers(headers),
-            self.application.walks,
-            self.ask,
-            upload,
-            parts.renderer,
-        )
+        decision, headers = self.decision, self.request.headers
+        conditions = Conditions.from_headers(headers)
+        context = RequestContext(decision, self.parts, headers, conditions, self.application.walks, self.ask, upload)
         outcome, attempt = await perform(decision.plan, context)
-        webhooks = match.site.webhooks.get(decision.request.method)
+        webhooks = context.match.site.webhooks.get(decision.request.method)
         is_done = webhooks and not isinstance(outcome, ErrorAnswer) and outcome.status < 300
         return outcome, object_used(webhooks, attempt, context) if webhooks and is_done else None
 

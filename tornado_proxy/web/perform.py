@@ -41,7 +41,7 @@ from tornado_proxy.web.answer import (
     with_headers,
 )
 from tornado_proxy.web.browse import browse
-from tornado_proxy.web.generation import RequestContext
+from tornado_proxy.web.context import RequestContext
 from tornado_proxy.web.custom_pages import customized
 from tornado_proxy.web.incoming_file import FileHead
 
