@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import logging
 import subprocess
@@ -30,7 +29,6 @@ from tornado_proxy.telemetry.log import (
     moment,
     quoted,
     service_log,
-    shortage,
 )
 
 TEXTS = st.text(st.characters(exclude_categories=[]))
@@ -235,28 +233,3 @@ def test_a_diagnostic_is_logged_at_the_level_of_its_severity(caplog, severity):
     """A warning beside the mistake in a refused edit is logged as a warning."""
     log_diagnostics((Diagnostic("a-code", "a fact", severity=severity),))
     assert caplog.records[-1].levelname.lower() == severity.value
-
-
-def _raised_from(cause: BaseException) -> BaseException:
-    error = ValueError("it did not work")
-    error.__cause__ = cause
-    return error
-
-
-@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS])
-def test_a_shortage_is_found_among_causes(number):
-    """The system's error about a shortage may be the cause of another exception."""
-    error = OSError(number, "the system's words")
-    assert shortage(error) == shortage(_raised_from(_raised_from(error))) == "the system's words"
-
-
-@pytest.mark.parametrize("error", [None, ValueError("x"), OSError(errno.ENOENT, "x"), _raised_from(KeyError("x"))])
-def test_other_errors_are_not_shortages(error):
-    assert shortage(error) is None
-
-
-def test_a_circle_of_causes_is_searched_once():
-    """A chain of causes may be a circle."""
-    error, cause = ValueError("one"), ValueError("other")
-    error.__context__, cause.__context__ = cause, error
-    assert shortage(error) is None

@@ -148,7 +148,7 @@ class OidcAuthenticator(Authenticator):
 
     async def login(self, request: Request) -> ProviderAnswer:
         """Sends the browser to the provider (Core 3.1.2.1)."""
-        return_to = dict(reversed(request.query)).get("rd", "")
+        return_to = request.parameters.get("rd", "")
         if return_to and not leads_back(return_to, request):
             return ProviderAnswer(400, reason="the address to return to is not one of this site")
         try:
@@ -173,7 +173,7 @@ class OidcAuthenticator(Authenticator):
 
     async def callback(self, request: Request) -> ProviderAnswer:
         """Receives a code and begins a session (Core 3.1.2.5)."""
-        query, cookies = dict(reversed(request.query)), read_cookies(request.headers)
+        query, cookies = request.parameters, read_cookies(request.headers)
         state = query.get("state", "")
         jar = self._login_jar(state, request)
         begun_here = (self._logins.unseal(text, self._clock()) for text in jar.texts(cookies)) if state else iter(())

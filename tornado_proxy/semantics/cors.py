@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-Headers = tuple[tuple[str, str], ...]
+from tornado_proxy.semantics.fields import Headers
 
 _USUAL_METHODS = ("GET", "POST", "HEAD")
 _ALL_METHODS = ("HEAD", "GET", "POST", "PUT", "PATCH", "DELETE")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from json.encoder import encode_basestring
@@ -138,7 +137,6 @@ EVENTS = "tornado_proxy.events"
 _LOG = logging.getLogger(EVENTS)
 
 _LEVELS = {Severity.ERROR: logging.ERROR, Severity.WARNING: logging.WARNING, Severity.INFO: logging.INFO}
-_NUMBERS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 
 ServiceEvent = Failed | Probed | ReadResumed | ReloadReport | Retired
@@ -223,17 +221,3 @@ def probe_fields(result: ProbeResult) -> dict[str, object]:
         "granted": list(result.granted),
         "problem": problem and {"code": problem.code, "message": problem.message, "help": problem.help},
     }
-
-
-def shortage(error: BaseException | None) -> str | None:
-    """Returns the system's message if an error comes from a lack of descriptors or memory, else None."""
-    return next((each.strerror for each in _chain(error) if isinstance(each, OSError) and each.errno in _NUMBERS), None)
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yields an error and its causes."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        yield error
-        seen.add(id(error))
-        error = error.__cause__ or error.__context__

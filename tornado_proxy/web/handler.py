@@ -22,6 +22,7 @@ from tornado_proxy.pages.custom import ERROR_PAGES, ErrorData, PageError
 from tornado_proxy.pages.render import FAILURE_FORMS, Failure, choose
 from tornado_proxy.routing.decide import Decision
 from tornado_proxy.routing.request import Request, RequestError, shown_path
+from tornado_proxy.semantics.fields import Headers
 from tornado_proxy.semantics.forwarded import Origin, client_at
 from tornado_proxy.semantics.request import WRITING, RequestData
 from tornado_proxy.storage.shares import CLIENT
@@ -36,7 +37,6 @@ from tornado_proxy.telemetry.events import (
 from tornado_proxy.web.answer import (
     Answer,
     ErrorAnswer,
-    Headers,
     Outcome,
     Whole,
     answer_exception,

@@ -24,6 +24,7 @@ from tornado_proxy.routing.plan import (
     Serve,
 )
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, ContentRange
+from tornado_proxy.semantics.fields import Headers
 from tornado_proxy.storage.errors import NotModified, ObjectMissing
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ObjectUsed
@@ -31,7 +32,6 @@ from tornado_proxy.templates.data import ObjectMetadata
 from tornado_proxy.web import perform_uploads
 from tornado_proxy.web.answer import (
     Answer,
-    Headers,
     Outcome,
     Streamed,
     Whole,
