@@ -1,9 +1,11 @@
-"""What slow and greedy clients leave for others: downloads at 2 kB/s, uploads that stop, archives by the dozen.
+"""What slow and greedy clients leave for others: downloads by the thousand, uploads that stop, archives by the dozen.
 
     python benchmarks/slow_clients.py [ROOT]
+    python benchmarks/slow_clients.py --readers NUMBER [ROOT]
 
 ROOT is the directory of another version to measure. The clients of an attack have the address 127.0.0.1, and the one
-whose requests are timed has 127.0.0.2.
+whose requests are timed has 127.0.0.2. With `--readers`, this many clients of twenty addresses read 50 MiB at 10 kB/s
+each, and only they are measured.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from statistics import median
 from textwrap import dedent
+
+import uvloop
 
 KIB, MIB = 1024, 1024**2
 START = 4  # seconds
@@ -44,6 +48,17 @@ CONFIGURATION = """\
 """
 
 
+# Its sockets would buffer megabytes for each reader; they are another machine's, whose memory is not ours.
+NGINX = """\
+daemon off; worker_processes 1; pid {folder}/nginx.pid; error_log {folder}/nginx.log;
+events {{ worker_connections 4096; }}
+http {{
+  access_log off; sendfile on; keepalive_requests 1000000;
+  server {{ listen 127.0.0.1:{port} backlog=1024 sndbuf=128k; root {folder}; }}
+}}
+"""
+
+
 async def s3(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Serves an S3: `N.bin` has N bytes, `of-files/` has 3,000 files of 5 bytes, and uploads are discarded."""
     with suppress(asyncio.IncompleteReadError, ConnectionError):
@@ -53,7 +68,12 @@ async def s3(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None
             listing = page(line).encode() if "list-type=2" in line else b""
             size = re.search(r"/(\d+)\.bin", line)
             left = len(listing) or (int(size[1]) if size else 5 if line.startswith("GET") else 0)
-            writer.write(b'HTTP/1.1 200 OK\r\nETag: "e"\r\nContent-Length: %d\r\n\r\n%b' % (left, listing))
+            head, asked = b"200 OK", re.search(rb"(?i)\r\nrange: bytes=(\d+)-(\d*)", request)
+            if asked:
+                first, last = int(asked[1]), int(asked[2] or left - 1)
+                head = b"206 Part\r\nContent-Range: bytes %d-%d/%d" % (first, last, left)
+                left = last - first + 1
+            writer.write(b'HTTP/1.1 %b\r\nETag: "e"\r\nContent-Length: %d\r\n\r\n%b' % (head, left, listing))
             left -= len(listing)
             while left:
                 writer.write(bytes(min(left, 64 * KIB)))
@@ -64,7 +84,9 @@ async def s3(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None
 
 async def serve_s3() -> None:
     """Serves the S3, and prints its endpoint."""
-    server = await asyncio.start_server(s3, "127.0.0.1", 0, limit=MIB)
+    listening = socket.create_server(("127.0.0.1", 0), backlog=1024)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 128 * KIB)  # of another machine, whose memory is not ours
+    server = await asyncio.start_server(s3, sock=listening, limit=MIB)
     print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", flush=True)
     await server.serve_forever()
 
@@ -110,6 +132,82 @@ def report(name: str, answers: list[tuple[str, float]], more: str = "") -> None:
 def memory(process: subprocess.Popen[bytes]) -> float:
     """Returns the resident memory of a process in KiB."""
     return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{process.pid}/status").read_text())[1])  # type: ignore[index]
+
+
+READ, EVERY = 40 * KIB, 4.0  # bytes and seconds of a reader at 10 kB/s
+ADDRESSES = 20
+RAMP = 400  # new readers a second
+
+
+async def read_slowly(port: int, number: int) -> None:
+    """Reads 50 MiB at 10 kB/s on many connections until standard input ends, and prints how many are served."""
+    stop, served = asyncio.Event(), 0
+    loop = asyncio.get_running_loop()
+
+    async def slow(which: int) -> None:
+        nonlocal served
+        with socket.socket() as sock, suppress(OSError):
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, READ // 2)
+            sock.setblocking(False)
+            sock.bind((f"127.0.1.{1 + which % ADDRESSES}", 0))
+            await loop.sock_connect(sock, ("127.0.0.1", port))
+            await loop.sock_sendall(sock, f"GET /{50 * MIB}.bin HTTP/1.1\r\nHost: h\r\n\r\n".encode())
+            is_served = (await loop.sock_recv(sock, 1024)).startswith(b"HTTP/1.1 200")
+            served += is_served
+            while is_served and not stop.is_set():
+                left = READ
+                while left and (piece := await loop.sock_recv(sock, left)):
+                    left -= len(piece)
+                if left:
+                    served -= 1
+                    break
+                await asyncio.sleep(EVERY)
+
+    readers = []
+    for which in range(number):
+        readers.append(asyncio.ensure_future(slow(which)))
+        if which % (RAMP // 10) == 0:
+            await asyncio.sleep(0.1)
+    await asyncio.sleep(10)
+    print("ready", flush=True)
+    await asyncio.to_thread(sys.stdin.readline)
+    print(served, flush=True)
+    stop.set()
+    for each in readers:
+        each.cancel()
+    await asyncio.gather(*readers, return_exceptions=True)
+
+
+async def crowd(port: int, process: subprocess.Popen[bytes], number: int) -> None:
+    """Times requests of another client while so many downloads are read at 10 kB/s."""
+    before = memory(process)
+    command = [sys.executable, __file__, "--read", str(port), str(number)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as clients:  # noqa: ASYNC220
+        assert clients.stdin is not None
+        assert clients.stdout is not None
+        await asyncio.to_thread(clients.stdout.readline)
+        cpu, began = cpu_seconds(process), time.perf_counter()
+        answers = []
+        for _ in range(300):
+            answers.append(await ask(port, "GET /1024.bin"))
+            await asyncio.sleep(0.05)
+        share = (cpu_seconds(process) - cpu) / (time.perf_counter() - began)
+        used = memory(process)
+        served = int(clients.communicate("\n")[0])
+    times = sorted(seconds for _, seconds in answers)
+    latencies = ", ".join(
+        f"{part:.0%} within {times[int(part * len(times)) - 1] * 1000:.0f} ms" for part in (0.5, 0.9, 0.99, 1)
+    )
+    statuses = Counter(status for status, _ in answers)
+    print(f"{number} readers at 10 kB/s, {served} served: {used / KIB:.0f} MiB in all,", end=" ")
+    print(f"{(used - before) / served:.0f} KiB each, {share:.0%} of a processor")
+    print(f"  a GET of 1 KiB meanwhile ({dict(statuses)}): {latencies}", flush=True)
+
+
+def cpu_seconds(process: subprocess.Popen[bytes]) -> float:
+    """Returns the CPU time of a process."""
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def downloads(port: int, process: subprocess.Popen[bytes]) -> None:
@@ -166,6 +264,27 @@ async def archives(port: int, method: str) -> None:
 
 
 @contextmanager
+def nginx() -> Iterator[str]:
+    """Serves two objects as S3 does, with ranges, faster than Python could; yields the endpoint."""
+    with tempfile.TemporaryDirectory() as directory:
+        folder = Path(directory)
+        folder.chmod(0o755)
+        with socket.create_server(("127.0.0.1", 0)) as found:
+            port = found.getsockname()[1]
+        (folder / "bucket").mkdir()
+        for size in (KIB, 50 * MIB):
+            (folder / "bucket" / f"{size}.bin").write_bytes(bytes(size))
+        (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=port))
+        process = subprocess.Popen(["/usr/sbin/nginx", "-c", str(folder / "nginx.conf")])
+        try:
+            time.sleep(1)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait()
+
+
+@contextmanager
 def service(root: str, endpoint: str) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
     """Runs a version of the service; yields its port and its process."""
     with tempfile.TemporaryDirectory() as directory:
@@ -204,8 +323,21 @@ def main(root: str) -> None:
         storage.kill()
 
 
+def measure_crowd(root: str, readers: int) -> None:
+    """Measures a crowd of readers at 10 kB/s."""
+    with nginx() as endpoint, service(root, endpoint) as (port, process):
+        asyncio.run(crowd(port, process, readers))
+
+
+ROOT = str(Path(__file__).parents[1])
+
 if __name__ == "__main__":
-    if "--s3" in sys.argv:
-        asyncio.run(serve_s3())
-    else:
-        main(sys.argv[1] if len(sys.argv) > 1 else str(Path(__file__).parents[1]))
+    match sys.argv[1:]:
+        case ["--s3"]:
+            uvloop.run(serve_s3())
+        case ["--read", port, number]:
+            uvloop.run(read_slowly(int(port), int(number)))
+        case ["--readers", number, *root]:
+            measure_crowd(root[0] if root else ROOT, int(number))
+        case root:
+            main(root[0] if root else ROOT)

@@ -9,6 +9,8 @@ from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts, sites
 from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.reload.stores import Unbuildable
+from tornado_proxy.telemetry.metrics import ProcessReport
+from tornado_proxy.telemetry.staging import StagedCounts
 from tornado_proxy.web.generation import Generation, Parts
 
 _PAGES = Pages()
@@ -31,6 +33,32 @@ class RecordingServing:
 
     def __post_init__(self) -> None:
         self.generation = generation_of(self.configuration)
+        self.staged: Configuration | None = None
+        self.counts = StagedCounts()
+        self._staged_as = 0
+        self.share = 0.0
+
+    async def stage(self, number: int, configuration: Configuration) -> None:
+        """Hold a configuration beside the one in force."""
+        self.staged, self._staged_as, self.counts = configuration, number, StagedCounts(number)
+
+    async def canary(self, share: float) -> None:
+        """Note the share."""
+        self.share = share
+
+    async def promote(self) -> None:
+        """Activate what is staged."""
+        configuration, self.staged = self.staged, None
+        assert configuration is not None
+        await self.activate(self._staged_as, configuration)
+
+    async def discard(self) -> None:
+        """Forget what is staged."""
+        self.staged = None
+
+    async def report(self) -> ProcessReport:
+        """The counts of the stage."""
+        return ProcessReport(staged=self.counts)
 
     def workers(self) -> list[dict[str, object]]:
         """No workers."""

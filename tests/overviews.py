@@ -26,6 +26,7 @@ STATE: dict[str, Any] = {
     "loadedAt": "2026-05-28T20:26:40.000Z",
     "targets": {},
     "failingTests": [],
+    "staged": {"state": "none"},
     "lastAttempt": None,
     "lastFailedAttempt": None,
     "startedFromLastGood": False,

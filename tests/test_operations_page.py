@@ -9,8 +9,9 @@ import pytest
 
 from tornado_proxy.admin.application import PATHS
 from tornado_proxy.telemetry.events import ReloadOutcome
-from tornado_proxy.telemetry.exposition import ServiceMetrics
+from tornado_proxy.telemetry.exposition import ProcessMetrics, ServiceMetrics, staged_metrics
 from tornado_proxy.telemetry.metrics import RequestMetrics
+from tornado_proxy.telemetry.staging import StagedCounts
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
@@ -19,8 +20,14 @@ UNITS = sorted((ROOT / "systemd").iterdir())
 
 def _metrics() -> dict[str, tuple[str, ...]]:
     """The exposed metrics with their labels."""
-    families = [*ServiceMetrics("1", "abc", 0.0).collect(), *RequestMetrics().collect()]
+    families = [
+        *ServiceMetrics("1", "abc", 0.0).collect(),
+        *RequestMetrics().collect(),
+        *ProcessMetrics().collect(),
+        *staged_metrics(StagedCounts()),
+    ]
     suffix = {"counter": "_total"}
+    families = [family for family in families if family.name.startswith("tornado_proxy")]
     return {family.name + suffix.get(family.type, ""): tuple(family._labelnames) for family in families}
 
 

@@ -39,6 +39,8 @@ def in_force(tmp_path):
 class _FakeServing:
     """Serving a configuration, with a fixed activity."""
 
+    worker_ends = 0
+
     def __init__(self, configuration: Configuration, activity: Activity | None = None) -> None:
         self.configuration = configuration
         self.generation = generation_of(configuration)
@@ -59,7 +61,7 @@ class _FakeServing:
 
 def _process(serving, probes=None, bus=None) -> SimpleNamespace:
     """A process that serves."""
-    reloader = SimpleNamespace(last=None, failure=None, from_last_good=False)
+    reloader = SimpleNamespace(last=None, failure=None, stage=None, from_last_good=False)
     return SimpleNamespace(
         reloader=reloader,
         serving=serving,

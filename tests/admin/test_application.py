@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from contextlib import asynccontextmanager
@@ -11,9 +12,10 @@ import pytest
 from overviews import overview
 from tornado.httpclient import AsyncHTTPClient
 from tornado.httpserver import HTTPServer
-from tornado.netutil import bind_sockets
+from tornado.netutil import bind_sockets, bind_unix_socket
 
 from tornado_proxy.admin.application import PATHS, admin_application
+from tornado_proxy.admin.server import AdminServer
 from tornado_proxy.admin.status import Explanation
 
 COMMANDS = ("/-/reload", "/-/purge", "/-/log-level")
@@ -28,6 +30,7 @@ class FakeAdministration:
     reloads: int = 0
     levels: list[str] = field(default_factory=list)
     purges: list[tuple[str | None, str]] = field(default_factory=list)
+    is_read_only: bool = False
 
     async def status(self):
         """The status."""
@@ -187,6 +190,30 @@ async def test_a_web_page_cannot_send_a_command(path, header):
     async with _listener(administration) as ask:
         answer = await ask("POST", path, **{header: "http://example.com"})
     assert (answer.code, administration.reloads, administration.purges) == (403, 0, [])
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+async def test_a_read_only_listener_takes_no_command(path):
+    """A command over the network is a 403; everything else can be read."""
+    administration = FakeAdministration(is_read_only=True)
+    async with _listener(administration) as ask:
+        answer = await ask("POST", path)
+        assert (await ask("GET", "/metrics")).code == 200
+    assert (answer.code, administration.reloads, administration.purges) == (403, 0, [])
+
+
+async def test_a_read_only_listener_takes_commands_on_a_unix_socket(tmp_path):
+    """The permissions of the socket say who may use it."""
+    administration = FakeAdministration(is_read_only=True)
+    server = AdminServer(admin_application(administration))
+    server.add_sockets([bind_unix_socket(str(tmp_path / "admin.sock"))])
+    reader, writer = await asyncio.open_unix_connection(str(tmp_path / "admin.sock"))
+    writer.write(b"POST /-/reload HTTP/1.0\r\nHost: localhost\r\n\r\n")
+    assert b" 200 " in await reader.readline()
+    writer.close()
+    server.stop()
+    await server.close_all_connections()
+    assert administration.reloads == 1
 
 
 @pytest.mark.parametrize("path", PATHS)

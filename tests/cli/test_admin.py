@@ -450,3 +450,65 @@ def test_a_service_that_is_not_ready_is_not_reported_as_different():
     good = Member("a", digest="2", loaded_at="2026-05-02")
     waiting = Member("b", digest="1", loaded_at="2026-05-01", problem="not ready")
     assert compared([good, waiting], "2") == [good, waiting]
+
+
+def test_fleet_waits_until_all_are_as_expected(command, fleet):
+    """It asks again, and ends as soon as the edit has reached the service."""
+    (first, _), (rule_file, _) = fleet
+    before = first.status()["digest"]
+    rule_file.write_text(RULES.format("waited"))
+    first.reload()
+    expected = first.status()["digest"]
+    assert expected != before
+    rule_file.write_text(RULES.format("other"))
+    first.reload()
+    saved = threading.Timer(1.0, lambda: rule_file.write_text(RULES.format("waited")))
+    saved.start()
+    result = command("fleet", first.url, "--expect", expected, "--wait", "60")
+    assert (result.status, "1 of 1 as expected" in result.out) == (0, True)
+
+
+def test_fleet_gives_up_waiting(command, fleet):
+    """The lines say what is missing, as without `--wait`."""
+    (first, _), _ = fleet
+    result = command("fleet", first.url, "--expect", "0" * 12, "--wait", "0.01")
+    assert (result.status, "differs from 000000000000" in result.out) == (1, True)
+    result = command("fleet", first.url, "--wait", "1")
+    assert (result.status, result.err) == (2, "tornado-proxy fleet: `--wait` needs `--expect`\n")
+
+
+def test_fleet_asks_each_address_of_a_name(command, fleet, monkeypatch):
+    """Each has its line; an address where nothing listens is a problem of its own."""
+    (first, _), _ = fleet
+    port = urlsplit(first.url).port
+    addresses = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, 0)) for each in ("127.0.0.1", "127.0.0.9")]
+    genuine = socket.getaddrinfo
+    monkeypatch.setattr(
+        socket,
+        "getaddrinfo",
+        lambda host, *rest, **more: addresses if host == "localhost" else genuine(host, *rest, **more),
+    )
+    result = command("fleet", f"http://localhost:{port}", "--every-address", "--timeout", "10")
+    lines = result.out.splitlines()
+    assert lines[0].startswith(f"http://localhost:{port} at 127.0.0.1  ")
+    assert lines[0].endswith("OK")
+    assert lines[1].endswith("Connection refused")
+
+
+def test_fleet_names_who_has_the_edit_staged():
+    """An edit that proves itself is not yet in force."""
+    (member,) = compared([Member("a", digest="1", staged="22")], "2")
+    assert member.problem == "has staged 2"
+
+
+def test_an_unknown_name_is_reported(command):
+    """As without `--every-address`."""
+    result = command("fleet", "http://nowhere.invalid:9090", "--every-address")
+    assert result.status == 1
+    assert result.out.startswith("http://nowhere.invalid:9090  -")
+
+
+def test_fleet_asks_each_address_over_tls(command, certificate_folder, tls_listener):
+    """The certificate is that of the name."""
+    result = command("fleet", tls_listener, "--every-address", "--cert", certificate_folder / "ann.pem")
+    assert "OK" in result.out

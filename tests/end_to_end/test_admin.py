@@ -10,6 +10,11 @@ from urllib.parse import quote
 
 import pytest
 from administering import RULES, service
+from certificates import pair
+
+from tornado_proxy.config.model import Settings
+from tornado_proxy.config.server import Server, Ssl
+from tornado_proxy.service.reload.validity import certificate_views
 
 
 @pytest.fixture(scope="module")
@@ -143,6 +148,8 @@ def test_the_status_has_the_documented_shape(admin, folder):
     text = (Path(__file__).parents[2] / "docs" / "operations.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"`/-/status`:\n\n```json\n(.*?)```", text, re.DOTALL)
     status, documented = admin.status(), json.loads(example)
+    served_by_tls = Settings(server=Server(ssl=Ssl(certificates=(pair("files.example.org").certificate,))))
+    status["certificates"] += certificate_views(served_by_tls, 0.0)
     assert _shape(status) == _shape(documented)
     for attempt in ("lastAttempt", "lastFailedAttempt"):
         (diagnostic,), (expected,) = (document[attempt]["diagnostics"] for document in (status, documented))

@@ -28,9 +28,8 @@ async def site_at(url, **options):
         yield site
 
 
-async def test_slow_readers_leave_connections_for_others(monkeypatch):
-    """A client that keeps too many downloads waiting is refused some; the next client gets its file."""
-    monkeypatch.setattr(shares, "PATIENCE", 0.1)
+async def test_slow_readers_leave_connections_for_others():
+    """Where there are fewer connections than slow downloads, all are served, and so is the next client."""
     async with AsyncExitStack() as stack:
         url, _ = stack.enter_context(endless_s3())
         site = await stack.enter_async_context(site_at(url, connections=8))
@@ -40,8 +39,7 @@ async def test_slow_readers_leave_connections_for_others(monkeypatch):
         heads = [await reader.receive_head() for reader in readers]
         other = await stack.enter_async_context(site.connect(local_addr=NEXT))
         served = await other.request("GET", "/a.txt")
-    assert sorted(status for status, _ in heads) == [200] * 6 + [503] * 2
-    assert [headers["retry-after"] for status, headers in heads if status == 503] == ["2", "2"]
+    assert [status for status, _ in heads] == [200] * 8
     assert (served.status, served.body) == (200, b"a.txt")
 
 

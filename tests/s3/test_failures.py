@@ -101,3 +101,9 @@ def test_other_errors_pass_unchanged(error):
     with pytest.raises(type(error)) as caught, translated("reading"):
         raise error
     assert caught.value is error
+
+
+def test_a_lack_of_descriptors_is_ours():
+    """No descriptor for a connection is a reason to try again later, not a broken S3."""
+    with pytest.raises(errors.Busy), translated("GetObject of `a`"):
+        raise OSError(24, "Too many open files")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import random
 import socket
 from dataclasses import replace
@@ -10,7 +11,8 @@ import pytest
 from hostile_s3 import hostile_s3, wait_until
 from scripted_s3 import Reply, Then, object_reply, reply, with_ending
 
-from tornado_proxy.s3.pool import Pool, PoolLimits
+from tornado_proxy.s3 import pool as pools
+from tornado_proxy.s3.pool import Pool, PoolLimits, most_connections
 from tornado_proxy.storage import shares
 from tornado_proxy.storage.errors import Busy, StorageError, TimedOut, Unreachable
 
@@ -98,6 +100,15 @@ async def test_half_closed_connections_are_not_used():
 
 
 # Limits
+
+
+@pytest.mark.parametrize(
+    ("descriptors", "buckets", "expected"), [(1024, 1, 204), (1024, 4, 51), (65536, 1, 512), (-1, 9, 512), (8, 100, 1)]
+)
+def test_the_descriptors_limit_the_connections(monkeypatch, descriptors, buckets, expected):
+    """All buckets together have a fifth of the descriptors of the process, and none has more than is configured."""
+    monkeypatch.setattr(pools.resource, "getrlimit", lambda _: (descriptors, descriptors))
+    assert most_connections(512, buckets) == expected
 
 
 async def test_the_number_of_connections_is_limited():
@@ -321,3 +332,14 @@ async def test_a_pool_does_not_block_others():
         await asyncio.gather(*tasks, return_exceptions=True)
         stuck.close()
         pool.close()
+
+
+async def test_a_lack_of_descriptors_is_busy(monkeypatch):
+    """A connection for which no descriptor is free is a reason to try again later."""
+
+    async def fail(*_arguments, **_options):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "create_connection", fail)
+    with pytest.raises(Busy, match="Too many open files"):
+        await Pool("127.0.0.1", 1, None, PoolLimits()).request(b"")

@@ -13,7 +13,8 @@ from scripted_s3 import Then
 from stores import store_at
 
 from tornado_proxy.semantics.conditions import ByteRange, Conditions
-from tornado_proxy.storage.errors import StorageError
+from tornado_proxy.storage import shares
+from tornado_proxy.storage.errors import Busy, StorageError
 
 ANY = Conditions()
 KIB, MIB = 1024, 1024**2
@@ -235,3 +236,43 @@ async def test_an_object_without_an_etag_keeps_its_connection():
             await asyncio.sleep(0.3 if len(received) < 100 * KIB else 0)
         await opened.close()
     assert (received, noticed, len(ranged.s3.requests)) == (BODY, [], 1)
+
+
+async def test_thirty_downloads_with_a_random_cut_arrive_whole():
+    """Each download is cut once at a random place, and arrives whole with at most one more call."""
+    generator = random.Random(11)
+    ranged = RangedS3(BODY)
+    cut: set[str] = set()
+
+    def breaks(number):
+        key = ranged.s3.requests[number].split(" ", 2)[1]
+        if key in cut:
+            return None
+        cut.add(key)
+        return generator.randrange(len(BODY)), generator.choice([Then.CLOSE, Then.RESET])
+
+    ranged.breaks = breaks
+    async with store_of(ranged, max_attempts=2) as (store, _):
+
+        async def download(key):
+            opened = await store.open(key, ANY)
+            content = b"".join([chunk async for chunk in opened.chunks()])
+            await opened.close()
+            return content
+
+        whole = [content == BODY for content in await asyncio.gather(*[download(f"a{number}") for number in range(30)])]
+    assert (whole, len(ranged.s3.requests)) == ([True] * 30, 60)
+
+
+async def test_bodies_do_not_take_more_memory_than_there_is(monkeypatch):
+    """Bodies that are on their way hold places of 128 KiB each; one more is refused, and closing one frees its place."""
+    monkeypatch.setattr(shares, "PATIENCE", 0.05)
+    ranged = RangedS3(BODY)
+    async with store_of(ranged, read_memory=3 * 128 * KIB) as (store, _):
+        taken = [await store.open("a", ANY) for _ in range(3)]
+        with pytest.raises(Busy, match="memory for a body"):
+            await store.open("a", ANY)
+        await taken.pop().close()
+        taken.append(await store.open("a", ANY))
+        for each in taken:
+            await each.close()

@@ -125,3 +125,24 @@ async def test_no_place_is_lost():
             await asyncio.sleep(0)
     await asyncio.gather(*tasks, return_exceptions=True)
     assert len(await taken(places, "", 6)) == 5
+
+
+async def test_what_goes_on_waits_behind_what_begins():
+    """A task that is not urgent gets its place after all urgent ones, however long it has waited, and is never refused."""
+    places = Shares("a place", 1, 1)
+    held = await places.take()
+    order: list[str] = []
+
+    async def take_and_note(name: str, *, is_urgent: bool) -> None:
+        client = await places.take(is_urgent=is_urgent)
+        order.append(name)
+        places.give_back(client)
+
+    waiting = [asyncio.ensure_future(take_and_note(f"bulk {number}", is_urgent=False)) for number in range(3)]
+    await asyncio.sleep(0)
+    waiting.append(asyncio.ensure_future(take_and_note("first bytes", is_urgent=True)))
+    await asyncio.sleep(0)
+    assert places.is_waited_for()
+    places.give_back(held)
+    await asyncio.gather(*waiting)
+    assert order == ["first bytes", "bulk 0", "bulk 1", "bulk 2"]

@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from tornado_proxy.storage.probe import BucketProblem, ProbeResult
 from tornado_proxy.telemetry.events import Bus, Failed, ReloadOutcome, ReloadReport, RequestRecord
-from tornado_proxy.telemetry.exposition import ProcessMetrics, ServiceMetrics, added, as_text
+from tornado_proxy.telemetry.exposition import ProcessMetrics, Readings, ServiceMetrics, added, as_text
 
 
 def _process(**requests_by_target):
@@ -121,7 +121,7 @@ def test_each_bucket_is_up_or_down(registry):
     """The last probe of each target is exposed; a target without a probe has no series."""
     problem = BucketProblem("no-bucket", "there is no bucket `b`", "create it")
     results = [ProbeResult("site", "a", 0.0, 0.5), ProbeResult("team", "b", 0.0, 0.1, (), problem)]
-    registry.register(ServiceMetrics("1.2", "abc", 100.0, lambda: results))
+    registry.register(ServiceMetrics("1.2", "abc", 100.0, Readings(lambda: results)))
     values = {name: registry.get_sample_value("tornado_proxy_target_up", {"target": name}) for name in ("site", "team")}
     assert values == {"site": 1, "team": 0}
     assert registry.get_sample_value("tornado_proxy_target_probe_seconds", {"target": "site"}) == 0.5

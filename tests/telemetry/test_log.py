@@ -233,3 +233,18 @@ def test_a_diagnostic_is_logged_at_the_level_of_its_severity(caplog, severity):
     """A warning beside the mistake in a refused edit is logged as a warning."""
     log_diagnostics((Diagnostic("a-code", "a fact", severity=severity),))
     assert caplog.records[-1].levelname.lower() == severity.value
+
+
+@pytest.mark.parametrize(("status", "level"), [(200, "info"), (404, "info"), (502, "error")])
+def test_a_line_of_json_can_be_filtered(status, level):
+    """A collector finds requests by type, and failures of the service by level."""
+    facts = (("protocol", "HTTP/1.1"), ("userAgent", "curl/8"), ("referrer", ""))
+    line = json.loads(_line(Served(REQUEST._replace(facts=facts), status, 0, 0, 0.0), "json"))
+    assert (line["level"], line["type"], line["userAgent"], line["protocol"]) == (
+        level,
+        "request",
+        "curl/8",
+        "HTTP/1.1",
+    )
+    assert line["message"] == f"{REQUEST.method} {REQUEST.path} {status}"
+    assert "referrer" not in line

@@ -152,29 +152,3 @@ def test_a_lack_of_descriptors_is_a_503():
     refused = answer_exception(OSError(errno.EMFILE, "Too many open files"))
     assert (refused.status, refused.reason, refused.is_defect) == (503, "Too many open files", False)
     assert ("Retry-After", "2") in refused.headers
-
-
-def _raised_from(cause: BaseException) -> BaseException:
-    error = ValueError("it did not work")
-    error.__cause__ = cause
-    return error
-
-
-@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS])
-def test_a_shortage_is_found_among_causes(number):
-    """The system's error about a shortage may be the cause of another exception."""
-    error = OSError(number, "the system's words")
-    answers = answer_exception(error), answer_exception(_raised_from(_raised_from(error)))
-    assert [(each.status, each.reason) for each in answers] == [(503, "the system's words")] * 2
-
-
-@pytest.mark.parametrize("error", [ValueError("x"), OSError(errno.ENOENT, "x"), _raised_from(KeyError("x"))])
-def test_other_errors_are_not_shortages(error):
-    assert answer_exception(error).status == 500
-
-
-def test_a_circle_of_causes_is_searched_once():
-    """A chain of causes may be a circle."""
-    error, cause = ValueError("one"), ValueError("other")
-    error.__context__, cause.__context__ = cause, error
-    assert answer_exception(error).status == 500

@@ -31,16 +31,18 @@ from tornado_proxy.config.show import show
 from tornado_proxy.lang.diagnostic import Severity
 from tornado_proxy.lang.excerpt import render
 from tornado_proxy.pages.listing import human_size
+from tornado_proxy.routing.compare import Kind
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import Attempt, Browse, ListTargets, Redirect, Refuse, VisitProvider
 from tornado_proxy.routing.request import ASSETS_AT
 from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.service.reload.snapshot import Configuration
+from tornado_proxy.service.reload.staging import Stage
 from tornado_proxy.service.reload.validity import certificate_views, validities
 from tornado_proxy.service.run.process import Process
 from tornado_proxy.storage.outlook import Outlook
 from tornado_proxy.telemetry.events import ReloadReport
-from tornado_proxy.telemetry.exposition import ServiceMetrics, as_text
+from tornado_proxy.telemetry.exposition import Readings, ServiceMetrics, as_text, staged_metrics
 from tornado_proxy.telemetry.log import diagnostic_fields, moment, probe_fields
 from tornado_proxy.telemetry.metrics import (
     OWN_FILES,
@@ -53,6 +55,7 @@ from tornado_proxy.telemetry.metrics import (
     Tally,
     rewrite_id,
 )
+from tornado_proxy.telemetry.staging import SAMPLES, StagedCounts
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -83,9 +86,13 @@ class Administration:
         self._started = started = serving.generation.since
         self._reloads: deque[ReloadRow] = deque([ReloadRow("started", 1, started)], _KEPT)
         digest = serving.configuration.snapshot.digest
-        self._metrics = ServiceMetrics(
-            self._versions["tornado-proxy"], digest, started, self._probes.values, self._not_after
+        readings = Readings(
+            self._probes.values,
+            self._not_after,
+            lambda: self._serving.worker_ends,
+            lambda: bool(self._last_good and self._last_good.trouble),
         )
+        self._metrics = ServiceMetrics(self._versions["tornado-proxy"], digest, started, readings)
         self._metrics.listen(process.bus)
         process.bus.add(self._note, ReloadReport)
 
@@ -103,6 +110,11 @@ class Administration:
             max(0, len(shown) - _SHOWN),
         )
         self._reloads.appendleft(row)
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether commands are accepted on a Unix socket only."""
+        return self._serving.configuration.settings.internal_server.read_only
 
     def _not_after(self) -> dict[tuple[str, str], float]:
         """Returns the end of the certificates in force by listener and name: of several of one name, the first end."""
@@ -140,6 +152,7 @@ class Administration:
                 }
                 for target in configuration.settings.targets
             },
+            "staged": await self.staged(),
             "failingTests": [diagnostic_fields(each) for each in configuration.failing_tests],
             "lastAttempt": report_view(last) if last else None,
             "lastFailedAttempt": report_view(failure) if failure else None,
@@ -226,6 +239,22 @@ class Administration:
         problems = {each.target: each.problem.message for each in self._probes.values() if each.problem}
         return report.is_in_force, {**report_view(report), "targetsDown": problems}
 
+    async def staged(self) -> dict[str, object]:
+        """Returns the last edit that was staged as JSON; its `state` is `none` if there was none."""
+        stage = self._reloader.stage
+        if stage is None:
+            return {"state": "none"}
+        counts = (await self._serving.report()).staged if stage.state == "staged" else None
+        return stage_view(stage, counts or stage.counts)
+
+    async def promote(self) -> tuple[bool, dict[str, object]]:
+        """Puts the staged edit in force; returns whether there was one, and how its stage ended."""
+        return await self._reloader.promote(), await self.staged()
+
+    async def discard(self) -> tuple[bool, dict[str, object]]:
+        """Discards the staged edit; returns whether there was one, and how its stage ended."""
+        return await self._reloader.discard("an operator discarded it"), await self.staged()
+
     async def purge(self, target: str | None, prefix: str) -> int | None:
         """Purges caches; returns the number of objects, or None if the target has no cache."""
         targets = self._serving.configuration.settings.targets
@@ -240,7 +269,8 @@ class Administration:
 
     async def metrics(self) -> bytes:
         """Returns the metrics of requests and reloads in Prometheus's text format."""
-        return as_text((*(await self._serving.report()).counts, *self._metrics.collect()))
+        report = await self._serving.report()
+        return as_text((*report.counts, *self._metrics.collect(), *staged_metrics(report.staged)))
 
 
 _OUTCOMES: Mapping[type, str] = {
@@ -352,10 +382,36 @@ def report_view(report: ReloadReport) -> dict[str, object]:
         "outcome": report.outcome.value,
         "generation": report.generation,
         "loadedAt": moment(report.since),
+        "staged": report.staged or None,
         "digest": report.digest,
         "at": moment(report.at),
         "seconds": round(report.seconds, 6),
         "changes": list(report.changes),
         "restartNeededFor": list(report.kept_back),
         "diagnostics": [diagnostic_fields(each) for each in report.diagnostics],
+    }
+
+
+def stage_view(stage: Stage, counts: StagedCounts) -> dict[str, object]:
+    """Returns a stage with its counts as JSON."""
+    return {
+        "state": stage.state,
+        "generation": stage.number,
+        "digest": stage.digest,
+        "since": moment(stage.since),
+        "until": moment(stage.until),
+        "share": stage.share,
+        "changes": list(stage.changes),
+        "reasons": list(stage.reasons),
+        "requests": counts.requests,
+        "kinds": {kind.value: counts.kinds[kind.value] for kind in Kind},
+        "newKeys": {result: counts.samples[result] for result in SAMPLES},
+        "answers": {
+            "staged" if number == stage.number else "inForce": each._asdict() for number, each in counts.answers.items()
+        },
+        "pairs": [
+            {"kind": kind, "target": pair.target, "old": pair.old, "new": pair.new, "requests": count}
+            for (kind, pair), count in counts.pairs.most_common()
+        ],
+        "examples": [each._asdict() for each in counts.examples],
     }

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from ipaddress import ip_address
 from operator import methodcaller
-from socket import gethostname
+from socket import AF_UNIX, gethostname
 from typing import Any
 
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -155,6 +155,8 @@ class _Command(_Handler):
 
     def prepare(self) -> None:
         super().prepare()
+        if not self._finished and self.administration.is_read_only and not self._is_local():
+            self.say(403, "this listener is read-only: use the Unix socket of `--admin-socket`")
         # Any web page can post to loopback, but it cannot hide these headers (Fetch, 3.2).
         if (
             not self._finished
@@ -162,6 +164,11 @@ class _Command(_Handler):
             and any(name in self.request.headers for name in _OF_BROWSERS)
         ):
             self.say(403, "not from a browser")
+
+    def _is_local(self) -> bool:
+        """Whether the request came over a Unix socket, whose permissions say who may use it."""
+        context: Any = getattr(self.request.connection, "context", None)
+        return getattr(context, "address_family", None) == AF_UNIX
 
     def get(self) -> None:
         self.set_header("Allow", "POST")
@@ -198,12 +205,30 @@ class _LogLevel(_Command):
 
 
 class _Reload(_Command):
-    """Reloads; answers 200 if the files on disk are in force, 422 if they are refused."""
+    """Reloads; answers 200 if the files on disk are in force, 202 if they are staged, 422 if they are refused."""
 
     async def post(self) -> None:
         in_force, report = await self.administration.reload()
-        self.set_status(200 if in_force else 422)
+        self.set_status(200 if in_force else 202 if report["outcome"] == "staged" else 422)
         self.finish(dict(report))
+
+
+class _EndStage(_Command):
+    """Ends the stage of an edit; answers 409 if nothing is staged."""
+
+    def initialize(
+        self,
+        administration: Administration,
+        pages: StatusPages,
+        end: Callable[[Administration], Awaitable[tuple[bool, dict[str, object]]]] = methodcaller("discard"),
+    ) -> None:
+        super().initialize(administration, pages)
+        self._end = end
+
+    async def post(self) -> None:
+        was_staged, stage = await self._end(self.administration)
+        self.set_status(200 if was_staged else 409)
+        self.finish(stage)
 
 
 class _JsonPage(_Handler):
@@ -244,6 +269,9 @@ _HANDLERS: Mapping[str, tuple[type[_Handler], dict[str, Any]]] = {
     "/-/healthy": (_Healthy, {}),
     "/-/ready": (_Ready, {}),
     "/-/reload": (_Reload, {}),
+    "/-/staged": (_JsonPage, {"read": methodcaller("staged")}),
+    "/-/promote": (_EndStage, {"end": methodcaller("promote")}),
+    "/-/discard": (_EndStage, {"end": methodcaller("discard")}),
     "/-/purge": (_Purge, {}),
     "/-/log-level": (_LogLevel, {}),
     "/-/status": (_JsonPage, {"read": methodcaller("status")}),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tornado_proxy.config.model import Settings
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.run.process import Process
-from tornado_proxy.telemetry.events import ReloadOutcome, ReloadReport
+from tornado_proxy.telemetry.events import ReloadReport
 from tornado_proxy.wire.tls import make_context
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ async def admin_listener(
     administration, server = await in_background(_prepared, process, explain)
 
     def renew(report: ReloadReport) -> None:
-        if report.outcome is ReloadOutcome.LOADED:
+        if report.is_new:
             server.ssl_options = _tls(process.serving.configuration.settings)
 
     process.bus.add(renew, ReloadReport)

@@ -9,6 +9,7 @@ import re
 import socket
 import ssl
 import sys
+import time
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from tornado_proxy.cli.inputs import add_format, add_timeout, load_settings, raise_errors
+from tornado_proxy.cli.inputs import add_format, add_timeout, load_settings, number, raise_errors
 from tornado_proxy.cli.output import CommandError, ExitStatus
 from tornado_proxy.lang.excerpt import visible
 
@@ -29,6 +30,7 @@ _LARGEST = 64 * 1024 * 1024  # bytes of an answer
 _SHORT = 12  # digits of a digest, for people
 _FEWEST = 8  # digits that name a digest
 _DIGITS = re.compile(rf"[0-9a-f]{{{_FEWEST},64}}")
+_ASK_EVERY = 1.0  # seconds between two looks at a fleet that is waited for
 _THREADS = 32  # that call the services of a fleet
 # A listener that demands a certificate may close the connection before its alert is read.
 _TURNED_AWAY = (ssl.SSLError, ConnectionResetError, BrokenPipeError)
@@ -73,6 +75,7 @@ class AdminListener:
     url: SplitResult
     context: ssl.SSLContext | None = None
     is_shown_certificate: bool = False
+    address: str = ""  # that is called instead of the host's
 
     @classmethod
     def of(cls, url: SplitResult, tls: argparse.Namespace) -> AdminListener:
@@ -102,6 +105,8 @@ class AdminListener:
         if self.url.scheme == "unix":
             return _LocalConnection(self.url.path, within)
         assert self.url.hostname is not None
+        if self.address:
+            return _AddressedConnection(self.url.hostname, self.url.port, within, self.address, self.context)
         if self.context is None:
             return http.client.HTTPConnection(self.url.hostname, self.url.port, timeout=within)
         return http.client.HTTPSConnection(self.url.hostname, self.url.port, timeout=within, context=self.context)
@@ -119,6 +124,22 @@ class _LocalConnection(http.client.HTTPConnection):
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.settimeout(self.timeout)
         self.sock.connect(self._path)
+
+
+class _AddressedConnection(http.client.HTTPConnection):
+    """A connection to one address of a host name, whose certificate is for the name."""
+
+    def __init__(
+        self, host: str, port: int | None, within: float, address: str, context: ssl.SSLContext | None
+    ) -> None:
+        super().__init__(host, port or (443 if context else 80), timeout=within)
+        self._address, self._context = address, context
+
+    def connect(self) -> None:
+        """Connects; called by `http.client`."""
+        self.sock = socket.create_connection((self._address, self.port), self.timeout)
+        if self._context is not None:
+            self.sock = self._context.wrap_socket(self.sock, server_hostname=self.host)
 
 
 def _context(host: str, tls: argparse.Namespace) -> ssl.SSLContext:
@@ -157,8 +178,8 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def reload_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments."""
+def add_listener_arguments(parser: argparse.ArgumentParser, within: int, meaning: str) -> None:
+    """Declares the arguments of a command that calls the admin listener of one service."""
     parser.add_argument(
         "--config", type=Path, metavar="FILE", help="the configuration of the service, which names its admin listener"
     )
@@ -168,18 +189,28 @@ def reload_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="URL",
         help=f"the admin listener, or `unix:FILE` (default: that of `--config`, else {_DEFAULT_URL})",
     )
-    parser.add_argument("--quiet", action="store_true", help="print nothing unless the reload fails")
-    add_timeout(parser, 80, "the reload may take")
+    add_timeout(parser, within, meaning)
     add_tls_arguments(parser)
+
+
+def listener_of(arguments: argparse.Namespace) -> AdminListener:
+    """Returns the admin listener that the arguments name; raises `CommandError`."""
+    url = arguments.admin or (_configured(arguments.config) if arguments.config else urlsplit(_DEFAULT_URL))
+    return AdminListener.of(url, arguments)
+
+
+def reload_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
+    add_listener_arguments(parser, 80, "the reload may take")
+    parser.add_argument("--quiet", action="store_true", help="print nothing unless the reload fails")
 
 
 def run_reload(arguments: argparse.Namespace) -> int:
     """Reloads; returns 1 if the service refuses the files."""
-    url = arguments.admin or (_configured(arguments.config) if arguments.config else urlsplit(_DEFAULT_URL))
-    listener = AdminListener.of(url, arguments)
+    listener = listener_of(arguments)
     status, report = listener.ask("POST", "/-/reload", arguments.timeout)
-    if status not in (200, 422):
-        raise CommandError(f"{url.geturl()} answered {status}: {visible(str(report))}")
+    if status not in (200, 202, 422):
+        raise CommandError(f"{listener.url.geturl()} answered {status}: {visible(str(report))}")
     if status == 422 or not arguments.quiet:
         print(*_diagnostics(report), sep="", end="", file=sys.stderr)
     if status == 422:
@@ -189,9 +220,13 @@ def run_reload(arguments: argparse.Namespace) -> int:
         print(f"the bucket of target `{visible(name)}` cannot be used: {visible(reason)}", file=sys.stderr)
     for name in report["restartNeededFor"]:
         print(f"`{visible(name)}` changed, and needs a restart to take effect", file=sys.stderr)
-    if not arguments.quiet:
+    if status == 202 and not arguments.quiet:
+        print(f"generation {report['staged']} is staged: generation {report['generation']} stays in force")
+    elif not arguments.quiet:
         loaded = f", loaded at {report['loadedAt']}" if report["outcome"] != "loaded" else ""
-        print("\n".join([f"generation {report['generation']} is in force{loaded}", *map(visible, report["changes"])]))
+        print(f"generation {report['generation']} is in force{loaded}")
+    if not arguments.quiet:
+        print(*(f"{visible(each)}\n" for each in report["changes"]), sep="", end="")
     return ExitStatus.CLEAN
 
 
@@ -223,6 +258,17 @@ def fleet_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIGEST|FILE",
         help="the expected files: the start of their digest, or a configuration (default: those of most services)",
     )
+    parser.add_argument(
+        "--wait",
+        type=number(float, 0.001, 86400),
+        metavar="SECONDS",
+        help="ask again until all services are as expected, for so long at most",
+    )
+    parser.add_argument(
+        "--every-address",
+        action="store_true",
+        help="ask each address of a host name apart, as of a headless service of Kubernetes",
+    )
     add_timeout(parser, 5, "each service may take to answer")
     add_format(parser, "text", "json")
     add_tls_arguments(parser)
@@ -238,15 +284,20 @@ class Member:
     generation: int = 0
     loaded_at: str = ""
     problem: str = ""
+    staged: str = ""  # the digest of a staged edit
 
 
 def run_fleet(arguments: argparse.Namespace) -> int:
     """Compares; returns 1 if a service has other files in force, is not ready, refuses its files or does not answer."""
+    if arguments.wait and not arguments.expect:
+        raise CommandError("`--wait` needs `--expect`")
     expected = _digest(arguments.expect) if arguments.expect else ""
-    listeners = [AdminListener.of(url, arguments) for url in arguments.urls]
-    with ThreadPoolExecutor(_THREADS) as threads:
-        asked = list(threads.map(lambda listener: _member(listener, arguments.timeout), listeners))
-    members = compared(asked, expected or most_common(asked))
+    end = time.monotonic() + (arguments.wait or 0)
+    while True:
+        members = _asked(arguments, expected)
+        if not any(each.problem for each in members) or time.monotonic() >= end:
+            break
+        time.sleep(min(_ASK_EVERY, max(0.0, end - time.monotonic())))
     if arguments.format == "json":
         services = [{**asdict(each), "problem": each.problem or None} for each in members]
         for each in services:
@@ -264,14 +315,36 @@ def run_fleet(arguments: argparse.Namespace) -> int:
     return ExitStatus.FINDINGS if any(each.problem for each in members) else ExitStatus.CLEAN
 
 
+def _asked(arguments: argparse.Namespace, expected: str) -> list[Member]:
+    """Asks all services at once; names are looked up each time, since services come and go."""
+    listeners = [AdminListener.of(url, arguments) for url in arguments.urls]
+    if arguments.every_address:
+        listeners = [each for listener in listeners for each in _at_every_address(listener)]
+    with ThreadPoolExecutor(_THREADS) as threads:
+        members = list(threads.map(lambda listener: _member(listener, arguments.timeout), listeners))
+    return compared(members, expected or most_common(members))
+
+
+def _at_every_address(listener: AdminListener) -> list[AdminListener]:
+    """Returns a listener for each address of its host name; itself if the name is not known, which its call reports."""
+    try:
+        found = socket.getaddrinfo(listener.url.hostname, None, type=socket.SOCK_STREAM)
+    except OSError:
+        return [listener]
+    addresses = sorted({str(address[0]) for *_, address in found}) if listener.url.hostname else []
+    return [replace(listener, address=each) for each in addresses] or [listener]
+
+
 def _member(listener: AdminListener, within: float) -> Member:
-    url = listener.url.geturl()
+    url = listener.url.geturl() + (f" at {listener.address}" if listener.address else "")
     try:
         status, report = listener.ask("GET", "/-/status", within)
         if status != 200:
             return Member(url, problem=f"answered {status}: {report}")
         loaded_at, problem = report["loadedAt"], _problem(report)
-        return Member(url, report["version"], report["digest"], report["generation"], loaded_at, problem)
+        stage = report.get("staged", {})  # services before it was introduced have none
+        staged = stage["digest"] if stage.get("state") == "staged" else ""
+        return Member(url, report["version"], report["digest"], report["generation"], loaded_at, problem, staged)
     except CommandError as error:
         return Member(url, problem=str(error).partition(" cannot be reached: ")[2])
     except (KeyError, TypeError):
@@ -321,7 +394,9 @@ def most_common(members: Sequence[Member]) -> str:
 def compared(members: Sequence[Member], expected: str) -> list[Member]:
     """Returns the members; each with another digest than the expected one gets a problem."""
     return [
-        replace(each, problem=f"differs from {expected[:_SHORT]}")
+        replace(
+            each, problem=f"{'has staged' if each.staged.startswith(expected) else 'differs from'} {expected[:_SHORT]}"
+        )
         if each.digest and not each.problem and not each.digest.startswith(expected)
         else each
         for each in members

@@ -22,6 +22,9 @@ COMMANDS = {
     "serve": "serve the buckets that a configuration names",
     "probe": "check whether each bucket can be used, and say what to grant if not",
     "reload": "have the running service reload, and fail if it refuses the files",
+    "staged": "show an edit that is staged: what it would change for the requests there are",
+    "promote": "put the staged edit in force",
+    "discard": "take the staged edit away",
     "fleet": "show the files in force in several services, and which differ",
     "config": "show a configuration with defaults filled in and secrets left out",
     "demo": "run everything with sample objects, on an S3 in the process",
@@ -39,6 +42,7 @@ COMMANDS = {
 _MODULES = {
     **dict.fromkeys(("serve", "demo"), "serve"),
     **dict.fromkeys(("reload", "fleet"), "admin"),
+    **dict.fromkeys(("staged", "promote", "discard"), "staging"),
     **dict.fromkeys(("fmt", "test", "lsp"), "rules"),
     **dict.fromkeys(("explain", "diff"), "requests"),
     **dict.fromkeys(("config", "convert"), "configuration"),

@@ -269,6 +269,9 @@ class InternalServer(Listener):
     """The admin listener: health, metrics, status. Keep it away from clients."""
 
     port: Port = option("The port. 0 selects any free port.", default=9090)
+    read_only: bool = option(
+        "Whether commands, such as a reload, are accepted on the Unix socket of `--admin-socket` only.", default=False
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,13 +330,28 @@ class S3Pool:
         "Whether objects are read on the event loop, or by boto3 in threads.", default="loop"
     )
     connections: Annotated[int, Bounds(1, 65_536)] = option(
-        "How many connections the event loop uses to read from a target; further requests wait.", default=512
+        "How many connections the event loop uses to read from a target, at most a fifth of the descriptors for all "
+        "targets; further requests wait.",
+        default=512,
     )
     probe_interval: Annotated[float, Duration(0, DAY)] = option(
         "The time between two probes of the buckets, plus or minus a tenth. 0 disables probes.", default=60.0
     )
     ready_needs_bucket: bool = option(
         "Whether `/-/ready` answers 503 until the last probe of at least one bucket succeeded.", default=False
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PromoteIf:
+    """What must hold at the end of a stage for its edit to be put in force."""
+
+    requests: Annotated[int, Bounds(1)] = option("The fewest requests that were compared.", default=100)
+    errors: Annotated[int, Bounds(0)] = option(
+        "The most requests that fail with the edit and do not fail without it.", default=0
+    )
+    missing_percent: Annotated[int, Bounds(0, 100)] = option(
+        "The percentage of new keys, of those that were asked for, that may not exist.", default=0
     )
 
 
@@ -353,6 +371,22 @@ class Reload:
     )
     test_timeout: Timeout = option(
         "How long the tests may run. Tests that have not finished by then count as failed.", default=10.0
+    )
+    stage: Annotated[float, Duration(1, 7 * DAY)] | None = option(
+        "How long an edit decides beside what is in force, without an effect, before it is put in force. Without it, "
+        "an edit is in force at once.",
+        default=None,
+    )
+    promote_if: PromoteIf = option(
+        "The conditions at the end of `stage`; else the edit is refused.", default=PromoteIf()
+    )
+    canary: Annotated[int, Bounds(1, 50)] | None = option(
+        "The percentage of clients that an edit answers after `stage`; as long again it answers 25 %, then all. "
+        "Without it, an edit answers all at once.",
+        default=None,
+    )
+    head_samples: Annotated[int, Bounds(0, 1000)] = option(
+        "How many new keys a second, over all processes, are asked for by HEAD while an edit is staged.", default=0
     )
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from asyncio import Future
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from tornado_proxy.routing.request import RequestError
 from tornado_proxy.s3.resumable import Released
+from tornado_proxy.s3.resuming import PIECE
 from tornado_proxy.storage.errors import StorageError, TimedOut, Unreachable, UpstreamError
 from tornado_proxy.wire.body import BodyBuffer
 from tornado_proxy.wire.incoming import ResponseParser
@@ -23,9 +25,10 @@ LARGEST_HEAD = 64 * 1024
 
 _BEGINNING = b"HTTP/1."  # of each answer; whoever sends anything else might never send the end of a head
 
-# Bytes of a read, and about the bytes that may wait for their reader. A slow reader holds little memory; for a fast one
-# reads grow, as 64 KiB cost half as much CPU time again as 256 KiB.
+# Bytes of a read, and about the bytes that may wait for their reader. A slow reader holds little memory; for one that
+# waits for every read, they grow, as 64 KiB cost half as much CPU time again as 256 KiB.
 _SMALLEST_READ = 32 * 1024
+_READS_BEFORE_LARGER = 8
 _SLOW = 0.05  # seconds that a reader lets a full buffer wait
 
 
@@ -86,11 +89,22 @@ class S3Response(BodyBuffer):
         super().end(error)
 
 
+@dataclass(frozen=True, slots=True)
+class Pauses:
+    """The connections of a pool that may be let go since their readers are slow, the one that waits longest first.
+
+    `is_short` says whether others wait for a connection: then none is kept for a slow reader.
+    """
+
+    is_short: Callable[[], bool] = lambda: False
+    paused: dict[S3Connection, None] = field(default_factory=dict)
+
+
 class S3Connection(ReadingProtocol):
     """A connection of a pool, which it tells when it is free (`give_back`) or closed (`lose`).
 
     It fails if S3 sends nothing for `read_timeout` seconds. A free one is closed after `idle_timeout` seconds. While
-    the reader of an answer is slow and the connection may be let go, it is one of `paused`.
+    the reader of an answer is slow and the connection may be let go, it is one of the `pauses`.
     """
 
     def __init__(
@@ -99,20 +113,21 @@ class S3Connection(ReadingProtocol):
         lose: Callable[[S3Connection], None],
         read_timeout: float,
         idle_timeout: float = NEVER,
-        paused: dict[S3Connection, None] | None = None,
+        pauses: Pauses | None = None,
     ) -> None:
         super().__init__(_SMALLEST_READ)
         self._give_back = give_back
         self._lose: Callable[[S3Connection], None] | None = lose  # None once it is closed
         self._read_timeout = read_timeout
         self._idle_timeout = idle_timeout
-        self._paused = {} if paused is None else paused
+        self._pauses = pauses or Pauses()
         self._answer: S3Response | None = None
         self._parser = ResponseParser(is_head_only=True)
         self._heads = 0  # bytes of the heads, interim ones included
         self._is_used = False
         self._has_come = False
         self._paused_at = 0.0
+        self._awaited = 0  # full reads in a row for which the reader waited
 
     def ask(self, request: bytes, *, is_head_only: bool) -> S3Response:
         """Sends a request and returns its answer; the answer to a HEAD has no body."""
@@ -140,12 +155,12 @@ class S3Connection(ReadingProtocol):
     def watch_pause(self) -> None:
         """Sets the deadline of a reader that lets a full buffer wait."""
         if self._taking is not None and self._answer is not None and self._answer.pause < NEVER:
-            self._paused[self] = None
-            self._set_deadline(self._answer.pause)
+            self._pauses.paused[self] = None
+            self._set_deadline(_SLOW if self._pauses.is_short() else self._answer.pause)
 
     def abort(self) -> None:
         """Closes at once."""
-        self._paused.pop(self, None)
+        self._pauses.paused.pop(self, None)
         lose, self._lose = self._lose, None
         if lose is not None:
             lose(self)
@@ -224,6 +239,8 @@ class S3Connection(ReadingProtocol):
             del self._received[:end]
             self._parser.read_head(head)
             answer.status, answer.headers = self._parser.status, self._parser.headers
+            if self._parser.remaining <= PIECE:
+                answer.limit = PIECE  # all of it is taken, so that the connection is free
         return end > 0
 
     def _pass_on(self, answer: S3Response, piece: bytes) -> None:
@@ -232,11 +249,12 @@ class S3Connection(ReadingProtocol):
             return
         # A head must be complete by the deadline; a body only must make progress.
         self._set_deadline(self._read_timeout)
-        grows = answer.is_awaited and len(piece) == len(self._buffer) < LARGEST_READ
+        is_full = len(piece) == len(self._buffer) < LARGEST_READ
+        self._awaited = self._awaited + 1 if answer.is_awaited and is_full else 0
         room = answer.deliver(piece)
-        if grows:
-            self._limit_reads(2 * len(piece))
-            answer.limit = 2 * len(piece)
+        if self._awaited == _READS_BEFORE_LARGER:
+            self._awaited = 0
+            self._read_at_most(answer, 2 * len(piece))
         if room is not None:
             self._await(room)
             self._paused_at = self._loop.time()
@@ -246,12 +264,15 @@ class S3Connection(ReadingProtocol):
     def _go_on(self, taken: Future[object]) -> None:
         if self._answer is None:
             return
-        self._paused.pop(self, None)
+        self._pauses.paused.pop(self, None)
         self._set_deadline(self._read_timeout)
         if self._loop.time() - self._paused_at > _SLOW:
-            self._limit_reads(_SMALLEST_READ)
-            self._answer.limit = _SMALLEST_READ
+            self._read_at_most(self._answer, _SMALLEST_READ)
         super()._go_on(taken)
+
+    def _read_at_most(self, answer: S3Response, size: int) -> None:
+        self._limit_reads(size)
+        answer.limit = size
 
     def _finish(self, answer: S3Response) -> None:
         """Ends the answer; the connection is free for another one if S3 keeps it open."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 
+from tornado_proxy.semantics.errors import shortage
 from tornado_proxy.storage import errors
 
 # Error codes (S3 API, "Error responses"); a HEAD has no body and so no code; boto3 gives its status instead.
@@ -109,6 +110,7 @@ def _translation(error: Exception, doing: str) -> errors.StorageError | None:
     kind = next((ours for theirs, ours in _by_exception() if isinstance(error, theirs)), None)
     if kind is None:
         return None
+    kind = errors.Busy if shortage(error) else kind
     failure = kind(f"{doing}: {type(error).__name__}: {error}")
     failure.code = type(error).__name__
     return failure

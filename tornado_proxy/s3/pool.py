@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import socket
 from dataclasses import dataclass
 from ssl import SSLContext
 from typing import cast
 
-from tornado_proxy.s3.connection import S3Connection, S3Response
-from tornado_proxy.storage.errors import TimedOut, Unreachable
+from tornado_proxy.s3.connection import Pauses, S3Connection, S3Response
+from tornado_proxy.semantics.errors import shortage
+from tornado_proxy.storage.errors import Busy, TimedOut, Unreachable
 from tornado_proxy.storage.shares import Shares
 
 # Seconds. S3s close connections after 5 to 60 idle seconds; one that a firewall has forgotten would only time out.
 _IDLE_LIMIT = 60.0
+
+
+# Of the descriptors of a process, for connections to S3; clients have three quarters.
+_SHARE_OF_DESCRIPTORS = 0.2
+
+
+def most_connections(configured: int, buckets: int) -> int:
+    """Returns how many connections each of some buckets may have: those configured, if there are descriptors."""
+    descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if descriptors == resource.RLIM_INFINITY:
+        return configured
+    return max(1, min(configured, int(descriptors * _SHARE_OF_DESCRIPTORS / max(1, buckets))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +53,8 @@ class Pool:
         self._limits = limits
         self._idle: dict[S3Connection, None] = {}  # the one that is idle longest first
         self._busy: dict[S3Connection, str] = {}  # with the clients whose places they have
-        self._paused: dict[S3Connection, None] = {}  # those that may be let go, the one that has paused longest first
         self._places = Shares("a connection to S3", limits.connections, limits.waiting)
+        self._pauses = Pauses(self._places.is_waited_for)
         self._is_closed = False
 
     def __repr__(self) -> str:
@@ -92,8 +106,8 @@ class Pool:
 
     async def _acquire(self, *, is_bulk: bool) -> S3Connection:
         """Returns a connection for one request; if there is none, those with slow readers are let go."""
-        while self._paused and not self._places.has_one():
-            next(iter(self._paused)).release()
+        while self._pauses.paused and not self._places.has_one():
+            next(iter(self._pauses.paused)).release()
         client = await self._places.take(is_urgent=not is_bulk)
         try:
             connection = self._idle.popitem()[0] if self._idle else await self._connect()
@@ -104,7 +118,7 @@ class Pool:
         return connection
 
     def _make(self) -> S3Connection:
-        return S3Connection(self.give_back, self.lose, self._limits.read_timeout, _IDLE_LIMIT, self._paused)
+        return S3Connection(self.give_back, self.lose, self._limits.read_timeout, _IDLE_LIMIT, self._pauses)
 
     async def _connect(self) -> S3Connection:
         """Opens a connection."""
@@ -122,6 +136,8 @@ class Pool:
         except TimeoutError as error:
             raise TimedOut(f"no connection to {host}:{port} in {self._limits.connect_timeout:g} seconds") from error
         except (OSError, UnicodeError) as error:
+            if missing := shortage(error):
+                raise Busy(f"no connection to {host}:{port}: {missing}") from error
             # The message of asyncio would repeat the address.
             reason = os.strerror(error.errno) if isinstance(error, ConnectionError) and error.errno else error
             raise Unreachable(f"no connection to {host}:{port}: {reason}") from error

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+from collections.abc import Iterator
 from typing import ClassVar
+
+_OF_SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 
 class StatusError(Exception):
@@ -15,3 +19,19 @@ class StatusError(Exception):
     def by_client(self) -> bool:
         """Whether the client caused it (RFC 9110 15.5)."""
         return self.status < 500
+
+
+def shortage(error: BaseException | None) -> str | None:
+    """Returns the system's message if an error comes from a lack of descriptors or memory, else None."""
+    return next(
+        (each.strerror for each in _chain(error) if isinstance(each, OSError) and each.errno in _OF_SHORTAGES), None
+    )
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yields an error and its causes."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        yield error
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__

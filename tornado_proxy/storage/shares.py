@@ -16,6 +16,8 @@ PATIENCE = 5.0
 
 _Queue = dict[str, deque[asyncio.Future[None]]]
 
+_BULK_PATIENCE = 30.0  # of a task that is not urgent
+
 # A client may hold as many places as are left for others, times this: three quarters if it is alone.
 _SHARE = 3
 
@@ -28,8 +30,9 @@ def is_fair(held: int, free: int) -> bool:
 class Shares:
     """A number of places, which the log calls by `name`; at most `waiting` tasks wait for one, client after client.
 
-    Tasks that are not urgent get a place when no urgent one can have it. A share may be smaller when a place is held
-    than it was when the place was given; nothing is taken away.
+    Tasks that are not urgent get a place when no urgent one can have it, and any number of them may wait: they go on
+    with what was begun. A share may be smaller when a place is held than it was when the place was given; nothing is
+    taken away.
     """
 
     def __init__(self, name: str, size: int, waiting: int) -> None:
@@ -45,6 +48,10 @@ class Shares:
         """Whether the client of the current task may have a place at once."""
         return self._may_have(CLIENT.get())
 
+    def is_waited_for(self) -> bool:
+        """Whether a task waits for a place."""
+        return any(self._queues)
+
     async def take(self, *, is_urgent: bool = True) -> str:
         """Waits for a place, and returns the client to give it back for; raises `Busy`, or `Unreachable` if closed."""
         if self._closed:
@@ -53,7 +60,7 @@ class Shares:
         if self._may_have(client):
             self._hold(client)
         else:
-            await self._wait(client, self._queues[not is_urgent])
+            await (self._wait(client) if is_urgent else self._turn(client, self._queues[1], _BULK_PATIENCE))
         return client
 
     def give_back(self, client: str) -> None:
@@ -80,23 +87,27 @@ class Shares:
         self._free -= 1
         self._held[client] = self._held.get(client, 0) + 1
 
-    async def _wait(self, client: str, queues: _Queue) -> None:
-        waiting = sum(len(each.get(client, ())) for each in self._queues)
+    async def _wait(self, client: str) -> None:
+        waiting = len(self._queues[0].get(client, ()))
         if not is_fair(waiting if client else 0, self._room):
             raise Busy(f"too many requests already wait for {self._name}")
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        queues.setdefault(client, deque()).append(turn)
         self._room -= 1
         try:
-            async with asyncio.timeout(PATIENCE):
+            await self._turn(client, self._queues[0], PATIENCE)
+        finally:
+            self._room += 1
+
+    async def _turn(self, client: str, queues: _Queue, patience: float) -> None:
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        queues.setdefault(client, deque()).append(turn)
+        try:
+            async with asyncio.timeout(patience):
                 await turn
         except BaseException as error:
             self._leave(client, turn, queues)
             if isinstance(error, TimeoutError):
-                raise Busy(f"{self._name} was not free for {PATIENCE:g} seconds") from None
+                raise Busy(f"{self._name} was not free for {patience:g} seconds") from None
             raise
-        finally:
-            self._room += 1
 
     def _leave(self, client: str, turn: asyncio.Future[None], queues: _Queue) -> None:
         """Ends the wait of a cancelled task, which may have been given a place in the same turn of the loop."""

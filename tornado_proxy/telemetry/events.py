@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, get_args
 
 from tornado_proxy.config.actions import Webhook
 from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.routing.compare import Difference
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.storage.probe import ProbeResult
 
@@ -37,6 +38,7 @@ class RequestRecord(NamedTuple):
     user: str | None = None
     trace_context: tuple[tuple[str, str], ...] = ()  # the headers of W3C Trace Context, as sent
     rewrite: Rewrite | None = None  # the one that `rule` names
+    facts: tuple[tuple[str, str], ...] = ()  # what JSON lines show besides, by name
 
 
 class Served(NamedTuple):
@@ -80,6 +82,9 @@ class ReloadOutcome(Enum):
     REVERTED = "reverted"  # a bad edit was taken back: the files on disk are in force again
     REFUSED = "refused"
     FAILED = "failed"  # a defect of ours
+    STAGED = "staged"  # the edit decides beside what is in force
+    PROMOTED = "promoted"  # a staged edit was put in force
+    DISCARDED = "discarded"  # a staged edit was taken away, and will not be in force
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +104,7 @@ class ReloadReport:
     changes: tuple[str, ...] = ()
     kept_back: tuple[str, ...] = ()
     rewrites: int = 0
+    staged: int = 0  # the generation that was staged
     error: BaseException | None = field(default=None, compare=False)
     at: float = field(default=0.0, compare=False)  # Unix time, seconds
     seconds: float = field(default=0.0, compare=False)
@@ -106,7 +112,33 @@ class ReloadReport:
     @property
     def is_in_force(self) -> bool:
         """Whether the files on disk are in force."""
-        return self.outcome not in (ReloadOutcome.REFUSED, ReloadOutcome.FAILED)
+        return self.outcome is not ReloadOutcome.STAGED and not self.is_failure
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether the files on disk will not be in force until they are edited again."""
+        return self.outcome in (ReloadOutcome.REFUSED, ReloadOutcome.FAILED, ReloadOutcome.DISCARDED)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether another generation is in force than before."""
+        return self.outcome in (ReloadOutcome.LOADED, ReloadOutcome.PROMOTED)
+
+
+class Shadowed(NamedTuple):
+    """A staged generation decided about a request that was answered; `status` is the one that its client got."""
+
+    generation: int
+    difference: Difference
+    status: int
+
+
+class KeySampled(NamedTuple):
+    """The new key of a request was asked for; `exists` is None if the bucket did not say."""
+
+    generation: int
+    difference: Difference
+    exists: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +240,8 @@ Event = (
     | ErrorServed
     | Failed
     | ReloadReport
+    | Shadowed
+    | KeySampled
     | Retired
     | S3Called
     | Probed

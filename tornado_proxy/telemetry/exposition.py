@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from platform import python_version
 from types import SimpleNamespace
@@ -15,8 +16,10 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
+from tornado_proxy.routing.compare import Kind
 from tornado_proxy.storage.probe import ProbeResult
 from tornado_proxy.telemetry.events import Bus, ReloadReport
+from tornado_proxy.telemetry.staging import SAMPLES, StagedCounts
 
 Key = TypeVar("Key", bound=tuple[str, ...])
 
@@ -24,6 +27,7 @@ _Sample = tuple[str, tuple[tuple[str, str], ...]]
 
 # Of these the least counts: when a series or a process began, and the limit of each process.
 _NOT_ADDED = ("_created", "process_start_time_seconds", "process_max_fds")
+_LARGEST = "tornado_proxy_descriptors_ratio"  # of the process that has fewest left
 
 
 def as_text(metrics: Iterable[Metric]) -> bytes:
@@ -72,7 +76,7 @@ def added(metrics: Iterable[Metric], covers: Callable[[Mapping[str, str]], bool]
         _, values = sums.setdefault(metric.name, (metric, {}))
         for sample in filter(lambda each: covers(each.labels), metric.samples):
             series = sample.name, tuple(sample.labels.items())
-            add = min if sample.name.endswith(_NOT_ADDED) else operator.add
+            add = min if sample.name.endswith(_NOT_ADDED) else max if sample.name == _LARGEST else operator.add
             values[series] = add(values[series], sample.value) if series in values else sample.value
     for metric, values in sums.values():
         total = Metric(metric.name, metric.documentation, metric.type)
@@ -81,29 +85,56 @@ def added(metrics: Iterable[Metric], covers: Callable[[Mapping[str, str]], bool]
         yield total
 
 
-class ServiceMetrics:
-    """Counts reloads, and shows the generation and the probes.
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """Functions that are called when the metrics are asked for.
 
-    `at` is the Unix time in seconds of the first generation. `probes` returns the last probe of each bucket,
-    `not_after` the ends of the certificates by listener and name.
+    They return the last probe of each bucket, the ends of the certificates by listener and name, how many workers have
+    ended by themselves, and whether the last good copy cannot be kept.
     """
 
-    def __init__(
-        self,
-        version: str,
-        digest: str,
-        at: float,
-        probes: Callable[[], Collection[ProbeResult]] = tuple,
-        not_after: Callable[[], Mapping[Key, float]] = dict,
-    ) -> None:
+    probes: Callable[[], Collection[ProbeResult]] = tuple
+    not_after: Callable[[], Mapping[tuple[str, str], float]] = dict
+    worker_ends: Callable[[], int] = int
+    has_trouble: Callable[[], bool] = bool
+
+    def collect(self) -> Iterator[Metric]:
+        """Yields the metrics."""
+        probes = self.probes()
+        up = {(each.target,): each.is_up for each in probes}
+        yield gauge("tornado_proxy_target_up", "Whether the last probe could use the bucket (1 or 0)", ("target",), up)
+        seconds = {(each.target,): each.seconds for each in probes}
+        yield gauge(
+            "tornado_proxy_target_probe_seconds", "How long the last probe of the bucket took", ("target",), seconds
+        )
+        yield gauge(
+            "tornado_proxy_certificate_not_after_seconds",
+            "When a certificate in force expires (Unix time)",
+            ("listener", "name"),
+            self.not_after(),
+        )
+        ends = {(): self.worker_ends()}
+        yield counter("tornado_proxy_worker_ends", "Workers that ended without being asked to", (), ends)
+        trouble = {(): self.has_trouble()}
+        yield gauge(
+            "tornado_proxy_last_good_trouble", "Whether the last good copy cannot be kept (1 or 0)", (), trouble
+        )
+
+
+class ServiceMetrics:
+    """Counts reloads, and shows the generation and the readings.
+
+    `at` is the Unix time in seconds of the first generation.
+    """
+
+    def __init__(self, version: str, digest: str, at: float, readings: Readings | None = None) -> None:
         self._version = version
         self._digest = digest
         self._loaded_at = at
         self._generation = 1
         self._is_successful = True
-        self._reloads = dict.fromkeys(("loaded", "refused", "failed"), 0)
-        self._probes = probes
-        self._not_after = not_after
+        self._reloads = dict.fromkeys(("loaded", "refused", "failed", "staged", "promoted", "discarded"), 0)
+        self._readings = readings or Readings()
 
     def listen(self, bus: Bus) -> None:
         """Counts the events of a bus."""
@@ -132,19 +163,7 @@ class ServiceMetrics:
             (),
             {(): self._loaded_at},
         )
-        probes = self._probes()
-        up = {(each.target,): each.is_up for each in probes}
-        yield gauge("tornado_proxy_target_up", "Whether the last probe could use the bucket (1 or 0)", ("target",), up)
-        seconds = {(each.target,): each.seconds for each in probes}
-        yield gauge(
-            "tornado_proxy_target_probe_seconds", "How long the last probe of the bucket took", ("target",), seconds
-        )
-        yield gauge(
-            "tornado_proxy_certificate_not_after_seconds",
-            "When a certificate in force expires (Unix time)",
-            ("listener", "name"),
-            self._not_after(),
-        )
+        yield from self._readings.collect()
 
     def _count(self, report: ReloadReport) -> None:
         if report.outcome.value in self._reloads:
@@ -153,6 +172,16 @@ class ServiceMetrics:
         self._generation, self._loaded_at = report.generation, report.since
         if report.is_in_force:
             self._digest = report.digest
+
+
+def staged_metrics(counts: StagedCounts | None) -> Iterator[Metric]:
+    """Yields the metrics of the staged generation; they are not there if nothing is staged."""
+    if counts is not None:
+        kinds = {(kind.value,): counts.kinds[kind.value] for kind in Kind}
+        text = "Requests that were decided with the staged generation too"
+        yield gauge("tornado_proxy_staged_requests", text, ("kind",), kinds)
+        samples = {(result,): counts.samples[result] for result in SAMPLES}
+        yield gauge("tornado_proxy_staged_keys", "New keys that were asked for by HEAD", ("result",), samples)
 
 
 class ProcessMetrics(ProcessCollector):
@@ -164,3 +193,12 @@ class ProcessMetrics(ProcessCollector):
     def _boot_time(self) -> float:
         # The library reads /proc/stat, which the units hide (`ProcSubset=pid`), and then has no metrics at all.
         return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+
+    def collect(self) -> Iterator[Metric]:
+        """Yields the metrics, and the share of descriptors that is open."""
+        families = [*super().collect()]
+        yield from families
+        counts = {family.name: family.samples[0].value for family in families if family.samples}
+        if limit := counts.get("process_max_fds"):
+            ratio = {(): counts.get("process_open_fds", 0) / limit}
+            yield gauge(_LARGEST, "The share of its descriptors that a process has open, the largest of all", (), ratio)

@@ -80,7 +80,7 @@ def access_log(form: Literal["text", "json"], write: Callable[[str], None]) -> C
 
 def _text_line(event: Served | ErrorServed) -> str:
     """`key=value` pairs in a fixed order; unknown ones are left out."""
-    request_id, at, client, method, host, path, generation, target, key, rule, user, _, _ = event.request
+    request_id, at, client, method, host, path, generation, target, key, rule, user, _, _, _ = event.request
     # Nearly no request has anything to quote: one look at all its texts says so.
     if not _is_bare(f"{client}{method}{host}{path}{target}{key}{rule}{user}"):
         client, method, host, path = map(_safe, (client, method, host, path))
@@ -100,14 +100,16 @@ def _text_line(event: Served | ErrorServed) -> str:
 
 def _json_line(event: Served | ErrorServed) -> str:
     """The same as JSON."""
-    request_id, at, client, method, host, path, generation, target, key, rule, user, _, _ = event.request
+    request_id, at, client, method, host, path, generation, target, key, rule, user, _, _, facts = event.request
     broken = ', "complete": false' if _is_broken(event) else ""
     line = (
-        f'{{"time": "{moment(at)}", "id": "{request_id}"'
+        f'{{"time": "{moment(at)}", "level": "{"info" if event.status < 500 else "error"}", "type": "request"'
+        f"{_json_texts(message=f'{method} {path} {event.status}')}"
+        f', "id": "{request_id}"'
         f"{_json_texts(client=client, method=method, host=host, path=path)}"
         f', "status": {event.status}, "sent": {event.sent}, "received": {event.received}'
         f', "ms": {round(event.seconds * 1000, 1)}{_json_texts(target=target, key=key, rule=rule, user=user)}'
-        f', "generation": {generation}{broken}{_json_texts(reason=_reason(event))}}}'
+        f', "generation": {generation}{_json_texts(**dict(facts))}{broken}{_json_texts(reason=_reason(event))}}}'
     )
     return harmless(line)
 
@@ -183,10 +185,16 @@ def _log_reload(report: ReloadReport) -> None:
         case ReloadOutcome.LOADED:
             rewrites = counted(report.rewrites, "rewrite")
             _LOG.info("generation %d is in force: %s, built in %.3f s", report.generation, rewrites, report.seconds)
-            for line in report.changes:
-                _LOG.info("%s", line)
-            for name in report.kept_back:
-                _LOG.warning("`%s` changed, and needs a restart to take effect", name)
+        case ReloadOutcome.STAGED:
+            _LOG.info("generation %d is staged: generation %d stays in force", report.staged, report.generation)
+        case ReloadOutcome.PROMOTED:
+            _LOG.info("generation %d was promoted, and is in force", report.generation)
+        case ReloadOutcome.DISCARDED:
+            _LOG.error("a staged edit was discarded: generation %d stays in force", report.generation)
+    for line in report.changes:
+        _LOG.info("%s", line)
+    for name in report.kept_back:
+        _LOG.warning("`%s` changed, and needs a restart to take effect", name)
     log_diagnostics(report.news)
 
 

@@ -30,6 +30,7 @@ from tornado_proxy.telemetry.events import (
     WebhookCalled,
 )
 from tornado_proxy.telemetry.recent import MOST_RECENT, HitHistory, RecentRow, RewriteId, latest, recent_row
+from tornado_proxy.telemetry.staging import StagedCounts
 
 if TYPE_CHECKING:
     from prometheus_client import Metric
@@ -191,10 +192,11 @@ def _latest(errors: Iterable[ErrorRow]) -> tuple[ErrorRow, ...]:
 
 
 class ProcessReport(NamedTuple):
-    """All counts of a process: its metrics, and its activity. Can be pickled."""
+    """All counts of a process: its metrics, its activity, and those of a staged generation. Can be pickled."""
 
     counts: tuple[Metric, ...] = ()
     activity: Activity = Activity()
+    staged: StagedCounts | None = None
 
 
 class _Observed:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
@@ -14,7 +13,7 @@ from tornado_proxy.config.actions import Actions
 from tornado_proxy.pages.render import Rendering
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.semantics.conditions import ContentRange, for_one_user, format_date
-from tornado_proxy.semantics.errors import StatusError
+from tornado_proxy.semantics.errors import StatusError, shortage
 from tornado_proxy.semantics.fields import Disposition, Headers, content_digest
 from tornado_proxy.storage.errors import RangeUnsatisfiable, StorageError
 from tornado_proxy.storage.store import ObjectInfo, OpenedObject
@@ -216,7 +215,7 @@ _MESSAGES: Mapping[int, str] = MappingProxyType(
 def answer_exception(error: Exception) -> ErrorAnswer:
     """Returns the answer to an exception; one that has none of its own is a defect of ours."""
     if not isinstance(error, StatusError):
-        missing = _shortage(error)
+        missing = shortage(error)
         if missing:
             return ErrorAnswer(503, missing, _RETRY_AFTER)
         return ErrorAnswer(500, f"`{type(error).__name__}` was raised", is_defect=True)
@@ -227,23 +226,6 @@ def answer_exception(error: Exception) -> ErrorAnswer:
     if isinstance(error, StorageError):
         reason = f"{type(error).__name__}: {reason}" if reason else type(error).__name__
     return ErrorAnswer(error.status, reason, headers, client_message=error.public_message)
-
-
-_SCARCE = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
-
-
-def _shortage(error: BaseException | None) -> str | None:
-    """Returns the system's message if an error comes from a lack of descriptors or memory, else None."""
-    return next((each.strerror for each in _chain(error) if isinstance(each, OSError) and each.errno in _SCARCE), None)
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yields an error and its causes."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        yield error
-        seen.add(id(error))
-        error = error.__cause__ or error.__context__
 
 
 def answer_attempt(attempt: Refuse) -> ErrorAnswer:

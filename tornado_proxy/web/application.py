@@ -22,11 +22,12 @@ from tornado.web import Application, RequestHandler
 from tornado_proxy.routing.decide import Deciding, decide
 from tornado_proxy.routing.plan import Attempt, ListTargets, Refuse, VisitProvider
 from tornado_proxy.routing.request import ASSETS_AT, Request, host_name, read_address, read_request
-from tornado_proxy.semantics.forwarded import Origin, is_proxy, origin_behind, peer_address
+from tornado_proxy.semantics.forwarded import Origin, client_at, is_proxy, origin_behind, peer_address
 from tornado_proxy.semantics.request import READING
 from tornado_proxy.storage.shares import Shares
 from tornado_proxy.telemetry.events import Event
 from tornado_proxy.web.answer import Answer, Whole
+from tornado_proxy.web.asked import request_id
 from tornado_proxy.web.deciding import DecidedHandler
 from tornado_proxy.web.generation import Generation, Parts
 from tornado_proxy.web.handler import Handler
@@ -75,12 +76,17 @@ class ProxyApplication(Application):
         peer = _peer_of(request)
         is_proxied = trusted is not None and is_proxy(peer, trusted)
         origin = origin_behind(peer, tuple(request.headers.get_all()), trusted) if trusted and is_proxied else peer
+        if generation.canary is not None:
+            generation = generation.canary(client_at(origin.address))
+            parts = generation.parts
         arguments: dict[str, Any]
         try:
             handler, arguments = _handler_for(request, parts, origin, is_proxied=is_proxied)
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an answer and the operator a reason
             handler, arguments = MistakeHandler, {"mistake": error}
-        return handler(self, request, generation=generation, origin=origin, **arguments)
+        made = handler(self, request, generation=generation, origin=origin, **arguments)
+        made.id = request_id(request, is_proxied=is_proxied)
+        return made
 
     async def close(self) -> None:
         """Ends what was started for the application: it follows no more edits, and lets go of its buckets."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Self
@@ -13,6 +13,7 @@ from tornado_proxy.auth.authenticator import Authenticator
 from tornado_proxy.auth.fetching import Fetcher, HttpFetcher
 from tornado_proxy.config.model import Settings
 from tornado_proxy.pages.render import Pages
+from tornado_proxy.routing.decide import Decision
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.semantics.forwarded import TrustedProxies
 from tornado_proxy.storage.store import Store
@@ -89,6 +90,10 @@ class Generation:
         self.parts = parts
         self.since = time.time()  # Unix time, seconds
         named = parts.settings.server.generation_header and parts.digest
+        # Gets each decision with the status of its answer while an edit is staged.
+        self.shadow: Callable[[Decision, int], None] | None = None
+        # Returns the generation that answers a client, while an edit answers some.
+        self.canary: Callable[[str], Generation] | None = None
         self.headers = ((GENERATION, f"{number}-{parts.digest[:_SHOWN_DIGITS]}"),) if named else ()
         self._requests = 0
         self._idle = asyncio.Event()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 import time
 from asyncio import CancelledError, Future, Task
 from collections.abc import Awaitable
@@ -28,7 +27,6 @@ from tornado_proxy.semantics.request import WRITING, RequestData
 from tornado_proxy.storage.shares import CLIENT
 from tornado_proxy.telemetry.events import (
     ErrorServed,
-    Event,
     Failed,
     ObjectUsed,
     RequestRecord,
@@ -43,6 +41,7 @@ from tornado_proxy.web.answer import (
     page,
     private_headers,
 )
+from tornado_proxy.web.asked import logged_facts
 from tornado_proxy.web.body import NO_BODY, Body
 from tornado_proxy.web.custom_pages import PageFailed, customized
 from tornado_proxy.web.generation import Generation
@@ -90,7 +89,7 @@ class Handler(RequestHandler):
         self.generation = generation.__enter__()
         self.parts = generation.parts
         self.origin = origin
-        self.id = f"{random.getrandbits(64):016x}"  # unique, not secret
+        self.id = ""  # the application sets it
         self.body = Body(self.parts.settings.limits.body_timeout) if _has_body(self) else NO_BODY
         if self.body is not NO_BODY and self.request.method not in WRITING:
             self.body.discard()
@@ -183,7 +182,7 @@ class Handler(RequestHandler):
         counts = self._sent, received, time.perf_counter() - self._started_at
         if self.used is not None and self._error_answer is None and self._broken is None:
             self.application.emit(self.used)
-        event: Event
+        event: Served | ErrorServed
         if self._error_answer is None:
             event = Served(
                 self._record(), self._status_code, *counts, self._broken is None, self._broken, self._first_byte
@@ -193,6 +192,8 @@ class Handler(RequestHandler):
             event = ErrorServed(self._record(), status, *counts, self._error_answer.reason, self._first_byte)
         if self.is_recorded:
             self.application.emit(event)
+        if self.generation.shadow is not None and self.decision is not None:
+            self.generation.shadow(self.decision, event.status)
         self.application.in_flight -= 1
         self.generation.__exit__()
 
@@ -375,6 +376,7 @@ class Handler(RequestHandler):
             user.username if user else None,
             (("traceparent", traceparent), ("tracestate", asked.headers.get("Tracestate", ""))) if traceparent else (),
             rewrite,
+            logged_facts(asked) if self.parts.settings.log.format == "json" else (),
         )
 
 

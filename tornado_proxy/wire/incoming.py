@@ -73,13 +73,14 @@ def content_length(text: str) -> int:
 class MessageParser:
     """Reads one message: its head once, then `read_body` with what follows, until the message is `complete`.
 
-    `keeps_alive` says whether another message may follow on the connection (RFC 9112 9.3).
+    `keeps_alive` says whether another message may follow on the connection (RFC 9112 9.3). `remaining` are the bytes
+    that are missing of the body, or of its chunk.
     """
 
     def __init__(self) -> None:
         self.keeps_alive = False
         self.complete = True
-        self._remaining: float = 0  # bytes of the body, or of its chunk
+        self.remaining: float = 0
         self._chunk: tuple[re.Pattern[bytes], re.Pattern[bytes]] | None = None  # the next line of a body in chunks
         self._in_trailers = False
 
@@ -96,13 +97,13 @@ class MessageParser:
 
     def cut_body(self, received: bytearray | memoryview) -> bytes:
         """Returns what belongs to the body, which is not in chunks, from the front of what was received."""
-        remaining = self._remaining
+        remaining = self.remaining
         if len(received) < remaining:
-            self._remaining -= len(received)
+            self.remaining -= len(received)
             return bytes(received)
         with memoryview(received) as view:
             piece = bytes(view[: int(remaining)])
-        self._remaining, self.complete = 0, self._chunk is None
+        self.remaining, self.complete = 0, self._chunk is None
         return piece
 
     def _frame(self, length: str | None, coding: str | None, *, is_old: bool) -> None:
@@ -117,18 +118,18 @@ class MessageParser:
                 raise MalformedMessage("unsupported Transfer-Encoding")
             self._chunk, self.complete = _FIRST, False
         elif length is not None:
-            self._remaining = content_length(length)
-            self.complete = self._remaining == 0
+            self.remaining = content_length(length)
+            self.complete = self.remaining == 0
 
     def _read_chunks(self, received: bytearray) -> bytes:
         pieces: list[bytes] = []
         at = 0
         while not self._in_trailers:
-            if self._remaining:
+            if self.remaining:
                 with memoryview(received) as view:
                     pieces.append(self.cut_body(view[at:]))
                 at += len(pieces[-1])
-            size = None if self._remaining else self._begin_chunk(received, at)
+            size = None if self.remaining else self._begin_chunk(received, at)
             if size is None:
                 break
             at += size
@@ -148,8 +149,8 @@ class MessageParser:
             if not cut.fullmatch(received, at):
                 raise MalformedMessage("the line of a chunk is malformed")
             return None
-        self._chunk, self._remaining = _NEXT, int(line[1], 16)
-        self._in_trailers = self._remaining == 0
+        self._chunk, self.remaining = _NEXT, int(line[1], 16)
+        self._in_trailers = self.remaining == 0
         return line.end() - at
 
     def _read_trailers(self, received: bytearray) -> None:
@@ -256,9 +257,9 @@ class ResponseParser(MessageParser):
         length, coding = _text(headers.get(b"content-length")), _text(headers.get(b"transfer-encoding"))
         self._frame(length, coding, is_old=is_old)
         if self._is_head_only or status in (204, 304):
-            self._remaining, self._chunk, self.complete = 0, None, True
+            self.remaining, self._chunk, self.complete = 0, None, True
         elif length is None and coding is None:
-            self._remaining, self.complete = inf, False
+            self.remaining, self.complete = inf, False
             self.ends_with_connection, self.keeps_alive = True, False
 
 

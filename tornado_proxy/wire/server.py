@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import logging
+import os
 import resource
 import socket
 import ssl
@@ -33,7 +34,9 @@ _OPEN_WITHIN = 10.0  # seconds for a PROXY header, and for a handshake
 _CLOSE_WITHIN = 5.0  # seconds for a client to take the end of TLS
 _MOST_OPENING = 1000
 _TRIM_AFTER = 10.0  # seconds
-_SHARE_OF_DESCRIPTORS = 0.75  # for clients; the others are for S3, files and the admin listener
+_KEPT_BACK = 24  # descriptors for files, threads and the admin listener
+_FEWEST = 4  # clients, however few descriptors there are
+_YOUNG = 1.0  # seconds without a request after which a connection may give way to another
 
 
 # The buffers of many connections, TLS ones above all, leave free memory between what is in use. glibc gives it back to
@@ -49,26 +52,41 @@ class ConnectionSetup:
     proxied: TrustedProxies = field(default_factory=TrustedProxies)
 
 
+# Bytes that the kernel keeps of an answer before it sends them (tcp(7)); accepted connections inherit it. Its default
+# is megabytes, which thousands of slow clients would take from S3 and from the memory of all.
+_TCP_NOTSENT_LOWAT = 25
+_UNSENT = 128 * 1024
+
+
 class Acceptor:
     """Accepts connections; gives each to `serve`, with the address of its peer.
 
     When the system is out of descriptors or memory, `make_room` may free some and return true; otherwise nothing is
-    accepted for `pause` seconds. The log calls the connections by `name`.
+    accepted for `pause` seconds. `has_room` says whether one more may be accepted, and makes room for it if its
+    argument is true; without room, the queue waits until `go_on` is called. The log calls the connections by `name`.
     """
 
     pause = 1.0
 
     def __init__(
-        self, name: str, serve: Callable[[socket.socket, object], None], make_room: Callable[[], bool] = lambda: False
+        self,
+        name: str,
+        serve: Callable[[socket.socket, object], None],
+        make_room: Callable[[], bool] = lambda: False,
+        has_room: Callable[[bool], bool] = lambda _: True,
     ) -> None:
         self._name = name
         self._serve = serve
         self._make_room = make_room
+        self._has_room = has_room
         self._listening: list[socket.socket] = []
+        self._waiting: list[socket.socket] = []  # for room
 
     def add_sockets(self, sockets: Iterable[socket.socket]) -> None:
         """Accepts connections on sockets that listen already and do not block."""
         for each in sockets:
+            with suppress(OSError):  # a Unix socket has no such option
+                each.setsockopt(socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, _UNSENT)
             self._listening.append(each)
             self._resume(each)
 
@@ -83,12 +101,26 @@ class Acceptor:
                     self._serve(*listening.accept())
             listening.close()
 
+    def go_on(self) -> None:
+        """Accepts again, since there may be room."""
+        while self._waiting:
+            self._resume(self._waiting.pop())
+
     def _resume(self, listening: socket.socket) -> None:
         if listening in self._listening:
             asyncio.get_running_loop().add_reader(listening, self._accept, listening)
 
     def _accept(self, listening: socket.socket) -> None:
-        for _ in range(_AT_ONCE):
+        for number in range(_AT_ONCE):
+            # Only the first one is known to wait.
+            if not self._has_room(number == 0):
+                if number:
+                    return
+                loop = asyncio.get_running_loop()
+                loop.remove_reader(listening)
+                self._waiting.append(listening)
+                loop.call_later(self.pause, self.go_on)  # a client may be idle for long enough by then
+                return
             try:
                 connection, address = listening.accept()
             except (BlockingIOError, ConnectionAbortedError):
@@ -109,9 +141,12 @@ class Acceptor:
 
 
 def most_connections() -> int:
-    """Returns how many clients may be connected to this process, from the number of its file descriptors."""
-    descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return sys.maxsize if descriptors == resource.RLIM_INFINITY else int(descriptors * _SHARE_OF_DESCRIPTORS)
+    """Returns how many clients may be connected, by the descriptors that are free: each may need another for S3."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if limit == resource.RLIM_INFINITY:
+        return sys.maxsize
+    opened = sum(1 for _ in os.scandir("/proc/self/fd"))
+    return max((limit - opened - _KEPT_BACK) // 2, _FEWEST)
 
 
 class HttpServer(HTTPServerConnectionDelegate):
@@ -125,12 +160,12 @@ class HttpServer(HTTPServerConnectionDelegate):
     ) -> None:
         self.limits = limits
         self.setup = setup or ConnectionSetup()
-        self.acceptor = Acceptor("connections", self._serve)
+        self.acceptor = Acceptor("connections", self._serve, has_room=self._has_room)
         self._application = application
         self._most = most_connections()
         self._connections: set[Connection] = set()
         self._opening: dict[Connection, asyncio.Task[None]] = {}  # the oldest first
-        self._idle: dict[Connection, None] = {}  # without a request, the longest waiting first
+        self._idle: dict[Connection, float] = {}  # without a request, since when (loop time), the longest waiting first
         self._trimming: asyncio.TimerHandle | None = None
         self._gone = asyncio.Event()
         self._gone.set()
@@ -171,11 +206,7 @@ class HttpServer(HTTPServerConnectionDelegate):
         # A Unix socket has no address of its peer.
         host = peer_address(address[0]) if isinstance(address, tuple) and address else ""
         peer = Origin(host, "https" if self.setup.tls else "http")
-        if len(self._connections) >= self._most and not self._make_room():
-            _LOG.debug("a connection of %s was not opened: too many are answered", host)
-            accepted.close()
-            return
-        connection = Connection(self, peer, self.limits, self._end, self._idle.setdefault)
+        connection = Connection(self, peer, self.limits, self._end, self._note_idle)
         # Counted before anything is awaited, so that a shutdown in the same turn of the loop waits for it.
         self._connections.add(connection)
         self._gone.clear()
@@ -211,13 +242,22 @@ class HttpServer(HTTPServerConnectionDelegate):
             self._give_up(connection, accepted)
             raise
 
-    def _make_room(self) -> bool:
-        """Closes the connection that has been idle for the longest time, if any is."""
-        for each in self._idle:
+    def _has_room(self, makes_room: bool) -> bool:  # noqa: FBT001 - the acceptor's interface
+        """Whether another client may connect; `makes_room` closes the connection that has been idle longest."""
+        if len(self._connections) < self._most or not makes_room:
+            return len(self._connections) < self._most
+        now = asyncio.get_running_loop().time()
+        for each, since in self._idle.items():
+            # A client that has just connected is about to send its request.
+            if since > now - _YOUNG:
+                break
             self._end(each)
             each.close()
             return True
         return False
+
+    def _note_idle(self, connection: Connection) -> None:
+        self._idle.setdefault(connection, asyncio.get_running_loop().time())
 
     def _give_up(self, connection: Connection, accepted: socket.socket) -> None:
         accepted.close()
@@ -226,6 +266,7 @@ class HttpServer(HTTPServerConnectionDelegate):
     def _end(self, connection: Connection) -> None:
         self._connections.discard(connection)
         self._idle.pop(connection, None)
+        self.acceptor.go_on()
         if not self._connections:
             self._gone.set()
         if self._trimming is None:

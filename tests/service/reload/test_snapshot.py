@@ -424,3 +424,14 @@ def test_templates_belong_to_the_snapshot(files):
     assert not files.load().usable
     (files.folder / "h.tpl").unlink()
     assert "unreadable-file" in [diagnostic.code for diagnostic in files.load().diagnostics]
+
+
+def test_the_digest_is_that_of_every_machine(tmp_path):
+    """Addresses and ports of the listeners differ between machines, and do not count; other options do."""
+    files = Files.create(tmp_path)
+    first = files.read()
+    files.configure(CONFIGURATION.replace("{port: 0}", "{port: 8081, listenAddr: ''}", 1))
+    elsewhere = files.read()
+    assert (elsewhere.digest, elsewhere.is_as(first)) == (first.digest, False)
+    files.configure(CONFIGURATION.replace("server: {port: 0}", "server: {port: 0, gracePeriod: 1s}", 1))
+    assert files.read().digest != first.digest

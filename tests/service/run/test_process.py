@@ -30,6 +30,8 @@ class _FakeServing:
     """Serving with settable states of its workers."""
 
     configuration: Configuration
+    worker_ends: int = 0
+    staged: None = None
     serves: bool = True
     responds: bool = True
     can_end: asyncio.Event = field(default_factory=asyncio.Event)

@@ -11,17 +11,21 @@ import logging
 import os
 import stat
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from errno import EPERM
 from pathlib import Path
+from typing import Any
 
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.rules.loading import Read, RuleFile
 from tornado_proxy.service.reload.snapshot import Snapshot, compile_text
+from tornado_proxy.service.reload.staging import StageMark
 
 _LOG = logging.getLogger("tornado_proxy")
 
 COPY = "snapshot.json"
 _OF_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+_UNREADABLE = (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError)  # it may have been edited
 RETRY = 60.0  # seconds after which a failed copy is tried again
 
 
@@ -30,13 +34,16 @@ class NoLastGood(Exception):
 
 
 async def keep_each(
-    last_good: LastGood, snapshot: Callable[[], Snapshot], changed: asyncio.Event, retry: float = RETRY
+    last_good: LastGood,
+    in_force: Callable[[], tuple[Snapshot, StageMark | None]],
+    changed: asyncio.Event,
+    retry: float = RETRY,
 ) -> None:
-    """Keeps each snapshot that is put in force, until cancelled; a failure is logged and tried again."""
+    """Keeps each snapshot that is put in force, and what is staged, until cancelled; a failure is tried again."""
     while True:
         changed.clear()
         before = last_good.trouble
-        await asyncio.to_thread(last_good.keep, snapshot())
+        await asyncio.to_thread(last_good.keep, *in_force())
         if last_good.trouble and last_good.trouble != before:
             _LOG.warning("the last good snapshot is not kept: %s", last_good.trouble)
         elif before and not last_good.trouble:
@@ -56,8 +63,8 @@ class LastGood:
         self._kept = b""
         self.trouble = ""  # why the last snapshot could not be kept, or empty
 
-    def keep(self, snapshot: Snapshot) -> None:
-        """Replaces the copy by a snapshot; sets `trouble` if it cannot."""
+    def keep(self, snapshot: Snapshot, mark: StageMark | None = None) -> None:
+        """Replaces the copy by a snapshot with the mark of what is staged; sets `trouble` if it cannot."""
         assert snapshot.text is not None, "what is in force could be read"
         config = _name_of(Path(snapshot.text.name))
         copy = json.dumps(
@@ -66,6 +73,7 @@ class LastGood:
                 "text": snapshot.text.text,
                 "rules": [_packed(each) for each in snapshot.rules.files],
                 "templates": [_packed(each) for each in snapshot.templates.files],
+                "staged": asdict(mark) if mark else None,
             }
         ).encode()
         if copy == self._kept:
@@ -85,6 +93,16 @@ class LastGood:
         else:
             self._kept, self.trouble = copy, ""
 
+    def read_mark(self, config: Path) -> StageMark | None:
+        """Returns the mark of what was staged; None if nothing was, or if the copy cannot be used."""
+        try:
+            if self._read()[0] != _name_of(config):
+                return None
+            staged = self._copy().get("staged")
+            return StageMark(str(staged["digest"]), float(staged["since"]), tuple(map(str, staged["reasons"])))
+        except (NoLastGood, *_UNREADABLE):
+            return None
+
     def read(self, config: Path, environment: Mapping[str, str]) -> Snapshot:
         """Reads the copy for a configuration file, and its secrets anew; raises `NoLastGood`."""
         owner, text, kept = self._read()
@@ -95,14 +113,16 @@ class LastGood:
     def _read(self) -> tuple[str, str, tuple[Read, Read]]:
         """Reads the name of the configuration, its text, and its rule files and templates; raises `NoLastGood`."""
         try:
-            self._check()
-            with open(self.directory / COPY, "rb", opener=_own) as file:
-                copy = json.loads(file.read())
+            copy = self._copy()
             files = [Read(tuple(_unpacked(*each) for each in copy[kind])) for kind in ("rules", "templates")]
             return str(copy["configuration"]), str(copy["text"]), (files[0], files[1])
-        # The file may have been edited.
-        except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
+        except _UNREADABLE as error:
             raise NoLastGood(f"`{self.directory}` has no copy: {error}") from error
+
+    def _copy(self) -> Any:
+        self._check()
+        with open(self.directory / COPY, "rb", opener=_own) as file:
+            return json.loads(file.read())
 
     def _write(self, copy: bytes) -> None:
         """Writes the copy aside and renames it, so that a full disk or a power failure leaves the one before it."""

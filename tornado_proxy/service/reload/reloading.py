@@ -6,6 +6,7 @@ A bad edit leaves the generation in force, the report gives the reason, and the 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -20,13 +21,18 @@ from tornado_proxy.service.reload.changes import changes, fixed_at_start
 from tornado_proxy.service.reload.probing import may_pass, probed
 from tornado_proxy.service.reload.rule_tests import run_rule_tests
 from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, compile_snapshot
+from tornado_proxy.service.reload.staging import Answer, Discard, Promote, Stage, StageMark, Wait, verdict
 from tornado_proxy.service.reload.stores import Unbuildable
 from tornado_proxy.service.reload.validity import tolerant_of_dates
 from tornado_proxy.storage.outlook import Outlook
 from tornado_proxy.storage.probe import ProbeResult
+from tornado_proxy.telemetry.comparison import Looks
 from tornado_proxy.telemetry.events import Event, ReloadOutcome, ReloadReport
 from tornado_proxy.telemetry.metrics import ProcessReport
+from tornado_proxy.telemetry.staging import Answers, StagedCounts
 from tornado_proxy.web.generation import Generation
+
+_LOG = logging.getLogger("tornado_proxy")
 
 READ_WITHIN = 10.0  # seconds after which a reload no longer waits for a file system
 
@@ -39,9 +45,13 @@ _HANGS = Diagnostic(
 
 
 class Serving(Protocol):
-    """Answers requests: `SingleProcess` or `Supervisor`. It has the configuration and the generation in force."""
+    """Answers requests: `SingleProcess` or `Supervisor`. It has the configuration and the generation in force.
+
+    `worker_ends` counts workers that ended by themselves.
+    """
 
     configuration: Configuration
+    worker_ends: int
 
     @property
     def generation(self) -> Generation:
@@ -58,6 +68,22 @@ class Serving(Protocol):
 
         Raises `Unbuildable`; what was in force then stays.
         """
+
+    @property
+    def staged(self) -> Configuration | None:
+        """The configuration of the staged generation."""
+
+    async def stage(self, number: int, configuration: Configuration) -> None:
+        """Has a configuration decide beside the one in force, as a generation; raises `Unbuildable`."""
+
+    async def canary(self, share: float) -> None:
+        """Has the staged generation answer a share of the clients, from 0 to 1."""
+
+    async def promote(self) -> None:
+        """Puts the staged generation in force, and returns when every new request gets it."""
+
+    async def discard(self) -> None:
+        """Takes the staged generation away, if there is one."""
 
     def is_serving(self) -> bool:
         """Whether any process answers requests."""
@@ -95,7 +121,8 @@ class Reloader:
 
     `read` is called on a thread. `failure` is the report of the last attempt while the files on disk are not in force,
     and None otherwise: status page, status line, metrics and log all follow it. `from_last_good` is true while the copy
-    from which the service started is in force.
+    from which the service started is in force. `stage` is the last edit that was staged; `left` is the mark that an
+    earlier process left.
     """
 
     def __init__(
@@ -107,6 +134,8 @@ class Reloader:
         from_last_good: bool = False,
         read_within: float = READ_WITHIN,
     ) -> None:
+        self.stage: Stage | None = None
+        self.left: StageMark | None = None
         self.from_last_good = from_last_good
         self._serving = serving
         self._at_start = serving.configuration.settings
@@ -119,6 +148,7 @@ class Reloader:
         self._refused: Snapshot | None = None
         self.last: ReloadReport | None = None
         self.failure: ReloadReport | None = None
+        self._waiting: ReloadReport | None = None  # of the edit that is staged
 
     def watched(self) -> tuple[Path, ...]:
         """Returns the paths to watch: of the snapshot in force, and of the one that was read last."""
@@ -130,6 +160,8 @@ class Reloader:
         line = f"generation {self._serving.generation.number}, {counted(rewrites, 'rewrite')}"
         if self.from_last_good:
             line += ", started from the last good copy"
+        if failure is None and self.stage is not None and self.stage.state == "staged":
+            line += f"; generation {self.stage.number} is staged"
         if failure is None:
             return line
         first = errors(failure.diagnostics)[0]
@@ -146,17 +178,92 @@ class Reloader:
             except Exception as error:  # noqa: BLE001 - a defect of ours must not end the service
                 text = f"the reload failed with `{type(error).__name__}: {error}`; the log has the traceback"
                 report = replace(self._report(ReloadOutcome.FAILED, "", (Diagnostic("defect", text),)), error=error)
-            if report == self.failure:
-                return self.failure  # reported once: the files are looked at every few seconds
-            report = replace(report, seconds=time.perf_counter() - began)
-            self.failure = None if report.is_in_force else report
-            self.from_last_good = self.from_last_good and not report.is_in_force
-            # A reading that finds nothing new does not hide the result of the last edit.
-            if report.outcome is not ReloadOutcome.UNCHANGED:
-                self._emit(report)
-            if report.outcome is not ReloadOutcome.UNCHANGED or self.last is None:
-                self.last = report
-            return report
+            if report in (self.failure, self._waiting):
+                return report  # reported once: the files are looked at every few seconds
+            return self._told(replace(report, seconds=time.perf_counter() - began))
+
+    def _told(self, report: ReloadReport) -> ReloadReport:
+        """Remembers and emits a report."""
+        self.failure = report if report.is_failure else None
+        self._waiting = report if report.outcome is ReloadOutcome.STAGED else None
+        self.from_last_good = self.from_last_good and not report.is_in_force
+        # A reading that finds nothing new does not hide the result of the last edit.
+        if report.outcome is not ReloadOutcome.UNCHANGED:
+            self._emit(report)
+        if report.outcome is not ReloadOutcome.UNCHANGED or self.last is None:
+            self.last = report
+        return report
+
+    async def promote(self) -> bool:
+        """Puts the staged edit in force; returns false if nothing is staged."""
+        async with self._lock:
+            configuration, stage = self._serving.staged, self.stage
+            if configuration is None or stage is None:
+                return False
+            counts = await self._counts()
+            await self._serving.promote()
+            self.stage = replace(stage, state="promoted", counts=counts)
+            self._told(self._loaded(ReloadOutcome.PROMOTED, configuration))
+            return True
+
+    async def discard(self, *reasons: str) -> bool:
+        """Discards the staged edit for these reasons; returns false if nothing is staged."""
+        async with self._lock:
+            configuration = self._serving.staged
+            if configuration is None:
+                return False
+            await self._end_stage(*reasons)
+            self._refused = configuration.snapshot
+            self._told(self._discarded(configuration, reasons))
+            return True
+
+    async def judge(self) -> None:
+        """Ends the stage, or its step, if it is time: the edit answers more clients, is in force, or is discarded."""
+        configuration, stage = self._serving.staged, self.stage
+        if configuration is None or stage is None or (not stage.share and time.time() < stage.until):
+            return
+        counts = await self._counts()
+        if self.stage is not stage:
+            return  # another edit came meanwhile
+        match verdict(stage, counts, configuration.settings.reload, time.time()):
+            case Wait():
+                requests = counts.answers.get(stage.number, Answers()).requests
+                if stage.looks.are_due(requests):
+                    self.stage = replace(stage, looks=Looks(stage.looks.number + 1, requests))
+            case Answer(share):
+                await self._answer(stage, share)
+            case Promote():
+                await self.promote()
+            case Discard(reasons):
+                await self.discard(*reasons)
+
+    async def _answer(self, stage: Stage, share: float) -> None:
+        async with self._lock:
+            if self._serving.staged is not None and self.stage is stage:
+                await self._serving.canary(share)
+                self.stage = replace(stage, share=share, step_since=time.time())
+                _LOG.info("generation %d answers %g %% of the clients", stage.number, 100 * share)
+
+    def mark(self) -> StageMark | None:
+        """Returns what a restart must know of the files on disk; None if they are in force, or cannot be."""
+        stage = self.stage
+        if stage is None or self._serving.configuration.snapshot.digest == stage.digest:
+            return None
+        is_current = stage.state == "staged" or (self.failure and self.failure.outcome is ReloadOutcome.DISCARDED)
+        return StageMark(stage.digest, stage.since, stage.reasons) if is_current else None
+
+    async def _counts(self) -> StagedCounts:
+        return (await self._serving.report()).staged or StagedCounts()
+
+    async def _end_stage(self, *reasons: str) -> None:
+        if self._serving.staged is not None and self.stage is not None:
+            counts = await self._counts()
+            await self._serving.discard()
+            self.stage = replace(self.stage, state="discarded", reasons=reasons, counts=counts)
+
+    def _discarded(self, configuration: Configuration, reasons: Iterable[str]) -> ReloadReport:
+        diagnostics = tuple(Diagnostic("discarded", f"the staged edit was discarded: {each}") for each in reasons)
+        return self._report(ReloadOutcome.DISCARDED, configuration.snapshot.digest, diagnostics)
 
     async def _attempt(self) -> ReloadReport:
         refused, self._refused = self._refused, None
@@ -166,8 +273,14 @@ class Reloader:
         except TimeoutError:
             return self._report(ReloadOutcome.REFUSED, in_force.snapshot.digest, (_HANGS,))
         self._watched = snapshot.watched
+        staged = self._serving.staged
+        if staged is not None and self._waiting is not None and snapshot.is_as(staged.snapshot):
+            self._refused = refused
+            return self._waiting
         if snapshot.is_as(in_force.snapshot):
-            outcome = ReloadOutcome.REVERTED if self.failure else ReloadOutcome.UNCHANGED
+            await self._end_stage("the edit was taken back")
+            is_back = self.failure is not None or self._waiting is not None
+            outcome = ReloadOutcome.REVERTED if is_back else ReloadOutcome.UNCHANGED
             # The watcher may have loaded the edit already: repeat its warnings.
             report = self._report(outcome, snapshot.digest, in_force.diagnostics)
             return replace(report, news=(), kept_back=in_force.kept_back)
@@ -176,6 +289,11 @@ class Reloader:
         if self.failure is not None and snapshot.is_as(refused):
             self._refused = refused
             return self.failure
+        await self._end_stage("there is a newer edit")
+        return await self._tried(snapshot, in_force)
+
+    async def _tried(self, snapshot: Snapshot, in_force: Configuration) -> ReloadReport:
+        """Compiles and tests a new snapshot, and puts it in force or stages it."""
         configuration = await in_background(compile_snapshot, snapshot, in_force)
         configuration = tolerant_of_dates(configuration, in_force.settings, time.time())
         if any(rules.tests for rules in configuration.rule_sets.values()):
@@ -185,7 +303,7 @@ class Reloader:
         diagnostics = configuration.diagnostics
         if configuration.usable:
             try:
-                return await self._activate(configuration)
+                return await self._activate(fixed_at_start(configuration, self._at_start))
             except Unbuildable as error:
                 diagnostics = (*diagnostics, *error.diagnostics)
         self._refused = None if may_pass(diagnostics) else snapshot
@@ -199,16 +317,36 @@ class Reloader:
             return await asyncio.shield(self._reading)
 
     async def _activate(self, configuration: Configuration) -> ReloadReport:
-        in_force, number = self._serving.configuration, self._serving.generation.number + 1
-        configuration = fixed_at_start(configuration, self._at_start)
+        """Puts a configuration in force, or stages it."""
+        in_force, number = self._serving.configuration, self._next_number()
+        settings, digest = configuration.settings.reload, configuration.snapshot.digest
+        mark, self.left = self.left, None
+        if mark is not None and mark.digest == digest and mark.reasons:
+            self.stage = Stage(number, digest, mark.since, 0.0, state="discarded", reasons=mark.reasons)
+            self._refused = configuration.snapshot
+            return self._discarded(configuration, mark.reasons)
         lines = await in_background(tuple, changes(in_force, configuration))
+        # Files that are the same, with other secrets or certificates, lead to the same answers.
+        if settings.stage is not None and digest != in_force.snapshot.digest:
+            await self._serving.stage(number, configuration)
+            since = mark.since if mark is not None and mark.digest == digest else time.time()
+            self.stage = Stage(number, digest, since, settings.stage, lines)
+            return replace(self._report(ReloadOutcome.STAGED, digest, ()), changes=lines, staged=number)
         await self._serving.activate(number, configuration)
-        # Nothing is awaited from here to the report: the status would contradict itself meanwhile.
+        return replace(self._loaded(ReloadOutcome.LOADED, configuration, in_force.diagnostics), changes=lines)
+
+    def _next_number(self) -> int:
+        """Returns the number of the next generation; each stage has its own, whatever becomes of it."""
+        return 1 + max(self._serving.generation.number, self.stage.number if self.stage else 0)
+
+    def _loaded(
+        self, outcome: ReloadOutcome, configuration: Configuration, old: tuple[Diagnostic, ...] = ()
+    ) -> ReloadReport:
+        # Nothing is awaited before this: the status would contradict itself meanwhile.
         diagnostics, digest = configuration.diagnostics, configuration.snapshot.digest
         return replace(
-            self._report(ReloadOutcome.LOADED, digest, diagnostics),
-            news=_news(in_force.diagnostics, diagnostics) if diagnostics else (),
-            changes=lines,
+            self._report(outcome, digest, diagnostics),
+            news=_news(old, diagnostics) if diagnostics else (),
             kept_back=configuration.kept_back,
             rewrites=configuration.rewrite_count,
         )

@@ -224,9 +224,17 @@ def _assembled(
         secrets=secrets or {},
         templates=templates,
         settings_read=settings,
-        options=canonical(replace(settings, rules=())) if settings else "",
+        options=canonical(_anywhere(settings)) if settings else "",
     )
     return _digested(snapshot, config.parent)
+
+
+def _anywhere(settings: Settings) -> Settings:
+    """Returns the settings without what differs from machine to machine: paths, and where the listeners listen."""
+    server = replace(settings.server, address="", port=0)
+    return replace(
+        settings, rules=(), server=server, internal_server=replace(settings.internal_server, address="", port=0)
+    )
 
 
 def _read_rules(settings: Settings | None) -> Read:

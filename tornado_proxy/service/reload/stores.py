@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 
 from tornado_proxy.config.model import Bucket, ObjectCache, Settings, Target
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.s3.pool import most_connections
 from tornado_proxy.s3.resumable import ResumedRead, read_memory
 from tornado_proxy.s3.store import S3Store
 from tornado_proxy.s3.upload import UploadMemory
@@ -44,9 +46,10 @@ class StoreMaker:
         counts = cache_counts(in_force) if in_force else {}
         stores: dict[str, Shared] = {}
         mistakes: list[Diagnostic] = []
+        pool = replace(self._s3, connections=most_connections(self._s3.connections, len(settings.targets)))
         for target in settings.targets:
             try:
-                stores[target.name] = old.get(_stored_by(target)) or self._store(target, counts.get(target.name))
+                stores[target.name] = old.get(_stored_by(target)) or self._store(target, counts.get(target.name), pool)
             except StorageError as error:
                 mistakes.append(Diagnostic("unusable-bucket", f"target `{target.name}`: {error}"))
         if mistakes:
@@ -54,9 +57,9 @@ class StoreMaker:
             raise Unbuildable(tuple(mistakes))
         return stores
 
-    def _store(self, target: Target, counts: CacheCounts | None) -> Shared:
+    def _store(self, target: Target, counts: CacheCounts | None, pool: S3Pool) -> Shared:
         resumed = partial(self._resumed, target.name)
-        s3 = S3Store(target.bucket, self._s3, self._upload_memory, self._bodies, resumed)
+        s3 = S3Store(target.bucket, pool, self._upload_memory, self._bodies, resumed)
         store: Store = MeasuredStore(s3, target.name, self._emit)
         if target.cache is not None:
             store = CachingStore(store, target.cache, counts or CacheCounts())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 
 from tornado_proxy.telemetry.events import Event, Retired
@@ -18,6 +19,7 @@ class Generations:
     def __init__(self, parts: Parts, emit: Callable[[Event], None], number: int = 1) -> None:
         self._emit = emit
         self.in_force = Generation(number, parts)
+        self.staged: Generation | None = None
         self._retiring: set[asyncio.Task[None]] = set()
 
     @property
@@ -27,11 +29,33 @@ class Generations:
 
     def swap(self, parts: Parts, number: int) -> None:
         """Puts new parts in force under a number; running requests keep the generation that they have."""
+        self.discard()
         self._retire(self.in_force)
         self.in_force = Generation(number, parts)
 
+    def stage(self, parts: Parts, number: int) -> Generation:
+        """Holds new parts beside the ones in force; those that were staged before are discarded."""
+        self.discard()
+        self.staged = Generation(number, parts)
+        return self.staged
+
+    def promote(self) -> None:
+        """Puts the staged generation in force."""
+        assert self.staged is not None, "something is staged"
+        self._retire(self.in_force)
+        self.in_force, self.staged = self.staged, None
+        self.in_force.since = time.time()
+
+    def discard(self) -> None:
+        """Takes the staged generation away."""
+        self.in_force.shadow = self.in_force.canary = None
+        if self.staged is not None:
+            self._retire(self.staged)
+            self.staged = None
+
     async def close(self) -> None:
         """Retires all generations and waits for them; call it when no new request can come."""
+        self.discard()
         self._retire(self.in_force)
         await asyncio.gather(*self._retiring)
 

@@ -15,11 +15,12 @@ from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.last_good import LastGood, keep_each
 from tornado_proxy.service.reload.reloading import Reloader, Serving
 from tornado_proxy.service.reload.snapshot import Snapshot
+from tornado_proxy.service.reload.staging import StageMark
 from tornado_proxy.service.run.probing import Prober
 from tornado_proxy.service.run.runtime import DetachedExecutor
 from tornado_proxy.service.run.sockets import Sockets
 from tornado_proxy.service.run.systemd import Notifier, watchdog_period
-from tornado_proxy.telemetry.events import Bus, ReloadOutcome, ReloadReport
+from tornado_proxy.telemetry.events import Bus, ReloadReport
 from tornado_proxy.telemetry.log import log_service_events
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("tornado_proxy")
 
 FEEDS_A_PERIOD = 3  # how often the watchdog is fed in its period
+JUDGE_EVERY = 1.0  # seconds
 SPARE = 10.0  # seconds that systemd should wait beyond the grace period
 
 
@@ -37,7 +39,7 @@ class Launch:
 
     `read` reads the snapshot again. `administer` answers operators from the start of the process to its end.
     `announce` is called when requests are answered. `last_good` keeps each snapshot that is put in force;
-    `from_last_good` is true if the first came from it.
+    `from_last_good` is true if the first came from it. `mark` is a stage that an earlier process left.
     """
 
     sockets: Sockets
@@ -47,6 +49,7 @@ class Launch:
     notifier: Notifier = field(default_factory=Notifier)
     last_good: LastGood | None = None
     from_last_good: bool = False
+    mark: StageMark | None = None
 
 
 class Process:
@@ -63,6 +66,7 @@ class Process:
         self._prober = Prober(serving.probe, settings.s3.probe_interval, bus.emit)
         self.probes = self._prober.results
         self.reloader = Reloader(serving, launch.read, bus.emit, from_last_good=launch.from_last_good)
+        self.reloader.left = launch.mark
         bus.add(self._follow_up, ReloadReport)
         self._stop = asyncio.Event()
         self._hang_up = asyncio.Event()
@@ -110,18 +114,21 @@ class Process:
 
     async def _until_stopped(self) -> None:
         follower = (await in_background(_follower))(self.reloader.watched, self.reloader.reload)
-        loops = [follower.run(), self._prober.run(), self._heed_hang_ups(), self._feed_watchdog()]
+        loops = [follower.run(), self._prober.run(), self._judge(), self._heed_hang_ups(), self._feed_watchdog()]
         if self.last_good is not None:
-            loops.append(keep_each(self.last_good, lambda: self.serving.configuration.snapshot, self._set_changed))
+            loops.append(keep_each(self.last_good, self._to_keep, self._set_changed))
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(each) for each in loops]
             await self._stop.wait()
             for task in running:
                 task.cancel()
 
+    def _to_keep(self) -> tuple[Snapshot, StageMark | None]:
+        return self.serving.configuration.snapshot, self.reloader.mark()
+
     def _follow_up(self, report: ReloadReport) -> None:
-        if report.outcome is ReloadOutcome.LOADED:
-            self._set_changed.set()
+        self._set_changed.set()
+        if report.is_new:
             self._prober.poke()
         self._launch.notifier.status(self.reloader.status_line())
 
@@ -133,6 +140,15 @@ class Process:
             self._launch.notifier.reloading()
             await self.reloader.reload()
             self._launch.notifier.ready(self.reloader.status_line())
+
+    async def _judge(self) -> None:
+        """Ends the stage of an edit whose time is over."""
+        while True:
+            await asyncio.sleep(JUDGE_EVERY)
+            try:
+                await self.reloader.judge()
+            except Exception:  # noqa: BLE001 - the next look may go well
+                _LOG.exception("the staged edit could not be judged")
 
     async def _feed_watchdog(self) -> None:
         period = watchdog_period(os.environ, os.getpid())

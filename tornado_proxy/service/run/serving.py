@@ -7,6 +7,7 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from socket import socket
+from typing import NamedTuple
 
 from tornado_proxy.auth.fetching import HttpFetcher
 from tornado_proxy.config.model import Settings
@@ -20,15 +21,17 @@ from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.reload.stores import Unbuildable, bare_stores, cache_counts, forget_written, purge, store_of
 from tornado_proxy.service.run.generations import Generations
 from tornado_proxy.service.run.logs import line_writer, set_log_level
+from tornado_proxy.service.run.staging import Canary, Shadow
 from tornado_proxy.storage.outlook import Outlook, look
 from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.telemetry.events import Bus, ErrorServed, ObjectWritten, Retired, Served
 from tornado_proxy.telemetry.log import access_log, log_service_events
 from tornado_proxy.telemetry.metrics import CountedNames, ProcessReport, RequestMetrics
+from tornado_proxy.telemetry.staging import StagingCounter
 from tornado_proxy.telemetry.tracing import RequestTracer
 from tornado_proxy.telemetry.webhooks import WebhookCaller
 from tornado_proxy.web.application import ProxyApplication
-from tornado_proxy.web.generation import Generation
+from tornado_proxy.web.generation import Generation, Parts
 from tornado_proxy.wire.server import ConnectionSetup, HttpServer
 from tornado_proxy.wire.tls import make_context
 
@@ -56,6 +59,15 @@ def _tracer(tracing: Tracing | None) -> RequestTracer | None:
         raise Unbuildable((Diagnostic("missing-extra", "`tracing` needs the extra `otel`", help=advice),)) from None
 
 
+class _Successor(NamedTuple):
+    """All that a generation needs to be put in force without a wait."""
+
+    configuration: Configuration
+    parts: Parts
+    setup: ConnectionSetup
+    names: CountedNames
+
+
 class SingleProcess:
     """Serves in this process; raises `Unbuildable`. `spread` gets each object that other caches must drop.
 
@@ -73,6 +85,7 @@ class SingleProcess:
         settings = configuration.settings
         self.configuration = configuration
         self._inherited = False
+        self.worker_ends = 0
         self._freezes = freezes
         bus = Bus()
         self.emit = bus.emit
@@ -95,6 +108,9 @@ class SingleProcess:
         self._names = CountedNames.of(parts.mounts.sites, parts.authenticators)
         self._generations = Generations(parts, bus.emit, number)
         self.application = ProxyApplication(lambda: self.generation, bus.emit)
+        self._staged: _Successor | None = None
+        self._staging = StagingCounter()
+        self._staging.listen(bus)
         self._server = HttpServer(self.application, settings.limits, connection_setup(settings))
 
     @property
@@ -119,20 +135,77 @@ class SingleProcess:
 
     async def activate(self, number: int, configuration: Configuration) -> None:
         """Builds the generation on a thread, and puts it in force on the event loop."""
+        prepared = await self._prepared(configuration)
+        self._end_stage()
+        in_force = self.generation.parts
+        self._generations.swap(prepared.parts, number)
+        self._follow(prepared, in_force)
+
+    async def stage(self, number: int, configuration: Configuration, *, share: float = 1.0) -> None:
+        """Builds the generation on a thread, and has it decide beside the one in force.
+
+        `share` is the part of its HEAD samples that this process makes.
+        """
+        self._staged = prepared = await self._prepared(configuration)
+        staged, in_force = self._generations.stage(prepared.parts, number), self.generation
+        self._staging.begin(number, in_force.number)
+        self._freeze(prepared.parts, in_force.parts)
+        in_force.shadow = Shadow(staged, self.emit, configuration.settings.reload.head_samples * share)
+
+    async def canary(self, share: float) -> None:
+        """Has the staged generation answer a share of the clients, from 0 to 1."""
+        staged = self._generations.staged
+        assert staged is not None, "something is staged"
+        self._staging.compare_answers()
+        self.generation.canary = Canary(self.generation, staged, share)
+
+    async def promote(self) -> None:
+        """Puts the staged generation in force."""
+        prepared, in_force = self._staged, self.generation.parts
+        assert prepared is not None, "something is staged"
+        self._end_stage()
+        self._generations.promote()
+        self._follow(prepared, in_force)
+
+    async def discard(self) -> None:
+        """Takes the staged generation away."""
+        self._end_stage()
+        self._generations.discard()
+
+    @property
+    def staged(self) -> Configuration | None:
+        """The configuration of the staged generation."""
+        return self._staged.configuration if self._staged else None
+
+    def stages(self, number: int) -> bool:
+        """Whether the generation with a number is staged."""
+        return self._generations.staged is not None and self._generations.staged.number == number
+
+    async def _prepared(self, configuration: Configuration) -> _Successor:
         in_force = self.generation.parts
         parts = await in_background(self._builder.build, configuration, in_force)
         # TLS contexts are slow to make, and most edits change rules only.
         changed = configuration.settings != in_force.settings
         setup = await asyncio.to_thread(connection_setup, configuration.settings) if changed else self._server.setup
         names = await asyncio.to_thread(CountedNames.of, parts.mounts.sites, parts.authenticators)
-        self._generations.swap(parts, number)
-        self.configuration = configuration
-        self._names = names
-        self._metrics.keep_only(names)
+        return _Successor(configuration, parts, setup, names)
+
+    def _end_stage(self) -> None:
+        self.generation.shadow = self.generation.canary = self._staged = None
+        self._staging.end()
+
+    def _follow(self, prepared: _Successor, before: Parts) -> None:
+        """Has the process follow the generation that was put in force."""
+        self.configuration = prepared.configuration
+        self._names = prepared.names
+        self._metrics.keep_only(prepared.names)
+        self._freeze(prepared.parts, before)
+        self._server.limits = prepared.configuration.settings.limits
+        self._server.setup = prepared.setup
+
+    def _freeze(self, parts: Parts, before: Parts) -> None:
         if self._freezes:
-            COLLECTOR.freeze(new_clients=len({*parts.stores.values()} - {*in_force.stores.values()}))
-        self._server.limits = configuration.settings.limits
-        self._server.setup = setup
+            COLLECTOR.freeze(new_clients=len({*parts.stores.values()} - {*before.stores.values()}))
 
     def is_serving(self) -> bool:
         """Always true: the caller runs on the event loop that answers requests."""
@@ -155,7 +228,8 @@ class SingleProcess:
 
     async def report(self) -> ProcessReport:
         """Returns the counts of this process."""
-        return ProcessReport((*self._process.collect(), *self._metrics.collect()), self._metrics.activity())
+        metrics = (*self._process.collect(), *self._metrics.collect())
+        return ProcessReport(metrics, self._metrics.activity(), self._staging.counts())
 
     async def purge(self, target: str | None, prefix: str) -> int:
         """Purges the caches."""

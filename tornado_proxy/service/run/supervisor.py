@@ -22,18 +22,19 @@ from setproctitle import setproctitle
 from tornado_proxy.routing.plan import Attempt
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.building import GenerationBuilder
-from tornado_proxy.service.reload.snapshot import Configuration, Snapshot
+from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.reload.stores import bare_stores, store_of
 from tornado_proxy.service.run.forking import ForkedProcess, ForkServer
 from tornado_proxy.service.run.generations import Generations
 from tornado_proxy.service.run.logs import set_log_level
 from tornado_proxy.service.run.runtime import CannotServe
-from tornado_proxy.service.run.worker import Channel, Heartbeat, Method, Result, Start, WorkerCall, work_on
+from tornado_proxy.service.run.worker import Channel, Heartbeat, Method, Result, StageCall, Start, WorkerCall, work_on
 from tornado_proxy.storage.outlook import Outlook, look
 from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.telemetry.events import ObjectWritten
 from tornado_proxy.telemetry.exposition import ProcessMetrics, added
 from tornado_proxy.telemetry.metrics import Activity, CountedNames, ProcessReport
+from tornado_proxy.telemetry.staging import StagedCounts
 from tornado_proxy.web.generation import Generation
 
 _LOG = logging.getLogger("tornado_proxy")
@@ -96,11 +97,11 @@ class WorkerHandle:
         finally:
             del self._calls[number]
 
-    async def activate(self, number: int, snapshot: Snapshot) -> None:
-        """Waits until it serves a snapshot, or has ended; it is killed if it takes too long."""
+    async def change(self, method: Method, *arguments: object) -> None:
+        """Waits until it has changed its generations, or has ended; it is killed if it takes too long."""
         self._activating = 0
         try:
-            await self.call("activate", number, snapshot)
+            await self.call(method, *arguments)
         finally:
             self._activating = None
 
@@ -179,6 +180,8 @@ class Supervisor:
         self._workers: dict[int, WorkerHandle] = {}
         self._keeping: dict[int, asyncio.Task[None]] = {}
         self._stopping = False
+        self.worker_ends = 0
+        self.staged: Configuration | None = None
         self._names = CountedNames.of(parts.mounts.sites, parts.authenticators)
         self._ended = ProcessReport()  # of the workers that have ended
 
@@ -203,10 +206,52 @@ class Supervisor:
         self._names = await asyncio.to_thread(CountedNames.of, parts.mounts.sites, parts.authenticators)
         self._ended = _added((self._ended,), self._names)
         # Workers that start from here on serve it.
-        self._start = replace(self._start, number=number, snapshot=configuration.snapshot)
-        await asyncio.gather(*(worker.activate(number, configuration.snapshot) for worker in self._workers.values()))
+        self._start = replace(self._start, number=number, snapshot=configuration.snapshot, staged=None)
+        await self._change("activate", number, configuration.snapshot)
+        self.staged = None
         self._generations.swap(parts, number)
         self.configuration = configuration
+
+    async def stage(self, number: int, configuration: Configuration) -> None:
+        """Has every worker stage the snapshot; their counts begin anew."""
+        parts = await in_background(self._builder.build, configuration, self.generation.parts)
+        self._ended = self._ended._replace(staged=None)
+        staged = StageCall(number, configuration.snapshot, 1 / self._count)
+        self._start = replace(self._start, staged=staged)
+        self._generations.stage(parts, number)
+        self.staged = configuration
+        await self._change("stage", *staged)
+
+    async def canary(self, share: float) -> None:
+        """Has every worker answer a share of the clients by the staged generation."""
+        assert self._start.staged is not None
+        self._start = replace(self._start, staged=self._start.staged._replace(canary=share))
+        await self._change("canary", share)
+
+    async def promote(self) -> None:
+        """Has every worker put the staged generation in force, and waits until each serves it."""
+        configuration, staged, call = self.staged, self._generations.staged, self._start.staged
+        assert configuration is not None
+        assert staged is not None
+        assert call is not None
+        parts = staged.parts
+        self._names = await asyncio.to_thread(CountedNames.of, parts.mounts.sites, parts.authenticators)
+        self._ended = _added((self._ended,), self._names)
+        self._start = replace(self._start, number=call.number, snapshot=call.snapshot, staged=None)
+        # A worker that has staged it promotes it.
+        await self._change("activate", call.number, call.snapshot)
+        self._generations.promote()
+        self.configuration, self.staged = configuration, None
+
+    async def discard(self) -> None:
+        """Has every worker take the staged generation away."""
+        self.staged = None
+        self._start = replace(self._start, staged=None)
+        self._generations.discard()
+        await self._change("discard")
+
+    async def _change(self, method: Method, *arguments: object) -> None:
+        await asyncio.gather(*(worker.change(method, *arguments) for worker in self._workers.values()))
 
     def is_serving(self) -> bool:
         """Whether any worker is responsive."""
@@ -235,7 +280,8 @@ class Supervisor:
         workers = self._workers.values()
         await asyncio.gather(*(worker.refresh_report() for worker in workers))
         own = ProcessReport(tuple(ProcessMetrics().collect()))
-        return _added((self._ended, own, *(worker.report for worker in workers)), self._names)
+        report = _added((self._ended, own, *(worker.report for worker in workers)), self._names)
+        return report if self.staged else report._replace(staged=None)
 
     async def purge(self, target: str | None, prefix: str) -> int:
         """Purges the caches of all workers."""
@@ -311,6 +357,7 @@ class Supervisor:
             _resolve(first, serves=bool(await worker.call("start", replace(self._start, place=place + 1))))
             status = await worker.ended()
             if not self._stopping:
+                self.worker_ends += 1
                 ending = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
                 _LOG.error("worker %d ended (%s): replacing it", worker.pid, ending)
         finally:
@@ -322,13 +369,16 @@ class Supervisor:
 def _added(reports: Sequence[ProcessReport], names: CountedNames) -> ProcessReport:
     """Adds up reports, without what is no longer in force: a worker may have been too busy to answer since."""
     counts = added((metric for each in reports for metric in each.counts), names.cover)
-    return ProcessReport(tuple(counts), sum((each.activity for each in reports), Activity()).only(names))
+    activity = sum((each.activity for each in reports), Activity()).only(names)
+    # Of two stages, only the later one counts.
+    staged = [each.staged for each in reports if each.staged is not None]
+    return ProcessReport(tuple(counts), activity, sum(staged, StagedCounts()) if staged else None)
 
 
 def _of_ended(report: ProcessReport) -> ProcessReport:
     """Returns the part of a report that counts on after its worker has ended."""
     counts = tuple(each for each in report.counts if each.type != "gauge")
-    return ProcessReport(counts, replace(report.activity, in_flight=0))
+    return report._replace(counts=counts, activity=replace(report.activity, in_flight=0))
 
 
 def _resolve(first: asyncio.Future[bool], *, serves: bool) -> None:

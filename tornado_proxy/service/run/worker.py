@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from inspect import isawaitable
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from setproctitle import setproctitle
 
@@ -35,7 +35,21 @@ HEARTBEAT_EVERY = 0.5  # seconds
 _LENGTH = struct.Struct("!Q")
 
 
-Method = Literal["start", "activate", "report", "purge", "forget", "set_log_level", "stop"]
+Method = Literal[
+    "start", "activate", "stage", "canary", "discard", "report", "purge", "forget", "set_log_level", "stop"
+]
+
+
+class StageCall(NamedTuple):
+    """The arguments of the method `stage`: the number, the snapshot, and the worker's share of the HEAD samples.
+
+    `canary` is the share of clients that the generation answers.
+    """
+
+    number: int
+    snapshot: Snapshot
+    share: float
+    canary: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +65,7 @@ class Start:
     place: int = 1
     inherited: bool = False
     log_level: str | None = None
+    staged: StageCall | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +174,13 @@ class _Worker:
             set_log_level(start.log_level)
         self._channel = channel
         self._inherited = start.inherited
+        self._staged = start.staged
         self._serving = SingleProcess(configuration, number=start.number, spread=channel.post)
         self._methods: dict[str, Callable[..., Any]] = {
             "activate": self._activate,
+            "stage": self._stage,
+            "canary": self._serving.canary,
+            "discard": self._serving.discard,
             "report": self._serving.report,
             "purge": self._serving.purge,
             "forget": self._serving.forget,
@@ -175,6 +194,8 @@ class _Worker:
         self._ending: asyncio.Future[tuple[float, bool]] = loop.create_future()  # the arguments of `_end`
         loop.add_signal_handler(signal.SIGTERM, lambda: self._end(self._grace))
         await self._serving.start(listening, inherited=self._inherited)
+        if self._staged is not None:
+            await self._stage(*self._staged)
         await self._channel.send(self._heartbeat())
         await self._channel.send(Result(number, value=True))
 
@@ -223,7 +244,16 @@ class _Worker:
             await self._channel.send(Result(call.number, value))
         self._end(self._grace, is_last=True)
 
-    async def _activate(self, number: int, snapshot: Snapshot) -> None:
+    async def _stage(self, number: int, snapshot: Snapshot, share: float, canary: float) -> None:
         configuration = await in_background(compile_snapshot, snapshot, self._serving.configuration)
-        await self._serving.activate(number, configuration)
+        await self._serving.stage(number, configuration, share=share)
+        if canary:
+            await self._serving.canary(canary)
+
+    async def _activate(self, number: int, snapshot: Snapshot) -> None:
+        if self._serving.stages(number):
+            await self._serving.promote()
+        else:
+            configuration = await in_background(compile_snapshot, snapshot, self._serving.configuration)
+            await self._serving.activate(number, configuration)
         await self._channel.send(self._heartbeat())

@@ -1,0 +1,123 @@
+"""Commands about a staged edit: `staged` shows it, `promote` puts it in force, `discard` takes it away."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from tornado_proxy.cli.admin import AdminListener, add_listener_arguments, listener_of
+from tornado_proxy.cli.inputs import add_format
+from tornado_proxy.cli.output import CommandError, ExitStatus
+from tornado_proxy.lang.diagnostic import counted
+from tornado_proxy.lang.excerpt import visible
+
+_LOOK_EVERY = 1.0  # seconds
+_WITHIN = 60  # seconds
+_STATUSES = {"staged": ExitStatus.WAITING, "discarded": ExitStatus.FINDINGS}
+_TITLES = {
+    "key": "requests would change their key",
+    "answer": "requests would get another answer",
+    "error": "requests would fail",
+    "unknown": "requests could not be decided without asking",
+    "missing": "new keys do not exist",
+}
+
+
+def staged_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
+    add_listener_arguments(parser, _WITHIN, "each answer may take")
+    parser.add_argument("--wait", action="store_true", help="wait until the edit is promoted or discarded")
+    add_format(parser, "text", "json")
+
+
+def run_staged(arguments: argparse.Namespace) -> int:
+    """Shows the last edit that was staged; returns 1 if it was discarded, 3 if it is still staged."""
+    listener = listener_of(arguments)
+    stage = _asked(listener, "GET", "staged", arguments.timeout)
+    while arguments.wait and stage["state"] == "staged":
+        time.sleep(_LOOK_EVERY)
+        stage = _asked(listener, "GET", "staged", arguments.timeout)
+    _show(stage, arguments.format)
+    return _STATUSES.get(stage["state"], ExitStatus.CLEAN)
+
+
+def promote_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
+    add_listener_arguments(parser, 80, "the change of generations may take")
+
+
+def run_promote(arguments: argparse.Namespace) -> int:
+    """Puts the staged edit in force; returns 1 if nothing is staged."""
+    return _ended(arguments, "promote", "is in force")
+
+
+def discard_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
+    add_listener_arguments(parser, _WITHIN, "it may take")
+
+
+def run_discard(arguments: argparse.Namespace) -> int:
+    """Takes the staged edit away; returns 1 if nothing is staged."""
+    return _ended(arguments, "discard", "was discarded")
+
+
+def _ended(arguments: argparse.Namespace, command: str, fate: str) -> int:
+    status, stage = listener_of(arguments).ask("POST", f"/-/{command}", arguments.timeout)
+    if status == 409:
+        print("nothing is staged")
+        return ExitStatus.FINDINGS
+    if status != 200:
+        raise CommandError(f"the service answered {status}: {visible(str(stage))}")
+    print(f"generation {stage['generation']} {fate}")
+    return ExitStatus.CLEAN
+
+
+def _asked(listener: AdminListener, method: str, page: str, within: float) -> dict[str, Any]:
+    status, stage = listener.ask(method, f"/-/{page}", within)
+    if status != 200 or not isinstance(stage, dict):
+        raise CommandError(f"{listener.url.geturl()} answered {status}: {visible(str(stage))}")
+    return stage
+
+
+def _show(stage: dict[str, Any], form: str) -> None:
+    print(json.dumps(stage, indent=2) if form == "json" else "\n".join(map(visible, _lines(stage))))
+
+
+def _lines(stage: dict[str, Any]) -> Iterator[str]:
+    if stage["state"] == "none":
+        yield "nothing is staged"
+        return
+    until = f" until {stage['until']}" if stage["state"] == "staged" else ""
+    yield f"generation {stage['generation']} ({stage['digest'][:12]}): {stage['state']}{until}"
+    if stage["share"] and stage["state"] == "staged":
+        yield f"it answers {100 * stage['share']:g} % of the clients"
+    yield from stage["reasons"]
+    yield from stage["changes"]
+    kinds, keys = stage["kinds"], stage["newKeys"]
+    yield f"{counted(stage['requests'], 'request')} compared, {kinds['same']:,} the same"
+    if asked := sum(keys.values()):
+        yield f"{counted(asked, 'new key')} asked for, {keys['missing']:,} do not exist"
+    for side, name in (("inForce", "before"), ("staged", "with the edit")):
+        if each := stage["answers"].get(side):
+            errors = f"404: {each['missing']:,}, other 4xx: {each['client_errors']:,}, 5xx: {each['server_errors']:,}"
+            mean = 1000 * each["seconds"] / each["requests"]
+            yield f"{counted(each['requests'], 'answer')} {name}: {errors}; {mean:.1f} ms on average"
+    for kind, title in _TITLES.items():
+        if count := keys["missing"] if kind == "missing" else kinds[kind]:
+            yield ""
+            yield f"{count:,} {title}"
+            yield from _pairs(stage, kind)
+            for each in stage["examples"]:
+                if each["kind"] == kind:
+                    method = "" if each["method"] == "GET" else f"{each['method']} "
+                    yield from (f"  {method}{each['path']}", f"  - {each['old']}", f"  + {each['new'] or '?'}")
+
+
+def _pairs(stage: dict[str, Any], kind: str) -> Iterator[str]:
+    for each in stage["pairs"]:
+        if each["kind"] == kind:
+            old, new = each["old"] or "no rewrite", each["new"] or "no rewrite"
+            yield f"  {each['target']}: {old} \N{RIGHTWARDS ARROW} {new}: {counted(each['requests'], 'request')}"

@@ -1,0 +1,184 @@
+"""Two decisions about one request: the one in force, and the one of an edit that is tried beside it.
+
+The edit has no effect, so its questions are answered from the finished decision: no password is checked, nobody is
+asked.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple, assert_never
+
+from tornado_proxy.routing.access import Anyone, SignedIn
+from tornado_proxy.routing.decide import (
+    NOT_AUTHORIZED,
+    Authenticate,
+    Authorize,
+    Deciding,
+    Decision,
+    NameFile,
+    Question,
+    QuestionAnswer,
+    decide,
+)
+from tornado_proxy.routing.mounts import Mounts
+from tornado_proxy.routing.plan import RedirectToSignedUrl, Refuse, Serve
+from tornado_proxy.routing.request import ObjectKey
+
+_CREDENTIALS = ("authorization", "cookie")
+
+
+class Kind(StrEnum):
+    """How the decision of an edit differs from the one in force."""
+
+    SAME = "same"
+    KEY = "key"  # another key of the same target
+    ANSWER = "answer"  # another target, status, redirect or kind of answer
+    ERROR = "error"  # a rewrite that fails, or a 5xx, where there was none
+    UNKNOWN = "unknown"  # the edit asks what the decision in force does not tell
+
+
+class Pair(NamedTuple):
+    """The rewrites that took a key before and after an edit, by their labels; None if no rewrite did."""
+
+    target: str
+    old: str | None
+    new: str | None
+
+
+class Difference(NamedTuple):
+    """The difference between two decisions; `old` and `new` are keys, or statuses in parentheses.
+
+    `key` is the object key that the edit serves, None if it serves none. Neither queries nor headers are in it.
+    """
+
+    kind: Kind
+    pair: Pair
+    method: str
+    path: str
+    old: str
+    new: str
+    key: ObjectKey | None = None
+
+
+def beside_edit(mounts: Mounts, decision: Decision) -> Difference:
+    """Decides the request of a finished decision again with the mounts of an edit; returns the difference."""
+    if not decision.plan:
+        return compare(decision, None)
+    return compare(decision, decision if _is_untouched(mounts, decision) else _decided_again(mounts, decision))
+
+
+def compare(old: Decision, new: Decision | None) -> Difference:
+    """Returns the difference between two decisions about one request; None is one that could not be made."""
+    match = (new.match if new else None) or old.match
+    pair = Pair(match.site.target.name if match else "", _label(old), _label(new) if new else None)
+    kind = Kind.UNKNOWN if new is None else _kind(old, new)
+    request = old.request
+    key = _served(new) if new else None
+    return Difference(kind, pair, request.method, request.path, _outcome(old), _outcome(new) if new else "", key)
+
+
+def _is_untouched(mounts: Mounts, decision: Decision) -> bool:
+    """Whether the edit kept the site of a request: most edits change one target of many."""
+    request, match = decision.request, decision.match
+    # The pages of providers and of the list of targets come before all sites; what an upload is for may be elsewhere.
+    if match is None or mounts.provider_pages or mounts.target_list or request.method not in ("GET", "HEAD"):
+        return False
+    now = mounts.find(request.host, request.path)
+    return now is not None and now.site is match.site and now.key == match.key
+
+
+def _kind(old: Decision, new: Decision) -> Kind:
+    if _fails(new) and not _fails(old):
+        return Kind.ERROR
+    is_same_target = _bucket(old) == _bucket(new)
+    if is_same_target and (old.plan == new.plan or _shape(old) == _shape(new)):
+        return Kind.SAME
+    keeps_form = [*map(type, old.plan)] == [*map(type, new.plan)] and not old.is_refused
+    return Kind.KEY if is_same_target and keeps_form else Kind.ANSWER
+
+
+def _fails(decision: Decision) -> bool:
+    first = decision.plan[0]
+    return isinstance(first, Refuse) and (first.status >= 500 or decision.failure is not None)
+
+
+def _bucket(decision: Decision) -> object:
+    if decision.match is None:
+        return None
+    target = decision.match.site.target
+    return target.name, target.bucket
+
+
+def _shape(decision: Decision) -> list[object]:
+    """Returns the plan without the reasons of refusals, which clients do not see."""
+    return [(each.status, each.allow, each.location) if isinstance(each, Refuse) else each for each in decision.plan]
+
+
+def _label(decision: Decision) -> str | None:
+    return decision.rewrite.label if decision.rewrite else None
+
+
+def _outcome(decision: Decision) -> str:
+    first = decision.plan[0] if decision.plan else None
+    if isinstance(first, Refuse):
+        return f"({first.status})"
+    # The location of a redirect has the query.
+    return decision.rewritten.key if decision.rewritten else f"({type(first).__name__ if first else 'not decided'})"
+
+
+def _served(decision: Decision) -> ObjectKey | None:
+    """Returns the key of the object without which a request of a file is answered with 404."""
+    first = decision.plan[0]
+    is_file = isinstance(first, Serve | RedirectToSignedUrl) and not decision.request.path.endswith("/")
+    return first.key if is_file else None  # type: ignore[union-attr] # both have one
+
+
+def _decided_again(mounts: Mounts, decision: Decision) -> Decision | None:
+    deciding = Deciding(decide(mounts, decision.request))
+    while deciding.question is not None:
+        answer = _remembered(deciding.question, decision)
+        if answer is None:
+            return None
+        deciding.answer(answer)
+    return deciding.decision
+
+
+def _remembered(question: Question, decision: Decision) -> QuestionAnswer:
+    """Returns the answer that a finished decision tells; None if it tells none."""
+    match question:
+        case Authenticate(so_far, guard):
+            return _user(so_far, guard, decision)
+        case Authorize(so_far, server, user):
+            place = len(so_far.checks) - 1
+            passed = decision.checks[place].guard
+            assert isinstance(passed, SignedIn), "the same check told the user"
+            if passed.opa != server or not passed.permits(user):
+                return None
+            return place < len(decision.checks) - 1 or decision.plan != NOT_AUTHORIZED
+        case NameFile():
+            return decision.checks[1].path[len(decision.request.path) :] if len(decision.checks) > 1 else None
+        case _:
+            assert_never(question)
+
+
+def _user(so_far: Decision, guard: SignedIn, decision: Decision) -> QuestionAnswer:
+    place = len(so_far.checks) - 1
+    passed = decision.checks[place].guard if place < len(decision.checks) else None
+    refused, user, request = Refuse(401, "the edit asks for a user"), decision.user, decision.request
+    if isinstance(passed, Anyone):
+        # Who asks without credentials would be asked for them; whether those that are sent are right is not known.
+        sends = any(name.lower() in _CREDENTIALS for name, _ in request.headers)
+        return None if sends or request.certificate or request.from_trusted_proxy else refused
+    if not isinstance(passed, SignedIn) or passed.provider != guard.provider:
+        return None
+    if user is None:
+        first = decision.plan[0]
+        return first if passed.users == guard.users and isinstance(first, Refuse) else None
+    if guard.users is None:
+        return user
+    listed = guard.find(user.username)
+    if listed is None:
+        return refused
+    # Of one name, each resource may have another password.
+    return user if listed == passed.find(user.username) else None

@@ -1,0 +1,128 @@
+"""The staged generation of a process: it decides beside the one in force, and answers some clients."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from contextvars import Context
+
+from tornado_proxy.routing.compare import Difference, Kind, Pair, beside_edit
+from tornado_proxy.routing.decide import Decision
+from tornado_proxy.routing.request import ObjectKey
+from tornado_proxy.routing.share import place_of
+from tornado_proxy.semantics.conditions import Conditions
+from tornado_proxy.service.reload.stores import bare_stores
+from tornado_proxy.storage.errors import ObjectMissing, StorageError
+from tornado_proxy.storage.store import Store
+from tornado_proxy.telemetry.events import Event, KeySampled, Shadowed
+from tornado_proxy.web.generation import Generation
+
+_LOG = logging.getLogger("tornado_proxy")
+
+MOST_SAMPLED = 10_000
+"""Keys that are remembered, so that none is asked for twice."""
+
+MOST_TIME = 0.1
+"""The part of a processor's time that deciding beside takes at most: under more load, not all requests are compared."""
+
+_SAMPLED_WITHIN = 10.0  # seconds
+_MOST_AT_ONCE = 8
+
+
+class Shadow:
+    """Decides about each answered request with the mounts of a staged generation, without an effect."""
+
+    def __init__(
+        self,
+        staged: Generation,
+        emit: Callable[[Event], None],
+        samples: float,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._clock = clock
+        self._next = clock() - 1
+        self._number = staged.number
+        self._mounts = staged.parts.mounts
+        self._emit = emit
+        self._sampler = HeadSampler(staged, emit, samples) if samples else None
+
+    def __call__(self, decision: Decision, status: int) -> None:
+        """Decides about a request that was answered with a status, unless others took up its part of the time."""
+        began = self._clock()
+        if began < self._next:
+            return
+        self._compare(decision, status)
+        # What was not used in the last second is left for a burst.
+        self._next = max(self._next, began - 1) + (self._clock() - began) / MOST_TIME
+
+    def _compare(self, decision: Decision, status: int) -> None:
+        try:
+            difference = beside_edit(self._mounts, decision)
+        except Exception:  # noqa: BLE001 - the request in force was answered; with the edit it would be a 500
+            _LOG.exception("the staged generation failed on a request")
+            request = decision.request
+            difference = Difference(Kind.ERROR, Pair("", None, None), request.method, request.path, "", "(500)")
+        self._emit(Shadowed(self._number, difference, status))
+        if self._sampler is not None and status < 400 and difference.kind in (Kind.KEY, Kind.ANSWER):
+            self._sampler.offer(difference)
+
+
+class Canary:
+    """Chooses the generation that answers a client: the staged one for a share of them."""
+
+    def __init__(self, in_force: Generation, staged: Generation, share: float) -> None:
+        self._in_force, self._staged, self._share = in_force, staged, share
+
+    def __call__(self, client: str) -> Generation:
+        """Returns the generation for a client, by its address."""
+        return self._staged if place_of(client, self._staged.parts.digest) < self._share else self._in_force
+
+
+class HeadSampler:
+    """Asks the buckets of a staged generation for new keys by HEAD, at most `rate` a second."""
+
+    def __init__(
+        self,
+        staged: Generation,
+        emit: Callable[[Event], None],
+        rate: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._staged = staged
+        self._stores: Mapping[str, Store] = {target.name: store for target, store in bare_stores(staged.parts)}
+        self._emit = emit
+        self._pause = 1 / rate
+        self._clock = clock
+        self._next = clock()
+        self._asked: set[tuple[str, ObjectKey]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def offer(self, difference: Difference) -> None:
+        """Asks for the key of a difference, unless it was asked for or the budget is used up."""
+        key, now = difference.key, self._clock()
+        if key is None or now < self._next or len(self._tasks) >= _MOST_AT_ONCE:
+            return
+        asked = difference.pair.target, key
+        if asked in self._asked or len(self._asked) >= MOST_SAMPLED:
+            return
+        self._asked.add(asked)
+        self._next = max(self._next, now - 1) + self._pause
+        # Without the context of the request: its client has a share of the connections, and this call is not its own.
+        task = asyncio.get_running_loop().create_task(self._ask(difference, key), context=Context())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _ask(self, difference: Difference, key: ObjectKey) -> None:
+        exists: bool | None = None
+        with self._staged:
+            try:
+                async with asyncio.timeout(_SAMPLED_WITHIN):
+                    await self._stores[difference.pair.target].head(key, Conditions())
+                exists = True
+            except ObjectMissing:
+                exists = False
+            except (StorageError, TimeoutError):
+                pass
+            self._emit(KeySampled(self._staged.number, difference, exists))

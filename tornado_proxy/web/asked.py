@@ -1,0 +1,26 @@
+"""What the log shows of a request beside its path: its ID, the protocol, the client's program and the referrer."""
+
+from __future__ import annotations
+
+import random
+import re
+
+from tornado.httputil import HTTPServerRequest
+
+_ID = re.compile(r"[0-9A-Za-z._:/+=@-]{1,128}")
+_LONGEST = 512  # characters of a header in the log
+
+Facts = tuple[tuple[str, str], ...]
+
+
+def request_id(request: HTTPServerRequest, *, is_proxied: bool) -> str:
+    """Returns the ID that a trusted proxy gave a request, or a new one; it is unique, not secret."""
+    given = request.headers.get("X-Request-Id") if is_proxied else None
+    return given if given and _ID.fullmatch(given) else f"{random.getrandbits(64):016x}"
+
+
+def logged_facts(request: HTTPServerRequest) -> Facts:
+    """Returns the protocol, User-Agent and Referer, without the query, which may carry signatures and tokens."""
+    agent, referrer = request.headers.get("User-Agent", ""), request.headers.get("Referer", "")
+    bare = re.sub(r"(?<=//)[^/?#]*@", "", re.split(r"[?#]", referrer, maxsplit=1)[0])
+    return (("protocol", request.version), ("userAgent", agent[:_LONGEST]), ("referrer", bare[:_LONGEST]))
