@@ -31,6 +31,7 @@ TESTED_ELSEWHERE = {
     "cli/serve.py": "tests/end_to_end/test_serve.py",
     "service/embedding.py": "tests/end_to_end/test_embedding.py",
     "wire/stream.py": "tests/wire/test_connection.py",
+    "web/context.py": "tests/web/test_perform.py",
     "web/deciding.py": "tests/web/test_handlers.py",
     "web/handler.py": "tests/web/test_handlers.py",
 }

@@ -7,7 +7,7 @@ from tornado_proxy.auth.authenticator import (
     CertificateAuthenticator,
     HeaderAuthenticator,
     SignIn,
-    is_same_origin,
+    is_cross_origin,
     leads_back,
     only_reads,
     opens_page,
@@ -137,23 +137,35 @@ def _request(method="GET", **headers):
 
 
 @pytest.mark.parametrize(
-    ("headers", "is_same"),
+    ("headers", "is_cross"),
     [
-        ({}, True),
-        ({"Origin": "https://files.test:8443"}, True),
-        ({"Sec_Fetch_Site": "same-origin", "Origin": "https://files.test:8443"}, True),
-        ({"Sec_Fetch_Site": "none"}, True),
-        ({"Origin": "http://files.test:8443"}, False),
-        ({"Origin": "https://files.test"}, False),
-        ({"Origin": "https://evil.test"}, False),
-        ({"Origin": "null"}, False),
-        ({"Sec_Fetch_Site": "same-site"}, False),
-        ({"Sec_Fetch_Site": "cross-site", "Origin": "https://files.test:8443"}, False),
+        ({}, False),
+        ({"Origin": "https://Files.test:8443"}, False),
+        ({"Sec_Fetch_Site": "same-origin", "Origin": "https://public.test"}, False),
+        ({"Sec_Fetch_Site": "none"}, False),
+        ({"Origin": "http://files.test:8443"}, True),
+        ({"Origin": "https://files.test"}, True),
+        ({"Origin": "https://evil.test"}, True),
+        ({"Origin": "null"}, True),
+        ({"Sec_Fetch_Site": "same-site"}, True),
+        ({"Sec_Fetch_Site": "cross-site", "Origin": "https://files.test:8443"}, True),
     ],
 )
-def test_a_cross_origin_request_is_recognized(headers, is_same):
-    """An origin has a scheme, a host and a port; a program sends neither Origin nor Sec-Fetch-Site."""
-    assert is_same_origin(_request("PUT", **headers)) is is_same
+def test_a_cross_origin_request_is_recognized(headers, is_cross):
+    """Sec-Fetch-Site decides; without this header, the scheme, host and port of Origin do."""
+    assert is_cross_origin(_request("PUT", **headers)) is is_cross
+
+
+@pytest.mark.parametrize(("scheme", "is_cross"), [("http", False), ("https", False), ("ftp", True)])
+def test_a_proxy_may_end_tls_without_being_trusted(scheme, is_cross):
+    """A page that came by HTTPS may write to its own host, though the proxy sends the request by HTTP."""
+    request = Request("PUT", headers=(("Origin", f"{scheme}://files.test"),), authority="files.test")
+    assert is_cross_origin(request) is is_cross
+
+
+def test_no_origin_is_the_own_one_of_a_request_without_host():
+    """A request of HTTP/1.0 may have no Host, so that no page can be of its origin."""
+    assert is_cross_origin(Request("PUT", headers=(("Origin", "null"),)))
 
 
 @pytest.mark.parametrize(("method", "reads"), [("GET", True), ("HEAD", True), ("PUT", False), ("DELETE", False)])

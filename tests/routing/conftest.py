@@ -16,8 +16,8 @@ from tornado_proxy.lang.tree import Dialect, Literal, RewriteStatement
 from tornado_proxy.routing.decide import simulate
 from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.routing.request import read_request
-from tornado_proxy.rules.model import METHODS, Rewrite, RuleSet
-from tornado_proxy.semantics.request import User
+from tornado_proxy.rules.model import Rewrite, RuleSet
+from tornado_proxy.semantics.request import METHODS, User
 from tornado_proxy.templates.template import compile_plain
 
 EVERYTHING = Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=True))

@@ -21,8 +21,7 @@ from tornado_proxy.routing.decide import (
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import Browse, ListTargets, ReadForm, Receive, Refuse, Serve, VisitProvider
 from tornado_proxy.routing.request import read_request
-from tornado_proxy.rules.model import METHODS
-from tornado_proxy.semantics.request import User
+from tornado_proxy.semantics.request import METHODS, User
 from tornado_proxy.templates.template import MissingUserError
 
 ANN = BasicUser("ann", Secret("value", "x"))

@@ -122,14 +122,14 @@ def test_an_index_document_with_a_key_that_is_too_long_is_not_tried(plan_request
 
 def test_a_missing_file_may_be_a_directory(plan_request, make_site):
     """With `redirectWithTrailingSlashForNotFoundFile` a missing file is redirected to the directory, if there is one."""
-    redirect = Redirect("/dir/?a=1&b=%20+", below="dir/", beside="/dir/")
+    redirect = Redirect("/dir/?a=1&b=%20+", below="dir/", path="/dir/")
     assert plan_request(make_site(actions=SLASHES), "GET /dir?a=1&b=%20+") == (Serve("dir"), redirect, NO_OBJECT)
 
 
 def test_the_slash_redirect_comes_after_the_rewrite(plan_request, make_site):
     """The objects below the rewritten key decide; the location is the requested path with a slash."""
     site = make_site(("^/old(.*)$", "/new$1"), bucket=FOLDER, actions=SLASHES, mount="/m/")
-    redirect = Redirect("/m/old/dir/", below="folder1/new/dir/", beside="/m/old/dir/")
+    redirect = Redirect("/m/old/dir/", below="folder1/new/dir/", path="/m/old/dir/")
     assert plan_request(site, "GET /m/old/dir") == (Serve("folder1/new/dir"), redirect, NO_OBJECT)
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from tornado_proxy.semantics.cors import CorsPolicy, is_cross_origin, is_preflight
+from tornado_proxy.semantics.cors import CorsPolicy, is_preflight
 
 ORIGIN = "https://app.test"
 ALLOWED = ("Access-Control-Allow-Origin", ORIGIN)
@@ -100,21 +100,3 @@ def test_only_options_with_a_requested_method_is_a_preflight():
     assert is_preflight("OPTIONS", _preflight_headers())
     assert not is_preflight("OPTIONS", _request_headers(Origin=ORIGIN))
     assert not is_preflight("GET", _preflight_headers())
-
-
-@pytest.mark.parametrize(
-    ("headers", "expected"),
-    [
-        ({}, False),
-        ({"Origin": "https://Files.example"}, False),
-        ({"Origin": "https://files.example:8443"}, True),
-        ({"Origin": "null"}, True),
-        ({"Sec-Fetch-Site": "same-origin", "Origin": "https://other.example"}, False),
-        ({"Sec-Fetch-Site": "none"}, False),
-        ({"Sec-Fetch-Site": "same-site"}, True),
-        ({"Sec-Fetch-Site": "cross-site"}, True),
-    ],
-)
-def test_a_cross_origin_request_is_recognized(headers, expected):
-    """Sec-Fetch-Site decides; without this header, the origin is compared with the host."""
-    assert is_cross_origin(lambda name: headers.get(name, ""), "files.example") is expected

@@ -14,6 +14,7 @@ from tornado_proxy.semantics.fields import (
     Disposition,
     challenge,
     content_digest,
+    is_of_types,
     negotiate,
     negotiate_coding,
     path_reference,
@@ -352,3 +353,12 @@ def test_a_malformed_digest_is_refused(md5, digest):
     """A digest must be base64 of the right length, in a dictionary."""
     with pytest.raises(ValueError, match=r"."):
         ContentCheck(md5, digest)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "expected"),
+    [("Text/HTML; charset=utf-8", True), ("image/png", True), ("text/plain", False), ("", False)],
+)
+def test_a_type_is_one_of_types(content_type, expected):
+    """A star stands for any subtype; case and parameters do not count."""
+    assert is_of_types(("text/html", "image/*"), content_type) is expected

@@ -379,6 +379,15 @@ async def test_behind_a_trusted_proxy_the_origin_is_the_forwarded_host():
     assert answer.status == 204
 
 
+async def test_a_page_of_the_same_host_without_tls_may_not_write_with_it():
+    """Who can replace pages sent by HTTP cannot write by HTTPS with the password that the browser keeps."""
+    server = Server(trusted_proxies=("127.0.0.0/8",))
+    async with serve({"a": b""}, server=server) as site:
+        headers = {"X-Forwarded-Proto": "https", "Origin": "http://files.test", "Authorization": "ann"}
+        answer = await site.request("DELETE", "/a", headers)
+    assert answer.status == 403
+
+
 async def test_a_theme_is_for_one_target():
     """A theme applies only to the listings and errors of its target."""
     themed = Pages(Theme("Our files", css=("a.css", b"a{}")))

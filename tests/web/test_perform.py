@@ -30,7 +30,7 @@ from tornado_proxy.storage.errors import Busy, ObjectMissing, Unreachable
 from tornado_proxy.storage.shares import Shares
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ObjectUsed
-from tornado_proxy.web.generation import RequestContext
+from tornado_proxy.web.context import RequestContext
 from tornado_proxy.web.perform import perform
 
 CHANGED = datetime(2026, 5, 1, 12, 34, 56, tzinfo=UTC)
@@ -429,7 +429,7 @@ def _context(store) -> RequestContext:
         return beside(mounts, decision, path, permitted=True)
 
     walks = Shares("a walk", 1, 1)
-    return RequestContext(decision, mounts, store, current.parts.pages, {}, UNCONDITIONAL, walks, ask)
+    return RequestContext(decision, current.parts, {}, UNCONDITIONAL, walks, ask)
 
 
 async def test_a_plan_without_an_answer_is_a_missing_object():

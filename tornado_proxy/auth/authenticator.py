@@ -19,7 +19,7 @@ from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import Request
 from tornado_proxy.rules.model import segment_objection
 from tornado_proxy.semantics.errors import StatusError
-from tornado_proxy.semantics.request import User, groups_of
+from tornado_proxy.semantics.request import READING, User, groups_of
 
 
 class AuthBusy(StatusError):
@@ -119,14 +119,13 @@ class CertificateAuthenticator(Authenticator):
         if objection is not None:
             return Refuse(401, f"the user's name {objection}")
         # Browsers send certificates with every request, like cookies.
-        if not only_reads(request) and not is_same_origin(request):
+        if not only_reads(request) and is_cross_origin(request):
             return Refuse(403, "a page of another origin made the request")
         email = certificate.emails[0] if certificate.emails else ""
         return SignIn(User(names[0], "CERTIFICATE", email, certificate.units))
 
 
 _LONGEST_RETURN = 2000  # characters of the address to return to
-_READING = frozenset({"GET", "HEAD"})
 
 
 def header_values(request: Request, name: str) -> list[str]:
@@ -146,14 +145,19 @@ def origin(request: Request) -> str:
 
 def only_reads(request: Request) -> bool:
     """Whether a request changes nothing, so that any page may make it."""
-    return request.method in _READING
+    return request.method in READING
 
 
-def is_same_origin(request: Request) -> bool:
-    """Whether no page of another origin made the request (Fetch, Sec-Fetch-Site; RFC 6454, Origin)."""
-    if header(request, "sec-fetch-site") not in ("", "same-origin", "none"):
-        return False
-    return header(request, "origin") in ("", origin(request))
+def is_cross_origin(request: Request) -> bool:
+    """Whether a browser made the request for a page of another origin (Fetch Metadata; RFC 6454).
+
+    Newer browsers say so in Sec-Fetch-Site on secure connections; all others name the page's origin.
+    """
+    if site := header(request, "sec-fetch-site"):
+        return site not in ("same-origin", "none")
+    # A proxy that is not trusted may have ended TLS.
+    own = origin(request).lower(), f"https://{request.authority}".lower()
+    return header(request, "origin").lower() not in ("", *own)
 
 
 def opens_page(request: Request) -> bool:

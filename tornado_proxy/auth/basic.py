@@ -146,14 +146,14 @@ class BasicAuthenticator(Authenticator):
         claim = Claim(self._name, offered.user, request.remote_address)
         listed = guard.find(offered.user)
         own = self._passwords[listed] if listed else None
-        if await self._verifier.verify(claim, own, offered.password, self._beside(own)):
+        if await self._verifier.verify(claim, own, offered.password, self._decoys(own)):
             return SignIn(User(offered.user))
         # An unlisted name is not logged: it may be a password that was typed into the wrong field.
         return self._refuse(
             f"the password of `{offered.user}` is wrong" if listed else "the name that was sent is not listed"
         )
 
-    def _beside(self, own: Password | None) -> Iterable[HashedPassword]:
+    def _decoys(self, own: Password | None) -> Iterable[HashedPassword]:
         """Returns one hash of each cost of the provider, except for the cost of the user's own hash.
 
         The time of an answer then reveals neither user names nor whether a password is plain text.
@@ -201,7 +201,7 @@ class _Check:
 
     client: str
     password: HashedPassword | None
-    beside: tuple[HashedPassword, ...]
+    decoys: tuple[HashedPassword, ...]
     offered: str = field(repr=False)
     result: asyncio.Future[bool]
     waiting: int = 0
@@ -210,7 +210,7 @@ class _Check:
         """Whether the password is right; a wrong one is compared with the other hashes too, to take their time."""
         if self.password is not None and self.password.matches(self.offered):
             return True
-        for other in self.beside:
+        for other in self.decoys:
             other.matches(self.offered)
         return False
 
@@ -236,18 +236,18 @@ class Verifier:
         self._right_until: OrderedDict[bytes, float] = OrderedDict()
 
     async def verify(
-        self, claim: Claim, password: Password | None, offered: str, beside: Iterable[HashedPassword] = ()
+        self, claim: Claim, password: Password | None, offered: str, decoys: Iterable[HashedPassword] = ()
     ) -> bool:
         """Whether the offered password is right; `password` is None for an unknown user. Raises `AuthBusy`.
 
-        If it is wrong, it is compared with the hashes `beside` too. The answer takes the same time for all claims whose
-        own hash and the hashes beside it cost the same in total.
+        If it is wrong, it is compared with the `decoys` too. The answer takes the same time for all claims whose
+        own hash and decoys cost the same in total.
         """
         if isinstance(password, PlainPassword):
             if password.matches(offered):
                 return True
             password = None
-        hashes = tuple(beside)
+        hashes = tuple(decoys)
         if password is None and not hashes:
             return False
         # The digest includes the hash, so that a changed password is checked again.

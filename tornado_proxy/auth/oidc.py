@@ -24,7 +24,7 @@ from tornado_proxy.auth.authenticator import (
     SignIn,
     SignInPage,
     header_values,
-    is_same_origin,
+    is_cross_origin,
     leads_back,
     only_reads,
     opens_page,
@@ -98,7 +98,7 @@ class OidcAuthenticator(Authenticator):
         if bearer is not None:
             return await self._authenticate_token(bearer)
         texts = self._jar(request).texts(read_cookies(request.headers))
-        if texts and not only_reads(request) and not is_same_origin(request):
+        if texts and not only_reads(request) and is_cross_origin(request):
             return Refuse(403, "a page of another origin made the request")
         session = self._session(texts, request)
         if session is None or not self._is_verified(session.user):
@@ -148,7 +148,7 @@ class OidcAuthenticator(Authenticator):
 
     async def login(self, request: Request) -> ProviderAnswer:
         """Sends the browser to the provider (Core 3.1.2.1)."""
-        return_to = dict(reversed(request.query)).get("rd", "")
+        return_to = request.parameters.get("rd", "")
         if return_to and not leads_back(return_to, request):
             return ProviderAnswer(400, reason="the address to return to is not one of this site")
         try:
@@ -173,7 +173,7 @@ class OidcAuthenticator(Authenticator):
 
     async def callback(self, request: Request) -> ProviderAnswer:
         """Receives a code and begins a session (Core 3.1.2.5)."""
-        query, cookies = dict(reversed(request.query)), read_cookies(request.headers)
+        query, cookies = request.parameters, read_cookies(request.headers)
         state = query.get("state", "")
         jar = self._login_jar(state, request)
         begun_here = (self._logins.unseal(text, self._clock()) for text in jar.texts(cookies)) if state else iter(())
@@ -204,7 +204,7 @@ class OidcAuthenticator(Authenticator):
 
     async def logout(self, request: Request) -> ProviderAnswer:
         """Ends the session here and at the provider (RP-Initiated Logout 2), for a POST of a page of this origin."""
-        if not is_same_origin(request):
+        if is_cross_origin(request):
             return ProviderAnswer(403, reason="a page of another origin made the request")
         cookies = read_cookies(request.headers)
         jar = self._jar(request)

@@ -16,8 +16,8 @@ from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.routing.mounts import Mounts, Site, sites
-from tornado_proxy.rules.model import METHODS, Rewrite, RuleSet, host_objection, segment_objection
-from tornado_proxy.semantics.request import User, groups_of
+from tornado_proxy.rules.model import Rewrite, RuleSet, host_objection, segment_objection
+from tornado_proxy.semantics.request import METHODS, User, groups_of
 from tornado_proxy.tools import explain, usage
 from tornado_proxy.tools.diff import Comparer, DiffReport, to_json, to_markdown, to_text
 from tornado_proxy.tools.files import read_rules

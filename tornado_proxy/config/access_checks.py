@@ -21,6 +21,7 @@ from tornado_proxy.config.values import enumeration
 from tornado_proxy.golang.regexp.matching import compile_pattern
 from tornado_proxy.golang.regexp.syntax import PatternError
 from tornado_proxy.lang.diagnostic import Diagnostic, did_you_mean
+from tornado_proxy.semantics.request import WRITING
 
 _NO_WILDCARD = re.compile(r"[?\[{]")
 
@@ -174,7 +175,7 @@ def _methods(context: ValidationContext) -> Iterator[Diagnostic]:
     for target in context.settings.targets:
         methods = target.actions.methods
         covered = {method for resource in target.resources for method in resource.methods}
-        writes = [method for method in methods if method in {"PUT", "DELETE"}]
+        writes = [method for method in methods if method in WRITING]
         if writes and not target.resources:
             message = f"everyone may {enumeration(writes)} in target {context.quoted_name(target)}"
             advice = "restrict access with `resources`, or allow everyone there with `whiteList: true`"

@@ -10,6 +10,7 @@ from tornado_proxy.config.options import DAY, Bounds, Constraint, Duration, Mark
 from tornado_proxy.config.providers import HttpUrl, Line, UserName
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.lang.diagnostic import Span
+from tornado_proxy.semantics.request import METHODS
 
 IndexDocument = Annotated[str, Constraint(values.index_document)]
 Template = Annotated[str, Constraint(values.property_template)]
@@ -194,7 +195,11 @@ class Actions:
     delete: DeleteAction = option("Deletion.", default=DeleteAction(), name="DELETE")
 
     @property
+    def by_method(self) -> dict[str, GetAction | HeadAction | PutAction | DeleteAction]:
+        """The action of each method."""
+        return dict(zip(METHODS, (self.get, self.head, self.put, self.delete), strict=True))
+
+    @property
     def methods(self) -> tuple[str, ...]:
         """The methods that are enabled, in the order of an Allow header."""
-        pairs = (("GET", self.get), ("HEAD", self.head), ("PUT", self.put), ("DELETE", self.delete))
-        return tuple(name for name, action in pairs if action.enabled)
+        return tuple(method for method, action in self.by_method.items() if action.enabled)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, get_args
+from typing import Annotated, ClassVar, Literal
 
 from tornado_proxy.config import values
 from tornado_proxy.config.options import Constraint, Mark, OptionGroup, option, place_of
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.values import GuardedUrl
 from tornado_proxy.lang.diagnostic import Span
+from tornado_proxy.semantics.request import METHODS, Method
 
 Line = Annotated[str, Constraint(values.line, (("minLength", 1),))]
 HeaderName = Annotated[str, Constraint(values.header_name)]
@@ -18,7 +19,6 @@ HttpUrl = Annotated[GuardedUrl, Constraint(values.http_url, (("pattern", values.
 PagePath = Annotated[str, Constraint(values.page_path)]
 UserName = Annotated[str, Constraint(values.user_name)]
 Glob = Annotated[str, Constraint(values.glob, (("pattern", values.ROOTED),))]
-Method = Literal["GET", "HEAD", "PUT", "DELETE"]
 
 SHORTEST_KEY = 16
 """The fewest characters of a secret that encrypts sessions; a shorter one could be guessed."""
@@ -161,7 +161,7 @@ class Authorization:
 def _with_head(methods: tuple[str, ...]) -> tuple[str, ...]:
     """The methods in the order of an Allow header; HEAD goes with GET."""
     named = {*methods} | ({"HEAD"} if "GET" in methods else set())
-    return tuple(method for method in get_args(Method) if method in named)
+    return tuple(method for method in METHODS if method in named)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from tornado_proxy.config.model import Mount
 from tornado_proxy.pages.listing import Line, Listing, as_json, as_text, link
 from tornado_proxy.pages.listing_view import Offers, listing_view
 from tornado_proxy.routing.request import ASSETS_AT, UnknownFormat
-from tornado_proxy.semantics.fields import REASONS, negotiate, path_reference
+from tornado_proxy.semantics.fields import REASONS, Headers, negotiate, path_reference
 
 
 class Form(Enum):
@@ -133,8 +133,6 @@ _TYPES = {
 # Scripts in a picture do not run when it is opened by itself.
 _SANDBOX = ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
 
-Headers = tuple[tuple[str, str], ...]
-
 
 @dataclass(frozen=True, slots=True)
 class Asset:
@@ -207,7 +205,7 @@ class Theme:
             auto_reload=False,
         )
         environment.globals["theme"] = self
-        # All at once, also those that others extend: a request opens no file, since no descriptor may be left for it.
+        # Loaded now: a request may find no free descriptor.
         self._templates = {
             name: environment.get_template(name) for name in environment.list_templates(extensions=["html"])
         }

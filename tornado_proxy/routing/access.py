@@ -65,7 +65,7 @@ class SignedIn:
 
 
 def _is_of_any_case(rule: AccessRule) -> bool:
-    """Whether a rule compares in any case: providers take an address so, and nobody may evade a rule by another one."""
+    """Whether case is ignored: mail providers ignore it, so case must not evade a `forbidden` rule."""
     return bool(rule.email and rule.forbidden)
 
 

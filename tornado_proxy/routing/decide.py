@@ -33,14 +33,13 @@ from tornado_proxy.rules.model import (
     Rewritten,
     segment_objection,
 )
-from tornado_proxy.semantics.request import User
+from tornado_proxy.semantics.request import READING, User
 from tornado_proxy.templates.data import TargetKeyRewriteData
 
 _NO_TARGET = (Refuse(404, "no target is mounted at this host and path"),)
 # A source takes linear time in the length of the key, so the length must be bounded before rules see the key.
 _LONGEST_KEY = LONGEST_OBJECT_KEY + len("/")
 _TOO_LONG = (Refuse(400, f"the key is longer than {LONGEST_OBJECT_KEY} bytes"),)
-_READING = ("GET", "HEAD")
 NOT_AUTHORIZED = (Refuse(403, "the user is not authorized by the resource"),)
 _NO_HOME = (Refuse(403, "users are isolated, and nobody is signed in"),)
 _NOT_HOME = (Refuse(403, "users are isolated, and the rewritten key is outside of the user's directory"),)
@@ -122,7 +121,7 @@ def decide(mounts: Mounts, request: Request) -> Steps:  # noqa: PLR0911 - one fo
         refused = Refuse(405, f"the {step} page of `{provider}` does not take the method `{request.method}`", methods)
         return Decision(request, (VisitProvider(provider, step) if request.method in methods else refused,))
     page = mounts.target_list
-    if page is not None and request.method in _READING and page.is_at(request.host, request.path):
+    if page is not None and request.method in READING and page.is_at(request.host, request.path):
         decision = yield from _check_access(Decision(request, ()), page.access, request.path)
         return decision if decision.plan else decision._replace(plan=(ListTargets(),))
     match = mounts.find(request.host, request.path)
@@ -249,8 +248,8 @@ def decide_beside(mounts: Mounts, decision: Decision, path: RequestPath, method:
         try:
             question = steps.send(answer)
         except StopIteration as end:
-            beside: Decision = end.value
-            return beside
+            decided: Decision = end.value
+            return decided
         answer = (yield question) if isinstance(question, Authorize) else _remembered(question, decision)
 
 

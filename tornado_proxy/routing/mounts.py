@@ -33,9 +33,9 @@ class Site:
         self.data = target_data(target)
         host = host_name(target.mount.host)
         self.host = _ANY_HOST if host == "*" else host  # or a pattern
-        get, head, put, delete = target.actions.get, target.actions.head, target.actions.put, target.actions.delete
         self.methods = target.actions.methods
-        self.webhooks = {"GET": get.webhooks, "HEAD": head.webhooks, "PUT": put.webhooks, "DELETE": delete.webhooks}
+        self.webhooks = {method: action.webhooks for method, action in target.actions.by_method.items()}
+        put = target.actions.put
         self.properties = PropertyTemplates(put) if put.enabled else None
         self._hidden = _names(target.listing.hidden) if target.listing.hidden else None
 

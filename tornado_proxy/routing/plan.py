@@ -13,17 +13,18 @@ from tornado_proxy.routing.request import ASSETS_AT, KeyTooLong, ObjectKey, Requ
 from tornado_proxy.routing.upload_steps import UploadStep, upload_step
 from tornado_proxy.rules.model import Key
 from tornado_proxy.semantics.fields import path_reference
+from tornado_proxy.semantics.request import READING
 
 
 @dataclass(frozen=True, slots=True)
 class Serve:
     """Answer with the object; pass on if there is none.
 
-    `beside` is the path of an index document: pass on, too, unless a request for it would be answered.
+    `path` is the request path of an index document: pass on, too, unless a request for it would be answered.
     """
 
     key: ObjectKey
-    beside: RequestPath | None = None
+    path: RequestPath | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +75,19 @@ class RedirectToSignedUrl:
 
     key: ObjectKey
     expires: int
-    beside: RequestPath | None = None
+    path: RequestPath | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
     """Redirect to `location`, a path with its query.
 
-    Unless they are None, pass on if there is no key below `below`, and unless a request for `beside` would be answered.
+    Unless they are None, pass on if there is no key below `below`, and unless a request for `path` would be answered.
     """
 
     location: str
     below: ObjectKey | None = None
-    beside: RequestPath | None = None
+    path: RequestPath | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +170,7 @@ def plan_early(match: RouteMatch, request: Request) -> Plan:
     is_directory = request.path.endswith("/")
     # The mount path without its closing slash is a directory too, but not spelt as one.
     is_file = not is_directory and match.key != "/"
-    if request.method in ("GET", "HEAD"):
+    if request.method in READING:
         return () if is_directory or is_file else (Redirect(_slashed(request)),)
     if f"/{ASSETS_AT}" in request.path:
         return (_OURS,)
@@ -178,6 +179,7 @@ def plan_early(match: RouteMatch, request: Request) -> Plan:
             # S3 aborts an upload by a DELETE; here that would delete the file that the upload is for.
             return (_STEP_OF_REMOVAL,)
         return () if is_file else (Refuse(403, "a directory cannot be deleted"),)
+    assert request.method == "PUT"
     return _plan_early_upload(match.site.target.actions.put, request, is_file=is_file)
 
 
@@ -195,7 +197,7 @@ def _plan_early_upload(put: PutAction, request: Request, *, is_file: bool) -> Pl
 def plan_object(match: RouteMatch, request: Request, path: RequestPath, key: Key) -> Plan:
     """Plans a request with a rewritten key; `path` includes the file name of an upload. Raises `RequestError`."""
     target = match.site.target
-    if request.method not in ("GET", "HEAD"):
+    if request.method not in READING:
         return _plan_change(target, request, path, key)
     if request.path.endswith("/"):
         return _browse(match, request, key)
@@ -217,6 +219,7 @@ def _plan_change(target: Target, request: Request, path: RequestPath, key: Key) 
     stored_at, put = object_key(target.bucket, key), target.actions.put
     if request.method == "DELETE":
         return (Remove(stored_at),)
+    assert request.method == "PUT"
     named = request.parameters.get("upload")
     if named is None:
         return (Receive(stored_at, path_reference(path), put.allow_override, put.max_size),)
@@ -232,8 +235,8 @@ def _browse(match: RouteMatch, request: Request, key: Key) -> Plan:
     target = match.site.target
     get, prefix = target.actions.get, object_key(target.bucket, key)
     index = _key_if_any(target.bucket, key + get.index_document) if get.index_document else None
-    beside = RequestPath(f"{request.path}{get.index_document}")
-    opening = (_fetch(get, request, index, beside),) if index else ()
+    path = RequestPath(f"{request.path}{get.index_document}")
+    opening = (_fetch(get, request, index, path),) if index else ()
     if get.disable_listing:
         return (*opening, _LISTING_DISABLED)
     if match.key == "/":
@@ -242,12 +245,12 @@ def _browse(match: RouteMatch, request: Request, key: Key) -> Plan:
 
 
 def _fetch(
-    get: GetAction, request: Request, key: ObjectKey, beside: RequestPath | None = None
+    get: GetAction, request: Request, key: ObjectKey, path: RequestPath | None = None
 ) -> Serve | RedirectToSignedUrl:
     """Returns the attempt to serve an object: itself, or a signed URL."""
     if get.redirect_to_signed_url and request.method == "GET":
-        return RedirectToSignedUrl(key, get.signed_url_expiration, beside)
-    return Serve(key, beside)
+        return RedirectToSignedUrl(key, get.signed_url_expiration, path)
+    return Serve(key, path)
 
 
 def _key_if_any(bucket: Bucket, key: str) -> ObjectKey | None:

@@ -23,7 +23,6 @@ from tornado_proxy.lang.tree import (
     Verdict,
 )
 from tornado_proxy.rules.model import (
-    METHODS,
     Key,
     LoadedRules,
     Rewrite,
@@ -33,7 +32,7 @@ from tornado_proxy.rules.model import (
     objection,
     segment_objection,
 )
-from tornado_proxy.semantics.request import User, groups_of
+from tornado_proxy.semantics.request import METHODS, WRITING, User, groups_of
 from tornado_proxy.templates.template import Template, compile_plain
 
 MOST_MEMORY = 64 << 20
@@ -266,7 +265,7 @@ def _method_mistakes(method: Literal, key: Literal) -> Iterator[Diagnostic]:
     if method.value not in METHODS:
         listed = ", ".join(f"`{each}`" for each in METHODS)
         yield Diagnostic("bad-test", f"unknown method `{method.value}`", method.span, help=f"use {listed}")
-    elif method.value in ("PUT", "DELETE") and key.value.endswith("/"):
+    elif method.value in WRITING and key.value.endswith("/"):
         message = f"the key of a `{method.value}` ends with the name of a file, not with `/`"
         yield Diagnostic("bad-test", message, key.span, "add the name of the file")
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, field
-from typing import Final, NewType
+from typing import NewType
 
 from tornado_proxy.golang.regexp.matching import Captures, FirstMatch, Pattern
 from tornado_proxy.golang.template.errors import RenderError
@@ -19,7 +19,7 @@ from tornado_proxy.lang.diagnostic import Diagnostic, Span
 from tornado_proxy.lang.parser import Parsed
 from tornado_proxy.lang.tree import Dialect, Document, RewriteStatement, TestStatement, Verdict
 from tornado_proxy.semantics.errors import StatusError
-from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.semantics.request import READING, RequestData, User
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 from tornado_proxy.templates.template import MissingUserError, Template
 
@@ -202,7 +202,7 @@ class RuleSet:
             raise InvalidResult("the result is empty", rewrite, text)
         key = text if text.startswith("/") else f"/{text}"
         # A directory stays a directory: a listing of `/a` would show `/a-secret/` too.
-        if data.key.endswith("/") and data.request.method in ("GET", "HEAD") and not key.endswith("/"):
+        if data.key.endswith("/") and data.request.method in READING and not key.endswith("/"):
             key += "/"
         reason = objection(key)
         if reason is not None:
@@ -221,10 +221,6 @@ class LoadedRules:
     rule_sets: Mapping[str, RuleSet]
     diagnostics: tuple[Diagnostic, ...] = ()
     parsed: tuple[Parsed, ...] = field(default=(), repr=False)
-
-
-METHODS: Final = ("GET", "HEAD", "PUT", "DELETE")
-"""The methods that act on objects; a test may name one of them."""
 
 
 @dataclass(frozen=True, slots=True)

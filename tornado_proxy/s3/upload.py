@@ -19,6 +19,7 @@ from math import inf
 from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from typing import TYPE_CHECKING, Any
 
+from tornado_proxy.routing.upload_steps import MOST_PARTS
 from tornado_proxy.s3.executor import BlockingCall, Executor, Parameters, ask
 from tornado_proxy.s3.failures import translated
 from tornado_proxy.storage.errors import Busy, StorageError, TooLarge, UpstreamError
@@ -27,9 +28,6 @@ from tornado_proxy.storage.shares import CLIENT
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
     from mypy_boto3_s3.type_defs import CompletedPartTypeDef, CompleteMultipartUploadOutputTypeDef
-
-MOST_PARTS = 10_000
-"""The most parts of an object (S3 API, "Multipart upload limits")."""
 
 _LARGEST_PART = 5 * 1024**3
 _PARTS_OF_ONE_SIZE = 1_000

@@ -1,11 +1,11 @@
-"""Cross-origin resource sharing (Fetch, 3.2): the headers of answers and preflights; requests from other origins."""
+"""Cross-origin resource sharing (Fetch, 3.2): the headers of answers and preflights."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-Headers = tuple[tuple[str, str], ...]
+from tornado_proxy.semantics.fields import Headers
 
 _USUAL_METHODS = ("GET", "POST", "HEAD")
 _ALL_METHODS = ("HEAD", "GET", "POST", "PUT", "PATCH", "DELETE")
@@ -82,17 +82,6 @@ class CorsPolicy:
 def is_preflight(method: str, ask: Ask) -> bool:
     """Returns whether a browser asks for permission before it sends a request."""
     return method == "OPTIONS" and bool(ask(_ASKED))
-
-
-def is_cross_origin(ask: Ask, authority: str) -> bool:
-    """Returns whether a browser makes a request for a page of another origin than `authority`.
-
-    Newer browsers say so in Sec-Fetch-Site (Fetch Metadata) on secure connections; all others name the page's origin.
-    """
-    site, origin = ask("Sec-Fetch-Site"), ask("Origin")
-    if site:
-        return site not in ("same-origin", "none")
-    return bool(origin) and origin.partition("://")[2].lower() != authority.lower()
 
 
 def _matches(pattern: str, origin: str) -> bool:

@@ -10,11 +10,13 @@ import binascii
 import hashlib
 import re
 from base64 import b64decode
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from http import HTTPStatus
 from urllib.parse import quote, unquote
+
+Headers = tuple[tuple[str, str], ...]
 
 REASONS = {status.value: status.phrase for status in HTTPStatus}
 """The reason phrases of statuses (RFC 9110 15)."""
@@ -165,6 +167,12 @@ def _extended(text: str) -> str | None:
 _AS_THEY_ARE = "/!$()*,:=@"
 
 _ASCII = str.maketrans({character: quote(character, safe=_AS_THEY_ARE) for character in map(chr, range(128))})
+
+
+def is_of_types(types: Container[str], content_type: str) -> bool:
+    """Whether a media type is one of `types` in lower case, among which may be such as `image/*`."""
+    essence = content_type.partition(";")[0].strip().lower()
+    return essence in types or f"{essence.partition('/')[0]}/*" in types
 
 
 def path_reference(path: str) -> str:

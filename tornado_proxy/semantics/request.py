@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
+
+Method = Literal["GET", "HEAD", "PUT", "DELETE"]
+
+METHODS: tuple[Method, ...] = get_args(Method)
+"""The methods that act on objects, in the order of an Allow header."""
+
+READING = METHODS[:2]
+WRITING = METHODS[2:]
 
 
 @dataclass(frozen=True, slots=True)

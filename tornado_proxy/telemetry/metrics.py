@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tornado_proxy.routing.mounts import Site
 from tornado_proxy.routing.request import ASSETS_AT
-from tornado_proxy.rules.model import METHODS, Rewrite
+from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.semantics.request import METHODS
 from tornado_proxy.storage.cache import CacheCounts
 from tornado_proxy.telemetry.events import (
     AccessDecided,

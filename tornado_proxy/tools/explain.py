@@ -22,7 +22,7 @@ from tornado_proxy.routing.decide import AccessCheck, Decision, RewriteTrace, si
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.request import ASSETS_AT, Request, RequestError, RequestPath, read_request
 from tornado_proxy.rules.model import Rewrite
-from tornado_proxy.semantics.request import User
+from tornado_proxy.semantics.request import READING, User
 from tornado_proxy.tools.reporting import JSON_VERSION, Rows, group_rows, groups_json, rewrite_json, section
 
 _WHOLE_BUCKET = "(the whole bucket)"
@@ -100,7 +100,7 @@ def _asset(decision: Decision) -> str | None:
     """Returns the name of the asset of pages that a request may ask for."""
     request = decision.request
     _, directory, name = request.path.rpartition(ASSETS_AT)
-    return name if directory and request.method in ("GET", "HEAD") else None
+    return name if directory and request.method in READING else None
 
 
 def _access(decision: Decision, unasked: User | None) -> Iterator[Sequence[str]]:
@@ -218,9 +218,9 @@ def _attempt_json(attempt: plan.Attempt) -> dict[str, Any]:
     fields = asdict(attempt)
     for name in ("challenge", "location", "message") if isinstance(attempt, plan.Refuse) else ():
         fields.pop(name)  # data that is only sent to a client
-    beside = fields.pop("beside", None)
+    path = fields.pop("path", None)
     if isinstance(attempt, plan.Serve):
-        fields["index"] = beside is not None
+        fields["index"] = path is not None
     return {"attempt": _name(attempt), **fields}
 
 

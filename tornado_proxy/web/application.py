@@ -20,13 +20,15 @@ from tornado.httputil import (
 from tornado.web import Application, RequestHandler
 
 from tornado_proxy.routing.decide import Deciding, decide
-from tornado_proxy.routing.plan import VisitProvider
+from tornado_proxy.routing.plan import Attempt, ListTargets, Refuse, VisitProvider
 from tornado_proxy.routing.request import ASSETS_AT, Request, host_name, read_address, read_request
 from tornado_proxy.semantics.forwarded import Origin, client_at, is_proxy, origin_behind, peer_address
+from tornado_proxy.semantics.request import READING
 from tornado_proxy.storage.shares import Shares
 from tornado_proxy.telemetry.events import Event
 from tornado_proxy.web.answer import Answer, Whole
 from tornado_proxy.web.asked import request_id
+from tornado_proxy.web.deciding import DecidedHandler
 from tornado_proxy.web.generation import Generation, Parts
 from tornado_proxy.web.handler import Handler
 from tornado_proxy.web.handlers import (
@@ -167,7 +169,7 @@ def _handler_for(
     if mistake is not None:
         raise mistake
     health_path = parts.settings.server.health_path
-    if health_path and asked.uri == health_path and asked.method in ("GET", "HEAD"):
+    if health_path and asked.uri == health_path and asked.method in READING:
         return HealthHandler, {}
     policy = parts.policy_headers
     answer = (policy.preflight(asked) if policy else None) or _asset(asked, parts)
@@ -175,16 +177,24 @@ def _handler_for(
         return AnswerHandler, {"answer": answer}
     deciding = Deciding(decide(parts.mounts, _read(asked, origin, is_proxied=is_proxied)))
     decision = deciding.decision
-    handler: type[Handler] = ObjectHandler
-    if decision.match is None:
-        handler = SignInHandler if any(isinstance(each, VisitProvider) for each in decision.plan) else TargetListHandler
-    return handler, {"deciding": deciding}
+    if decision.match is not None:
+        return ObjectHandler, {"deciding": deciding}
+    # The list of targets has no plan while its access is being checked.
+    first = decision.plan[0] if decision.plan else ListTargets()
+    return _WITHOUT_TARGET[type(first)], {"deciding": deciding}
+
+
+_WITHOUT_TARGET: dict[type[Attempt], type[Handler]] = {
+    ListTargets: TargetListHandler,
+    Refuse: DecidedHandler,
+    VisitProvider: SignInHandler,
+}
 
 
 def _asset(asked: HTTPServerRequest, parts: Parts) -> Answer | None:
     """Returns an asset of pages, which is public and available below every path."""
     target = asked.uri or ""
-    if ASSETS_AT not in target or asked.method not in ("GET", "HEAD"):
+    if ASSETS_AT not in target or asked.method not in READING:
         return None
     name = read_address(target)[0].rpartition(ASSETS_AT)[2]
     all_pages = (parts.pages, *parts.renderer.pages.themed.values())

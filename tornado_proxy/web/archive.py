@@ -22,10 +22,11 @@ from tornado_proxy.pages.listing import link_to
 from tornado_proxy.routing.plan import Browse
 from tornado_proxy.routing.request import ObjectKey, RequestError, RequestPath
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions, ContentRange
+from tornado_proxy.semantics.fields import Headers
 from tornado_proxy.storage.errors import ObjectMissing, StorageError
 from tornado_proxy.storage.store import Entry, ObjectInfo, Store
-from tornado_proxy.web.answer import Answer, Headers, Streamed, Whole
-from tornado_proxy.web.generation import TURN, RequestContext
+from tornado_proxy.web.answer import Answer, Streamed, Whole
+from tornado_proxy.web.context import TURN, RequestContext
 
 _PIECE = 64 * 1024  # bytes that are sent at once, where files are small
 

@@ -21,9 +21,9 @@ from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.store import Write
 from tornado_proxy.web.answer import Answer, page
 from tornado_proxy.web.archive import FORMATS, archive
+from tornado_proxy.web.context import TURN, RequestContext
 from tornado_proxy.web.custom_pages import PageFailed, customized, read_text
 from tornado_proxy.web.directory import Directory, to_line
-from tornado_proxy.web.generation import TURN, RequestContext
 
 _ANY_KEY = ObjectKey("any")  # every key of a bucket has the same origin
 _PATIENCE = 5.0  # seconds that a listing waits for its README
@@ -35,7 +35,7 @@ LONGEST_PAGE = 1000
 async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
     """Returns a listing or an archive of a directory; None if it is empty and not the mount's root."""
     site, query = context.match.site, context.request.parameters
-    custom_page = context.renderer.pages.find(site.target.name, "folder_list")
+    custom_page = context.parts.renderer.pages.find(site.target.name, "folder_list")
     is_custom = custom_page is not None and custom_page.body is not None
     most = site.target.bucket.list_max_keys
     limit = _limit(query.get("limit", ""), most if is_custom else min(most, LONGEST_PAGE))
@@ -102,7 +102,7 @@ async def _removable(listing: Listing, context: RequestContext) -> frozenset[str
         if number % TURN == 0:
             await asyncio.sleep(0)
         if not context.beside(listing.path + name, "DELETE", permitted=True).is_refused:
-            if opens_all_below(context.mounts, context.decision):
+            if opens_all_below(context.parts.mounts, context.decision):
                 return frozenset(files)
             names.append(name)
     return frozenset(names)
@@ -129,7 +129,7 @@ def _sign_out(context: RequestContext) -> str:
     """Returns the link to the page that ends the user's session; empty if the provider has none."""
     guard = context.decision.checks[-1].guard if context.decision.checks else None
     provider = guard.provider if isinstance(guard, SignedIn) else ""
-    pages = context.mounts.provider_pages.items()
+    pages = context.parts.mounts.provider_pages.items()
     return next((link(path) for path, page in pages if page == (provider, "logout")), "")
 
 

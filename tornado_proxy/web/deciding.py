@@ -1,4 +1,4 @@
-"""Handlers of requests about which is decided: they drive the decision, and answer its questions."""
+"""Handlers that need a decision: they drive it and answer its questions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 from dataclasses import replace
 from typing import assert_never
 
-from tornado_proxy.auth.authenticator import SignIn
+from tornado_proxy.auth.authenticator import SignIn, is_cross_origin
 from tornado_proxy.auth.opa import PolicyUnavailable, is_permitted
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.decide import (
@@ -22,8 +22,7 @@ from tornado_proxy.routing.decide import (
 )
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import RequestError, RequestPath
-from tornado_proxy.semantics.cors import is_cross_origin
-from tornado_proxy.semantics.request import User
+from tornado_proxy.semantics.request import READING, User
 from tornado_proxy.telemetry.events import AccessDecided, SignInTried
 from tornado_proxy.web.answer import answer_attempt
 from tornado_proxy.web.handler import Handler
@@ -33,7 +32,7 @@ _LOG = logging.getLogger("tornado_proxy")
 _NO_POLICY = Refuse(500, "the policy server does not decide")
 
 # RFC 9110 9.2.1; a page of another origin may make requests of all other methods only with permission.
-_SAFE = ("GET", "HEAD", "OPTIONS")
+_SAFE = (*READING, "OPTIONS")
 
 
 class CrossOrigin(RequestError):
@@ -44,55 +43,55 @@ class CrossOrigin(RequestError):
 
 
 class DecidedHandler(Handler):
-    """Decides about a request before its method is called."""
+    """Decides about a request before its method is called, and answers what is refused."""
+
+    def initialize(self, deciding: Deciding) -> None:
+        """Begins with a decision under way."""
+        self.deciding = deciding
 
     def prepare(self) -> Awaitable[None] | None:
         """Decides up to the name of a form's file, before a byte of the body is taken; an error is answered here."""
         super().prepare()
         deciding = self.deciding
-        assert deciding is not None
         is_decided = deciding.question is None and not isinstance(deciding.decision.plan[0], Refuse)
         return None if is_decided and self.request.method in _SAFE else self._prepare()
 
     @property
-    def decided(self) -> Decision:
-        """The decision about the request."""
-        assert self.deciding is not None
+    def decision(self) -> Decision:
+        """The decision so far."""
         return self.deciding.decision
 
     async def decide(self) -> None:
         """Answers the questions of the decision, up to the one for which the body must be read."""
         deciding = self.deciding
-        assert deciding is not None
         while deciding.question is not None and not isinstance(deciding.question, NameFile):
             deciding.answer(await self._answer(deciding.question))
         if deciding.question is None and deciding.decision.user is not None:
             self._note_access(deciding.decision)
 
-    async def decide_beside(self, path: RequestPath) -> Decision:
-        """Decides what the user of the request would be answered to a GET of another path."""
-        deciding = Deciding(decide_beside(self.parts.mounts, self.decided, path))
+    async def ask(self, path: RequestPath) -> Decision:
+        """Decides what the user of the request would be answered to a request for another path."""
+        deciding = Deciding(decide_beside(self.parts.mounts, self.decision, path))
         while deciding.question is not None:
             deciding.answer(await self._answer(deciding.question))
         return deciding.decision
 
     async def _prepare(self) -> None:
         """Decides as far as that is possible without the body; an error is answered at once."""
-        assert self.deciding is not None
         if self.request.method not in _SAFE:
-            self._check_origin(self.decided.request.authority)
+            self._check_origin()
         await self.decide()
-        if self.deciding.question is None and isinstance(only := self.decided.plan[0], Refuse):
+        if self.deciding.question is None and isinstance(only := self.decision.plan[0], Refuse):
             await self.refuse(answer_attempt(only))
 
-    def _check_origin(self, authority: str) -> None:
+    def _check_origin(self) -> None:
         """Raises `CrossOrigin` if a page of another origin would change something without permission.
 
         A browser adds its passwords and sessions to such requests.
         """
-        policy, headers = self.parts.policy_headers, self.request.headers
+        policy = self.parts.policy_headers
         is_allowed = policy is not None and policy.lets(self.request)
-        if not is_allowed and is_cross_origin(lambda name: headers.get(name, ""), authority):
+        if not is_allowed and is_cross_origin(self.decision.request):
             raise CrossOrigin("a page of another origin sent the request, and `server.cors` does not allow that")
 
     async def _answer(self, question: Question) -> User | Refuse | bool:

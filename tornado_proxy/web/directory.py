@@ -10,7 +10,7 @@ from tornado_proxy.pages.listing import Line, Order
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.store import Entry, Page, to_token
-from tornado_proxy.web.generation import RequestContext
+from tornado_proxy.web.context import RequestContext
 
 _MOST_PAGES = 100  # of the store, for one page of a listing
 _READ_AT_ONCE = 1000  # the most that S3 lists in one answer
@@ -39,9 +39,9 @@ class Directory:
         self._token = context.request.parameters.get("after") or None
 
     async def page(self, limit: int, order: Order | None = None, *, fill: bool = False) -> DirectoryPage:
-        """Returns at most `limit` entries that the viewer sees: of all in order, if there are at most `MOST_SORTED`.
+        """Returns at most `limit` entries that the viewer sees.
 
-        Otherwise they are those of one page of the store, or of several to `fill` it.
+        Sorts the whole directory up to `MOST_SORTED` entries, else one page of the store, or several to `fill` it.
         """
         return (await self._sorted_page(order, limit) if order else None) or await self._next_page(limit, fill=fill)
 

@@ -18,9 +18,9 @@ from tornado.httputil import HTTPServerRequest
 from tornado_proxy.config.server import CacheHeaders, Compress, Cors, Server
 from tornado_proxy.semantics.conditions import is_weak
 from tornado_proxy.semantics.cors import Ask, CorsPolicy, is_preflight
-from tornado_proxy.semantics.fields import negotiate_coding
+from tornado_proxy.semantics.fields import Headers, is_of_types, negotiate_coding
 from tornado_proxy.storage.store import ObjectInfo, OpenedObject
-from tornado_proxy.web.answer import Answer, Headers, Streamed, Whole, with_headers, without
+from tornado_proxy.web.answer import Answer, Streamed, Whole, with_headers, without
 
 _NO_CACHE = (
     ("Expires", "Thu, 01 Jan 1970 00:00:00 GMT"),
@@ -133,7 +133,7 @@ class Compressor:
 
     def __init__(self, options: Compress, all_running: Compressions) -> None:
         self._level = options.level
-        self._is_meant = lru_cache(_TYPES_KEPT)(partial(_is_of_types, frozenset(options.types)))
+        self._is_meant = lru_cache(_TYPES_KEPT)(partial(is_of_types, frozenset(options.types)))
         self._min_size = max(1, options.min_size)
         self._all = all_running
 
@@ -178,11 +178,6 @@ class Compressor:
 
     def _close(self) -> None:
         self._all.running -= 1
-
-
-def _is_of_types(types: frozenset[str], content_type: str) -> bool:
-    essence = content_type.partition(";")[0].strip().lower()
-    return essence in types or f"{essence.partition('/')[0]}/*" in types
 
 
 class CompressedObject:

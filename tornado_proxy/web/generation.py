@@ -1,36 +1,26 @@
-"""A generation: everything that was made of one configuration and its rules, and what a plan needs of it."""
+"""A generation: everything that was made of one configuration and its rules."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import NamedTuple, Self
+from typing import Self
 
 from tornado_proxy.auth.authenticator import Authenticator
 from tornado_proxy.auth.fetching import Fetcher, HttpFetcher
 from tornado_proxy.config.model import Settings
-from tornado_proxy.pages.custom import CustomRendering, PageData
 from tornado_proxy.pages.render import Pages
-from tornado_proxy.routing.decide import Decision, beside, opens_all_below
-from tornado_proxy.routing.mounts import Mounts, RouteMatch
-from tornado_proxy.routing.plan import RedirectToSignedUrl, Serve
-from tornado_proxy.routing.request import Request, RequestPath
-from tornado_proxy.rules.model import path_objection
-from tornado_proxy.semantics.conditions import Conditions
+from tornado_proxy.routing.decide import Decision
+from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.semantics.forwarded import TrustedProxies
-from tornado_proxy.semantics.request import User
-from tornado_proxy.storage.shares import Shares
-from tornado_proxy.storage.store import Entry, Store
+from tornado_proxy.storage.store import Store
 from tornado_proxy.web.custom_pages import PageRenderer
 from tornado_proxy.web.filters import Compressions, Compressor, PolicyHeaders
-from tornado_proxy.web.incoming_file import IncomingFile
 
 GENERATION = "X-Tornado-Proxy-Generation"
-TURN = 16
-"""The decisions about paths after which other requests get a turn."""
 
 _SHOWN_DIGITS = 12  # of a digest; enough to tell the configurations of a fleet apart
 
@@ -87,6 +77,10 @@ class Parts:
         compressor = Compressor(server.compress, self.compressions) if server.compress.enabled else None
         object.__setattr__(self, "compressor", compressor)
 
+    def pages_of(self, target: str | None) -> Pages:
+        """Returns the pages of a target, in its theme if it has one."""
+        return self.renderer.pages.themed.get(target, self.pages)
+
 
 class Generation:
     """The parts in force under one number, and a count of the requests that hold them."""
@@ -133,80 +127,3 @@ class Generation:
         async with AsyncExitStack() as stack:
             for shared in self._held:
                 stack.push_async_callback(shared.let_go)
-
-
-class RequestContext(NamedTuple):
-    """The values that a plan is performed with: the decision, the store and pages of its target, an upload's file."""
-
-    decision: Decision
-    mounts: Mounts
-    store: Store
-    pages: Pages
-    headers: Mapping[str, str]  # of the request, names in any case
-    conditions: Conditions  # of the request
-    walks: Shares  # through directories
-    ask: Callable[[RequestPath], Awaitable[Decision]]  # what a GET of another path would be answered
-    upload: IncomingFile | None = None
-    renderer: PageRenderer = PageRenderer()
-
-    @property
-    def request(self) -> Request:
-        """The request."""
-        return self.decision.request
-
-    @property
-    def match(self) -> RouteMatch:
-        """The target of the request."""
-        assert self.decision.match is not None
-        return self.decision.match
-
-    @property
-    def user(self) -> User | None:
-        """The user who had to sign in."""
-        return self.decision.user
-
-    @property
-    def path_below_mount(self) -> str:
-        """The request path below the mount, without a leading slash, as s3-proxy shows it to templates and webhooks."""
-        return self.request.path[len(self.match.mount) :]
-
-    def beside(self, path: str, method: str = "", *, permitted: bool = False) -> Decision:
-        """Decides what a request for another path would be answered, with `permitted` for the answer of a policy."""
-        return beside(self.mounts, self.decision, RequestPath(path), method, permitted=permitted)
-
-    def is_ours(self, decision: Decision) -> bool:
-        """Whether the target of the request would answer another one, and not with an error."""
-        return not decision.is_refused and decision.match is not None and decision.match.site is self.match.site
-
-    def file(self, decision: Decision) -> Serve | RedirectToSignedUrl | None:
-        """Returns the attempt to serve a file with which the plan of another request to the target begins, if any."""
-        first = decision.plan[0]
-        return first if self.is_ours(decision) and isinstance(first, Serve | RedirectToSignedUrl) else None
-
-    async def visible(self, entries: Iterable[Entry]) -> list[Entry]:
-        """Returns the entries of the directory that the user may request, but for a policy.
-
-        The names are the content of the directory, about which a policy server was asked.
-        """
-        shown = [each for each in entries if self.match.site.shows(each.name)]
-        if opens_all_below(self.mounts, self.decision):
-            return shown
-        opened = []
-        for number, each in enumerate(shown):
-            if number % TURN == 0:
-                await asyncio.sleep(0)
-            if self._is_open(self.request.path + each.name):
-                opened.append(each)
-        return opened
-
-    def _is_open(self, path: str) -> bool:
-        # A path that no request can name is not decided about; a listing shows it without a link.
-        if path_objection(path):
-            return True
-        decision = self.beside(path, permitted=True)
-        # Of a mount below, only the directory itself is shown: what this target has there, nobody can request.
-        return not decision.is_refused if path.endswith("/") else self.file(decision) is not None
-
-    async def written(self, kind: str, data: Callable[[], PageData]) -> CustomRendering | None:
-        """Returns the rendering of a custom page, or None without one; raises `PageFailed`."""
-        return await self.renderer.render(kind, self.match.site.target.name, self.store, data)

@@ -6,12 +6,12 @@ import asyncio
 import logging
 import time
 from asyncio import CancelledError, Future, Task
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from contextlib import suppress
 from dataclasses import replace
 from email.utils import formatdate
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from tornado.httputil import HTTPServerRequest
 from tornado.iostream import StreamClosedError
@@ -19,13 +19,11 @@ from tornado.web import OutputTransform, RequestHandler
 
 from tornado_proxy.pages.custom import ERROR_PAGES, ErrorData, PageError
 from tornado_proxy.pages.render import FAILURE_FORMS, Failure, choose
-from tornado_proxy.routing.decide import (
-    Deciding,
-    Decision,
-)
-from tornado_proxy.routing.request import RequestError, shown_path
+from tornado_proxy.routing.decide import Decision
+from tornado_proxy.routing.request import Request, RequestError, shown_path
+from tornado_proxy.semantics.fields import Headers
 from tornado_proxy.semantics.forwarded import Origin, client_at
-from tornado_proxy.semantics.request import RequestData
+from tornado_proxy.semantics.request import WRITING, RequestData
 from tornado_proxy.storage.shares import CLIENT
 from tornado_proxy.telemetry.events import (
     ErrorServed,
@@ -37,7 +35,6 @@ from tornado_proxy.telemetry.events import (
 from tornado_proxy.web.answer import (
     Answer,
     ErrorAnswer,
-    Headers,
     Outcome,
     Whole,
     answer_exception,
@@ -62,60 +59,39 @@ REQUEST_ID = "X-Request-Id"
 _PIECE = 64 * 1024  # bytes, which take the least rate a minute, the default of `sendTimeout`
 
 
-_Method = TypeVar("_Method", bound=Callable[..., Awaitable[None]])
-
-
-_reading_bodies: set[str] = set()
-
-
-def reads_body(method: _Method) -> _Method:
-    """Decorates a method of a handler that reads the body; the body of a request with another method is dropped."""
-    _reading_bodies.add(method.__name__.upper())
-    return method
-
-
 class Handler(RequestHandler):
-    """A request that is being answered, with the parts of one generation, from its start to its end.
-
-    `deciding` is the decision about it, None for a request that needs none.
-    """
+    """A request that is being answered, with the parts of one generation, from its start to its end."""
 
     application: ProxyApplication
     is_recorded = True  # by events
     _written: Future[None] | None = None  # done when the client has taken enough of the answer for more
     _transforms: list[OutputTransform] = []  # noqa: RUF012 - Tornado's name, and of no use here
 
-    def __init__(self, application: ProxyApplication, request: HTTPServerRequest, **arguments: Any) -> None:
-        """Does what `RequestHandler` does, but for what its own templates and `_execute` need, which takes 4 µs."""
+    def __init__(
+        self,
+        application: ProxyApplication,
+        request: HTTPServerRequest,
+        *,
+        generation: Generation,
+        origin: Origin,
+        **arguments: Any,
+    ) -> None:
+        """`RequestHandler.__init__` without what only templates and `_execute` need; that would take 4 µs.
+
+        Pins the generation; `origin` says where the request comes from, behind the proxies that are trusted.
+        """
         self.application = application
         self.request = request
         self._headers_written = self._finished = False
         self.clear()
         assert request.connection is not None
         request.connection.set_close_callback(self.on_connection_close)  # type: ignore[attr-defined] # each has it
-        self.initialize(**arguments)
-
-    def initialize(
-        self,
-        generation: Generation,
-        origin: Origin,
-        deciding: Deciding | None = None,
-        mistake: Exception | None = None,
-        answer: Answer | None = None,
-    ) -> None:
-        """Pins the generation; `origin` says where the request comes from, behind the proxies that are trusted.
-
-        A request without a decision has an `answer` already, or a `mistake`, the error of one that cannot be read.
-        """
         self.generation = generation.__enter__()
         self.parts = generation.parts
         self.origin = origin
-        self.deciding = deciding
-        self.mistake = mistake
-        self.answer = answer
         self.id = ""  # the application sets it
         self.body = Body(self.parts.settings.limits.body_timeout) if _has_body(self) else NO_BODY
-        if self.body is not NO_BODY and self.request.method not in _reading_bodies:
+        if self.body is not NO_BODY and self.request.method not in WRITING:
             self.body.discard()
         self.used: ObjectUsed | None = None  # what webhooks get once the answer was sent
         self._at, self._started_at = time.time(), time.perf_counter()
@@ -128,6 +104,7 @@ class Handler(RequestHandler):
         self._broken: str | None = None  # why the answer broke off
         self.cookies_to_set: Headers = ()  # of a sign-in, which the answer must carry
         self.application.in_flight += 1
+        self.initialize(**arguments)
 
     async def run(self) -> None:
         """Answers the request by `prepare` and its method; an error becomes its answer, or cuts the one that was begun.
@@ -184,19 +161,6 @@ class Handler(RequestHandler):
         if self.task is not None and not self._is_ended:
             self.task.cancel()
 
-    def write_error(self, status_code: int, **kwargs: Any) -> None:
-        """Writes the page of an error: `answer`, or the one of a status that Tornado chose."""
-        answer = kwargs.get("answer")
-        if answer is None:
-            self._error_answer = self._error_answer or ErrorAnswer(status_code, "the request failed")
-            answer = self._plain_page(self._error_answer)
-        self._begin(answer)
-        self.write(answer.body)
-        self._is_started = True
-        self.flush()
-        self._count(answer.body)
-        self.finish()
-
     def flush(self, include_footers: bool = False) -> Future[None]:  # noqa: FBT001, FBT002 - Tornado's signature
         """Writes what waits; the end of an answer whose body was written has nothing more."""
         if include_footers and self._written is not None and not self._write_buffer:
@@ -228,8 +192,8 @@ class Handler(RequestHandler):
             event = ErrorServed(self._record(), status, *counts, self._error_answer.reason, self._first_byte)
         if self.is_recorded:
             self.application.emit(event)
-        if self.generation.shadow is not None and self.deciding is not None:
-            self.generation.shadow(self.deciding.decision, event.status)
+        if self.generation.shadow is not None and self.decision is not None:
+            self.generation.shadow(self.decision, event.status)
         self.application.in_flight -= 1
         self.generation.__exit__()
 
@@ -237,8 +201,8 @@ class Handler(RequestHandler):
 
     @property
     def decision(self) -> Decision | None:
-        """The decision so far."""
-        return self.deciding.decision if self.deciding else None
+        """The decision so far; None for a request that needs none."""
+        return None
 
     def broken_by(self) -> RequestError:
         """Returns the error of a request that gets no further: its connection's, or that its client has left."""
@@ -272,9 +236,7 @@ class Handler(RequestHandler):
     async def refuse(self, error_answer: ErrorAnswer) -> None:
         """Sends the page of an error: a custom one if there is one, else the service's own."""
         self._error_answer = error_answer
-        answer = self._filtered(await self._page(error_answer))
-        _check(answer.headers)
-        self.send_error(answer.status, answer=answer)
+        await self.send(await self._page(error_answer))
 
     # Answering.
 
@@ -335,11 +297,11 @@ class Handler(RequestHandler):
 
     def _plain_page(self, error_answer: ErrorAnswer) -> Whole:
         decision, accept = self.decision, self.request.headers.get("Accept")
-        request, match = (decision.request, decision.match) if decision else (RequestData(), None)
-        form = choose(FAILURE_FORMS, accept, dict(reversed(request.query)).get("format"))
+        request, match = (decision.request, decision.match) if decision else (Request(), None)
+        form = choose(FAILURE_FORMS, accept, request.parameters.get("format"))
         where = (match.mount, decision.request.path) if decision and match else ()
         failure = Failure(error_answer.status, error_answer.message, self.id, *where)
-        pages = self.parts.renderer.pages.themed.get(match.site.target.name if match else None, self.parts.pages)
+        pages = self.parts.pages_of(match.site.target.name if match else None)
         return page(error_answer.status, pages.failure(failure, form), error_answer.headers)
 
     def _filtered(self, answer: Any) -> Any:
@@ -358,7 +320,9 @@ class Handler(RequestHandler):
 
     def _begin(self, answer: Answer) -> None:
         """Begins an answer; raises `ValueError` for a header with a line end."""
-        _check(answer.headers)
+        values = "".join([value for _, value in answer.headers])
+        if "\n" in values or "\r" in values:
+            raise ValueError("a header of an answer has several lines")
         self._first_byte = time.perf_counter() - self._started_at
         self.set_status(answer.status)
         headers = (("Date", _date(int(time.time()))), (REQUEST_ID, self.id), *self.generation.headers, *answer.headers)
@@ -420,12 +384,6 @@ def _has_body(handler: Handler) -> bool:
     """Whether a body was announced that is not empty (RFC 9112 6)."""
     headers = handler.request.headers
     return "Transfer-Encoding" in headers or headers.get("Content-Length", "0").strip("0") != ""
-
-
-def _check(headers: Headers) -> None:
-    values = "".join([value for _, value in headers])
-    if "\n" in values or "\r" in values:
-        raise ValueError("a header of an answer has several lines")
 
 
 @lru_cache(1)

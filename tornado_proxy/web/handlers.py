@@ -12,11 +12,11 @@ from tornado_proxy.routing.decide import NameFile
 from tornado_proxy.routing.plan import Receive, VisitProvider
 from tornado_proxy.routing.upload_steps import ReceivePart
 from tornado_proxy.semantics.conditions import Conditions
-from tornado_proxy.web.answer import ErrorAnswer, Outcome, Whole, page
+from tornado_proxy.web.answer import Answer, ErrorAnswer, Outcome, Whole, page
+from tornado_proxy.web.context import RequestContext
 from tornado_proxy.web.custom_pages import customized
 from tornado_proxy.web.deciding import DecidedHandler
-from tornado_proxy.web.generation import RequestContext
-from tornado_proxy.web.handler import Handler, reads_body
+from tornado_proxy.web.handler import Handler
 from tornado_proxy.web.incoming_file import IncomingFile, raw_upload, read_form
 from tornado_proxy.web.perform import object_used, perform
 
@@ -37,13 +37,11 @@ class ObjectHandler(DecidedHandler):
 
     head = get
 
-    @reads_body
     async def put(self) -> None:
         """Stores an upload, or makes a step of one in parts."""
         outcome, used = await self._performed(await self._upload())
         await self._give_changed(outcome, used)
 
-    @reads_body
     async def delete(self) -> None:
         """Removes an object, once the request is whole."""
         async for _ in self.body:
@@ -53,39 +51,25 @@ class ObjectHandler(DecidedHandler):
     async def _upload(self) -> IncomingFile | None:
         """Returns the file that a PUT carries, if it carries one; its form names it, or the path."""
         deciding, headers = self.deciding, self.request.headers
-        assert deciding is not None
         if isinstance(question := deciding.question, NameFile):
             limit = self.parts.settings.limits.max_form_field_size
             upload = await read_form(headers, self.body, limit, question.max_size)
             deciding.answer(upload.head.file_name)
             await self.decide()
             return upload
-        first = deciding.decision.plan[0]
+        first = self.decision.plan[0]
         if isinstance(first, Receive | ReceivePart):
-            name = deciding.decision.request.path.rpartition("/")[2]
+            name = self.decision.request.path.rpartition("/")[2]
             return raw_upload(headers, self.body, name, first.max_size)
         return None
 
     async def _performed(self, upload: IncomingFile | None = None) -> tuple[Outcome, Any]:
         """Performs the plan; returns its outcome, and the event for the webhooks of the target."""
-        decision, headers, parts = self.decided, self.request.headers, self.parts
-        match = decision.match
-        assert match is not None, "only a request for a target has such a plan"
-        target = match.site.target.name
-        context = RequestContext(
-            decision,
-            parts.mounts,
-            parts.stores[target].store,
-            parts.renderer.pages.themed.get(target, parts.pages),
-            headers,
-            Conditions.from_headers(headers),
-            self.application.walks,
-            self.decide_beside,
-            upload,
-            parts.renderer,
-        )
+        decision, headers = self.decision, self.request.headers
+        conditions = Conditions.from_headers(headers)
+        context = RequestContext(decision, self.parts, headers, conditions, self.application.walks, self.ask, upload)
         outcome, attempt = await perform(decision.plan, context)
-        webhooks = match.site.webhooks.get(decision.request.method)
+        webhooks = context.match.site.webhooks.get(decision.request.method)
         is_done = webhooks and not isinstance(outcome, ErrorAnswer) and outcome.status < 300
         return outcome, object_used(webhooks, attempt, context) if webhooks and is_done else None
 
@@ -101,14 +85,14 @@ class SignInHandler(DecidedHandler):
 
     async def get(self) -> None:
         """Takes a step."""
-        (attempt,) = self.decided.plan
+        (attempt,) = self.decision.plan
         assert isinstance(attempt, VisitProvider)
-        if attempt.step == "logout" and only_reads(self.decided.request):
+        if attempt.step == "logout" and only_reads(self.decision.request):
             # A picture can make a reader's browser send a GET, which must not sign anyone out.
-            await self.send(page(200, self.parts.pages.sign_out(self.decided.request.path)))
+            await self.send(page(200, self.parts.pages.sign_out(self.decision.request.path)))
             return
         pages = self.parts.authenticators[attempt.provider].pages
-        answer = await pages[attempt.step](self.decided.request)
+        answer = await pages[attempt.step](self.decision.request)
         self.note_sign_in(attempt.provider, attempt.step, answer.status, answer.cookies)
         if not answer.location:
             await self.refuse(ErrorAnswer(answer.status, answer.reason))
@@ -124,7 +108,7 @@ class TargetListHandler(DecidedHandler):
 
     async def get(self) -> None:
         """Sends the list."""
-        request, user, parts = self.decided.request, self.decided.user, self.parts
+        request, user, parts = self.decision.request, self.decision.user, self.parts
         links = (target_links(each.mount, request.scheme, request.authority) for each in parts.settings.targets)
         shown = tuple(map(TargetLinks, (each.name for each in parts.settings.targets), links))
         targets = {each.target.name: each.data for each in parts.mounts.sites}
@@ -139,9 +123,12 @@ class TargetListHandler(DecidedHandler):
 class AnswerHandler(Handler):
     """Sends an answer that needs no decision: an asset of pages, which is public, or that to a preflight."""
 
+    def initialize(self, answer: Answer) -> None:
+        """Takes the answer."""
+        self.answer = answer
+
     async def get(self) -> None:
         """Sends it."""
-        assert self.answer is not None
         await self.send(self.answer)
 
     head = options = get
@@ -165,8 +152,11 @@ class HealthHandler(Handler):
 class MistakeHandler(Handler):
     """Refuses a request that cannot be read."""
 
+    def initialize(self, mistake: Exception) -> None:
+        """Takes the error of the request."""
+        self.mistake = mistake
+
     async def prepare(self) -> None:
         """Sends the page of its error."""
         super().prepare()
-        assert self.mistake is not None
         raise self.mistake

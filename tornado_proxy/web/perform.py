@@ -24,6 +24,7 @@ from tornado_proxy.routing.plan import (
     Serve,
 )
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, ContentRange
+from tornado_proxy.semantics.fields import Headers
 from tornado_proxy.storage.errors import NotModified, ObjectMissing
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ObjectUsed
@@ -31,7 +32,6 @@ from tornado_proxy.templates.data import ObjectMetadata
 from tornado_proxy.web import perform_uploads
 from tornado_proxy.web.answer import (
     Answer,
-    Headers,
     Outcome,
     Streamed,
     Whole,
@@ -41,8 +41,8 @@ from tornado_proxy.web.answer import (
     with_headers,
 )
 from tornado_proxy.web.browse import browse
+from tornado_proxy.web.context import RequestContext
 from tornado_proxy.web.custom_pages import customized
-from tornado_proxy.web.generation import RequestContext
 from tornado_proxy.web.incoming_file import FileHead
 
 
@@ -54,9 +54,10 @@ async def perform(plan: Plan, context: RequestContext) -> tuple[Outcome, Attempt
     for attempt in plan:
         if isinstance(attempt, Refuse):
             return answer_attempt(attempt), attempt
-        path = getattr(attempt, "beside", None)
-        if path is not None and not context.is_ours(await context.ask(path)):
-            continue
+        if isinstance(attempt, Serve | RedirectToSignedUrl | Redirect):
+            path = attempt.path
+            if path is not None and not context.is_ours(await context.ask(path)):
+                continue
         try:
             outcome = await _PERFORMERS[type(attempt)](attempt, context)
         except ObjectMissing:

@@ -11,12 +11,13 @@ from tornado_proxy.pages.render import UPLOAD_FORMS, choose
 from tornado_proxy.routing import upload_steps
 from tornado_proxy.routing.plan import OfferForm, Receive
 from tornado_proxy.routing.request import LengthRequired, ObjectKey, RequestError
+from tornado_proxy.semantics.fields import is_of_types
 from tornado_proxy.storage.errors import TooLarge
 from tornado_proxy.storage.store import IncomingPart, UploadedPart, Write
 from tornado_proxy.templates.data import HeaderFields, PutData, PutInput
 from tornado_proxy.web.answer import Answer, Whole, page
+from tornado_proxy.web.context import RequestContext
 from tornado_proxy.web.custom_pages import customized
-from tornado_proxy.web.generation import RequestContext
 from tornado_proxy.web.incoming_file import FileHead, check_raw
 
 
@@ -146,10 +147,8 @@ def _check_total(size: int, max_size: int | None) -> None:
 def _check_type(file: FileHead, context: RequestContext) -> None:
     """Raises `TypeNotAllowed` if the target has `allowedTypes` and the file's type is not one of them."""
     allowed = context.match.site.target.actions.put.allowed_types
-    essence = file.content_type.partition(";")[0].strip().lower()
-    wildcard = f"{essence.partition('/')[0]}/*"
-    if allowed and essence not in allowed and wildcard not in allowed:
-        raise TypeNotAllowed(f"files of type `{essence}` are not among `allowedTypes`")
+    if allowed and not is_of_types(allowed, file.content_type):
+        raise TypeNotAllowed(f"files of type `{file.content_type}` are not among `allowedTypes`")
 
 
 def _properties(key: ObjectKey, file: FileHead, context: RequestContext) -> upload_steps.Properties:

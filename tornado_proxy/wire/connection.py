@@ -28,7 +28,7 @@ from tornado_proxy.wire.tls import shown_certificate
 
 _LOG = logging.getLogger("tornado_proxy")
 
-_NO_HEAD = re.compile(rb"[^!#$%&'*+.^_`|~0-9A-Za-z\r\n-]")  # such as a TLS handshake, which has no such end
+_NO_HEAD = re.compile(rb"[^!#$%&'*+.^_`|~0-9A-Za-z\r\n-]")  # cannot begin a request, e.g. a TLS handshake
 _LARGEST_READ = 64 * 1024  # bytes
 _MOST_AHEAD = 64 * 1024  # bytes of further requests that are taken while one is answered
 
@@ -54,9 +54,6 @@ class State(Enum):
     LINGERING = auto()  # the last answer is sent, and the client has yet to close
     CLOSED = auto()
 
-    followers: tuple[State, ...]
-    """The states that may come next."""
-
 
 _NEXT = {
     State.IDLE: (State.HEAD, State.SERVING, State.CLOSED),
@@ -65,8 +62,6 @@ _NEXT = {
     State.LINGERING: (State.CLOSED,),
     State.CLOSED: (),
 }
-for _state, _followers in _NEXT.items():
-    _state.followers = _followers
 
 
 class Connection(ReadingProtocol):
@@ -150,7 +145,7 @@ class Connection(ReadingProtocol):
         return not self._transport.is_closing()
 
     def pause_writing(self) -> None:
-        """Makes writers wait, as long as the client reads fast enough."""
+        """Makes writers wait; a client that reads too slowly is cut off."""
         self._writable = self._loop.create_future()
         self._unsent = self._unsent_bytes()
         self._set_deadline(self._limits.send_timeout)
@@ -330,7 +325,7 @@ class Connection(ReadingProtocol):
     # States, time and flow.
 
     def _enter(self, state: State) -> None:
-        assert state in self._state.followers, f"{self._state} cannot become {state}"
+        assert state in _NEXT[self._state], f"{self._state} cannot become {state}"
         self._state = state
 
     def _expired(self) -> None:

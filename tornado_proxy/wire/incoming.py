@@ -30,8 +30,8 @@ _RAW_FIELD, _RAW_FIELDS = (re.compile(each.pattern.encode()) for each in (_FIELD
 # RFC 3986 3.2.2, but for the comma: several Host headers may have been joined by one (RFC 9112 3.2).
 _HOST = re.compile(r"(?:[A-Za-z0-9\-._~!$&'()*+;=:\[\]]++|%[0-9A-Fa-f]{2})*+")
 _LENGTH = re.compile(r"[0-9]{1,18}")
-# RFC 9112 7.1, without the spaces that its 7.1.1 allows: parsers disagree about them. The first chunk has no end of
-# another one before it.
+# RFC 9112 7.1, without the spaces that its 7.1.1 allows: parsers disagree about them. No CRLF precedes the
+# first chunk.
 _QUOTED = rb'"(?:[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*+"'
 _NAME = _TOKEN.encode()
 _CHUNK = rb"([0-9A-Fa-f]{1,16})(?:;%b(?:=(?:%b|%b))?)*+\r\n" % (_NAME, _NAME, _QUOTED)

@@ -210,7 +210,7 @@ class Stream(HTTPConnection):
     def end_body(self) -> None:
         """Tells the application that the request has arrived completely."""
         self.reading = RequestState.DONE
-        delegate, self.delegate = self.delegate, None  # a circle, which only the garbage collector would take apart
+        delegate, self.delegate = self.delegate, None  # breaks a reference cycle
         assert delegate is not None
         delegate.finish()
 

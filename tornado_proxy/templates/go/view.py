@@ -17,7 +17,7 @@ from tornado_proxy.golang.template.urls import HEADER, VALUES, Url, collected, c
 
 # Names that each rendering looks up are not qualified.
 from tornado_proxy.golang.template.values import INVALID, Struct
-from tornado_proxy.semantics.request import RequestData, User
+from tornado_proxy.semantics.request import METHODS, RequestData, User
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData
 from tornado_proxy.templates.template import MissingUserError
 
@@ -298,9 +298,7 @@ def _action(method: str) -> Callable[[TargetData], go.Value]:
     return lambda target: Struct(_ACTION, target) if method in target.actions else go.Nil(_ACTION)
 
 
-_ACTIONS = go.Type(
-    "*config.ActionsConfig", "ptr", getters={name.encode(): _action(name) for name in ("HEAD", "GET", "PUT", "DELETE")}
-)
+_ACTIONS = go.Type("*config.ActionsConfig", "ptr", getters={name.encode(): _action(name) for name in METHODS})
 
 _RESOURCE = go.Type(
     "*config.Resource",

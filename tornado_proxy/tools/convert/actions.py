@@ -13,7 +13,7 @@ from tornado_proxy.config.actions import CannedAcl
 from tornado_proxy.config.options import DAY, camel_case
 from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.golang.template.errors import TemplateMistake
-from tornado_proxy.rules.model import METHODS
+from tornado_proxy.semantics.request import METHODS
 from tornado_proxy.templates.go.built_in import callable_from
 from tornado_proxy.templates.go.pages import compile_page
 from tornado_proxy.tools.convert.options import OptionOutcome, Section, Setting, reference

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from tornado_proxy.config import values
 from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.lang.tree import Dialect
-from tornado_proxy.rules.model import METHODS
+from tornado_proxy.semantics.request import METHODS
 from tornado_proxy.tools.convert.actions import PageConversion, actions
 from tornado_proxy.tools.convert.go_targets import Surroundings, ignores_client
 from tornado_proxy.tools.convert.options import OptionOutcome, Section, Setting, key_pair

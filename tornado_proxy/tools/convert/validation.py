@@ -13,7 +13,7 @@ from tornado_proxy.config import values
 from tornado_proxy.config.server import tls_version
 from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.lang.diagnostic import Diagnostic
-from tornado_proxy.rules.model import METHODS
+from tornado_proxy.semantics.request import METHODS
 from tornado_proxy.tools.convert.actions import PAGES
 from tornado_proxy.tools.convert.options import Options, Section, Unreadable, where
 from tornado_proxy.tools.convert.resources import KINDS

@@ -19,7 +19,7 @@ from tornado_proxy.lang.parser import Unfinished, unfinished
 from tornado_proxy.lang.reading import KEYWORDS, Where
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.rules.model import METHODS
+from tornado_proxy.semantics.request import METHODS
 
 _PLAIN_GROUP = re.compile(r"(?<!\$)(?:\$\$)*\$\{?(?P<word>\w*)\Z")
 _ACTION = re.compile(r"(?:\{\{|\{%)(?:(?!\}\}|%\}).)*\Z", re.DOTALL)
