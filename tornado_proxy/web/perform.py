@@ -55,7 +55,7 @@ async def perform(plan: Plan, context: RequestContext) -> tuple[Outcome, Attempt
         if isinstance(attempt, Refuse):
             return answer_attempt(attempt), attempt
         path = getattr(attempt, "beside", None)
-        if path is not None and not context.is_ours(await context.ask(path)):
+        if path is not None and not context.decision.admits(await context.ask(path)):
             continue
         try:
             outcome = await _PERFORMERS[type(attempt)](attempt, context)
