@@ -98,6 +98,7 @@ class Handler(RequestHandler):
         self._first_byte: float | None = None  # seconds to the head of the answer
         self.task: Task[None] | None = None  # that runs the handler
         self.has_left = False  # the client
+        self.is_changing = False  # S3 may have taken a change, of which webhooks must hear
         self._is_started = self._is_ended = False
         self._sent = 0  # bytes of the answer's body
         self._error_answer: ErrorAnswer | None = None
@@ -152,13 +153,13 @@ class Handler(RequestHandler):
         if self.body is not NO_BODY:
             self.body.break_off(reason)
         self.has_left = isinstance(reason, ClientDisconnected)
-        # The error in its body ends an upload, so that it can clean up; any other request is cancelled.
-        if self.has_left and self.request.method != "PUT" and self.task is not None:
+        if self.has_left and self.task is not None:
             # In the next turn: a task that is cancelled before its first step would emit no event.
             asyncio.get_running_loop().call_soon(self._cancel)
 
     def _cancel(self) -> None:
-        if self.task is not None and not self._is_ended:
+        # The error in its body ends an upload, so that it can clean up.
+        if self.task is not None and not self._is_ended and not self.is_changing:
             self.task.cancel()
 
     def flush(self, include_footers: bool = False) -> Future[None]:  # noqa: FBT001, FBT002 - Tornado's signature
