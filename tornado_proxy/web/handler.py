@@ -49,7 +49,7 @@ from tornado_proxy.web.body import NO_BODY, Body
 from tornado_proxy.web.custom_pages import PageFailed, customized
 from tornado_proxy.web.generation import Generation
 from tornado_proxy.wire.headers import Fields
-from tornado_proxy.wire.incoming import LEAST_RATE, ClientDisconnected
+from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected
 from tornado_proxy.wire.stream import Stream
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ class Handler(RequestHandler):
     def broken_by(self) -> RequestError:
         """Returns the error of a request that gets no further: its connection's, or that its client has left."""
         mistake: RequestError | None = getattr(self.request.connection, "mistake", None)
-        return mistake or ClientDisconnected("the client closed the connection")
+        return mistake or ClientDisconnected()
 
     async def give(self, outcome: Outcome) -> None:
         """Sends an answer, or the page of an error."""
@@ -383,7 +383,7 @@ class Handler(RequestHandler):
                 async with asyncio.timeout(self.parts.settings.limits.send_timeout):
                     await self._write(chunk[start : start + _PIECE])
             except TimeoutError:
-                raise ClientDisconnected(f"the client read less than {LEAST_RATE} bytes a second") from None
+                raise ClientDisconnected(TOO_SLOW) from None
 
     def _count(self, chunk: bytes) -> None:
         if self.request.method != "HEAD":
