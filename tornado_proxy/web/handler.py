@@ -331,7 +331,8 @@ class Handler(RequestHandler):
         asked, origin = self.request, self.origin
         path, _, query = (asked.uri or "").partition("?")
         host, fields = asked.headers.get("Host", ""), tuple(asked.headers.get_all())
-        return RequestData(asked.method or "", host, path, query, (), fields, origin.scheme, origin.address)
+        where = (asked.method or "", host, path, query)
+        return RequestData(*where, (), fields, origin.scheme, origin.address, asked.version)
 
     def _plain_page(self, error_answer: ErrorAnswer) -> Whole:
         decision, accept = self.decision, self.request.headers.get("Accept")
@@ -394,8 +395,9 @@ class Handler(RequestHandler):
         if decision is None:
             # The method and path of a head that cannot be read may be anything, even secrets.
             is_read = getattr(asked.connection, "mistake", None) is None
-            method, path = (asked.method, shown_path(asked.uri)) if is_read else ("", "")
-            return RequestRecord(self.id, self._at, self.origin.address, method, "", path, self.generation.number)
+            method, path, version = (asked.method, shown_path(asked.uri), asked.version) if is_read else ("", "", "")
+            known = (self.id, self._at, self.origin.address, method, "", path, self.generation.number)
+            return RequestRecord(*known, protocol=version)
         rewrite, traceparent = decision.rewrite, asked.headers.get("Traceparent")
         request, match, rewritten, user = decision.request, decision.match, decision.rewritten, decision.user
         return RequestRecord(
@@ -413,6 +415,7 @@ class Handler(RequestHandler):
             (("traceparent", traceparent), ("tracestate", asked.headers.get("Tracestate", ""))) if traceparent else (),
             rewrite,
             logged_facts(asked) if self.parts.settings.log.format == "json" else (),
+            asked.version,
         )
 
 
