@@ -10,7 +10,7 @@ from tornado_proxy.golang.regexp.syntax import Group, walk
 from tornado_proxy.routing.access import Anyone, SignedIn
 from tornado_proxy.routing.decide import Decision, RewriteTrace, beside, trace
 from tornado_proxy.routing.mounts import Mounts
-from tornado_proxy.routing.plan import Attempt, Refuse
+from tornado_proxy.routing.plan import Attempt, Redirect, RedirectToSignedUrl, Refuse, Serve
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.semantics.request import User
 from tornado_proxy.tools import explain
@@ -31,8 +31,8 @@ def explained(mounts: Mounts, asked: Mapping[str, str]) -> Explanation:
 
 
 def _is_made(mounts: Mounts, found: Decision, attempt: Attempt) -> bool:
-    """Whether the service would make an attempt, rather than pass on to the next because an index document is refused."""
-    path = getattr(attempt, "beside", None)
+    """Whether the service would make an attempt; it passes on to the next if an index document is refused."""
+    path = attempt.path if isinstance(attempt, Serve | RedirectToSignedUrl | Redirect) else None
     return path is None or found.admits(beside(mounts, found, path, permitted=True))
 
 

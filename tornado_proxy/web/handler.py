@@ -46,7 +46,7 @@ from tornado_proxy.web.body import NO_BODY, Body
 from tornado_proxy.web.custom_pages import PageFailed, customized
 from tornado_proxy.web.generation import Generation
 from tornado_proxy.wire.headers import Fields
-from tornado_proxy.wire.incoming import LEAST_RATE, ClientDisconnected
+from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected
 from tornado_proxy.wire.stream import Stream
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ class Handler(RequestHandler):
     def broken_by(self) -> RequestError:
         """Returns the error of a request that gets no further: its connection's, or that its client has left."""
         mistake: RequestError | None = getattr(self.request.connection, "mistake", None)
-        return mistake or ClientDisconnected("the client closed the connection")
+        return mistake or ClientDisconnected()
 
     async def give(self, outcome: Outcome) -> None:
         """Sends an answer, or the page of an error."""
@@ -294,7 +294,8 @@ class Handler(RequestHandler):
         asked, origin = self.request, self.origin
         path, _, query = (asked.uri or "").partition("?")
         host, fields = asked.headers.get("Host", ""), tuple(asked.headers.get_all())
-        return RequestData(asked.method or "", host, path, query, (), fields, origin.scheme, origin.address)
+        where = (asked.method or "", host, path, query)
+        return RequestData(*where, (), fields, origin.scheme, origin.address, asked.version)
 
     def _plain_page(self, error_answer: ErrorAnswer) -> Whole:
         decision, accept = self.decision, self.request.headers.get("Accept")
@@ -348,7 +349,7 @@ class Handler(RequestHandler):
                 async with asyncio.timeout(self.parts.settings.limits.send_timeout):
                     await self._write(chunk[start : start + _PIECE])
             except TimeoutError:
-                raise ClientDisconnected(f"the client read less than {LEAST_RATE} bytes a second") from None
+                raise ClientDisconnected(TOO_SLOW) from None
 
     def _count(self, chunk: bytes) -> None:
         if self.request.method != "HEAD":
@@ -359,8 +360,9 @@ class Handler(RequestHandler):
         if decision is None:
             # The method and path of a head that cannot be read may be anything, even secrets.
             is_read = getattr(asked.connection, "mistake", None) is None
-            method, path = (asked.method, shown_path(asked.uri)) if is_read else ("", "")
-            return RequestRecord(self.id, self._at, self.origin.address, method, "", path, self.generation.number)
+            method, path, version = (asked.method, shown_path(asked.uri), asked.version) if is_read else ("", "", "")
+            known = (self.id, self._at, self.origin.address, method, "", path, self.generation.number)
+            return RequestRecord(*known, protocol=version)
         rewrite, traceparent = decision.rewrite, asked.headers.get("Traceparent")
         request, match, rewritten, user = decision.request, decision.match, decision.rewritten, decision.user
         return RequestRecord(
@@ -378,6 +380,7 @@ class Handler(RequestHandler):
             (("traceparent", traceparent), ("tracestate", asked.headers.get("Tracestate", ""))) if traceparent else (),
             rewrite,
             logged_facts(asked) if self.parts.settings.log.format == "json" else (),
+            asked.version,
         )
 
 
