@@ -49,11 +49,12 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if self._answer_text():
             return
-        remaining = self._send_object_head()
+        at, end = self._send_object_head()
         try:
-            while remaining > 0:
-                sent = self.wfile.write(BLOCK[: min(remaining, len(BLOCK))])
-                remaining -= sent
+            while at < end:
+                begin = at % len(BLOCK)
+                sent = self.wfile.write(BLOCK[begin : begin + end - at])
+                at += sent
                 self.traffic.sent += sent
         except ConnectionError:
             self.close_connection = True
@@ -90,19 +91,24 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(key, ETag=f'"{zlib.crc32(key)}"')
         return True
 
-    def _send_object_head(self) -> int:
-        """Sends the head of an object's answer, and returns the length of the body."""
+    def _send_object_head(self) -> tuple[int, int]:
+        """Sends the head of an object's answer; returns where its body begins and ends in the object."""
         match = re.search(r"/(\d+)\.bin", self.path)
         if match is None:
             self.send_response(404)
             self.send_header("Content-Length", "0")
             self.end_headers()
-            return 0
-        self.send_response(200)
-        for name, value in {"Content-Length": match[1], "ETag": '"e"', "Last-Modified": MODIFIED}.items():
+            return 0, 0
+        size = int(match[1])
+        part = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
+        begin, end = (int(part[1]), int(part[2] or size - 1) + 1) if part else (0, size)
+        self.send_response(206 if part else 200)
+        if part:
+            self.send_header("Content-Range", f"bytes {begin}-{end - 1}/{size}")
+        for name, value in {"Content-Length": str(end - begin), "ETag": '"e"', "Last-Modified": MODIFIED}.items():
             self.send_header(name, value)
         self.end_headers()
-        return int(match[1])
+        return begin, end
 
     def _contents(self) -> str:
         """The contents of the listing of `of-N/`: a file of N bytes, and one of 5."""
