@@ -27,14 +27,14 @@ Break = Callable[[int], "tuple[int, Then] | None"]
 class RangedS3:
     """What answers a `hostile_s3`: the current body of every key, and those of its versions."""
 
-    body: bytes
+    body: bytes | None  # None is a delete marker
     breaks: Break = lambda _: None
     versions: dict[str, bytes] = field(default_factory=dict)
     has_etag: bool = True
     s3: HostileS3 | None = None
 
-    def replace(self, body: bytes) -> None:
-        """Puts another object in the place of this one."""
+    def replace(self, body: bytes | None) -> None:
+        """Puts another object, or a delete marker, in the place of this one."""
         self.body = body
 
     def __call__(self, number: int) -> Reply:
@@ -46,6 +46,8 @@ class RangedS3:
         method, target, _ = line.split(" ")
         version = parse_qs(urlsplit(target).query).get("versionId", [None])[0]
         body = self.versions[version] if version else self.body
+        if body is None:
+            return error_reply(404, "NoSuchKey")
         if headers.get("if-match", etag_of(body)) != etag_of(body):
             return error_reply(412, "PreconditionFailed")
         asked = re.fullmatch(r"bytes=(\d+)-(\d*)", headers.get("range", ""))

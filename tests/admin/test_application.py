@@ -259,6 +259,15 @@ async def test_a_405_names_the_allowed_methods():
     assert (answer.code, answer.headers["Allow"]) == (405, "GET, HEAD")
 
 
+@pytest.mark.parametrize("path", COMMANDS)
+@pytest.mark.parametrize("method", ["HEAD", "DELETE", "OPTIONS"])
+async def test_a_405_of_a_command_names_post(path, method):
+    """A client that follows `Allow` sends POST, and not GET, which is a 405 too."""
+    async with _listener(FakeAdministration()) as ask:
+        answer = await ask(method, path)
+    assert (answer.code, answer.headers["Allow"]) == (405, "POST")
+
+
 async def test_status_is_json_and_metrics_are_prometheus_text():
     """Both have a content type for programs and are not cached."""
     async with _listener(FakeAdministration()) as ask:

@@ -28,7 +28,13 @@ def test_the_policy_gets_the_user_the_request_and_the_tags():
     """The policy's input has the names that policies of s3-proxy read."""
     headers = (("Accept", "text/html"), ("X-A", "1"), ("x-a", "2"))
     request = Request(
-        "GET", "files.example", RequestPath("/v2/a b"), headers=headers, raw_query="x=1", remote_address="192.0.2.1"
+        "GET",
+        "files.example",
+        RequestPath("/v2/a b"),
+        headers=headers,
+        raw_query="x=1",
+        remote_address="192.0.2.1",
+        protocol="HTTP/2.0",
     )
     assert policy_input(ANN, request, {"team": "a"}) == {
         "user": {
@@ -42,7 +48,7 @@ def test_the_policy_gets_the_user_the_request_and_the_tags():
         },
         "request": {
             "method": "GET",
-            "protocol": "HTTP/1.1",
+            "protocol": "HTTP/2.0",
             "headers": {"accept": "text/html", "x-a": "1"},
             "remoteAddr": "192.0.2.1",
             "scheme": "http",

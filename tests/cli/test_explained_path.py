@@ -6,12 +6,15 @@ import pytest
 from rule_sites import site
 
 from tornado_proxy.cli.explained_path import explained
+from tornado_proxy.config.actions import Actions, GetAction
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.providers import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.routing.mounts import Mounts
+from tornado_proxy.routing.plan import Browse, Refuse, Serve
 
 PRESS = r'rewrite press `^/press/(?P<page>[^/]+)\.(html)$` -> "/archive/${page}.$2"'
+WITHOUT_INDEX = Resource("/d/", white_list=True)
 STAFF = Resource("/**", provider="staff", users=(BasicUser("ann", Secret("test", "x")),))
 
 
@@ -78,3 +81,11 @@ def test_an_address_without_a_target_ends_at_once():
     assert [step.title for step in explanation.path] == ["URL"]
     assert explanation.target is None
     assert explanation.attempts[0].status == 404
+
+
+@pytest.mark.parametrize(("resources", "kinds"), [((), [Serve, Browse, Refuse]), ((WITHOUT_INDEX,), [Browse, Refuse])])
+def test_an_index_document_is_tried_only_if_it_may_be_requested(resources, kinds):
+    """The attempts are the ones that the service makes: a directory whose index document is refused is listed."""
+    get = GetAction(index_document="index.html")
+    mounts = Mounts([site("", resources=resources, actions=Actions(get=get))])
+    assert [type(each) for each in explained(mounts, {"path": "/d/"}).attempts] == kinds

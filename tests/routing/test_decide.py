@@ -435,6 +435,16 @@ def test_the_plan_of_a_path_beside_the_requested_path(make_site, path, plan):
     assert _beside(mounts, asked, path).plan == plan
 
 
+def test_a_target_admits_its_own_paths_that_are_not_refused(make_site):
+    """A path of another target, of none, or without access is not admitted."""
+    mounts = Mounts([make_site(mount="/m/", resources=[Resource("/m/**", white_list=True)]), make_site(mount="/m/d/")])
+    asked = simulate(mounts, read_request("/m/"), None)
+    assert asked.admits(_beside(mounts, asked, "/m/a"))
+    assert not asked.admits(_beside(mounts, asked, "/m/d/a"))
+    assert not asked.admits(_beside(mounts, asked, "/a"))
+    assert not asked.admits(_beside(mounts, asked, "/m/a", "PUT"))
+
+
 def test_a_directory_without_access_rules_is_open_below(make_site):
     """Nothing below a directory is refused if neither rules, nor resources, nor anything mounted there can do it."""
     provider = OidcProvider("id", "https://id.test", "client", Secret("test", "x"))

@@ -95,15 +95,31 @@ async def test_two_objects_are_never_joined(reads):
 
 
 @both_ways
-async def test_the_version_that_was_begun_is_read_to_its_end(reads):
-    """Where S3 keeps versions, the one that was replaced in the middle arrives whole."""
+@pytest.mark.parametrize("successor", [OTHER, None], ids=["replaced", "deleted"])
+async def test_the_version_that_was_begun_is_read_to_its_end(reads, successor):
+    """Where S3 keeps versions, one that was replaced or deleted in the middle arrives whole."""
     ranged = RangedS3(BODY, first_only(MIB, Then.CLOSE), {"v1": BODY, "v2": OTHER})
     async with store_of(ranged, reads) as (store, _):
         opened = await store.open("a", ANY)
-        ranged.replace(OTHER)
+        ranged.replace(successor)
         received = b"".join([chunk async for chunk in opened.chunks()])
         await opened.close()
     assert received == BODY
+
+
+@both_ways
+@pytest.mark.parametrize("versions", [{}, {"v1": BODY}], ids=["unversioned", "version deleted"])
+async def test_an_object_that_is_deleted_for_good_is_cut(reads, versions):
+    """If neither the object nor its version is there any more, the body is cut."""
+    ranged = RangedS3(BODY, first_only(MIB, Then.CLOSE), versions)
+    async with store_of(ranged, reads) as (store, noticed):
+        opened = await store.open("a", ANY)
+        ranged.replace(None)
+        ranged.versions = dict.fromkeys(versions)
+        with pytest.raises(StorageError, match="changed while it was read"):
+            _ = [chunk async for chunk in opened.chunks()]
+        await opened.close()
+    assert [each[:2] for each in noticed] == [("broken", "changed")]
 
 
 @both_ways

@@ -78,7 +78,18 @@ def test_no_file_is_needed_to_write_a_line():
 
 
 REQUEST = RequestRecord(
-    "4f2a", 1714566896.5, "127.0.0.1", "GET", "files.test", "/a.txt", 7, "site", "/b.txt", "home", "ann"
+    "4f2a",
+    1714566896.5,
+    "127.0.0.1",
+    "GET",
+    "files.test",
+    "/a.txt",
+    7,
+    "site",
+    "/b.txt",
+    "home",
+    "ann",
+    protocol="HTTP/2.0",
 )
 
 
@@ -96,7 +107,7 @@ def _path_line(path: str, form="text") -> str:
 def test_a_served_request_is_one_line_of_pairs():
     """The text form has every field in a fixed order."""
     assert _line(Served(REQUEST, 200, 12, 0, 0.00325)) == (
-        "time=2024-05-01T12:34:56.500Z id=4f2a client=127.0.0.1 method=GET host=files.test path=/a.txt status=200"
+        "time=2024-05-01T12:34:56.500Z id=4f2a client=127.0.0.1 method=GET host=files.test path=/a.txt protocol=HTTP/2.0 status=200"
         " sent=12 received=0 ms=3.2 target=site key=/b.txt rule=home user=ann generation=7"
     )
 
@@ -238,13 +249,13 @@ def test_a_diagnostic_is_logged_at_the_level_of_its_severity(caplog, severity):
 @pytest.mark.parametrize(("status", "level"), [(200, "info"), (404, "info"), (502, "error")])
 def test_a_line_of_json_can_be_filtered(status, level):
     """A collector finds requests by type, and failures of the service by level."""
-    facts = (("protocol", "HTTP/1.1"), ("userAgent", "curl/8"), ("referrer", ""))
+    facts = (("userAgent", "curl/8"), ("referrer", ""))
     line = json.loads(_line(Served(REQUEST._replace(facts=facts), status, 0, 0, 0.0), "json"))
     assert (line["level"], line["type"], line["userAgent"], line["protocol"]) == (
         level,
         "request",
         "curl/8",
-        "HTTP/1.1",
+        "HTTP/2.0",
     )
     assert line["message"] == f"{REQUEST.method} {REQUEST.path} {status}"
     assert "referrer" not in line

@@ -1,7 +1,8 @@
-"""The application is tested on two servers: on the wire of the service, and on Tornado's own."""
+"""The application is tested on the wire of the service, by HTTP/1.1 and HTTP/2, and on Tornado's own server."""
 
 from __future__ import annotations
 
+import http2_client
 import pytest
 import serving
 from coroutines import pytest_pyfunc_call
@@ -17,19 +18,34 @@ DIFFERENCES = {
 }
 """The tests that hold on the service's own wire only, each with what Tornado's `HTTPServer` does instead."""
 
+OF_HTTP1 = {"test_an_invalid_path_is_reported_as_sent[http2-*-*]": "only OPTIONS has `*` for a path (RFC 9113 8.3.1)"}
+"""The tests that do not hold for HTTP/2, each with its reason."""
+
 
 def pytest_generate_tests(metafunc):
-    """Tests each function that serves on both servers."""
-    if "serve" in metafunc.function.__code__.co_names:
-        metafunc.parametrize("http_server", ["wire", "tornado"], indirect=True)
+    """Tests each function that serves on both servers, and by HTTP/2 unless it sends bytes of HTTP/1.1."""
+    names = metafunc.function.__code__.co_names
+    if "serve" in names:
+        by_http2 = () if "connect" in names else ("http2",)
+        metafunc.parametrize("http_server", ["wire", "tornado", *by_http2], indirect=True)
+
+
+async def _request(site, method, target, headers=None, body=b""):
+    async with http2_client.connect(site) as client:
+        return await client.request(method, target, headers, body)
 
 
 # Of each test, since pytest makes no fixture that a test is only parametrized with.
 @pytest.fixture(autouse=True)
 def http_server(request, monkeypatch):
     """The server under the application."""
-    if getattr(request, "param", "wire") == "tornado":
+    server = getattr(request, "param", "wire")
+    if server == "tornado":
         reason = DIFFERENCES.get(request.function.__name__) or DIFFERENCES.get(request.node.name)
         if reason:
             pytest.skip(reason)
         monkeypatch.setattr(serving, "make_server", serving.tornado_server)
+    elif server == "http2":
+        if request.node.name in OF_HTTP1:
+            pytest.skip(OF_HTTP1[request.node.name])
+        monkeypatch.setattr(serving.Serving, "request", _request)

@@ -62,6 +62,7 @@ async def test_a_served_request_is_reported_once():
         "/new/a b",
         "moved",
         rewrite=request.rewrite,
+        protocol=request.protocol,
     )
     assert event == Served(request, 200, 5, 0, event.seconds, first_byte=event.first_byte)
     assert 0 < event.first_byte <= event.seconds

@@ -592,6 +592,29 @@ async def test_an_upload_whose_client_left_is_reported():
     assert [event.method for event in site.events if isinstance(event, ObjectUsed)] == ["PUT"]
 
 
+async def test_a_removal_whose_client_left_is_reported():
+    """Webhooks are called for each removed file, even if the client disconnected before S3 answered."""
+    sent, gate = asyncio.Event(), asyncio.Event()
+
+    class _Slow(MemoryStore):
+        async def remove(self, *arguments):
+            sent.set()
+            await gate.wait()
+            await super().remove(*arguments)
+
+    async with serve(_Slow(), actions=ACTIONS) as site:
+        async with site.connect() as client:
+            await client.send(head("DELETE", "/b.txt"))
+            await sent.wait()
+            client.abort()
+        while site.server._connections:  # noqa: ASYNC110 - neither server has an event for it
+            await asyncio.sleep(0)
+        gate.set()
+        served = await site.last_event()
+    assert not served.complete
+    assert [event.method for event in site.events if isinstance(event, ObjectUsed)] == ["DELETE"]
+
+
 async def test_without_webhooks_nothing_is_reported():
     """A request without a webhook for its method is not reported."""
     assert await _reported_events("GET", "/m/dir/a.txt", actions=EVERYTHING) == []

@@ -21,7 +21,7 @@ from tornado_proxy.telemetry.events import ErrorServed, Failed
 from tornado_proxy.wire.connection import Connection
 from tornado_proxy.wire.headers import Fields
 from tornado_proxy.wire.incoming import ClientDisconnected
-from tornado_proxy.wire.stream import Stream
+from tornado_proxy.wire.stream import Http1Stream
 
 HOST = "Host: files.test\r\n"
 UPLOADS = Actions(put=PutAction(enabled=True, allow_override=True, raw_uploads=True))
@@ -384,7 +384,7 @@ class _Silent(HTTPServerConnectionDelegate):
     """An application that keeps its requests, and does nothing about them."""
 
     def __init__(self) -> None:
-        self.streams: list[Stream] = []
+        self.streams: list[Http1Stream] = []
 
     def start_request(self, server_conn, request_conn):
         self.streams.append(request_conn)

@@ -44,6 +44,8 @@ def admin_application(administration: Administration) -> Application:
 class _Handler(RequestHandler):
     """The base class of all pages; by itself it answers 404."""
 
+    allow = "GET, HEAD"
+
     def initialize(self, administration: Administration, pages: StatusPages) -> None:
         self.administration = administration
         self.pages = pages
@@ -70,7 +72,7 @@ class _Handler(RequestHandler):
     def write_error(self, status_code: int, **_kwargs: Any) -> None:
         self.set_header("Content-Type", "text/plain; charset=utf-8")
         if status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-            self.set_header("Allow", "GET, HEAD")
+            self.set_header("Allow", self.allow)
         self.finish(f"{status_code}; the pages are {', '.join(_HANDLERS)}\n")
 
     def get(self) -> Awaitable[None] | None:
@@ -153,6 +155,8 @@ class _Ready(_Handler):
 class _Command(_Handler):
     """A page that changes something: it accepts POST only, and not from a browser."""
 
+    allow = "POST"
+
     def prepare(self) -> None:
         super().prepare()
         if not self._finished and self.administration.is_read_only and not self._is_local():
@@ -171,7 +175,7 @@ class _Command(_Handler):
         return getattr(context, "address_family", None) == AF_UNIX
 
     def get(self) -> None:
-        self.set_header("Allow", "POST")
+        self.set_header("Allow", self.allow)
         self.say(405, "this page takes POST only")
 
 

@@ -40,7 +40,7 @@ def policy_input(user: User, request: Request, tags: dict[str, str]) -> dict[str
         "user": _user(user),
         "request": {
             "method": request.method,
-            "protocol": "HTTP/1.1",
+            "protocol": request.protocol,
             "headers": headers,
             "remoteAddr": request.remote_address,
             "scheme": request.scheme,

@@ -8,9 +8,9 @@ from tornado_proxy.admin.status import Explanation, PathStep, Piece
 from tornado_proxy.golang.regexp.parser import parse
 from tornado_proxy.golang.regexp.syntax import Group, walk
 from tornado_proxy.routing.access import Anyone, SignedIn
-from tornado_proxy.routing.decide import Decision, RewriteTrace, trace
+from tornado_proxy.routing.decide import Decision, RewriteTrace, beside, trace
 from tornado_proxy.routing.mounts import Mounts
-from tornado_proxy.routing.plan import Refuse
+from tornado_proxy.routing.plan import Attempt, Redirect, RedirectToSignedUrl, Refuse, Serve
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.semantics.request import User
 from tornado_proxy.tools import explain
@@ -26,7 +26,14 @@ def explained(mounts: Mounts, asked: Mapping[str, str]) -> Explanation:
     found = explain.explain(mounts, request)
     rows = tuple(explain.sections(found, user, most=_MOST_REWRITES))
     target = found.match.site.target.name if found.match else None
-    return Explanation(explain.heading(found), rows, tuple(_steps(found)), target, found.plan)
+    attempts = tuple(each for each in found.plan if _is_made(mounts, found, each))
+    return Explanation(explain.heading(found), rows, tuple(_steps(found)), target, attempts)
+
+
+def _is_made(mounts: Mounts, found: Decision, attempt: Attempt) -> bool:
+    """Whether the service would make an attempt; it passes on to the next if an index document is refused."""
+    path = attempt.path if isinstance(attempt, Serve | RedirectToSignedUrl | Redirect) else None
+    return path is None or found.admits(beside(mounts, found, path, permitted=True))
 
 
 def _steps(found: Decision) -> Iterator[PathStep]:

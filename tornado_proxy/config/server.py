@@ -241,6 +241,10 @@ class Server(Listener):
     grace_period: Annotated[float, Duration(0, DAY)] = option(
         "How long running requests may take to finish when the service stops.", default=30.0
     )
+    http2: bool = option(
+        "Whether clients may speak HTTP/2. It needs `ssl`, without versions before TLS 1.2 and suites with CBC.",
+        default=True,
+    )
     event_loop: Literal["auto", "asyncio", "uvloop"] = option(
         "The event loop. `auto` is uvloop if it is installed, else asyncio.", default="auto"
     )

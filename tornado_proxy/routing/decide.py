@@ -75,6 +75,12 @@ class Decision(NamedTuple):
         """Whether the answer is an error, whatever the store has."""
         return isinstance(self.plan[0], Refuse)
 
+    def admits(self, other: Decision) -> bool:
+        """Whether the target of the request would answer another request, and not with an error."""
+        if self.match is None or other.match is None or other.is_refused:
+            return False
+        return self.match.site is other.match.site
+
     @property
     def rewrite(self) -> Rewrite | None:
         """The rewrite that matched the key, even if it failed; None without a match."""

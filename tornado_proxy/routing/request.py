@@ -145,6 +145,7 @@ def read_request(  # noqa: PLR0913, PLR0917 - what a request line and a connecti
     headers: tuple[tuple[str, str], ...] = (),
     scheme: str = "http",
     remote_address: str = "",
+    protocol: str = "HTTP/1.1",
 ) -> Request:
     """Reads a request from the target of its request line (RFC 9112 3.2) and its Host; raises `RequestError`."""
     raw_path, raw_query, authority = read_address(target)
@@ -158,6 +159,7 @@ def read_request(  # noqa: PLR0913, PLR0917 - what a request line and a connecti
         headers,
         scheme,
         remote_address,
+        protocol,
         authority=authority,
     )
 

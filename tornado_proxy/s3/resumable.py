@@ -11,6 +11,7 @@ from tornado_proxy.s3.resuming import PIECE, Cause, FirstAnswer, Tries
 from tornado_proxy.semantics.conditions import ByteRange, ContentRange
 from tornado_proxy.storage.errors import (
     Busy,
+    ObjectMissing,
     PreconditionFailed,
     StorageError,
     TimedOut,
@@ -183,7 +184,7 @@ class ResumableObject:
                 await self._wait(reason or error, until)
             try:
                 await self._continue(version)
-            except PreconditionFailed as changed:
+            except (PreconditionFailed, ObjectMissing) as changed:
                 # The version that was begun can still be read if S3 keeps it.
                 version = self._first.version if self._first and version is None else None
                 error = None

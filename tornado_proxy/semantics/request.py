@@ -50,3 +50,4 @@ class RequestData:
     headers: tuple[tuple[str, str], ...] = ()
     scheme: str = "http"
     remote_address: str = ""
+    protocol: str = "HTTP/1.1"

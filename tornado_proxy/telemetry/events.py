@@ -39,6 +39,7 @@ class RequestRecord(NamedTuple):
     trace_context: tuple[tuple[str, str], ...] = ()  # the headers of W3C Trace Context, as sent
     rewrite: Rewrite | None = None  # the one that `rule` names
     facts: tuple[tuple[str, str], ...] = ()  # what JSON lines show besides, by name
+    protocol: str = ""  # such as `HTTP/2.0`
 
 
 class Served(NamedTuple):

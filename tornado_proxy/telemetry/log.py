@@ -80,14 +80,14 @@ def access_log(form: Literal["text", "json"], write: Callable[[str], None]) -> C
 
 def _text_line(event: Served | ErrorServed) -> str:
     """`key=value` pairs in a fixed order; unknown ones are left out."""
-    request_id, at, client, method, host, path, generation, target, key, rule, user, _, _, _ = event.request
+    request_id, at, client, method, host, path, generation, target, key, rule, user, _, _, _, protocol = event.request
     # Nearly no request has anything to quote: one look at all its texts says so.
     if not _is_bare(f"{client}{method}{host}{path}{target}{key}{rule}{user}"):
         client, method, host, path = map(_safe, (client, method, host, path))
         target, key, rule, user = (each and _safe(each) for each in (target, key, rule, user))
     line = (
         f"time={moment(at)} id={request_id}{client and f' client={client}'}{method and f' method={method}'}"
-        f"{host and f' host={host}'}{path and f' path={path}'}"
+        f"{host and f' host={host}'}{path and f' path={path}'}{protocol and f' protocol={protocol}'}"
         f" status={event.status} sent={event.sent} received={event.received} ms={event.seconds * 1000:.1f}"
         f"{f' target={target}' if target else ''}{f' key={key}' if key else ''}{f' rule={rule}' if rule else ''}"
         f"{f' user={user}' if user else ''} generation={generation}"
@@ -100,13 +100,15 @@ def _text_line(event: Served | ErrorServed) -> str:
 
 def _json_line(event: Served | ErrorServed) -> str:
     """The same as JSON."""
-    request_id, at, client, method, host, path, generation, target, key, rule, user, _, _, facts = event.request
+    request_id, at, client, method, host, path, generation, target, key, rule, user, _, _, facts, protocol = (
+        event.request
+    )
     broken = ', "complete": false' if _is_broken(event) else ""
     line = (
         f'{{"time": "{moment(at)}", "level": "{"info" if event.status < 500 else "error"}", "type": "request"'
         f"{_json_texts(message=f'{method} {path} {event.status}')}"
         f', "id": "{request_id}"'
-        f"{_json_texts(client=client, method=method, host=host, path=path)}"
+        f"{_json_texts(client=client, method=method, host=host, path=path, protocol=protocol)}"
         f', "status": {event.status}, "sent": {event.sent}, "received": {event.received}'
         f', "ms": {round(event.seconds * 1000, 1)}{_json_texts(target=target, key=key, rule=rule, user=user)}'
         f', "generation": {generation}{_json_texts(**dict(facts))}{broken}{_json_texts(reason=_reason(event))}}}'

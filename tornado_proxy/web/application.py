@@ -205,7 +205,9 @@ def _asset(asked: HTTPServerRequest, parts: Parts) -> Answer | None:
 def _read(asked: HTTPServerRequest, origin: Origin, *, is_proxied: bool) -> Request:
     """Reads a request; raises `RequestError`."""
     fields, host = tuple(asked.headers.get_all()), asked.headers.get("Host", "")
-    request = read_request(asked.uri or "", asked.method or "", host, fields, origin.scheme, origin.address)
+    request = read_request(
+        asked.uri or "", asked.method or "", host, fields, origin.scheme, origin.address, asked.version
+    )
     if is_proxied:
         authority = origin.authority or request.authority
         return replace(request, host=host_name(authority), authority=authority, from_trusted_proxy=True)

@@ -135,7 +135,7 @@ class _DirectoryWalk:
         is_top = path == context.request.path
         decision = context.decision if is_top else context.beside(path)
         listing = next((each for each in decision.plan if isinstance(each, Browse)), None)
-        if listing is None or not context.is_ours(decision):
+        if listing is None or not context.decision.admits(decision):
             return "", []
         entries: list[Entry] = []
         while True:

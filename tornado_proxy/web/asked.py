@@ -1,4 +1,4 @@
-"""What the log shows of a request beside its path: its ID, the protocol, the client's program and the referrer."""
+"""What the log shows of a request beside its path: its ID, the client's program and the referrer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def request_id(request: HTTPServerRequest, *, is_proxied: bool) -> str:
 
 
 def logged_facts(request: HTTPServerRequest) -> Facts:
-    """Returns the protocol, User-Agent and Referer, without the query, which may carry signatures and tokens."""
+    """Returns the User-Agent and Referer, without the query, which may carry signatures and tokens."""
     agent, referrer = request.headers.get("User-Agent", ""), request.headers.get("Referer", "")
     bare = re.sub(r"(?<=//)[^/?#]*@", "", re.split(r"[?#]", referrer, maxsplit=1)[0])
-    return (("protocol", request.version), ("userAgent", agent[:_LONGEST]), ("referrer", bare[:_LONGEST]))
+    return (("userAgent", agent[:_LONGEST]), ("referrer", bare[:_LONGEST]))

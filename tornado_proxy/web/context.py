@@ -70,14 +70,10 @@ class RequestContext(NamedTuple):
         """Decides what a request for another path would be answered, with `permitted` for the answer of a policy."""
         return beside(self.parts.mounts, self.decision, RequestPath(path), method, permitted=permitted)
 
-    def is_ours(self, decision: Decision) -> bool:
-        """Whether the target of the request would answer another one, and not with an error."""
-        return not decision.is_refused and decision.match is not None and decision.match.site is self.match.site
-
     def file(self, decision: Decision) -> Serve | RedirectToSignedUrl | None:
         """Returns the plan's first attempt, if it serves a file of this target."""
         first = decision.plan[0]
-        return first if self.is_ours(decision) and isinstance(first, Serve | RedirectToSignedUrl) else None
+        return first if self.decision.admits(decision) and isinstance(first, Serve | RedirectToSignedUrl) else None
 
     async def visible(self, entries: Iterable[Entry]) -> list[Entry]:
         """Returns the entries that the user may request; a policy was asked about the directory only."""

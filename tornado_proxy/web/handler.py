@@ -46,7 +46,7 @@ from tornado_proxy.web.body import NO_BODY, Body
 from tornado_proxy.web.custom_pages import PageFailed, customized
 from tornado_proxy.web.generation import Generation
 from tornado_proxy.wire.headers import Fields
-from tornado_proxy.wire.incoming import LEAST_RATE, ClientDisconnected
+from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected
 from tornado_proxy.wire.stream import Stream
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ class Handler(RequestHandler):
         self._first_byte: float | None = None  # seconds to the head of the answer
         self.task: Task[None] | None = None  # that runs the handler
         self.has_left = False  # the client
+        self.is_changing = False  # S3 may have taken a change, of which webhooks must hear
         self._is_started = self._is_ended = False
         self._sent = 0  # bytes of the answer's body
         self._error_answer: ErrorAnswer | None = None
@@ -152,13 +153,13 @@ class Handler(RequestHandler):
         if self.body is not NO_BODY:
             self.body.break_off(reason)
         self.has_left = isinstance(reason, ClientDisconnected)
-        # The error in its body ends an upload, so that it can clean up; any other request is cancelled.
-        if self.has_left and self.request.method != "PUT" and self.task is not None:
+        if self.has_left and self.task is not None:
             # In the next turn: a task that is cancelled before its first step would emit no event.
             asyncio.get_running_loop().call_soon(self._cancel)
 
     def _cancel(self) -> None:
-        if self.task is not None and not self._is_ended:
+        # The error in its body ends an upload, so that it can clean up.
+        if self.task is not None and not self._is_ended and not self.is_changing:
             self.task.cancel()
 
     def flush(self, include_footers: bool = False) -> Future[None]:  # noqa: FBT001, FBT002 - Tornado's signature
@@ -207,7 +208,7 @@ class Handler(RequestHandler):
     def broken_by(self) -> RequestError:
         """Returns the error of a request that gets no further: its connection's, or that its client has left."""
         mistake: RequestError | None = getattr(self.request.connection, "mistake", None)
-        return mistake or ClientDisconnected("the client closed the connection")
+        return mistake or ClientDisconnected()
 
     async def give(self, outcome: Outcome) -> None:
         """Sends an answer, or the page of an error."""
@@ -293,7 +294,8 @@ class Handler(RequestHandler):
         asked, origin = self.request, self.origin
         path, _, query = (asked.uri or "").partition("?")
         host, fields = asked.headers.get("Host", ""), tuple(asked.headers.get_all())
-        return RequestData(asked.method or "", host, path, query, (), fields, origin.scheme, origin.address)
+        where = (asked.method or "", host, path, query)
+        return RequestData(*where, (), fields, origin.scheme, origin.address, asked.version)
 
     def _plain_page(self, error_answer: ErrorAnswer) -> Whole:
         decision, accept = self.decision, self.request.headers.get("Accept")
@@ -347,7 +349,7 @@ class Handler(RequestHandler):
                 async with asyncio.timeout(self.parts.settings.limits.send_timeout):
                     await self._write(chunk[start : start + _PIECE])
             except TimeoutError:
-                raise ClientDisconnected(f"the client read less than {LEAST_RATE} bytes a second") from None
+                raise ClientDisconnected(TOO_SLOW) from None
 
     def _count(self, chunk: bytes) -> None:
         if self.request.method != "HEAD":
@@ -358,8 +360,9 @@ class Handler(RequestHandler):
         if decision is None:
             # The method and path of a head that cannot be read may be anything, even secrets.
             is_read = getattr(asked.connection, "mistake", None) is None
-            method, path = (asked.method, shown_path(asked.uri)) if is_read else ("", "")
-            return RequestRecord(self.id, self._at, self.origin.address, method, "", path, self.generation.number)
+            method, path, version = (asked.method, shown_path(asked.uri), asked.version) if is_read else ("", "", "")
+            known = (self.id, self._at, self.origin.address, method, "", path, self.generation.number)
+            return RequestRecord(*known, protocol=version)
         rewrite, traceparent = decision.rewrite, asked.headers.get("Traceparent")
         request, match, rewritten, user = decision.request, decision.match, decision.rewritten, decision.user
         return RequestRecord(
@@ -377,6 +380,7 @@ class Handler(RequestHandler):
             (("traceparent", traceparent), ("tracestate", asked.headers.get("Tracestate", ""))) if traceparent else (),
             rewrite,
             logged_facts(asked) if self.parts.settings.log.format == "json" else (),
+            asked.version,
         )
 
 

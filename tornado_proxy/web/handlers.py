@@ -39,6 +39,7 @@ class ObjectHandler(DecidedHandler):
 
     async def put(self) -> None:
         """Stores an upload, or makes a step of one in parts."""
+        self.is_changing = True
         outcome, used = await self._performed(await self._upload())
         await self._give_changed(outcome, used)
 
@@ -46,6 +47,7 @@ class ObjectHandler(DecidedHandler):
         """Removes an object, once the request is whole."""
         async for _ in self.body:
             pass
+        self.is_changing = True
         await self._give_changed(*await self._performed())
 
     async def _upload(self) -> IncomingFile | None:

@@ -56,7 +56,7 @@ async def perform(plan: Plan, context: RequestContext) -> tuple[Outcome, Attempt
             return answer_attempt(attempt), attempt
         if isinstance(attempt, Serve | RedirectToSignedUrl | Redirect):
             path = attempt.path
-            if path is not None and not context.is_ours(await context.ask(path)):
+            if path is not None and not context.decision.admits(await context.ask(path)):
                 continue
         try:
             outcome = await _PERFORMERS[type(attempt)](attempt, context)

@@ -12,7 +12,6 @@ import logging
 import re
 import select
 from asyncio import Future
-from collections.abc import Callable
 from enum import Enum, auto
 
 from tornado.httputil import HTTPServerConnectionDelegate
@@ -20,16 +19,15 @@ from tornado.httputil import HTTPServerConnectionDelegate
 from tornado_proxy.config.server import Limits
 from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics.forwarded import Origin
+from tornado_proxy.wire.client import ClientConnection, Notify
 from tornado_proxy.wire.headers import Fields
-from tornado_proxy.wire.incoming import LEAST_RATE, ClientDisconnected, RequestParser
-from tornado_proxy.wire.reading import NEVER, ReadingProtocol
-from tornado_proxy.wire.stream import STAND_IN, AnswerState, Context, RequestState, Stream
-from tornado_proxy.wire.tls import shown_certificate
+from tornado_proxy.wire.incoming import TOO_SLOW, ClientDisconnected, RequestParser
+from tornado_proxy.wire.reading import NEVER
+from tornado_proxy.wire.stream import STAND_IN, AnswerState, Http1Stream, RequestState
 
 _LOG = logging.getLogger("tornado_proxy")
 
 _NO_HEAD = re.compile(rb"[^!#$%&'*+.^_`|~0-9A-Za-z\r\n-]")  # cannot begin a request, e.g. a TLS handshake
-_LARGEST_READ = 64 * 1024  # bytes
 _MOST_AHEAD = 64 * 1024  # bytes of further requests that are taken while one is answered
 
 # A connection that is closed over unread bytes is reset, and its client may never see the answer (RFC 9112 9.6).
@@ -40,9 +38,6 @@ _LINGER_TOTAL = 30.0  # seconds
 # A client that has ended its side may have left, or may wait for its answer. TCP shows which when something is sent.
 _DEPARTURE_CHECK = 0.25  # seconds
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-
-
-Notify = Callable[["Connection"], None]
 
 
 class State(Enum):
@@ -64,12 +59,8 @@ _NEXT = {
 }
 
 
-class Connection(ReadingProtocol):
-    """Serves requests one after the other, until one side closes; `application` answers them.
-
-    `peer` is the origin of the requests before any trusted proxy. `on_idle` is called whenever no request is under way
-    any more, `on_close` once, when it is closed.
-    """
+class Connection(ClientConnection):
+    """Serves requests one after the other, until one side closes."""
 
     def __init__(
         self,
@@ -79,18 +70,12 @@ class Connection(ReadingProtocol):
         on_close: Notify,
         on_idle: Notify,
     ) -> None:
-        super().__init__(_LARGEST_READ)
-        self.peer = peer
+        super().__init__(application, peer, limits, on_close, on_idle)
         self.is_last = False  # whether the request under way is the last one
-        self._application = application
-        self._limits = limits
-        self._on_close = on_close
-        self._on_idle = on_idle
         self._state = State.IDLE
-        self._stream: Stream | None = None  # the request under way
+        self._stream: Http1Stream | None = None  # the request under way
         self._writable: Future[None] = self._loop.create_future()  # pending while the client reads too slowly
         self._writable.set_result(None)
-        self._unsent = 0  # bytes, when that was last looked at
         self._half_closed = False
         self._probed = False  # whether a client that has ended its side was sent something
         self._linger_until = 0.0
@@ -120,7 +105,6 @@ class Connection(ReadingProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Waits for a request."""
         super().connection_made(transport)
-        self.context = Context(self.peer.address, self.peer.scheme, self.peer, shown_certificate(transport))
         self._set_deadline(self._limits.idle_timeout)
         self._on_idle(self)
 
@@ -165,7 +149,7 @@ class Connection(ReadingProtocol):
         self._enter(State.CLOSED)
         stream, self._stream = self._stream, None
         if stream is not None:
-            stream.break_off(stream.mistake or ClientDisconnected("the client closed the connection"))
+            stream.break_off(stream.mistake or ClientDisconnected())
         self.resume_writing()
         self._on_close(self)
 
@@ -221,14 +205,14 @@ class Connection(ReadingProtocol):
         except RequestError as error:
             # The frames of its traceback hold what was received.
             mistake, line, fields = error.with_traceback(None), STAND_IN, Fields()
-        self._stream = stream = Stream(self, parser, mistake)
+        self._stream = stream = Http1Stream(self, parser, mistake)
         until_taken = stream.begin(self._application, line, fields)
         if stream.reading is RequestState.BODY:
             self._await(until_taken)
         elif stream.reading is RequestState.DONE:
             stream.end_body()
 
-    def _read_body(self, stream: Stream) -> bool:
+    def _read_body(self, stream: Http1Stream) -> bool:
         """Passes on the received part of the body, and its end."""
         if stream.parser.complete:
             stream.end_body()
@@ -282,7 +266,7 @@ class Connection(ReadingProtocol):
         """Returns a future that is done when the client has read enough for more."""
         return self._writable
 
-    def end_answer(self, stream: Stream) -> None:
+    def end_answer(self, stream: Http1Stream) -> None:
         """Goes on to the next request, or ends the connection."""
         if stream is not self._stream:
             return
@@ -330,13 +314,9 @@ class Connection(ReadingProtocol):
 
     def _expired(self) -> None:
         stream = self._stream
-        if stream is not None and self._unsent - self._unsent_bytes() >= LEAST_RATE * self._limits.send_timeout:
-            self._unsent = self._unsent_bytes()
+        if stream is not None and self._keeps_pace():
             self._set_deadline(self._limits.send_timeout)
             return
         if stream is not None:
-            stream.mistake = ClientDisconnected(f"the client read less than {LEAST_RATE} bytes a second")
+            stream.mistake = ClientDisconnected(TOO_SLOW)
         self.close()
-
-    def _unsent_bytes(self) -> int:
-        return 0 if self._transport is None else self._transport.get_write_buffer_size()

@@ -18,33 +18,35 @@ from tornado_proxy.routing.request import RequestError
 from tornado_proxy.wire.headers import Fields, spelt
 
 # RFC 9112 3; `routing.request.read_address` decides which targets are valid.
-_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]++"  # noqa: S105 - a grammar rule, no secret
-_LINE = re.compile(rf"({_TOKEN}) ([\x21-\x7e\x80-\xff]+) HTTP/1\.([0-9])\r\n")
+TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]++"  # noqa: S105 - a grammar rule, no secret
+_LINE = re.compile(rf"({TOKEN}) ([\x21-\x7e\x80-\xff]+) HTTP/1\.([0-9])\r\n")
 # RFC 9112 4; servers leave out the reason, some with the space before it.
 _STATUS = re.compile(rb"HTTP/1\.(?P<minor>[0-9]) (?P<status>[1-9][0-9]{2})(?: [\t\x20-\x7e\x80-\xff]*+)?\r\n")
 # RFC 9112 5, without folded lines.
-_FIELD = re.compile(rf"({_TOKEN}):([\t\x20-\x7e\x80-\xff]*+)\r\n")
+_FIELD = re.compile(rf"({TOKEN}):([\t\x20-\x7e\x80-\xff]*+)\r\n")
 _FIELDS = re.compile(rf"(?:{_FIELD.pattern})*+")
 # The headers of an answer stay bytes: S3 has UTF-8 in some of them.
 _RAW_FIELD, _RAW_FIELDS = (re.compile(each.pattern.encode()) for each in (_FIELD, _FIELDS))
 # RFC 3986 3.2.2, but for the comma: several Host headers may have been joined by one (RFC 9112 3.2).
-_HOST = re.compile(r"(?:[A-Za-z0-9\-._~!$&'()*+;=:\[\]]++|%[0-9A-Fa-f]{2})*+")
+HOST = re.compile(r"(?:[A-Za-z0-9\-._~!$&'()*+;=:\[\]]++|%[0-9A-Fa-f]{2})*+")
 _LENGTH = re.compile(r"[0-9]{1,18}")
 # RFC 9112 7.1, without the spaces that its 7.1.1 allows: parsers disagree about them. No CRLF precedes the
 # first chunk.
 _QUOTED = rb'"(?:[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*+"'
-_NAME = _TOKEN.encode()
+_NAME = TOKEN.encode()
 _CHUNK = rb"([0-9A-Fa-f]{1,16})(?:;%b(?:=(?:%b|%b))?)*+\r\n" % (_NAME, _NAME, _QUOTED)
 _CUT_CHUNK = rb"[0-9A-Fa-f]{0,16}(?:;[^\r\n]*+)?\r?"  # what may still become the line of one
 _FIRST = (re.compile(_CHUNK), re.compile(_CUT_CHUNK))
 _NEXT = (re.compile(rb"\r\n%b" % _CHUNK), re.compile(rb"\r?|\r\n%b" % _CUT_CHUNK))
 
-_MOST_HEADERS = 500
+MOST_HEADERS = 500
 _LONGEST_CHUNK_LINE = 4096  # bytes, with extensions
 _LONGEST_TRAILERS = 64 * 1024  # bytes
 
 LEAST_RATE = 1024
 """Bytes a second that a client must send or read, on average over the time in which it may pause."""
+
+TOO_SLOW = f"the client read less than {LEAST_RATE} bytes a second"
 
 
 class MalformedMessage(RequestError):
@@ -61,6 +63,9 @@ class ClientDisconnected(RequestError):
     """A client that closed the connection, or stopped taking the answer."""
 
     status = 499  # nobody sees it; operators know it from nginx
+
+    def __init__(self, reason: str = "the client closed the connection") -> None:
+        super().__init__(reason)
 
 
 def content_length(text: str) -> int:
@@ -203,7 +208,7 @@ class RequestParser(MessageParser):
         # RFC 9112 3.2
         if host is None and not is_old:
             raise MalformedMessage("the Host header is missing")
-        if host is not None and not _HOST.fullmatch(host):
+        if host is not None and not HOST.fullmatch(host):
             raise MalformedMessage("the Host header is invalid, or there are several")
         # What follows a CONNECT may be another protocol's, whose bytes somebody else chose.
         keeps_alive = not is_old if options is None else _keeps_alive(options, is_old=is_old)
@@ -280,8 +285,8 @@ def _read_lines(lines: AnyStr, field: re.Pattern[AnyStr], fields: re.Pattern[Any
     if not fields.fullmatch(lines):
         raise MalformedMessage(_defect(lines))
     headers: list[tuple[AnyStr, AnyStr]] = field.findall(lines)
-    if len(headers) > _MOST_HEADERS:
-        raise HeadTooLarge(f"more than {_MOST_HEADERS} headers")
+    if len(headers) > MOST_HEADERS:
+        raise HeadTooLarge(f"more than {MOST_HEADERS} headers")
     return headers
 
 
@@ -292,7 +297,7 @@ def _defect(headers: str | bytes) -> str:
     line = lines[well.end() if well else 0 :]
     if line[:1] in (" ", "\t"):
         return "a header is folded, or has no name"
-    return "a header has an invalid " + ("value" if re.match(f"{_TOKEN}:", line) else "name")
+    return "a header has an invalid " + ("value" if re.match(f"{TOKEN}:", line) else "name")
 
 
 def _keeps_alive(connection: str, *, is_old: bool) -> bool:

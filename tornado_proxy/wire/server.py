@@ -18,12 +18,14 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from tornado.httputil import HTTPConnection, HTTPMessageDelegate, HTTPServerConnectionDelegate
 
 from tornado_proxy.config.server import Limits
 from tornado_proxy.semantics import forwarded
 from tornado_proxy.semantics.forwarded import NotProxied, Origin, TrustedProxies, peer_address
+from tornado_proxy.wire.client import ClientConnection
 from tornado_proxy.wire.connection import Connection
 
 _LOG = logging.getLogger("tornado_proxy")
@@ -149,26 +151,54 @@ def most_connections() -> int:
     return max((limit - opened - _KEPT_BACK) // 2, _FEWEST)
 
 
-class HttpServer(HTTPServerConnectionDelegate):
-    """Serves HTTP/1 on the sockets given to `add_sockets`; `application` answers the requests.
+class _Negotiated(asyncio.Protocol):
+    """Hands a connection, after its handshake, to the protocol that was agreed on (ALPN, RFC 7301)."""
 
-    `limits` and `setup` may be replaced while it serves; existing connections keep theirs.
+    def __init__(self, choose: Callable[[str | None], asyncio.BaseProtocol]) -> None:
+        self._choose = choose
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Chooses."""
+        chosen = self._choose(transport.get_extra_info("ssl_object").selected_alpn_protocol())
+        transport.set_protocol(chosen)
+        chosen.connection_made(transport)
+
+
+class HttpServer(HTTPServerConnectionDelegate):
+    """Serves HTTP on the sockets given to `add_sockets`; `application` answers the requests.
+
+    `limits` and `setup` may be replaced while it serves; existing connections keep theirs. One that could last for
+    days, since it speaks HTTP/2, is told to connect anew if TLS is another.
     """
 
     def __init__(
         self, application: HTTPServerConnectionDelegate, limits: Limits, setup: ConnectionSetup | None = None
     ) -> None:
         self.limits = limits
-        self.setup = setup or ConnectionSetup()
+        self._setup = setup or ConnectionSetup()
         self.acceptor = Acceptor("connections", self._serve, has_room=self._has_room)
         self._application = application
         self._most = most_connections()
-        self._connections: set[Connection] = set()
-        self._opening: dict[Connection, asyncio.Task[None]] = {}  # the oldest first
-        self._idle: dict[Connection, float] = {}  # without a request, since when (loop time), the longest waiting first
+        self._connections: set[ClientConnection] = set()
+        self._opening: dict[ClientConnection, asyncio.Task[None]] = {}  # the oldest first
+        # Without a request, since when (loop time), the longest waiting first.
+        self._idle: dict[ClientConnection, float] = {}
         self._trimming: asyncio.TimerHandle | None = None
         self._gone = asyncio.Event()
         self._gone.set()
+
+    @property
+    def setup(self) -> ConnectionSetup:
+        """How connections begin."""
+        return self._setup
+
+    @setup.setter
+    def setup(self, setup: ConnectionSetup) -> None:
+        before, self._setup = self._setup, setup
+        if before.tls is not setup.tls:
+            for each in self._connections:
+                if not isinstance(each, Connection):
+                    each.wind_down()
 
     def add_sockets(self, sockets: Iterable[socket.socket]) -> None:
         """Accepts connections on sockets that listen already and do not block."""
@@ -176,7 +206,7 @@ class HttpServer(HTTPServerConnectionDelegate):
 
     def start_request(self, server_conn: object, request_conn: HTTPConnection) -> HTTPMessageDelegate:
         """Passes a request of a connection to the application."""
-        assert isinstance(server_conn, Connection)
+        assert isinstance(server_conn, ClientConnection)
         self._idle.pop(server_conn, None)
         return self._application.start_request(server_conn, request_conn)
 
@@ -229,7 +259,7 @@ class HttpServer(HTTPServerConnectionDelegate):
                 await loop.connect_accepted_socket(lambda: connection, accepted)
             else:
                 await loop.connect_accepted_socket(
-                    lambda: connection,
+                    lambda: _Negotiated(partial(self._choose, connection)),
                     accepted,
                     ssl=setup.tls,
                     ssl_handshake_timeout=_OPEN_WITHIN,
@@ -241,6 +271,20 @@ class HttpServer(HTTPServerConnectionDelegate):
         except BaseException:
             self._give_up(connection, accepted)
             raise
+
+    def _choose(self, connection: Connection, protocol: str | None) -> ClientConnection:
+        """Returns the connection of an agreed protocol; one of HTTP/2 takes the place of the one that was opened."""
+        if protocol != "h2":
+            return connection
+        # Only listeners with TLS need it.
+        from tornado_proxy.wire.http2 import Http2Connection  # noqa: PLC0415
+
+        chosen = Http2Connection(self, connection.peer, self.limits, self._end, self._note_idle)
+        self._connections.add(chosen)
+        self._connections.discard(connection)
+        if connection.is_last:
+            asyncio.get_running_loop().call_soon(chosen.wind_down)
+        return chosen
 
     def _has_room(self, makes_room: bool) -> bool:  # noqa: FBT001 - the acceptor's interface
         """Whether another client may connect; `makes_room` closes the connection that has been idle longest."""
@@ -256,14 +300,14 @@ class HttpServer(HTTPServerConnectionDelegate):
             return True
         return False
 
-    def _note_idle(self, connection: Connection) -> None:
+    def _note_idle(self, connection: ClientConnection) -> None:
         self._idle.setdefault(connection, asyncio.get_running_loop().time())
 
     def _give_up(self, connection: Connection, accepted: socket.socket) -> None:
         accepted.close()
         self._end(connection)
 
-    def _end(self, connection: Connection) -> None:
+    def _end(self, connection: ClientConnection) -> None:
         self._connections.discard(connection)
         self._idle.pop(connection, None)
         self.acceptor.go_on()

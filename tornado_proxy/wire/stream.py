@@ -26,6 +26,7 @@ from tornado_proxy.wire.incoming import ClientDisconnected, RequestParser
 from tornado_proxy.wire.reading import NEVER
 
 if TYPE_CHECKING:
+    from tornado_proxy.wire.client import ClientConnection
     from tornado_proxy.wire.connection import Connection
 
 STAND_IN = RequestStartLine("GET", "/", "HTTP/1.0")
@@ -92,24 +93,68 @@ class WireRequest(HTTPServerRequest):
 
 
 class Stream(HTTPConnection):
-    """One request and its answer, as the application sees them; what comes late cannot reach the next request.
+    """One request and its answer, as the application sees them, in any version of HTTP.
 
     `mistake` is the error that makes the request unreadable, or that ended its connection.
     """
 
-    def __init__(self, connection: Connection, parser: RequestParser, mistake: RequestError | None) -> None:
+    def __init__(self, connection: ClientConnection, mistake: RequestError | None, *, has_body: bool) -> None:
         self.context = connection.context
         self.mistake = mistake
-        self.parser = parser
         self.delegate: HTTPMessageDelegate | None = None
-        self.reading = RequestState.DONE if mistake or parser.complete else RequestState.BODY
+        self.reading = RequestState.BODY if has_body and mistake is None else RequestState.DONE
         self.writing = AnswerState.HEAD
-        self.keeps_alive = parser.keeps_alive and mistake is None
-        self.awaits_continue = parser.expects_continue
         self._connection = connection
         self._remaining: float = 0  # bytes of the answer's body
-        self._is_chunked = False
         self._on_close: Callable[[], None] | None = None
+
+    def set_close_callback(self, callback: Callable[[], None] | None) -> None:
+        """Sets what is called if the client closes the connection before the answer is finished."""
+        self._on_close = callback
+
+    def begin(self, application: HTTPServerConnectionDelegate, line: RequestStartLine, fields: Fields) -> object:
+        """Hands the request to the application; returns what is done when it takes the body, or None."""
+        self.delegate = application.start_request(self._connection, self)
+        return self.delegate.headers_received(line, fields)
+
+    def end_body(self) -> None:
+        """Tells the application that the request has arrived completely."""
+        self.reading = RequestState.DONE
+        delegate, self.delegate = self.delegate, None  # breaks a reference cycle
+        assert delegate is not None
+        delegate.finish()
+
+    def break_off(self, mistake: RequestError) -> None:
+        """Ends a request whose rest will not arrive, or whose client has left."""
+        self.mistake = mistake
+        if self.reading is RequestState.BODY:
+            self.reading = RequestState.BROKEN
+            delegate, self.delegate = self.delegate, None
+            if delegate is not None:
+                delegate.on_connection_close()
+        elif isinstance(mistake, ClientDisconnected) and self._on_close is not None:
+            self._on_close()
+
+    def _failed(self) -> Future[None]:
+        return self._fail(asyncio.get_running_loop().create_future())
+
+    def _fail(self, writing: Future[None]) -> Future[None]:
+        writing.set_exception(self.mistake or ClientDisconnected())
+        writing.exception()  # a writer need not await it
+        return writing
+
+
+class Http1Stream(Stream):
+    """A request of HTTP/1 and its answer; what comes late cannot reach the next request."""
+
+    _connection: Connection
+
+    def __init__(self, connection: Connection, parser: RequestParser, mistake: RequestError | None) -> None:
+        super().__init__(connection, mistake, has_body=not parser.complete)
+        self.parser = parser
+        self.keeps_alive = parser.keeps_alive and mistake is None
+        self.awaits_continue = parser.expects_continue
+        self._is_chunked = False
 
     @property
     def is_read(self) -> bool:
@@ -117,10 +162,6 @@ class Stream(HTTPConnection):
         return self.reading is RequestState.DONE or self.parser.complete
 
     # What the application calls.
-
-    def set_close_callback(self, callback: Callable[[], None] | None) -> None:
-        """Sets what is called if the client closes the connection before the answer is finished."""
-        self._on_close = callback
 
     def write_headers(
         self, start_line: RequestStartLine | ResponseStartLine, headers: HTTPHeaders, chunk: bytes | None = None
@@ -188,18 +229,7 @@ class Stream(HTTPConnection):
             return self._failed()
         return self._connection.until_writable()
 
-    def _failed(self) -> Future[None]:
-        failed: Future[None] = asyncio.get_running_loop().create_future()
-        failed.set_exception(self.mistake or ClientDisconnected("the client closed the connection"))
-        failed.exception()  # a writer need not await it
-        return failed
-
     # What the connection calls.
-
-    def begin(self, application: HTTPServerConnectionDelegate, line: RequestStartLine, fields: Fields) -> object:
-        """Hands the request to the application; returns what is done when it takes the body, or None."""
-        self.delegate = application.start_request(self._connection, self)
-        return self.delegate.headers_received(line, fields)
 
     def deliver(self, received: bytearray) -> Awaitable[None] | None:
         """Passes on the body from the front of what was received; returns what is done when there is room for more."""
@@ -207,21 +237,7 @@ class Stream(HTTPConnection):
         piece = self.parser.read_body(received)
         return self.delegate.data_received(piece) if piece else None
 
-    def end_body(self) -> None:
-        """Tells the application that the request has arrived completely."""
-        self.reading = RequestState.DONE
-        delegate, self.delegate = self.delegate, None  # breaks a reference cycle
-        assert delegate is not None
-        delegate.finish()
-
     def break_off(self, mistake: RequestError) -> None:
         """Ends a request whose rest will not arrive, or whose client has left."""
-        self.mistake = mistake
         self.keeps_alive = False
-        if self.reading is RequestState.BODY:
-            self.reading = RequestState.BROKEN
-            delegate, self.delegate = self.delegate, None
-            if delegate is not None:
-                delegate.on_connection_close()
-        elif isinstance(mistake, ClientDisconnected) and self._on_close is not None:
-            self._on_close()
+        super().break_off(mistake)

@@ -41,9 +41,10 @@ class CertificateUnusable(Exception):
         self.of_key = of_key
 
 
-def make_context(settings: Ssl) -> ssl.SSLContext:
+def make_context(settings: Ssl, *, http2: bool = False) -> ssl.SSLContext:
     """Returns the context of a listener; raises `CertificateUnusable`."""
-    contexts = [(names_of(each), _context(settings, each)) for each in settings.all_certificates]
+    protocols = ["h2", "http/1.1"] if http2 and is_fit_for_http2(settings) else ["http/1.1"]
+    contexts = [(names_of(each), _context(settings, each, protocols)) for each in settings.all_certificates]
     (_, first), *others = contexts
     if others:
         by_name: dict[str, ssl.SSLContext] = {}
@@ -64,7 +65,12 @@ def _choose(
         connection.context = context
 
 
-def _context(settings: Ssl, certificate: Certificate) -> ssl.SSLContext:
+def is_fit_for_http2(settings: Ssl) -> bool:
+    """Whether every connection may speak HTTP/2: browsers refuse it with older versions and suites (RFC 9113 9.2)."""
+    return settings.min_version >= "TLSv1.2" and not any("CBC" in name for name in settings.cipher_suites)
+
+
+def _context(settings: Ssl, certificate: Certificate, protocols: list[str]) -> ssl.SSLContext:
     assert certificate.chain is not None
     assert certificate.key is not None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -81,7 +87,7 @@ def _context(settings: Ssl, certificate: Certificate) -> ssl.SSLContext:
     else:
         context.set_ciphers(":".join(chosen or _RECOMMENDED))
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION | ssl.OP_CIPHER_SERVER_PREFERENCE
-    context.set_alpn_protocols(["http/1.1"])
+    context.set_alpn_protocols(protocols)
     ask_clients(context, settings)
     # Python reads certificates from files only. This file is in memory only.
     with os.fdopen(os.memfd_create("certificate"), "wb") as file:

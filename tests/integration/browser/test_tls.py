@@ -81,6 +81,14 @@ def test_a_page_is_secure(trusting_browser, served):
     assert trusting_browser.get_log("browser") == []
 
 
+def test_a_browser_speaks_http2(trusting_browser, served):
+    """The listing and all that it loads come by one connection of HTTP/2."""
+    _, _, url = served
+    trusting_browser.get(url)
+    script = "return performance.getEntries().map(each => each.nextHopProtocol).filter(each => each)"
+    assert set(trusting_browser.execute_script(script)) == {"h2"}
+
+
 def test_a_renewed_certificate_is_accepted(trusting_browser, served):
     """A browser with an open page accepts the renewed certificate."""
     proxy, folder, url = served

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from go_programs import HELM, budget, request_root, user_of
 
@@ -42,6 +44,15 @@ def _rendered_request(text):
 def test_a_request_has_the_form_of_go_s_server(text, result):
     """Header names are canonical, the host is not a header, and invalid pairs of the query are left out."""
     assert _rendered_request(text) == result
+
+
+def test_a_request_has_the_protocol_that_its_client_speaks():
+    """Its name and its numbers, which are compared as such."""
+    render_budget = budget()
+    facts = request_facts(replace(SERVER_REQUEST, protocol="HTTP/2.0"), render_budget)
+    text = "{{.Proto}} {{.ProtoMajor}} {{.ProtoMinor}} {{.ProtoAtLeast 1 1}} {{.ProtoAtLeast 2 1}}"
+    rendered = Program(text, HELM).execute(Struct(REQUEST, facts), render_budget)
+    assert rendered == b"HTTP/2.0 2 0 true false"
 
 
 def test_each_read_of_the_query_is_a_new_value():

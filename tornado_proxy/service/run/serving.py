@@ -44,7 +44,10 @@ _CLOSE_WITHIN = 2.0  # seconds for calls to buckets to end after their requests 
 def connection_setup(settings: Settings) -> ConnectionSetup:
     """Returns how connections of clients begin: TLS, and the PROXY protocol."""
     server = settings.server
-    tls = make_context(server.ssl) if server.ssl and server.ssl.enabled else None
+    tls = make_context(server.ssl, http2=server.http2) if server.ssl and server.ssl.enabled else None
+    if tls is not None and server.http2:
+        # Here, where no request waits for it; without TLS, nobody needs it.
+        import tornado_proxy.wire.http2  # noqa: F401, PLC0415
     return ConnectionSetup(tls, TrustedProxies(server.trusted_proxies if server.proxy_protocol else ()))
 
 
@@ -185,7 +188,7 @@ class SingleProcess:
         in_force = self.generation.parts
         parts = await in_background(self._builder.build, configuration, in_force)
         # TLS contexts are slow to make, and most edits change rules only.
-        changed = configuration.settings != in_force.settings
+        changed = configuration.settings.server != in_force.settings.server
         setup = await asyncio.to_thread(connection_setup, configuration.settings) if changed else self._server.setup
         names = await asyncio.to_thread(CountedNames.of, parts.mounts.sites, parts.authenticators)
         return _Successor(configuration, parts, setup, names)

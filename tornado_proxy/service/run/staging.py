@@ -24,8 +24,8 @@ _LOG = logging.getLogger("tornado_proxy")
 MOST_SAMPLED = 10_000
 """Keys that are remembered, so that none is asked for twice."""
 
-MOST_TIME = 0.1
-"""The part of a processor's time that deciding beside takes at most: under more load, not all requests are compared."""
+MOST_TIME = 0.05
+"""The part of the event loop's processor time that deciding beside takes at most: not all requests are compared."""
 
 _SAMPLED_WITHIN = 10.0  # seconds
 _MOST_AT_ONCE = 8
@@ -39,7 +39,7 @@ class Shadow:
         staged: Generation,
         emit: Callable[[Event], None],
         samples: float,
-        clock: Callable[[], float] = time.perf_counter,
+        clock: Callable[[], float] = time.thread_time,
     ) -> None:
         self._clock = clock
         self._next = clock() - 1
@@ -49,12 +49,12 @@ class Shadow:
         self._sampler = HeadSampler(staged, emit, samples) if samples else None
 
     def __call__(self, decision: Decision, status: int) -> None:
-        """Decides about a request that was answered with a status, unless others took up its part of the time."""
+        """Decides about a request that was answered with a status, unless others used up its part of the time."""
         began = self._clock()
         if began < self._next:
             return
         self._compare(decision, status)
-        # What was not used in the last second is left for a burst.
+        # What was not used of the last second is left: a service with few requests compares them all.
         self._next = max(self._next, began - 1) + (self._clock() - began) / MOST_TIME
 
     def _compare(self, decision: Decision, status: int) -> None:

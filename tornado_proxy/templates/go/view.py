@@ -114,6 +114,14 @@ URL = go.Type(
     },
 )
 
+
+def _version(request: RequestFacts) -> tuple[int, int]:
+    """Returns the numbers of a protocol such as `HTTP/1.1`."""
+    _, _, numbers = request.data.protocol.partition("/")
+    major, minor = numbers.split(".")
+    return int(major), int(minor)
+
+
 _TLS = go.Type("*tls.ConnectionState", "ptr", opaque=True)
 
 
@@ -123,16 +131,16 @@ REQUEST = go.Type(
     opaque=True,
     methods={
         b"FormValue": function(lambda receiver, name: first(receiver.source.query, name), STRING),
-        b"ProtoAtLeast": function(lambda _receiver, major, minor: (major, minor) <= (1, 1), INT, INT),
+        b"ProtoAtLeast": function(lambda receiver, major, minor: (major, minor) <= _version(receiver.source), INT, INT),
         b"Referer": reading(lambda request: first(request.header, b"Referer")),
         b"UserAgent": reading(lambda request: first(request.header, b"User-Agent")),
     },
     getters={
         b"Method": lambda request: go_string(request.data.method),
         b"URL": lambda request: Struct(URL, request),
-        b"Proto": lambda _request: b"HTTP/1.1",
-        b"ProtoMajor": lambda _request: 1,
-        b"ProtoMinor": lambda _request: 1,
+        b"Proto": lambda request: go_string(request.data.protocol),
+        b"ProtoMajor": lambda request: _version(request)[0],
+        b"ProtoMinor": lambda request: _version(request)[1],
         b"Header": lambda request: request.header,
         b"Host": lambda request: request.host,
         b"RemoteAddr": lambda request: go_string(request.data.remote_address),
