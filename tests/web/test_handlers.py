@@ -339,7 +339,6 @@ OTHER_ORIGIN = {"Origin": "https://evil.example"}
     ("headers", "server", "refused"),
     [
         ({}, None, False),
-        ({"Origin": "http://files.test"}, None, False),
         ({"Origin": "https://Files.test"}, None, False),
         ({"Sec-Fetch-Site": "same-origin", "Origin": "https://public.example"}, None, False),
         ({"Sec-Fetch-Site": "none"}, None, False),

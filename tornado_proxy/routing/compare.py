@@ -24,6 +24,7 @@ from tornado_proxy.routing.decide import (
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import RedirectToSignedUrl, Refuse, Serve
 from tornado_proxy.routing.request import ObjectKey
+from tornado_proxy.semantics.request import READING
 
 _CREDENTIALS = ("authorization", "cookie")
 
@@ -82,7 +83,7 @@ def _is_untouched(mounts: Mounts, decision: Decision) -> bool:
     """Whether the edit kept the site of a request: most edits change one target of many."""
     request, match = decision.request, decision.match
     # The pages of providers and of the list of targets come before all sites; what an upload is for may be elsewhere.
-    if match is None or mounts.provider_pages or mounts.target_list or request.method not in ("GET", "HEAD"):
+    if match is None or mounts.provider_pages or mounts.target_list or request.method not in READING:
         return False
     now = mounts.find(request.host, request.path)
     return now is not None and now.site is match.site and now.key == match.key
