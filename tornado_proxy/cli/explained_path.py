@@ -31,7 +31,7 @@ def explained(mounts: Mounts, asked: Mapping[str, str]) -> Explanation:
 
 
 def _is_made(mounts: Mounts, found: Decision, attempt: Attempt) -> bool:
-    """Whether the service would make an attempt, rather than pass on to the next because an index document is refused."""
+    """Whether the service makes an attempt; if an index document is refused, it passes on to the next."""
     path = getattr(attempt, "beside", None)
     return path is None or found.admits(beside(mounts, found, path, permitted=True))
 
