@@ -45,7 +45,7 @@ def _request(port: int, method: str, path: str, body: bytes | None = None) -> tu
         return answer.status, answer.read()
 
 
-@pytest.mark.parametrize("option", ["", "reload: {stage: 1s}"], ids=["at once", "staged"])
+@pytest.mark.parametrize("option", ["", "reload: {stage: 1s, promoteIf: {requests: 1}}"], ids=["at once", "staged"])
 def test_the_program_of_the_readme_serves_files_and_follows_edits(bucket, tmp_path, option):
     """Own handlers and targets answer on one port; an upload is stored; an edit of a rule takes effect."""
     (tmp_path / "proxy.yaml").write_text(_configuration(bucket) + option)
