@@ -18,12 +18,7 @@ DIFFERENCES = {
 }
 """The tests that hold on the service's own wire only, each with what Tornado's `HTTPServer` does instead."""
 
-_OVER_TLS = "it is over TLS, where a page without it is of another origin"
-OF_HTTP1 = {
-    "test_an_invalid_path_is_reported_as_sent[http2-*-*]": "only OPTIONS has `*` for a path (RFC 9113 8.3.1)",
-    "test_a_change_from_another_origin_is_refused[http2-headers1-None-False-PUT]": _OVER_TLS,
-    "test_a_change_from_another_origin_is_refused[http2-headers1-None-False-DELETE]": _OVER_TLS,
-}
+OF_HTTP1 = {"test_an_invalid_path_is_reported_as_sent[http2-*-*]": "only OPTIONS has `*` for a path (RFC 9113 8.3.1)"}
 """The tests that do not hold for HTTP/2, each with its reason."""
 
 

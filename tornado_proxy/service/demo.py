@@ -119,7 +119,7 @@ def _content_type(name: str) -> str:
 
 
 def _fill(host: str, port: int) -> None:
-    # Plain HTTP: this S3 checks no signature, and only `storage` knows boto3.
+    # Plain HTTP: this S3 checks no signature, and only `s3` knows boto3.
     from http.client import HTTPConnection  # noqa: PLC0415 - `serve` imports this module, and answers without it
 
     uploads: list[tuple[str, bytes, dict[str, str]]] = [(f"/{BUCKET}", b"", {})]

@@ -15,7 +15,7 @@ from tornado_proxy.service.reload.rule_tests import run_rule_tests
 from tornado_proxy.service.reload.snapshot import SnapshotReader, compile_snapshot
 from tornado_proxy.service.reload.stores import Unbuildable
 from tornado_proxy.service.reload.validity import tolerant_of_dates
-from tornado_proxy.service.reload.watching import Follower
+from tornado_proxy.service.reload.watching import follow
 from tornado_proxy.service.run.serving import SingleProcess
 from tornado_proxy.web.application import ProxyApplication
 
@@ -43,12 +43,17 @@ def application(config: str | Path) -> ProxyApplication:
     except Unbuildable as error:
         raise ConfigurationError(error.diagnostics) from None
     reloader = Reloader(serving, reader, serving.emit)
-    following = asyncio.get_running_loop().create_task(Follower(reloader.watched, reloader.reload).run())
+
+    async def run() -> None:
+        await serving.start((), inherited=False)
+        await follow(reloader)
+
+    running = asyncio.get_running_loop().create_task(run())
 
     async def close() -> None:
-        following.cancel()
+        running.cancel()
         with suppress(asyncio.CancelledError):
-            await following
+            await running
         await serving.wind_down(serving.configuration.settings.server.grace_period)
 
     serving.application.closing.push_async_callback(close)

@@ -29,6 +29,8 @@ from watchdog.events import (
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 
+from tornado_proxy.service.reload.reloading import Reloader
+
 # The events that can change the snapshot. Events of reading are left out, or a reload would cause the next one. So are
 # writes without a close, or each line of a log that is kept open would be an event; the slow look finds these.
 _CHANGES: list[type[FileSystemEvent]] = [
@@ -47,6 +49,7 @@ _LIMITS = {
 }
 
 _MOST_LOOKS = 10  # attempts, if directories change meanwhile
+_JUDGE_EVERY = 1.0  # seconds
 
 Identity = tuple[int, int]  # device and inode: a directory renamed into place is another one under the same name
 
@@ -214,3 +217,19 @@ class Follower:
             return False
         self._poked.clear()
         return True
+
+
+async def follow(reloader: Reloader) -> None:
+    """Reloads when files change, and ends the stage of an edit whose time is over, until cancelled."""
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(Follower(reloader.watched, reloader.reload).run())
+        tasks.create_task(_judge(reloader))
+
+
+async def _judge(reloader: Reloader) -> None:
+    while True:
+        await asyncio.sleep(_JUDGE_EVERY)
+        try:
+            await reloader.judge()
+        except Exception:  # noqa: BLE001 - the next look may go well
+            _LOG.exception("the staged edit could not be judged")

@@ -6,10 +6,10 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any
 
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.last_good import LastGood, keep_each
@@ -23,13 +23,9 @@ from tornado_proxy.service.run.systemd import Notifier, watchdog_period
 from tornado_proxy.telemetry.events import Bus, ReloadReport
 from tornado_proxy.telemetry.log import log_service_events
 
-if TYPE_CHECKING:
-    from tornado_proxy.service.reload.watching import Follower
-
 _LOG = logging.getLogger("tornado_proxy")
 
 FEEDS_A_PERIOD = 3  # how often the watchdog is fed in its period
-JUDGE_EVERY = 1.0  # seconds
 SPARE = 10.0  # seconds that systemd should wait beyond the grace period
 
 
@@ -87,8 +83,7 @@ class Process:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop.set)
         loop.add_signal_handler(signal.SIGHUP, self._hang_up.set)
-        sockets = self._launch.sockets
-        starting = loop.create_task(self.serving.start(sockets.sockets, inherited=sockets.inherited))
+        starting = loop.create_task(self._start())
         await asyncio.sleep(0)  # a single process answers requests from here on
         async with self._launch.administer(self):
             try:
@@ -100,6 +95,12 @@ class Process:
             finally:
                 self._begun = False
                 await self._wind_down()
+
+    async def _start(self) -> None:
+        """Begins to answer; imports what follows edits, for which there may be no descriptor later."""
+        sockets = self._launch.sockets
+        await self.serving.start(sockets.sockets, inherited=sockets.inherited)
+        self._follow = await in_background(_import_follow)
 
     async def _started(self, starting: asyncio.Task[None]) -> bool:
         """Waits until requests are answered; false if the process is stopped before that."""
@@ -113,8 +114,7 @@ class Process:
         return True
 
     async def _until_stopped(self) -> None:
-        follower = (await in_background(_follower))(self.reloader.watched, self.reloader.reload)
-        loops = [follower.run(), self._prober.run(), self._judge(), self._heed_hang_ups(), self._feed_watchdog()]
+        loops = [self._follow(self.reloader), self._prober.run(), self._heed_hang_ups(), self._feed_watchdog()]
         if self.last_good is not None:
             loops.append(keep_each(self.last_good, self._to_keep, self._set_changed))
         async with asyncio.TaskGroup() as tasks:
@@ -141,15 +141,6 @@ class Process:
             await self.reloader.reload()
             self._launch.notifier.ready(self.reloader.status_line())
 
-    async def _judge(self) -> None:
-        """Ends the stage of an edit whose time is over."""
-        while True:
-            await asyncio.sleep(JUDGE_EVERY)
-            try:
-                await self.reloader.judge()
-            except Exception:  # noqa: BLE001 - the next look may go well
-                _LOG.exception("the staged edit could not be judged")
-
     async def _feed_watchdog(self) -> None:
         period = watchdog_period(os.environ, os.getpid())
         while period is not None:
@@ -164,8 +155,7 @@ class Process:
         await self.serving.wind_down(grace)
 
 
-def _follower() -> type[Follower]:
-    """Imports what follows edits, for which the first requests do not wait."""
-    from tornado_proxy.service.reload.watching import Follower  # noqa: PLC0415
+def _import_follow() -> Callable[[Reloader], Coroutine[Any, Any, None]]:
+    from tornado_proxy.service.reload.watching import follow  # noqa: PLC0415
 
-    return Follower
+    return follow
