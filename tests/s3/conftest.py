@@ -14,7 +14,7 @@ from coroutines import pytest_pyfunc_call
 from stores import BucketUnderTest, StoreUnderTest, in_memory, new_bucket
 
 from tornado_proxy.config.model import ObjectCache
-from tornado_proxy.s3 import Executor
+from tornado_proxy.s3.executor import Executor
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.store import Store
 from tornado_proxy.telemetry.measured_store import MeasuredStore
