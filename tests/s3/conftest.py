@@ -25,7 +25,7 @@ __all__ = ["pytest_pyfunc_call"]
 @pytest.fixture(scope="session")
 def executor() -> Executor:
     """An executor for the parts of a store that need threads."""
-    return Executor(8)
+    return Executor(8, queue=1000, timeout=60)
 
 
 @pytest.fixture(scope="session")
