@@ -15,7 +15,7 @@ from memory_store import MemoryStore
 from real_s3 import Endpoint
 
 from tornado_proxy.config.server import S3Pool
-from tornado_proxy.s3 import S3Store
+from tornado_proxy.s3.store import S3Store
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.storage.store import ObjectInfo, Store, UploadForm
 

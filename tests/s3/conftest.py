@@ -14,7 +14,7 @@ from coroutines import pytest_pyfunc_call
 from stores import BucketUnderTest, StoreUnderTest, in_memory, new_bucket
 
 from tornado_proxy.config.model import ObjectCache
-from tornado_proxy.s3 import Executor
+from tornado_proxy.s3.executor import Executor
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.store import Store
 from tornado_proxy.telemetry.measured_store import MeasuredStore
@@ -25,7 +25,7 @@ __all__ = ["pytest_pyfunc_call"]
 @pytest.fixture(scope="session")
 def executor() -> Executor:
     """An executor for the parts of a store that need threads."""
-    return Executor(8)
+    return Executor(8, queue=1000, timeout=60)
 
 
 @pytest.fixture(scope="session")

@@ -36,7 +36,7 @@ class LingeringExecutor(Executor):
     """An executor whose threads stay busy with a call after its result is set, until `gate` is set."""
 
     def __init__(self, threads: int, *, timeout: float) -> None:
-        super().__init__(threads, timeout=timeout)
+        super().__init__(threads, queue=10, timeout=timeout)
         self.gate = threading.Event()
 
     def submit(self, function, *arguments, **options):

@@ -104,7 +104,7 @@ def test_a_store_with_a_plain_endpoint_does_not_import_boto3():
 import sys
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.server import S3Pool
-from tornado_proxy.s3 import S3Store
+from tornado_proxy.s3.store import S3Store
 S3Store(Bucket("bucket", s3_endpoint="http://minio:9000", anonymous=True), S3Pool())
 print([name for name in ("botocore", "boto3", "urllib3") if name in sys.modules])
 """

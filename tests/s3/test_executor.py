@@ -187,7 +187,7 @@ async def test_a_cancelled_call_cannot_use_a_connection(two_threads):
 
 async def test_the_queue_is_bounded():
     """`run` refuses a call with `Busy` if the queue is full; `submit` does not, as it continues work that has begun."""
-    executor, gate = Executor(1, queue=2), threading.Event()
+    executor, gate = Executor(1, queue=2, timeout=60), threading.Event()
     calls = [asyncio.ensure_future(executor.run(lambda: gate.wait(10))) for _ in range(3)]
     await asyncio.sleep(0)
     with pytest.raises(Busy, match="3 calls to S3"):
@@ -201,7 +201,7 @@ async def test_the_queue_is_bounded():
 
 async def test_cancelled_calls_leave_the_queue():
     """A thousand cancelled calls take no place in the queue."""
-    executor, gate = Executor(1, queue=1000), threading.Event()
+    executor, gate = Executor(1, queue=1000, timeout=60), threading.Event()
     busy = asyncio.ensure_future(executor.run(lambda: gate.wait(10)))
     waiting = [asyncio.ensure_future(executor.run(lambda: None)) for _ in range(1000)]
     await asyncio.sleep(0)
@@ -217,7 +217,7 @@ async def test_cancelled_calls_leave_the_queue():
 
 async def test_a_call_that_takes_too_long_times_out():
     """A call that exceeds the timeout raises `TimedOut`, and its connection is cut."""
-    executor, connection = Executor(1, timeout=0.2), FakeConnection()
+    executor, connection = Executor(1, queue=10, timeout=0.2), FakeConnection()
     started = time.monotonic()
     hanging = asyncio.ensure_future(executor.run(connection.wait))
     await asyncio.sleep(0)
@@ -229,7 +229,7 @@ async def test_a_call_that_takes_too_long_times_out():
 
 async def test_the_wait_for_a_thread_counts_towards_the_timeout():
     """A call that gets no thread within the timeout raises `TimedOut`."""
-    executor, gate = Executor(1, timeout=0.2), threading.Event()
+    executor, gate = Executor(1, queue=10, timeout=0.2), threading.Event()
     executor.submit(lambda: gate.wait(10))
     with pytest.raises(TimedOut):
         await executor.run(lambda: None)
@@ -238,7 +238,7 @@ async def test_the_wait_for_a_thread_counts_towards_the_timeout():
 
 async def test_an_upload_may_exceed_the_timeout():
     """An upload may wait for a thread, and take longer than the timeout while it makes progress."""
-    executor = Executor(1, timeout=1)
+    executor = Executor(1, queue=10, timeout=1)
 
     def send():
         for _ in range(4):
@@ -262,7 +262,7 @@ async def test_a_closed_executor_makes_no_new_call(two_threads):
 
 async def test_threads_of_a_released_executor_end():
     """The threads of an executor end when its last reference is deleted, without the garbage collector."""
-    executor = Executor(2)
+    executor = Executor(2, queue=10, timeout=60)
     begun = threading.Event()
     call = executor.submit(lambda: begun.wait(10) and threading.current_thread())
     begun.set()  # the call has its reference to the executor before it ends

@@ -19,10 +19,11 @@ from tornado_proxy.storage.errors import Busy, StorageError, TimedOut, Unreachab
 REQUEST = b"GET /bucket/a HTTP/1.1\r\nhost: s3\r\n\r\n"
 SILENT = Reply(b"", Then.SILENCE)
 MIB = 1024**2
+LIMITS = {"connections": 512, "waiting": 1024, "connect_timeout": 2.0, "read_timeout": 5.0}
 
 
 def pool_at(port: int, **limits) -> Pool:
-    return Pool("127.0.0.1", port, None, PoolLimits(**{"connect_timeout": 2.0, "read_timeout": 5.0} | limits))
+    return Pool("127.0.0.1", port, None, PoolLimits(**LIMITS | limits))
 
 
 def descriptors() -> int:
@@ -342,4 +343,4 @@ async def test_a_lack_of_descriptors_is_busy(monkeypatch):
 
     monkeypatch.setattr(asyncio.get_running_loop(), "create_connection", fail)
     with pytest.raises(Busy, match="Too many open files"):
-        await Pool("127.0.0.1", 1, None, PoolLimits()).request(b"")
+        await Pool("127.0.0.1", 1, None, PoolLimits(**LIMITS)).request(b"")

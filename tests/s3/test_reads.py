@@ -9,6 +9,7 @@ import pytest
 from tornado_proxy.s3.answers import ListAnswer
 from tornado_proxy.s3.boto3_reads import list_answer
 from tornado_proxy.s3.reads import Deadlines, Reader, page
+from tornado_proxy.s3.resumable import ReadLimits, read_memory
 from tornado_proxy.semantics.conditions import ByteRange, Conditions, ContentRange
 from tornado_proxy.storage.errors import (
     AccessDenied,
@@ -27,6 +28,7 @@ from tornado_proxy.storage.store import Entry, ObjectInfo, Page, from_token
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 INFO = ObjectInfo(10, '"1"', NOW)
 PART = ByteRange(2, 5)
+MIB = 1024**2
 
 
 @dataclass
@@ -46,6 +48,10 @@ class OpenedObject:
     async def close(self) -> None:
         """Sets `is_closed`."""
         self.is_closed = True
+
+
+def reader_of(calls: RecordedCalls) -> Reader:
+    return Reader(calls, 60.0, ReadLimits(read_memory(MIB), tries=8, seconds=60.0, pause=2.0))
 
 
 OPENED = OpenedObject()
@@ -101,7 +107,7 @@ class RecordedCalls:
 async def test_conditions_for_s3_need_one_call(conditions, part, expected):
     """A GET without conditions, with one strong ETag in If-Match or If-Range, or of what changed, is one call."""
     calls = RecordedCalls([OPENED])
-    assert (await Reader(calls).open("a", conditions, part)).info is OPENED.info
+    assert (await reader_of(calls).open("a", conditions, part)).info is OPENED.info
     assert calls.recorded == [expected]
 
 
@@ -118,7 +124,7 @@ async def test_conditions_for_s3_need_one_call(conditions, part, expected):
 async def test_other_conditions_are_decided_after_a_head(conditions, part, expected):
     """Other conditions are decided by a HEAD, and the GET has its ETag in If-Match."""
     calls = RecordedCalls([INFO, OPENED])
-    assert (await Reader(calls).open("a", conditions, part)).info is OPENED.info
+    assert (await reader_of(calls).open("a", conditions, part)).info is OPENED.info
     assert calls.recorded == [("head",), expected]
 
 
@@ -134,7 +140,7 @@ async def test_a_request_that_fails_after_the_head_makes_one_call(conditions, pa
     """A 304, 412 or 416 needs a HEAD and no GET."""
     calls = RecordedCalls([INFO])
     with pytest.raises(error):
-        await Reader(calls).open("a", conditions, part)
+        await reader_of(calls).open("a", conditions, part)
     assert calls.recorded == [("head",)]
 
 
@@ -149,7 +155,7 @@ UNCHANGED = [
 async def test_an_unchanged_object_gets_its_headers_from_a_head(conditions):
     """A 304 of S3 leaves out headers, which a HEAD adds; the next 304 needs the HEAD alone."""
     calls = RecordedCalls([NotModified("304"), INFO, INFO])
-    reader = Reader(calls)
+    reader = reader_of(calls)
     for _ in range(2):
         with pytest.raises(NotModified) as caught:
             await reader.open("a", conditions)
@@ -162,14 +168,14 @@ async def test_a_condition_that_s3_ignores_is_evaluated_here(conditions):
     """An object that S3 sends although it is unchanged is closed, and the answer is a 304 with its headers."""
     opened = OpenedObject()
     with pytest.raises(NotModified) as caught:
-        await Reader(RecordedCalls([opened])).open("a", conditions)
+        await reader_of(RecordedCalls([opened])).open("a", conditions)
     assert (caught.value.info, opened.is_closed) == (INFO, True)
 
 
 async def test_a_304_that_does_not_hold_is_not_passed_on():
     """An object that has changed after a 304 of S3 is opened."""
     calls = RecordedCalls([NotModified("304"), INFO, OPENED])
-    opened = await Reader(calls).open("a", Conditions(if_none_match=('"0"',)))
+    opened = await reader_of(calls).open("a", Conditions(if_none_match=('"0"',)))
     assert opened.info is OPENED.info
     assert calls.recorded[1:] == [("head",), ("get", None, '"1"')]
 
@@ -178,7 +184,7 @@ async def test_few_validators_are_kept():
     """A reader forgets the objects that were asked for first."""
     keys = [str(number) for number in range(1025)]
     calls = RecordedCalls([OPENED] * 1025 + [NotModified("304"), INFO])
-    reader = Reader(calls)
+    reader = reader_of(calls)
     for key in keys:
         await reader.open(key, Conditions(if_none_match=('"0"',)))
     with pytest.raises(NotModified):
@@ -189,7 +195,7 @@ async def test_few_validators_are_kept():
 async def test_a_failed_if_range_opens_the_complete_object():
     """A GET with a failed If-Range is repeated without the range."""
     calls = RecordedCalls([PreconditionFailed("changed"), OPENED])
-    assert (await Reader(calls).open("a", Conditions(if_range='"1"'), PART)).info is OPENED.info
+    assert (await reader_of(calls).open("a", Conditions(if_range='"1"'), PART)).info is OPENED.info
     assert calls.recorded[1] == ("get", None, None)
 
 
@@ -197,7 +203,7 @@ async def test_a_refused_range_needs_a_head():
     """The error about an unsatisfiable range gets the object's size from a HEAD."""
     calls = RecordedCalls([RangeUnsatisfiable("no"), INFO])
     with pytest.raises(RangeUnsatisfiable) as caught:
-        await Reader(calls).open("a", Conditions(), ByteRange(10, None))
+        await reader_of(calls).open("a", Conditions(), ByteRange(10, None))
     assert caught.value.size == 10
 
 
@@ -205,7 +211,7 @@ async def test_an_object_that_changes_again_is_busy():
     """`open` raises `Busy` if the object changes between HEAD and GET twice."""
     calls = RecordedCalls([INFO, PreconditionFailed("changed")] * 2)
     with pytest.raises(Busy):
-        await Reader(calls).open("a", Conditions(if_none_match=('"0"', '"2"')))
+        await reader_of(calls).open("a", Conditions(if_none_match=('"0"', '"2"')))
 
 
 @pytest.mark.parametrize("method", ["open", "head"])
@@ -213,14 +219,14 @@ async def test_the_empty_key_names_no_object(method):
     """The empty key raises `ObjectMissing` without a call, because S3 would return the bucket."""
     calls = RecordedCalls([])
     with pytest.raises(ObjectMissing):
-        await getattr(Reader(calls), method)("", Conditions())
+        await getattr(reader_of(calls), method)("", Conditions())
     assert calls.recorded == []
 
 
 async def test_a_listing_continues_after_an_entry():
     """A page begins after the entry that the token names."""
     calls = RecordedCalls([ListAnswer((Entry("d/a"), Entry("d/b/")), truncated=True), ListAnswer((Entry("d/c"),))])
-    reader = Reader(calls)
+    reader = reader_of(calls)
     page = await reader.list("d/", None, 2)
     assert [entry.name for entry in (await reader.list("d/", page.next_token, 2)).entries] == ["c"]
     assert calls.recorded == [("list", None, 3), ("list", "d/b/\U0010ffff", 3)]
@@ -229,7 +235,7 @@ async def test_a_listing_continues_after_an_entry():
 async def test_a_token_without_later_entries_leads_to_the_first_page():
     """A token with no entries after it leads to the first page, not to an empty one."""
     calls = RecordedCalls([ListAnswer((Entry("d/a"),), truncated=True), ListAnswer(()), ListAnswer((Entry("d/a"),))])
-    reader = Reader(calls)
+    reader = reader_of(calls)
     token = (await reader.list("d/", None, 1)).next_token
     assert [entry.name for entry in (await reader.list("d/", token, 1)).entries] == ["a"]
 
@@ -243,7 +249,7 @@ async def test_a_truncated_answer_without_entries_is_followed():
             ListAnswer((Entry("d/a"),)),
         ]
     )
-    page = await Reader(calls).list("d/", None, 5)
+    page = await reader_of(calls).list("d/", None, 5)
     assert ([entry.name for entry in page.entries], page.next_token) == (["a"], None)
     assert calls.recorded == [("list", None, 6), ("list", None, 6, "1"), ("list", None, 6, "2")]
 
@@ -253,7 +259,7 @@ async def test_truncated_answers_without_entries_end(continuation):
     """Truncated answers without entries raise an error after ten calls, or at once without a continuation token."""
     calls = RecordedCalls([ListAnswer((), truncated=True, continuation=continuation) for _ in range(20)])
     with pytest.raises(UpstreamError, match="truncated answers without an entry"):
-        await Reader(calls).list("d/", None, 5)
+        await reader_of(calls).list("d/", None, 5)
     assert len(calls.recorded) == (10 if continuation else 1)
 
 
@@ -270,7 +276,7 @@ async def test_a_range_that_was_not_requested_is_an_error(requested, sent):
     """A 206 with another range than the requested one is closed and raises an error."""
     opened = OpenedObject(content_range=sent)
     with pytest.raises(UpstreamError, match="was not requested"):
-        await Reader(RecordedCalls([opened])).open("a", Conditions(), requested)
+        await reader_of(RecordedCalls([opened])).open("a", Conditions(), requested)
     assert opened.is_closed
 
 
@@ -278,7 +284,7 @@ async def test_the_requested_range_is_opened():
     """A requested range that exceeds the object is opened up to the end of the object."""
     opened = OpenedObject(content_range=ContentRange(8, 9, 10))
     assert (
-        await Reader(RecordedCalls([opened])).open("a", Conditions(), ByteRange(8, 20))
+        await reader_of(RecordedCalls([opened])).open("a", Conditions(), ByteRange(8, 20))
     ).content_range == opened.content_range
 
 
@@ -286,14 +292,14 @@ async def test_a_head_of_a_missing_bucket_is_not_a_missing_object():
     """After a 404 of a HEAD, which has no error code, a listing shows whether the bucket is missing."""
     calls = RecordedCalls([ObjectMissing("404"), BucketMissing("NoSuchBucket")])
     with pytest.raises(BucketMissing):
-        await Reader(calls).head("a", Conditions())
+        await reader_of(calls).head("a", Conditions())
 
 
 @pytest.mark.parametrize(("answer", "lists"), [(ListAnswer(()), 1), (AccessDenied("no"), 2)])
 async def test_an_existing_bucket_is_not_checked_again(answer, lists):
     """Missing objects cause one listing a minute, unless the listing is denied and so does not prove that the bucket exists."""
     calls = RecordedCalls([ObjectMissing("404"), answer, ObjectMissing("404"), answer])
-    reader = Reader(calls)
+    reader = reader_of(calls)
     for _ in range(2):
         with pytest.raises(ObjectMissing):
             await reader.head("a", Conditions())
@@ -303,7 +309,7 @@ async def test_an_existing_bucket_is_not_checked_again(answer, lists):
 async def test_closing_closes_the_calls():
     """`close` of a reader closes its calls."""
     calls = RecordedCalls([])
-    await Reader(calls).close()
+    await reader_of(calls).close()
     assert calls.recorded == [("close",)]
 
 

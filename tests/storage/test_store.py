@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from memory_store import MemoryStore
 
-from tornado_proxy.s3 import S3Store
 from tornado_proxy.s3.resumable import ResumableObject
+from tornado_proxy.s3.store import S3Store
 from tornado_proxy.storage.cache import MemoryObject
 from tornado_proxy.storage.store import Entry, ForwardingStore, OpenedObject, Store, from_token, start_after, to_token
 

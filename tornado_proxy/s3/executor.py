@@ -230,7 +230,7 @@ class Executor:
     The threads end with the last reference to the executor.
     """
 
-    def __init__(self, threads: int, queue: int = 1000, timeout: float = 60.0) -> None:
+    def __init__(self, threads: int, queue: int, timeout: float) -> None:
         self.timeout = timeout
         self._most = threads + queue
         self._unfinished: set[BlockingCall[Any]] = set()

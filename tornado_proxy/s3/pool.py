@@ -35,10 +35,10 @@ def most_connections(configured: int, buckets: int) -> int:
 class PoolLimits:
     """The limits of a pool; times in seconds; `read_timeout` limits silence."""
 
-    connections: int = 512
-    waiting: int = 1024
-    connect_timeout: float = 5.0
-    read_timeout: float = 30.0
+    connections: int
+    waiting: int
+    connect_timeout: float
+    read_timeout: float
 
 
 class Pool:

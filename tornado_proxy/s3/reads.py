@@ -19,7 +19,6 @@ from tornado_proxy.s3.resumable import (
     ReadLimits,
     ResumableObject,
     ResumedRead,
-    read_memory,
 )
 from tornado_proxy.semantics.conditions import (
     ANY,
@@ -134,12 +133,12 @@ class Reader:
     def __init__(
         self,
         calls: ReadCalls,
-        timeout: float = 60.0,
-        limits: ReadLimits | None = None,
+        timeout: float,
+        limits: ReadLimits,
         notice: Callable[[ResumedRead], None] = lambda _: None,
     ) -> None:
         self._calls = calls
-        self._limits = limits or ReadLimits(read_memory(64 * 1024**2))
+        self._limits = limits
         self._notice = notice
         self._within = Deadlines(timeout).bound
         self._bucket_seen = -math.inf

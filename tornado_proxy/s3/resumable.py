@@ -88,9 +88,9 @@ class ReadLimits(NamedTuple):
     """
 
     memory: Shares
-    tries: int = 8
-    seconds: float = 60.0
-    pause: float = 2.0
+    tries: int
+    seconds: float
+    pause: float
 
 
 class ResumedRead(NamedTuple):

@@ -13,7 +13,7 @@ from stores import async_chunks, post_form, read_object
 from tornado_proxy.config.model import CallHeaders, Credentials
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.server import S3Pool
-from tornado_proxy.s3 import S3Store
+from tornado_proxy.s3.store import S3Store
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.semantics.fields import content_digest
 from tornado_proxy.storage.errors import AccessDenied, BucketMissing, CredentialsRefused, ObjectExists

@@ -35,7 +35,7 @@ from tornado_proxy.telemetry.events import ObjectWritten
 from tornado_proxy.telemetry.exposition import ProcessMetrics, added
 from tornado_proxy.telemetry.metrics import Activity, CountedNames, ProcessReport
 from tornado_proxy.telemetry.staging import StagedCounts
-from tornado_proxy.web.generation import Generation
+from tornado_proxy.web.generation import Generation, Parts
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -203,14 +203,8 @@ class Supervisor:
     async def activate(self, number: int, configuration: Configuration) -> None:
         """Sends the snapshot to every worker, and waits until each serves it; one that takes too long is replaced."""
         parts = await in_background(self._builder.build, configuration, self.generation.parts)
-        self._names = await asyncio.to_thread(CountedNames.of, parts.mounts.sites, parts.authenticators)
-        self._ended = _added((self._ended,), self._names)
-        # Workers that start from here on serve it.
-        self._start = replace(self._start, number=number, snapshot=configuration.snapshot, staged=None)
-        await self._change("activate", number, configuration.snapshot)
-        self.staged = None
+        await self._activate(number, configuration, parts)
         self._generations.swap(parts, number)
-        self.configuration = configuration
 
     async def stage(self, number: int, configuration: Configuration) -> None:
         """Has every worker stage the snapshot; their counts begin anew."""
@@ -230,18 +224,12 @@ class Supervisor:
 
     async def promote(self) -> None:
         """Has every worker put the staged generation in force, and waits until each serves it."""
-        configuration, staged, call = self.staged, self._generations.staged, self._start.staged
+        configuration, staged = self.staged, self._generations.staged
         assert configuration is not None
         assert staged is not None
-        assert call is not None
-        parts = staged.parts
-        self._names = await asyncio.to_thread(CountedNames.of, parts.mounts.sites, parts.authenticators)
-        self._ended = _added((self._ended,), self._names)
-        self._start = replace(self._start, number=call.number, snapshot=call.snapshot, staged=None)
         # A worker that has staged it promotes it.
-        await self._change("activate", call.number, call.snapshot)
+        await self._activate(staged.number, configuration, staged.parts)
         self._generations.promote()
-        self.configuration, self.staged = configuration, None
 
     async def discard(self) -> None:
         """Has every worker take the staged generation away."""
@@ -249,6 +237,14 @@ class Supervisor:
         self._start = replace(self._start, staged=None)
         self._generations.discard()
         await self._change("discard")
+
+    async def _activate(self, number: int, configuration: Configuration, parts: Parts) -> None:
+        self._names = await asyncio.to_thread(CountedNames.of, parts.mounts.sites, parts.authenticators)
+        self._ended = _added((self._ended,), self._names)
+        # Workers that start from here on serve it.
+        self._start = replace(self._start, number=number, snapshot=configuration.snapshot, staged=None)
+        await self._change("activate", number, configuration.snapshot)
+        self.configuration, self.staged = configuration, None
 
     async def _change(self, method: Method, *arguments: object) -> None:
         await asyncio.gather(*(worker.change(method, *arguments) for worker in self._workers.values()))
