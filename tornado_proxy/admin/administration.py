@@ -37,7 +37,7 @@ from tornado_proxy.routing.plan import Attempt, Browse, ListTargets, Redirect, R
 from tornado_proxy.routing.request import ASSETS_AT
 from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.service.reload.snapshot import Configuration
-from tornado_proxy.service.reload.staging import Stage
+from tornado_proxy.service.reload.stage import Stage
 from tornado_proxy.service.reload.validity import certificate_views, validities
 from tornado_proxy.service.run.process import Process
 from tornado_proxy.storage.outlook import Outlook

@@ -43,7 +43,7 @@ from tornado_proxy.service.reload.snapshot import (
     compile_snapshot,
     read_to_check,
 )
-from tornado_proxy.service.reload.staging import StageMark
+from tornado_proxy.service.reload.stage import StageMark
 from tornado_proxy.service.reload.stores import Unbuildable
 from tornado_proxy.service.reload.validity import tolerant_of_dates
 from tornado_proxy.service.run.logs import close_logging, configure_logging, flush_logging
