@@ -59,6 +59,9 @@ class _FakeServing:
         return ProcessReport((), self.activity)
 
 
+EXPLAIN = "tornado_proxy.admin.administration._explain"
+
+
 def _process(serving, probes=None, bus=None) -> SimpleNamespace:
     """A process that serves."""
     reloader = SimpleNamespace(last=None, failure=None, stage=None, from_last_good=False)
@@ -72,12 +75,12 @@ def _process(serving, probes=None, bus=None) -> SimpleNamespace:
     )
 
 
-def _administration(in_force, activity=None, explain=None, probes=None) -> Administration:
-    return Administration(_process(_FakeServing(in_force, activity), probes), explain)
+def _administration(in_force, activity=None, probes=None) -> Administration:
+    return Administration(_process(_FakeServing(in_force, activity), probes))
 
 
-def _overview(in_force, activity=None, explain=None, **fields):
-    return asyncio.run(_administration(in_force, activity, explain).overview(fields))
+def _overview(in_force, activity=None, **fields):
+    return asyncio.run(_administration(in_force, activity).overview(fields))
 
 
 def _reloads(in_force, *reports):
@@ -266,24 +269,26 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize(("outlook", "outcome", "text"), ANSWERS)
-def test_the_last_step_is_the_answer_of_s3(in_force, outlook, outcome, text):
+def test_the_last_step_is_the_answer_of_s3(in_force, outlook, outcome, text, monkeypatch):
     """The path of a request ends with the first attempt that applies now."""
     serving = _FakeServing(in_force)
     serving.outlook = outlook
     explanation = Explanation("GET /h", (), (PathStep("URL", ()),), "site", (Serve(ObjectKey("k")),))
-    administration = Administration(_process(serving), lambda _mounts, _fields: explanation)
+    administration = Administration(_process(serving))
+    monkeypatch.setattr(EXPLAIN, lambda _mounts, _fields: explanation)
     first, last = asyncio.run(administration.overview({"path": "/h"})).explanation.path
     assert (first.title, last.title, last.outcome, last.lines[0]) == ("URL", "answer now", outcome, ((text, None),))
 
 
-def test_a_refused_request_asks_nothing_of_s3(in_force):
+def test_a_refused_request_asks_nothing_of_s3(in_force, monkeypatch):
     """A plan that begins with a refusal is answered without S3."""
     explanation = Explanation("GET /h", (), (), "site", (Refuse(403, "not permitted"),))
-    (step,) = _overview(in_force, explain=lambda _mounts, _fields: explanation, path="/h").explanation.path
+    monkeypatch.setattr(EXPLAIN, lambda _mounts, _fields: explanation)
+    (step,) = _overview(in_force, path="/h").explanation.path
     assert (step.outcome, step.lines[0]) == ("bad", (("403 Forbidden", None),))
 
 
-def test_a_path_is_explained_with_the_mounts_in_force(in_force):
+def test_a_path_is_explained_with_the_mounts_in_force(in_force, monkeypatch):
     """The function gets the mounts and the fields of the form; without a path, nothing is explained."""
     calls = []
 
@@ -292,13 +297,14 @@ def test_a_path_is_explained_with_the_mounts_in_force(in_force):
         rows = [("✓", f"{in_force.settings.directory}/rules/site.rules:2:1")]
         return Explanation("GET /h", (("rewrites", rows),))
 
-    assert _overview(in_force, explain=explain).explanation is None
-    explanation = _overview(in_force, explain=explain, path="/h", user="ann").explanation
+    monkeypatch.setattr(EXPLAIN, explain)
+    assert _overview(in_force).explanation is None
+    explanation = _overview(in_force, path="/h", user="ann").explanation
     assert explanation == Explanation("GET /h", (("rewrites", [["✓", "rules/site.rules:2:1"]]),))
     assert calls == [("site", {"path": "/h", "user": "ann"})]
 
 
-def test_explanations_run_one_at_a_time(in_force):
+def test_explanations_run_one_at_a_time(in_force, monkeypatch):
     """Explanations never run at once, since they take processor time from requests."""
     running: list[int] = []
     concurrency: list[int] = []
@@ -311,9 +317,10 @@ def test_explanations_run_one_at_a_time(in_force):
         return Explanation("", ())
 
     async def explain_concurrently():
-        administration = _administration(in_force, explain=explain)
+        administration = _administration(in_force)
         await asyncio.gather(*(administration.overview({"path": "/"}) for _ in range(5)))
 
+    monkeypatch.setattr(EXPLAIN, explain)
     asyncio.run(explain_concurrently())
     assert concurrency == [1] * 5
 
@@ -341,13 +348,14 @@ def test_a_failing_sample_does_not_end_sampling(in_force, monkeypatch, caplog):
     assert "no numbers" in caplog.text
 
 
-def test_a_failing_explanation_is_an_error_on_the_page(in_force, caplog):
+def test_a_failing_explanation_is_an_error_on_the_page(in_force, caplog, monkeypatch):
     """The page names the exception, and the log has the traceback."""
 
     def explain(_mounts, _fields):
         raise RuntimeError("no idea")
 
-    explanation = _overview(in_force, explain=explain, path="/h").explanation
+    monkeypatch.setattr(EXPLAIN, explain)
+    explanation = _overview(in_force, path="/h").explanation
     assert explanation.sections == (("error", (("`RuntimeError` was raised; the log has the traceback",),)),)
     assert "no idea" in caplog.text
 

@@ -37,7 +37,7 @@ from tornado_proxy.routing.plan import Attempt, Browse, ListTargets, Redirect, R
 from tornado_proxy.routing.request import ASSETS_AT
 from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.service.reload.snapshot import Configuration
-from tornado_proxy.service.reload.staging import Stage
+from tornado_proxy.service.reload.stage import Stage
 from tornado_proxy.service.reload.validity import certificate_views, validities
 from tornado_proxy.service.run.process import Process
 from tornado_proxy.storage.outlook import Outlook
@@ -59,9 +59,6 @@ from tornado_proxy.telemetry.staging import SAMPLES, StagedCounts
 
 _LOG = logging.getLogger("tornado_proxy")
 
-Explain = Callable[[Mounts, Mapping[str, str]], Explanation]
-"""Explains a request that is given by the fields of the page's form, on a thread."""
-
 _KEPT = 20  # reloads
 _SHORTEST = 60.0  # the shortest time of the charts, in seconds
 _SHOWN = 5  # diagnostics of a reload
@@ -72,14 +69,13 @@ _PACKAGES = ("tornado-proxy", "tornado", "boto3", "google-re2")
 class Administration:
     """The pages and commands of a process; remembers reloads and samples for the status page."""
 
-    def __init__(self, process: Process, explain: Explain | None = None) -> None:
+    def __init__(self, process: Process) -> None:
         self.is_ready = process.is_ready
         self.history = ActivityHistory()
         self._reloader = process.reloader
         self._serving = serving = process.serving
         self._probes = process.probes
         self._last_good = process.last_good
-        self._explain = explain
         self._explaining = asyncio.Lock()
         # Reads files, for which there may be no descriptor later.
         self._versions = {name: version(name) for name in _PACKAGES} | {"Python": platform.python_version()}
@@ -196,12 +192,12 @@ class Administration:
 
     async def _explained(self, asked: Mapping[str, str]) -> Explanation | None:
         parts = self._serving.generation.parts
-        if self._explain is None or not asked.get("path"):
+        if not asked.get("path"):
             return None
         # One at a time: it takes processor time from requests.
         async with self._explaining:
             try:
-                explained = await asyncio.to_thread(self._explain, parts.mounts, asked)
+                explained = await asyncio.to_thread(_explain, parts.mounts, asked)
             except Exception as error:  # noqa: BLE001 - the rest of the page can still be shown
                 _LOG.exception("a path could not be explained")
                 reason = f"`{type(error).__name__}` was raised; the log has the traceback"
@@ -271,6 +267,12 @@ class Administration:
         """Returns the metrics of requests and reloads in Prometheus's text format."""
         report = await self._serving.report()
         return as_text((*report.counts, *self._metrics.collect(), *staged_metrics(report.staged)))
+
+
+def _explain(mounts: Mounts, asked: Mapping[str, str]) -> Explanation:
+    from tornado_proxy.admin.explanation import explained  # noqa: PLC0415 - most processes never explain a request
+
+    return explained(mounts, asked)
 
 
 _OUTCOMES: Mapping[type, str] = {

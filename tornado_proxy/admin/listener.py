@@ -16,18 +16,16 @@ from tornado_proxy.telemetry.events import ReloadReport
 from tornado_proxy.wire.tls import make_context
 
 if TYPE_CHECKING:
-    from tornado_proxy.admin.administration import Administration, Explain
+    from tornado_proxy.admin.administration import Administration
     from tornado_proxy.admin.server import AdminServer
 
 _LARGEST_BODY = 64 * 1024  # bytes; no page takes a body
 
 
 @asynccontextmanager
-async def admin_listener(
-    process: Process, sockets: Sequence[socket], explain: Explain | None = None
-) -> AsyncIterator[None]:
-    """Answers operators on listening sockets; `explain` explains paths on the status page."""
-    administration, server = await in_background(_prepared, process, explain)
+async def admin_listener(process: Process, sockets: Sequence[socket]) -> AsyncIterator[None]:
+    """Answers operators on listening sockets."""
+    administration, server = await in_background(_prepared, process)
 
     def renew(report: ReloadReport) -> None:
         if report.is_new:
@@ -44,13 +42,13 @@ async def admin_listener(
         await server.close_all_connections()
 
 
-def _prepared(process: Process, explain: Explain | None) -> tuple[Administration, AdminServer]:
+def _prepared(process: Process) -> tuple[Administration, AdminServer]:
     """Makes the server; clients' first requests do not wait for these imports."""
     from tornado_proxy.admin.administration import Administration  # noqa: PLC0415
     from tornado_proxy.admin.application import admin_application  # noqa: PLC0415
     from tornado_proxy.admin.server import AdminServer  # noqa: PLC0415
 
-    administration = Administration(process, explain)
+    administration = Administration(process)
     # Tornado reads `ssl_options` for each connection, so that a renewed context can replace it. Whether it speaks TLS
     # at all is fixed here.
     tls = _tls(process.serving.configuration.settings)

@@ -11,7 +11,7 @@ import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,6 @@ from tornado_proxy.cli.units import is_wider, other_addresses, run_as_unit, sock
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Log
 from tornado_proxy.lang.diagnostic import Diagnostic, counted
-from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.service.demo import (
     BUCKET,
     PASSWORD,
@@ -44,7 +43,7 @@ from tornado_proxy.service.reload.snapshot import (
     compile_snapshot,
     read_to_check,
 )
-from tornado_proxy.service.reload.staging import StageMark
+from tornado_proxy.service.reload.stage import StageMark
 from tornado_proxy.service.reload.stores import Unbuildable
 from tornado_proxy.service.reload.validity import tolerant_of_dates
 from tornado_proxy.service.run.logs import close_logging, configure_logging, flush_logging
@@ -63,7 +62,6 @@ from tornado_proxy.storage.probe import PROBE_WITHIN
 from tornado_proxy.telemetry.log import EVENTS, log_diagnostics
 
 if TYPE_CHECKING:
-    from tornado_proxy.admin.status import Explanation
     from tornado_proxy.service.run.supervisor import Supervisor
 
 _LOG = logging.getLogger("tornado_proxy")
@@ -237,7 +235,7 @@ async def _serve(
     launch = Launch(
         sockets,
         read=reader,
-        administer=partial(admin_listener, sockets=admin.sockets, explain=explained),
+        administer=partial(admin_listener, sockets=admin.sockets),
         announce=partial(_announce, sockets.url, admin.url),
         notifier=Notifier(os.environ.get("NOTIFY_SOCKET", "")),
         last_good=LastGood(arguments.last_good) if arguments.last_good else None,
@@ -245,13 +243,6 @@ async def _serve(
         mark=start.mark,
     )
     await Process(launch, serving).run()
-
-
-def explained(mounts: Mounts, asked: Mapping[str, str]) -> Explanation:
-    """Explains a request for the status page; `asked` contains the fields of its form."""
-    from tornado_proxy.cli import explained_path  # noqa: PLC0415 - most processes never explain a request
-
-    return explained_path.explained(mounts, asked)
 
 
 def _announce(url: str, admin: str) -> None:
@@ -334,7 +325,7 @@ def _demonstrate(arguments: argparse.Namespace, endpoint: str) -> int:
     _LOG.setLevel(logging.WARNING)
     logging.getLogger(EVENTS).setLevel(logging.INFO)
     logging.getLogger("tornado_proxy.access").setLevel(logging.WARNING if arguments.quiet else logging.INFO)
-    administer = partial(admin_listener, sockets=admin.sockets, explain=explained)
+    administer = partial(admin_listener, sockets=admin.sockets)
     launch = Launch(sockets, read, administer, partial(_welcome, sockets.url, admin.url, endpoint))
     run_event_loop(Process(launch, SingleProcess(configuration)).run(), configuration.settings.server.event_loop)
     return end_process(ExitStatus.CLEAN)

@@ -9,7 +9,7 @@ from files import ENVIRONMENT, Files
 
 from tornado_proxy.service.reload.last_good import COPY, LastGood, NoLastGood, keep_each
 from tornado_proxy.service.reload.snapshot import read_snapshot
-from tornado_proxy.service.reload.staging import StageMark
+from tornado_proxy.service.reload.stage import StageMark
 
 
 @pytest.fixture

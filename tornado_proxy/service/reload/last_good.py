@@ -19,7 +19,7 @@ from typing import Any
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.rules.loading import Read, RuleFile
 from tornado_proxy.service.reload.snapshot import Snapshot, compile_text
-from tornado_proxy.service.reload.staging import StageMark
+from tornado_proxy.service.reload.stage import StageMark
 
 _LOG = logging.getLogger("tornado_proxy")
 

@@ -21,7 +21,7 @@ from tornado_proxy.service.reload.changes import changes, fixed_at_start
 from tornado_proxy.service.reload.probing import may_pass, probed
 from tornado_proxy.service.reload.rule_tests import run_rule_tests
 from tornado_proxy.service.reload.snapshot import Configuration, Snapshot, compile_snapshot
-from tornado_proxy.service.reload.staging import Answer, Discard, Promote, Stage, StageMark, Wait, verdict
+from tornado_proxy.service.reload.stage import Answer, Discard, Promote, Stage, StageMark, Wait, verdict
 from tornado_proxy.service.reload.stores import Unbuildable
 from tornado_proxy.service.reload.validity import tolerant_of_dates
 from tornado_proxy.storage.outlook import Outlook

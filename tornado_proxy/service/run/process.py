@@ -15,8 +15,8 @@ from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.last_good import LastGood, keep_each
 from tornado_proxy.service.reload.reloading import Reloader, Serving
 from tornado_proxy.service.reload.snapshot import Snapshot
-from tornado_proxy.service.reload.staging import StageMark
-from tornado_proxy.service.run.probing import Prober
+from tornado_proxy.service.reload.stage import StageMark
+from tornado_proxy.service.run.prober import Prober
 from tornado_proxy.service.run.runtime import DetachedExecutor
 from tornado_proxy.service.run.sockets import Sockets
 from tornado_proxy.service.run.systemd import Notifier, watchdog_period

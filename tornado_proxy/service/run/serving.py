@@ -21,7 +21,7 @@ from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.reload.stores import Unbuildable, bare_stores, cache_counts, forget_written, purge, store_of
 from tornado_proxy.service.run.generations import Generations
 from tornado_proxy.service.run.logs import line_writer, set_log_level
-from tornado_proxy.service.run.staging import Canary, Shadow
+from tornado_proxy.service.run.shadow import Canary, Shadow
 from tornado_proxy.storage.outlook import Outlook, look
 from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.telemetry.events import Bus, ErrorServed, ObjectWritten, Retired, Served

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rule_sites import site
 
-from tornado_proxy.cli.explained_path import explained
+from tornado_proxy.admin.explanation import explained
 from tornado_proxy.config.actions import Actions, GetAction
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.providers import BasicUser, Resource

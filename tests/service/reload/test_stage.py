@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tornado_proxy.config.server import PromoteIf, Reload
-from tornado_proxy.service.reload.staging import Answer, Discard, Promote, Stage, Wait, verdict
+from tornado_proxy.service.reload.stage import Answer, Discard, Promote, Stage, Wait, verdict
 from tornado_proxy.telemetry.comparison import Looks
 from tornado_proxy.telemetry.staging import Answers, StagedCounts
 
