@@ -14,7 +14,7 @@ from tornado_proxy.routing.compare import Kind
 from tornado_proxy.routing.decide import simulate
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.request import read_request
-from tornado_proxy.service.run.shadow import Canary, HeadSampler, Shadow
+from tornado_proxy.service.run.shadow import MOST_TIME, Canary, HeadSampler, Shadow
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.telemetry.events import KeySampled, Shadowed
 from tornado_proxy.web.generation import Generation, Parts, Shared
