@@ -12,6 +12,7 @@ from ranged_s3 import RangedS3
 from scripted_s3 import Then
 from stores import store_at
 
+from tornado_proxy.config.model import CallHeaders
 from tornado_proxy.semantics.conditions import ByteRange, Conditions
 from tornado_proxy.storage import shares
 from tornado_proxy.storage.errors import Busy, StorageError
@@ -120,6 +121,29 @@ async def test_an_object_that_is_deleted_for_good_is_cut(reads, versions):
             _ = [chunk async for chunk in opened.chunks()]
         await opened.close()
     assert [each[:2] for each in noticed] == [("broken", "changed")]
+
+
+@both_ways
+async def test_an_object_that_was_uploaded_in_parts_is_continued(reads):
+    """The ETag of a multipart upload, which is no MD5, names the object as well as any other."""
+    ranged = RangedS3(BODY, first_only(MIB, Then.CLOSE), etag='"9bb58f26192e4ba00f01e2e7b136bbd8-3"')
+    async with store_of(ranged, reads) as (store, noticed):
+        assert await read(store) == BODY
+    assert ranged.etag in (ranged.s3.header(1, "if-match"), ranged.s3.header(1, "If-Match"))
+    assert [each[:2] for each in noticed] == [("broken", "ok")]
+
+
+@both_ways
+async def test_an_encrypted_object_is_continued_with_its_key(reads):
+    """The call that continues an object under a key of its owner has the headers of the key again (S3 API, SSE-C)."""
+    prefix = "x-amz-server-side-encryption-customer-"
+    key = {f"{prefix}algorithm": "AES256", f"{prefix}key": "a2V5", f"{prefix}key-md5": "bWQ1"}
+    ranged = RangedS3(BODY, first_only(MIB, Then.CLOSE), added={f"{prefix}algorithm": "AES256"})
+    headers = CallHeaders(get_headers=tuple(key.items()))
+    async with store_of(ranged, reads, request_config=headers) as (store, noticed):
+        assert await read(store) == BODY
+    assert [{name: ranged.s3.header(number, name) for name in key} for number in range(2)] == [key, key]
+    assert [each[:2] for each in noticed] == [("broken", "ok")]
 
 
 @both_ways

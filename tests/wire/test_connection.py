@@ -402,7 +402,11 @@ class _Trickling(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__()
         self.unsent = 100_000
+        self.most_unsent: int | None = None
         self.aborted = asyncio.Event()
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        self.most_unsent = high
 
     def get_write_buffer_size(self) -> int:
         self.unsent -= 1
@@ -410,6 +414,15 @@ class _Trickling(asyncio.Transport):
 
     def abort(self) -> None:
         self.aborted.set()
+
+
+async def test_little_is_buffered_for_a_slow_client():
+    """Writers wait from 32 KiB on, so that thousands of slow clients take little memory; TLS would take 512 KiB."""
+    transport = _Trickling()
+    connection = Connection(_Silent(), Origin("192.0.2.7"), Limits(), lambda _: None, lambda _: None)
+    connection.connection_made(transport)
+    assert transport.most_unsent == 32 * 1024
+    connection.connection_lost(None)
 
 
 async def test_a_client_that_reads_a_trickle_is_disconnected():
@@ -444,6 +457,9 @@ class _Closing(asyncio.Transport):
         super().__init__()
         self.has_left = has_left
         self.closed = self.aborted = False
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        pass
 
     def get_write_buffer_size(self) -> int:
         return 0

@@ -30,6 +30,12 @@ _LOG = logging.getLogger("tornado_proxy")
 _NO_HEAD = re.compile(rb"[^!#$%&'*+.^_`|~0-9A-Za-z\r\n-]")  # cannot begin a request, e.g. a TLS handshake
 _MOST_AHEAD = 64 * 1024  # bytes of further requests that are taken while one is answered
 
+# Over this much, writers wait. asyncio's own limit is 64 KiB, and 512 KiB with TLS, for each client that is slow.
+_MOST_UNSENT = 32 * 1024  # bytes
+
+# TLS tells only in a later turn of the loop that its connection is lost; until then it takes all that is written.
+_MOST_A_TURN = 256 * 1024  # bytes
+
 # A connection that is closed over unread bytes is reset, and its client may never see the answer (RFC 9112 9.6).
 _LINGER_DONE = 1.0  # seconds for the client to close if nothing more is expected of it
 _LINGER_IDLE = 5.0  # seconds without a byte if it has not sent all that it announced
@@ -76,6 +82,7 @@ class Connection(ClientConnection):
         self._stream: Http1Stream | None = None  # the request under way
         self._writable: Future[None] = self._loop.create_future()  # pending while the client reads too slowly
         self._writable.set_result(None)
+        self._in_turn = 0  # bytes written since a writer last waited for the loop
         self._half_closed = False
         self._probed = False  # whether a client that has ended its side was sent something
         self._linger_until = 0.0
@@ -105,6 +112,8 @@ class Connection(ClientConnection):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Waits for a request."""
         super().connection_made(transport)
+        assert self._transport is not None
+        self._transport.set_write_buffer_limits(_MOST_UNSENT)
         self._set_deadline(self._limits.idle_timeout)
         self._on_idle(self)
 
@@ -259,11 +268,19 @@ class Connection(ClientConnection):
         transport = self._transport
         if transport is not None and data and not transport.is_closing():
             transport.write(data)
+            self._in_turn += len(data)
         # A failed transport reports that in a later turn of the loop, for which a writer might never wait.
         return transport is not None and not transport.is_closing()
 
     def until_writable(self) -> Future[None]:
         """Returns a future that is done when the client has read enough for more."""
+        if self._in_turn < _MOST_A_TURN:
+            return self._writable
+        self._in_turn = 0
+        if self._writable.done() and self.peer.scheme == "https":
+            turn: Future[None] = self._loop.create_future()
+            self._loop.call_soon(_end_turn, turn)
+            return turn
         return self._writable
 
     def end_answer(self, stream: Http1Stream) -> None:
@@ -320,3 +337,8 @@ class Connection(ClientConnection):
         if stream is not None:
             stream.mistake = ClientDisconnected(TOO_SLOW)
         self.close()
+
+
+def _end_turn(turn: Future[None]) -> None:
+    if not turn.done():  # cancelled with the task that awaited it
+        turn.set_result(None)
