@@ -44,6 +44,7 @@ CONFIGURATION = """\
 server: {{port: {port}, healthPath: /-/healthz}}
 internalServer: {{port: {admin}}}
 rules: [{folder}/site.rules]
+s3: {{reads: {reads}}}
 targets:
   site:
     mount: {{path: [/]}}
@@ -310,11 +311,12 @@ def _servers(folder: Path, fast: str, slow: str, beside: list[str]) -> Iterator[
     (folder / "site.rules").write_text(f"target rewritten {{\n{rewrites}}}\n")
     environment = {**os.environ, "BENCHMARK_KEY": "benchmark", "PYTHONPYCACHEPREFIX": str(folder / "pyc")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    port = free_port()
-    text = CONFIGURATION.format(port=port, admin=free_port(), folder=folder, fast=fast, slow=slow)
-    (folder / "proxy.yaml").write_text(text)
-    serve = [sys.executable, "-m", "tornado_proxy", "serve", "--config", str(folder / "proxy.yaml")]
-    yield Server("tornado-proxy", serve, port, environment)
+    for name, reads in (("tornado-proxy", "loop"), ("with boto3 for reads", "executor")):
+        port = free_port()
+        text = CONFIGURATION.format(port=port, admin=free_port(), folder=folder, fast=fast, slow=slow, reads=reads)
+        (folder / f"{reads}.yaml").write_text(text)
+        serve = [sys.executable, "-m", "tornado_proxy", "serve", "--config", str(folder / f"{reads}.yaml")]
+        yield Server(name, serve, port, environment)
     port = free_port()
     stock = [sys.executable, str(_HERE / "serving_stock.py"), str(port), fast, slow]
     yield Server("stock Tornado + boto3", stock, port, environment)
