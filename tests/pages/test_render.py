@@ -150,9 +150,7 @@ def test_the_policy_allows_only_files_of_the_service(pages, page):
 def test_assets_are_below_the_mount(pages):
     """The addresses of assets have a digest and can be requested through the mount."""
     html = pages.listing(LISTINGS["listing"], Form.HTML, Offers(upload=True)).body.decode()
-    names = re.findall(
-        r'(?:src|href|data-[a-z]+)="/files/\.tornado-proxy/([a-z]+\.[0-9a-f]{16}\.(?:css|js))"', html
-    )
+    names = re.findall(r'(?:src|href|data-[a-z]+)="/files/\.tornado-proxy/([a-z]+\.[0-9a-f]{16}\.(?:css|js))"', html)
     assert sorted(names) == sorted(pages.assets)
     assert {dict(asset.headers)["Cache-Control"] for asset in pages.assets.values()} == {
         "public, max-age=31536000, immutable"
