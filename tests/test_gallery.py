@@ -8,9 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from tornado_proxy.config.loading import load as load_configuration
+from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.lang.parser import parse
 from tornado_proxy.lang.printer import print_document
+from tornado_proxy.routing.decide import simulate
+from tornado_proxy.routing.mounts import Mounts, sites
+from tornado_proxy.routing.plan import Refuse, VisitProvider
+from tornado_proxy.routing.request import read_request
 from tornado_proxy.rules import load
 from tornado_proxy.rules.model import evaluate
 from tornado_proxy.semantics.request import User
@@ -61,3 +67,29 @@ def test_no_key_of_a_sample_leads_to_the_files_of_another_user(tmp_path, name, t
             for key in (test.key, test.expected):
                 asked = replace(test, key=key, user=User("mallory"))
                 assert not evaluate(rule_set, asked).passed, f"{name}: mallory reads `{test.expected}` at `{key}`"
+
+
+CONFIGURATIONS = [
+    pytest.param(text, id=f"{each.name}:{number}")
+    for each in DOCUMENTS
+    for number, text in enumerate(re.findall(r"^```yaml\n(.*?)^```$", each.read_text(), re.MULTILINE | re.DOTALL))
+    if "\n    resources:" in text
+    # The one is another program's, the other the sample of mistakes.
+    if "  timeouts:" not in text and "nmae" not in text
+]
+
+
+@pytest.mark.parametrize("text", CONFIGURATIONS)
+def test_a_sample_configuration_is_closed_to_strangers(tmp_path, text):
+    """Outside of public paths, a sample with access rules gives no file to anyone who is not signed in or not listed."""
+    (tmp_path / "config.yaml").write_text(text, encoding="utf-8")
+    loaded = load_configuration(tmp_path / "config.yaml", {}, unresolved)
+    assert loaded.settings is not None, loaded.diagnostics
+    mounts = Mounts(sites(loaded.settings.targets, {}), loaded.settings.oidc_providers, loaded.settings.list_targets)
+    for target in filter(lambda each: each.resources, loaded.settings.targets):
+        lists_users = any(each.users or getattr(each.authorization, "accesses", ()) for each in target.resources)
+        for user in (None, User("mallory")) if lists_users else (None,):
+            request = read_request(f"{target.mount.paths[0]}private/file.txt", host=target.mount.host)
+            plan = simulate(mounts, request, user).plan
+            assert plan
+            assert all(isinstance(step, Refuse | VisitProvider) for step in plan), f"{user} reads {request.path}"

@@ -150,9 +150,7 @@ def test_the_policy_allows_only_files_of_the_service(pages, page):
 def test_assets_are_below_the_mount(pages):
     """The addresses of assets have a digest and can be requested through the mount."""
     html = pages.listing(LISTINGS["listing"], Form.HTML, Offers(upload=True)).body.decode()
-    names = re.findall(
-        r'(?:src|href|data-highlighter)="/files/\.tornado-proxy/([a-z]+\.[0-9a-f]{16}\.(?:css|js))"', html
-    )
+    names = re.findall(r'(?:src|href|data-[a-z]+)="/files/\.tornado-proxy/([a-z]+\.[0-9a-f]{16}\.(?:css|js))"', html)
     assert sorted(names) == sorted(pages.assets)
     assert {dict(asset.headers)["Cache-Control"] for asset in pages.assets.values()} == {
         "public, max-age=31536000, immutable"
@@ -273,7 +271,7 @@ def test_a_target_has_a_link_for_each_path():
 def test_the_name_of_an_asset_has_a_digest():
     """A changed asset has another name, so it can be cached for ever."""
     theme = Theme()
-    assert len(theme.assets) == 4
+    assert len(theme.assets) == 6
     for name, asset in theme.assets.items():
         assert name.split(".")[1] == sha256(asset.body).hexdigest()[:16]
         headers = dict(asset.headers)
@@ -282,9 +280,10 @@ def test_the_name_of_an_asset_has_a_digest():
 
 
 def test_a_theme_has_the_default_assets():
-    """The assets of a default theme are the style sheet, the scripts, and the colours of texts that they may load."""
+    """The assets of a default theme are the style sheet, the scripts, and the modules that these load when needed."""
     theme = Theme()
-    assert {*theme.sheets, theme.script, theme.uploads, theme.highlighter} == set(theme.assets)
+    modules = {theme.transfers, theme.viewer, theme.highlighter}
+    assert {*theme.sheets, theme.script, theme.uploads, *modules} == set(theme.assets)
 
 
 def test_files_of_a_theme_are_assets():

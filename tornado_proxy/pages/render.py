@@ -165,7 +165,7 @@ def _named(name: str, body: bytes) -> Asset:
     return Asset(f"{stem}.{sha256(body).hexdigest()[:16]}.{ending.lower()}", body)
 
 
-_SCRIPTS = ("page.js", "viewer.js", "changes.js", "listing.js")  # one script, the first one first
+_SCRIPTS = ("page.js", "previews.js", "changes.js", "listing.js")  # one script, the first one first
 
 
 class Theme:
@@ -187,10 +187,12 @@ class Theme:
         from jinja2.sandbox import SandboxedEnvironment  # noqa: PLC0415
 
         style, script = asset("tokens.css", "style.css"), asset(*_SCRIPTS)
-        uploads, highlighter = asset("uploads.js"), asset("highlighter.js")
+        uploads, transfers = asset("uploads.js"), asset("transfers.js")
+        viewer, highlighter = asset("viewer.js"), asset("highlighter.js")
         self.title = title
-        self.script, self.uploads, self.highlighter = script.name, uploads.name, highlighter.name
-        self.assets = {each.name: each for each in (style, script, uploads, highlighter)}
+        self.script, self.uploads, self.transfers = script.name, uploads.name, transfers.name
+        self.viewer, self.highlighter = viewer.name, highlighter.name
+        self.assets = {each.name: each for each in (style, script, uploads, transfers, viewer, highlighter)}
         self.logo, self.image_source = self._reference("logo", logo)
         sheet, self.style_source = self._reference("theme", css)
         self.sheets = (style.name, sheet) if sheet else (style.name,)

@@ -21,8 +21,16 @@ internalServer: {{port: 0}}
 targets:
   files:
     mount: {{path: [/]}}
-    bucket: {{name: many, s3Endpoint: "{endpoint.url}", s3ForcePathStyle: true,
+    bucket: &bucket
+             {{name: many, s3Endpoint: "{endpoint.url}", s3ForcePathStyle: true,
               credentials: {{accessKey: {{value: "{endpoint.access_key}"}}, secretKey: {{value: "{endpoint.secret_key}"}}}}}}
+  changeable:
+    mount: {{path: [/changeable]}}
+    bucket: *bucket
+    actions:
+      PUT: {{enabled: true, config: {{allowOverride: true}}}}
+      DELETE: {{enabled: true}}
+    resources: [{{path: /changeable/**, methods: [GET, PUT, DELETE], whiteList: true}}]
 """
 HEAVIEST = 30_000  # bytes of a page, compressed
 NAMES = [f"IMG_{number:04}.jpg" for number in range(10_000)]
@@ -76,17 +84,18 @@ def test_all_entries_are_sorted_and_searched_within_a_second(proxy, query, first
     assert seconds < 1
 
 
-def test_the_first_visit_is_light(browser, proxy):
-    """The page of a thousand entries with its style sheet and its script weighs as little as a page may."""
+@pytest.mark.parametrize(("path", "resources"), [("/d/", 3), ("/changeable/d/", 4)])
+def test_the_first_visit_is_light(browser, proxy, path, resources):
+    """The page of a thousand entries with style sheet and scripts is light, also where files can be changed."""
     browser.execute_cdp_cmd("Network.enable", {})
     browser.execute_cdp_cmd("Network.clearBrowserCache", {})
-    browser.get(f"{proxy.url}/d/")
+    browser.get(f"{proxy.url}{path}")
     sizes = browser.execute_script(
         "const kinds = ['navigation', 'resource'].flatMap(kind => performance.getEntriesByType(kind));"
         "return Object.fromEntries(kinds.map(each => [new URL(each.name).pathname, each.encodedBodySize]))"
     )
     print(sizes)
-    assert len(sizes) == 3
+    assert len(sizes) == resources
     assert sum(sizes.values()) <= HEAVIEST
 
 

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 from running import Bucket, Proxy, start_proxy
-from screens import click, eventually, find, texts
+from screens import blocked, choose, click, eventually, find, texts
 
 pytestmark = pytest.mark.integration
 
@@ -98,6 +98,24 @@ def test_a_file_above_the_limit_is_not_sent(page, bucket, tmp_path):
     assert "larger than 1.0 MiB" in texts(browser, ".transfers .failed")
     assert bucket.get("new/small.bin") == b"x"
     assert "new/large.bin" not in bucket.all_keys()
+
+
+def test_an_upload_whose_script_cannot_be_loaded_is_reported(page, bucket, tmp_path):
+    """The page says that nothing was uploaded if it cannot load what sends files, as after an update of the service."""
+    (tmp_path / "unsent.txt").write_text("x")
+    browser = page("new/")
+    with blocked(browser, "*/transfers.*"):
+        choose(browser, tmp_path / "unsent.txt")
+        eventually(lambda: texts(browser, "dialog h2") == ["Nothing was uploaded"])
+    assert "new/unsent.txt" not in bucket.all_keys()
+
+
+def test_a_file_is_opened_where_the_viewer_cannot_be_loaded(page):
+    """The preview of a file opens the file itself if the page cannot load the viewer."""
+    browser = page("new/")
+    with blocked(browser, "*/viewer.*"):
+        find(browser, ".eye").click()
+        eventually(lambda: browser.current_url.endswith("/new/old.txt"))
 
 
 def test_a_dropped_directory_is_uploaded_completely(page, bucket, tmp_path):

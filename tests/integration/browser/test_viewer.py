@@ -127,6 +127,27 @@ def test_each_view_is_accessible(browser, opened, demo, files, axe, width, schem
         click(browser, "Grid")
 
 
+@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("name", ["code.py", "notes.md"])
+def test_no_button_covers_a_text(browser, opened, files, width, name):
+    """The buttons that lead to other files stand beside a text, or below it on a phone."""
+    with screen(browser, width):
+        opened(files, name)
+        view = find(browser, ".stage .view").rect
+        for button in browser.find_elements("css selector", ".turn:enabled"):
+            is_beside = (
+                button.rect["x"] >= view["x"] + view["width"] or button.rect["x"] + button.rect["width"] <= view["x"]
+            )
+            assert is_beside or button.rect["y"] >= view["y"] + view["height"]
+
+
+def test_a_phone_shows_filter_and_grid_in_one_row(browser, demo):
+    """On a phone, the button of the grid stands beside the filter, which leaves more of the screen for files."""
+    with screen(browser, 390):
+        browser.get(f"{demo}releases/pictures/")
+        assert find(browser, ".filter").rect["y"] == find(browser, "button[aria-pressed]").rect["y"]
+
+
 def test_the_grid_loads_pictures_when_they_are_seen(browser, demo):
     """The grid shows the pictures themselves, loaded lazily, and a click opens the viewer; the choice is kept."""
     browser.get_log("browser")

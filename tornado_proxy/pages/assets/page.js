@@ -2,7 +2,7 @@
 "use strict";
 
 const parts = []; // functions that prepare what a page has, on each page anew
-const highlighter = document.currentScript.dataset.highlighter;
+const sources = {...document.currentScript.dataset}; // addresses of modules that are loaded when needed
 
 function make(tag, properties = {}, ...children) {
     const element = Object.assign(document.createElement(tag), properties);

@@ -1,15 +1,6 @@
-// The viewer of pictures, films, sounds, texts and PDF files, and the pictures of a directory as a grid.
+// The viewer of pictures, films, sounds, texts and PDF files: a module that uses the functions of the page's script.
 
-const VIEWED = ["image", "video", "audio", "text", "code"];
 const TEXT_SHOWN = 65536;
-const LARGEST_PICTURE = 4 * 2 ** 20; // bytes of a picture in the grid
-// Kinds of texts and pictures that a browser does not show, or not as text.
-const NOT_SHOWN = /\.(docx?|epub|heic|od[pst]|pptx?|rtf|tiff?|xlsx?)$/i;
-
-const isPdf = row => /\.pdf$/i.test(nameOf(row));
-const kindOf = row => VIEWED.find(kind => linkOf(row)?.classList.contains(kind));
-const hasView = row => Boolean(kindOf(row)) && !NOT_SHOWN.test(nameOf(row)) && (!isPdf(row) || navigator.pdfViewerEnabled);
-const sizeOf = row => Number(row.querySelector("data")?.value ?? Infinity);
 
 async function viewOf(row) {
     const source = addressOf(row);
@@ -72,7 +63,7 @@ async function firstOf(answer) {
 
 // A text as tokens in the colours of its language; unchanged if the language is not known.
 async function coloured(text, name) {
-    const {default: Prism} = await import(highlighter).catch(() => ({}));
+    const {default: Prism} = await import(sources.highlighter).catch(() => ({}));
     const ending = name.split(".").pop().toLowerCase();
     const grammar = Prism?.languages[ending];
     const spans = token => typeof token === "string" ? token
@@ -80,7 +71,7 @@ async function coloured(text, name) {
     return typeof grammar === "object" ? Prism.tokenize(text, grammar).map(spans) : [text];
 }
 
-function view(first) {
+export function view(first) {
     const seen = rows.filter(row => !row.hidden && hasView(row));
     let at = seen.indexOf(first);
     const heading = make("h2", {id: "viewed"});
@@ -134,50 +125,3 @@ function view(first) {
     close.focus();
     show(at);
 }
-
-function icon(name, label, action) {
-    const made = make("button", {type: "button", className: `icon ${name}`, title: label, onclick: action});
-    made.setAttribute("aria-label", label);
-    return made;
-}
-
-parts.push(() => {
-    if (!rows.some(row => hasView(row) || "removable" in row.dataset)) return;
-    table().tHead.rows[0].append(make("th", {className: "do", scope: "col"}, make("span", {className: "unseen", textContent: "Actions"})));
-    for (const row of table().tBodies[0].rows) {
-        const cell = make("td", {className: "do"});
-        if (rows.includes(row)) {
-            const name = nameOf(row);
-            if (hasView(row)) cell.append(icon("eye", `Preview ${name}`, () => view(row)));
-            if ("removable" in row.dataset) cell.append(icon("bin", `Delete ${name}`, () => remove([row])));
-        }
-        row.append(cell);
-    }
-});
-
-// The grid: the browser loads a picture when it comes into sight, and only if it is not too large.
-parts.push(() => {
-    const pictures = rows.filter(row => kindOf(row) === "image" && hasView(row) && sizeOf(row) <= LARGEST_PICTURE);
-    if (pictures.length < 2) return;
-    const grid = on => {
-        table().classList.toggle("grid", on);
-        toggle.setAttribute("aria-pressed", on);
-        memory(kept => on ? kept.setItem("grid", "1") : kept.removeItem("grid"));
-        for (const row of on ? pictures : []) {
-            if (row.querySelector("img")) continue;
-            const picture = make("img", {alt: "", loading: "lazy", decoding: "async", src: addressOf(row)});
-            picture.addEventListener("error", () => picture.remove());
-            linkOf(row).prepend(picture);
-        }
-    };
-    const toggle = button("Grid", () => grid(!table().classList.contains("grid")));
-    document.querySelector(".tools")?.append(toggle);
-    grid(Boolean(memory(kept => kept.getItem("grid"))));
-    for (const row of pictures) {
-        linkOf(row).addEventListener("click", event => {
-            if (!table().classList.contains("grid") || event.ctrlKey || event.metaKey || event.shiftKey) return;
-            event.preventDefault();
-            view(row);
-        });
-    }
-});
