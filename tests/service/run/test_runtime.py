@@ -125,4 +125,5 @@ print(len(re.findall("<heap nr", open(sys.argv[1]).read())))
 def test_threads_share_one_heap(tmp_path, heaps):
     """Threads take memory from one heap after `share_heap`; glibc makes another heap for them without it."""
     command = [sys.executable, "-c", HEAPS, str(tmp_path / "heaps.xml"), heaps]
-    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == heaps
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert min(int(printed), 2) == int(heaps)  # where threads are busy, glibc may make a third
