@@ -16,7 +16,7 @@ from stores import BucketUnderTest
 
 from tornado_proxy.config.model import CallHeaders
 from tornado_proxy.config.server import S3Pool
-from tornado_proxy.s3 import S3Store
+from tornado_proxy.s3.store import S3Store
 from tornado_proxy.semantics.conditions import ByteRange, Conditions
 from tornado_proxy.storage.errors import StorageError
 
