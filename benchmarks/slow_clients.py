@@ -179,7 +179,7 @@ async def read_slowly(port: int, number: int) -> None:
 
 
 async def crowd(port: int, process: subprocess.Popen[bytes], number: int) -> None:
-    """Times requests of another client while so many downloads are read at 10 kB/s."""
+    """Times the requests of one client while others read downloads at 10 kB/s."""
     before = memory(process)
     command = [sys.executable, __file__, "--read", str(port), str(number)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as clients:  # noqa: ASYNC220

@@ -262,7 +262,7 @@ def _answer(draw: Callable, method: str) -> bytes:
 
 @st.composite
 def dialogues(draw: Callable) -> tuple[bytes, list[str]]:
-    """What S3 sends on a connection, and the methods of the requests, of which the last has no answer of its own."""
+    """The bytes that S3 sends on a connection, and the methods of the requests; the last request gets no answer."""
     methods = draw(st.lists(st.sampled_from(("GET", "GET", "HEAD")), min_size=1, max_size=3))
     return b"".join([draw(_answer(method)) for method in methods]), [*methods, "GET"]
 

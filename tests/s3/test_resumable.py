@@ -61,7 +61,7 @@ async def test_a_body_that_breaks_off_is_continued(reads, then):
 
 @both_ways
 async def test_a_body_that_stalls_is_continued(reads):
-    """A body of which S3 sends no more arrives whole once the silence was too long."""
+    """When S3 stops sending a body for too long, the read resumes, and the body arrives whole."""
     ranged = RangedS3(BODY, first_only(MIB, Then.SILENCE))
     async with store_of(ranged, reads, read_timeout=0.3, timeout=20) as (store, noticed):
         assert await read(store) == BODY

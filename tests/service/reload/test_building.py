@@ -1,4 +1,4 @@
-"""The parts of a generation, some of which it takes over."""
+"""A generation takes over the parts that did not change."""
 
 from __future__ import annotations
 
