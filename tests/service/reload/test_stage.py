@@ -53,7 +53,7 @@ def test_an_edit_that_misses_a_condition_is_discarded(counts, reason):
 
 
 def test_keys_that_could_not_be_asked_for_are_not_missing():
-    """A bucket that is down neither promotes nor discards an edit."""
+    """An edit is promoted even if a bucket that is down cannot tell whether its keys exist."""
     assert _verdict(key=10, samples={"unknown": 10}) == Promote()
 
 
