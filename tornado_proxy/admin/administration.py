@@ -243,13 +243,13 @@ class Administration:
         counts = (await self._serving.report()).staged if stage.state == "staged" else None
         return stage_view(stage, counts or stage.counts)
 
-    async def promote(self) -> tuple[bool, dict[str, object]]:
-        """Puts the staged edit in force; returns whether there was one, and how its stage ended."""
-        return await self._reloader.promote(), await self.staged()
+    async def promote(self, digest: str = "") -> tuple[bool, dict[str, object]]:
+        """Puts the staged edit in force; returns whether there was one, with the digest if any, and its stage."""
+        return await self._reloader.promote(digest), await self.staged()
 
-    async def discard(self) -> tuple[bool, dict[str, object]]:
-        """Discards the staged edit; returns whether there was one, and how its stage ended."""
-        return await self._reloader.discard("an operator discarded it"), await self.staged()
+    async def discard(self, digest: str = "") -> tuple[bool, dict[str, object]]:
+        """Discards the staged edit; returns whether there was one, with the digest if any, and its stage."""
+        return await self._reloader.discard("an operator discarded it", digest=digest), await self.staged()
 
     async def purge(self, target: str | None, prefix: str) -> int | None:
         """Purges caches; returns the number of objects, or None if the target has no cache."""

@@ -194,11 +194,11 @@ class Reloader:
             self.last = report
         return report
 
-    async def promote(self) -> bool:
-        """Puts the staged edit in force; returns false if nothing is staged."""
+    async def promote(self, digest: str = "") -> bool:
+        """Puts the staged edit in force; returns false if nothing, or nothing with the digest, is staged."""
         async with self._lock:
             configuration, stage = self._serving.staged, self.stage
-            if configuration is None or stage is None:
+            if configuration is None or stage is None or (digest and digest != stage.digest):
                 return False
             counts = await self._counts()
             await self._serving.promote()
@@ -206,11 +206,11 @@ class Reloader:
             self._told(self._loaded(ReloadOutcome.PROMOTED, configuration))
             return True
 
-    async def discard(self, *reasons: str) -> bool:
-        """Discards the staged edit for these reasons; returns false if nothing is staged."""
+    async def discard(self, *reasons: str, digest: str = "") -> bool:
+        """Discards the staged edit; returns false if nothing, or nothing with the digest, is staged."""
         async with self._lock:
             configuration = self._serving.staged
-            if configuration is None:
+            if configuration is None or (digest and digest != configuration.snapshot.digest):
                 return False
             await self._end_stage(*reasons)
             self._refused = configuration.snapshot
