@@ -365,6 +365,7 @@ class Handler(RequestHandler):
             return RequestRecord(*known, protocol=version)
         rewrite, traceparent = decision.rewrite, asked.headers.get("Traceparent")
         request, match, rewritten, user = decision.request, decision.match, decision.rewritten, decision.user
+        data = decision.data
         return RequestRecord(
             self.id,
             self._at,
@@ -381,6 +382,7 @@ class Handler(RequestHandler):
             rewrite,
             logged_facts(asked) if self.parts.settings.log.format == "json" else (),
             asked.version,
+            data.key if data else None,
         )
 
 

@@ -16,6 +16,7 @@ from typing import Protocol
 
 from tornado_proxy.lang.diagnostic import Diagnostic, counted, errors
 from tornado_proxy.routing.plan import Attempt
+from tornado_proxy.routing.replay import KeptRequest
 from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.changes import changes, fixed_at_start
 from tornado_proxy.service.reload.probing import may_pass, probed
@@ -96,6 +97,9 @@ class Serving(Protocol):
 
     async def report(self) -> ProcessReport:
         """Returns all counts since the start, including those of processes that have ended."""
+
+    async def requests(self) -> Sequence[KeptRequest]:
+        """Returns the last requests that are kept in memory, over all processes, the oldest first."""
 
     async def look(self, target: str, attempts: Sequence[Attempt]) -> Outlook:
         """Returns what S3 answers to the attempts of a plan for a target now; changes nothing."""
