@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from overviews import STAGED, STATE, overview
 from tornado.httpclient import AsyncHTTPClient
@@ -11,6 +11,7 @@ from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 
 from tornado_proxy.admin.application import admin_application
+from tornado_proxy.admin.draft import DraftFile, DraftPage, DraftResult
 from tornado_proxy.admin.status import Explanation
 
 
@@ -26,6 +27,8 @@ class FakeAdministration:
     is_read_only: bool = False
     staged: str | None = None  # the digest of the edit that is staged, as generation 4
     ended: list[tuple[str, str]] = field(default_factory=list)
+    drafts: list[tuple[str, str]] = field(default_factory=list)
+    result: DraftResult = field(default_factory=DraftResult)
 
     async def status(self):
         """The status."""
@@ -60,6 +63,17 @@ class FakeAdministration:
             self.ended.append((end, digest))
             self.staged = None
         return was_staged, self.stage()
+
+    async def draft(self, path, text=None):
+        """The page of a draft, whose text is recorded."""
+        file = DraftFile("/etc/<rules>/site.rules", "<rules>/site.rules", ("site",))
+        page = DraftPage(
+            (file, DraftFile("/etc/b.rules", "b.rules")), file, "target <site> {}\n", kept=3, most_kept=500
+        )
+        if text is None:
+            return page
+        self.drafts.append((path, text))
+        return replace(page, text=text, result=self.result)
 
     async def rewrites(self):
         """The rewrites."""

@@ -181,6 +181,22 @@ class _Overview(_Page):
         return headers.get("Sec-Fetch-Mode") == "navigate" and headers.get("Sec-Fetch-Dest") == "document"
 
 
+class _Draft(_Page):
+    """A box with a rule file, whose draft is tried on the last requests; nothing is written."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        if not self._finished and not self.may_act:
+            self.say(403, _READ_ONLY)
+
+    async def get(self) -> None:
+        self.show(self.pages.render_draft(await self.administration.draft(self.get_query_argument("file", ""))))
+
+    async def post(self) -> None:
+        file, text = self.get_body_argument("file"), self.get_body_argument("text", strip=False)
+        self.show(self.pages.render_draft(await self.administration.draft(file, text)))
+
+
 class _Asset(_Handler):
     """The stylesheet and the script of the status page."""
 
@@ -324,6 +340,7 @@ class _Health(_Handler):
 
 _HANDLERS: Mapping[str, tuple[type[_Handler], dict[str, Any]]] = {
     "/-/": (_Overview, {}),
+    "/-/draft": (_Draft, {}),
     "/-/healthy": (_Healthy, {}),
     "/-/ready": (_Ready, {}),
     "/-/reload": (_Reload, {}),

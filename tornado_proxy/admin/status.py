@@ -23,6 +23,8 @@ from tornado_proxy.telemetry.recent import RecentRow
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+    from tornado_proxy.admin.draft import DraftPage
+
 WIDTH, HEIGHT = 300, 72
 _TOP = 1  # pixels left free above the upper end of the axis
 
@@ -262,12 +264,13 @@ def _environment() -> Environment:
 
 
 class StatusPages:
-    """The status page, compiled once: later there may be no descriptor left to read its files."""
+    """The status page and the page of drafts, compiled once: later there may be no descriptor to read their files."""
 
     def __init__(self) -> None:
-        self._template = _environment().get_template("status.jinja")
+        self._template, self._draft = map(_environment().get_template, ("status.jinja", "draft.jinja"))
         self._style, self._script = asset("tokens.css", "status.css"), asset("status.js")
-        self.assets: Mapping[str, Asset] = {each.name: each for each in (self._style, self._script)}
+        self._draft_script = asset("draft.js")
+        self.assets: Mapping[str, Asset] = {each.name: each for each in (self._style, self._script, self._draft_script)}
         self.headers = (
             ("Content-Type", "text/html; charset=utf-8"),
             ("Content-Security-Policy", _POLICY),
@@ -284,6 +287,11 @@ class StatusPages:
         """
         values = {"may_act": may_act, "ended": ended, "is_late": is_late}
         text = self._template.render(page=overview, style=self._style.name, script=self._script.name, **values)
+        return text.encode("utf-8", "replace")
+
+    def render_draft(self, page: DraftPage) -> bytes:
+        """Returns the page of a draft."""
+        text = self._draft.render(page=page, style=self._style.name, script=self._draft_script.name)
         return text.encode("utf-8", "replace")
 
 
