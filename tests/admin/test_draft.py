@@ -140,7 +140,7 @@ def test_many_diagnostics_are_limited(tried):
 
 def test_a_large_set_is_not_linted(tried, monkeypatch):
     """It is compiled and tried; the page says what is missing."""
-    monkeypatch.setattr(draft, "_MOST_LINTED", 10)
+    monkeypatch.setattr(draft, "_MOST_LINTED", 1)
     result = tried('rewrite `^/a.html$` -> "/x"\nrewrite `(` -> "/y"')
     assert (result.is_linted, result.is_broken, len(result.diagnostics)) == (False, True, 1)
 

@@ -7,7 +7,7 @@ import re
 import pytest
 from admin_listeners import FakeAdministration, listener
 
-from tornado_proxy.admin.draft import ChangedRequest, ChangeGroup, DraftFile, DraftPage, DraftResult
+from tornado_proxy.admin.draft import LARGEST, ChangedRequest, ChangeGroup, DraftFile, DraftPage, DraftResult
 from tornado_proxy.admin.status import PathStep, StatusPages
 from tornado_proxy.routing.compare import Pair
 from tornado_proxy.routing.replay import KeptRequest
@@ -41,6 +41,7 @@ async def test_the_page_has_a_box_with_the_rules_in_force():
     assert 'method="post" action="/-/draft#result" enctype="multipart/form-data"' in page
     assert "&lt;rules&gt;/site.rules (site)</option>" in page
     assert "on 3 requests</button>" in page
+    assert f'maxlength="{LARGEST}"' in page
 
 
 async def test_a_draft_is_tried():
@@ -117,7 +118,7 @@ def test_the_changes_are_counted_and_explained():
         ({"is_broken": True, "diagnostics": ("error: <x>",)}, "The draft has mistakes"),
         ({"is_broken": True, "diagnostics": ("error: <x>",)}, "error: &lt;x&gt;</pre>"),
         ({"diagnostics": ("warning: x",), "unshown": 3}, "and 3 more"),
-        ({"is_linted": False}, "The rules are too large to be linted here"),
+        ({"is_linted": False}, "There are too many rules to be linted here"),
         ({"kinds": {"same": 2}}, "12 requests more could not be decided in time"),
         ({"tests": 2, "all_tests": 2}, "2 tests pass<"),
         ({"tests": 1, "all_tests": 1}, "1 test passes<"),

@@ -31,7 +31,7 @@ async def test_a_button_ends_the_stage(end):
 
 
 @pytest.mark.parametrize(
-    ("end", "words"), [("promote", "was promoted and is in force"), ("discard", "was discarded: generation 3 stays")]
+    ("end", "words"), [("promote", "was promoted."), ("discard", "was discarded: generation 3 is in force.")]
 )
 async def test_the_page_says_what_happened(end, words):
     """It says so of what is true only: another number says nothing."""

@@ -30,10 +30,10 @@ from tornado_proxy.semantics.fields import path_reference
 from tornado_proxy.service.reload.changes import changes
 from tornado_proxy.service.reload.snapshot import FAILING_TEST, Configuration, compile_snapshot
 
-LARGEST = 256 * 1024
+LARGEST = 128 * 1024
 """The most bytes of a draft."""
 
-_MOST_LINTED = 1024 * 1024  # bytes of all rule files: the linter takes a second for half of it
+_MOST_LINTED = 3_000  # rewrites of all files, which take the linter a second, or several if most hide others
 _WITHIN = 5.0  # seconds for the tests, and again for the requests
 _MOST_DIAGNOSTICS = 20
 _MOST_GROUPS, _MOST_CHANGES = 20, 10  # that are shown: pairs of rewrites, and requests of each
@@ -177,7 +177,7 @@ def try_draft(
     rules = draft.rules
     assert rules is not None, "a configuration in force has settings"
     unknown = tuple(unknown_targets(rules.documents, [target.name for target in draft.settings.targets]))
-    is_linted = sum(len(each.data) for each in files) <= _MOST_LINTED
+    is_linted = draft.rewrite_count <= _MOST_LINTED
     mistakes = (*unknown, *rules.diagnostics)
     diagnostics = _linted(draft, unknown, file) if is_linted else mistakes
     ordered = sorted(diagnostics, key=lambda each: (each.severity is not Severity.ERROR, not _is_in(each.span, file)))
