@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import tempfile
+from pathlib import Path
 
 import pytest
 from files import CONFIGURATION, Files
+from hypothesis import given
+from hypothesis import strategies as st
 from in_force import generation_of
 
 from tornado_proxy.admin import draft
@@ -195,3 +199,15 @@ def test_line_ends_of_a_form_are_those_of_the_file(files):
     answer = drafted(in_force, (), page, page.text.replace("\n", "\r\n"), ())
     assert answer.text == page.text
     assert answer.result.changes == ()
+
+
+@given(st.text(max_size=200))
+def test_any_text_can_be_tried(text):
+    """Whatever is typed has a result."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = Files.create(Path(folder), site=RULES)
+        in_force = files.load()
+        kept = [KeptRequest(1.0, "site", "GET", "", "/press/a", "/press/a", signed_in=False)]
+        sites = generation_of(in_force).parts.mounts.sites
+        result = try_draft(in_force, sites, RuleFile(str(files.path()), text.encode()), kept)
+    assert result.is_broken or result.requests == 1

@@ -7,7 +7,7 @@ import re
 import pytest
 from admin_listeners import FakeAdministration, listener
 
-from tornado_proxy.admin.draft import LARGEST, ChangedRequest, ChangeGroup, DraftFile, DraftPage, DraftResult
+from tornado_proxy.admin.draft import LARGEST, ChangedRequest, DraftFile, DraftGroup, DraftPage, DraftResult
 from tornado_proxy.admin.status import PathStep, StatusPages
 from tornado_proxy.routing.compare import Pair
 from tornado_proxy.routing.replay import KeptRequest
@@ -16,7 +16,7 @@ FORM = "file=/etc/site.rules&text=%0Atarget+x+%7B%7D+"
 REQUEST = KeptRequest(0.0, "site", "GET", "files.test", "/press/<a>", "/press/<a>", signed_in=False)
 STEP = PathStep("draft", (((r"^/(", None), ("<b>", 1)),), "good")
 CHANGED = ChangedRequest(REQUEST, 2, "key", "/old/<a>", "/new/<a>", (STEP,))
-GROUP = ChangeGroup(Pair("site", "press", None), 12, (CHANGED,))
+GROUP = DraftGroup(Pair("site", "press", None), 12, (CHANGED,))
 
 
 async def _posted(administration, body=FORM, **headers):

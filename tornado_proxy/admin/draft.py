@@ -69,7 +69,7 @@ class ChangedRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeGroup:
+class DraftGroup:
     """The requests that one pair of rewrites changes; `times` counts all of them, `shown` are the first."""
 
     pair: Pair
@@ -96,7 +96,7 @@ class DraftResult:
     failed: int = 0
     kept: int = 0
     kinds: Mapping[str, int] = field(default_factory=dict)
-    groups: tuple[ChangeGroup, ...] = ()
+    groups: tuple[DraftGroup, ...] = ()
 
     @property
     def requests(self) -> int:
@@ -242,7 +242,7 @@ def _tested(result: DraftResult, draft: Configuration, file: RuleFile, clock: Ca
 
 def _replayed(
     sites: Mapping[str, Site], draft: Configuration, kept: Sequence[KeptRequest], clock: Callable[[], float]
-) -> tuple[Mapping[str, int], tuple[ChangeGroup, ...]]:
+) -> tuple[Mapping[str, int], tuple[DraftGroup, ...]]:
     """Decides requests again, the last ones first, until the time is over; returns counts by kind, and the changes."""
     end, kinds = clock() + _WITHIN, Counter[str]()
     by_pair: dict[Pair, list[ChangedRequest]] = {}
@@ -260,7 +260,7 @@ def _replayed(
             changed = ChangedRequest(request, times, replayed.kind.value, *keys, (old, new))
             by_pair.setdefault(replayed.pair, []).append(changed)
     groups = (
-        ChangeGroup(pair, sum(each.times for each in changed), tuple(changed[:_MOST_CHANGES]))
+        DraftGroup(pair, sum(each.times for each in changed), tuple(changed[:_MOST_CHANGES]))
         for pair, changed in by_pair.items()
     )
     return kinds, tuple(sorted(groups, key=lambda each: -each.times)[:_MOST_GROUPS])
