@@ -59,7 +59,10 @@ class S3Response(BodyBuffer):
             self.close()
             raise
         if self._error is not None:
-            raise self._error
+            try:
+                raise self._error
+            finally:
+                del self  # as in `read`
 
     async def read_all(self, most: int) -> bytes:
         """Returns the whole body; raises `UpstreamError` if it is longer than `most` bytes."""

@@ -15,8 +15,9 @@ from tornado_proxy.config.server import Tracing
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.routing.plan import Attempt
 from tornado_proxy.semantics.forwarded import TrustedProxies
-from tornado_proxy.service.reload.background import COLLECTOR, in_background
+from tornado_proxy.service.reload.background import in_background
 from tornado_proxy.service.reload.building import GenerationBuilder
+from tornado_proxy.service.reload.collector import COLLECTOR
 from tornado_proxy.service.reload.snapshot import Configuration
 from tornado_proxy.service.reload.stores import Unbuildable, bare_stores, cache_counts, forget_written, purge, store_of
 from tornado_proxy.service.run.generations import Generations
@@ -128,6 +129,7 @@ class SingleProcess:
         await in_background(self._prepare)
         if self._freezes:
             COLLECTOR.freeze()
+            COLLECTOR.defer()
 
     def _prepare(self) -> None:
         # Reads files, for which there may be no descriptor later.
