@@ -30,7 +30,7 @@ from tornado_proxy.lang.diagnostic import SourceFile
 
 DOCS = Path(__file__).parents[2] / "docs" / "configuration.md"
 TEXT = DOCS.read_text(encoding="utf-8")
-_SHORT = 3  # rows
+_SHORT = 5  # rows
 _HEAD = ("| option | type | default | meaning |", "|---|---|---|---|")
 CASES = sorted((Path(__file__).parent / "cases").glob("*.case"))
 
@@ -137,13 +137,16 @@ def tables() -> dict[str, str]:
 
 
 def _updated(text: str) -> str:
-    """Returns the docs with new tables in the order of the options; the prose after a table stays with it."""
+    """Returns the docs with new tables in the order of the options; the prose after a table stays with its options."""
     start, end = (text.index(f"\n## {heading}\n") for heading in ("Options", "Secrets"))
     intro, *sections = re.split(r"^### ", text[start:end], flags=re.MULTILINE)
     prose = {
         section.partition("\n")[0]: re.split(r"^\|---.*(?:\n\|.*)*", section, maxsplit=1, flags=re.MULTILINE)[1].strip()
         for section in sections
     }
+    for heading in prose.keys() - tables().keys():
+        around = max((other for other in tables() if heading.startswith(other.rstrip("`"))), key=len)
+        prose[around] = f"{prose.get(around, '')}\n\n{prose[heading]}".strip()
     parts = [
         "\n\n".join(filter(None, (f"### {heading}", table, prose.get(heading, ""))))
         for heading, table in tables().items()
