@@ -79,7 +79,7 @@ class Tries:
 def quick_pieces(before: int, seconds: float) -> int | None:
     """Returns how many pieces in a row a client took at once, after one that it took in some seconds.
 
-    None means that it is not slow any more, and can be sent all the rest. One or two do not tell: a slow client that was
+    None means that it is not slow any more, and can be sent all the rest. Fewer do not tell: a slow client that was
     kept waiting has empty sockets, which take them.
     """
     if seconds > _QUICK:
