@@ -34,12 +34,9 @@ def rotate(folder: Path) -> None:
 
 def lines_of(folder: Path) -> list[str]:
     """The lines of all logs in a folder, those that were compressed included."""
-    rotated = [gzip.open(file, "rt") if file.suffix == ".gz" else file.open() for file in folder.glob("service.log*")]
-    lines = []
-    for file in rotated:
-        with file:
-            lines += file.read().splitlines()
-    return lines
+    contents = {file: file.read_bytes() for file in folder.glob("service.log*")}
+    texts = [gzip.decompress(content) if file.suffix == ".gz" else content for file, content in contents.items()]
+    return b"".join(texts).decode().splitlines()
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

@@ -56,7 +56,7 @@ def test_a_log_file_is_rotated(every_site):
     folder = site.machine.path("/var/log/tornado-proxy")
     for number in range(3):
         site.get(f"/{'abc'[number]}")
-        eventually(lambda: (folder / "service.log").exists())
+        eventually((folder / "service.log").exists)
         eventually(lambda name="abc"[number]: f"path=/{name} " in (folder / "service.log").read_text())
         rules = site.machine.path("/tmp/rotate.conf")
         rules.write_text(SAMPLE.read_text().replace("/var/log/tornado-proxy", str(folder)))

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from tornado_proxy.config.server import Log
-from tornado_proxy.service.run.outputs import JournalOutput, Output, StreamOutput, is_journal
+from tornado_proxy.service.run.outputs import JournalOutput, LogOutput, StreamOutput, is_journal
 from tornado_proxy.telemetry.events import ErrorServed, Served
 from tornado_proxy.telemetry.log import Field, Form, access_log, harmless, journal_entry, json_line, moment
 
@@ -39,7 +39,7 @@ class _Journal(_Text):
         return "\n".join(f"<{_priority(record)}>{line}" for line in lines)
 
 
-class _Entry(_Text):
+class _JournalEntry(_Text):
     """An entry of the journal with the record's `fields`; a traceback is part of its message."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -60,7 +60,7 @@ class _Json(logging.Formatter):
         return json_line({**line, **fields, **traceback})
 
 
-_FORMATTERS: Mapping[Form, type[logging.Formatter]] = {"text": _Text, "json": _Json, "journal": _Entry}
+_FORMATTERS: Mapping[Form, type[logging.Formatter]] = {"text": _Text, "json": _Json, "journal": _JournalEntry}
 _PRIORITIES = ((logging.CRITICAL, 2), (logging.ERROR, 3), (logging.WARNING, 4), (logging.INFO, 6), (logging.NOTSET, 7))
 
 
@@ -73,7 +73,7 @@ class Outlet(logging.Handler):
 
     patience = 1.0  # seconds that the end of the process waits for a reader
 
-    def __init__(self, formatter: logging.Formatter, output: Output) -> None:
+    def __init__(self, formatter: logging.Formatter, output: LogOutput) -> None:
         super().__init__()
         self.setFormatter(formatter)
         self.writer = LogWriter(output, lambda count: formatter.format(_lost(count)))
@@ -174,7 +174,7 @@ class LogWriter:
     their number stands in their place.
     """
 
-    def __init__(self, output: Output, lost: Callable[[int], str], room: int = ROOM) -> None:
+    def __init__(self, output: LogOutput, lost: Callable[[int], str], room: int = ROOM) -> None:
         self._output = output
         self._lost_line = lost
         self._room = room

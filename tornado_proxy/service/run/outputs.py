@@ -21,7 +21,7 @@ STANDARD_ERROR = 2  # the descriptor: Python's object for it buffers, and may be
 _LOG = logging.getLogger("tornado_proxy")
 
 
-class Output(Protocol):
+class LogOutput(Protocol):
     """Takes lines, or entries of the journal, in the thread of the log."""
 
     def write(self, lines: Sequence[bytes]) -> None:
