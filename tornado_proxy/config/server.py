@@ -396,11 +396,17 @@ class Reload:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """The log on standard error."""
+    """The log on standard error, or in systemd's journal."""
 
     level: LogLevel = option("The least severe level that is logged.", default="info")
-    format: Literal["text", "json"] = option("Whether lines are text or JSON.", default="text")
+    format: Literal["text", "json", "journal"] = option(
+        "Whether lines are text or JSON, or entries of systemd's journal with fields (text where none reads the log).",
+        default="text",
+    )
     access: bool = option("Whether each request is logged, whatever the level.", default=True)
+    access_levels: bool = option(
+        "Whether lines of text about requests with a 5xx have the level `error`.", default=False
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from tornado_proxy.storage.errors import (
 )
 from tornado_proxy.storage.shares import Shares
 from tornado_proxy.storage.store import ObjectInfo
+from tornado_proxy.storage.use import note_wait
 
 # Bytes that a body takes at most while its client is slow: 64 KiB here, and as many on their way to the socket.
 _HELD = 128 * 1024
@@ -155,6 +156,7 @@ class ResumableObject:
                 continue
             if chunk:
                 self._received += len(chunk)
+                note_wait(loop.time() - got_on_at)
                 yield chunk
                 got_on_at = loop.time()
             elif self._first is None or self._received > self._first.last - self._first.first:
