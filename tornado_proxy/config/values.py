@@ -179,6 +179,22 @@ def prefix(text: str) -> str:
     return directory
 
 
+S3 = "s3://"
+RULES_URL = rf"^{S3}[^/]+"
+_RULES_EXAMPLE = "such as `s3://my-bucket/rules/`"
+
+
+def rules_url(text: str) -> str:
+    """The place of rules in a bucket, `s3://BUCKET/PREFIX/`, with one closing slash."""
+    name, _, path = text.removeprefix(S3).partition("/")
+    if not text.startswith(S3):
+        raise InvalidValue(f"cannot be `{text}`", _RULES_EXAMPLE)
+    try:
+        return f"{S3}{bucket_name(name)}/{prefix(path)}"
+    except InvalidValue as invalid:
+        raise InvalidValue(f"cannot be `{text}`: {invalid.message}", _RULES_EXAMPLE) from None
+
+
 def glob(text: str) -> str:
     """A glob over request paths."""
     if not text.startswith("/"):
