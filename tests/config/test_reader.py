@@ -182,7 +182,9 @@ def test_rules_can_be_in_a_bucket():
     """A place in a bucket is a string, or a mapping that says how to reach it; its prefix is a directory."""
     pair = "accessKey: {env: ACCESS}, secretKey: {env: SECRET}"
     mapping = f"{{s3: s3://other/, region: eu-west-1, s3Endpoint: minio:9000, credentials: {{{pair}}}}}"
-    parsed = settings(f"rules: [rules, s3://my-bucket/a/b, {mapping}]\ntargets: {{site: {{bucket: {{name: my-bucket}}}}}}")
+    parsed = settings(
+        f"rules: [rules, s3://my-bucket/a/b, {mapping}]\ntargets: {{site: {{bucket: {{name: my-bucket}}}}}}"
+    )
     folder, short, long = parsed.rules
     assert (folder, short) == (DIRECTORY / "rules", RulesBucket("s3://my-bucket/a/b/"))
     assert (str(long), long.region, long.s3_endpoint) == ("s3://other/", "eu-west-1", "minio:9000")

@@ -87,7 +87,10 @@ def test_a_pointer_is_read_back():
     """The newest move is the first, and names the release before."""
     pointer = _pointer(A, B)
     assert Pointer.read(pointer.data) == pointer
-    assert [(move.digest, move.previous, move.note) for move in pointer.moves] == [(B, A, "push 1"), (A, None, "push 0")]
+    assert [(move.digest, move.previous, move.note) for move in pointer.moves] == [
+        (B, A, "push 1"),
+        (A, None, "push 0"),
+    ]
     assert (pointer.digest, Pointer().digest) == (B, None)
 
 

@@ -7,15 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
+from pushed_rules import FIRST, FakeReleases
 
 from tornado_proxy.config.model import Credentials, RulesBucket
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.rules.loading import RuleFile
-from tornado_proxy.rules.releases import LARGEST_POINTER, Pointer, Release
+from tornado_proxy.rules.releases import LARGEST_POINTER, Pointer
 from tornado_proxy.s3.releases import ReleaseBucket
 from tornado_proxy.storage.errors import BucketMissing, NotModified, ObjectMissing, PreconditionFailed, UpstreamError
 
-RELEASE = Release.of([RuleFile("site.rules", b'target site { rewrite `^/a$` -> "/b" }')])
 _NUMBERS = itertools.count()
 
 
@@ -34,16 +33,16 @@ def releases(request):
 
 def test_a_release_is_written_once_and_read_back(releases):
     """A second write of the same release changes nothing."""
-    releases.write_release(RELEASE)
-    releases.write_release(RELEASE)
-    assert releases.read_release(RELEASE.digest) == RELEASE
+    releases.write_release(FIRST)
+    releases.write_release(FIRST)
+    assert releases.read_release(FIRST.digest) == FIRST
 
 
 def test_the_pointer_moves_from_what_was_read(releases):
     """Whoever has read an older pointer cannot move it."""
     with pytest.raises(ObjectMissing):
         releases.read_pointer()
-    first = Pointer().pushed(RELEASE.digest, "now", "ann")
+    first = Pointer().pushed(FIRST.digest, "now", "ann")
     releases.move(first, "")
     pointer, etag = releases.read_pointer()
     assert pointer == first
@@ -58,7 +57,7 @@ def test_the_pointer_moves_from_what_was_read(releases):
 
 def test_of_all_who_move_the_pointer_at_once_one_wins(releases):
     """The others get an error, and the pointer is the winner's."""
-    releases.move(Pointer().pushed(RELEASE.digest, "now", "ann"), "")
+    releases.move(Pointer().pushed(FIRST.digest, "now", "ann"), "")
     pointer, etag = releases.read_pointer()
 
     def move(name: str) -> str:
@@ -76,18 +75,18 @@ def test_of_all_who_move_the_pointer_at_once_one_wins(releases):
 
 def test_conditions_are_tried(releases):
     """Both S3s refuse a write whose condition is false."""
-    releases.write_release(RELEASE)
-    assert releases.heeds_conditions(RELEASE)
+    releases.write_release(FIRST)
+    assert releases.heeds_conditions(FIRST)
 
 
 @pytest.mark.parametrize("header", ["If-Match", "If-None-Match"])
 def test_an_s3_that_ignores_a_condition_is_noticed(releases, header):
     """Here the client drops the header, as if the S3 did not know it."""
-    releases.write_release(RELEASE)
-    releases._client.meta.events.register(  # noqa: SLF001 - only there the S3 can be made to look so
+    releases.write_release(FIRST)
+    releases._client.meta.events.register(  # only there the S3 can be made to look so
         "before-call.s3.PutObject", lambda params, **_: params["headers"].pop(header, None) and None
     )
-    assert not releases.heeds_conditions(RELEASE)
+    assert not releases.heeds_conditions(FIRST)
 
 
 @pytest.mark.parametrize(
@@ -97,11 +96,11 @@ def test_an_s3_that_ignores_a_condition_is_noticed(releases, header):
 )
 def test_a_release_that_was_changed_is_refused(releases, data, reason):
     """The error names the object."""
-    releases.put(f"releases/{RELEASE.digest}.json", data)
-    with pytest.raises(UpstreamError, match=f"s3://.*/some/rules/releases/{RELEASE.digest}.json`: {reason}"):
-        releases.read_release(RELEASE.digest)
+    releases.put(f"releases/{FIRST.digest}.json", data)
+    with pytest.raises(UpstreamError, match=f"s3://.*/some/rules/releases/{FIRST.digest}.json`: {reason}"):
+        releases.read_release(FIRST.digest)
     with pytest.raises(UpstreamError, match=reason):
-        releases.write_release(RELEASE)
+        releases.write_release(FIRST)
 
 
 def test_a_pointer_of_any_size_is_not_read(releases):
@@ -119,3 +118,21 @@ def test_without_a_bucket_the_error_names_the_place(moto, monkeypatch):
     with closing(ReleaseBucket(RulesBucket("s3://nowhere/"))) as bucket, pytest.raises(BucketMissing) as caught:
         bucket.read_pointer()
     assert "`s3://nowhere/current.json`: 404 NoSuchBucket" in str(caught.value)
+
+
+def test_the_fake_is_as_a_real_bucket(releases):
+    """Its answers to the calls of a poll are those of an S3."""
+    fake = FakeReleases()
+    for each in (releases, fake):
+        with pytest.raises(ObjectMissing):
+            each.read_pointer()
+        with pytest.raises(ObjectMissing):
+            each.read_release(FIRST.digest)
+    releases.write_release(FIRST)
+    releases.move(Pointer().pushed(FIRST.digest, "now", "ann"), "")
+    fake.push(FIRST)
+    for each in (releases, fake):
+        pointer, etag = each.read_pointer()
+        assert (pointer, each.read_release(FIRST.digest)) == (fake.pointer, FIRST)
+        with pytest.raises(NotModified):
+            each.read_pointer(etag)

@@ -387,7 +387,9 @@ class Settings:
     log: Log = option("The log.", default=Log())
     tracing: Tracing | None = option("Traces of requests. Without this section, none are sent.", default=None)
     directory: Path = field(default_factory=Path)  # of the configuration file; relative paths start from it
-    rule_spans: Mapping[Path | RulesBucket, Span] = field(default_factory=dict, repr=False, compare=False)  # the places of `rules`
+    rule_spans: Mapping[Path | RulesBucket, Span] = field(
+        default_factory=dict, repr=False, compare=False
+    )  # the places of `rules`
 
     @property
     def resources(self) -> tuple[Resource, ...]:

@@ -1,14 +1,14 @@
 """The releases of rules in a bucket: read by services, written by `tornado-proxy push`. All calls block.
 
-    PREFIX/current.json             the pointer
-    PREFIX/releases/DIGEST.json     a release, which never changes
+PREFIX/current.json             the pointer
+PREFIX/releases/DIGEST.json     a release, which never changes
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -54,10 +54,8 @@ class ReleaseBucket:
 
     def write_release(self, release: Release) -> None:
         """Writes a release unless it is there, and reads it back."""
-        try:
+        with suppress(PreconditionFailed):
             self._put(_key(release.digest), release.data, IfNoneMatch="*")
-        except PreconditionFailed:
-            pass
         self.read_release(release.digest)
 
     def heeds_conditions(self, release: Release) -> bool:
@@ -79,7 +77,10 @@ class ReleaseBucket:
         return False
 
     def move(self, pointer: Pointer, etag: str, *, conditional: bool = True) -> None:
-        """Replaces the pointer with that ETag, or makes the first one; raises `PreconditionFailed` if it has changed."""
+        """Replaces the pointer that has the ETag, or makes the first one.
+
+        Raises `PreconditionFailed` if it has another one, unless the write is not `conditional`.
+        """
         condition = {"IfMatch": etag} if etag else {"IfNoneMatch": "*"}
         self._put(_POINTER, pointer.data, **(condition if conditional else {}))
 
