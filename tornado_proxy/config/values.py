@@ -181,18 +181,18 @@ def prefix(text: str) -> str:
 
 S3 = "s3://"
 RULES_URL = rf"^{S3}[^/]+"
-_RULES_EXAMPLE = "such as `s3://my-bucket/rules/`"
 
 
 def rules_url(text: str) -> str:
     """The place of rules in a bucket, `s3://BUCKET/PREFIX/`, with one closing slash."""
     name, _, path = text.removeprefix(S3).partition("/")
-    if not text.startswith(S3):
-        raise InvalidValue(f"cannot be `{text}`", _RULES_EXAMPLE)
     try:
-        return f"{S3}{bucket_name(name)}/{prefix(path)}"
-    except InvalidValue as invalid:
-        raise InvalidValue(f"cannot be `{text}`: {invalid.message}", _RULES_EXAMPLE) from None
+        place = f"{S3}{bucket_name(name)}/{prefix(path)}" if text.startswith(S3) else ""
+    except InvalidValue:
+        place = ""
+    if not place:
+        raise InvalidValue("is not a place in a bucket", "such as `s3://my-bucket/rules/`")
+    return place
 
 
 def glob(text: str) -> str:

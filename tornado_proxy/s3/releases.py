@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tornado_proxy.config.model import Bucket, RulesBucket
 from tornado_proxy.config.values import S3
+from tornado_proxy.rules.loading import RuleFile
 from tornado_proxy.rules.releases import LARGEST_POINTER, LARGEST_RELEASE, Pointer, Release, UnusableRelease
 from tornado_proxy.s3.failures import translated
 from tornado_proxy.storage.errors import PreconditionFailed, StorageError, UpstreamError
@@ -130,3 +131,10 @@ def _client(place: RulesBucket, bucket: Bucket) -> S3Client:
     session = make_session(bucket)
     region = place.region or session.region_name or bucket.region
     return make_client(replace(bucket, region=region), threads=1, session=session)
+
+
+def release_in_force(place: RulesBucket) -> tuple[RuleFile, ...]:
+    """Returns the rule files in force at a place; raises `StorageError`."""
+    with closing(ReleaseBucket(place)) as bucket:
+        pointer, _ = bucket.read_pointer()
+        return bucket.read_release(pointer.moves[0].digest).below(bucket.place)
